@@ -75,12 +75,12 @@ describe("every alert", () => {
     }
   });
 
-  test("has an example that fires and one that does not", () => {
+  test("has a rule test in which it fires and one in which it does not", () => {
     expect(withoutExamples(Object.keys(RULE_FILES).map(examplesOf))).toEqual([]);
     expect(withoutExamples([]).length).toBe(alerts.length);
   });
 
-  test("is caused on a running gateway by a deep test, as the page says", () => {
+  test("has a deep test that makes it fire on a running gateway, as the runbook says", () => {
     const files = readdirSync(CAUSED).map((name) => readFileSync(join(CAUSED, name), "utf8"));
     const titles = files.flatMap((text) => [...text.matchAll(/ test\("((?:Tm\w+(?:, )?)+): /g)]);
     const caused = new Set(titles.flatMap(([, names = ""]) => names.split(", ")));
@@ -105,12 +105,12 @@ function withoutExamples(files: readonly TestFile[]): readonly string[] {
     .filter((name) => !has(name, true) || !has(name, false));
 }
 
-describe("every query", () => {
+describe("Prometheus queries", () => {
   const panels = Object.values(DASHBOARDS).flatMap((dashboard) => dashboard.panels);
   const queries = panels.flatMap((panel) => Object.values(panel.queries));
   const page = [...RUNBOOK.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 
-  test("uses only metrics of the one table, in rules, dashboards and runbooks", () => {
+  test("in rules, dashboards and runbooks use only metrics that the METRICS table declares", () => {
     for (const expr of [...rules.map((rule) => rule.expr), ...queries, ...page]) {
       expect(() => namedMetrics(expr), expr).not.toThrow();
     }
@@ -118,7 +118,7 @@ describe("every query", () => {
     expect(() => namedMetrics("sum(tm_overhead_seconds)")).toThrow("is not in the one table");
   });
 
-  test("uses only labels that its metrics have", () => {
+  test("use only labels that their metrics have", () => {
     expect([...rules.map((rule) => rule.expr), ...queries].flatMap(unknownLabels)).toEqual([]);
     expect(unknownLabels('sum by (org) (tm_circuit_open{modle="x"})')).toEqual([
       'modle: sum by (org) (tm_circuit_open{modle="x"})',
@@ -126,7 +126,7 @@ describe("every query", () => {
     ]);
   });
 
-  test("together shows every metric of the table in a dashboard", () => {
+  test("of the dashboards together show every metric of the METRICS table", () => {
     const shown = new Set(queries.flatMap((expr) => [...namedMetrics(expr).keys()]));
     const missing = Object.keys(METRICS).filter(
       (name) => !shown.has(name) && !shown.has(`${name}_bucket`),
@@ -158,7 +158,7 @@ function unknownLabels(expr: string): string[] {
 }
 
 describe.skipIf(!hasPromtool)("promtool", () => {
-  test("accepts every rule, and every example fires or not as it says", () => {
+  test("accepts every rule file, and every rule test passes", () => {
     const files = Object.keys(RULE_FILES).map((file) => join(PROMETHEUS, file));
     const isTest = (file: string): boolean => file.includes("/tests/");
     expect(

@@ -7,7 +7,7 @@ import { COLOURS } from "../console/src/ui/charts/part-paint.ts";
 
 const STYLES = join(import.meta.dirname, "../console/src/ui/charts/charts.module.css");
 
-describe("the palette of charts", () => {
+describe("the chart palette", () => {
   const css = readFileSync(STYLES, "utf8");
   const found = [...css.matchAll(/--part-\d: #([0-9a-f]{6});/g)].map(([, hex = ""]) => linear(hex));
   const schemes = [
@@ -16,7 +16,7 @@ describe("the palette of charts", () => {
   ];
 
   test.each(schemes)(
-    "of $name has a contrast of 3 to 1 against its panel",
+    "has a contrast of at least 3 to 1 with its panel in the $name scheme",
     ({ panel, colours }) => {
       expect(colours).toHaveLength(COLOURS);
       for (const colour of colours) {
@@ -26,7 +26,7 @@ describe("the palette of charts", () => {
   );
 
   test.each(schemes)(
-    "of $name has no two similar colors, for any kind of color vision",
+    "has no two similar colors in the $name scheme, for any kind of color vision",
     ({ colours }) => {
       for (const eye of EYES) {
         const seen = colours.map((colour) => oklab(times(eye, colour)));

@@ -31,7 +31,7 @@ function pagesIn(folder: string): string[] {
     .map((name) => join(folder, name));
 }
 
-test("every link leads to a file", () => {
+test("every relative link in the docs leads to an existing file", () => {
   expect(pages.length).toBeGreaterThan(20);
   expect(pages.flatMap(deadLinks)).toEqual([]);
   expect(deadLinks({ file: "docs/x.md", text: "[a](limits.md#b) [c](gone.md)" })).toEqual([
@@ -47,7 +47,7 @@ function deadLinks({ file, text }: Page): string[] {
     .map((target) => `${file}: ${target}`);
 }
 
-test("every TM_ variable in the docs is that of a setting or of a client", () => {
+test("every TM_ variable in the docs belongs to a setting or to a client", () => {
   expect(pages.flatMap(unknownVariables)).toEqual([]);
   expect(unknownVariables({ file: "x", text: "`TM_PORTS`" })).toEqual(["x: TM_PORTS"]);
 });
@@ -69,7 +69,7 @@ function unknownVariables({ file, text }: Page): string[] {
     .map(([name]) => `${file}: ${name}`);
 }
 
-test("every name in the docs that looks like a setting is one", () => {
+test("every dotted name in the docs that looks like a setting is a setting", () => {
   expect(pages.flatMap(unknownSettings)).toEqual([]);
   expect(unknownSettings({ file: "x", text: "`timeouts.never_ms`" })).toEqual([
     "x: timeouts.never_ms",
@@ -95,7 +95,7 @@ function unknownSettings({ file, text }: Page): string[] {
     .map(([name]) => `${file}: ${name.slice(1)}`);
 }
 
-test("every command in the docs is one of the program with its options", async () => {
+test("every command in the docs exists in the program, with the options that it is given", async () => {
   const wrong = await Promise.all(pages.map(wrongCommands));
   expect(wrong.flat()).toEqual([]);
   const planted = "`tokenmarket org remove X` and `tokenmarket serve --worker 4 --port 1`";
@@ -195,7 +195,7 @@ interface Step {
   readonly with?: Readonly<Record<string, unknown>>;
 }
 
-test("the workflow for providers runs commands of the program and keeps what they write", async () => {
+test("the example CI workflow for providers runs existing commands and uploads their reports", async () => {
   const file = "examples/conformance/conformance.yaml";
   const workflow = parse(readFileSync(join(ROOT, file), "utf8")) as Workflow;
   expect(Object.keys(workflow.on)).toEqual(["schedule", "push", "workflow_dispatch"]);

@@ -28,7 +28,7 @@ test("a pasted key is written into shell code only", () => {
   }
 });
 
-test("a chosen model replaces the guide's own in what is shown and in what is run", () => {
+test("a chosen model replaces the guide's own model in the shown code and in the call that runs", () => {
   const blocks = guide("images");
   const own = modelOfGuide(blocks);
   expect(own).toEqual({ modelId: "sim/image", modality: "image" });
@@ -38,7 +38,7 @@ test("a chosen model replaces the guide's own in what is shown and in what is ru
   expect(chosen.find(({ call }) => call !== undefined)?.call?.modelId).toBe("open/painter");
 });
 
-test("a model that shows a refusal is not replaced", () => {
+test("the unlisted model with which a guide shows a refusal is not replaced", () => {
   const model = { from: "sim/both", to: "open/other" };
   const chosen = chosenBlocks(guide("errors"), { model, rawKey: "" });
   const ids = chosen.flatMap(({ call }) => call?.modelId ?? []);

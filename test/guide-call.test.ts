@@ -43,7 +43,7 @@ test("a guide's page runs the request that its code shows", () => {
   });
 });
 
-test("another model is called and shown in every language", () => {
+test("a chosen model replaces the guide's model in the call and in the shown curl command", () => {
   const [curl = ""] = curlsOf("streaming");
   const call = readGuideCall(curl);
   if (call === undefined) throw new Error("the guide has a call");
@@ -56,7 +56,7 @@ test("another model is called and shown in every language", () => {
   expect(asked && withModel(asked, "a/b").path).toBe("/limits?model=a%2Fb");
 });
 
-test("several commands, broken JSON and shell variables are not run", () => {
+test("a code block with several commands, broken JSON or a shell variable is not run", () => {
   const good = `curl -s http://h/v1/x -d '{"model":"a"}'`;
   expect(readGuideCall(good)).toBeDefined();
   expect(readGuideCall(`${good}\n${good}`)).toBeUndefined();

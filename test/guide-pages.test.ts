@@ -16,7 +16,7 @@ test("every guide is listed on the docs page under its own title", () => {
   }
 });
 
-test("the page renders all of a guide's text, and no Markdown mark remains", () => {
+test("every guide has code, and no Markdown mark remains in its rendered text", () => {
   for (const [name] of GUIDES) {
     const blocks = readBlocks(readFileSync(join(FOLDER, `${name}.md`), "utf8"));
     const kinds = new Set(blocks.map(({ kind }) => kind));
@@ -26,7 +26,7 @@ test("the page renders all of a guide's text, and no Markdown mark remains", () 
   }
 });
 
-test("adjacent code in several languages is one example with tabs", () => {
+test("a guide's Markdown becomes headings, code with tabs, text, lists and tables", () => {
   const text =
     "# T\n\n```sh\ncurl\n```\n\n```python\nb\n```\n\nwords\n\n- one\n- two\n  more\n\n| A | B |\n| - | - |\n| `x` | y |\n";
   expect(readBlocks(text)).toEqual([

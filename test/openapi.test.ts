@@ -45,7 +45,7 @@ test("the OpenAPI document has every header and class of refusal of the gateway"
   for (const name of Object.keys(REFUSALS)) expect(text).toContain(`\\n- \`${name}\`:`.slice(2));
 });
 
-test("each refusal's usual status is documented for every route that can return it", () => {
+test("every route documents the statuses 200, 400, 401, 403, 404, 413, 429, 500 and 503", () => {
   for (const { name, operation } of operations) {
     const statuses = Object.keys(operation.responses);
     expect(statuses, name).toContain("200");

@@ -8,7 +8,7 @@ import { readOperations } from "../console/src/pages/docs/openapi-rows.ts";
 const FILE = join(import.meta.dirname, "../schema/openapi-v1.json");
 const operations = readOperations(JSON.parse(readFileSync(FILE, "utf8")));
 
-test("the reference shows every route of the document with fields and errors", () => {
+test("the reference shows every route of the OpenAPI document with its headers and refusals", () => {
   expect(operations.length).toBeGreaterThan(15);
   for (const { name, summary, answer, refusals, headers } of operations) {
     expect(summary, name).not.toBe("");
@@ -28,7 +28,7 @@ test("a field is shown with its type, its bounds and its members", () => {
   expect(chat?.refusals.find(({ status }) => status === "429")?.classes).toContain("rate_limit");
 });
 
-test("each route has an example that its schema accepts, with every required field", () => {
+test("each route has a curl example with the key and every required field", () => {
   for (const { name, curl, body, parameters } of operations) {
     expect(curl, name).toContain('-H "authorization: Bearer $TOKEN_MARKET_KEY"');
     expect(curl, name).not.toMatch(/\{\w+\}|undefined/);

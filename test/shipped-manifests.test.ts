@@ -86,7 +86,7 @@ describe("the shipped manifests", () => {
     expect(ready.length).toBeGreaterThan(130);
   });
 
-  test("go to public https addresses, each with its own key variable", () => {
+  test("use public https addresses and a key variable whose name ends with _API_KEY", () => {
     for (const { file, manifest } of shipped) {
       const url = new URL(manifest.endpoint.base_url);
       expect({ file, protocol: url.protocol }).toEqual({ file, protocol: "https:" });
@@ -96,7 +96,7 @@ describe("the shipped manifests", () => {
     }
   });
 
-  test("have no model that had ended on the day of the review, by itself or by the newest list", () => {
+  test("have no deprecated model and no past price change on the day of the review", () => {
     for (const { file, manifest, terms } of shipped) {
       const prefixes = ["", `${findHead(manifest.provider.id)?.sources.litellm}/`];
       const ended = manifest.models.filter(({ id, upstream_id: name = id, deprecation_date }) =>
@@ -116,7 +116,7 @@ describe("the shipped manifests", () => {
     }
   });
 
-  test("have ready models that two sources or a person confirmed, and explained reasons for others", () => {
+  test("have only confirmed models as ready, and a documented reason for every staged model", () => {
     const page = readFileSync(join(root, "docs/catalog.md"), "utf8");
     for (const { file, manifest, terms } of shipped) {
       const doubtful = manifest.models.filter((model) => {
@@ -136,7 +136,7 @@ describe("the shipped manifests", () => {
     }
   });
 
-  test("have the hash of every listing as it was imported, unless the review changed it", () => {
+  test("match the recorded import hash of every listing that the review did not edit", () => {
     for (const { file, manifest, terms } of shipped) {
       const imported = manifest.catalog_source?.imported ?? {};
       const { edits = [] } = review.providers[manifest.provider.id] ?? {};
@@ -159,7 +159,7 @@ describe("the shipped manifests", () => {
     }
   });
 
-  test("have a reason for every decision of the review, and each one changes something", () => {
+  test("have a reason for every decision of the review and a model for each of its edits", () => {
     for (const [id, { edits = [], leave_out: out = {}, without = {} }] of Object.entries(
       review.providers,
     )) {

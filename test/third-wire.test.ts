@@ -169,7 +169,7 @@ test.each([false, true])(
   },
 );
 
-test("a client of a third wire is refused in its shape, and a dry run accepts the wire's name", async () => {
+test("a client of a third wire is refused in that wire's shape, and the dry run lists the wire", async () => {
   const refused = await post("/v1/plain", { ...plainBody, model: "test/none" });
   expect(refused.status).toBeGreaterThanOrEqual(400);
   expect(refused.json).toEqual({
@@ -180,7 +180,7 @@ test("a client of a third wire is refused in its shape, and a dry run accepts th
   expect(JSON.stringify(json)).toContain("chat, messages, plain, images, videos or decisions");
 });
 
-test("a provider of a third wire answers a client of wire_a and streams to one of messages", async () => {
+test("a provider of a third wire answers a client of wire_a and streams to a client of wire_b", async () => {
   const asChat = await post("/v1/chat/completions", { ...chatBody, model: "test/plain" });
   expect(asChat.status).toBe(200);
   expect(asChat.json).toMatchObject({

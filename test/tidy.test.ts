@@ -71,10 +71,10 @@ describe("the layer table of ARCHITECTURE.md", () => {
 
   test.each([
     ["an import of a wing above", "src/kernel/core/money.ts", 'import "../../formats/b.ts";'],
-    ["one of a wing beside it", "src/ledger/ledger-lane.ts", 'import "../catalog/index.ts";'],
-    ["a type by its path", "src/kernel/core/money.ts", 'type B = import("../../ledger/b.ts").B;'],
-    ["a re-export", "src/kernel/core/money.ts", 'export * from "../../gateway/b.ts";'],
-    ["one at run time", "src/kernel/core/money.ts", 'await import("../../account/b.ts");'],
+    ["an import on the same level", "src/ledger/ledger-lane.ts", 'import "../catalog/index.ts";'],
+    ["a type import", "src/kernel/core/money.ts", 'type B = import("../../ledger/b.ts").B;'],
+    ["an upward re-export", "src/kernel/core/money.ts", 'export * from "../../gateway/b.ts";'],
+    ["a dynamic import", "src/kernel/core/money.ts", 'await import("../../account/b.ts");'],
   ])("forbids %s", (_what, file, line) => {
     expect(forbiddenImports(planted(file, line), tables)).toHaveLength(1);
   });
@@ -98,7 +98,7 @@ describe("every wing has a door and a short page that introduces it", () => {
     [...wings].map((wing) => [`${wing}/README.md`, readSourceFile(`${wing}/README.md`).text]),
   );
 
-  test("is complete in the repository", () => {
+  test("holds for every wing of the repository", () => {
     expect(readmes.size).toBeGreaterThan(8);
     expect(incompleteWings(product, readmes)).toEqual([]);
   });
@@ -113,7 +113,7 @@ describe("every wing has a door and a short page that introduces it", () => {
     expect(incompleteWings(product, long)).toEqual(["the README.md of kernel is too long"]);
   });
 
-  test("has only side doors that are used", () => {
+  test("has no unused side door", () => {
     const targets = everything.flatMap((source) =>
       programImportsOf(source).filter((target) => wingOf(target) !== wingOf(source.file)),
     );

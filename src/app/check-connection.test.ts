@@ -16,7 +16,7 @@ test.each([
   [403, "refused"],
   [404, "unclear"],
   [500, "unclear"],
-])("status %i means %s", (status, verdict) => {
+])("status %i means that the key is %s", (status, verdict) => {
   expect(keyVerdict(status)).toBe(verdict);
 });
 
@@ -29,7 +29,7 @@ const NOTHING = {
   upstreamKeyFile: "",
 };
 
-test("a provider has what is set for it, and for the rest what is set for all", () => {
+test("a provider has its own outbound settings, and the common ones where it has none", () => {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-outbound-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const { key, cert } = selfSigned();
@@ -53,7 +53,7 @@ test("a provider has what is set for it, and for the rest what is set for all", 
   expect(byProvider.get("acme")?.trustOnly).toBeUndefined();
 });
 
-test("a file that is missing, no certificate, or without its key stops the start by its name", () => {
+test("a certificate file that is missing, invalid or without its key stops the start", () => {
   const read = (more: object) => () => readOutbound({ ...NOTHING, ...more });
   expect(read({ upstreamCaFile: "/no/such.pem" })).toThrow("(ENOENT): /no/such.pem");
   expect(read({ upstreamCertFile: "/a.pem" })).toThrow("need each other");

@@ -28,8 +28,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe("the five decision pools of the example, as the program reads them", () => {
-  test("are five, and every listing is in one", () => {
+describe("the example file of decision pools", () => {
+  test("declares five pools, and every listing is in one of them", () => {
     const { deployments } = load().catalog;
     expect(new Set(deployments.map(({ pool }) => pool.id))).toEqual(
       new Set(["one", "two", "three", "four", "five"].map((name) => `decisions-${name}`)),
@@ -37,7 +37,7 @@ describe("the five decision pools of the example, as the program reads them", ()
     expect(load().notes).toEqual([]);
   });
 
-  test("harm no installation without these listings: each name is a note", () => {
+  test("is harmless to an installation without its listings: each is noted as unknown", () => {
     const { notes } = load(resolve(import.meta.dirname, "../../manifests"));
     const unknown = notes.filter(({ reason }) => reason === "unknown_listing");
     expect(unknown.map(({ deploymentId }) => deploymentId).toSorted()).toEqual(
@@ -48,7 +48,7 @@ describe("the five decision pools of the example, as the program reads them", ()
   });
 });
 
-test("a changed pool file is another build; without one the build is what it was", () => {
+test("a pool file changes the build id, and an empty pools_file does not", () => {
   const without = loadCatalog(sources(folder));
   const empty = loadCatalog({ ...sources(folder), poolsFile: "" });
   const build = (loaded: LoadedCatalog): string => (loaded.ok ? loaded.catalog.buildId : "none");

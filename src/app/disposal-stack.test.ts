@@ -20,7 +20,7 @@ function stackOf(...steps: readonly [string, Error?][]): {
   return { stack, closed };
 }
 
-test("what was opened last is closed first, one after the other, and once", async () => {
+test("resources are closed in reverse order, one after the other, and only once", async () => {
   const { stack, closed } = stackOf(["ledger"], ["limits"], ["console"]);
   await stack.close();
   await stack.close();

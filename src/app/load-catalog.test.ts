@@ -25,7 +25,7 @@ function loadWithKey(variable: string, providerKeyOrigins = ""): LoadedCatalog {
 }
 
 test.each(["STRIPE_SECRET_KEY", "TM_ENCRYPTION_KEY", "OIDC_CLIENT_SECRET_FILE"])(
-  "no manifest has %s sent to its provider",
+  "a manifest that names %s as its key variable is refused",
   (variable) => {
     expect(loadWithKey(variable)).toMatchObject({
       ok: false,
@@ -45,7 +45,7 @@ test("key origins that cannot be read stop the catalog and name the setting", ()
 test.each([
   ["missing.yaml", "there is no such file; create it, or name another with pools_file"],
   ["", "it cannot be read (EISDIR)"],
-])("a pool file that cannot be read stops the catalog with the reason: %s", (name, reason) => {
+])("an unreadable pool file '%s' refuses the catalog with the reason", (name, reason) => {
   const poolsFile = join(folder, name);
   const sources = { manifestsDir: folder, env: {}, clock: systemClock, poolsFile };
   const loaded = loadCatalog({ ...sources, allowPrivateUpstreams: true });

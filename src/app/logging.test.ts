@@ -60,7 +60,7 @@ describe("each message is one line of JSON", () => {
     expect(stack).toContain("the cause\nof it");
   });
 
-  test("also many of them, of any length, in their order", () => {
+  test("also many messages of any length, in their order", () => {
     const lengths = [0, 1, 4_095, 4_096, 4_097, 10_000];
     for (const length of lengths) logging.log.info({ length }, "\n".repeat(length));
     expect(writtenLines()).toMatchObject(lengths.map((length) => ({ length })));
@@ -86,7 +86,7 @@ test("secrets are blanked out, and the line stays JSON", () => {
 });
 
 describe("lines are written in batches", () => {
-  test("together, at the latest when they are flushed", () => {
+  test("two lines are written at once when the log is flushed", () => {
     logging.log.info("one");
     logging.log.info("two");
     expect(written).toEqual([]);
@@ -96,25 +96,25 @@ describe("lines are written in batches", () => {
     expect(writtenLines()).toMatchObject([{ msg: "one" }, { msg: "two" }]);
   });
 
-  test("many do not wait for a flush", () => {
+  test("a hundred lines do not wait for a flush", () => {
     for (let n = 0; n < 100; n += 1) logging.log.info({ n }, "a line of some length");
     expect(written.length).toBeGreaterThan(0);
   });
 
-  test("one that nothing follows is written soon", async () => {
+  test("a single last line is written soon", async () => {
     logging.log.info("the last one");
     await expect.poll(() => written).toHaveLength(1);
   });
 });
 
-test("a secret that replaces another is hidden as well, and the old one stays so", () => {
+test("a rotated secret is redacted, and the old secret stays redacted", () => {
   logging.hide(["s3cret-next", 's3cret"second\\']);
   logging.log.info({ next: "s3cret-next", quoted: 's3cret"second\\' }, "s3cret-plain");
   const [line] = writtenLines();
   expect(line).toMatchObject({ msg: "[redacted]", next: "[redacted]", quoted: "[redacted]" });
 });
 
-test("a log on a full disk ends no program, however much is written", () => {
+test("a log on a full disk does not throw, however much is written", () => {
   const log = openLogging({ level: "info", secrets: [], output: openLogFile("/dev/full") });
   const text = "x".repeat(1024 * 1024);
   expect(() => {

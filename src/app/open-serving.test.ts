@@ -152,7 +152,7 @@ describe("open serving", () => {
     });
   });
 
-  test("a provider that thinks in silence keeps its client's connection open, and its call", async () => {
+  test("a client of a silent provider gets keep-alives from 45 s on, and no retry after a break", async () => {
     const { call, client, sent } = await streamOfComments(44);
     expect(client.text).toBe("");
     await vi.advanceTimersByTimeAsync(1_000 + TICK_MS);
@@ -184,12 +184,12 @@ function guardWith(flags: Partial<Record<SettingName, string | number>>): AbuseM
   return openAbuseMonitor({ config, clock: systemClock, log: { warn: () => undefined }, backend });
 }
 
-test("the defaults monitor unusual use, a window of 0 seconds does not", () => {
+test("unusual use is monitored by default, and not with a window of 0 seconds", () => {
   expect(guardWith({})).toBeInstanceOf(TrialAbuseMonitor);
   expect(guardWith({ unusualUseWindowSeconds: 0 })).toBe(NO_ABUSE_MONITOR);
 });
 
-test("a line of unusual use that is set to 0 finds nothing", () => {
+test("thresholds of unusual use that are set to 0 refuse no request", () => {
   const monitor = guardWith({
     unusualUseRefusedRequests: 0,
     unusualUseClientAddresses: 0,

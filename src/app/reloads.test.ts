@@ -54,7 +54,7 @@ test("a catalog whose prices could not be stored is tried again though no file c
 
 const WAIT = { timeout: 5_000 };
 
-test("a file that is written, replaced through a link, gone or made is noticed, also in a folder", async () => {
+test("a file that is changed, relinked, deleted or created is noticed, also in a watched folder", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-watch-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const [file, link] = [join(folder, "file"), join(folder, "link")];

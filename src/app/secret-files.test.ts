@@ -21,15 +21,15 @@ function fileOf(content: string | Buffer): string {
 describe("a secret in a file", () => {
   test.each([
     ["with a newline at its end", "sk-a b\n", "sk-a b"],
-    ["with that of Windows", "sk-ab\r\n", "sk-ab"],
+    ["with a Windows line break at its end", "sk-ab\r\n", "sk-ab"],
     ["of the largest size", `${"k".repeat(SECRET_FILE_BYTES_MAX - 1)}\n`, /^k{65535}$/],
-  ])("is what the file says, %s", (_what, content, text) => {
+  ])("is read from a file %s", (_what, content, text) => {
     const { env, problems } = new SecretFiles({ ACME_KEY_FILE: fileOf(content) });
     expect(env["ACME_KEY"]).toMatch(text);
     expect(problems.size).toBe(0);
   });
 
-  test("may be behind links, as a cluster mounts it", () => {
+  test("may be a symbolic link, as Kubernetes mounts it", () => {
     const link = join(folder, "link");
     symlinkSync(fileOf("sk-linked"), link);
     expect(new SecretFiles({ ACME_KEY_FILE: link }).env["ACME_KEY"]).toBe("sk-linked");
@@ -64,7 +64,7 @@ describe("a secret in a file", () => {
     expect(new SecretFiles({ ...given, ACME_KEY: "" }).env["ACME_KEY"]).toBe("sk-two");
   });
 
-  test("is hidden from log lines as one of the environment is", () => {
+  test("is hidden from log lines like a secret of the environment", () => {
     const { env } = new SecretFiles({
       ACME_KEY_FILE: fileOf("sk-file"),
       REDIS_URL_FILE: fileOf("redis://:hush@host"),
@@ -74,7 +74,7 @@ describe("a secret in a file", () => {
   });
 });
 
-test("a changed file is read again, and shows when that reading is put into force", () => {
+test("a changed secret file is read again, and takes effect only when that reading is used", () => {
   const [file, other] = [fileOf("sk-first-1"), fileOf("sk-other-1")];
   const secrets = new SecretFiles({ ACME_KEY_FILE: file, OTHER_KEY_FILE: other });
   writeFileSync(file, "sk-second\n");

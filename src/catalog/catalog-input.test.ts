@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { parseManifestFiles } from "./catalog-input.ts";
 import { edited, textManifest } from "../../test/fixtures/manifest/samples.ts";
 
-test("one bad file refuses the set, and the problems of all files name their files", () => {
+test("one invalid manifest refuses the whole set, and every problem names its file", () => {
   const good = JSON.stringify(textManifest());
   const bad = JSON.stringify(edited(textManifest(), { "/provider/id": "A", "/models": [] }));
   const parsed = parseManifestFiles([

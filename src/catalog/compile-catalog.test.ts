@@ -126,7 +126,7 @@ describe("prices", () => {
     });
   });
 
-  test("have a pin of the deployment and the prices, and of nothing else", () => {
+  test("have a pin that depends on the deployment and the prices only", () => {
     const pin = (provider: string, edits: Edits = {}): string | undefined =>
       only(writeManifest(provider, edits)).prices?.pinId;
     const writeDeclared = [
@@ -193,7 +193,7 @@ describe("a model of several providers", () => {
     expect(orderOf({ alpha: ["1", "5"], zeta: ["2", "1"] })).toEqual(["zeta", "alpha"]);
   });
 
-  test("takes its texts from the first that has them, and the union of their abilities", () => {
+  test("has the texts of the first provider that states them, and the abilities of all", () => {
     expect(compiled([second, first, third]).catalog.find("m")).toMatchObject({
       displayName: "Other name",
       released: "2026-05-01",
@@ -217,7 +217,7 @@ describe("a model of several providers", () => {
     expect(find(until("2027-01-01"), first)).toBeUndefined();
   });
 
-  test("has one modality: the refusal names a provider that lists another", () => {
+  test("is refused if a provider lists it with another modality, and the message names one", () => {
     const edits = { "/provider/id": "picto", "/models/0/id": "m" };
     const image = manifestFile("picto.json", edited(imageManifest(), edits));
     const input = { hasKey: () => true, today: "2026-11-20" };
@@ -250,7 +250,7 @@ describe("a listing that is not routed", () => {
     ],
     ["private", { "/provider/listing": "private" }, "private", "private capacity"],
     ["without its key", { "/endpoint/api_key_env": "ACME_KEY" }, "key_missing", "ACME_KEY is not"],
-  ])("when %s is compiled, kept out of the models, and noted", (_, edits, reason, words) => {
+  ])("is compiled, kept out of the models and noted: %s", (_, edits, reason, words) => {
     const { catalog, notes } = compiled([writeManifest("acme", edits)], missing);
     expect(catalog.deployments).toMatchObject([{ id: "acme/m", notReady: reason }]);
     expect(catalog.models).toEqual([]);
@@ -274,7 +274,7 @@ describe("the providers of a catalog", () => {
   const provider = (id: string, name: string, more: Edits = {}): ManifestFile =>
     writeManifest(id, { "/provider/name": name, ...more });
 
-  test("are listed by name, with the facts that buyers need", () => {
+  test("are sorted by name, with their legal links and their prompt logging", () => {
     const { catalog } = compiled([
       provider("zz", "Alpha", {
         "/provider/privacy_policy_url": "https://z.example/privacy",
@@ -318,7 +318,7 @@ describe("private capacity", () => {
     "/models/0/context_length": 9_000,
   });
 
-  test("is found for its own endpoint, by provider and model, and by no other", () => {
+  test("is found only by its own provider and model", () => {
     const { catalog } = compiled([open, hidden]);
     expect(catalog.findDedicated("hidden", "m")).toMatchObject({
       id: "m",

@@ -107,7 +107,7 @@ describe("a stated pool", () => {
     expect(members.sort()).toEqual(["twin/acme/nib", "twin/acme/quill"]);
   });
 
-  test("takes the capacity of its only declaring listing if it has no limit", () => {
+  test("without a limit takes the capacity of the only listing that declares one", () => {
     expect(poolOf(nib, stated("p", ["text/*"]))).toEqual({
       id: "p",
       capacity: poolOf(quill).capacity,
@@ -156,7 +156,7 @@ describe("a stated pool", () => {
 });
 
 describe("stated pools are refused when", () => {
-  test("a listing is in two of them, with both names and the place", () => {
+  test("a listing is in two pools, and the message names both", () => {
     const pools = [
       stated("one", [nib, "text/*"], { concurrent: 1 }),
       stated("two", ["judge/*", quill], { concurrent: 1 }),
@@ -170,7 +170,7 @@ describe("stated pools are refused when", () => {
     ]);
   });
 
-  test("two have the same id", () => {
+  test("two pools have the same id", () => {
     const pools = [
       stated("one", [nib], { concurrent: 1 }),
       stated("one", [quill], { concurrent: 1 }),
@@ -185,9 +185,9 @@ describe("stated pools are refused when", () => {
   });
 
   test.each<[string, readonly string[], string]>([
-    ["no capacity is declared", [nib], "none of its listings declares a capacity"],
+    ["no limit and no capacity is stated", [nib], "none of its listings declares a capacity"],
     [
-      "two say what one can do",
+      "no limit is stated and two listings declare a capacity",
       [quill, "twin/acme/quill"],
       `${quill} and twin/acme/quill each declare a capacity of their own`,
     ],
@@ -269,7 +269,7 @@ describe("pools file", () => {
     test.each([
       ["is empty", ""],
       ["is not a list", "pools: []"],
-    ])("that %s is refused with what it has to be", (_, text) => {
+    ])("that %s is refused with the form that it must have", (_, text) => {
       const message = "must be a list of pools; write [] for none";
       expect(issuesOf(text)).toEqual([{ file, pointer: "", message }]);
     });
@@ -305,7 +305,7 @@ describe("pools file", () => {
   const fields =
     "is not a known field; the fields are id, listings, org_share, requests_per_minute, tokens_per_minute, requests_per_second, concurrent, capacity";
 
-  describe("a wrong pool names the field and the rule", () => {
+  describe("an invalid pool is refused with the field and the rule", () => {
     test.each<[Readonly<Record<string, unknown>>, readonly string[]]>([
       [{ listings: undefined }, ["/0/listings: is missing"]],
       [{ listings: [] }, ["/0/listings: must be a list with at least one entry"]],

@@ -58,7 +58,7 @@ const promptAt = (deployment: Deployment, atMs: number): bigint | undefined =>
   deploymentAt(deployment, atMs).prices?.prompt;
 
 describe("prices with dates", () => {
-  test("hold from their instant, to the millisecond, until the next ones begin", () => {
+  test("apply from their instant, to the millisecond, until the next ones begin", () => {
     const deployment = nib({ price_changes: CHANGES });
     expect(promptAt(deployment, NEW_YEAR - 1)).toBe(1_000_000n);
     expect(promptAt(deployment, NEW_YEAR)).toBe(2_000_000n);
@@ -67,7 +67,7 @@ describe("prices with dates", () => {
     expect(promptAt(deployment, FEBRUARY * 2)).toBe(3_000_000n);
   });
 
-  test("do not depend on the time of the build, which only decides what is shown", () => {
+  test("are the same whenever the catalog is built, and the build shows those in force", () => {
     for (const builtMs of [0, NEW_YEAR - 1, NEW_YEAR, FEBRUARY, FEBRUARY * 2]) {
       const deployment = nib({ price_changes: CHANGES }, builtMs);
       expect(deployment.prices?.prompt).toBe(promptAt(nib({ price_changes: CHANGES }), builtMs));
@@ -101,7 +101,7 @@ describe("prices with dates", () => {
     expect(firstAt(NEW_YEAR)).toBe("zeta");
   });
 
-  test("replace the tiers of the prices before", () => {
+  test("replace the tiers of the earlier prices", () => {
     const terms = {
       price_tiers: [{ above_prompt_tokens: 50, pricing: plain("7", "8") }],
       price_changes: CHANGES,
@@ -114,7 +114,7 @@ describe("prices with dates", () => {
     expect(boundsAt(FEBRUARY)).toEqual([100]);
   });
 
-  test("give the same object for one instant, the catalog's own if possible", () => {
+  test("give one deployment object for their whole period, the catalog's own if unchanged", () => {
     const deployment = nib({ price_changes: CHANGES });
     expect(deploymentAt(deployment, 0)).toBe(deployment);
     const later = deploymentAt(deployment, NEW_YEAR);
@@ -148,7 +148,7 @@ describe("prices with dates", () => {
   });
 });
 
-test("a listing that is bought for more than it is sold is noted, also in a tier or later", () => {
+test("a purchase price above the sale price is noted, also in a tier or a later change", () => {
   const notesOf = (terms: Json): string[] => {
     const { notes } = compiledWithNotes(terms);
     return notes.map(({ reason }) => reason).filter((reason) => reason.startsWith("purchase"));
@@ -171,7 +171,7 @@ test("a listing that is bought for more than it is sold is noted, also in a tier
   expect(notesOf({ ...sold, price_changes: [change] })).toHaveLength(1);
 });
 
-describe("pins", () => {
+describe("price pins", () => {
   const pinsOf = ({ prices, datedPrices = [] }: Deployment): (string | undefined)[] => [
     prices?.pinId,
     ...datedPrices.map((dated) => dated.prices.pinId),
@@ -208,7 +208,7 @@ describe("pins", () => {
   });
 });
 
-describe("a price that is rarely meant", () => {
+describe("an implausible price", () => {
   test("is noted above 10,000 dollars per million tokens of text, also in a tier or later", () => {
     const isNoted = (terms: Json, more: Edits = {}): boolean =>
       compiledWithNotes(terms, 0, more).notes.some(({ reason }) => reason === "price_implausible");

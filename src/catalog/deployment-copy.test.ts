@@ -49,7 +49,7 @@ test("a reported cost on a customer's own key is not charged", () => {
   expect(copy.billing).toBe("token");
 });
 
-test("a listing without a price stays without one", () => {
+test("a listing without a price has none with a customer's own key either", () => {
   expect(ownKeyDeployment(listed({ prices: null }), connection).prices).toBeNull();
 });
 
@@ -65,7 +65,7 @@ test("the same deployment and connection give the same object, others give other
   for (const other of others) expect(other).not.toBe(copy);
 });
 
-test("a key that was sealed again or moved is not mistaken for the remembered one", () => {
+test("a key that was resealed or moved to another organization gets a new copy", () => {
   const deployment = listed();
   const copy = ownKeyDeployment(deployment, connection);
   const resealed = { ...connection, sealedKey: Buffer.from("sealed again") };

@@ -32,7 +32,7 @@ test("a model is described by what it reads and does", () => {
   expect(described(hosted)).toBe("NVIDIA's chat model for text, with 131K tokens of context.");
 });
 
-test("the sentence of a listing is used unchanged", () => {
+test("the description of a listing is used unchanged", () => {
   expect(described({ description: "Small and quick." })).toBe("Small and quick.");
 });
 

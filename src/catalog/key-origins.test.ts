@@ -43,7 +43,7 @@ test("a provider's key goes to the first origin that names it, and to no other",
   });
 });
 
-test("an origin that has a key keeps it from files that sort first, while a file names it", () => {
+test("an origin that has a key keeps it while a manifest names it, whichever file sorts first", () => {
   const owners = new Map([["SHARED_KEY", "https://one.example:8443"]]);
   const compiled = (manifests: readonly ManifestFile[]): CatalogOutcome => {
     const keys = { isOwnVariable: () => false, origins: new Map(), owners };

@@ -17,13 +17,13 @@ test.each([
   ["2026-10-08", "late", "2027-01-07"],
   ["2026-08-25", "late", "2026-11-24"],
   ["2026-08-24", "old", undefined],
-])("a check on %s is %s, until %s", (on, age, until) => {
+])("a price check of %s is %s on 2026-11-23, until %s", (on, age, until) => {
   const found = computeAge(on, NOW_MS, Infinity);
   expect(found.age).toBe(age);
   expect(found.ageUntilMs).toBe(until === undefined ? Infinity : Date.parse(until));
 });
 
-test("the operator's own bound ends an age too", () => {
+test("the operator's own bound ends the age of a price check too", () => {
   const { age, ageUntilMs } = computeAge("2026-11-01", NOW_MS, 30);
   expect([age, ageUntilMs]).toEqual(["recent", Date.parse("2026-12-02")]);
 });
@@ -46,7 +46,7 @@ test("stale listings are named oldest first, without those that have no check", 
   ]);
 });
 
-describe("compiled", () => {
+describe("a compiled catalog", () => {
   /** Compiles two listings of one model; the prices of the first were checked on the day `on`. */
   function compiled(on: string, staleAfterDays?: number): Catalog {
     const manifests = ["first", "second"].map((id, priority) => {
@@ -65,13 +65,13 @@ describe("compiled", () => {
   const order = (catalog: Catalog): readonly string[] =>
     catalog.find("acme/nib")?.deployments.map(({ providerId }) => providerId) ?? [];
 
-  test("a listing is tried last from the 91st day after its check on", () => {
+  test("tries a listing last from the 91st day after its price check", () => {
     expect(order(compiled("2026-08-25"))).toEqual(["first", "second"]);
     expect(order(compiled("2026-08-24"))).toEqual(["second", "first"]);
     expect(compiled("2026-08-24").buildId).not.toBe(compiled("2026-08-25").buildId);
   });
 
-  test("a listing is not sold from the day after the operator's bound on", () => {
+  test("does not route a listing from the day after the operator's bound", () => {
     expect(order(compiled("2026-10-24", 30))).toEqual(["first", "second"]);
     const catalog = compiled("2026-10-23", 30);
     expect(order(catalog)).toEqual(["second"]);
@@ -79,7 +79,7 @@ describe("compiled", () => {
     expect(nib?.notReady).toBe("stale");
   });
 
-  test("the catalog is built again when an age ends", () => {
+  test("is due to be built again when the age of a price check ends", () => {
     expect(nextPricesMs(compiled("2026-10-09"))).toBe(Date.parse("2026-11-24"));
     expect(nextPricesMs(compiled("2026-08-01"))).toBe(Infinity);
   });

@@ -8,8 +8,8 @@ const SOLD = [price("prompt", "5"), price("cache_write", "6.25"), price("complet
 const OWED = [price("prompt", "4"), price("completion", "20")];
 const plain = compilePriceSheet(["lab/one"], { pricing: SOLD });
 
-describe("an hour of the cache", () => {
-  test("has the price of the listing, or none if the listing has none", () => {
+describe("an hour-long cache write", () => {
+  test("has the listing's own price, or none if the listing states none", () => {
     const extra_pricing = { cache_write_1h: "10.000001" };
     const sheet = compilePriceSheet(["lab/one"], { pricing: SOLD, extra_pricing });
     expect(sheet.cacheWrite1h).toBe(10_000_001n);
@@ -30,7 +30,7 @@ describe("an hour of the cache", () => {
   });
 });
 
-describe("what a provider is owed", () => {
+describe("the purchase prices of a listing", () => {
   const sheet = compilePriceSheet(["lab/one"], {
     pricing: SOLD,
     extra_pricing: { cache_write_1h: "10" },
@@ -41,7 +41,7 @@ describe("what a provider is owed", () => {
     ],
   });
 
-  test("is a separate sheet with the same defaults, its own tiers and its own hour", () => {
+  test("are a separate sheet with the same defaults, own tiers and own hour-long writes", () => {
     expect(sheet.purchase).toMatchObject({
       prompt: 4_000_000n,
       cacheWrite: 4_000_000n,
@@ -56,7 +56,7 @@ describe("what a provider is owed", () => {
   });
 });
 
-test("pins differ by every price, also by those that providers are owed", () => {
+test("price pins differ by every sale price and every purchase price", () => {
   const sheets = [
     {},
     { extra_pricing: { cache_write_1h: "6.25" } },

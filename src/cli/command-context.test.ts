@@ -59,7 +59,7 @@ describe("a whole number on the command line", () => {
     },
   );
 
-  test("a flag with a hyphen is found, and one that is not there sets nothing", () => {
+  test("a flag with a hyphen is read, and an absent flag sets nothing", () => {
     expect(readWhole({ queueMs: "0" }, "queue-ms", { min: 0, max: 5 })).toBe(0);
     expect(readWhole({}, "queue-ms", { min: 0, max: 5 })).toBeUndefined();
   });
@@ -92,7 +92,7 @@ test("a day is its midnight in UTC, and a time of day is read with its zone", ()
 });
 
 test.each(["2026-02-30", "2026-02-30T12:00Z", "2026-02-28T12:00", "2026-02-28T25:00Z", "today"])(
-  "%s is refused, and taken for no other time",
+  "%s is refused as a day and as an instant",
   (text) => {
     expect(() => readInstant(text, "--since")).toThrow("--since must be a day or an instant");
     expect(() => readDay(text, "--before")).toThrow("--before must be a day");

@@ -69,7 +69,7 @@ describe("import litellm", () => {
     expect(stderr).not.toContain("sk-secret");
   });
 
-  test("writes the same bytes each time, valid and private, and never over another file", async () => {
+  test("writes the same valid files each time, and never over a file that was changed", async () => {
     const config = file("e.yaml", SMALL);
     const target = join(folder, "written");
     const args = ["import", "litellm", config, "--write", target];

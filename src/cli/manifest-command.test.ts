@@ -4,7 +4,7 @@ import { validateManifest } from "../catalog/index.ts";
 import { termsManifest } from "../../test/fixtures/manifest/samples.ts";
 import { pastPriceChanges } from "./manifest-command.ts";
 
-test("a price change whose day has come is named, with the place where it is", () => {
+test("a price change whose instant has passed is reported with its place in the manifest", () => {
   const verdict = validateManifest(JSON.stringify(termsManifest()));
   if (!verdict.ok) throw new Error("the sample is not valid");
   const pointersAt = (instant: string): readonly string[] =>

@@ -50,7 +50,7 @@ describe("manifest import", () => {
     expect(checked).toMatchObject({ code: 0 });
   });
 
-  test("a margin is on the prices, and the provider is owed the source's", async () => {
+  test("--margin raises the sale prices, and the provider is owed the source's prices", async () => {
     const out = join(folder, "margin.json");
     await run(...forGroq, "--margin", "10", "--models", "openai/*-120b", "--out", out, litellm);
     const manifest = JSON.parse(readFileSync(out, "utf8")) as {
@@ -96,7 +96,7 @@ describe("manifest import", () => {
     expect(JSON.parse(stdout)).toMatchObject({ provider: { id: "groq" } });
   });
 
-  test("a file that lists nothing is answered with 1 and nothing is written", async () => {
+  test("a source file without models ends with exit code 1, and nothing is written", async () => {
     const [empty, out] = [join(folder, "empty.json"), join(folder, "none.json")];
     writeFileSync(empty, "{}");
     const { code, stdout } = await run(...forGroq, "--json", "--out", out, empty);
@@ -128,7 +128,7 @@ describe("manifest import", () => {
     expect(await run(...forGroq, "--out", out, "--overwrite", litellm)).toMatchObject({ code: 0 });
   });
 
-  test("an odd head is asked for by its file", async () => {
+  test("a provider that is not built in is imported with a --head file", async () => {
     const file = join(folder, "head.json");
     const head = {
       use: "import",
@@ -159,14 +159,14 @@ describe("manifest import", () => {
     ["an unknown provider", ["--from", "litellm", "--provider", "acme", litellm], /--head/],
     ["a margin in words", [...forGroq.slice(2), "--margin", "ten", litellm], /--margin/],
     ["a negative margin", [...forGroq.slice(2), "--margin=-5", litellm], /--margin/],
-    ["no day", [...forGroq.slice(2), "--dated", "2026-02-30", litellm], /--dated/],
-    ["no file", [...forGroq.slice(2), "nowhere.json"], /nowhere\.json/],
+    ["an invalid day", [...forGroq.slice(2), "--dated", "2026-02-30", litellm], /--dated/],
+    ["a missing file", [...forGroq.slice(2), "nowhere.json"], /nowhere\.json/],
     ["a source without a name", [...forGroq.slice(2), "--against", "x.json", litellm], /--against/],
     ["plain http", [...forGroq.slice(2), "http://127.0.0.1:1/x.json"], /only https/],
     ["another scheme", [...forGroq.slice(2), "file:///etc/passwd"], /only https/],
-    ["no JSON", [...forGroq.slice(2), import.meta.filename], /not JSON at line 1, column 1/],
+    ["invalid JSON", [...forGroq.slice(2), import.meta.filename], /not JSON at line 1, column 1/],
     [
-      "a source that does not list it",
+      "a source that does not list the provider",
       ["--from", "openrouter", "--provider", "groq", litellm],
       /these do/,
     ],
@@ -199,7 +199,7 @@ describe("manifest import", () => {
     }
   });
 
-  test("a file with a key twice, or over 16 MiB, is refused", async () => {
+  test("a source file with a duplicate key, over 16 MiB or not in UTF-8 is refused", async () => {
     const file = join(folder, "bad.json");
     writeFileSync(file, '{"a": 1, "a": 2}');
     expect((await run(...forGroq, file)).stderr).toContain("/a twice");

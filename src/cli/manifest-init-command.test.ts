@@ -72,7 +72,7 @@ function shippedModels(): Manifest["models"] {
 
 const SAID = ["--privacy-url", "https://own.example/privacy", "--yes"];
 
-describe("an endpoint of one's own", () => {
+describe("a self-hosted endpoint", () => {
   test.each([
     ["vllm", vllm, ["vllm/Qwen/Qwen3-8B"], 40_960],
     ["llama-cpp", llamaCpp, ["llama-cpp/qwen3-4b"], 65_536],
@@ -83,7 +83,7 @@ describe("an endpoint of one's own", () => {
       ["lmstudio/qwen2-vl-7b-instruct", "lmstudio/meta-llama-3.1-8b-instruct"],
       32_768,
     ],
-  ])("%s is listed as it says itself", async (id, server, models, context) => {
+  ])("%s is listed with the models and context it reports", async (id, server, models, context) => {
     const { code, manifest } = await init(server, [...SAID, "--free"]);
     expect(code).toBe(0);
     expect(manifest).toMatchObject({
@@ -98,11 +98,11 @@ describe("an endpoint of one's own", () => {
   const zero = ["--price-prompt", "0", "--price-completion", "0.000"];
   const unknown = ["--free", "--models", "qwen3*", "llma*"];
   test.each<[string, PlayedAnswer, readonly string[], RegExp]>([
-    ["prices are not said", vllm, [], /--price-prompt and --price-completion, or --free/],
-    ["its privacy policy is not said", vllm, [], /--privacy-url/],
+    ["no price is given", vllm, [], /--price-prompt and --price-completion, or --free/],
+    ["no privacy policy is given", vllm, [], /--privacy-url/],
     ["a price is 0", vllm, [...SAID, ...zero], /0 gives the model away; say so with --free/],
-    ["no model is named so", ollama, [...SAID, ...unknown], /no model is named llma\*/],
-  ])("where %s, that is named, nothing is written and nothing waits", async (...row) => {
+    ["a named model does not exist", ollama, [...SAID, ...unknown], /no model is named llma\*/],
+  ])("is refused with the reason if %s, and nothing is written", async (...row) => {
     const [, server, flags, message] = row;
     const { code, stderr, manifest } = await init(server, flags);
     expect(code).toBe(2);
@@ -110,7 +110,7 @@ describe("an endpoint of one's own", () => {
     expect(manifest).toBeUndefined();
   });
 
-  test("a context that the endpoint does not say is a flag that is named", async () => {
+  test("needs --context if it does not report a context length", async () => {
     const silent: PlayedAnswer = (request) =>
       request.path === "/v1/models" ? { body: { data: [{ id: "m" }] } } : vllm(request);
     const missing = await init(silent, [...SAID, "--free"]);
@@ -147,7 +147,7 @@ describe("an endpoint of one's own", () => {
     ]);
   });
 
-  test("what is written agrees with the command that checks it next", async () => {
+  test("gets a manifest that passes manifest check", async () => {
     const { folder, stdout } = await init(vllm, [...SAID, "--free"]);
     expect(stdout).toContain(`tokenmarket conformance run ${join(folder, "vllm.json")}`);
     const checked = await runCommand(["manifest", "check", join(folder, "vllm.json")], PRIVATE);
@@ -163,7 +163,7 @@ describe("an endpoint of one's own", () => {
     expect(manifest).toBeUndefined();
   });
 
-  test("a private address needs the setting, and the message says so", async () => {
+  test("at a private address needs TM_ALLOW_PRIVATE_UPSTREAMS, and the message says so", async () => {
     const { code, stderr, seen } = await init(vllm, [...SAID, "--free"], {
       TM_ALLOW_PRIVATE_UPSTREAMS: "0",
     });
@@ -172,7 +172,7 @@ describe("an endpoint of one's own", () => {
     expect(seen).toEqual([]);
   });
 
-  test("a manifest that is there is replaced only with --force", async () => {
+  test("an existing manifest is replaced only with --force", async () => {
     const folder = freshFolder();
     await init(vllm, [...SAID, "--free"], {}, folder);
     const again = await init(vllm, [...SAID, "--free"], {}, folder);
@@ -192,7 +192,7 @@ describe("the key of an endpoint", () => {
     expect(run.stdout + run.stderr + JSON.stringify(run.manifest)).not.toContain(SECRET);
   });
 
-  test("that is a secret of this program goes nowhere", async () => {
+  test("that is a secret of the gateway itself is refused and not sent", async () => {
     const own = [...SAID, "--free", "--api-key-env", "TM_ENCRYPTION_KEY"];
     const { code, stderr, seen } = await init(vllm, own, {
       TM_ENCRYPTION_KEY: Buffer.alloc(32).toString("base64"),
@@ -212,7 +212,7 @@ describe("the key of an endpoint", () => {
     expect(second.seen).toEqual([]);
   });
 
-  test("that is refused is said to be", async () => {
+  test("that the endpoint refuses ends the command with that reason", async () => {
     const { code, stderr } = await init(() => ({ status: 401, body: {} }), withKey, {
       GPU_KEY: SECRET,
     });
@@ -221,14 +221,14 @@ describe("the key of an endpoint", () => {
   });
 });
 
-describe("a provider that this program knows", () => {
+describe("a built-in provider", () => {
   const openai = ["--provider", "openai", "--yes"];
   const served =
     (...ids: readonly string[]): PlayedAnswer =>
     ({ path }) =>
       path === "/v1/models" ? { body: { data: ids.map((id) => ({ id })) } } : undefined;
 
-  test("is listed with what it serves to this key, as shipped", async () => {
+  test("is listed with those of the shipped models that it serves to this key", async () => {
     const [first] = shippedModels();
     const upstream = first?.upstream_id ?? "";
     const run = await init(served(`${upstream}-2026-01-01`), openai, { OPENAI_API_KEY: SECRET });
@@ -238,7 +238,7 @@ describe("a provider that this program knows", () => {
     expect(run.stdout + run.stderr).not.toContain(SECRET);
   });
 
-  test("without its key is not asked, unless it is listed offline", async () => {
+  test("without its key is refused, but can be listed with --offline", async () => {
     const refused = await init(served("gpt"), openai);
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(/the environment variable OPENAI_API_KEY holds no key/);
@@ -253,7 +253,7 @@ describe("a provider that this program knows", () => {
     expect(result.stderr).toMatch(/nope is not one of openai, anthropic, /);
   });
 
-  test("Azure: the deployment's name goes upstream, and the model's own is expected back", async () => {
+  test("Azure has the deployment's name as upstream_id and the model's own in resolves_to", async () => {
     const folder = freshFolder();
     const [model] = shippedModels();
     const azure = ["manifest", "init", "--provider", "azure", "--manifests", folder];
@@ -273,7 +273,7 @@ describe("a provider that this program knows", () => {
   });
 
   test.each(["evil.example/#", "a.b", "", "-a", "a@b"])(
-    "Azure: a resource %s makes no other address",
+    "Azure with the resource '%s' is refused",
     async (resource) => {
       const azure = ["manifest", "init", "--provider", "azure", "--resource", resource];
       const deployed = ["--deployments", "d=openai/gpt-4.1", "--manifests", freshFolder()];
@@ -283,7 +283,7 @@ describe("a provider that this program knows", () => {
     },
   );
 
-  test("Azure and Bedrock without a terminal name what is missing", async () => {
+  test("Azure or Bedrock without a terminal is refused, and the missing flags are named", async () => {
     const azure = await runCommand(["manifest", "init", "--provider", "azure"], PRIVATE);
     expect([azure.code, azure.stderr]).toEqual([
       2,
@@ -305,7 +305,7 @@ describe("a person at a terminal", () => {
     return { ...run, folder };
   }
 
-  test("is asked for what only a person can say, and asked again after a mistake", async () => {
+  test("is asked for missing values, and asked again after an invalid answer", async () => {
     const privacy = "https://own.example/privacy";
     const run = await typed((url) => [url, "*", "free", "0.5", "2", "gpu-one", "", privacy]);
     expect(run.stderr).toMatch(/--price-prompt must be USD per million tokens/);
@@ -323,14 +323,14 @@ describe("a person at a terminal", () => {
     expect(existsSync(run.folder)).toBe(false);
   });
 
-  test("is not asked when the answer is to be JSON", async () => {
+  test("is not asked with --json", async () => {
     const run = await typed(() => [], "--base-url", "URL", "--json");
     expect(run.code).toBe(2);
     expect(run.stderr).toMatch(/there is no terminal to ask at/);
   });
 });
 
-test("a manifest of another file that is not valid does not stand in the way", async () => {
+test("an invalid manifest in the folder does not stop manifest init for another endpoint", async () => {
   const folder = freshFolder();
   await init(vllm, [...SAID, "--free"], {}, folder);
   writeFileSync(join(folder, "zz-broken.json"), "{");

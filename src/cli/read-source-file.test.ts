@@ -64,7 +64,7 @@ describe("a list at an https address", () => {
     else process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = before;
   });
 
-  test("is read byte for byte, with the day its server names, also where it has moved to", async () => {
+  test("is read byte for byte, with the date of its server, also after a redirect", async () => {
     for (const path of ["/list.json", "/moved"]) {
       const { bytes, dated } = await readSourceFile(at(path), undefined);
       const sha256 = createHash("sha256").update(bytes).digest("hex");
@@ -76,7 +76,7 @@ describe("a list at an https address", () => {
     });
   });
 
-  test("has the day on which it is read where its server names one to come, or none that can be", async () => {
+  test("is dated today if its server states a date in 1970 or in the future", async () => {
     for (const path of ["/dated-1970", "/dated-2099"]) {
       const { dated } = await readSourceFile(at(path), undefined);
       expect(Date.now() - Date.parse(dated)).toBeLessThan(2 * 86_400_000);

@@ -99,7 +99,7 @@ async function refreshed(): Promise<{ prompt: string; changes: readonly string[]
   return { prompt: price?.cost_usd_per_million ?? "", changes: changes.map(({ from }) => from) };
 }
 
-test("a cut that two lists have begins at once and is in the change log", async () => {
+test("a price cut in two sources begins at once and is in the change log", async () => {
   writeManifest(2);
   listsAt(1);
   expect(await refreshed()).toEqual({ prompt: "1", changes: [] });
@@ -110,7 +110,7 @@ test("a cut that two lists have begins at once and is in the change log", async 
   expect(readRefreshState(join(folder, "data"))).toEqual({ atMs: NOW_MS, waits });
 });
 
-test("a rise that the margin covers is announced, and one that it does not begins at once", async () => {
+test("a price rise that the margin covers is announced, and any other begins at once", async () => {
   writeManifest(10, "30");
   listsAt(11);
   const covered = await refreshed();
@@ -122,7 +122,7 @@ test("a rise that the margin covers is announced, and one that it does not begin
   expect(plain).toEqual({ prompt: "11", changes: [] });
 });
 
-test("a rise above 20 percent waits, and the operator is told how to take it", async () => {
+test("a price rise above 20 percent waits, and the operator is told how to accept it", async () => {
   writeManifest(10);
   listsAt(13);
   expect(await refreshed()).toEqual({ prompt: "10", changes: [] });
@@ -140,7 +140,7 @@ test("a rise above 20 percent waits, and the operator is told how to take it", a
   expect([owed(), readRefreshState(join(folder, "data"))?.waits]).toEqual(["13", [wait]]);
 });
 
-test("one list alone changes nothing; where an address does not answer, its kept copy counts", async () => {
+test("one source alone changes nothing, but the kept copy of an unreachable source counts", async () => {
   writeManifest(2);
   listsAt(1);
   delete lists[GENAI];
@@ -159,14 +159,14 @@ test("one list alone changes nothing; where an address does not answer, its kept
   expect((await refreshed()).prompt).toBe("1");
 });
 
-test("it does not begin with fewer than two addresses, and is off without a time", async () => {
+test("scheduled refreshes need two source addresses, and are off without an interval", async () => {
   const { config, ...rest } = schedule();
   const one = { ...config, refreshSources: `litellm=${LITELLM}` };
   expect(() => startRefreshes({ ...rest, config: one })).toThrow("two catalog.refresh_sources");
   await startRefreshes({ ...rest, config: { ...one, refreshEvery: "" } }).close();
 });
 
-test("a broken copy, and an answer that is no list, leave what two other sources have", async () => {
+test("an error answer does not replace the kept copy of a source, and a broken copy does not count", async () => {
   writeManifest(2);
   await refreshNow(schedule());
   const copies = join(folder, "data", "catalog-sources");
@@ -181,7 +181,7 @@ test("a broken copy, and an answer that is no list, leave what two other sources
   await expect(refreshNow(schedule())).rejects.toThrow("fewer than two sources");
 });
 
-test("all manifests are written, or none", async () => {
+test("a refresh writes no manifest if one of them was edited meanwhile", async () => {
   writeManifest(2);
   const other = join(folder, "manifests", "xai.json");
   const text = readFileSync(path(), "utf8");
@@ -203,7 +203,7 @@ test("all manifests are written, or none", async () => {
   expect(readdirSync(join(folder, "manifests"))).toEqual(["groq.json", "xai.json"]);
 });
 
-test("it runs when it is due, and not again before", async () => {
+test("a refresh runs when it is due, and not again before", async () => {
   writeManifest(2);
   listsAt(1);
   const state = (): number | undefined => readRefreshState(join(folder, "data"))?.atMs;
@@ -216,7 +216,7 @@ test("it runs when it is due, and not again before", async () => {
   expect(noted).toHaveLength(1);
 });
 
-test("one that failed is tried again in an hour, and a stop does not wait for a slow source", async () => {
+test("a failed refresh is retried in an hour, and a shutdown does not wait for a slow source", async () => {
   const failing = startRefreshes(schedule());
   const data = join(folder, "data");
   const tryAgainMs = NOW_MS - 23 * 3_600_000;

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 
 import { logWarnings } from "./serve-command.ts";
 
-test("warnings of Node and of packages are lines of the log, and bare text again afterwards", async () => {
+test("warnings of Node and of packages are log lines while serving, and plain text afterwards", async () => {
   const lines: unknown[] = [];
   const note =
     (level: string) =>

@@ -161,7 +161,7 @@ test("a store clock is never ahead, and behind by at most the time of the quicke
   );
 });
 
-test("a store clock follows a store whose clock was set at the next answer", () => {
+test("a store clock follows a store whose clock was changed, from the next answer on", () => {
   for (const setByMs of [-3_600_000, 3_600_000]) {
     const { time, store, ask, known } = scripted(2);
     store.aheadMs += setByMs;

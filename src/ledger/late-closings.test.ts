@@ -44,7 +44,7 @@ function fail(kind: BatchFault["kind"]): () => never {
   };
 }
 
-test("late closings are sent again, before newer ones, until they commit", async () => {
+test("late closings are sent again until they commit", async () => {
   const { late, submit, sent, logged } = scripted([fail("busy"), fail("ambiguous"), closed]);
   const outcomes = await Promise.all([submit(1), submit(2)]);
   const outcome = { kind: "closed", debitMicroUsd: 5n, overrun: false };
@@ -91,7 +91,7 @@ test("a closing that fails for another reason while a rejected batch is halved i
   expect(late.size).toBe(0);
 });
 
-test("a rejected closing still counts, and is tried again before a shutdown", async () => {
+test("a rejected closing still counts as pending, and is retried before a shutdown", async () => {
   const { late, submit } = scripted([fail("rejected"), closed]);
   expect(await submit(1)).toEqual({ kind: "pending" });
   expect(late.size).toBeGreaterThan(0);
@@ -114,7 +114,7 @@ test("a rejected closing is tried again after half a minute", async () => {
   }
 });
 
-test("a closing of an unknown attempt is answered as closed before, without a debit", async () => {
+test("a closing of an unknown attempt is answered as already closed, without a debit", async () => {
   const { submit } = scripted([
     (rows) => rows.map(() => ({ kind: "unknown", debitMicroUsd: 0n, overrunMicroUsd: 0n })),
   ]);

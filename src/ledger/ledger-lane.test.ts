@@ -71,7 +71,7 @@ async function turn(): Promise<void> {
   for (let i = 0; i < 2; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test("a lane bounds its batches and its queue", async () => {
+test("a full queue refuses a hold, and batches have a bounded number of rows", async () => {
   const { batches, faults, submit } = handledLane();
   const waiting = Array.from({ length: LEDGER_QUEUE_ROWS_MAX }, (_, i) => submit(i));
   expect(await submit(-1)).toMatchObject({ kind: "unavailable" });
@@ -139,7 +139,7 @@ test("a rejected batch is halved until only the row that breaks a constraint is 
   expect(faults).toEqual([["rejected", [3n]]]);
 });
 
-test("the closings of rolls count towards the bound of closings in a batch", async () => {
+test("closings submitted with a hold count towards the bound of closings in a batch", async () => {
   const { batches, submit, close } = handledLane();
   for (let i = 1; i <= 10; i++) void submit(i, "org", i);
   for (let i = 11; i <= LEDGER_BATCH_ROWS_MAX + 5; i++) void close(i);
@@ -150,7 +150,7 @@ test("the closings of rolls count towards the bound of closings in a batch", asy
   expect(batches[1]).toMatchObject({ amounts: [], closed: { length: 5 } });
 });
 
-test("a closing whose attempt is not open becomes late, and its batch's holds do not", async () => {
+test("a closing whose attempt is not open becomes late, and the holds of its batch commit", async () => {
   const { batches, late, submit, close } = handledLane();
   const held = submit(1);
   const closed = close(2);
@@ -163,7 +163,7 @@ test("a closing whose attempt is not open becomes late, and its batch's holds do
 });
 
 test.each(["busy", "ambiguous"] as const)(
-  "the closings of a failed batch (%s) become late, including those of rolls",
+  "the closings of a failed batch (%s) become late, also those submitted with a hold",
   async (kind) => {
     const { batches, faults, late, submit, close, lane } = handledLane();
     const refused = submit(1, "org", 2);
@@ -177,7 +177,7 @@ test.each(["busy", "ambiguous"] as const)(
   },
 );
 
-test("after a rejection the holds are sent without the closings, which become late", async () => {
+test("the holds of a rejected batch are sent again without its closings, which become late", async () => {
   const { batches, faults, late, submit, close } = handledLane();
   const holds = Promise.all([submit(1), submit(2)]);
   void close(3);
@@ -192,7 +192,7 @@ test("after a rejection the holds are sent without the closings, which become la
   expect(faults).toEqual([]);
 });
 
-test("the closing of a roll is sent even if its hold is refused in the queue", async () => {
+test("a closing submitted with a hold is sent even if the hold is refused in the queue", async () => {
   const { batches, time, submit } = handledLane();
   void submit(1);
   await turn();

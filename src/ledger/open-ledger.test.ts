@@ -98,7 +98,7 @@ test("a hold that commits in time is reserved", async () => {
   expect(annulled).toEqual([]);
 });
 
-test("a hold that commits after its lease ended is not sent, and is annulled", async () => {
+test("a hold that commits after the lease has ended is refused as unavailable, and annulled", async () => {
   const { ledger, reserving, commit, time, annulled, counts } = await scriptedLedger();
   time.ms = LEASE_MS;
   commit();
@@ -108,7 +108,7 @@ test("a hold that commits after its lease ended is not sent, and is annulled", a
   expect(await ledger.reserve(ROW)).toMatchObject({ kind: "unavailable" });
 });
 
-test("a hold of an earlier epoch is not sent, since another instance may have closed it", async () => {
+test("a hold of an earlier epoch is refused as unavailable, since another instance may close it", async () => {
   const { ledger, reserving, commit, time, annulled, takeOver } = await scriptedLedger();
   takeOver();
   time.ms = LEASE_RENEW_MS;

@@ -59,7 +59,7 @@ test("at most 32 names of dropped fields are stored, and unknown names as `unrec
   expect(droppedNames(droppedText(known))).toEqual(known);
 });
 
-test("stored names of dropped fields can be read back, and no names store nothing", () => {
+test("stored names of dropped fields are read back once each, and none from an empty column", () => {
   expect(droppedNames(droppedText(["seed", "top_k", "seed"]))).toEqual(["seed", "top_k"]);
   expect(droppedNames(undefined)).toEqual([]);
 });

@@ -24,7 +24,7 @@ function refused(keyId: string, createdAtMs = 0): RefusedRequest {
   };
 }
 
-test("requests beyond the rows of a minute are counted and sent twice a second", async () => {
+test("refused requests beyond a key's rows per minute are counted, and sent twice a second", async () => {
   const sent: (readonly RefusedCount[])[] = [];
   const lane = new RefusedLane({
     log: silentLog,
@@ -52,7 +52,7 @@ test("requests beyond the rows of a minute are counted and sent twice a second",
   ]);
 });
 
-test("each request of a key is counted once, even if sending fails in between", async () => {
+test("each refused request of a key is counted once, even if sending fails in between", async () => {
   const counted = new Map<string, number>();
   let rows = 0;
   let fails = true;

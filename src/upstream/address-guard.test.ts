@@ -88,7 +88,7 @@ test.concurrent("names at a silent name server delay no other organization's loo
   expect(new Set(silent.asked)).toEqual(new Set(["a0.example", "a1.example"]));
 });
 
-test.concurrent("an organization that has waited for its names may look up others", async () => {
+test.concurrent("an organization may look up more names after its pending look-ups", async () => {
   const silent = await nameServer("silent");
   const find = new ForeignNames([silent.address]).of("org_1");
   const first = [find("a.example"), find("b.example")].map((each) => each.catch(() => "ended"));
@@ -98,7 +98,7 @@ test.concurrent("an organization that has waited for its names may look up other
   await until("it is asked", () => silent.asked.includes("c.example"));
 });
 
-test.concurrent("a delivery waits for the look-ups before it and is not refused", async () => {
+test.concurrent("a webhook delivery waits for earlier look-ups and is not refused", async () => {
   const silent = await nameServer("silent");
   const find = new ForeignNames([silent.address]).of("org_1", "wait");
   const all = ["a", "b", "c"].map((name) => find(`${name}.example`).catch(() => "ended"));
@@ -107,7 +107,7 @@ test.concurrent("a delivery waits for the look-ups before it and is not refused"
   await until("the third is asked", () => silent.asked.includes("c.example"));
 });
 
-test("a name of the operator is looked up once, however many connections begin", async () => {
+test("a name in the operator's manifests is looked up once, however many connections begin", async () => {
   const find = rememberedNames();
   const systemLookups = countSystemLookups();
   const all = await Promise.all(Array.from({ length: 20 }, () => find("localhost")));

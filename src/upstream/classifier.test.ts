@@ -37,7 +37,7 @@ test.each([401, 402, 403])(
   },
 );
 
-test.each([404, 429])("any other status is reported as always: %i", (status) => {
+test.each([404, 429])("status %i for a customer's key is classified as usual", (status) => {
   expect(own.answer(answered(status))).toEqual(plain.answer(answered(status)));
   expect(own.timeout(status)).toEqual(plain.timeout(status));
 });

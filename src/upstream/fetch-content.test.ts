@@ -234,18 +234,18 @@ describe("a file", () => {
 
 describe("an answer that is not a file", () => {
   test.each<[string, RequestListener]>([
-    ["a page", video("<html>", { "content-type": "text/html; charset=utf-8" })],
-    ["a document", video("{}", { "content-type": "application/json" })],
-    ["several parts", video("--x", { "content-type": "multipart/byteranges; boundary=x" })],
-    ["compressed", video("x", { "content-encoding": "gzip" })],
-    ["longer than is passed on", video("x".repeat(1_001), { "content-length": "1001" })],
-    ["of another success", (_request, response) => void response.writeHead(204).end()],
+    ["an HTML page", video("<html>", { "content-type": "text/html; charset=utf-8" })],
+    ["a JSON document", video("{}", { "content-type": "application/json" })],
+    ["multiple ranges", video("--x", { "content-type": "multipart/byteranges; boundary=x" })],
+    ["compressed content", video("x", { "content-encoding": "gzip" })],
+    ["a length above the bound", video("x".repeat(1_001), { "content-length": "1001" })],
+    ["a status 204", (_request, response) => void response.writeHead(204).end()],
     [
-      "a part that was not requested",
+      "a range that was not requested",
       (_request, response) => void response.writeHead(206).end("x"),
     ],
-    ["an impossible range that was not requested", (_request, r) => void r.writeHead(416).end()],
-  ])("%s: nothing begins", async (_what, serve) => {
+    ["a 416 that was not requested", (_request, r) => void r.writeHead(416).end()],
+  ])("is refused before the client gets a byte: %s", async (_what, serve) => {
     home.serve = serve;
     const { end, head } = await fetched();
     expect(end).toMatchObject({ kind: "refused", unusableReason: expect.any(String) as string });
@@ -297,9 +297,9 @@ describe("a file that breaks off", () => {
   });
 
   test.each<[string, (running: RunningContent | undefined) => void]>([
-    ["the reader has ended", (running) => running?.abandon()],
+    ["the client has left", (running) => running?.abandon()],
     ["the program shuts down", () => deadlines.cutAll()],
-  ])("because %s lets the provider go", async (_reason, stop) => {
+  ])("because %s closes the connection to its provider", async (_reason, stop) => {
     let closed: Promise<unknown> = Promise.resolve();
     home.serve = (request, response) => {
       closed = once(request.socket, "close");

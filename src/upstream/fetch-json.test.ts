@@ -48,7 +48,7 @@ async function ask(provider: RequestListener, limits: Limits = {}): Promise<unkn
 
 const silent: RequestListener = () => {};
 
-test("a 2xx with JSON is that JSON, however it is cut", async () => {
+test("a 2xx answer gives its JSON, however its bytes are split", async () => {
   const json = await ask((_request, response) => {
     response.write('{"input_');
     setImmediate(() => response.end('tokens":7}'));
@@ -59,7 +59,7 @@ test("a 2xx with JSON is that JSON, however it is cut", async () => {
 test.each<[string, RequestListener]>([
   ["an error status", (_request, response) => response.writeHead(500).end('{"input_tokens":7}')],
   ["a redirect", (_request, response) => response.writeHead(302, { location: "/x" }).end("{}")],
-  ["no JSON", (_request, response) => response.end("<html>")],
+  ["an HTML page", (_request, response) => response.end("<html>")],
   ["a body over the bound", (_request, response) => response.end(`"${"x".repeat(2_000)}"`)],
   ["compressed bytes", (_request, res) => res.writeHead(200, { "content-encoding": "gzip" }).end()],
   ["a broken connection", (request) => request.socket.destroy()],
@@ -177,7 +177,7 @@ describe("an answer is not waited for longer than its time", () => {
     expect(sent - before).toBeLessThan(3);
   });
 
-  test("if it is endless and fast: only some thousand bytes are read", async () => {
+  test("if its body is endless and fast: less than 20 MB of it is taken", async () => {
     let written = 0;
     const { port } = await listen((_, response) => {
       response.writeHead(200);

@@ -80,7 +80,7 @@ describe("a kept connection that its provider has closed", () => {
     ["fin", 10],
     ["rst", 300_000],
   ] as const)(
-    "by %s costs the next request of %i bytes nothing: it is sent once more, whole",
+    "by %s does not fail the next request of %i bytes, which is sent once more, whole",
     async (ending, bytes) => {
       const { provider, send, sentAgain } = await open();
       provider.ending = ending;
@@ -94,7 +94,7 @@ describe("a kept connection that its provider has closed", () => {
     },
   );
 
-  test("is not retried a third time when the new connection ends too", async () => {
+  test("causes only one retry, even if the new connection ends too", async () => {
     const { provider, send, sentAgain } = await open();
     expect(await send("a")).toBe(200);
     provider.endFrom = 1;
@@ -109,7 +109,7 @@ describe("a kept connection that its provider has closed", () => {
     expect([provider.requests.length, sentAgain()]).toEqual([2, 0]);
   });
 
-  test("is the provider's failure once a byte of the answer has come", async () => {
+  test("causes no retry once a byte of the answer has arrived", async () => {
     const { provider, send, sentAgain } = await open();
     provider.ending = "half_status";
     expect(await send("a")).toBe(200);

@@ -125,7 +125,7 @@ function scriptedAttempt() {
   };
 }
 
-test("a provider that had to wait for a slow client is not blamed when the stream breaks", async () => {
+test("a stream that breaks after a wait for a slow client is not reported as malformed", async () => {
   const broken = async (isFull: boolean): Promise<UpstreamFailure | undefined> => {
     const attempt = scriptedAttempt();
     attempt.sink.isFull = isFull;
@@ -142,7 +142,7 @@ test("a provider that had to wait for a slow client is not blamed when the strea
   expect(waited?.isMalformed).toBeUndefined();
 });
 
-test("what an attempt owes does not depend on whether its client stayed for the output", async () => {
+test("an attempt whose client has left still counts the provider's output, and writes none", async () => {
   const left = scriptedAttempt();
   left.connected();
   left.headers();
@@ -176,7 +176,7 @@ test("comments do not renew the time to the first content", async () => {
   expect(written).toEqual(["begun"]);
 });
 
-test("a stream that continues has a separate bound", async () => {
+test("a stream with content is ended at the total time limit, not at that of the first content", async () => {
   const { running, time, connected, headers, bytes, written, aborted } = scriptedAttempt();
   connected();
   headers();
@@ -200,7 +200,7 @@ test("a request that waited for a connection is not sent after its attempt has e
   expect(aborted).toHaveLength(1);
 });
 
-test("a provider that fails is stopped: it generates nothing more at our expense", async () => {
+test("an abandoned attempt aborts its request, so that the provider generates nothing more", async () => {
   const { running, aborted, connected, headers, bytes } = scriptedAttempt();
   connected();
   headers();

@@ -73,7 +73,7 @@ describe("the provider's key", () => {
   test.each([
     ["wire_a" as const, "authorization", `Bearer ${OWN_KEY}`],
     ["wire_b" as const, "x-api-key", OWN_KEY],
-  ])("of a customer goes to a %s provider in its place", async (wire, header, value) => {
+  ])("of a customer replaces the marketplace's at a %s provider", async (wire, header, value) => {
     const opened: OwnKey[] = [];
     const client = clientOf({ openKey: (ownKey) => (opened.push(ownKey), OWN_KEY) });
     const copy = withOwnKey(listed(wire));
@@ -86,16 +86,16 @@ describe("the provider's key", () => {
   });
 });
 
-describe("a customer's key that does not open", () => {
+describe("a customer's key that cannot be decrypted", () => {
   test.each([
     [
-      "is sealed otherwise",
+      "has a bad seal",
       () => {
         throw new Error(`bad seal of ${OWN_KEY}`);
       },
     ],
-    ["has no vault", undefined],
-  ])("because it %s: nothing is sent, and the reason is not shown", async (_reason, openKey) => {
+    ["has no key vault", undefined],
+  ])("because it %s is not sent and not shown", async (_reason, openKey) => {
     const client = clientOf(openKey === undefined ? {} : { openKey });
     const copy = withOwnKey(listed("wire_a"));
     const fault = await send(client, copy);
@@ -143,9 +143,9 @@ describe("the check of a key", () => {
   });
 });
 
-describe("a question without a body", () => {
+describe("a request without a body", () => {
   test.each(["get", "delete"] as const)(
-    "is sent to %s, below the base address, with the key",
+    "is sent with the method %s, below the base URL, with the key",
     async (verb) => {
       const question = { path: "/videos/a%2Fb", headers: { accept: "application/json" } };
       const status = await reported((handler) =>
@@ -161,7 +161,7 @@ describe("a question without a body", () => {
     },
   );
 
-  test("carries a key to its own host alone", () => {
+  test("is refused for a URL of another origin, since it carries a key", () => {
     const question = { path: new URL("https://example.com/a"), headers: {} };
     const handler = handlerOf(() => undefined);
     expect(() => clientOf().get(listed("wire_a"), question, handler)).toThrow("own origin");

@@ -40,7 +40,7 @@ describe("an organization without rules", () => {
     }
   });
 
-  test("has the plain rules again after every rule was removed", async () => {
+  test("gets the default rules back after every rule was removed", async () => {
     const { rulesStore } = backend;
     await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 3 }, testOperator);
     await rulesStore.setPolicy(key.orgId, { timeoutMs: 5 }, testOperator);
@@ -54,7 +54,7 @@ describe("an organization without rules", () => {
 });
 
 describe("stored limits", () => {
-  test("a limit applies to its keys: all, one, all for one model, one for one model", async () => {
+  test("a limit applies to all keys of its organization or to one key, for all models or for one", async () => {
     const { rulesStore } = backend;
     const { orgId, keyId } = key;
     const ofAll = [
@@ -129,7 +129,7 @@ describe("stored limits", () => {
     expect(rows).toHaveLength(1);
   });
 
-  test("an unknown organization or a key of another one changes nothing", async () => {
+  test("a limit for an unknown organization, or for another organization's key, is not stored", async () => {
     const { rulesStore } = backend;
     const one = { requestsPerMinute: 1 };
     expect(await rulesStore.changeLimit(NO_ORG, ORG, one, testOperator)).toBeUndefined();
@@ -141,7 +141,7 @@ describe("stored limits", () => {
     }
   });
 
-  test("a target that contradicts itself is a fault of the program", async () => {
+  test("a limit with the scope of an organization throws if it names a key", async () => {
     const wrong: LimitTarget = { source: "self", scope: "org", keyId: key.keyId };
     await expect(change(wrong, { concurrent: 1 })).rejects.toThrow("a limit of scope");
   });
@@ -185,7 +185,7 @@ describe("stored limits", () => {
 });
 
 describe("the right of keys to set limits of their organization", () => {
-  test("is off until an operator turns it on, for one organization", async () => {
+  test("is off until an operator turns it on, and stays off for other organizations", async () => {
     const { rulesStore } = backend;
     expect(await rulesStore.setKeysMaySetOrgLimits(key.orgId, true, testOperator)).toBe(true);
     expect(await rulesOf(key)).toEqual({ ...PLAIN_RULES, keysMaySetOrgLimits: true });
@@ -204,7 +204,7 @@ describe("dedicated endpoints", () => {
     concurrent: 4,
   };
 
-  test("an endpoint belongs to its organization with all its limits, for every key", async () => {
+  test("every key of an organization gets its dedicated endpoint with all limits, and no other key does", async () => {
     const { rulesStore } = backend;
     const { orgId } = key;
     const providerId = `private-${++made}`;
@@ -229,7 +229,7 @@ describe("dedicated endpoints", () => {
     ]);
   });
 
-  test("a private manifest belongs to one endpoint, and is free after that was removed", async () => {
+  test("a private manifest belongs to at most one endpoint, until that endpoint is removed", async () => {
     const { rulesStore } = backend;
     const providerId = `private-${++made}`;
     const asked = [key.orgId, key.orgId, foreign.orgId].map((orgId) =>
@@ -302,7 +302,7 @@ describe("usage holds", () => {
     );
   }
 
-  test("a restriction wins over a limit of its kind, and the longer of two limits wins", async () => {
+  test("a restriction wins over a limit for the same kind of requests, and the longer of two limits wins", async () => {
     await hold("chat", "limited", 60);
     await hold("chat", "restricted", null);
     await hold("chat", "limited", 6_000);

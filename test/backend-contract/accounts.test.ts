@@ -31,7 +31,7 @@ function newKey(orgId: OrgId, change: Partial<NewKey> = {}): NewKey {
 }
 
 describe("an organization", () => {
-  test("has an empty wallet, shows its cap and whether it was ever funded", async () => {
+  test("starts with an empty wallet, and shows its cap and whether it was ever funded", async () => {
     const { accountStore, creditStore, recordStore } = backend;
     const before = systemClock.nowMs();
     const made = { name: "Acme", email: "ops@example.com" };
@@ -93,7 +93,7 @@ describe("a key", () => {
     expect(await accountStore.findKey(orgId, keyId)).toEqual(disabled?.[0]);
   });
 
-  test("is refused beyond the maximum of an organization, even by simultaneous requests", async () => {
+  test("is refused beyond the maximum number of keys of its organization, even for simultaneous requests", async () => {
     const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
     await backend.query(
       `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
@@ -111,7 +111,7 @@ describe("a key", () => {
   });
 });
 
-test("an organization has one Playground key, which no caller can present", async () => {
+test("an organization has exactly one Playground key, which it can neither find nor edit", async () => {
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const asked = await Promise.all(
     Array.from({ length: 5 }, () => backend.accountStore.playgroundKey(orgId)),
@@ -137,7 +137,7 @@ test("an organization has one Playground key, which no caller can present", asyn
   expect(await accountStore.playgroundKey(other)).not.toBe(keyId);
 });
 
-test("a change of several keys applies to all of them or to none, and logs an entry for each", async () => {
+test("an edit of several keys applies to all of them or to none, and logs each changed value", async () => {
   const { orgId, keyId: first } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const { keyId: another } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const second = await keyOf(backend, orgId);
@@ -191,8 +191,8 @@ async function membersIn(pool: Pool): Promise<readonly string[]> {
   return rows.map(({ line }) => line);
 }
 
-describe("every write of accounts", () => {
-  test("keeps an account a member of its own organization, and of no former one", async () => {
+describe("a write to the table of console accounts", () => {
+  test("keeps an account a member of its current organization only", async () => {
     const pool = openPool(backend.connectionString, silentLog);
     await plainAccount(pool, "cid");
     expect(await membersIn(pool)).toContain("org_cid acct_cid owner");
@@ -210,7 +210,7 @@ describe("every write of accounts", () => {
     await pool.end();
   });
 
-  test("that moves no account does not add a removed member again", async () => {
+  test("does not add a removed member again if the account stays in its organization", async () => {
     const pool = openPool(backend.connectionString, silentLog);
     await plainAccount(pool, "dan");
     await pool.query("delete from org_member where account_id = 'acct_dan'");
@@ -284,7 +284,7 @@ test("a grant happens once per reference, however often it is repeated", async (
   ]);
 });
 
-test("a reference that is reused with other terms is refused and changes nothing", async () => {
+test("a grant that reuses a reference with other terms, or names an unknown organization, is refused", async () => {
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const other = await orgWithKey(backend, { creditMicroUsd: 0n });
   const amountMicroUsd = microUsd(7n);
@@ -304,7 +304,7 @@ test("a reference that is reused with other terms is refused and changes nothing
   for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
 });
 
-test("changes are received from the new server after a switch-over with old sessions", async () => {
+test("after a database switch-over, account notices reconnect and report that anything may have changed", async () => {
   const listeners = `select pid from pg_stat_activity
     where datname = current_database() and application_name = 'tokenmarket notices'`;
   const heard: (OrgId | undefined)[] = [];

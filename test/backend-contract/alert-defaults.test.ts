@@ -41,7 +41,7 @@ const below = async (): Promise<bigint | null> =>
   (await backend.alertStore.rules(orgId)).balanceBelowMicroUsd;
 
 describe("a new organization", () => {
-  test("gets the usual alerts at its owner's address after that was verified", async () => {
+  test("gets the default alerts at its owner's address once the address is verified", async () => {
     const accountId = await join(false);
     expect(await backend.alertStore.destinations(orgId)).toEqual([]);
     await backend.query(
@@ -79,7 +79,7 @@ describe("a new organization", () => {
     ]);
   });
 
-  test("keeps an amount that a person set, whatever is bought later", async () => {
+  test("keeps a balance threshold that a person set, whatever it buys later", async () => {
     await join(true);
     const balanceBelowMicroUsd = 7_000_000n as never;
     await backend.alertStore.changeRules(orgId, { balanceBelowMicroUsd }, testOperator);

@@ -122,7 +122,7 @@ describe("one event is made for", () => {
     expect(await told()).toEqual([{ kind: "balance.low", facts }]);
   });
 
-  test("a balance around its threshold, and a second event after it has risen well above", async () => {
+  test("a balance that hovers around its threshold, and another after it rose 10 percent above", async () => {
     await setRules({ balanceBelowMicroUsd: microUsd(5_000_000n) });
     for (const balance of [4_900_000n, 5_100_000n, 4_800_000n, 5_499_999n, 4_700_000n]) {
       await setBalance(balance);
@@ -150,7 +150,7 @@ describe("one event is made for", () => {
     ]);
   });
 
-  test("a cap again after it was raised, and again in another month", async () => {
+  test("a cap that is reached again after it was raised, and another in another month", async () => {
     await setRules({ capPercents: [80] });
     await backend.accountStore.setOrgCap(orgId, microUsd(10_000_000n), testOperator);
     await setSpend(9_000_000n);
@@ -165,7 +165,7 @@ describe("one event is made for", () => {
     expect(await told()).toHaveLength(3);
   });
 
-  test("each of a key's daily, weekly and monthly caps, with its period", async () => {
+  test("each of a key's daily and weekly caps, with its period, and again on another day", async () => {
     await setRules({ capPercents: [80] });
     const keyId = await keyOf(backend, orgId);
     await backend.query(
@@ -215,7 +215,7 @@ describe("one event is made for", () => {
     expect(await told()).toEqual([{ kind: "purchase.granted", facts }]);
   });
 
-  test("a restriction, which does not say what was unusual", async () => {
+  test("a restriction, without its reason", async () => {
     await setRules({ hasRestrictions: true });
     await backend.query(
       `insert into usage_hold (org_id, family, state, reason)
@@ -251,7 +251,7 @@ describe("delivery by e-mail", () => {
     expect(line?.lastAnswer).toMatch(/^250/);
   });
 
-  test("is tried again with the same message id while the mail server fails, not for no mailbox", async () => {
+  test("is retried while the mail server fails, but not for a mailbox that does not exist", async () => {
     const destinationId = await addAddress();
     await backend.alertStore.sendTest(orgId, destinationId);
     const deliver = async (refuseWith?: number, password?: string): Promise<number> => {
@@ -300,7 +300,7 @@ describe("delivery by e-mail", () => {
     expect(await backend.alertStore.sendTest(orgId, destinationId)).toBeUndefined();
   });
 
-  test("a stop link from a removed destination also drops what waits for the address added again", async () => {
+  test("a stop link of a removed destination also stops mail to its address when that was added again", async () => {
     const removed = await addAddress();
     await backend.alertStore.sendTest(orgId, removed);
     const hash = Buffer.alloc(32, 7);

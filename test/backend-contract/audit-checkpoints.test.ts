@@ -100,14 +100,14 @@ async function broken(outcome: Promise<AuditOutcome>): Promise<readonly string[]
   return (await outcome).checks.filter(({ violations }) => violations > 0).map(({ id }) => id);
 }
 
-test("a later audit begins at the last closed day and finds no fault in clean books", async () => {
+test("an incremental audit begins at the last closed day, and finds no fault in clean books", async () => {
   expect(await since()).toMatchObject({ sinceDay: SECOND, reason: undefined });
   expect(await broken(since())).toEqual([]);
   expect(await full()).toMatchObject({ sinceDay: undefined });
   expect(await broken(full())).toEqual([]);
 });
 
-test("each closed day is one change in the log, and a refused closing is none", async () => {
+test("closing a day writes one entry to the change log, and a refused closing writes none", async () => {
   await expect(backend.closeDay(FIRST, { key }, testOperator)).rejects.toThrow();
   const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as unknown;
   const position = expect.stringMatching(/^\d+$/) as unknown;
@@ -118,7 +118,7 @@ test("each closed day is one change in the log, and a refused closing is none", 
   ]);
 });
 
-test("a later audit runs the same checks as a whole audit", async () => {
+test("an incremental audit runs the same checks as a full audit", async () => {
   const names = async (outcome: Promise<AuditOutcome>): Promise<unknown> =>
     (await outcome).checks.map(({ id }) => id);
   expect(await names(since())).toEqual(await names(full()));
@@ -134,34 +134,35 @@ function someOf<T>(all: Readonly<Record<string, T>>): readonly (readonly [string
 const later: Readonly<Record<string, () => string>> = {
   "a changed transfer": () =>
     `update transfer set amount = amount + 1 where attempt_id = ${ids["third"]}`,
-  "a transfer of an old attempt": () =>
+  "an added transfer of an old attempt": () =>
     `insert into transfer (position, attempt_id, kind, debit_account, credit_account, amount)
      values (nextval('ledger_position'), ${ids["first"]}, 'margin', 'accrual:acme-ai', 'grants', 1)`,
   "a missing attempt": () => `delete from attempt where attempt_id = ${ids["third"]}`,
   "a missing attempt that was in flight over midnight": () =>
     `delete from attempt where attempt_id = ${ids["late"]}`,
-  "a missing transfer of it": () => `delete from transfer where attempt_id = ${ids["late"]}`,
-  "a wrong balance": () =>
+  "a missing transfer of an attempt that was in flight over midnight": () =>
+    `delete from transfer where attempt_id = ${ids["late"]}`,
+  "a wrong balance of a wallet": () =>
     `update account set debits = debits + 1 where account_id = 'wallet:${org.orgId}'`,
-  "a wrong balance of the platform": () =>
+  "a wrong balance of a platform account": () =>
     "update account set credits = credits - 1 where account_id = 'accrual:acme-ai'",
   "a wrong hold": () => `update hold set reserve = reserve + 1 where attempt_id = ${ids["open"]}`,
-  "a correction of before to another debit": () =>
+  "a changed debit of an attempt that was corrected after its day was closed": () =>
     `update attempt set debit = debit + 1 where attempt_id = ${ids["lost"]}`,
-  "a correction that returned nothing": () =>
+  "a correction without its refund": () =>
     `delete from transfer where attempt_id = ${ids["lost"]} and kind = 'refund'`,
-  "spend that no attempt has": () =>
+  "monthly spend that no attempt explains": () =>
     `update spend set settled = settled + 1 where id = '${org.keyId}'`,
   "a debit that is not the floor of its cost": () =>
     `update attempt set cost_pico = cost_pico + 1000000 where attempt_id = ${ids["third"]}`,
   "an admission over its cap": () =>
     `update cap_change set cap_micro_usd = 1 where scope = 'org';
      update org set cap_micro_usd = 1 where cap_micro_usd is not null`,
-  "an account that was charged before, and forgot it": () =>
+  "a missing account that was charged before": () =>
     "delete from account where account_id = 'overrun'",
 };
 
-describe("damage after the last closed day is found by a later audit and by a whole one:", () => {
+describe("an incremental and a full audit both find damage after the last closed day:", () => {
   test.each(someOf(later))("%s", async (_, sql) => {
     await books.damage(sql());
     expect(await broken(since())).not.toEqual([]);
@@ -175,13 +176,13 @@ const earlier: Readonly<Record<string, () => string>> = {
   "a changed transfer": () =>
     `update transfer set amount = amount + 1 where attempt_id = ${ids["first"]}`,
   "a missing attempt": () => `delete from attempt where attempt_id = ${ids["first"]}`,
-  "a changed pair of transfers": () =>
+  "two changed transfers with the same sum as before": () =>
     `update transfer set amount = case attempt_id when ${ids["first"]} then amount + 1
        else amount - 1 end
      where attempt_id in (${ids["first"]}, ${ids["second"]})`,
 };
 
-describe("damage before the last closed day is found by a whole audit:", () => {
+describe("a full audit finds damage before the last closed day:", () => {
   test.each(someOf(earlier))("%s", async (_, sql) => {
     await books.damage(sql());
     expect(await broken(full())).not.toEqual([]);
@@ -190,18 +191,18 @@ describe("damage before the last closed day is found by a whole audit:", () => {
 
 describe("a checkpoint is trusted only as it was signed:", () => {
   const tampered: Readonly<Record<string, string>> = {
-    "a balance": `update audit_checkpoint_account set debits = debits + 1
+    "a changed balance": `update audit_checkpoint_account set debits = debits + 1
       where day = '${SECOND}' and account_id = 'overrun'`,
-    "an account that is gone": `delete from audit_checkpoint_account
+    "a missing account": `delete from audit_checkpoint_account
       where day = '${SECOND}' and account_id = 'overrun'`,
-    spend: `update audit_checkpoint_spend set settled = settled + 1 where day = '${FIRST}'`,
-    "its position": "update audit_checkpoint set position = position - 1",
-    "the first attempt it leaves": `update audit_checkpoint set from_attempt = from_attempt + 1`,
-    "its text": "update audit_checkpoint set document = replace(document, '30', '29')",
-    "the one before": `delete from audit_checkpoint where day = '${FIRST}'`,
+    "changed spend": `update audit_checkpoint_spend set settled = settled + 1 where day = '${FIRST}'`,
+    "a changed position": "update audit_checkpoint set position = position - 1",
+    "a changed next attempt id": `update audit_checkpoint set from_attempt = from_attempt + 1`,
+    "a changed text": "update audit_checkpoint set document = replace(document, '30', '29')",
+    "a missing earlier checkpoint": `delete from audit_checkpoint where day = '${FIRST}'`,
   };
 
-  test.each(someOf(tampered))("%s was changed", async (_, sql) => {
+  test.each(someOf(tampered))("%s makes the audit read the whole journal", async (_, sql) => {
     await books.damage(sql);
     expect(await broken(since())).toContain("checkpoint");
     expect(await since()).toMatchObject({
@@ -211,7 +212,7 @@ describe("a checkpoint is trusted only as it was signed:", () => {
     expect(await broken(full())).toContain("checkpoint");
   });
 
-  test("a checkpoint signed with another key is broken, and the whole journal is read", async () => {
+  test("a checkpoint signed with another key is reported, and the audit reads the whole journal", async () => {
     const { publicKey } = generateKeyPairSync("ed25519");
     const outcome = await backend.auditBooks({ trustedKey: publicKey });
     expect(outcome.sinceDay).toBeUndefined();
@@ -225,7 +226,7 @@ describe("a checkpoint is trusted only as it was signed:", () => {
     });
   });
 
-  test("a checkpoint that was signed with wrong balances is found by a whole audit", async () => {
+  test("a full audit finds a checkpoint whose signed balances differ from the journal", async () => {
     await books.damage(
       `update transfer set amount = amount + 5 where attempt_id = ${ids["first over"]} and kind = 'overrun'`,
       "update account set debits = debits + 5 where account_id = 'overrun'",
@@ -236,7 +237,7 @@ describe("a checkpoint is trusted only as it was signed:", () => {
 });
 
 describe("a day", () => {
-  test("is closed once, and no earlier day after it", async () => {
+  test("cannot be closed a second time", async () => {
     await expect(backend.closeDay(SECOND, { key }, testOperator)).rejects.toThrow(
       /was closed before/,
     );
@@ -257,7 +258,7 @@ describe("a day", () => {
     );
   });
 
-  test("is closed only when the books are proven; a day with broken books is not signed", async () => {
+  test("is not closed and gets no checkpoint while the audit finds the books broken", async () => {
     await books.damage(
       `delete from hold where attempt_id = ${ids["open"]}`,
       "update account set debits = debits + 1 where account_id = 'grants'",
@@ -269,7 +270,7 @@ describe("a day", () => {
     ).toEqual([]);
   });
 
-  test("cannot be changed or deleted in its checkpoint", async () => {
+  test("keeps its checkpoint, whose rows can be neither changed nor deleted", async () => {
     for (const table of [
       "audit_checkpoint",
       "audit_checkpoint_account",

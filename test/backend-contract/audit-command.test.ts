@@ -32,7 +32,7 @@ async function statesOf(...rows: readonly ReserveRow[]): Promise<unknown> {
   return await backend.query(sql, [ids]);
 }
 
-test("ledger recover charges what a dead instance left open once, except running jobs", async () => {
+test("ledger recover charges the open attempts of a dead instance once, and leaves running jobs open", async () => {
   const first = await ledger("recover", "--json");
   expect(first.code).toBe(0);
   expect(JSON.parse(first.stdout)).toEqual({ recovered: 1, instances: ["dead"], stuck: {} });
@@ -44,7 +44,7 @@ test("ledger recover charges what a dead instance left open once, except running
   expect(again).toMatchObject({ code: 0, stdout: "0 attempts of 0 dead instances closed\n" });
 });
 
-test("ledger audit prints a line per check, says how much it replayed, and exits with 0", async () => {
+test("ledger audit of clean books prints a line per check and how much it replayed, and exits with 0", async () => {
   const { code, stdout, stderr } = await ledger("audit");
   expect(code).toBe(0);
   expect(stdout.trimEnd().split("\n")).toHaveLength(24);

@@ -115,7 +115,7 @@ describe("a day that is retired after it was closed", () => {
     return BigInt(String(row?.["last"]));
   }
 
-  test("with a correction after its checkpoint is audited from the beginning", async () => {
+  test("and was corrected after its checkpoint makes the next audit start from the beginning", async () => {
     const { backend } = late;
     await late.fill(CLOSED);
     const closed = (await close(CLOSED)) ?? 0n;
@@ -132,7 +132,7 @@ describe("a day that is retired after it was closed", () => {
     expect(await brokenBooks(late)).toEqual([]);
   });
 
-  test("leaves an empty journal, and the next closed day covers all of it", async () => {
+  test("is covered by the checkpoint of the next closed day, although its attempts are gone", async () => {
     expect(await close(NEXT)).toBe(await lastPosition());
     expect(await since()).toEqual({ sinceDay: NEXT, reason: undefined, broken: [] });
     expect(await brokenBooks(late)).toEqual([]);

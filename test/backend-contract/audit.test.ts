@@ -99,7 +99,7 @@ function lineOf({ examples: [first] = [] }: AuditCheck): string {
   return first === undefined ? "no row" : `${first.row}: ${first.found} / ${first.expected}`;
 }
 
-test("clean books pass every check, with one line each", async () => {
+test("an audit of clean books reports every check once, without a violation", async () => {
   const checks = await backend.audit();
   expect(checks.map(({ id }) => id).join(" ")).toBe(
     "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 I14 I15 I16 I17 I18 I19 I20 I21 rebuild replay-accounts replay-debits replay-spend",
@@ -155,7 +155,7 @@ const damages: readonly Damage[] = [
     },
   },
   {
-    what: "a hold of no attempt",
+    what: "a held amount of no attempt",
     sql: () => `update account set reserved = reserved + 1 where org_id = '${org}'`,
     found: { I3: HELD, rebuild: HELD, "replay-accounts": HELD },
   },
@@ -165,7 +165,7 @@ const damages: readonly Damage[] = [
     found: { I4: /^account wallet:org_\w+: debits 317, reserved 90, must cover f \/ at most/ },
   },
   {
-    what: "a transfer of another amount",
+    what: "a transfer with a changed amount",
     sql: () => "update transfer set amount = amount - 60 + 1 where attempt_id = 1",
     found: {
       I1: ANY,
@@ -179,7 +179,7 @@ const damages: readonly Damage[] = [
     found: { I1: MOVED, I5: /^attempt 1 settle: 60 from \S+ to accrual:other \//, rebuild: MOVED },
   },
   {
-    what: "a correction that returned nothing",
+    what: "a correction without its refund",
     sql: () => "delete from transfer where attempt_id = 6 and kind = 'refund'",
     found: {
       I1: ANY,
@@ -188,7 +188,7 @@ const damages: readonly Damage[] = [
     },
   },
   {
-    what: "a charge for an attempt that was void",
+    what: "a charge for a void attempt",
     sql: () => `insert into transfer (position, attempt_id, kind, debit_account, credit_account, amount)
       values (nextval('ledger_position'), 3, 'settle', 'wallet:${org}', 'accrual:acme-ai', 2)`,
     found: { I1: ANY, I5: /^attempt 3 settle: 2 from \S+ to \S+ \/ none$/, rebuild: ANY },
@@ -204,7 +204,7 @@ const damages: readonly Damage[] = [
     },
   },
   {
-    what: "a correction to another debit",
+    what: "a corrected attempt with a changed debit",
     sql: () => "update attempt set debit = debit + 1 where attempt_id = 6",
     found: {
       I11: /^account accrual:acme-ai: balance 202 \/ balance 203$/,
@@ -216,7 +216,7 @@ const damages: readonly Damage[] = [
     },
   },
   {
-    what: "an excess that the platform bore twice",
+    what: "an attempt with a doubled overrun",
     sql: () => "update attempt set overrun = 2 * overrun where attempt_id = 2",
     found: {
       I11: /^account accrual:acme-ai: balance 202 \/ balance 232$/,
@@ -240,12 +240,12 @@ const damages: readonly Damage[] = [
     found: { I20: /settled 1 \/ settled 0$/ },
   },
   {
-    what: "a request with another row than its last attempt",
+    what: "an attempt marked as the last of its request although another one follows",
     sql: () => "update attempt set final = true where attempt_id = 4",
     found: { I21: /^attempt 4: t nothing earlier \/ f nothing earlier$/ },
   },
   {
-    what: "a request that is said to have cost more than its attempts",
+    what: "a last attempt that records a higher cost of the earlier attempts than they had",
     sql: () => "update attempt set earlier.debit = (earlier).debit + 1 where attempt_id = 5",
     found: { I21: /^attempt 5: t \(1,.*,1,34,\) \/ t \(1,.*,0,34,\)$/ },
   },
@@ -266,19 +266,19 @@ const damages: readonly Damage[] = [
     },
   },
   {
-    what: "an admission before there was money for it",
+    what: "an admission before the credit for it was granted",
     sql: () => "update transfer set position = position + 1000000 where kind = 'grant'",
     found: {
       I8: /^attempt \d of key \w+ of org_\w+: reserve \d+ \/ at most the balance available, 0$/,
     },
   },
   {
-    what: "a cap that changed behind the journal's back",
+    what: "a cap that differs from its recorded changes",
     sql: () => `update org set cap_micro_usd = 7 where org_id = '${org}'`,
     found: { I8: /^cap of org org_\w+: 7 \/ 2000$/ },
   },
   {
-    what: "an attempt that its instance forgot",
+    what: "an open attempt from an earlier epoch of its instance",
     sql: () => `update hold set epoch = epoch - 1, created_at = now() - interval '2 minutes'
       where attempt_id = 8`,
     found: { I9: /^attempt 8: open since .* in epoch 0 of one \/ epoch 1$/ },
@@ -313,14 +313,14 @@ const damages: readonly Damage[] = [
     },
   },
   {
-    what: "a purchase that never came into its wallet",
+    what: "a granted purchase that was never credited to its wallet",
     sql: () => `insert into purchase (purchase_id, org_id, micro_usd, cents, state, is_test_money,
         created_at, expires_at, granted_at, receipt_series, receipt_number, buyer, seller)
       values ('pur_1', '${org}', 10000, 1, 'granted', false, now(), now(), now(), 'live:', 1, '{}', '{}')`,
     found: { I14: /^transfer purchase:pur_1: none \/ 10000 from cash:stripe to wallet:org_/ },
   },
   {
-    what: "an account that is full for another closing",
+    what: "an account whose debits are above the maximum",
     sql: () => `insert into account (account_id, debits) values ('overrun', 5000000000000000000)
       on conflict (account_id) do update set debits = excluded.debits`,
     found: {
@@ -338,7 +338,7 @@ const damages: readonly Damage[] = [
     found: { I15: /^attempt 8: open since .* of one \/ closed within a day$/ },
   },
   {
-    what: "an open attempt whose end has no table of its day",
+    what: "an open attempt whose day has no table in the journal",
     sql: () => "update hold set attempt_id = attempt_id_at('2031-03-05') where attempt_id = 8",
     found: { I15: /^attempt \d+: no table of 2031-03-05 \/ a table of its day$/ },
   },
@@ -354,12 +354,12 @@ const damages: readonly Damage[] = [
     found: heldOf("reserved 0", "reserved 90"),
   },
   {
-    what: "a hold of another reserve than its wallet counts",
+    what: "a hold whose reserve differs from the amount that its wallet counts",
     sql: () => "update hold set reserve = reserve + 1 where attempt_id = 8",
     found: heldOf("reserved 90", "reserved 91"),
   },
   {
-    what: "an attempt that ended and is open still",
+    what: "an attempt that is open and has ended",
     sql: () => `insert into hold select (jsonb_populate_record(null::hold,
       to_jsonb(a) || '{"reserve": 0, "annulled": false}')).* from attempt a where attempt_id = 3`,
     found: { I10: TWICE, I16: /^attempt 3: open and void \/ one of both$/ },
@@ -371,7 +371,7 @@ const damages: readonly Damage[] = [
     found: { I10: TWICE },
   },
   {
-    what: "an annulled attempt without its void end",
+    what: "an annulled attempt without its void row in the journal",
     sql: () => "delete from attempt where attempt_id = 9",
     found: { I16: /^attempt 9: annulled and in no journal \/ annulled and void$/ },
   },
@@ -381,7 +381,7 @@ const damages: readonly Damage[] = [
     found: { I16: /^attempt 5: annulled and settled \/ annulled and void$/ },
   },
   {
-    what: "a provider that is owed more than its prices",
+    what: "an owed amount that is not the tokens at the provider's prices",
     sql: () => `update attempt set owed_pico = 5000001 where attempt_id = ${OWING}`,
     found: {
       I5: /^attempt 11 margin: 4 from margin:dear-ai to accrual:dear-ai \/ 5 from /,
@@ -391,7 +391,7 @@ const damages: readonly Damage[] = [
     },
   },
   {
-    what: "an amount owed where a listing has no prices of its provider's own",
+    what: "an owed amount that is not the cost, for a listing without separate provider prices",
     sql: () => `update attempt set owed_pico = 59000000 where attempt_id = ${SETTLED}`,
     found: {
       I5: /^attempt 1 margin: none \/ 1 from accrual:acme-ai to margin:acme-ai$/,
@@ -401,22 +401,22 @@ const damages: readonly Damage[] = [
     },
   },
   {
-    what: "prices of a provider that are not those of its attempts",
+    what: "recorded provider prices that changed after they were used",
     sql: () => "update price_pin set cache_write_1h_pico = 5 where pin_id = 'dear-ai owed'",
     found: { I18: /^attempt 11: .* \/ 4000016 by sheet dear-ai owed$/ },
   },
   {
-    what: "more cache writes of an hour than cache writes",
+    what: "more one-hour cache writes than cache writes",
     sql: () => `update attempt set cache_write_1h = 3 where attempt_id = ${SETTLED}`,
     found: { I17: /^attempt 1: cache writes of an hour: 3 \/ of cache writes: 2$/ },
   },
   {
-    what: "a charge for what was lost in a restore",
+    what: "a charge for an attempt that was lost in a restore",
     sql: () => `update attempt set outcome = 'lost_in_restore' where attempt_id = ${SETTLED}`,
     found: { I19: /^attempt 1: settled, debit 60 \/ void in a later life of the books$/ },
   },
   {
-    what: "a closing that precedes its opening",
+    what: "an attempt that was closed before it was opened",
     sql: () => "update attempt set closed_position = opened_position - 1 where attempt_id = 1",
     found: {
       "replay-debits": /^attempt 1: closed, debit 60, overrun 0 \/ unknown, debit 0, overrun 0$/,
@@ -426,19 +426,19 @@ const damages: readonly Damage[] = [
   },
 ];
 
-describe("damage is found by the checks that must see it, and they name the row:", () => {
+describe("an audit reports damage by exactly the expected checks, with the damaged row:", () => {
   test.each(damages.map((damage) => [damage.what, damage] as const))("%s", async (_, damage) => {
     await books.damage(damage.sql());
     expect(await broken()).toEqual(matching(damage.found));
   });
 
-  test("every check has a damage that it finds", async () => {
+  test("every check of the audit finds at least one kind of damage in this file", async () => {
     const seen = new Set(damages.flatMap(({ found }) => Object.keys(found)));
     expect((await backend.audit()).map(({ id }) => id).filter((id) => !seen.has(id))).toEqual([]);
   });
 });
 
-test("an overdrawn wallet is found, in case the database ever permits one", async () => {
+test("an audit finds an overdrawn wallet if the database constraint against it is missing", async () => {
   const rule = "account_covers_its_holds";
   const [{ text } = {}] = await backend.query(
     `select pg_get_constraintdef(oid) as text from pg_constraint where conname = '${rule}'`,

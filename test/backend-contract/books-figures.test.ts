@@ -18,7 +18,7 @@ beforeAll(async () => {
   await backend.query("update hold set created_at = now() - interval '90 s' where attempt_id = 1");
 });
 
-test("the figures show open attempts with their age, and the partitions ahead", async () => {
+test("the figures of the books show the number and age of open attempts, and the partitions", async () => {
   const figures = await backend.readBooksFigures();
   expect(figures).toMatchObject({
     openAttempts: 2,
@@ -55,7 +55,7 @@ test("the debt of all organizations is one figure in micro-dollars", async () =>
   await backend.query("delete from account where account_id like 'wallet:test-%'");
 });
 
-test("the last audit is stored with its findings, and a later audit replaces it", async () => {
+test("the last audit is stored with its number of violations, and a later audit replaces it", async () => {
   await backend.query("update account set credits = credits + 1 where account_id like 'wallet:%'");
   await backend.audit();
   const broken = (await backend.readBooksFigures()).lastAudit;
@@ -94,7 +94,7 @@ async function usedProvider(providerId: string, hoursAgo: number): Promise<void>
   );
 }
 
-test("a period is late 36 hours after its end, by the interval of its provider", async () => {
+test("a provider's period counts as late 36 hours after its end, for every settlement interval", async () => {
   const late = async (): Promise<number> => (await backend.readBooksFigures()).unclosedPeriods;
   await closedProvider("daily-in-time", "daily", 24 + 35);
   await closedProvider("monthly-in-time", "monthly", 24 + 37);
@@ -108,7 +108,7 @@ test("a period is late 36 hours after its end, by the interval of its provider",
   expect(await late()).toBe(3);
 });
 
-test("figures that take longer than a second are abandoned", async () => {
+test("reading the figures of the books ends in a statement timeout while a table is locked", async () => {
   await backend.query("begin");
   await backend.query("lock table hold in access exclusive mode");
   await expect(backend.readBooksFigures()).rejects.toThrow(/statement timeout/);

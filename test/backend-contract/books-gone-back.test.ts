@@ -55,7 +55,7 @@ async function alarms(): Promise<unknown> {
   return rows[0]?.["count"];
 }
 
-test("no alarm is raised while every commit is there, whichever instance ended an attempt", async () => {
+test("no alarm is raised while no commit is lost, even for an attempt that was ended elsewhere or retired", async () => {
   const member = await backend.ledgerBatchStore.join("calm", LEASE_MS);
   const first = await renew(member);
   expect(first).toMatchObject({ kind: "held", beat: 1n });
@@ -87,7 +87,7 @@ test("no alarm is raised for a reserve whose answer was lost and that was annull
   expect(await renew(member, { attemptId })).toMatchObject({ kind: "held" });
 });
 
-test("an instance that a peer took over, or that was forgotten after a day, only joins again", async () => {
+test("an instance that was taken over or deleted must join again, and raises no alarm", async () => {
   const member = await backend.ledgerBatchStore.join("sleeper", LEASE_MS);
   const attemptId = await hold(member);
   await backend.query("update instance set epoch = epoch + 1 where instance_id = 'sleeper'");
@@ -108,7 +108,7 @@ test.each([
     (m: Membership) => tamper(backend, `delete from hold where epoch = ${m.epoch}`),
   ],
   [
-    "a renewal",
+    "its last renewal",
     () => tamper(backend, "update instance_lease set beat = 0 where instance_id = 'witness'"),
   ],
   [
@@ -117,7 +117,7 @@ test.each([
   ],
   ["its row", () => tamper(backend, "delete from instance where instance_id = 'witness'")],
   ["its membership", () => tamper(backend, "update instance_lease set token = gen_random_uuid()")],
-])("an instance that misses %s stops all instances", async (_what, goBack) => {
+])("an instance that finds %s missing stops all instances", async (_what, goBack) => {
   const member = await backend.ledgerBatchStore.join("witness", LEASE_MS);
   const peer = await backend.ledgerBatchStore.join("peer", LEASE_MS);
   const attemptId = await hold(member);
@@ -142,7 +142,7 @@ test.each([
   await tamper(backend, "delete from instance_lease");
 });
 
-test("a ledger whose books went back holds nothing, and neither does a new ledger", async () => {
+test("a ledger reserves nothing after its books went back, and a new ledger is unhealthy", async () => {
   const ledger = await open("stopped");
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
@@ -159,7 +159,7 @@ test("a ledger whose books went back holds nothing, and neither does a new ledge
   expect(goingOn).toMatchObject({ hasGoneBack: false, healthy: true });
 });
 
-test("with books.gone_back go_on a ledger reports that the books went back, and serves", async () => {
+test("with books.gone_back set to go_on, a ledger reports that the books went back and stays healthy", async () => {
   const ledger = await open("bold", "go_on");
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
@@ -170,7 +170,7 @@ test("with books.gone_back go_on a ledger reports that the books went back, and 
   expect(await alarms()).toBe(0);
 });
 
-test("reopening starts where the alarm saw the books end, and skips annulled attempts", async () => {
+test("reopening the books takes the restored time from the alarm, and closes no annulled attempt", async () => {
   await tamper(backend, "delete from hold");
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const member = await backend.ledgerBatchStore.join("reopened", 0);

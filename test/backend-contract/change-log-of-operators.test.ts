@@ -146,6 +146,6 @@ async function retireOldest(drop: boolean): Promise<void> {
   expect((await run("days", { drop, by: operator })).stopped).toBeUndefined();
 }
 
-describe("a write of an operator leaves one change with its author and both values:", () => {
+describe("an operator's write adds one change-log entry with its author and the values before and after:", () => {
   testWrites(() => books.backend, WRITES);
 });

@@ -445,6 +445,6 @@ async function ownerOfSession(): Promise<{ readonly accountId: string }> {
   return found;
 }
 
-describe("a write of an organization leaves one change with its author and both values:", () => {
+describe("an organization's write adds one change-log entry with its author and the values before and after:", () => {
   testWrites(() => backend, WRITES);
 });

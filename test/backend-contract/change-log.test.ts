@@ -93,7 +93,7 @@ describe("the change log", () => {
     expect(last?.after).toEqual({ too_long_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
   });
 
-  test("cannot be changed or deleted, except old entries by its own function", async () => {
+  test("cannot be changed or deleted, except for old entries by the retention function", async () => {
     await backend.query(
       `insert into change (position, at, actor_kind, actor_id, action, target)
       select -n, now() - n * interval '100 days', 'operator', 'ann', 'org.create', 'old'

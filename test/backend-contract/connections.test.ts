@@ -51,7 +51,7 @@ async function newOrg(): Promise<{ readonly orgId: OrgId; readonly keyId: KeyId 
 }
 
 describe("a connection", () => {
-  test("is shown by the last characters of its key, which the database has only encrypted", async () => {
+  test("shows the last characters of its provider key, which is stored only encrypted", async () => {
     const { orgId } = await newOrg();
     const connection = sealed(orgId, { name: "our Acme account" });
     const created = await backend.connectionStore.create(connection, testOperator);
@@ -156,7 +156,7 @@ test("a disabled connection stays disabled, its key is erased, and a new one can
   expect(await connectionStore.list(orgId)).toEqual([disabled, next]);
 });
 
-test("a virtual key has its own connections before those of its organization", async () => {
+test("a virtual key uses its own connection before that of its organization", async () => {
   const { orgId, keyId } = await newOrg();
   const otherKey = await keyOf(backend, orgId);
   const ofOrg = await made(orgId);
@@ -178,7 +178,7 @@ test("a virtual key has its own connections before those of its organization", a
   expect(await providerKeyOf(keyId)).toBeUndefined();
 });
 
-test("an attempt with a customer's key is recorded and costs an empty wallet nothing", async () => {
+test("an attempt with a customer's own provider key is recorded, and debits nothing", async () => {
   const org = await newOrg();
   const { pinId } = zeroPricePin({ id: "acme-ai/acme/small" });
   const zero = { prompt: 0n, cachedPrompt: 0n, cacheWrite: 0n };
@@ -249,7 +249,7 @@ describe("the encryption keys", () => {
     }
   });
 
-  test("do not restore a key that was disabled or changed while it was sealed again", async () => {
+  test("do not overwrite a provider key that was disabled or changed while it was being resealed", async () => {
     const connection = await made((await newOrg()).orgId);
     const { connectionId } = connection;
     const stored = await backend.connectionStore.find(connectionId, "operator");

@@ -11,7 +11,7 @@ import { readSql } from "../support/sql.ts";
 const POOL_MAX = 2;
 const MANY = 8;
 
-test("a process has at most as many database connections as its setting says", async () => {
+test("a process opens exactly as many database connections as its pool setting documents", async () => {
   const flags = { databaseUrl: await databaseOfTest(), databasePoolMax: POOL_MAX };
   const outcome = loadConfig({ flags, env: {} });
   if (outcome.kind === "invalid") throw new Error(outcome.problems.join("\n"));

@@ -53,7 +53,7 @@ test("ledger export writes each attempt of a day that is over once, with all its
   expect(String(moved)).toBe(row?.["moved"]);
 });
 
-test("ledger export makes a file that only its owner can read, and overwrites none", async () => {
+test("ledger export writes all lines to the --out file, and refuses to overwrite a file", async () => {
   const out = join(folder, "day.ndjson");
   const first = await command("ledger", "export", "--day", DAY, "--out", out, "--json");
   expect(first.code).toBe(0);

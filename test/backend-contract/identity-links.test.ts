@@ -53,7 +53,7 @@ async function claim(token: string, asked: Asked = {}): Promise<Claimed | undefi
 const read = (claimed: Claimed | undefined, at = site.identity) => at.readSession(claimed?.cookie);
 
 describe("a sign-in link that was printed on the machine", () => {
-  test("signs its owner in, with a trial key that is shown once", async () => {
+  test("signs a new person in with a verified address and a trial key", async () => {
     const claimed = await claim(await printed());
     expect(claimed?.location).toBe("/welcome");
     expect(await read(claimed)).toMatchObject({ email: "owner@home.example", isVerified: true });
@@ -74,7 +74,7 @@ describe("a sign-in link that was printed on the machine", () => {
     expect(await site.identity.findLink(token)).toBeUndefined();
   });
 
-  test("is not used up by being read, works for 15 minutes, and has no other token", async () => {
+  test("is not used up by being read, works for 15 minutes, and does not work with another token", async () => {
     const token = await printed();
     for (let query = 0; query < 3; query += 1) {
       expect(await site.identity.findLink(token)).toEqual({ email: null });
@@ -117,7 +117,7 @@ describe("a sign-in link that was printed on the machine", () => {
     expect(await read(claimed)).toBeUndefined();
   });
 
-  test("does not work beside an identity provider, or where local sign-in is off", async () => {
+  test("does not work where an identity provider is configured or local sign-in is off", async () => {
     const claimed = await claim(await printed());
     const token = await printed();
     const oidc = { oidcIssuer: "https://id.example.com", oidcClientId: "console" };
@@ -151,7 +151,7 @@ describe("a sign-in link that was printed on the machine", () => {
   });
 });
 
-describe("a link that was made by a command beside the server", () => {
+describe("a sign-in link that a command made outside the server", () => {
   function configOf(env: Readonly<Record<string, string>>): Config {
     const outcome = loadConfig({ flags: {}, env });
     if (outcome.kind === "invalid") throw new Error(outcome.problems.join());
@@ -169,7 +169,7 @@ describe("a link that was made by a command beside the server", () => {
       ...(email === undefined ? {} : { email }),
     });
 
-  test("signs in at the server", async () => {
+  test("signs a person in at the server", async () => {
     const { url } = await make({ TM_CONSOLE_URL: `${site.url}/` }, "shell@home.example");
     const claimed = await claim(tokenOf(url), { email: "shell@home.example" });
     expect(claimed?.location).toBe("/welcome");

@@ -77,7 +77,7 @@ describe("a session at an identity provider", () => {
     expect(await reason()).toBe("idp-ended");
   });
 
-  test("that the provider ended leads back to its page after a new sign-in, and nowhere else", async () => {
+  test("that the provider ended returns to its page after a new sign-in, and never to another site", async () => {
     const endedAt = async (page: string): Promise<string> => {
       site.provider.endSessions();
       const { url } = await browser.open(`${site.url}/auth/recheck?return=${page}`);

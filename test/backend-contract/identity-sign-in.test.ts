@@ -58,7 +58,7 @@ const headerOf = (browser: CookieBrowser): string => browser.header(new URL(cons
 const sessionOf = (browser: CookieBrowser) => console_.identity.readSession(headerOf(browser));
 
 describe("signing in", () => {
-  test("brings a new person with a verified address to the welcome page with a key to see once", async () => {
+  test("leads a new person with a verified address to the welcome page, with a key shown until it is saved", async () => {
     provider.signInAs(person({ email: "Ada@Example.com", name: "Ada Lovelace" }));
     const browser = new CookieBrowser("Ada's Browser");
     const landing = await signIn(browser);
@@ -158,7 +158,7 @@ describe("a callback", () => {
     expect((await browser.open(callback.href)).path).toBe("/");
   });
 
-  test("with another state is refused, and the real one still works", async () => {
+  test("with a forged state is refused, and the genuine callback still works", async () => {
     const browser = new CookieBrowser();
     const callback = await arrived(browser);
     const forged = new URL(callback);
@@ -256,7 +256,7 @@ describe("a callback", () => {
 });
 
 describe("a session", () => {
-  test("that is signed out here continues in another browser", async () => {
+  test("that is signed out in one browser ends there, and the person's session in another browser continues", async () => {
     const ada = person();
     const [here, there] = [await signedIn(ada), await signedIn(ada)];
     const session = await sessionOf(here);
@@ -285,7 +285,7 @@ describe("a session", () => {
 });
 
 describe("back-channel logout", () => {
-  test("ends the session with the provider's session id, and then all of the person", async () => {
+  test("ends one session by its session id, or all sessions of a person if the token has none", async () => {
     const ada = person();
     const one = await signedIn(ada);
     const sid = provider.lastSid();
@@ -323,7 +323,7 @@ describe("back-channel logout", () => {
   });
 });
 
-test("a provider that is down prevents sign-ins and ends no session", async () => {
+test("an identity provider that is down prevents sign-ins and ends no session", async () => {
   const away = await freshConsole();
   away.provider.setDown(true);
   const browser = new CookieBrowser();

@@ -78,7 +78,7 @@ describe("an unknown person", () => {
   });
 });
 
-test("an unverified address shares nothing with the account that verified it, before or after", async () => {
+test("an account with an unverified address shares nothing with the account that verified that address", async () => {
   const early = makeClaim({ email: "victim@example.com", isVerified: false });
   const before = await resolve(early);
   const victim = await resolve(makeClaim({ email: "victim@example.com" }));
@@ -112,7 +112,7 @@ describe("a person who comes back", () => {
     expect(await resolve(makeClaim({ email: ada.email }))).toMatchObject({ kind: "created" });
   });
 
-  test("has the alerts at the new address after a change of address, and never twice", async () => {
+  test("gets alerts at the new address after a change of address, and has no destination twice", async () => {
     const ada = makeClaim();
     const { orgId } = await resolve(ada);
     const addresses = async (): Promise<readonly string[]> =>
@@ -166,7 +166,7 @@ describe("an address that is verified later", () => {
     expect(await isVerifiedOrg(before.orgId)).toBe(true);
   });
 
-  test("together with a change of address gets alerts there only", async () => {
+  test("and changed in the same sign-in is the only address that gets alerts", async () => {
     const early = makeClaim({ isVerified: false });
     await resolve(early);
     const email = `own-${early.email}`;
@@ -175,7 +175,7 @@ describe("an address that is verified later", () => {
     expect(await backend.alertStore.destinations(orgId)).toMatchObject([{ address: email }]);
   });
 
-  test("unchanged keeps the destination of alerts that it had", async () => {
+  test("keeps the alert destination that was already added for it", async () => {
     const early = makeClaim({ isVerified: false });
     const { orgId } = await resolve(early);
     const wanted = { destinationId: "dst_own", channel: "email", kinds: null } as const;
@@ -186,7 +186,7 @@ describe("an address that is verified later", () => {
     expect(kept.map(({ destinationId }) => destinationId)).toEqual(["dst_own"]);
   });
 
-  test("and that an older account has joins that account, and the empty organization is gone", async () => {
+  test("and belongs to an older account is linked to it, and its empty organization is deleted", async () => {
     const ada = makeClaim();
     const older = await resolve(ada);
     const second = makeClaim({ email: ada.email, isVerified: false });
@@ -208,7 +208,7 @@ describe("an address that is verified later", () => {
     expect(await keysOf(older.orgId)).toEqual(["trial"]);
   });
 
-  test("keeps in the books an organization that was given credit", async () => {
+  test("and belongs to an older account keeps its former organization if that was granted credit", async () => {
     const ada = makeClaim();
     await resolve(ada);
     const second = makeClaim({ email: ada.email, isVerified: false });
@@ -226,7 +226,7 @@ describe("an address that is verified later", () => {
   });
 });
 
-test("letters beyond ASCII in different cases are different mailboxes, also for an operator", async () => {
+test("addresses that differ only in the case of a non-ASCII letter belong to different accounts", async () => {
   const [capital, small] = ["Ärger@acme.example", "ärger@acme.example"];
   const ofOperator = { name: "Acme", email: capital };
   const { orgId } = await backend.accountStore.createOrg(ofOperator, testOperator);
@@ -243,7 +243,7 @@ describe("an organization that an operator made for an address", () => {
     return orgId;
   }
 
-  test("belongs to the first person who signs in with it, with keys and balance, without a trial", async () => {
+  test("goes to the first person who verified that address, with its keys and balance, without a trial key", async () => {
     const oldest = await operatorOrg("Boss@Acme.example");
     await operatorOrg("boss@acme.example");
     const amountMicroUsd = microUsd(7_000_000n);
@@ -258,7 +258,7 @@ describe("an organization that an operator made for an address", () => {
     expect(again).toMatchObject({ kind: "linked", orgId: oldest });
   });
 
-  test("is not given to a person with that address unverified", async () => {
+  test("is not given to a person before that address is verified", async () => {
     const orgId = await operatorOrg("cfo@acme.example");
     const liar = makeClaim({ email: "cfo@acme.example", isVerified: false });
     const unverified = await resolve(liar);
@@ -282,7 +282,7 @@ describe("simultaneous sign-ins:", () => {
     expect(await keysOf(all[0]?.orgId as OrgId)).toEqual(["trial"]);
   });
 
-  test("people who change to one free address do not share it", async () => {
+  test("of several people who change to the same free address, only one gets it", async () => {
     const people = [makeClaim(), makeClaim(), makeClaim()];
     for (const each of people) await resolve(each);
     const wanted = { email: "free@example.com", emailNorm: "free@example.com" };
@@ -343,7 +343,7 @@ describe("starting credit", () => {
   });
 });
 
-describe("a key that is shown once", () => {
+describe("a new key that is revealed to its owner", () => {
   async function withReveal(): Promise<SignInToResolve> {
     const signIn = makeSignIn(makeClaim());
     await store.resolveSignIn(signIn);
@@ -388,7 +388,7 @@ describe("a key that is shown once", () => {
   });
 });
 
-test("sessions that ended long ago are deleted, but not those whose end is still explained", async () => {
+test("an ended session is kept to explain its end, and is deleted within 31 days", async () => {
   const old = makeSignIn(makeClaim());
   await store.resolveSignIn(old);
   const { sessionId } = old.session;

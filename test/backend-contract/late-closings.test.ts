@@ -8,7 +8,7 @@ const backend = withPricedBackend();
 
 const ledger = withLedger(backend, "main");
 
-describe("an attempt that was charged at its reserve and then observed after all", () => {
+describe("an attempt that was charged its reserve after a crash and is observed later", () => {
   interface Charged {
     readonly orgId: OrgId;
     readonly attemptId: AttemptId;
@@ -34,7 +34,7 @@ describe("an attempt that was charged at its reserve and then observed after all
     };
   }
 
-  test("gets the difference back, once, in the balance and in the month", async () => {
+  test("returns the difference once, in the balance and in the month's spend", async () => {
     const charged = await chargedAfterCrash(100n);
     expect(await charged.settledMicroUsd()).toBe(900n);
     expect(await ledger.close(closeRow(charged.attemptId, 5n))).toEqual({
@@ -56,12 +56,12 @@ describe("an attempt that was charged at its reserve and then observed after all
 
   test.each([
     [
-      "that was void gets everything back",
+      "returns its whole charge if it was void",
       1_000n,
       (of: Charged) => ledger.close(voidRow(of.attemptId)),
     ],
     [
-      "that was annulled because nothing was sent gets everything back",
+      "returns its whole charge if it was annulled because nothing was sent",
       1_000n,
       ({ row }: Charged) => backend.ledgerBatchStore.annul([row]),
     ],
@@ -82,7 +82,7 @@ describe("an attempt that was charged at its reserve and then observed after all
   });
 });
 
-test("no attempt is closed at an instant that is already settled with the providers", async () => {
+test("no attempt is closed at an instant before the settlement horizon", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const advance = "select advance_settlement_horizon($1) as through";
   await expect(backend.query(advance, ["2999-01-01T00:00:00Z"])).rejects.toThrow("future");

@@ -50,7 +50,7 @@ test.each([
   ["week", "cap_week_micro_usd", "2031-02-02T23:59:59.999Z", "2031-02-03T00:00:00Z", "2031-02-10"],
   ["month", "cap_micro_usd", "2031-01-31T23:59:59.999Z", "2031-02-01T00:00:00Z", "2031-03-01"],
 ])(
-  "a key's cap by the %s counts its own spend and all holds, and names its end in UTC",
+  "a key's cap per %s counts that period's spend and all holds, and a refusal names its UTC reset",
   async (period, column, last, next, end) => {
     const store = backend.ledgerBatchStore;
     const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
@@ -94,7 +94,7 @@ test.each([
 test.each([
   ["week", "2031-01-29T12:00:00Z", "2031-02-03"],
   ["month", "2031-02-05T12:00:00Z", "2031-03-01"],
-])("of several caps of a key the %s refuses if it resets last", async (period, now, end) => {
+])("of several exceeded caps the %s cap refuses if it resets last", async (period, now, end) => {
   const store = backend.ledgerBatchStore;
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   await plain.query(
@@ -110,7 +110,7 @@ test.each([
   expect(outcome).toMatchObject({ kind: "cap", period, resetAtMs: Date.parse(end) });
 });
 
-test("a batch that waits for its wallet over the end of a month belongs to the new month", async () => {
+test("a hold that waits for a locked wallet past the end of a month counts in the new month", async () => {
   const store = backend.ledgerBatchStore;
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const member = await store.join("waiting", 3_600_000);

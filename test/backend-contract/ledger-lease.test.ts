@@ -44,7 +44,7 @@ test("an instance that a peer declared dead holds nothing until it has joined ag
   await ledger.shutDown();
 });
 
-test("a living instance charges the open attempts of a dead peer in time", async () => {
+test("a living instance charges the open attempts of a dead peer within seconds", async () => {
   const { ledger, offset } = await openAt("heir");
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const dead = await backend.ledgerBatchStore.join("departed", 0);
@@ -59,7 +59,7 @@ test("a living instance charges the open attempts of a dead peer in time", async
   await ledger.shutDown();
 });
 
-test("an instance shuts down although its database does not answer", async () => {
+test("an instance shuts down although its database is gone", async () => {
   const database = await freshDatabase();
   const { connectionString } = database;
   const lost = openPostgresBackend({ connectionString, log: silentLog });
@@ -100,7 +100,7 @@ test("a second process under the same name gets a separate name and number", asy
   expect(third).toMatchObject({ instanceId: "twin", epoch: first.epoch + 1n });
 });
 
-test("an attempt that breaks a rule of the books blocks neither other recoveries nor a start", async () => {
+test("an attempt that cannot be recovered blocks neither other recoveries nor the start of an instance", async () => {
   const store = backend.ledgerBatchStore;
   const dead = await store.join("broken", 0);
   const rows = await Promise.all(

@@ -200,7 +200,7 @@ test("a process that starts under a living instance's name does not delay its ho
   expect(await joining).toMatchObject({ instanceId: "shared-2" });
 });
 
-test("two recoveries that find the same attempt charge it once and return nothing", async () => {
+test("two simultaneous recoveries of one attempt charge it once and refund nothing", async () => {
   const store = backend.ledgerBatchStore;
   const org = await newOrg();
   await heldBy(await store.join("left open", 0), org);
@@ -229,7 +229,7 @@ test("a roll that waits for its instance row locks no wallet", async () => {
   expect(await rolled).toEqual([{ kind: "reserved" }]);
 });
 
-test("a roll locks its wallets in one order, whichever it closes and reserves", async () => {
+test("a roll locks its wallets in the order of their ids, not in the order of its closings and holds", async () => {
   const store = backend.ledgerBatchStore;
   const orgs = [await newOrg(), await newOrg()].sort((a, b) => (a.orgId < b.orgId ? -1 : 1));
   const [first, second] = orgs;
@@ -244,7 +244,7 @@ test("a roll locks its wallets in one order, whichever it closes and reserves", 
   expect(await rolled).toEqual([{ kind: "reserved" }]);
 });
 
-test("a closing waits while the settlement horizon moves, and ends after it", async () => {
+test("a closing waits while the settlement horizon moves, and is dated at or after the new horizon", async () => {
   const store = backend.ledgerBatchStore;
   const org = await newOrg();
   const member = await store.join("closing", LEASE_MS);
@@ -281,7 +281,7 @@ async function wrongDays(orgs: readonly Org[]): Promise<readonly unknown[]> {
   );
 }
 
-test("an attempt that ends while a first daily cap is being counted counts once", async () => {
+test("an attempt that ends while its key gets a first daily cap counts once in the day's spend", async () => {
   const org = await newOrg();
   const member = await backend.ledgerBatchStore.join("counted", LEASE_MS);
   const newId = await idsOfNow();
@@ -314,7 +314,7 @@ test("an attempt that ends while a first daily cap is being counted counts once"
   expect(await wrongDays([org])).toEqual([]);
 });
 
-test("parallel closings count exactly once while caps are set and removed", async () => {
+test("parallel closings count exactly once in the daily spend while caps are set and removed", async () => {
   const orgs = [await newOrg(1_000_000_000n), await newOrg(1_000_000_000n)] as const;
   const member = await backend.ledgerBatchStore.join("counting", LEASE_MS);
   const newId = await idsOfNow();
@@ -377,7 +377,7 @@ async function booksOf({ orgId, keyId }: Org): Promise<unknown> {
   return books;
 }
 
-test("an organization's rows end the same in a batch with others as alone", async () => {
+test("an organization gets the same outcomes and books in a shared batch as in a batch of its own", async () => {
   const member = await backend.ledgerBatchStore.join("placed", LEASE_MS);
   const amounts = [
     [100n, 300n, 250n, 90n, 400n],

@@ -128,7 +128,7 @@ async function fill(): Promise<void> {
   await lane.run({ name: `fill behind ${lastAttempt}`, text }, [org.orgId, org.keyId]);
 }
 
-describe("with statistics of empty tables that have filled up since", () => {
+describe("with planner statistics of empty tables that have filled up since", () => {
   beforeAll(async () => {
     await backend.query("analyze");
     await fill();
@@ -137,7 +137,7 @@ describe("with statistics of empty tables that have filled up since", () => {
   test("late closings and annulments read a few rows each", trouble);
 });
 
-describe("with statistics of a long journal and many holds", () => {
+describe("with planner statistics of a long journal and many holds", () => {
   beforeAll(async () => {
     await fill();
     await backend.query("analyze");

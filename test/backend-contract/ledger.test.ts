@@ -55,7 +55,7 @@ describe("in a journal with many other requests", () => {
       upstream_model_id, price_pin_id, route, stream, instance_id, epoch, 1, 0, month, 1
     from attempts order by attempt_id limit 300`;
 
-  test("a request, the requests in flight and an audit's days are found without the others", async () => {
+  test("finding a request, the requests in flight or an audit's days reads few rows of other requests", async () => {
     const org = await orgWithKey(backend, { creditMicroUsd: 500n });
     const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
     const { requestId, attemptId } = row;
@@ -108,7 +108,7 @@ describe("in a journal with many other requests", () => {
   });
 });
 
-test("a closing and a hold that wait together commit at once, with the freed money", async () => {
+test("a closing and a hold that wait together share one commit, and the hold uses the freed money", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 500n });
   const first = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
   const second = { ...first, attemptId: ledger.newAttemptId(), ordinal: 2 };
@@ -124,7 +124,7 @@ test("a closing and a hold that wait together commit at once, with the freed mon
   expect(new Set(commits.map(({ xmin }) => xmin)).size).toBe(1);
 });
 
-test("one row that breaks the books does not fail the rest of its batch", async () => {
+test("a hold with an id that is already taken fails alone, and the rest of its batch is reserved", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 10_000n });
   const taken = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 1n);
   await ledger.reserve(taken);

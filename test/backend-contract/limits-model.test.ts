@@ -206,13 +206,13 @@ class SideBySide {
 }
 
 for (const kind of limitBackends) {
-  describe.skipIf(kind.isMissing)(`limits ${kind.name}, against a list of every charge`, () => {
+  describe.skipIf(kind.isMissing)(`limits ${kind.name}, compared with a plain model`, () => {
     const fixture = withResource(
       () => kind.open(),
       (opened) => opened.close(),
     );
 
-    test("any history gives the same answers, and no minute exceeds its limit", async () => {
+    test("any history gets the answers of the model, and no minute exceeds its request limit", async () => {
       const histories = fc.array(aStep, { minLength: 60, maxLength: 160, size: "max" });
       await fc.assert(
         fc.asyncProperty(histories, async (steps) => {

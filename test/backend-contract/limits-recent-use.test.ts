@@ -48,7 +48,7 @@ const charges = (
 ): Promise<readonly RecentCharge[]> => backend.recentUse.recentUse(slot, () => members);
 
 describe("the journal's report of the last minute", () => {
-  test("counts requests and tokens by key, by model and for all", async () => {
+  test("counts requests and tokens by key, by model and for the organization", async () => {
     await newOrg();
     const other = await keyOf(backend, orgId);
     await begin({ estimatedTokens: 100 });
@@ -81,7 +81,7 @@ describe("the journal's report of the last minute", () => {
     expect((await recent())[`org:${orgId}`]).toEqual([3, 128, 116, 112]);
   });
 
-  test("counts a request once that went to a second provider", async () => {
+  test("counts a request that went to a second provider once", async () => {
     await newOrg();
     const first = await begin();
     const attemptId = ledger.newAttemptId();
@@ -90,7 +90,7 @@ describe("the journal's report of the last minute", () => {
     expect((await recent())[`org:${orgId}`]).toEqual([1, 100, 100, 100]);
   });
 
-  test("returns ages in whole seconds, never too old, and omits charges after a minute", async () => {
+  test("returns ages rounded down to whole seconds, and omits charges older than a minute", async () => {
     await newOrg();
     const { attemptId } = await begin();
     const sql = `update hold set created_at = clock_timestamp() - $2::interval
@@ -154,7 +154,7 @@ describe("the journal's report of the last minute", () => {
     expect(await charges("{endpoint:end-2}")).toEqual([]);
   });
 
-  test("counts every request for the platform", async () => {
+  test("counts the requests of all organizations for the platform", async () => {
     const before = (await recent("{platform}"))["platform"]?.[0] ?? 0;
     for (let n = 0; n < 2; n += 1) {
       await newOrg();

@@ -105,7 +105,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     expect((await near.claim(slot, scopes)).kind).toBe("refused");
   });
 
-  test("admits under load only what had not reached the journal yet", async () => {
+  test("under load admits beyond the limit at most the requests that were in flight at each loss", async () => {
     const slot = newSlot();
     const limit = 300;
     const atOnce = 16;
@@ -134,7 +134,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     expect(admitted).toBeLessThanOrEqual(limit + flushes * atOnce);
   });
 
-  test("and restarts with an old file recovers from the journal after the next second", async () => {
+  test("and restarts with an old snapshot recovers its windows from the journal a second later", async () => {
     const slot = newSlot();
     const scopes = orgScope({ requestsPerMinute: 10 });
     for (let n = 0; n < 2; n += 1) await near.take(slot, scopes);
@@ -152,7 +152,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     expect(lease.remainingRequests).toBe(2);
   });
 
-  test("refuses claims while the journal does not answer, and tries again", async () => {
+  test("makes claims unavailable while the journal fails, and reads the journal again at the next claim", async () => {
     const slot = newSlot();
     const scopes = orgScope({ requestsPerMinute: 10 });
     near.journalFails = true;
@@ -161,7 +161,7 @@ describe.skipIf(isMissing)("a Redis that loses its data", () => {
     expect((await near.claim(slot, scopes)).kind).toBe("claimed");
   });
 
-  test("or only its marker counts nothing twice", async () => {
+  test("or only the marker of a slot counts no charge twice", async () => {
     const slot = newSlot();
     const scopes = orgScope({ requestsPerMinute: 10, tokensPerMinute: 100 });
     const first = await near.take(slot, scopes, 30);
@@ -212,7 +212,7 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
     await redis.close();
   });
 
-  test("frozen: claims are unavailable in time, and what it grants too late is released", async () => {
+  test("frozen: claims become unavailable within seconds, and claims granted too late are released", async () => {
     const slot = newSlot();
     const scopes = orgScope({ requestsPerMinute: 10, concurrent: 3 });
     await side.take(slot, scopes);
@@ -235,7 +235,7 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
     expect(await side.claim(slot, scopes)).toMatchObject({ limitKind: "concurrency" });
   });
 
-  test("absent at the start: claims are unavailable, and work once it runs", async () => {
+  test("absent at the start: claims are unavailable, and work once Redis runs", async () => {
     const { port } = redis;
     await redis.kill();
     const early = new Side(`redis://127.0.0.1:${port}`);
@@ -247,7 +247,7 @@ describe.skipIf(isMissing)("a Redis that does not answer", () => {
     early.store.close();
   });
 
-  test("out of memory: claims are refused, and releases beside them still free slots", async () => {
+  test("out of memory: claims are unavailable, and releases sent beside them still free slots", async () => {
     let nowMs = 1_700_000_000_000;
     const timed = new Side(redis.url, { now: () => nowMs });
     await timed.store.ready(10_000);

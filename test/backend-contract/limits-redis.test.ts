@@ -35,12 +35,12 @@ describe.skipIf(isMissing)("several instances on one Redis", () => {
     return { granted, tally: [granted.length, refused] };
   }
 
-  test("admit together exactly what a minute permits", async () => {
+  test("together admit exactly as many requests as the limit per minute allows", async () => {
     const scopes = orgScope({ requestsPerMinute: 500 });
     expect((await claimAtOnce(newSlot(), scopes, 400)).tally).toEqual([500, 700]);
   });
 
-  test("hold together exactly as many requests as may run at once, after any churn", async () => {
+  test("together hold exactly as many requests as the concurrency limit allows, after many releases", async () => {
     const [slot, scopes] = [newSlot(), orgScope({ concurrent: 50 })];
     for (let round = 0; round < 20; round += 1) {
       const { granted, tally } = await claimAtOnce(slot, scopes, 60);
@@ -54,7 +54,7 @@ describe.skipIf(isMissing)("several instances on one Redis", () => {
     }
   });
 
-  test("share a pace: a burst over all of them leaves at one rate", async () => {
+  test("share one pace, and refuse the part of a common burst that would wait too long", async () => {
     const scopes = orgScope({ paced: { perSecond: 0.1, waitMsMax: 200_000 } });
     expect((await claimAtOnce(newSlot(), scopes, 10)).tally).toEqual([21, 9]);
   });
@@ -68,7 +68,7 @@ describe.skipIf(isMissing)("several instances on one Redis", () => {
     }
   });
 
-  test("lose the places of one that is gone when its leases end, and not earlier", async () => {
+  test("free the slots of a dead instance when its leases end, and not earlier", async () => {
     let nowMs = 1_700_000_000_000;
     const [dead, side] = [1, 2].map(() => new Side(redis.url, { now: () => nowMs })) as [
       Side,
@@ -91,7 +91,7 @@ describe.skipIf(isMissing)("several instances on one Redis", () => {
 });
 
 describe.skipIf(isMissing)("the data in Redis", () => {
-  test("is small, and is deleted when it is unused", async () => {
+  test("has at most 61 fields of use per scope, however long the scope is used", async () => {
     const redis = await startRedis();
     let nowMs = 1_700_000_000_000;
     const side = new Side(redis.url, { now: () => nowMs });
@@ -106,7 +106,7 @@ describe.skipIf(isMissing)("the data in Redis", () => {
     await redis.close();
   });
 
-  test("expires also if one turn claims a place and releases the only other one", async () => {
+  test("expires even if a claim is sent together with the release of the only other lease", async () => {
     const redis = await startRedis();
     const side = new Side(redis.url, { now: () => 1_700_000_000_000 });
     await side.store.ready(10_000);
@@ -143,7 +143,7 @@ describe.skipIf(isMissing)("a replica", () => {
 });
 
 describe.skipIf(isMissing)("a Redis with a password", () => {
-  test("accepts a client with the password, refuses others, and is not in the log", async () => {
+  test("accepts clients with the right password only, and no password is logged", async () => {
     const redis = await startRedis();
     await redis.command("acl", "setuser", "tm", "on", ">hush-2", "~*", "+@all");
     await redis.command("config", "set", "requirepass", "hush-1");
@@ -169,7 +169,7 @@ describe.skipIf(isMissing)("a Redis with a password", () => {
   });
 
   test.each(["localhost:6379", "http://x", "redis://:hush@x/words", ""])(
-    "%j is not an address, and the error does not repeat it",
+    "%j is refused as an address, and the error shows no password",
     (url) => {
       expect(() => new Side(url)).toThrow("redis_url must be redis[s]://");
       expect(() => new Side(url)).not.toThrow("hush");
@@ -178,7 +178,7 @@ describe.skipIf(isMissing)("a Redis with a password", () => {
 });
 
 describe.skipIf(isMissing)("a cluster", () => {
-  test("keeps each slot on one server", async () => {
+  test("serves claims, reads and cooldowns of every slot, even if only one server is configured", async () => {
     const servers = await Promise.all([1, 2, 3].map(() => startRedis(CLUSTER)));
     await joinCluster(servers);
     const side = new Side(servers.map(({ port }) => `redis://127.0.0.1:${port}`).join(","));

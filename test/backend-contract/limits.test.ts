@@ -16,7 +16,7 @@ for (const kind of limitBackends) {
       return new LimitCaller(fixture);
     };
 
-    test("a request over the limit is refused with the time until the first one expires", async () => {
+    test("a request over the limit is refused with the time until the oldest counted request expires", async () => {
       const caller = await newCaller();
       const scope = caller.scope("key", "k", { requestsPerMinute: 2 });
       await caller.take([scope]);
@@ -65,7 +65,7 @@ for (const kind of limitBackends) {
       expect(await caller.claim([other])).toMatchObject({ id: other.id });
     });
 
-    test("calls of departed clients block their model, and four such models block every call", async () => {
+    test("calls of departed clients block further calls to their model, and those of four models block all calls", async () => {
       const caller = await newCaller();
       const key = caller.scope("key", "k", { concurrent: 2, tokensPerMinute: 1_000 });
       const scopes = [key, caller.scope("org", "o", { concurrent: 2 })];
@@ -110,7 +110,7 @@ for (const kind of limitBackends) {
       expect(after?.[0]?.tokens).toBe(4 + 6 * 10 + 2 * 10);
     });
 
-    test("an exempt request neither counts nor is refused where requests are counted", async () => {
+    test("an exempt request is neither counted nor refused by limits of requests", async () => {
       const caller = await newCaller();
       const counted = caller.scope("org", "o", { requestsPerMinute: 1, requestsPerSecond: 1 });
       const exempt = { ...counted, countsRequests: false };
@@ -124,7 +124,7 @@ for (const kind of limitBackends) {
       expect((await caller.claim([exempt])).kind).toBe("claimed");
     });
 
-    test("a request that ends in the last second of its window is still corrected", async () => {
+    test("the tokens of a request that ends in the last second of its window are still corrected", async () => {
       const caller = await newCaller();
       const scope = caller.scope("key", "k", { tokensPerMinute: 1_000 });
       const lease = await caller.take([scope], 900);

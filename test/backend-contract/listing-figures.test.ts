@@ -53,7 +53,7 @@ const DIFFERING_DAYS_SQL = `
   union all
   (select 'summed', * from summed except all select 'summed', * from plain)`;
 
-test("sums of days count each closed attempt once, whenever it ended and after a restart", async () => {
+test("daily sums count each closed attempt once, even if it ends late or the summing restarts", async () => {
   const journal = await UsageJournal.make(backend, member);
   await fc.assert(
     fc.asyncProperty(fc.array(requestSpec, { minLength: 1, maxLength: 12 }), async (specs) => {
@@ -110,7 +110,7 @@ function isoDay(ago: number): string {
   return new Date(dayMs(ago)).toISOString().slice(0, 10);
 }
 
-test("an organization reads only its own figures: past days from sums, today from hours", async () => {
+test("an organization reads only its own figures: past days from daily sums, today from hourly sums", async () => {
   const day = isoDay(3);
   await seed({ org: "own", day, model: "own/m", count: 10, failed: 2 });
   await seed({ org: "own", day, model: "own/m", count: 2, failed: 2, hour: 9 });
@@ -139,7 +139,7 @@ test("an organization reads only its own figures: past days from sums, today fro
   expect(computeFigures(days).calls).toBe(24);
 });
 
-test("a day is shown publicly only when it reveals no organization, and then never changes", async () => {
+test("a day's figures are published only if they reveal no organization, and then never change", async () => {
   const day = isoDay(12);
   const each = async (model: string, counts: readonly number[], stream = true): Promise<void> => {
     for (const [at, count] of counts.entries()) {
@@ -170,7 +170,7 @@ test("a day is shown publicly only when it reveals no organization, and then nev
   expect(await shown()).toEqual(first);
 });
 
-test("sums of days of more than a month ago are deleted", async () => {
+test("daily sums older than a month are deleted", async () => {
   await backend.query(
     "insert into listing_day_sum select 'late', current_date - 40, 'p', 'm', 1, 1, 0, 1, 1, 0, 0, 0, '{}', '{}'",
   );

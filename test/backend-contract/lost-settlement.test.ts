@@ -70,7 +70,7 @@ beforeAll(async () => {
   await reopen(restored.backend);
 });
 
-test("a period that was closed in the lost time is restored once with what it owes", async () => {
+test("a period that was closed in the lost time is put back once, with the amount it owes", async () => {
   const [closed] = await closeUntil(lost.backend, "2026-01-02T00:00Z", { id: "acme" });
   const file = await fileOf(lost.backend, "acme");
   const { settlementStore } = restored.backend;
@@ -128,7 +128,7 @@ test("a period that was closed in the lost time is restored once with what it ow
   ]);
 });
 
-test("a lost line of a retired day is left to a person, whose export shows whether it is ours", async () => {
+test("a provider's line for a retired day is reported as retired, and its cost is not owed", async () => {
   const { backend } = restored;
   const id = String(idAt("2026-01-03T08:00Z", 1n));
   const line = { of: "attempt", id, costPicoUsd: picoUsd(9_000_000n) } as const;
@@ -141,7 +141,7 @@ test("a lost line of a retired day is left to a person, whose export shows wheth
   await tamper(backend, "delete from retired_day");
 });
 
-test("lines that the books have lost are owed once, and no customer pays for them", async () => {
+test("a provider's lines for lost attempts are owed once, and no customer pays for them", async () => {
   const { backend } = restored;
   const { settlementStore } = backend;
   const ours = await backend.query(

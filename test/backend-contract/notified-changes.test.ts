@@ -73,7 +73,7 @@ const CHANGES: readonly { readonly what: string; run(of: Of): Promise<unknown> }
   { what: "a purchase of credit", run: buyCredit },
   { what: "a new key", run: (of) => backend.accountStore.createKey(newKey(of), testOperator) },
   {
-    what: "a new key of its customer's own",
+    what: "a new key that a customer makes",
     run: (of) => backend.accountStore.createOwnKey(newKey(of), testOperator),
   },
   {
@@ -82,13 +82,13 @@ const CHANGES: readonly { readonly what: string; run(of: Of): Promise<unknown> }
       backend.accountStore.editKeys("anyone", [keyId], { caps: { month: DOLLAR } }, testOperator),
   },
   {
-    what: "a cap of an organization",
+    what: "a new cap of an organization",
     run: ({ orgId }) => backend.accountStore.setOrgCap(orgId, DOLLAR, testOperator),
   },
 ];
 
-describe("while no notice arrives", () => {
-  test.each(CHANGES)("$what is done when this process clears its caches", async (change) => {
+describe("while no database notice arrives", () => {
+  test.each(CHANGES)("$what clears its process's caches before it returns", async (change) => {
     const account = await orgWithKey(elsewhere, { creditMicroUsd: 0n });
     notified = [];
     await change.run(account);

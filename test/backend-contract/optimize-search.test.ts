@@ -77,7 +77,7 @@ async function newOrg(usd = "5.00"): Promise<OrgId> {
 }
 
 describe("a search", () => {
-  test("asks every model every prompt at the costs of the books, and stores no prompt, answer or key", async () => {
+  test("sends every prompt to every model, reports the debits as spent, and stores no prompt, answer or key", async () => {
     const orgId = await newOrg();
     const search = await ended(orgId, await started(orgId));
     expect(search).toMatchObject({ state: "finished", callsDone: 6, callsPlanned: 6 });
@@ -103,7 +103,7 @@ describe("a search", () => {
     expect(tables.split(/[^a-z0-9_]+/).filter(isVirtualKey)).toEqual([]);
   });
 
-  test("counts the judge's replies, and an unclear reply counts for no model", async () => {
+  test("includes the judge's calls in its spend, and counts an unclear verdict for no model", async () => {
     const orgId = await newOrg();
     const change = { objective: "best_judged", judgeModelId: "test/both" } as const;
     // The simulated judge only repeats the question, so its reply names no winner.
@@ -114,7 +114,7 @@ describe("a search", () => {
     expect(search.spentMicroUsd).toBeGreaterThan(candidates);
   });
 
-  test("counts calls that fail, and ranks no model that never answers", async () => {
+  test("counts the failed calls of each model, and still finishes", async () => {
     const orgId = await newOrg();
     const fault = { model: "test/a", fault: "status:400", times: 2 };
     await fetch(`${gateway.simulator.url}/faults`, { method: "POST", body: JSON.stringify(fault) });
@@ -145,7 +145,7 @@ describe("a search", () => {
     expect(search.message).toMatch(/add credit/);
   });
 
-  test("can be stopped by its organization at any process, and keeps its results", async () => {
+  test("can be stopped by its own organization only, through any process, and stays stopped", async () => {
     const [orgId, otherId] = [await newOrg(), await newOrg()];
     const other = opened();
     const search = await started(orgId, { prompts: slowPrompts });
@@ -160,7 +160,7 @@ describe("a search", () => {
     expect(await searches.find(orgId, search.searchId)).toEqual(stopped);
   });
 
-  test("waits when a limit refuses, and continues", async () => {
+  test("waits when a limit refuses a call, and then finishes without a failed call", async () => {
     const orgId = await newOrg();
     const target = { source: "contract", scope: "org" } as const;
     await gateway.backend.rulesStore.changeLimit(orgId, target, { concurrent: 1 }, testOperator);
@@ -177,7 +177,7 @@ const slowPrompts = [
   "three [[fault:slow:500]]",
 ];
 
-test("the model whose answers the judge names wins, in any position of the question", async () => {
+test("the model whose answers the judge prefers wins, in whatever order the judge gets the answers", async () => {
   const orgId = await newOrg();
   // Replaces the models: the judge always prefers the answer of test/b.
   const other = opened({
@@ -218,7 +218,7 @@ test.each<[string, Partial<WantedSearch>, object]>([
   expect(refused).toMatchObject({ kind: "refused", code: "invalid_request", ...refusal });
 });
 
-test("a third search at once is refused", async () => {
+test("a third simultaneous search of an organization is refused", async () => {
   const orgId = await newOrg();
   const running = [
     await started(orgId, { prompts: slowPrompts }),
@@ -229,8 +229,8 @@ test("a third search at once is refused", async () => {
   expect((await searches.list(orgId)).map((each) => each.state)).toEqual(["stopped", "stopped"]);
 });
 
-describe("several processes", () => {
-  test("interrupt their searches at shutdown and disable the keys", async () => {
+describe("a process that runs searches", () => {
+  test("interrupts its searches at shutdown, and disables their keys", async () => {
     const orgId = await newOrg();
     const other = opened();
     const outcome = await other.start(orgId, wanted({ prompts: slowPrompts }), testOperator);
@@ -241,7 +241,7 @@ describe("several processes", () => {
     expect(await keyIsDisabled(orgId, outcome.search)).toBe(true);
   });
 
-  test("fail a search when the gateway does not answer", async () => {
+  test("fails a search when the gateway does not answer", async () => {
     const orgId = await newOrg();
     const other = opened({ ask: () => Promise.resolve({ kind: "unreachable" }) });
     const outcome = await other.start(orgId, wanted(), testOperator);

@@ -157,7 +157,7 @@ describe("a search that ends", () => {
     expect(await backend.optimizeStore.stop(orgId, searchId, testOperator)).toEqual(ended);
   });
 
-  test("with its dead process is interrupted and its key disabled, and a living one continues", async () => {
+  test("because its process died is interrupted with its key disabled, while other searches continue", async () => {
     const orgId = await newOrg();
     const dead = await begun(orgId, { leaseMs: 0 });
     const living = await begun(orgId);

@@ -25,7 +25,7 @@ describe.skipIf(!hasOwnPostgres)("an external PostgreSQL", () => {
     (each) => each.close(),
   );
 
-  test("gives an ordinary role the whole schema and exact money", async () => {
+  test("serves a gateway with an ordinary role, exact balances and books that pass the audit", async () => {
     const url = server.connectionString;
     const gateway = await startTestGateway({ settings: { databaseUrl: url } });
     onTestFinished(() => gateway.close());
@@ -97,7 +97,7 @@ describe.skipIf(!hasOwnPostgres)("an external PostgreSQL", () => {
     await until("it serves after a restart", async () => (await report()) !== undefined);
   });
 
-  test("refuses another database as a replica", async () => {
+  test("serves no report from a replica address that leads to another database", async () => {
     const other = await startOwnPostgres();
     onTestFinished(() => other.close());
     const [own, foreign] = [server.connectionString, other.connectionString];
@@ -120,7 +120,7 @@ describe.skipIf(!hasOwnPostgres)("an external PostgreSQL", () => {
 });
 
 describe.skipIf(!hasOwnPostgres)("a PostgreSQL with a certificate of a private authority", () => {
-  test.skipIf(!hasOpenssl)("is trusted only by its authority's file and its name", async () => {
+  test.skipIf(!hasOpenssl)("is accepted only with its CA file and its host name", async () => {
     const authority = makeAuthority();
     onTestFinished(() => authority.close());
     const server = await startOwnPostgres(authority);

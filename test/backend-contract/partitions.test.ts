@@ -5,7 +5,7 @@ import { databaseOfTest } from "../support/postgres.ts";
 
 const INSTANCES = 6;
 
-test("instances that start at once on an empty journal all find their days' tables", async () => {
+test("instances that start at once on an empty journal create its partitions without a conflict", async () => {
   const connectionString = await databaseOfTest();
   const clients = Array.from({ length: INSTANCES }, () => new Client({ connectionString }));
   onTestFinished(async () => void (await Promise.all(clients.map((client) => client.end()))));

@@ -231,7 +231,7 @@ function shown(outcome: ReserveOutcome | undefined): unknown {
   return { period: outcome.period, resetAtMs: outcome.resetAtMs };
 }
 
-test("no cap is exceeded within its period, over every border of day, week and month", async () => {
+test("daily, weekly and monthly caps admit and refuse as a plain model does, across ends of periods", async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(

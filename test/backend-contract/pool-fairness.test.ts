@@ -77,7 +77,7 @@ for (const kind of limitBackends) {
       return await fixture.store.claim({ orgId, ...claimed, ...TOKENS, nowMs: fixture.nowMs });
     }
 
-    test("gives a greedy organization half and no more, and no other organization waits", async () => {
+    test("gives a greedy organization half of its capacity and no more, and no other organization waits", async () => {
       await fixture.advance(200_000);
       const { greedy, small } = await crowd(HALVED);
       expect(peakOf(greedy)).toEqual({ inMinute: 60, inSecond: 10, inFlight: 10 });
@@ -87,7 +87,7 @@ for (const kind of limitBackends) {
       }
     });
 
-    test("names the share to an organization that used it up, and the pool when all did", async () => {
+    test("in refusals names the share of an organization that used it up, and the pool when all of it is used", async () => {
       await fixture.advance(200_000);
       const pool: Pool = { id: "named", capacity: [], orgSharePercent: 50, concurrent: 4 };
       const orgs = [GREEDY, GREEDY, ...SMALL.slice(0, 2)];

@@ -22,14 +22,14 @@ const SUITE = [
 /** The tests of all stores and of the migrations. */
 const STORES = ["test/backend-contract/", "src/kernel/storage/migrat"];
 
-test("the stores pass their suite on a server with slow, not durable and odd defaults", async () => {
+test("all store tests pass on a server with slow, non-durable and unusual defaults", async () => {
   const { code, output } = await runSuite({ TM_TEST_SERVER: "hostile" }, STORES);
   expect(code, output.slice(-20_000)).toBe(0);
   expect(Number(/Tests .*?(\d+) passed/.exec(output)?.[1])).toBeGreaterThan(250);
 });
 
 describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
-  test.each(["session", "transaction"])("the suite of money passes in %s mode", async (mode) => {
+  test.each(["session", "transaction"])("the money tests pass in %s mode", async (mode) => {
     const folder = newFolder("pooled");
     chmodSync(folder, 0o777);
     try {

@@ -25,7 +25,7 @@ test("a server with suitable settings is accepted", async () => {
   expect(await check(address())).toBe("accepted");
 });
 
-test("a server that dies after the first of two connections fails the check, which does not hang", async () => {
+test("the check of a server fails instead of hanging when the second of its connections is lost", async () => {
   const direct = new URL(address());
   const [port, host] = [Number(direct.port), direct.hostname];
   let count = 0;
@@ -78,7 +78,7 @@ test("a server that may lose commits is refused, unless its storage is declared 
   expect(await check(careless, undefined, true)).toBe("accepted");
 });
 
-test("books in another schema are refused, and no second books are begun", async () => {
+test("a database whose tables are in another schema is refused", async () => {
   const moved = await databaseOfTest();
   await runOnce(moved, "alter schema public rename to market; create schema public");
   expect(await check(moved)).toMatch(
@@ -118,7 +118,7 @@ describe.skipIf(!hasPgBouncer)("a start behind PgBouncer", () => {
         /^DatabaseUnfitFault: DATABASE_URL leads through a pooler in statement mode.*transaction mode/,
     },
   ] as const)(
-    "with a direct address in mode $direct and a pooled one in mode $shared answers $answer",
+    "with pool modes $direct (direct address) and $shared (pooled address) ends with $answer",
     async ({ direct, shared, answer }) => {
       const directUrl = direct === undefined ? address() : through(direct);
       const sharedUrl = shared === undefined ? undefined : through(shared);
@@ -132,7 +132,7 @@ describe.skipIf(!hasPgBouncer)("a start behind PgBouncer", () => {
     );
   });
 
-  test("does not mix statements of the same name in the pooler's sessions", async () => {
+  test("does not mix up prepared statements of the same name in transaction mode", async () => {
     const pools = [1, 2, 3].map(() => openSharedPool(through("transaction"), silentLog, 4));
     try {
       const asked = pools.concat(pools, pools, pools, pools, pools).map(async (pool, n) => {

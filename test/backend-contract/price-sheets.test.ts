@@ -58,7 +58,7 @@ async function wrongCosts(): Promise<readonly string[]> {
   return (check?.examples ?? []).map(({ row, expected }) => `${row}: ${expected}`);
 }
 
-test("a cost is checked by the sheet of the whole prompt, at, above and beyond its bounds", async () => {
+test("an audit checks a cost by the price sheet of its whole prompt, at and above each bound", async () => {
   await settled({ prompt: 0, cachedPrompt: 0, cacheWrite: 0 }, 5n);
   await settled({ prompt: 40, cachedPrompt: 30, cacheWrite: 30 }, 5n);
   await settled({ prompt: 40, cachedPrompt: 30, cacheWrite: 31 }, 7n);

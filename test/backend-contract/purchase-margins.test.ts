@@ -120,7 +120,7 @@ test("a charge after a crash owes the provider nothing until its end is observed
   await expectWhole();
 });
 
-test("an attempt that ended unobserved owes nothing", async () => {
+test("a void attempt owes its provider nothing", async () => {
   const provider = "void" as ProviderId;
   const id = await held(provider);
   await backend.ledgerBatchStore.closeBatch([voidRow(id)]);

@@ -75,7 +75,7 @@ describe("a grant", () => {
     expect(await store.findByPayment(`pi of ${purchaseId}`)).toMatchObject({ state: "paid" });
   });
 
-  test("counts also after the purchase expired, failed or was parked, and then stays", async () => {
+  test("also credits a purchase that expired, failed or was parked, which then stays paid", async () => {
     for (const state of ["expired", "failed", "parked"] as const) {
       const orgId = await newOrg();
       const purchaseId = await begin(orgId, 10n);
@@ -86,7 +86,7 @@ describe("a grant", () => {
     }
   });
 
-  test("takes the first receipt that arrives later", async () => {
+  test("stores the first receipt address that arrives later, and keeps that address", async () => {
     const purchaseId = await begin(await newOrg(), 10n);
     await store.grant(paid(purchaseId));
     for (const receiptUrl of ["https://pay.example/1", "https://pay.example/2"]) {
@@ -208,7 +208,7 @@ test("an unfinished purchase is checked by one process at a time, and again late
   expect((await take(nowMs + MINUTE_MS)).length).toBe(4);
 });
 
-test("one process at a time has the permit to run", async () => {
+test("only one process gets the permit for a run, and the next permit is given after the interval", async () => {
   const nowMs = systemClock.nowMs();
   const turns = Array.from({ length: 8 }, () => store.claimRun("test", nowMs, MINUTE_MS));
   expect((await Promise.all(turns)).filter(Boolean)).toHaveLength(1);
@@ -216,7 +216,7 @@ test("one process at a time has the permit to run", async () => {
   expect(await store.claimRun("test", nowMs + MINUTE_MS, MINUTE_MS)).toBe(true);
 });
 
-test("events that were handled are remembered for as long as needed", async () => {
+test("a handled payment event is remembered until events of its age are deleted", async () => {
   expect(await store.isEventDone("evt_1")).toBe(false);
   await store.markEventDone({ eventId: "evt_1", kind: "refund.created" });
   await store.markEventDone({ eventId: "evt_1", kind: "refund.created" });
@@ -227,7 +227,7 @@ test("events that were handled are remembered for as long as needed", async () =
   expect(await store.isEventDone("evt_1")).toBe(false);
 });
 
-test("credit that was bought with test money is found", async () => {
+test("purchases with test money are reported once they are paid", async () => {
   expect(await store.testMoney()).toEqual({ purchases: 0, orgIds: [] });
   const orgId = await newOrg();
   const purchaseId = await begin(orgId, 5n);
@@ -286,12 +286,12 @@ describe("the audit of purchases", () => {
       /^I14 (purchase \w+: taken back 8000000|transfer refund:re_1: 7999999 from receivable:.*)$/,
     ],
     [
-      "a claim that was silently returned",
+      "a claim that was marked as reversed without returning its amount",
       "update purchase_claim set is_reversed = true, is_over = true where claim_id = 're_1'",
       /^I14 purchase \w+: taken back 0$/,
     ],
     [
-      "a receipt whose number was left out",
+      "a receipt number that was skipped",
       "update receipt_series set last = last + 1 where series = 'live:'",
       /^I14 receipts live:: \d+, the last \d+$/,
     ],
@@ -318,7 +318,7 @@ describe("the audit of purchases", () => {
   });
 });
 
-test("a wallet in debt cannot have available credit, whoever writes the row", async () => {
+test("new credit pays the debt of a wallet first, even if its row is written directly", async () => {
   const orgId = await newOrg();
   const sql = "update account set owed = 5 where account_id = $1";
   await backend.query("begin");

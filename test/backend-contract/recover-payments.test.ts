@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 
 const fixture = withBillingFixture();
 
-test("payments of the lost time are restored once, and unknown payers are named", async () => {
+test("payments of the time lost in a restore are recovered once, and unknown organizations are reported", async () => {
   const { backend, checkout, clock, billings } = fixture;
   const [billing] = billings;
   // These checkouts begin 23 hours before the restored time; recovery looks up the last 24 hours.

@@ -10,7 +10,7 @@ import { silentLog } from "../support/silent-log.ts";
 describe.skipIf(redisProgram === undefined)(
   "a Redis with a certificate of a private authority",
   () => {
-    test.skipIf(!hasOpenssl)("is trusted by its authority's file and its name only", async () => {
+    test.skipIf(!hasOpenssl)("is accepted only with its CA file and its host name", async () => {
       const authority = makeAuthority();
       const port = await freePort();
       const files = ["--tls-cert-file", authority.certFile, "--tls-key-file", authority.keyFile];

@@ -56,7 +56,7 @@ async function rowsOf({ orgId }: Owner, table: string): Promise<number> {
   return Number(rows[0]?.["n"]);
 }
 
-test("5,000 refused requests of a minute are 60 rows and a count, and the figures say 5,000", async () => {
+test("5,000 refused requests of a minute are stored as 60 rows and a count, and reports show 5,000", async () => {
   const owner = await orgWithKey(backend, { creditMicroUsd: 0n });
   const minuteMs = lastMinuteMs();
   const day = new Date(minuteMs).toISOString().slice(0, 10);
@@ -75,7 +75,7 @@ test("5,000 refused requests of a minute are 60 rows and a count, and the figure
   expect(days.find((each) => each.day === day)?.requests).toBe(REFUSED);
 });
 
-test("an organization's refused rows of a minute are bounded over all its keys", async () => {
+test("the rows of an organization's refused requests in a minute are bounded over all its keys", async () => {
   const first = await orgWithKey(backend, { creditMicroUsd: 0n });
   const others = await Promise.all([1, 2, 3, 4].map(() => keyOf(backend, first.orgId)));
   const minuteMs = lastMinuteMs();

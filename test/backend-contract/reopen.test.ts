@@ -96,7 +96,7 @@ test("an attempt that was open at the restore costs nothing, and its late end ch
   expect(made).toMatchObject([{ by: testOperator, before: null, after }]);
 });
 
-test("a job at a provider continues, and another instance adopts it", async () => {
+test("a running job at a provider stays open after a reopening, and another instance adopts its attempt", async () => {
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);
   await backend.ledgerBatchStore.attachJob(held.attemptId, "job");
@@ -110,7 +110,7 @@ test("a job at a provider continues, and another instance adopts it", async () =
   await backend.ledgerBatchStore.closeBatch([closeRow(held.attemptId, 7n)]);
 });
 
-test("no instance from before or from the lost time can hold anything again", async () => {
+test("no instance from before the reopening or from the lost time can reserve anything again", async () => {
   const before = await backend.ledgerBatchStore.join("one", 0);
   await backend.reopenBooks(REQUEST, testOperator);
   const now = await backend.ledgerBatchStore.join("one", LEASE_MS);
@@ -132,7 +132,7 @@ test("no instance from before or from the lost time can hold anything again", as
   expect(fresh.epoch).toBeGreaterThan(1_000_000n);
 });
 
-test("the lost time begins before the newest remaining commit, and nothing ends in it", async () => {
+test("the lost time begins 15 seconds before the restored instant, and no attempt is closed within it", async () => {
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);
   const restoredToMs = systemClock.nowMs();
@@ -149,7 +149,7 @@ test("the lost time begins before the newest remaining commit, and nothing ends 
   await expect(reopening).rejects.toThrow("the books cannot be restored to the future");
 });
 
-test("a reopening that lost nothing signs nobody out and lets open attempts end", async () => {
+test("a reopening that lost nothing leaves attempts open, which then end and are debited as usual", async () => {
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);
   expect(await backend.reopenBooks(NOTHING_LOST, testOperator)).toMatchObject({
@@ -234,7 +234,7 @@ test("access that was closed in the lost time is closed again, and none is opene
   ]);
 });
 
-test("access is closed as it was: to the lower cap, until its end, and once", async () => {
+test("access is closed again only once, to the lower of two caps and with the end of each restriction", async () => {
   const [raised, uncapped, held] = [
     await orgWithKey(backend, { creditMicroUsd: 100n }),
     await orgWithKey(backend, { creditMicroUsd: 100n }),
@@ -297,7 +297,7 @@ test("access is closed as it was: to the lower cap, until its end, and once", as
   expect(Object.values((await reopenWith(changes)) as object)).toEqual([0, 0, 0, 0]);
 });
 
-test("a key that got another secret in the lost time ends when its old secret was to end", async () => {
+test("a key that was rotated in the lost time expires when its old secret was to expire", async () => {
   const [leaked, graced, kept, before] = [
     await orgWithKey(backend, { creditMicroUsd: 100n }),
     await orgWithKey(backend, { creditMicroUsd: 100n }),
@@ -335,7 +335,7 @@ test("a key that got another secret in the lost time ends when its old secret wa
   expect(await reopenWith(changes)).toMatchObject({ keysDisabled: 0 });
 });
 
-test("a change log that was edited, has another signer or is a part of the changes is refused", async () => {
+test("a change log that was edited, signed with another key or filtered is refused", async () => {
   const text = await exported(TWO_CLOSED);
   expect(await readLostChanges(text, signer.publicKey)).toMatchObject({ kind: "read", changes: 2 });
   const another = generateKeyPairSync("ed25519").publicKey;

@@ -42,7 +42,7 @@ function daysOf(outcome: RetireOutcome): readonly Day[] {
   return outcome.retired.map((each) => each.day);
 }
 
-describe("retirement that fails anywhere ends as usual when it is run again", () => {
+describe("a retirement that failed is completed by the next run", () => {
   /** Counts the calls to session and folder together. Call number `at` works and then fails. */
   function failingAt(at: number): {
     readonly session: (real: RetentionSession) => RetentionSession;
@@ -130,7 +130,7 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
     expect(failures).toEqual(quickOrDeep(WRITES, STEPS));
   });
 
-  test("even when the database is killed while it detaches the day", async () => {
+  test("after its database connection was killed while it waited to detach the day", async () => {
     const day = await settledDay();
     const reader = await longReader();
     // `catch` is attached at once: `run` can reject before the query that kills it has returned.
@@ -152,7 +152,7 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
     expect(await brokenBooks(books)).toEqual([]);
   });
 
-  test("with the same bytes in its files", async () => {
+  test("with the same bytes in its files as the failed run wrote", async () => {
     const day = await settledDay();
     const folder = folderOf("twice");
     const bytes = (): readonly string[] =>
@@ -166,7 +166,7 @@ describe("retirement that fails anywhere ends as usual when it is run again", ()
   });
 });
 
-describe("a day that is not ready stays, and so does every later day,", () => {
+describe("a day that is not ready is not retired, and neither is any later day,", () => {
   async function expectStop(day: Day, reason: RegExp, retired: readonly Day[] = []): Promise<void> {
     const outcome = await run("not-ready");
     expect(daysOf(outcome)).toEqual(retired);
@@ -189,7 +189,7 @@ describe("a day that is not ready stays, and so does every later day,", () => {
     expect(await brokenBooks(books)).toEqual([]);
   });
 
-  test("when one of its attempts is opened during retirement, which can then end", async () => {
+  test("when an attempt of the day is opened during its retirement, until that attempt has ended", async () => {
     const day = await settledDay();
     let open: AttemptId | undefined;
     const before = async (step: "freeze" | "retire"): Promise<RetireOutcome> =>
@@ -230,7 +230,7 @@ describe("a day that is not ready stays, and so does every later day,", () => {
     expect(await run("not-ready")).toMatchObject({ retired: [{ day }], stopped: undefined });
   });
 
-  test("when it is corrected after it was read, and it stays writable", async () => {
+  test("when one of its attempts is corrected after the day was read, and the day stays writable", async () => {
     const day = freshDay();
     const [first, second] = [await books.hold(day), await books.hold(day)];
     await books.close(unknownRow(first), unknownRow(second));
@@ -282,7 +282,7 @@ describe("a closing that arrives too late", () => {
 });
 
 describe("retirement beside running gateways", () => {
-  test("delays no caller while it waits for a long reader", async () => {
+  test("delays no hold while it waits for a long-running reader", async () => {
     const day = await settledDay();
     const reader = await longReader();
     const running = run("busy");
@@ -329,7 +329,7 @@ describe("retirement beside running gateways", () => {
     expect(daysOf(await running)).toEqual([day]);
   });
 
-  test("runs once when it is started twice", async () => {
+  test("runs in one process at a time", async () => {
     const first = await books.backend.retentionStore.open(testOperator);
     expect(await books.backend.retentionStore.open(testOperator)).toBeUndefined();
     await first?.close();
@@ -341,7 +341,7 @@ describe("retirement beside running gateways", () => {
 });
 
 describe("the files of a retired day", () => {
-  test("are read back first, and attempts that they lack stay in the journal", async () => {
+  test("are read back first, and a day whose files are wrong or incomplete stays in the journal", async () => {
     const day = await settledDay();
     const torn = folderOf("torn");
     torn.readStaged = async function* readStaged(of) {

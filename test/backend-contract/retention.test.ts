@@ -119,7 +119,7 @@ describe("a day that is retired", () => {
   });
 });
 
-test("a request over midnight keeps its second day when its first day is retired", async () => {
+test("a request over midnight keeps the debit of its second day when its first day is retired", async () => {
   const [before, after] = [31, 30].map((ago) =>
     dayOf(new Date(systemClock.nowMs() - ago * 86_400_000).toISOString().slice(0, 10)),
   ) as [Day, Day];
@@ -151,7 +151,7 @@ test("a request over midnight keeps its second day when its first day is retired
   expect(await brokenBooks(books)).toEqual([]);
 });
 
-test("a day that retirement left frozen does not keep a request over its midnight open", async () => {
+test("a day that a failed retirement left frozen does not block the end of a request over midnight", async () => {
   const [before, after] = [dayOf("2025-05-10"), dayOf("2025-05-11")];
   const { backend, org } = books;
   const requestId = createRequestId(systemClock.nowMs());

@@ -96,7 +96,7 @@ async function figures(): Promise<unknown> {
   };
 }
 
-test("balances, figures of money and both audits stay the same when a whole month is retired", async () => {
+test("balances and amounts stay the same and both audits pass when a whole month is retired", async () => {
   const { backend } = books;
   expect(outcome.stopped).toBeUndefined();
   expect(await figures()).toEqual(before);
@@ -106,7 +106,7 @@ test("balances, figures of money and both audits stay the same when a whole mont
   expect(await backend.query("select from attempt")).toEqual([]);
 });
 
-test("a reference of a retired month is still used up: the same grant moves nothing", async () => {
+test("a grant that repeats a reference of a retired month credits nothing", async () => {
   const { created } = await books.backend.creditStore.grant(
     { orgId: books.org.orgId, amountMicroUsd: microUsd(77n), ref: "in-january" },
     testOperator,
@@ -115,7 +115,7 @@ test("a reference of a retired month is still used up: the same grant moves noth
   expect(await figures()).toEqual(before);
 });
 
-test("a closed statement keeps its lines, and a later one has the same sums without lines", async () => {
+test("a statement closed before retirement keeps its lines, and one closed later has only the sums", async () => {
   const { org, other, backend } = books;
   const kept = await statementOf(org.orgId, "2026-01");
   expect(kept).toEqual({ ...closedBefore, hasLeft: true });

@@ -7,8 +7,8 @@ import { testOperator } from "../support/test-operator.ts";
 
 const { backend, journal } = withSettlementBooks();
 
-describe("the money of a provider", () => {
-  test("carries prices of a pico-dollar a token until they amount to a micro-dollar", async () => {
+describe("the money owed to a provider", () => {
+  test("below a micro-dollar is carried into the next period until a whole micro-dollar is owed", async () => {
     const days = ["2026-02-01", "2026-02-02", "2026-02-03"];
     await journal.write(
       days.flatMap((day) => [
@@ -24,7 +24,7 @@ describe("the money of a provider", () => {
     expect(owed).toMatchObject({ accruedMicroUsd: 0n, payableMicroUsd: 1n });
   });
 
-  test("of more than a thousand periods is listed whole when no limit is asked for", async () => {
+  test("is listed for 1,000 periods by default, and for all periods without a limit", async () => {
     const store = backend.settlementStore;
     await journal.write([{ provider: "many", closed: "2026-01-01T05:00Z", cost: 1n }]);
     await closeUntil(backend, "2026-01-02T00:00Z", { id: "many" });
@@ -266,10 +266,10 @@ describe("a closed period", () => {
   });
 
   test.each([
-    ["a second one from the same start", "start_at", "after_end_at", "_pkey"],
-    ["one that overlaps it", "start_at + interval '1 hour'", "after_end_at", "after_end_at_key"],
-    ["one before what it continues", "start_at - interval '9 day'", "after_end_at", "_check"],
-    ["one that continues none", "end_at", "end_at - interval '1 hour'", "after_end_at_fkey"],
+    ["a second period with the same start", "start_at", "after_end_at", "_pkey"],
+    ["an overlapping period", "start_at + interval '1 hour'", "after_end_at", "after_end_at_key"],
+    ["a period before its predecessor", "start_at - interval '9 day'", "after_end_at", "_check"],
+    ["a period without a predecessor", "end_at", "end_at - interval '1 hour'", "after_end_at_fkey"],
   ])("cannot have %s beside it", async (_, start, after, rule) => {
     const insert = `
       insert into provider_period select (jsonb_populate_record(p, jsonb_build_object(
@@ -279,25 +279,25 @@ describe("a closed period", () => {
   });
 
   test.each([
-    ["its sum", "update provider_period set payable = payable + 1, rounding = rounding + 1"],
-    ["its carry", "update provider_period set carry_in_pico = 1 where after_end_at is null"],
+    ["its amount", "update provider_period set payable = payable + 1, rounding = rounding + 1"],
+    ["its carry-in", "update provider_period set carry_in_pico = 1 where after_end_at is null"],
     ["its end", "update provider_period set end_at = end_at + interval '1 year'"],
-    ["a line", "delete from provider_period_line where model_id = 'a/one'"],
-    ["a day", "update provider_period_line set admitted_on = admitted_on - 1"],
-    ["a cost", "update attempt set cost_pico = cost_pico + 1 where model_id = 'a/one'"],
-    ["a closing", "update attempt set closed_at = '2026-03-01' where model_id = 'a/one'"],
-    ["a lost attempt", "delete from attempt where model_id = 'a/one'"],
-    ["a transfer", "update transfer set amount = amount + 1 where kind = 'period'"],
-    ["a payment", "delete from provider_payment"],
-    ["the horizon", "update settlement_horizon set through = '2020-01-01'"],
+    ["a missing line", "delete from provider_period_line where model_id = 'a/one'"],
+    ["the day of a line", "update provider_period_line set admitted_on = admitted_on - 1"],
+    ["an attempt's cost", "update attempt set cost_pico = cost_pico + 1 where model_id = 'a/one'"],
+    ["a closing time", "update attempt set closed_at = '2026-03-01' where model_id = 'a/one'"],
+    ["a missing attempt", "delete from attempt where model_id = 'a/one'"],
+    ["the amount of a transfer", "update transfer set amount = amount + 1 where kind = 'period'"],
+    ["a missing payment", "delete from provider_payment"],
+    ["the settlement horizon", "update settlement_horizon set through = '2020-01-01'"],
     ["the accrual", "update account set credits = credits + 1 where account_id like 'accrual:%'"],
-    ["progress", "update provider_progress set through = '2100-01-01'"],
+    ["the provider's progress", "update provider_progress set through = '2100-01-01'"],
     [
-      "a retired day",
+      "an added retired day",
       `insert into retired_day (day, from_id, to_id, attempts, debit, overrun, cost_pico, file,
         sha256, signature) values ('2026-01-01', 0, 0, 1, 0, 0, 0, '', '', '')`,
     ],
-  ])("with a changed value is found by the audit: %s", async (_, sql) => {
+  ])("with damaged records is found by the audit: %s", async (_, sql) => {
     await journal.write([{ provider: id, cost: 1n }]);
     await backend.query("begin");
     try {

@@ -66,7 +66,7 @@ const randomClosing = fc.record({
   mode: fc.constantFrom("prepaid" as const, "arrears" as const),
 });
 
-test("in any months and for any closing times the periods are the sum of the attempts", async () => {
+test("for any attempts and closing times, the settlement periods add up to exactly the attempts", async () => {
   const attempts = fc.array(randomAttempt, { minLength: 1, maxLength: 40 });
   const closings = fc.array(randomClosing, { maxLength: 8 });
   await fc.assert(

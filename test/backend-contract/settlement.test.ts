@@ -61,7 +61,7 @@ describe("the closing of periods", () => {
     });
   });
 
-  test("changes nothing when it is repeated, and moves later ends to a later period", async () => {
+  test("changes nothing when it is repeated, and puts attempts that end later into a later period", async () => {
     await journal.write([{ provider: "again", closed: "2026-01-05T05:00Z", cost: 7_000_000n }]);
     expect(await closeUntil(backend, "2026-01-07T00:00Z", { id: "again" })).toHaveLength(1);
     const before = await written();
@@ -97,7 +97,7 @@ describe("the closing of periods", () => {
     await Promise.all(peers.map((peer) => peer.close()));
   });
 
-  test("neither stops nor loses running traffic", async () => {
+  test("neither blocks running traffic nor loses its attempts", async () => {
     await journal.write([{ provider: "busy", closed: "2026-01-01T05:00Z", cost: 5_000_000n }]);
     const over = new AbortController();
     const ended = { pairs: 0n };
@@ -129,7 +129,7 @@ describe("the closing of periods", () => {
     });
   });
 
-  test("ends later after a deadlock with running traffic", async () => {
+  test("succeeds in the end after a deadlock with running traffic", async () => {
     await journal.write([{ provider: "crossed", closed: "2026-01-01T05:00Z", cost: 5_999_999n }]);
     await journal.write([{ provider: "crossed", closed: "2026-01-01T06:00Z", cost: 5_999_999n }]);
     const touch = "update account set debits = debits where account_id = $1";
@@ -211,7 +211,7 @@ describe("the closing of periods", () => {
     expect(second.unlisted).toEqual([{ providerId: "unlisted", termsFrom: "last_period" }]);
   });
 
-  test("closes nothing for a time in the future", async () => {
+  test("closes no period that is not over, even when it is asked for a time in the future", async () => {
     await journal.write([{ provider: "today", cost: 1n }]);
     const far = new Date(Date.now() + 90 * 86_400_000).toISOString();
     expect(await closeUntil(backend, far, { id: "today", every: "monthly" })).toEqual([]);

@@ -90,7 +90,7 @@ describe.skipIf(redisProgram === undefined)("a cooldown that instances share in 
     nowMs += 7_200_000;
   });
 
-  test("is in one small key, which drops the earliest ends in a flood, and expires", async () => {
+  test("is stored in one key of at most 1,000 cooldowns, which drops the earliest ends and expires", async () => {
     for (let n = 1; n <= 1_200; n += 1) {
       near.shared.publish({ kind: "circuit", id: `d${n}`, forMs: n * 10 });
     }
@@ -107,7 +107,7 @@ describe.skipIf(redisProgram === undefined)("a cooldown that instances share in 
     expect(await redis.command("dbsize")).toBe(1);
   });
 
-  test("is empty while Redis is down or holds garbage, fails no request, and returns later", async () => {
+  test("is not reported while Redis is down or holds invalid data, and is shared again afterwards", async () => {
     await redis.command("set", KEY, "not a set");
     await near.publish({ kind: "pool", id: "p", forMs: 60_000 });
     expect(await far.shared.read()).toEqual([]);

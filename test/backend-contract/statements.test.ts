@@ -385,7 +385,7 @@ describe("the background closing of months", () => {
     await backend.query("delete from org_statement_pass");
   });
 
-  test("closes an ended month for each organization with movements, and reports the newest", async () => {
+  test("closes the ended months of each organization with transfers, and alerts about the newest month", async () => {
     const [busy, still] = [await lived(0, LAST), await lived(0)];
     const { orgId: empty } = await orgWithKey(backend, { creditMicroUsd: 0n });
     await tamper(backend, "update org set created_at = $2 where org_id = $1", [
@@ -412,7 +412,7 @@ describe("the background closing of months", () => {
     expect([await reportsOf(still), await reportsOf(empty)]).toEqual([[], []]);
   });
 
-  test("closes and reports a month once, whichever instances and readers close it", async () => {
+  test("closes a month and alerts about it once, whichever instances and readers close it", async () => {
     const orgIds = [await lived(LAST), await lived(LAST), await lived(LAST)];
     await Promise.all([
       closeAll(backend),
@@ -428,7 +428,7 @@ describe("the background closing of months", () => {
     }
   });
 
-  test("leaves a statement open that it cannot report, and does both once in the next pass", async () => {
+  test("leaves a month open if its alert cannot be stored, and does both once in the next pass", async () => {
     const [orgId, another] = [await lived(LAST), await lived(LAST)];
     await backend.query(`create function refuse_event() returns trigger language plpgsql as $$
       begin

@@ -44,7 +44,7 @@ async function orgThatUsed(...spent: readonly Spent[]) {
 }
 
 describe("tokens by the size of the request", () => {
-  test("are summed between the bounds, and a prompt of exactly a bound is not above it", async () => {
+  test("are summed between the bounds, and a prompt of exactly a bound's size is not above that bound", async () => {
     const range = await orgThatUsed(
       { usage: used(100) },
       { usage: used(60, { cachedPrompt: 30, cacheWrite: 11, completion: 5 }) },
@@ -86,7 +86,7 @@ describe("tokens by the size of the request", () => {
     expect(ofOne).toMatchObject([{ modelId, usage: { prompt: 4 } }]);
   });
 
-  test("say whether an own provider key paid for them, and count hours of the cache", async () => {
+  test("are summed separately for a customer's own provider key, and include one-hour cache writes", async () => {
     const pricePinId = `${OWN_KEY_PINS}0123456789abcdef`;
     await pinPrices(backend, { pinId: pricePinId });
     const hours = used(1, { cacheWrite: 5, cacheWrite1h: 3 });
@@ -98,7 +98,7 @@ describe("tokens by the size of the request", () => {
     ]);
   });
 
-  test("count only chat, counted attempts, and the requested time and organization", async () => {
+  test("include only chat attempts with reported tokens, of the requested time and organization", async () => {
     const media = ["/v1/images/generations", "/images/generations", "/v1/videos", "/v1/decisions"];
     const range = await orgThatUsed(
       { usage: used(7), route: "/v1/messages" },

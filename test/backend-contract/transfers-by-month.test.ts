@@ -68,7 +68,7 @@ describe("transfers have a table for each month:", () => {
     expect(await brokenBooks({ backend })).toEqual([]);
   });
 
-  test("tables of the next months are made ahead, without resetting the order of the books", async () => {
+  test("tables of the next two months are made ahead, and the positions in the books continue", async () => {
     const read = "select last_value as at from ledger_position";
     const before = await backend.query(read);
     await backend.ledgerBatchStore.maintain();
@@ -82,7 +82,7 @@ describe("transfers have a table for each month:", () => {
     ["before", FIRST_TABLE],
     ["after", CURRENT_TABLE],
   ])(
-    "a grant whose reference was used %s counts once, in whichever table it is",
+    "a grant with a reference from %s the current month's table was made counts once",
     async (ref, table) => {
       const first = await backend.creditStore.grant(grantOf(ref), testOperator);
       expect(first.created).toBe(ref === "after");

@@ -51,7 +51,7 @@ async function grantTrial(orgId: OrgId, ref: string): Promise<void> {
 }
 
 describe("a finding of unusual use", () => {
-  test("limits the first time, for as long as it says", async () => {
+  test("limits the organization the first time, for the duration that the finding states", async () => {
     const orgId = await trialOrg();
     const before = Date.now();
     const hold = await backend.usageHoldStore.record(finding(orgId));
@@ -87,7 +87,7 @@ describe("a finding of unusual use", () => {
     }
   });
 
-  test("changes nothing while a hold is in effect, restricts after it, and limits long after it", async () => {
+  test("changes nothing during a hold, restricts within a day after the hold, and limits again later", async () => {
     const [repeated, late] = [await trialOrg(), await trialOrg()];
     const first = await backend.usageHoldStore.record(finding(repeated));
     await backend.usageHoldStore.record(finding(late));
@@ -147,7 +147,7 @@ describe("a finding of unusual use", () => {
 });
 
 describe("lifting holds", () => {
-  test("ends both states of one kind or of all, and returns what it lifted", async () => {
+  test("ends limits and restrictions for one kind of requests or for all kinds, and returns them", async () => {
     const [orgId, neighbor] = [await trialOrg(), await trialOrg()];
     const { usageHoldStore } = backend;
     const inEffect = async (of: OrgId): Promise<readonly string[]> =>
@@ -173,7 +173,7 @@ describe("lifting holds", () => {
     expect(await inEffect(neighbor)).toEqual(["chat"]);
   });
 
-  test("makes the next finding limit again, and earlier requests no longer count", async () => {
+  test("makes the next finding limit instead of restricting, and drops findings from before the lift", async () => {
     const orgId = await trialOrg();
     const { usageHoldStore } = backend;
     await usageHoldStore.record(finding(orgId));
@@ -206,7 +206,7 @@ test("a key carries the holds that apply, and none that ended or was lifted", as
   expect((await rules())?.abuseRestrictions).toEqual([]);
 });
 
-test("a database that does not answer is a fault within seconds, and leaves no lock", async () => {
+test("recording a finding fails while the organization's row is locked, and succeeds afterwards", async () => {
   const orgId = await trialOrg();
   await backend.query("begin");
   await backend.query("select from org where org_id = $1 for update", [orgId]);

@@ -78,7 +78,7 @@ describe("a report that takes too long", () => {
     expect(seen.totals.requests).toBe(1);
   });
 
-  test("does not use the gateway's connections, as reports have separate ones", async () => {
+  test("does not use the gateway's connections, as reports have at most three of their own", async () => {
     const { range } = await journalOf(spec(0));
     await backend.usageReports.report(range, "model");
     const rows = await backend.query(
@@ -91,7 +91,7 @@ describe("a report that takes too long", () => {
 });
 
 describe("the summing of days", () => {
-  test("changes no figure when it is cut off, and is repeated", async () => {
+  test("changes no figure when its connection is cut, and completes when it is run again", async () => {
     const { spentMicroUsd, orgId } = await journalOf(spec(0), spec(1, { cost: 5 }));
     const blocker = await openTransaction(backend, "lock table usage_rolled in exclusive mode");
     const rolling = rollAll(backend).then(
@@ -190,7 +190,7 @@ describe("the summing of days", () => {
     expect(await statuses()).toEqual({ in_flight: 2, succeeded: 1 });
   });
 
-  test("uses for every end the status that a single request has", async () => {
+  test("gives each outcome and error class the status that a single request with them has", async () => {
     const ends = ATTEMPT_OUTCOMES.flatMap((outcome) =>
       [null, "usage_impossible", ...Object.keys(REFUSALS)].map((errorClass) => ({
         end: `${outcome}/${errorClass ?? ""}`,
@@ -301,7 +301,7 @@ test("a request whose client left before dispatch counts as cancelled", async ()
 });
 
 describe("a key", () => {
-  test("reports the minute of its last use, from sums and from the journal", async () => {
+  test("reports the time of its last use, before and after its days are summed", async () => {
     const { journal, orgId } = await journalOf(
       spec(0, { key: 0 }),
       spec(3, { key: 0 }),
@@ -417,13 +417,13 @@ describe("a provider's day over all customers", () => {
 
   const half = { done: 140, other: 70 };
   test.each([
-    ["of three organizations", "swaps", [half, half, half], 0.5],
-    ["of two organizations", "swaps-of-two", [half, { done: 280, other: 140 }], null],
-    ["beside answers of others", "swaps-of-one", [{ ...half, other: 0 }, half, half], null],
-    ["of few answers", "swaps-few", [{ ...half, other: 59 }, half, half], null],
-    ["mostly one's", "swaps-mostly", [{ done: 300, other: 141 }, half, half], null],
-    ["of a busy one", "swaps-busy", [{ done: 281, other: 70 }, half, half], null],
-    ["only once", "swaps-once", [{ done: 1, other: 1 }], null],
+    ["three organizations", "swaps", [half, half, half], 0.5],
+    ["two organizations", "swaps-of-two", [half, { done: 280, other: 140 }], null],
+    ["two of three organizations", "swaps-of-one", [{ ...half, other: 0 }, half, half], null],
+    ["fewer than 200 substitutions", "swaps-few", [{ ...half, other: 59 }, half, half], null],
+    ["mostly for one customer", "swaps-mostly", [{ done: 300, other: 141 }, half, half], null],
+    ["most answers for one customer", "swaps-busy", [{ done: 281, other: 70 }, half, half], null],
+    ["a single answer", "swaps-once", [{ done: 1, other: 1 }], null],
   ])(
     "names the substituted model, with its share only when it reveals no organization: %s",
     async (_what, name, orgs, share) => {
@@ -437,7 +437,7 @@ describe("a provider's day over all customers", () => {
   test.each([
     ["of two organizations", "two-orgs", [{ done: 100 }, { done: 100 }]],
     ["of fewer than 200 calls", "few-calls", [{ done: 66 }, { done: 66 }, { done: 67 }]],
-    ["of which one made more than half", "one-large", [{ done: 101 }, { done: 50 }, { done: 50 }]],
+    ["mostly of one organization", "one-large", [{ done: 101 }, { done: 50 }, { done: 50 }]],
   ])("%s is not shown", async (_what, name, orgs) => {
     expect(await attemptsAt(name, orgs)).toBeUndefined();
   });

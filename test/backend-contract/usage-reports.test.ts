@@ -297,7 +297,7 @@ async function expectAll(
   }
 }
 
-test("figures equal those of the rows, for any query and whatever was summed before", async () => {
+test("figures of reports equal a plain sum of the rows, for any filter and whichever days were summed", async () => {
   let walked = 0;
   let refused = 0;
   let over = 0;
@@ -345,7 +345,7 @@ test("figures equal those of the rows, for any query and whatever was summed bef
   expect(rolled).toBeGreaterThan(0);
 }, 3_600_000);
 
-test("the largest groups come first for the requested measure, and a day has both percentiles", async () => {
+test("a report's series keep the largest groups by the requested measure, and both latency percentiles", async () => {
   const journal = await UsageJournal.make(backend, member);
   const { orgId, keys } = journal.orgs[0] as JournalOrg;
   const ok = { end: "settled", late: false, provider: 0, nextDay: false } as const;

@@ -51,7 +51,7 @@ async function purchase(orgId: OrgId, id: string, cents: number): Promise<void> 
   await backend.query("select grant_purchase($1, null, null)", [id]);
 }
 
-test("a wallet's lines add up to its balance, with days summed, corrected and retired", async () => {
+test("a wallet's lines add up to its balance, before and after days are summed, corrected and retired", async () => {
   const days = ["2025-03-01", "2025-03-02", "2025-03-03", "2025-03-04"].map(dayOf);
   for (const day of days) await books.fill(day);
   const { orgId } = books.org;

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 
 describe("the end of a job", () => {
-  test("as completed stores its cost, its file's last day and 100 percent", async () => {
+  test("as completed stores its cost, the expiry of its file and a progress of 100 percent", async () => {
     const job = await fixture.accepted(owner);
     const served = { name: "film-two", isSubstituted: true };
     const end = reportEnd(job, { ...costing(320n), expiresAtMs: 1_795_000_000_000, served });
@@ -47,7 +47,7 @@ describe("the end of a job", () => {
     expect(await fixture.settledMicroUsd(owner)).toBe(10_000n);
   });
 
-  test("as failed with a debit is a fault of the caller", async () => {
+  test("as failed with a debit throws, and leaves the attempt open", async () => {
     const job = await fixture.accepted(owner);
     const end = {
       ...reportEnd(job, costing(3n)),
@@ -110,7 +110,7 @@ describe("a job whose attempt another process closed", () => {
 });
 
 describe("video jobs beside running traffic", () => {
-  test("end, close, hold and poll for the same organizations without a lasting deadlock", async () => {
+  test("end and are polled while other attempts of their organizations close, without a lasting deadlock", async () => {
     const owners = await Promise.all([fixture.owner(), fixture.owner(), fixture.owner()]);
     const jobs = await Promise.all(
       Array.from({ length: 45 }, (_, i) => fixture.accepted(owners[i % 3] ?? owner, {}, 10n)),

@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 
 describe("a job whose instance is dead", () => {
-  test("is not accepted while a peer declares its instance dead, in either order", async () => {
+  test("is not accepted if a peer declares its instance dead at the same moment", async () => {
     const { ledgerBatchStore: store } = fixture.backend;
     const dying = await store.join("dying", LEASE_MS);
     const row = rowOf();

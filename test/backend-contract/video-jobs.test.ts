@@ -23,8 +23,8 @@ beforeEach(async () => {
   owner = await fixture.owner();
 });
 
-describe("an accepted job", () => {
-  test("is stored with all its fields, and its attempt outlives its instance", async () => {
+describe("a job at its acceptance", () => {
+  test("is stored with all its fields, and its attempt becomes resumable", async () => {
     const before = Date.now();
     const job = await fixture.accepted(owner, { connectionId: "conn_1", progress: 3 });
     const { deadlineMs: _, ...made } = job;
@@ -66,7 +66,7 @@ describe("an accepted job", () => {
     expect(rows).toHaveLength(1);
   });
 
-  test("is refused when its attempt was closed or belongs to another request", async () => {
+  test("is refused when its attempt was closed or belongs to another organization", async () => {
     const row = await fixture.hold(owner);
     const stranger = newVideoJob({ ...row, ...(await fixture.owner()) });
     expect(await fixture.backend.jobStore.accept(stranger)).toBe(false);
@@ -77,7 +77,7 @@ describe("an accepted job", () => {
     expect(await fixture.attempt(job)).toMatchObject({ state: "void", resumable: false });
   });
 
-  test("cannot take another job's id, and then leaves its attempt unmarked", async () => {
+  test("cannot take another job's id, and then its attempt does not become resumable", async () => {
     const first = await fixture.accepted(owner);
     const second = newVideoJob(await fixture.hold(owner), { jobId: first.jobId });
     await expect(fixture.backend.jobStore.accept(second)).rejects.toThrow("another attempt");
@@ -86,7 +86,7 @@ describe("an accepted job", () => {
     expect((await fixture.found(first)).attemptId).toBe(first.attemptId);
   });
 
-  test("leaves its attempt unmarked when it cannot be written", async () => {
+  test("does not make its attempt resumable when the job cannot be written", async () => {
     const job = newVideoJob(await fixture.hold(owner));
     await fixture.whileBroken("insert", async () => {
       await expect(fixture.backend.jobStore.accept(job)).rejects.toThrow("broken on purpose");
@@ -97,7 +97,7 @@ describe("an accepted job", () => {
     expect(await fixture.attempt(job)).toMatchObject({ state: "open", resumable: true });
   });
 
-  test("that has already ended is a fault of the caller", async () => {
+  test("throws when it has already ended", async () => {
     const job = newVideoJob(await fixture.hold(owner), { state: "completed", progress: 100 });
     await expect(fixture.backend.jobStore.accept(job)).rejects.toThrow("has not ended");
     await fixture.ledger.close(voidRow(job.attemptId));

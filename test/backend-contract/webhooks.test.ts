@@ -112,7 +112,7 @@ async function wrapped(sql: string, values: unknown[]): Promise<{ rows: unknown[
 }
 
 describe("a delivery", () => {
-  test("is verified by the official library, and reports its event once", async () => {
+  test("passes verification by the official library, and sends its event once", async () => {
     const { secret } = await addWebhook();
     await backend.alertStore.changeRules(
       orgId,
@@ -135,7 +135,7 @@ describe("a delivery", () => {
     expect(await states()).toEqual([["balance.low", "delivered", 1, "status 204"]]);
   });
 
-  test("is sent again after a redirect or a 500, with the same id and body, and a new time", async () => {
+  test("is retried after a redirect or a 500 with the same id and body, and follows no redirect", async () => {
     const { destinationId, secret } = await addWebhook();
     await backend.alertStore.sendTest(orgId, destinationId);
     receiver.answer(path, (response) => {
@@ -164,7 +164,7 @@ describe("a delivery", () => {
   test.each([
     ["an address of this machine", () => `${receiver.url}${path}`],
     ["a name that has a private address", () => receiver.url.replace("127.0.0.1", "hooks.example")],
-  ])("never goes to %s, whatever is stored", async (_what, address) => {
+  ])("is never sent to %s, even if that address is stored", async (_what, address) => {
     const { destinationId } = await addWebhook({ address: address() });
     await backend.alertStore.sendTest(orgId, destinationId);
     const before = receiver.received.length;
@@ -175,7 +175,7 @@ describe("a delivery", () => {
     expect(line).toEqual(["alerts.test", "waiting", 1, "not sent: the address is private"]);
   });
 
-  test("to an address that is gone disables it at once, and reports that with an event", async () => {
+  test("that is answered with 410 disables its destination at once, and reports that with an event", async () => {
     const { destinationId } = await addWebhook();
     receiver.answer(path, (response) => response.writeHead(410).end());
     await backend.alertStore.sendTest(orgId, destinationId);
@@ -232,7 +232,7 @@ describe("a slow receiver", () => {
 });
 
 describe("the secret of a webhook", () => {
-  test("from before a rotation is valid for 24 hours beside the new one", async () => {
+  test("from before a rotation signs deliveries beside the new secret until its grace period ends", async () => {
     const { destinationId, secret } = await addWebhook();
     const next = createWebhookSecret();
     const sealed = sealSecret(vault, next, { destinationId, orgId });
@@ -251,7 +251,7 @@ describe("the secret of a webhook", () => {
     expect(await onlyDestination()).toMatchObject({ formerSecretUntilMs: null });
   });
 
-  test("is sealed again with the first encryption key, also the former one", async () => {
+  test("is resealed with the first encryption key, together with the former secret", async () => {
     const { destinationId, secret } = await addWebhook();
     const next = createWebhookSecret();
     const sealed = sealSecret(vault, next, { destinationId, orgId });
@@ -303,7 +303,7 @@ describe("settings of customers", () => {
     expect((await states())[0]).toEqual(["balance.low", "waiting", 0, null]);
   });
 
-  test("a disabled destination gets nothing until it is enabled, with no other at its address", async () => {
+  test("a disabled destination gets nothing until it is enabled, which needs its address to be free", async () => {
     const { destinationId } = await addWebhook();
     await report("balance.low");
     const set = async (isEnabled: boolean): Promise<unknown> =>
@@ -320,7 +320,7 @@ describe("settings of customers", () => {
     expect(await deliver()).toBe(1);
   });
 
-  test("a failed delivery can be sent again with its id, and another cannot", async () => {
+  test("a failed delivery can be sent again with the same id, and a waiting delivery cannot", async () => {
     const { destinationId, secret } = await addWebhook();
     receiver.answer(path, (response) => response.writeHead(500).end());
     const eventId = String(await backend.alertStore.sendTest(orgId, destinationId));
@@ -356,7 +356,7 @@ describe("settings of customers", () => {
     expect(await backend.alertStore.sendAgain(orgId, destinationId, eventId)).toBe(true);
   });
 
-  test("tests that nobody receives stop at 20", async () => {
+  test("a destination accepts at most 20 test events that wait for delivery", async () => {
     const { destinationId } = await addWebhook();
     const answers: unknown[] = [];
     for (let count = 0; count < 21; count += 1) {
@@ -367,14 +367,14 @@ describe("settings of customers", () => {
 });
 
 describe("an event that happens once", () => {
-  test("is reported once", async () => {
+  test("is stored once when it is reported twice", async () => {
     await addWebhook();
     expect(await report("balance.low", "topup 1")).toBe(true);
     expect(await report("balance.low", "topup 1")).toBe(false);
     expect(await states()).toHaveLength(1);
   });
 
-  test("is made for a key's expiry 7 days and 1 day before, at the expiry, and for a new date", async () => {
+  test("is made 7 days and 1 day before a key expires and at its expiry, but not for a short-lived key", async () => {
     await backend.alertStore.changeRules(orgId, { hasKeyExpiry: true }, testOperator);
     await backend.query(`update alert_rules set key_expiry_since = now() - interval '9 days'`);
     await addKey(backend, orgId);

@@ -43,7 +43,7 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
     expect(status, stdout + stderr).toBe(0);
   });
 
-  test("makes what an operator installs, and optional objects only when they are enabled", () => {
+  test("has every required object, and each optional object only when the values enable it", () => {
     const [plain = [], everything = [], brought = []] = rendered.map((each) =>
       each.map(
         ({ kind, metadata }) => `${kind} ${metadata.name.replace(/^prod-tokenmarket/, "*")}`,
@@ -69,7 +69,7 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
     expect(brought.filter((each) => /^(?:Hori|Config|ServiceA)/.test(each))).toEqual([]);
   });
 
-  test("contains the rules and the dashboards unchanged", () => {
+  test("contains the shipped Prometheus rules and Grafana dashboards unchanged", () => {
     const files = join(CHART, "files");
     const rules = ofKind("PrometheusRule").map(({ spec }) => spec);
     expect(rules).toEqual(textsIn(join(files, "prometheus")).map(([, text]) => parse(text)));
@@ -80,28 +80,28 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
   });
 
   test.each([
-    ["a typing error", { drain: { second: 60 } }, "second"],
+    ["a misspelled key", { drain: { second: 60 } }, "second"],
     ["an unknown setting", { settings: { TM_PROT: "1" } }, "TM_PROT"],
     ["a secret among the settings", { settings: { TM_ENCRYPTION_KEY: "x" } }, "TM_ENCRYPTION_KEY"],
-    ["no database", { secrets: { DATABASE_URL: null } }, "DATABASE_URL"],
-    ["a secret as a text", { secrets: { OPENAI_API_KEY: "sk-1" } }, "OPENAI_API_KEY"],
+    ["no database URL", { secrets: { DATABASE_URL: null } }, "DATABASE_URL"],
+    ["a secret as plain text", { secrets: { OPENAI_API_KEY: "sk-1" } }, "OPENAI_API_KEY"],
     [
-      "a label of a selector",
+      "a pod label that a selector uses",
       { podLabels: { "app.kubernetes.io/name": "x" } },
       "kubernetes.io/name",
     ],
-    ["half a digest", { image: { digest: "sha256:abc" } }, "digest"],
+    ["a truncated image digest", { image: { digest: "sha256:abc" } }, "digest"],
     [
-      "retiring without a volume for the files",
+      "ledger retirement without an archive volume",
       { ledgerRetire: { enabled: true }, secrets: SIGNING },
       "needs archiveClaim",
     ],
     [
-      "retiring with a key that a pod cannot keep",
+      "ledger retirement without a mounted signing key",
       { ledgerRetire: { enabled: true, archiveClaim: "archive" } },
       "needs secrets.TM_RETENTION_SIGNING_KEY",
     ],
-  ])("refuses values before anything is installed: %s", (_what, values, word) => {
+  ])("is not rendered for a wrong value, and the error names it: %s", (_what, values, word) => {
     const { status, stderr } = renderChart(values);
     expect(status).not.toBe(0);
     expect(stderr).toContain(word);
@@ -124,7 +124,7 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
     expect(budgets).toEqual([1, 1, 1, 1]);
   });
 
-  test("probes paths that the internal port answers, and allows a start two minutes", async () => {
+  test("probes paths that the internal port answers, and allows two minutes for a start", async () => {
     const readiness = { isReady: true, isDraining: false, report: () => expect.fail() };
     const metrics = { scrape: () => expect.fail("no probe scrapes") };
     const server = await listenLocally(createInternalServer({ metrics, readiness }));
@@ -150,7 +150,7 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
     }
   });
 
-  test("waits longer for the end of a pod than the program needs", () => {
+  test("gives a pod a longer termination grace period than the program's shutdown takes", () => {
     const seconds = gateways.map(({ pod, container }) => [
       Number(environmentOf(container)["TM_SHUTDOWN_DELAY_MS"]) / 1_000,
       Number(environmentOf(container)["TM_SHUTDOWN_GRACE_MS"]) / 1_000,
@@ -161,7 +161,7 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
     expect(450_000).toBeGreaterThanOrEqual(SETTINGS.generationTimeoutMs.fallback);
   });
 
-  test("gives no pod the right to change the schema, privileges, a token or unlimited memory", () => {
+  test("gives no pod automatic migration, privileges, a service account token or unlimited memory", () => {
     for (const { pod, container } of workloads) {
       const { spec } = pod;
       expect([spec.automountServiceAccountToken, spec.enableServiceLinks]).toEqual([false, false]);
@@ -230,7 +230,7 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
     ]);
   });
 
-  test("lets pods reach DNS and the listed ports, and only named clients reach the metrics", () => {
+  test("limits egress to DNS and the listed ports, and opens the metrics port only when configured", () => {
     const [plain, everything, brought] = ofKind("NetworkPolicy").map(({ spec }) => {
       const { ingress, egress } = spec as unknown as NetworkRules;
       return { open: ingress.map(portsOf), reached: egress.map(portsOf) };
@@ -245,7 +245,7 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
     expect(brought?.reached).toEqual([[53, 53]]);
   });
 
-  test("runs the migration first, with nothing that the release itself makes", () => {
+  test("runs the migration in a pre-install and pre-upgrade hook that needs no object of the release", () => {
     const jobs = commands.filter(({ object }) => object.kind === "Job");
     expect(jobs).toHaveLength(NAMES.length);
     const made = new Set(
@@ -291,7 +291,7 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
     expect(names.map((name) => METRICS[name as MetricName].type)).toEqual(["gauge", "gauge"]);
   });
 
-  test("has no name that is too long, even for the longest release name", () => {
+  test("has no object name over 52 characters, even with a release name of 53", () => {
     const values = { ledgerRetire: { enabled: true, archiveClaim: "a" }, secrets: SIGNING };
     const made = objectsOf(values, "a".repeat(53));
     const names = made.map(({ kind, metadata }) => `${kind} ${metadata.name}`);

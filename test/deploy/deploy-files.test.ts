@@ -37,7 +37,7 @@ describe("the Dockerfile", () => {
     expect(commands.filter((command) => /\b(?:curl|wget|apt-get|npx)\b/.test(command))).toEqual([]);
   });
 
-  test("starts both images without privileges, with a health check and a stop signal", () => {
+  test("runs both images as an unprivileged user, with a health check and a stop signal", () => {
     expect(targets.map(({ name }) => name)).toEqual(["gateway", "embedded"]);
     for (const { config } of targets) {
       expect(config.user).toBe("65532:65532");
@@ -88,7 +88,7 @@ describe("the compose file", () => {
     expect(new Set(files)).toEqual(new Set(Object.keys(secrets)));
   });
 
-  test("stops a gateway later than the gateway stops itself", () => {
+  test("gives a gateway a longer stop grace period than its own shutdown takes", () => {
     const gateway = stagesOf(readFileSync(join(ROOT, "Dockerfile"), "utf8")).find(
       ({ name }) => name === "gateway",
     );
@@ -101,7 +101,7 @@ describe("the compose file", () => {
     }
   });
 
-  test("lets one service change the schema, and the gateways wait for it", () => {
+  test("migrates the schema in one service, and the gateways wait until it has finished", () => {
     expect(services["migrate"]?.command).toEqual(["migrate"]);
     for (const { environment } of gateways) expect(environment?.["TM_AUTO_MIGRATE"]).toBe("false");
     for (const name of ["gateway-1", "gateway-2"]) {
@@ -111,7 +111,7 @@ describe("the compose file", () => {
     }
   });
 
-  test("gives a service only the capabilities that are listed, and no writable root folder", () => {
+  test("gives each service only the listed capabilities and a read-only root file system", () => {
     const rights = Object.entries(services).flatMap(([name, service]) => {
       expect(service, name).toMatchObject({
         read_only: true,

@@ -44,7 +44,7 @@ describe("workflows", () => {
     expect(new Set(found.map(([whole]) => whole)).size).toBe(names.size);
   });
 
-  test("have no permissions by default, the least for each job, and a timeout", () => {
+  test("have no permissions by default, and every job declares its own and a timeout", () => {
     for (const { text } of workflows) {
       const { permissions, jobs } = parse(text) as Workflow;
       expect(permissions).toEqual({});
@@ -55,7 +55,7 @@ describe("workflows", () => {
     }
   });
 
-  test("put no untrusted expression into a command line", () => {
+  test("put no workflow expression into a shell command", () => {
     for (const { text } of workflows) {
       const { jobs } = parse(text) as Workflow;
       const steps = Object.values(jobs).flatMap((job) => job.steps);

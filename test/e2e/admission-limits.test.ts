@@ -46,7 +46,7 @@ async function refusedCall(call: () => Promise<HttpAnswer>): Promise<HttpAnswer>
 }
 
 describe("a key that lowers its own limits", () => {
-  test("gets the stored and the effective limits, and reads the same at once", async () => {
+  test("gets the stored and the effective limits, and GET /v1/limits shows them at once", async () => {
     const account = await gateway.account("5.00");
     const answer = await setLimit(account, { scope: "key", rpm: 50, tpm: 2_000 });
     expect(answer.status).toBe(200);
@@ -70,7 +70,7 @@ describe("a key that lowers its own limits", () => {
     });
   });
 
-  test("has its own calls refused beyond them, by its name, and can undo that at once", async () => {
+  test("is refused above its limit, unlike its sibling key, and is served once the limit is removed", async () => {
     const account = await gateway.account("5.00");
     const sibling = await addKey(gateway.backend, account.orgId);
     expect((await chat(account)).status).toBe(200);
@@ -87,7 +87,7 @@ describe("a key that lowers its own limits", () => {
     expect((await chat(account)).status).toBe(200);
   });
 
-  test("cannot exceed its ceiling, which the refusal names, for a model neither", async () => {
+  test("cannot set a limit above its ceiling, for itself or for a model, and the refusal names the ceiling", async () => {
     const account = await gateway.account("5.00", { requestsPerMinute: 60 });
     const route = { gateway, account, path: PATH };
     for (const [body, message] of [
@@ -101,7 +101,7 @@ describe("a key that lowers its own limits", () => {
     expect((await setLimit(account, { scope: "key", rpm: 60 })).status).toBe(200);
   });
 
-  test("can use the ceiling of its contract", async () => {
+  test("can set a limit up to the ceiling of its contract, but not above it", async () => {
     const account = await gateway.account("5.00");
     const contract = { source: "contract", scope: "key" } as const;
     const { rulesStore } = gateway.backend;
@@ -191,7 +191,7 @@ describe("limits of a model", () => {
   });
 });
 
-describe("limits of others", () => {
+describe("limits that are not the calling key's own", () => {
   test("cannot be set for another key, and the answer does not reveal whether that key exists", async () => {
     const account = await gateway.account("5.00");
     const stranger = await gateway.account("5.00");
@@ -208,7 +208,7 @@ describe("limits of others", () => {
     expect((await chat(account, "test/a", sibling.key)).status).toBe(200);
   });
 
-  test("are closed to keys for the organization until the organization allows it", async () => {
+  test("cannot be set for the organization until the organization allows its keys to do so", async () => {
     const account = await gateway.account("5.00");
     const { orgId } = account;
     const body = { scope: "org", rpm: 2 };
@@ -234,7 +234,7 @@ describe("limits of others", () => {
   });
 });
 
-test("a body that is refused is answered with the problem, is logged by its id, and stores and costs nothing", async () => {
+test("a refused limit change gets a 400 that names the problem, is recorded, and stores and costs nothing", async () => {
   const account = await gateway.account("5.00");
   const route = { gateway, account, path: PATH };
   for (const [body, message] of [

@@ -68,7 +68,7 @@ test.each(routes)("%s takes a key of a verified account in either header", async
   expect(gateway.simulator.counts().total).toBe(calls);
 });
 
-test("the Bearer key counts when both headers have one, and none in a URL, cookie or body", async () => {
+test("the Bearer key wins over x-api-key, and a key in a URL, a cookie or the body does not count", async () => {
   const { key } = account;
   const path = "/v1/chat/completions";
   const rightFirst = { ...bearer(key), "x-api-key": UNKNOWN_KEY };
@@ -96,7 +96,7 @@ test("every wrong key gets the same 401, except for the request id", async () =>
 });
 
 describe("the 401 of a request without a key", () => {
-  test("has exactly this body and these headers on wire_a routes", async () => {
+  test("has exactly the wire_a error body and headers on wire_a routes and unknown routes", async () => {
     for (const path of ["/v1/chat/completions", "/v1/no/such/route"]) {
       const answer = await ask(path, {});
       const id = expectAuthHeaders(answer);
@@ -112,7 +112,7 @@ describe("the 401 of a request without a key", () => {
     }
   });
 
-  test("has exactly this body and these headers on the messages routes", async () => {
+  test("has exactly the wire_b error body and headers on the messages routes", async () => {
     for (const path of ["/v1/messages", "/v1/messages/count_tokens?beta=true"]) {
       const answer = await ask(path, chat);
       const id = expectAuthHeaders(answer);
@@ -129,7 +129,7 @@ describe("the 401 of a request without a key", () => {
     }
   });
 
-  test("comes before any check of the route, the size and the shape", async () => {
+  test("comes before any check of the size and the JSON of the body", async () => {
     const tooLarge = { body: Buffer.alloc(BODY_BYTES_MAX + 1, "x") };
     expect((await ask("/v1/chat/completions", tooLarge)).status).toBe(401);
     expect((await ask("/v1/chat/completions", { body: "no JSON" })).status).toBe(401);

@@ -93,13 +93,13 @@ describe.concurrent.each([CHAT, MESSAGES] as const)("%s refuses with a 400", (pa
     ["n", { stream: true, n: 2 }],
     ["provider.upstream.api_key", { provider: { upstream: { api_key: "sk-my-own-secret" } } }],
     ["base_url", { base_url: "http://127.0.0.1:1" }],
-  ])("a wrong or forbidden %s, and names the place but no secret", async (place, more) => {
+  ])("a wrong or forbidden %s, and names the field's path but no secret", async (place, more) => {
     const body = { ...good[path], ...more };
     const { text } = await expectRefused(path, { body }, invalid(named(place)));
     expect(text).not.toContain("sk-my-own-secret");
   });
 
-  test("an output bound outside the rules, as a gateway_error of its own kind", async () => {
+  test("an output bound above 32768, as a gateway_error with limit kind output_bound", async () => {
     const body = { ...good[path], max_tokens: 32_769 };
     const refusal = { status: 400, code: "gateway_error", message: "max_tokens" };
     const answer = await expectRefused(path, { body }, refusal);
@@ -163,14 +163,14 @@ describe.concurrent("a part that no listing of the model accepts as sent is refu
       ["video"],
       /^messages\[0\]\.content\[0\] is a part of kind video; test\/senses accepts text, audio, file, image; send one of these or choose a model that accepts video$/,
     ],
-    ["by its own place", ["image", "video"], /messages\[0\]\.content\[1\] is a part of kind/],
+    ["with its own path", ["image", "video"], /messages\[0\]\.content\[1\] is a part of kind/],
     [
-      "with what one listing accepts, where none accepts all kinds together",
+      "with the kinds that one listing accepts, where no listing accepts all parts together",
       ["image", "audio"],
       /no listing of test\/senses accepts every part of this request.*is a part of kind (image|audio); the listing of (sees|hears) accepts text/s,
     ],
     [
-      "for its translation, where it is declared and cannot be translated",
+      "as untranslatable, where the listing declares its kind but its wire cannot carry it",
       ["file"],
       /messages\[0\]\.content\[0\] is a part of kind file, which/,
     ],
@@ -212,7 +212,7 @@ describe("an unusual but valid request", () => {
     expect(at(answer.json, "choices.0.message.content")).toBe("You said: a\ud800b\udc00");
   });
 
-  test("a null field counts as absent in front of a translated model", async () => {
+  test("a null field counts as absent when the request is translated", async () => {
     const names = ["stream", "temperature", "top_p", "stop", "tools", "tool_choice", "n", "user"];
     const nulls = Object.fromEntries([...names, "provider"].map((name) => [name, null]));
     expect((await post(CHAT, { body: { ...chatBody("test/b"), ...nulls } })).status).toBe(200);
@@ -250,7 +250,7 @@ describe("an unusual but valid request", () => {
     for (const name of Object.keys(more)) expect(body).not.toHaveProperty(name);
   });
 
-  test("any version header and ?beta=true are accepted, and neither is passed on", async () => {
+  test("any anthropic-version header and ?beta=true are accepted, and neither is passed on", async () => {
     const call = { body: good[MESSAGES], headers: { "anthropic-version": "1999-01-01" } };
     const answer = await postWithKey({ gateway, account, path: `${MESSAGES}?beta=true` }, call);
     expect(answer).toMatchObject({ status: 200 });

@@ -82,7 +82,7 @@ describe.concurrent(
   },
 );
 
-describe("an example of this repository conforms where its host is played", () => {
+describe("an example manifest passes conformance against its simulated provider", () => {
   const simulator = withSimulator();
 
   test.each<[string, string, object?]>([
@@ -110,7 +110,7 @@ describe("an example of this repository conforms where its host is played", () =
     ["content_type:text/plain", "C2"],
     ['usage:{"output_tokens":1.5}', "C4"],
     ['usage:{"input_tokens":7}', "C4"],
-  ])("decisions-systemone, but not with %s: %s fails", async (fault, id) => {
+  ])("decisions-systemone with the fault %s fails check %s", async (fault, id) => {
     await fetch(`${simulator.url}/faults`, { method: "DELETE" });
     simulator.script({ fault });
     const report = await runListing({

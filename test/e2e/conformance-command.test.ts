@@ -121,7 +121,7 @@ describe("before any call, the exit code", () => {
     [["--budget-usd", "-1"], "--budget-usd"],
     [["--concurrency", "0"], "--concurrency"],
     [["--timeout", "soon"], "--timeout"],
-  ])("is 2 for %j, a wrong call", async (args, flag) => {
+  ])("is 2 for the invalid option %j", async (args, flag) => {
     const before = calls();
     const { code, stdout, stderr } = await run(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -130,7 +130,7 @@ describe("before any call, the exit code", () => {
   });
 });
 
-test("the cost of a run is printed without a call, for people and for programs", async () => {
+test("--estimate prints the cost of a run, as text or JSON, without calling the provider", async () => {
   const before = calls();
   const { code, stdout } = await run(["--estimate", "--budget-usd", "0.0001"]);
   expect({ code, stdout }).toEqual({
@@ -147,7 +147,7 @@ test("the cost of a run is printed without a call, for people and for programs",
   expect(calls()).toBe(before);
 });
 
-test("a run can be of chosen checks and models", async () => {
+test("--models and --checks limit a run to the chosen models and checks", async () => {
   list("op/a", "op/b", "x/a");
   const { stdout } = await run(["--json", "--models", "op/*", "x/b", "--checks", "c7,C1"]);
   const report = JSON.parse(stdout) as Report;
@@ -237,7 +237,7 @@ describe("the budget", () => {
   );
 });
 
-test("a broken promise is exit code 1, and is named in text, JSON, Markdown, JUnit and evidence", async () => {
+test("a failed check is exit code 1, and is reported in text, JSON, Markdown, JUnit and evidence", async () => {
   list("op/a", "op/b");
   gateway.simulator.script({ model: "op/b", fault: "model_echo:cheaper" });
   const evidence = inFolder("evidence/of/today");
@@ -287,7 +287,7 @@ describe("stored verdicts", () => {
     return runCommand(["conformance", ...args], env);
   }
 
-  test("need a database, whose absence ends the command before it calls the provider", async () => {
+  test("need a database, without which the command exits with 2 before it calls the provider", async () => {
     const before = calls();
     const nowhere = { DATABASE_URL: "postgres://me@127.0.0.1:1/nothing" };
     const { code, stderr } = await run(["--record"], nowhere);
@@ -296,7 +296,7 @@ describe("stored verdicts", () => {
     expect(calls()).toBe(before);
   });
 
-  test("are not made by a run of chosen checks, which says so", async () => {
+  test("are not recorded by a run of only some checks, and the command says so", async () => {
     const args = [served(), "--allow-private", "--record", "--checks", "C1,C2"];
     const { code, stdout } = await conformance("run", ...args);
     expect(code).toBe(0);
@@ -304,7 +304,7 @@ describe("stored verdicts", () => {
     expect(await gateway.backend.verdictStore.latest()).toEqual([]);
   });
 
-  test("come from a report only if the trusted key signed it as it is", async () => {
+  test("are imported from a report only if the trusted key signed it unchanged", async () => {
     const [report, key] = [inFolder("report.json"), inFolder("keys/lab.pem")];
     const signed = ["--json", report, "--sign", key];
     const made = await conformance("run", served(), "--allow-private", ...signed);

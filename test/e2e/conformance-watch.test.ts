@@ -122,7 +122,7 @@ describe("watch --once", () => {
     expect(await backend.verdictStore.suspects()).toEqual([]);
   });
 
-  test("skips a listing that no server would route", async () => {
+  test("skips a listing that is not ready or whose provider key is missing", async () => {
     const models = ["op/model", "op/staged"];
     const manifest = JSON.parse(JSON.stringify(operatorManifest(simulator.url, models))) as {
       models: Record<string, unknown>[];
@@ -202,7 +202,7 @@ describe("the budget of an interval", () => {
     ["--every", "5m"],
     ["--every", "never"],
     ["--interval-budget-usd", "0.5"],
-  ])("%s %s is a wrong call", async (flag, value) => {
+  ])("the option %s %s is refused with exit code 2", async (flag, value) => {
     const { code, stdout, stderr } = await runCommand(args("--once", flag, value), env());
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(flag);
@@ -221,7 +221,7 @@ test("several watches of one installation run each listing once", async () => {
   expect(watches.map(({ code }) => code)).toEqual([0, 0, 0]);
 });
 
-test("a watch that a signal ends in a run records nothing, and the next one finds the listing due", async () => {
+test("a watch that a signal ends during a run records nothing, and the next watch runs the listing", async () => {
   simulator.script({ fault: "hang:headers" });
   const before = calls();
   const interrupted = await spawnCommand(args(), env());

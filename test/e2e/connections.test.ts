@@ -144,7 +144,7 @@ describe("a request with the customer's own provider key", () => {
     expect(await settledMicroUsd(account)).toBe(1_000_000n);
   });
 
-  test("keeps fields that change the price, which the marketplace's key never pays", async () => {
+  test("keeps fields that change the price, which are dropped with the marketplace's key", async () => {
     const account = await gateway.account("1.00");
     await connect(account, { provider: "prov-b" });
     const tier = { wire: "wire_b", model: "test/b" } as const;
@@ -180,7 +180,7 @@ describe("provider.connections", () => {
     expect(await settledMicroUsd(account)).toBe(1_000_000n - debitOf(record));
   });
 
-  test("set to only uses the customer's key, also when the provider fails", async () => {
+  test("set to only uses no other key than the customer's, even when the provider fails", async () => {
     const account = await gateway.account("1.00");
     await connect(account, { provider: "prov-b2" });
     const both = { model: "test/both", ...connections("only") };
@@ -194,7 +194,7 @@ describe("provider.connections", () => {
     expect(await settledMicroUsd(account)).toBe(1_000_000n);
   });
 
-  test("set to only answers for a model without a connection as for an unknown model", async () => {
+  test("set to only answers a model without a connection with the 404 of an unknown model", async () => {
     const account = await gateway.account("1.00");
     await connect(account, { provider: "prov-b2" });
     const unserved = await asking(account, { model: "test/a", ...connections("only") });
@@ -263,7 +263,7 @@ describe("the limit of an organization without credit", () => {
   const never = { ...free, ...connections("never") };
 
   test.each(["prefer", "only"])(
-    "does not count what the customer's own keys serve: connections %s",
+    "does not count requests served with the customer's own key: connections %s",
     async (value) => {
       const account = await gateway.account("0");
       await connect(account, { provider: "free-ai" });
@@ -308,7 +308,7 @@ test("an organization's connection is not used for another organization", async 
   expect(costOf(answer)).toBeGreaterThan(0n);
 });
 
-test("a key that cannot be decrypted is not sent: the marketplace's key is used, or none", async () => {
+test("a provider key that cannot be decrypted is not sent; the marketplace's key is used if allowed", async () => {
   const account = await gateway.account("1.00");
   const encryptionKey = Buffer.alloc(32, 6).toString("base64");
   await connect(account, { encryptionKey });

@@ -286,7 +286,7 @@ describe("an answer that cannot be represented", () => {
     await expectFailure(answer, { status: 502, code: "gateway_error", upstreamStatus: 200 });
   });
 
-  test("loses only the answers that no question asked for", async () => {
+  test("is served without the answers that no question asked for", async () => {
     const answer = await asking("extra", "extra_answer");
     expect(answer.status).toBe(200);
     expect(Object.keys(at(answer.json, "answers") as object)).toEqual(["urgent"]);
@@ -299,7 +299,7 @@ describe("an answer that cannot be represented", () => {
   });
 });
 
-test("a request that the provider rejects keeps its status, hides the words, and does not fail over", async () => {
+test("a provider's 422 keeps its status, hides the provider's message, and does not fail over", async () => {
   const before = gateway.simulator.counts().total;
   const answer = await asking("rejected-over", "status:422;message:secret-provider-words");
   await expectFailure(answer, {

@@ -201,7 +201,7 @@ describe("the call to the provider", () => {
     expect(lastSent()).toMatchObject({ path: "/sys/v1/systemone", body: { model: "j-8" } });
   });
 
-  test("has the public form of the wire when the operator says so, which a strict host accepts", async () => {
+  test("has the public form of the systemone wire for providers that the operator lists", async () => {
     const answers = await answersOf(
       decisionBody("judge/public", {
         state: { shop: "down" },
@@ -220,7 +220,7 @@ describe("the call to the provider", () => {
     expect([-1, 0, 1]).toContain(answers["stars"]?.["value"]);
   });
 
-  test("has the public form of GLiNER, and its flat answer returns under the buyer's names", async () => {
+  test("has the public form of GLiNER, and the answers return under the client's question names", async () => {
     const questions = {
       people: { type: "entities", labels: ["person", "city"] },
       mood: { type: "classification", labels: ["up", "down"], threshold: 0.5 },
@@ -258,7 +258,7 @@ describe("an image in the state", () => {
   const state = { photo: { type: "image_url", image_url: { url: pixel } } };
   const questions = { mug: { schema: { type: "box" }, instructions: "the mug" } };
 
-  test("is read by a listing that reads images, reserves 65,536 tokens, and is answered by a box", async () => {
+  test("reserves 65,536 tokens at a listing that accepts images, and is answered with a box", async () => {
     const answer = await decide(gateway, account, decisionBody("judge/each", { state, questions }));
     const side: unknown = expect.any(Number);
     expect(at(answer.json, "answers.mug.value")).toEqual({
@@ -273,14 +273,14 @@ describe("an image in the state", () => {
   });
 });
 
-describe("the money of a decision", () => {
+describe("a decision", () => {
   const state = "s".repeat(10_000);
   const questions = { a: URGENT, b: URGENT, c: URGENT };
 
   test.each([
     ["once", "judge/plain", 10_000],
     ["once per question if the provider runs one prompt for each", "judge/each", 30_000],
-  ])("is reserved for the state %s, and is the provider's count", async (_how, model, tokens) => {
+  ])("reserves its state %s, and costs the provider's count", async (_how, model, tokens) => {
     const answer = await decide(gateway, account, decisionBody(model, { state, questions }));
     const record = await recordOf(answer);
     const held = Number(record.attempts[0]?.reserveMicroUsd);
@@ -289,7 +289,7 @@ describe("the money of a decision", () => {
     expect(debitOf(record)).toBe(BigInt(Number(at(answer.json, "usage.input_tokens"))));
   });
 
-  test("is the cached price for tokens from the provider's cache", async () => {
+  test("is charged the cached price for tokens from the provider's cache", async () => {
     const usage = { input_tokens: 1_000, output_tokens: 10 };
     const details = { input_tokens_details: { cached_tokens: 600 } };
     const fault = `[[fault:usage:${JSON.stringify({ ...usage, ...details })}]]`;
@@ -305,7 +305,7 @@ describe("the money of a decision", () => {
     expect(debitOf(await recordOf(answer))).toBe(480n);
   });
 
-  test("is nothing for an answer without usage", async () => {
+  test("costs nothing if its answer has no usage", async () => {
     const body = decisionBody("judge/plain", { state: "[[fault:no_usage]] The shop is down." });
     const answer = await decide(gateway, account, body);
     expect(answer.status).toBe(200);
@@ -313,7 +313,7 @@ describe("the money of a decision", () => {
     expect((await recordOf(answer)).attempts).toMatchObject([{ basis: "none", debitMicroUsd: 0n }]);
   });
 
-  test("is reserved as the dry run reports, which sends nothing", async () => {
+  test("shows its reserve in a dry run, which sends nothing to the provider", async () => {
     const before = gateway.simulator.counts().total;
     const url = `${gateway.url}/v1/route?for=decisions`;
     const body = decisionBody("judge/each", { state, questions });
@@ -339,14 +339,14 @@ function invalid(message: string | RegExp): ExpectedRefusal {
 
 const FLAT = { type: "classification", labels: ["a", "b"] };
 
-describe("a request is refused with a 400 that names the place, before any money is held, for", () => {
+describe("a request is refused with a 400 that names the field, before any money is held, for", () => {
   test.each<[string, unknown, string]>([
     [
       "a GLiNER question on a systemone listing",
       decisionBody("judge/plain", { questions: { a: FLAT } }),
       'questions: this model reads systemone questions; question "a" has GLiNER fields (labels)',
     ],
-    ["no state", { model: "judge/plain", questions: { urgent: URGENT } }, "state: required"],
+    ["a missing state", { model: "judge/plain", questions: { urgent: URGENT } }, "state: required"],
   ])("%s", async (_, body, message) => {
     await expectRefused(body, invalid(message));
   });

@@ -45,8 +45,8 @@ function expectCount(answer: HttpAnswer): void {
   expect(answer.status).toBe(200);
 }
 
-describe("the provider's own count", () => {
-  test("is returned unchanged, and only the count", async () => {
+describe("the provider's own token count", () => {
+  test("is returned unchanged as the only field", async () => {
     const before = await accountState(gateway, account);
     const answer = await count(question("test/b"));
     expectCount(answer);
@@ -99,7 +99,7 @@ describe("the provider's own count", () => {
 });
 
 describe("the local estimate", () => {
-  test("answers for a model of the other wire, and is marked as an estimate", async () => {
+  test("is the count for a wire_a model, and is marked as an estimate", async () => {
     const before = await accountState(gateway, account);
     const answer = await count(question("test/a"));
     expectCount(answer);
@@ -113,11 +113,11 @@ describe("the local estimate", () => {
     expect(await accountState(gateway, account)).toEqual(before);
   });
 
-  test("accepts thinking, although a call to that model could not", async () => {
+  test("accepts a request with thinking for a wire_a model", async () => {
     expectCount(await count(question("test/a", { thinking: { type: "adaptive" } })));
   });
 
-  test("the first candidate of a call decides who counts", async () => {
+  test("replaces the provider's count when the first candidate of the request is a wire_a provider", async () => {
     expect((await count(question("test/both"))).headers["x-tm-estimate"]).toBe("local");
     expect((await count(question("test/ba"))).headers["x-tm-provider"]).toBe("prov-b");
     const thinking = question("test/both", { thinking: { type: "adaptive" } });
@@ -127,7 +127,7 @@ describe("the local estimate", () => {
   });
 });
 
-test("a count takes one request of the minute, and no tokens or money", async () => {
+test("a token count uses one request of the minute, and no tokens or money", async () => {
   const poor = await gateway.account("0.00", { requestsPerMinute: 2 });
   for (const [model, left] of [
     ["test/b", "1"],
@@ -228,7 +228,7 @@ describe("a request that would be admitted", () => {
     });
   });
 
-  test("has on the messages wire the result of the real route", async () => {
+  test("is reported on the messages wire as the real route then serves it", async () => {
     const body = chatBody("test/a", { top_k: 5 });
     const reported = await dryRun("messages", body);
     expect(at(reported.json, "candidates.0")).toMatchObject({
@@ -267,7 +267,7 @@ describe("a dry run reports the refusal of", () => {
 });
 
 describe("a dry run uses up one request of the minute and nothing else", () => {
-  test("the next request has all tokens and one request less", async () => {
+  test("the next request has all tokens and one request fewer", async () => {
     const fresh = await gateway.account("1.00", { requestsPerMinute: 5 });
     const reported = await dryRun("chat", chatBody("test/a"), fresh);
     expect(reported.headers["x-tm-remaining-rpm"]).toBe("4");
@@ -277,7 +277,7 @@ describe("a dry run uses up one request of the minute and nothing else", () => {
     expect(Number(answer.headers["x-tm-remaining-tpm"])).toBe(1_000_000 - estimate);
   });
 
-  test("a dry run without a request left is refused", async () => {
+  test("a dry run is refused when no request of the minute is left", async () => {
     const fresh = await gateway.account("1.00", { requestsPerMinute: 1 });
     const reported = await dryRun("chat", chatBody("test/a"), fresh);
     expect(reported.json).toMatchObject({
@@ -300,7 +300,7 @@ describe("a body or a target that cannot be read is the same 400 as on the real 
   });
 
   test.each(["", "?for=__proto__"])(
-    "%j is a 400 that names the routes of this version",
+    "the query %j is a 400 that names the valid targets",
     async (query) => {
       const route = { gateway, account, path: `/v1/route${query}` };
       const message = "chat, messages, images, videos or decisions";

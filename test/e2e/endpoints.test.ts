@@ -93,7 +93,7 @@ describe("a dedicated endpoint", () => {
     expect(reported(refused, "house/one")).toBe(reported(unknown, "house/none"));
   });
 
-  test("serves a model that is also public from its own capacity only", async () => {
+  test("serves a model that is also public without failover to the public providers", async () => {
     const owner = await ownerOf("two");
     expect((await chat(owner, "test/both")).headers["x-tm-provider"]).toBe("private-two");
     const failing = { messages: [{ role: "user", content: "[[fault:status:503]] Hello" }] };
@@ -102,7 +102,7 @@ describe("a dedicated endpoint", () => {
     expect(failed.headers["x-tm-attempts"]).toBe("1");
   });
 
-  test("is not listed, priced or explained to others, and neither is a staged listing", async () => {
+  test("is hidden from other organizations in lists, limits and dry runs, and so is a staged listing", async () => {
     const stranger = await gateway.account("5.00");
     const headers = bearer(stranger.key);
     const list = await httpCall(`${gateway.url}/v1/models`, { headers });
@@ -127,7 +127,7 @@ describe("a dedicated endpoint", () => {
     }
   });
 
-  test("replaces the default limits by its own, with scope endpoint", async () => {
+  test("replaces the default limits with its own, and refusals have the scope endpoint", async () => {
     const owner = await ownerOf("three", { requestsPerMinute: 2, tokensPerMinute: 50_000 });
     const first = await chat(owner, "house/three");
     expect(first.headers["x-tm-remaining-rpm"]).toBe("1");
@@ -156,7 +156,7 @@ describe("a dedicated endpoint", () => {
 });
 
 describe("an endpoint with a rate", () => {
-  test("spreads a burst evenly, reports each wait, and refuses what would wait too long", async () => {
+  test("spreads a burst evenly, reports each wait, and refuses requests that would wait too long", async () => {
     const paced = { perSecond: 4, waitMsMax: 1_000 };
     const owner = await ownerOf("five", { paced });
     const served: HttpAnswer[] = [];
@@ -185,7 +185,7 @@ describe("an endpoint with a rate", () => {
     }
   });
 
-  test("refuses with a 504 a place in its queue after the routing deadline", async () => {
+  test("refuses a request with a 504 if its queue slot is after the routing deadline", async () => {
     const paced = { perSecond: 0.05, waitMsMax: 60_000 };
     const owner = await ownerOf("nine", { paced });
     expect(
@@ -200,7 +200,7 @@ describe("an endpoint with a rate", () => {
     expect(refused.headers).not.toHaveProperty("x-tm-attempts");
   });
 
-  test("frees the place of a client that leaves its queue: nothing is sent or held", async () => {
+  test("frees the queue slot of a client that disconnects, and sends and holds nothing for it", async () => {
     const paced = { perSecond: 0.2, waitMsMax: 7_000 };
     const owner = await ownerOf("seven", { paced, concurrent: 50 });
     expect((await chat(owner, "house/seven")).status).toBe(200);

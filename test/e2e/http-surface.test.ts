@@ -106,7 +106,7 @@ describe("browsers", () => {
     },
   );
 
-  test("every kind of answer exposes exactly the listed headers", async () => {
+  test("every kind of answer exposes exactly the documented headers to browsers", async () => {
     const origin = { origin: "https://app.example.com" };
     const answers = [
       await askWithKey("/v1/models", { headers: origin }),
@@ -186,7 +186,7 @@ describe("response headers", () => {
     ["test/b", false],
   ] as const;
 
-  test("are the gateway's own: none of a provider's passes through", async () => {
+  test("are only the gateway's own, and no header of a provider passes through", async () => {
     for (const [model, stream] of cases)
       for (const fault of faults) {
         const content = fault === "" ? "Hello" : `[[fault:${fault}]] Hello`;
@@ -242,17 +242,17 @@ const refused: readonly (readonly [string, () => Shape])[] = [
   ],
   ["the same length twice", () => ({ headers: [LENGTH, LENGTH] })],
   ["a list of lengths", () => ({ headers: [`Content-Length: ${BODY.length}, 5`] })],
-  ["a length beyond every integer", () => ({ headers: [`Content-Length: ${"9".repeat(40)}`] })],
+  ["a length of 40 digits", () => ({ headers: [`Content-Length: ${"9".repeat(40)}`] })],
   ["a space before the colon", () => ({ headers: ["Transfer-Encoding : chunked"], body: CHUNKS })],
   ["an unknown encoding", () => ({ headers: ["Transfer-Encoding: xchunked"], body: CHUNKS })],
   ["a folded header", () => ({ headers: [LENGTH, "X-Folded: a\r\n b"] })],
   ["a bare CR in a value", () => ({ headers: [LENGTH, "X-Bad: a\rX-Injected: b"] })],
   [
-    "a chunk length that is none",
+    "a chunk length that is not a number",
     () => ({ headers: [CHUNKED], body: `zz\r\n${BODY}\r\n0\r\n\r\n` }),
   ],
   [
-    "a chunk length beyond every integer",
+    "a chunk length of 20 hex digits",
     () => ({ headers: [CHUNKED], body: `${"f".repeat(20)}\r\n${BODY}` }),
   ],
   ["no host", () => ({ host: "", headers: [LENGTH] })],
@@ -331,14 +331,14 @@ describe("methods and targets that the gateway does not serve", () => {
   );
 });
 
-describe("an unusual but valid sequence of bytes", () => {
-  test("is served in chunks of one byte each", async () => {
+describe("an unusual but valid HTTP request", () => {
+  test("is served when its body comes in chunks of one byte", async () => {
     const chunks = BODY.replaceAll(/./g, (byte) => `1\r\n${byte}\r\n`);
     const bytes = requestBytes({ headers: [CHUNKED], body: `${chunks}0\r\n\r\n` });
     expect((await rawHttp(gateway.url, bytes)).statuses).toEqual([200]);
   });
 
-  test("is answered in order when two share a connection", async () => {
+  test("is answered in order when two requests share a connection", async () => {
     const first = requestBytes({ headers: [LENGTH] }).replace("Connection: close\r\n", "");
     const second = requestBytes({ line: "GET /v1/nope HTTP/1.1", headers: [], body: "" });
     const answer = await rawHttp(gateway.url, first + second);
@@ -346,12 +346,12 @@ describe("an unusual but valid sequence of bytes", () => {
     expect(answer.text).toContain("You said: Hello");
   });
 
-  test("is served when it expects what the gateway does not know", async () => {
+  test("is served when its Expect header is unknown to the gateway", async () => {
     const headers = [LENGTH, "Expect: 200-ok"];
     expect((await rawHttp(gateway.url, requestBytes({ headers }))).statuses).toEqual([200]);
   });
 
-  test("is served when it offers an upgrade, which is ignored, and gets the 100 that it expects", async () => {
+  test("is served after the 100 that it expects, and the upgrade that it offers is ignored", async () => {
     const headers = [LENGTH, "Upgrade: websocket", "Expect: 100-continue"];
     const bytes = requestBytes({ headers }).replace("close", "Upgrade, close");
     expect((await rawHttp(gateway.url, bytes)).statuses).toEqual([100, 200]);

@@ -33,26 +33,26 @@ const MODERATED = 'image:{"moderation_flag":true}';
 /** Each row: a fault's id, its description, the simulator's notation, and the client's answer. */
 const TEXTS: readonly RowText[] = [
   ["F43", "a 200 that cannot be parsed", "bad_json", unusable],
-  ["F43", "a page", "body:html", unusable],
+  ["F43", "an HTML page", "body:html", unusable],
   ["F44", "fewer images than n", 'image:{"count":1}', unusable],
   ["F44", "more images than n", 'image:{"count":3}', unusable],
-  ["F44", "addresses instead", 'image:{"url_only":true}', unusable],
-  ["F44", "no base64", 'image:{"bad_base64":true}', unusable],
-  ["F44", "no image", 'image:{"not_an_image":true}', unusable],
+  ["F44", "URLs instead of base64", 'image:{"url_only":true}', unusable],
+  ["F44", "invalid base64", 'image:{"bad_base64":true}', unusable],
+  ["F44", "files that are not images", 'image:{"not_an_image":true}', unusable],
   ["F44", "empty files", 'image:{"empty":true}', unusable],
   ["F45", "over 32 MiB without a length", 'chunked;image:{"bytes":41943040}', tooLarge],
   ["F45", "over 32 MiB together", 'image:{"bytes":17000000}', tooLarge],
   ["F46", "moderation with a 400", "content_filter", told(400, "content_policy", 400)],
   ["F46", "moderation with a 451", "content_filter", told(451, "content_policy", 451), "metered"],
-  ["F46", "a flag in a 200", MODERATED, flagged],
-  ["F46", "a reason in a 200", MODERATED, flagged, "metered"],
-  ["F46", "each image of a 200 kept", MODERATED, flagged, "ticks"],
-  ["F47", "a cost above n ceilings", 'image:{"cost":"0.100001"}', unusable, "metered"],
-  ["F47", "ticks above n ceilings", 'image:{"cost":"0.100001"}', unusable, "ticks"],
-  ["F47", "tokens above n ceilings", 'usage:{"output_tokens":999999}', unusable],
+  ["F46", "a moderation flag in a 200", MODERATED, flagged],
+  ["F46", "a moderation reason in a 200", MODERATED, flagged, "metered"],
+  ["F46", "a 200 whose images are all withheld", MODERATED, flagged, "ticks"],
+  ["F47", "a cost above n price ceilings", 'image:{"cost":"0.100001"}', unusable, "metered"],
+  ["F47", "ticks above n price ceilings", 'image:{"cost":"0.100001"}', unusable, "ticks"],
+  ["F47", "tokens above n price ceilings", 'usage:{"output_tokens":999999}', unusable],
   ["more", "a 500", "status:500", told(500, "upstream_error", 500, true)],
   ["more", "an error in a 200", "error_in_200", told(500, "upstream_error", 200, true)],
-  ["more", "a 400 of the provider's own", "status:400", told(400, "upstream_error", 400)],
+  ["more", "a plain 400", "status:400", told(400, "upstream_error", 400)],
   ["more", "an answer that breaks off", "reset:body:60", unusable],
 ];
 const ROWS = TEXTS.map(([id, what, fault, answer, host = "reference"]) => {
@@ -135,7 +135,7 @@ async function expectFree(answer: HttpAnswer, attempts: number): Promise<void> {
 }
 
 describe.each(ROWS)("$id $what", (row) => {
-  test("is reported as its own class of failure every time, and costs nothing", async () => {
+  test("gets its specified error every time and costs nothing", async () => {
     const before = await gateway.backend.recordStore.balance(account.orgId);
     // The largest answers are requested once, because each is tens of megabytes.
     for (let run = 1; run <= (row.id === "F45" ? 1 : 2); run += 1) {
@@ -161,7 +161,7 @@ describe.each(ROWS)("$id $what", (row) => {
 });
 
 test.each(ROWS.filter(({ failsOver }) => failsOver))(
-  "$id $what is tried at another provider, which alone is paid",
+  "$id $what: the request fails over, and only the second provider is paid",
   async (row) => {
     const answer = await draw(row, true);
     await expectFree(answer, 2);
@@ -190,7 +190,7 @@ function rowOf(what: string): Row {
   return row;
 }
 
-test("an answer without a length is cut off at the bound, and its provider is disconnected", async () => {
+test("an answer without a length is cut off at 32 MiB, and its provider is disconnected", async () => {
   const { abandoned } = gateway.simulator.counts();
   const row = rowOf("over 32 MiB without a length");
   const answer = await draw(row, false, 'image:{"bytes":2000000000}');
@@ -208,7 +208,7 @@ describe("the health of a provider", () => {
     }
   });
 
-  test("is hurt by unusable answers until the gateway sends nothing more", async () => {
+  test("is hurt by unusable answers until requests get a 503 of kind health", async () => {
     const row = rowOf("a 200 that cannot be parsed");
     const statuses: number[] = [];
     for (let i = 0; i < 8; i += 1) {

@@ -27,9 +27,9 @@ async function carry(order: ImageAnswerOrder): Promise<ImageAnswerCost> {
   return cost;
 }
 
-describe("an image answer of 30 MiB on its way through", () => {
+describe("an image answer of 30 MiB", () => {
   test.each(quickOrDeep([1_400], [65_536, 1_400, 64]))(
-    "is never copied as a whole in pieces of %i bytes, and blocks nothing else",
+    "read in pieces of %i bytes takes less than 1.6 times its size in memory, and 500 ms a step",
     async (pieceBytes) => {
       const cost = await carry({ fileBytes: FILE_BYTES, pieceBytes });
       expect(cost.answerBytes).toBeGreaterThan((FILE_BYTES * 4) / 3);
@@ -81,7 +81,7 @@ describe.skipIf(process.platform !== "linux")("the whole program", () => {
     expect(memoryBytes("VmHWM") - before).toBeLessThan(3 * answer.text.length);
   });
 
-  test("refuses an answer of 150 MiB with a peak below three times the bound", async () => {
+  test("refuses an image answer of 150 MiB with a memory peak below three times the size bound", async () => {
     const before = peakFromNow();
     const answer = await draw(150 * MiB);
     expect([answer.status, answer.headers["x-tm-error-code"]]).toEqual([502, "gateway_error"]);

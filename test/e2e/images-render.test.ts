@@ -65,7 +65,7 @@ async function held(account: TestAccount): Promise<bigint> {
   return (await gateway.backend.recordStore.balance(account.orgId)).heldMicroUsd;
 }
 
-test("a render holds one slot and its worst-case cost until its answer has ended", async () => {
+test("an image request holds one concurrency slot and its worst-case cost until its answer has ended", async () => {
   renders.length = 0;
   const account = await gateway.account("10");
   const first = draw(account);
@@ -92,7 +92,7 @@ test("a render holds one slot and its worst-case cost until its answer has ended
   expect((await third).status).toBe(200);
 });
 
-test("a client that leaves pays for the render that was made for it, and for nothing else", async () => {
+test("a client that disconnects pays exactly for the image that was rendered", async () => {
   renders.length = 0;
   const account = await gateway.account("10");
   const sent = request(`${gateway.url}/v1/images/generations`, {
@@ -109,7 +109,7 @@ test("a client that leaves pays for the render that was made for it, and for not
   expect(settledMicroUsd).toBe(10_000_000n - (10n * 5n + 100n * 40n));
 });
 
-test("a render that never ends is given up with a 504 that costs nothing and is no strike", async () => {
+test("a render that exceeds the time limit is a 504 that costs nothing and opens no circuit", async () => {
   renders.length = 0;
   const clock = new PatientClock();
   const impatient = await startTestGateway(optionsWith({ generationTimeoutMs: 200 }, clock));

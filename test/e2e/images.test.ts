@@ -137,7 +137,7 @@ describe("the official client", () => {
     });
   });
 
-  test("gets an error in its own class with code and message", async () => {
+  test("gets a refusal as an error with status, code and message", async () => {
     const asked = client.images.generate({ model: "pic/one", prompt: "x", size: "256x256" });
     await expect(asked).rejects.toMatchObject({
       status: 400,
@@ -147,7 +147,7 @@ describe("the official client", () => {
   });
 });
 
-test("the example of this repository writes the images that it requested", async () => {
+test("examples/clients/images.mjs writes the images that it requested", async () => {
   const folder = newFolder("images");
   const example = resolve(import.meta.dirname, "../../examples/clients/images.mjs");
   const env = {
@@ -179,7 +179,7 @@ describe("a served request for images", () => {
     });
   });
 
-  test("requests base64 from a host that would return addresses", async () => {
+  test("asks for base64 from a provider that would return URLs", async () => {
     const answer = await draw({ model: "pic/ticks", n: 2 });
     expect(answer.status).toBe(200);
     expect(lastSent()).toMatchObject({ response_format: "b64_json" });
@@ -187,7 +187,7 @@ describe("a served request for images", () => {
     expect(at(answer.json, "data")).toHaveLength(2);
   });
 
-  test("reaches a provider of the other wire with that wire's headers", async () => {
+  test("reaches a wire_b provider with the headers of wire_b", async () => {
     expect((await draw({ model: "pic/b" })).status).toBe(200);
     const call = gateway.simulator.calls().at(-1);
     expect(call).toMatchObject({
@@ -211,7 +211,7 @@ describe("a served request for images", () => {
 });
 
 describe("an image request on the books", () => {
-  test("holds n times the ceiling plus the prompt, and is charged what was reported", async () => {
+  test("holds n times the ceiling plus the prompt, and is charged the reported usage", async () => {
     const body = { model: "pic/one", prompt: "a red bicycle", n: 3, quality: "low" };
     const answer = await draw(body);
     const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
@@ -274,7 +274,7 @@ describe("an image request on the books", () => {
     },
   );
 
-  test("without usage is delivered, free, and in the metric of unbilled answers", async () => {
+  test("without usage is delivered, costs nothing, and is counted in the metric of missing usage", async () => {
     const answer = await draw({ model: "pic/one", prompt: "a bicycle [[fault:no_usage]]" });
     expect(answer.status).toBe(200);
     expect(at(answer.json, "usage")).toEqual({ cost: 0 });
@@ -283,7 +283,7 @@ describe("an image request on the books", () => {
     expect(await unbilledModels()).toContain("pic/one");
   });
 
-  test("without usage costs what its listing declares, and is not unbilled", async () => {
+  test("without usage costs the tokens that its listing declares, and is not counted as missing usage", async () => {
     const prompt = "a bicycle [[fault:no_usage]]";
     const asked = { size: "1024x1024", quality: "low", n: 2 };
     const answer = await draw({ model: "pic/declared", prompt, ...asked });
@@ -320,7 +320,7 @@ describe("an image request on the books", () => {
     }
   });
 
-  test("is held as the dry run reports, which sends nothing", async () => {
+  test("shows its hold in a dry run, which sends nothing to the provider", async () => {
     const calls = gateway.simulator.counts().total;
     const body = { model: "pic/one", prompt: "a red bicycle", n: 2 };
     const reported = await httpCall(`${gateway.url}/v1/route?for=images`, {
@@ -375,7 +375,7 @@ describe("a request for images that cannot be served costs nothing and calls no 
     );
   });
 
-  test("a balance below n ceilings refuses n images, and fewer are served", async () => {
+  test("a balance that covers two images but not four refuses four and serves two", async () => {
     const poor = { ...route, account: await gateway.account("0.50") };
     const body = { ...asked, n: 4 };
     const noMoney = { status: 429, code: "insufficient_quota" };
@@ -389,7 +389,7 @@ describe("a request for images that cannot be served costs nothing and calls no 
     await expectCleanRefusal(broke, wrong, invalid("size must be one of"));
   });
 
-  test("a spend cap below n ceilings refuses until the month ends", async () => {
+  test("a spend cap below the hold of four images refuses them until the next month", async () => {
     const capped = { ...route, account: await gateway.account("10", { keyCapUsd: "0.50" }) };
     const noMoney = { status: 429, code: "insufficient_quota" };
     const answer = await expectCleanRefusal(capped, { body: { ...asked, n: 4 } }, noMoney);

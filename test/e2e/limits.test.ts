@@ -90,7 +90,7 @@ const remaining = (answer: HttpAnswer, kind: "rpm" | "tpm"): number =>
   Number(answer.headers[`x-tm-remaining-${kind}`]);
 
 describe("requests per minute of a key", () => {
-  test("refuse with the exact headers and body of the specification", async () => {
+  test("are refused beyond the limit with the exact headers and body of the specification", async () => {
     const account = await gateway.account("1.00", { requestsPerMinute: 2 });
     expect((await chat(account)).status).toBe(200);
     expect((await chat(account)).status).toBe(200);
@@ -134,7 +134,7 @@ describe("requests per minute of a key", () => {
     await expectRefusedRecord(gateway, account, answer);
   });
 
-  test("count both wires and both headers for the same key", async () => {
+  test("are counted over both wires and both key headers", async () => {
     const account = await gateway.account("1.00", { requestsPerMinute: 2 });
     expect((await chat(account)).status).toBe(200);
     const url = `${gateway.url}/v1/messages`;
@@ -227,7 +227,7 @@ describe("tokens per minute", () => {
     expect(remaining(second, "rpm")).toBe(298);
   });
 
-  test("refuse for good a request whose estimate exceeds them, and say what would fit", async () => {
+  test("refuse as not retryable a request whose estimate exceeds them, and name the size that fits", async () => {
     const account = await gateway.account("25.00");
     const messages = [{ role: "user", content: "x".repeat(TOKENS_PER_MINUTE) }];
     const answer = await chat(account, chatBody("test/a", { messages }));
@@ -249,7 +249,7 @@ describe("tokens per minute", () => {
 });
 
 describe("a refusal uses up no limit", () => {
-  test("of the organization when its key is over its own", async () => {
+  test("of the organization when its key is over its own limit", async () => {
     const account = await gateway.account("1.00", { requestsPerMinute: 1 });
     const sibling = await anotherKey(account);
     expect((await chat(account)).status).toBe(200);
@@ -351,7 +351,7 @@ describe("GET /v1/limits", () => {
     await running;
   });
 
-  test("uses up nothing", async () => {
+  test("uses up no request of the minute and no money", async () => {
     const account = await gateway.account("5.00", { requestsPerMinute: 1 });
     const before = await accountState(gateway, account);
     for (let n = 0; n < 3; n += 1) expect((await limitsOf(account)).status).toBe(200);
@@ -372,7 +372,7 @@ describe("GET /v1/limits", () => {
     expectRefusal(foreign, { status: 404, code: "model_unavailable" });
   });
 
-  test("shows the dedicated endpoint for its models", async () => {
+  test("shows the limits of the dedicated endpoint for its models", async () => {
     const account = await gateway.account("5.00");
     const { orgId } = account;
     const { rulesStore } = gateway.backend;
@@ -408,7 +408,7 @@ describe("GET /v1/limits", () => {
   });
 });
 
-test("the unfunded limit is shown as such, and the first credit lifts it at once", async () => {
+test("the limit of an unfunded organization has the source unfunded, and is lifted once it is funded", async () => {
   const account = await gateway.account("0.00");
   const { json } = await limitsOf(account);
   const unfunded = { rpm: 20, ceiling: { rpm: 300 }, source: { rpm: "unfunded", tpm: "default" } };
@@ -467,7 +467,7 @@ describe("a provider's declared capacity", () => {
     expect(providers).toEqual(["small", "small", "large", "large"]);
   });
 
-  test("of an hour says when it has room again, and tells official clients not to retry", async () => {
+  test("per hour refuses with a retry-after of up to an hour, and tells official clients not to retry", async () => {
     const account = await gateway.account("5.00");
     expect((await chat(account, greeting("pool/hourly"))).status).toBe(200);
     const refused = await chat(account, greeting("pool/hourly"));
@@ -477,7 +477,7 @@ describe("a provider's declared capacity", () => {
     expect(Number(refused.headers["retry-after"])).toBeGreaterThan(3_500);
   });
 
-  test("that is smaller than a request refuses it for good, unless another pool has room", async () => {
+  test("that is smaller than a request refuses it as not retryable, unless another pool has room", async () => {
     const account = await gateway.account("5.00");
     const ask = async (model: string, max_tokens: number): Promise<unknown> => {
       return (await chat(account, chatBody(model, { max_tokens }))).json;
@@ -527,7 +527,7 @@ describe("a provider that answers 429", () => {
     });
   });
 
-  test("refuses with its own message first, then with the pool's until the cooldown is over", async () => {
+  test("is reported with its own 429 first, then with the 429 of its cooling pool", async () => {
     const account = await gateway.account("5.00");
     const said = await chat(account, greeting("pool/plain", "status:429;retry_after:300"));
     expectRefusal(said, { status: 429, code: "rate_limit" });

@@ -62,7 +62,7 @@ const chat = (key: ManagedKey): Promise<HttpAnswer> =>
 
 describe("a managed key", () => {
   test.each<[Origin]>([["playground"], ["optimize"]])(
-    "of %s is shown by that name in its organization's usage, as JSON and as files",
+    "of %s is shown by that name in its organization's usage, as JSON and as CSV",
     async (origin) => {
       const { account, raw } = await managedKey(origin);
       await ask(gateway.url, { key: raw, wire: "wire_a", model: "test/a", text: "Hi" });
@@ -131,7 +131,7 @@ async function countRefused(orgId: OrgId): Promise<number> {
   return totals.requests;
 }
 
-test("a key whose separate window of refused requests is full is refused before its body is read", async () => {
+test("a key with too many refused requests in a minute is refused before its body is read", async () => {
   const account = await gateway.account("5.00");
   const send = (body: unknown): Promise<HttpAnswer> =>
     httpCall(`${gateway.url}/v1/chat/completions`, { body, headers: bearer(account.key) });

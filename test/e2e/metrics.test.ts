@@ -89,7 +89,7 @@ test("every label is in the reference, and none names an organization, a key or 
   }
 });
 
-test("the values are those of the calls", () => {
+test("the exposed values match the calls that were made", () => {
   const lines = shown.split("\n");
   const value = (series: string): number =>
     Number(
@@ -130,12 +130,12 @@ test("a scraper that asks for OpenMetrics gets the same series and an end mark",
 });
 
 describe.skipIf(!hasPromtool)("promtool's check of the metrics", () => {
-  test("finds nothing", () => {
+  test("finds no problem", () => {
     expect(promtoolComplaints(shown)).toBe("");
   });
 });
 
-describe("the trace of", () => {
+describe("traces", () => {
   const caller = withAccount(gateway, "5.00");
   afterEach(() => httpCall(`${gateway.simulator.url}/faults`, { method: "DELETE" }));
 
@@ -148,8 +148,8 @@ describe("the trace of", () => {
     return found();
   }
 
-  describe("one request that fails over", () => {
-    test("is one trace with the request and an attempt for each provider", async () => {
+  describe("a request that fails over", () => {
+    test("has one trace with the request and an attempt for each provider", async () => {
       await httpCall(`${gateway.simulator.url}/faults`, {
         body: { model: "test/both", fault: "status:500", times: 1 },
       });
@@ -234,8 +234,8 @@ describe("the trace of", () => {
     });
   });
 
-  describe("a caller's own trace", () => {
-    test("is read from the traceparent header only, and no provider gets the other headers", async () => {
+  describe("a trace", () => {
+    test("continues the caller's traceparent, and no provider gets the tracestate or the baggage", async () => {
       const headers = {
         ...bearer(caller.key),
         traceparent: CALLER,
@@ -257,7 +257,7 @@ describe("the trace of", () => {
       expect(receiver.text()).not.toContain("canary");
     });
 
-    test("the trace of a refused request names the limit", async () => {
+    test("of a refused request has its error class and no attempt", async () => {
       const poor = await gateway.account("0");
       const asked = { key: poor.key, wire: "wire_b", model: "test/b", text: "Hello" } as const;
       const { status, requestId } = await ask(gateway.url, asked);

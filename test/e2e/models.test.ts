@@ -245,7 +245,7 @@ describe("GET /v1/models", () => {
   });
 });
 
-test("no list contains what providers are paid", async () => {
+test("no list of models or providers contains purchase prices", async () => {
   const lists = [
     await askWithKey("/v1/models"),
     await askWithKey("/v1/models/acme/rich-1"),

@@ -111,7 +111,7 @@ async function call(path: string, body: object): Promise<HttpAnswer> {
   return await httpCall(`${gateway.url}${path}`, { body, headers: bearer(newKey.key) });
 }
 
-describe("a moved installation", () => {
+describe("an installation imported from LiteLLM", () => {
   test("is written as files that the program accepts unchanged", () => {
     expect(moved.written.map((path) => path.slice(written.length + 1)).toSorted()).toEqual([
       "accounts.sh",
@@ -135,7 +135,7 @@ describe("a moved installation", () => {
     expect(existsSync(join(written, "accounts.sh"))).toBe(true);
   });
 
-  test("has the old team as an organization with what was left of its budget", async () => {
+  test("has the old team as an organization with the rest of its budget", async () => {
     const org = await gateway.backend.accountStore.findOrg(newKey.orgId);
     expect(org?.name).toBe("Old team");
     expect(await balanceMicroUsd()).toBeLessThanOrEqual(19_500_000n);
@@ -145,7 +145,7 @@ describe("a moved installation", () => {
     ["team-chat", "/v1/chat/completions"],
     ["fast", "/v1/messages"],
     ["team-claude", "/v1/messages"],
-  ])("answers to the old name %s on %s, and the money is exact", async (model, path) => {
+  ])("serves the old model name %s on %s and debits its exact price", async (model, path) => {
     const before = await balanceMicroUsd();
     const answer = await call(path, { ...chatBody(model), max_tokens: 64 });
     expect(answer.status).toBe(200);
@@ -159,12 +159,12 @@ describe("a moved installation", () => {
     expect(before - (await balanceMicroUsd())).toBe(BigInt(prompt + 10 * output));
   });
 
-  test("calls the providers with their own names of the models", () => {
+  test("calls providers with their own model ids", () => {
     const asked = simulator.calls().map(({ body }) => textAt(body, "model"));
     expect([...new Set(asked)].toSorted()).toEqual(["up-a", "up-b"]);
   });
 
-  test("does not sell a model without a price", async () => {
+  test("answers 404 for a model that had no price", async () => {
     const answer = await call("/v1/chat/completions", chatBody("unpriced"));
     expect([answer.status, answer.headers["x-tm-error-code"]]).toEqual([404, "model_unavailable"]);
   });

@@ -55,7 +55,7 @@ function keysOf(): Record<string, string> {
   );
 }
 
-test("a new file that sorts first takes no provider key from the origin that has it", async () => {
+test("a new manifest gets no provider key that another origin already has", async () => {
   const owned = { "prov-a": "TEST_PROVIDER_KEY", "prov-b": "TEST_PROVIDER_KEY" };
   expect(keysOf()).toMatchObject(owned);
   write("a-newcomer.json", "newcomer", 1);
@@ -67,7 +67,7 @@ test("a new file that sorts first takes no provider key from the origin that has
   expect(await sentKey()).toBe("Bearer key-one-…");
 });
 
-test("a provider's key is read from its file, and a reload sends a new one", async () => {
+test("a provider key is read from its file, and a replaced key is sent after a reload", async () => {
   expect(await sentKey()).toBe("Bearer key-one-…");
   writeFileSync(keyFile, "key-two-0123456789\n");
   gateway.running.reload();
@@ -77,7 +77,7 @@ test("a provider's key is read from its file, and a reload sends a new one", asy
   expect(await sentKey()).toBe("Bearer key-two-…");
 });
 
-test("a missing file changes nothing, and the log names it", async () => {
+test("a missing key file leaves the old provider key in use, and the log names the file", async () => {
   rmSync(keyFile);
   gateway.running.reload();
   await until("the log names the file", () =>
@@ -86,7 +86,7 @@ test("a missing file changes nothing, and the log names it", async () => {
   expect(await sentKey()).toBe("Bearer key-two-…");
 });
 
-test("a secret that cannot be read stops a command that needs it, and the message names it", async () => {
+test("a command exits with 2 and names the file of a secret that it cannot read", async () => {
   const { code, stderr } = await runCommand(["org", "list"], {
     DATABASE_URL_FILE: join(folder, "none"),
   });

@@ -185,39 +185,39 @@ const named = { type: "function", function: { name: "weather" } };
 
 const CASES: readonly Case[] = [
   {
-    what: "everything that clients send",
+    what: "all usual chat fields, streamed",
     path: CHAT,
     body: { ...rich, stream_options: { include_usage: true }, stream: true },
   },
-  { what: "the same at once", path: CHAT, body: rich, refusedFor: withWhole(100) },
+  { what: "all usual chat fields, unstreamed", path: CHAT, body: rich, refusedFor: withWhole(100) },
   {
-    what: "a long answer at once",
+    what: "a long answer, unstreamed",
     path: CHAT,
     body: { max_tokens: 5000, messages: [{ role: "user", content: "Hi" }] },
     refusedFor: withWhole(5000),
   },
   {
-    what: "a result of a tool",
+    what: "a tool result",
     path: CHAT,
     body: { ...calledA, stream: true },
     refusedFor: withoutTools,
   },
   {
-    what: "a call that must be",
+    what: "a required tool call",
     path: CHAT,
     body: { ...asksA, tool_choice: "required", stream: true },
     refusedFor: (strict) =>
       strict.choices?.has("any") === true ? undefined : withChoice("required")(strict),
   },
   {
-    what: "a call of this tool",
+    what: "a call of a named tool",
     path: CHAT,
     body: { ...asksA, tool_choice: named, stream: true },
     refusedFor: withChoice("named"),
   },
-  { what: "everything of the other wire", path: MESSAGES, body: { ...richB, stream: true } },
+  { what: "all usual messages fields, streamed", path: MESSAGES, body: { ...richB, stream: true } },
   {
-    what: "a result on the other wire",
+    what: "a tool result on the messages route",
     path: MESSAGES,
     body: { ...calledB, stream: true },
     refusedFor: withoutTools,
@@ -232,7 +232,7 @@ describe.concurrent.each(providerHeads().map((head) => head.provider.id))("%s", 
   const strict = STRICT_PROVIDERS[id];
   if (strict === undefined) throw new Error(`the simulator does not play ${id}`);
 
-  test.each(CASES)("accepts $what, or the client gets the reason", async (each) => {
+  test.each(CASES)("accepts $what, or the client gets a 400 that names the field", async (each) => {
     // For a model that reasons, only top-level parameters differ, so it gets only this body.
     const models = each.body === rich ? ["plain", "thinks"] : ["plain"];
     for (const model of models.map((name) => `${id}/${name}`)) {
@@ -245,7 +245,7 @@ describe.concurrent.each(providerHeads().map((head) => head.provider.id))("%s", 
   });
 });
 
-test("tool calls come back signed, and hidden thoughts are billed", async () => {
+test("thought signatures return to Google with its tool calls, and hidden thoughts are billed", async () => {
   const model = "google/plain";
   const first = await ask(MESSAGES, { ...asksB, model });
   const answer = JSON.parse(first.text) as {
@@ -271,7 +271,7 @@ test("tool calls come back signed, and hidden thoughts are billed", async () => 
   expect(JSON.stringify(sent?.body)).toContain("thought_signature");
 });
 
-test("fields that a provider cannot get are named to the client", async () => {
+test("fields that are dropped for a provider are named in x-tm-dropped-params", async () => {
   const { dropped } = await ask(CHAT, { ...rich, model: "mistral/plain", stream: true });
   expect(dropped.split(/, ?/)).toEqual(
     expect.arrayContaining([
@@ -283,7 +283,7 @@ test("fields that a provider cannot get are named to the client", async () => {
   );
 });
 
-test("every listing of an aggregator is sent with its own prices as a ceiling", async () => {
+test("a request to an aggregator has the prices of its listing as max_price", async () => {
   const upstream = { only: ["x"] };
   await ask(CHAT, { ...asksA, model: "openrouter/plain", provider: { upstream } });
   const sent = gateway.simulator.calls().findLast(({ path }) => path.includes("as-openrouter"));

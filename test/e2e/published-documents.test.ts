@@ -110,7 +110,7 @@ describe("every answer of the gateway is one that its OpenAPI document allows", 
     }
   });
 
-  test("when any value is sent in place of a field's", async () => {
+  test("when a field has any JSON value", async () => {
     const names = constantFrom(...Object.keys(BODIES));
     await assert(
       asyncProperty(names, nat(), jsonValue({ maxDepth: 2 }), async (name, at, value) => {
@@ -129,7 +129,7 @@ const run = promisify(execFile);
 const all = guideSnippets();
 
 describe("the code of the guides and of the README's first screen", () => {
-  test("is there in curl, Python and TypeScript, and in no language that is not tried", () => {
+  test("is in curl, Python and TypeScript, and in no other language", () => {
     expect(new Set(all.map(({ language }) => language))).toEqual(new Set(["sh", "python", "ts"]));
     expect(all.length).toBeGreaterThan(40);
     expect(firstScreen().map(({ language }) => language)).toEqual(["sh", "python", "ts"]);

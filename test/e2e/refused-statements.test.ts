@@ -92,7 +92,7 @@ const KINDS: readonly Kind[] = [
       return key;
     },
   },
-  { what: "that is no JSON", status: 400, code: "invalid_request", body: "hello" },
+  { what: "that is not JSON", status: 400, code: "invalid_request", body: "hello" },
   {
     what: "for an unknown model",
     status: 404,
@@ -120,7 +120,7 @@ const KINDS: readonly Kind[] = [
 ];
 
 test.each(KINDS)(
-  "a refused request $what costs no statement beyond its bounded rows",
+  "a repeatedly refused request $what runs no statement but those of its bounded rows",
   async ({ status, code, key, body = good }) => {
     const raw = key === undefined ? rich.key : await key();
     for (let n = 0; n < FIRST_REQUESTS; n += 1) await send(raw, body);
@@ -189,25 +189,25 @@ interface Change {
 
 const CHANGES: readonly Change[] = [
   {
-    what: "granted credit",
+    what: "a grant of credit",
     change: ({ creditStore }, { orgId }) =>
       creditStore.grant({ orgId, amountMicroUsd: DOLLAR, ref: `more ${orgId}` }, testOperator),
   },
   {
-    what: "a cap of the key that its customer took away",
+    what: "the removal of a key's cap",
     limits: CAPPED,
     change: ({ accountStore }, { orgId, keyId }) =>
       accountStore.editKeys(orgId, [keyId], { caps: { month: null } }, testOperator),
   },
   {
-    what: "a raised cap of the organization",
+    what: "a raised cap of an organization",
     limits: ORG_CAPPED,
     change: ({ accountStore }, { orgId }) => accountStore.setOrgCap(orgId, DOLLAR, testOperator),
   },
 ];
 
 test.each(CHANGES)(
-  "$what is usable at once in the process that made it, and soon in another",
+  "$what takes effect at once in the process that made it, and soon in another",
   async ({ limits, change }) => {
     const account = await refusedAccount(limits);
     await change(gateway.backend, account);
@@ -219,7 +219,7 @@ test.each(CHANGES)(
   },
 );
 
-test("money that a running request held is usable when that request has ended", async () => {
+test("money that a running request held is usable as soon as the request has ended", async () => {
   // The credit covers one request at a time.
   const { key } = await gateway.account("0.001");
   const running = chat(key, { messages: [{ role: "user", content: "[[fault:hold]] Hello" }] });
@@ -235,7 +235,7 @@ test("money that a running request held is usable when that request has ended", 
   expect(await chat(key)).toMatchObject({ status: 200 });
 });
 
-test("a dry run is refused by the same remembered shortfall as a call, which lasts 250 ms", async () => {
+test("a remembered shortfall refuses calls and dry runs for 250 ms", async () => {
   const account = await refusedAccount();
   // The change sends no notice, as if the connection for notices were lost.
   await inSession(await asAdmin(database), async (client) => {
@@ -253,7 +253,7 @@ test("a dry run is refused by the same remembered shortfall as a call, which las
   expect(await chat(account.key)).toMatchObject({ status: 200 });
 });
 
-test("a key that was used before it existed works at once here, and soon in another process", async () => {
+test("a key that was refused before it was created works once it is created, here or elsewhere", async () => {
   const sentBefore = async (backend: PostgresBackend): Promise<string> => {
     const { orgId } = await gateway.account("1.00");
     const fresh = createVirtualKey();

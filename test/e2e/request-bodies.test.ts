@@ -69,7 +69,7 @@ const account = withAccount(gateway, "100000.00", { requestsPerMinute: UNLIMITED
 const agent = new Agent({ keepAlive: true });
 afterAll(() => agent.destroy());
 
-test("every byte that a provider gets belongs to one request", async () => {
+test("no provider gets a byte of another request's body, although bodies share reused memory", async () => {
   const calls = Array.from({ length: REQUESTS }, (_, at) => drawCall(at));
   const queue = calls.values();
   const statuses: number[] = [];

@@ -63,7 +63,7 @@ async function expectServedBy(provider: string): Promise<void> {
   expect({ status, by: headers["x-tm-provider"] }).toEqual({ status: 200, by: provider });
 }
 
-test("only a listing that passed, with this manifest, in the last 30 days is routed", async () => {
+test("only a listing whose current manifest passed conformance in the last 30 days is routed", async () => {
   await statesAre("unchecked", "unchecked");
   await expectRefused();
 

@@ -73,7 +73,7 @@ describe("the provider object of a request", () => {
     expect(await servedBy(controls)).toBe(expected);
   });
 
-  test("with allow_fallbacks false dispatches once, and the caller gets that failure", async () => {
+  test("with allow_fallbacks false sends one attempt, and the client gets its failure", async () => {
     const messages = [{ role: "user", content: "[[fault:status:503]] Hello" }];
     const answer = await chat({ messages, provider: { allow_fallbacks: false } });
     expectRefusal(answer, { status: 503, code: "upstream_error" });
@@ -107,7 +107,7 @@ describe("an organization's routing policy", () => {
     return fresh;
   }
 
-  test("applies when the request says nothing, and yields to the request", async () => {
+  test("applies unless the request's own controls override it", async () => {
     const careful = await withPolicy({ only: ["second", "keeper"], ignore: ["second"] });
     expect(await servedBy({}, careful)).toBe("keeper");
     expect(await servedBy({ ignore: [] }, careful)).toBe("second");
@@ -120,7 +120,7 @@ describe("an organization's routing policy", () => {
   });
 });
 
-test("a platform at its capacity answers 503, charges nothing, and serves again later", async () => {
+test("a gateway at the platform's concurrency limit answers 503, sends nothing, and serves again later", async () => {
   const others = await Promise.all(Array.from({ length: 3 }, () => gateway.account("1.00")));
   const messages = [{ role: "user", content: "[[fault:hold]] Hello" }];
   const before = gateway.simulator.counts().total;
@@ -163,10 +163,10 @@ describe("a conversation among providers of equal priority", () => {
   }
 
   test.each([
-    ["its caller named", { prompt_cache_key: "moved" }, { prompt_cache_key: "other" }],
-    ["its messages begin alike", history("moved"), history("other")],
+    ["has a prompt_cache_key", { prompt_cache_key: "moved" }, { prompt_cache_key: "other" }],
+    ["is known by how its messages begin", history("moved"), history("other")],
   ])(
-    "that %s stays where a 429 moved it, and no other conversation moves",
+    "that %s stays with the provider to which a 429 moved it, and no other moves",
     async (_, moved, other) => {
       expect(await served(moved)).toBe("cheap");
       const fault = "status:429;retry_after:1";
@@ -182,7 +182,7 @@ describe("a conversation among providers of equal priority", () => {
     },
   );
 
-  test("is served where the dry run says, and the dry run says why", async () => {
+  test("is served by the provider that the dry run names, with the reason", async () => {
     expect(await served({ session_id: "dry", provider: { only: ["dear"] } })).toBe("dear");
     const route = await dryRun({ session_id: "dry" });
     expect(at(route.json, "candidates")).toMatchObject([

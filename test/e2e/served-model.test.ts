@@ -66,7 +66,7 @@ describe.each(ROUTES)("from $upstream to $wire, stream $stream", (route) => {
   });
 });
 
-test("substitutions are counted by listing, and shown without the number of one customer", async () => {
+test("substitutions are counted per listing, and the share is hidden while one customer saw them", async () => {
   await Promise.all(ROUTES.map((route) => asked(route, "[[fault:model_echo:other/elsewhere]]")));
   const { text: metrics } = await httpCall(`${gateway.running.internalUrl}/metrics`);
   expect(metrics).toMatch(/tm_substituted_total\{provider="up-a",model="up\/wire_a"\} [24]\n/);

@@ -71,7 +71,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     }
   });
 
-  test("neither lose nor renew a key's limit after Redis lost everything", async () => {
+  test("keep a key's used requests and tokens after Redis lost all data", async () => {
     const estimate = Buffer.byteLength(bodyOf(asked())) + 64;
     let served = 0;
     // A request's unused tokens are released a moment after its answer.
@@ -92,7 +92,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
     await countedExactly();
   });
 
-  test("share the health of a provider and what it said about its pool", async () => {
+  test("share a provider's open circuit and the cooldown that its 429 asked for", async () => {
     const sick = asked({ model: "op/sick" });
     let asks = 0;
     await until("the other has received it", async () => {

@@ -132,7 +132,7 @@ describe("a trial organization that sends many bad requests", () => {
   });
 });
 
-test("an organization that bought credit is never held, nor any longer after a finding", async () => {
+test("bought credit lifts an organization's limit for unusual use and prevents further ones", async () => {
   const account = await trialAccount();
   await misbehave(account);
   expectLimited(await askWell(account));
@@ -142,7 +142,7 @@ test("an organization that bought credit is never held, nor any longer after a f
   for (const wire of BOTH) expect((await askWell(account, { wire })).status).toBe(200);
 });
 
-test("a trial organization is limited for spending a gift too fast", async () => {
+test("a trial organization is limited for spending its trial credit too fast", async () => {
   const account = await trialAccount();
   const dear = { text: "word ".repeat(3_000), maxTokens: 1_024 };
   const refused = await until("the line is reached", async () => {
@@ -155,7 +155,7 @@ test("a trial organization is limited for spending a gift too fast", async () =>
 });
 
 test.skipIf(process.platform !== "linux")(
-  "a key that many networks use is limited; a trusted proxy's header tells them apart, no other",
+  "a key used from many networks is limited, and only a trusted proxy's header names the networks",
   async () => {
     const proxied = await trialAccount();
     const direct = await trialAccount();

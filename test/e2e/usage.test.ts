@@ -169,7 +169,7 @@ describe("GET /v1/usage", () => {
   );
 
   test.each(["from=99999999999", "to=0", "to=0001-01-01T00:00:00.000%2B02:00"])(
-    "?%s is a time far away, and neither rows nor sums fail by it",
+    "?%s is a time far away, for which rows and sums are empty",
     async (query) => {
       for (const more of ["", "&group_by=day"]) {
         const answer = await read(`/v1/usage?${query}${more}`);
@@ -338,8 +338,8 @@ describe("GET /v1/usage?format=csv", () => {
   });
 });
 
-describe("the end of a file", () => {
-  test("is a reset after a fault, so that no client takes the part for a whole file", async () => {
+describe("the end of a CSV file", () => {
+  test("is a connection reset after a fault, so that no client takes a part for the whole file", async () => {
     const opened = await openFile(heavy);
     await runSql(gateway, "alter table attempt rename column earlier to away", []);
     try {
@@ -361,8 +361,8 @@ describe("the end of a file", () => {
   });
 });
 
-describe("a client that does not read", () => {
-  test("blocks its own further files only, and frees them when it leaves", async () => {
+describe("a client that does not read its CSV files", () => {
+  test("blocks only a fifth file of its own organization, until it disconnects", async () => {
     const opened = await Promise.all([1, 2, 3, 4].map(() => openFile(heavy)));
     const fifth = await usage("?format=csv", heavy);
     expectRefusal(fifth, { status: 429, code: "rate_limit", message: "already being written" });

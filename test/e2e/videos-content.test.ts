@@ -71,7 +71,7 @@ async function readAll(response: IncomingMessage): Promise<{ bytes: number; isWh
 }
 
 describe("the file of a finished video", () => {
-  test("is the provider's, as an attachment that no cache may share", async () => {
+  test("is the provider's file, as an attachment that no cache may store", async () => {
     const answer = await content();
     expect(answer.text).toBe(FILE.toString());
     expect(answer).toMatchObject({
@@ -98,14 +98,14 @@ describe("the file of a finished video", () => {
   test.each([
     ["bytes=2-5", "film", "bytes 2-5/33"],
     ["bytes=28-", "ended", "bytes 28-32/33"],
-  ])("is sent in the part %s", async (range, text, reported) => {
+  ])("is sent in part for the range %s", async (range, text, reported) => {
     const answer = await content({ range, "if-range": '"v1"' });
     expect(fixture.host.last.fetched[0]?.headers["if-range"]).toBe('"v1"');
     const sent = { "content-range": reported, "content-length": String(text.length) };
     expect(answer).toMatchObject({ status: 206, text, headers: sent });
   });
 
-  test("beyond its end is a 416 with its length and without the provider's message", async () => {
+  test("requested beyond its end is a 416 with the file's length and without the provider's message", async () => {
     const answer = await content({ range: "bytes=99-" });
     expect(answer).toMatchObject({ status: 416, text: "" });
     expect(answer.headers["content-range"]).toBe("bytes */33");
@@ -156,7 +156,7 @@ describe("the file of a finished video", () => {
     expect(answer.headers).not.toHaveProperty("content-length");
   });
 
-  test("has the variant video only", async () => {
+  test("has only the variant video, and another variant is a 400", async () => {
     expect((await content({}, { query: "?variant=video" })).status).toBe(200);
     const answer = await content({}, { query: "?variant=thumbnail" });
     expectRefusal(answer, { status: 400, code: "invalid_request", message: "variant" });
@@ -222,27 +222,27 @@ describe("the file of a video", () => {
 describe("a provider's answer other than a file", () => {
   test.each<[string, Handler, number, string]>([
     [
-      "a page",
+      "an HTML page",
       (_request, r) => void r.setHeader("content-type", "text/html").end("<html>"),
       502,
       "upstream_error",
     ],
     [
-      "too many questions",
+      "a 429",
       (_request, r) => void r.writeHead(429, { "retry-after": "7" }).end("provider words"),
       429,
       "rate_limit",
     ],
-    ["a refusal of the key", (_request, r) => void r.writeHead(403).end(), 403, "auth"],
-    ["nothing", (request) => void request.socket.destroy(), 502, "upstream_error"],
+    ["a 403", (_request, r) => void r.writeHead(403).end(), 403, "auth"],
+    ["a closed connection", (request) => void request.socket.destroy(), 502, "upstream_error"],
     [
-      "a redirect in circles",
+      "a redirect loop",
       (request, r) => void r.writeHead(302, { location: request.url }).end(),
       502,
       "upstream_error",
     ],
   ])(
-    "%s: the client gets an error of the gateway without its message",
+    "%s: the client gets an error of the gateway without the provider's message",
     async (_what, handler, status, code) => {
       fixture.host.last.content = handler;
       const answer = await content();
@@ -273,7 +273,7 @@ describe("a provider's answer other than a file", () => {
     }
   });
 
-  test("is refused when it is longer than the bound", async () => {
+  test("is a 502 when the file is longer than 256 MiB", async () => {
     fixture.host.last.content = (_request, response) => {
       const headers = { "content-type": "video/mp4", "content-length": FILE_BYTES_MAX + 1 };
       response.writeHead(200, headers).write("a");
@@ -322,7 +322,7 @@ describe("a file that is large or slow", () => {
     return state;
   }
 
-  test("waits at the provider while the client is slow, and arrives whole", async () => {
+  test("is read from the provider no faster than the client reads it, and arrives whole", async () => {
     const provider = pouring();
     const response = await openContent();
     response.pause();
@@ -339,7 +339,7 @@ describe("a file that is large or slow", () => {
     expect({ bytes, isWhole }).toEqual({ bytes: BYTES, isWhole: true });
   });
 
-  test("is abandoned at the provider when the client leaves", async () => {
+  test("is no longer read from the provider once the client disconnects", async () => {
     const provider = pouring();
     const response = await openContent();
     response.on("error", () => undefined);

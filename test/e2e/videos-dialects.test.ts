@@ -48,7 +48,7 @@ async function endedVideo(id: string): Promise<unknown> {
   });
 }
 
-describe.each(HOSTS)("a provider that speaks like $host", ({ host, option, withoutFile }) => {
+describe.each(HOSTS)("a provider with the format of $host", ({ host, option, withoutFile }) => {
   const model = `test/${host}`;
 
   test("makes a video, reports its cost, and delivers the file and parts of it", async () => {
@@ -75,7 +75,7 @@ describe.each(HOSTS)("a provider that speaks like $host", ({ host, option, witho
     expect(head.headers["content-length"]).toBe(String(FILE_BYTES));
   });
 
-  test("reports a refused video, and nothing is charged", async () => {
+  test("reports a moderated video as failed, and nothing is charged", async () => {
     const prompt = 'waves [[fault:job:{"final":"failed","moderated":true}]]';
     const video = await acceptedVideo(gateway, account, { model, prompt });
     expect(await endedVideo(video.id)).toMatchObject({
@@ -86,14 +86,14 @@ describe.each(HOSTS)("a provider that speaks like $host", ({ host, option, witho
     expect((await endOf(gateway, account, video)).debitMicroUsd).toBe(0n);
   });
 
-  test("refuses content in its own format, which becomes content_policy without a job", async () => {
+  test("refuses a prompt in its own format, and the client gets a 400 content_policy", async () => {
     const prompt = "waves [[fault:content_filter]]";
     const answer = await postVideo(gateway, account.key, { model, prompt });
     expectRefusal(answer, { status: 400, code: "content_policy" });
     expect(answer.headers["x-tm-attempts"]).toBe("1");
   });
 
-  test("without a file is refused as its format says", async () => {
+  test("that has no file for a finished job gives the client the 404 or 400 of its format", async () => {
     const prompt = 'waves [[fault:job:{"no_content":true}]]';
     const video = await acceptedVideo(gateway, account, { model, prompt });
     await endedVideo(video.id);

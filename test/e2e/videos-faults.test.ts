@@ -67,7 +67,7 @@ async function swept(record: object, more: object = {}): Promise<AcceptedVideo> 
 }
 
 describe("F48: a provider that does not accept the job in time", () => {
-  test("is answered with 504 upstream_error, and nothing is billed", async () => {
+  test("gives the client a 504 upstream_error, and nothing is billed", async () => {
     fixture.host.onAccept = () => undefined;
     const answer = await postVideo(fixture.gateway, account.key, {
       model: "test/video",
@@ -110,7 +110,7 @@ describe("F49: a job that its client never polls", () => {
     });
   });
 
-  test("is paid by a client that left during acceptance, and no other job is", async () => {
+  test("is settled even if its client disconnected while the provider accepted it", async () => {
     let accept: (() => void) | undefined;
     fixture.host.onAccept = (request, response, body) => {
       accept = () => {
@@ -140,8 +140,8 @@ describe("F49: a job that its client never polls", () => {
   });
 });
 
-describe("F50: a provider that cannot be reached while its job runs", () => {
-  test("keeps its last known state and its reserve, and its client gets no HTTP error", async () => {
+describe("F50: a running job whose provider cannot be reached", () => {
+  test("keeps its last known state and its reserve, and polls by its client get a 200", async () => {
     const video = await swept({ id: "x", status: "in_progress", progress: 30 });
     await until("it is known", async () => at((await show(video)).json, "progress") === 30);
     const { last } = fixture.host;
@@ -194,7 +194,7 @@ describe("F51: a job that never ends", () => {
     expect(await brokenBooks(gateway)).toEqual([]);
   });
 
-  test("is asked after its provider's pause, if that began before the deadline", async () => {
+  test("is polled after its provider's retry-after, even if its deadline has passed by then", async () => {
     const { gateway, host } = impatient;
     const owner = await gateway.account("100.00");
     const throttled = await acceptedVideo(gateway, owner);
@@ -225,7 +225,7 @@ describe("F51: a job that never ends", () => {
   });
 });
 
-test("a job is polled when its deadline comes, not only when it is due", async () => {
+test("the next poll of a video job is never later than the job's deadline", async () => {
   const { gateway, host } = fixture;
   const video = await acceptedVideo(gateway, account);
   host.last.record = { id: "x", status: "in_progress" };
@@ -268,7 +268,7 @@ describe("a database", () => {
     expect(await debitsOf(fixture.gateway, account)).toBe(0n);
   });
 
-  test("that fails for a moment when a provider has accepted still stores the job", async () => {
+  test("that fails briefly after a provider accepted a job stores the job on a later try", async () => {
     const stumbles = fixture.gateway.log().split(NOT_YET).length;
     fixture.host.onAccept = (request, response, body) => {
       const job = fixture.host.accept(body, request.headers);
@@ -283,7 +283,7 @@ describe("a database", () => {
     expect((await balance()).heldMicroUsd).toBe(reserveOf(4));
   });
 
-  test("that is down for a while answers polls with 503, and the job is settled later", async () => {
+  test("that is down turns client polls into 503s, and the job is settled once it is back", async () => {
     const video = await acceptedVideo(fixture.gateway, account);
     fixture.host.last.record = { id: "x", status: "completed", usage: { cost: 0.2 } };
     await makeDue(fixture.gateway, video.id);
@@ -323,7 +323,7 @@ test("a silent provider does not delay the settlement of another provider's jobs
   last.answer = undefined;
 });
 
-test("more running jobs than a sweep takes are polled once per interval, despite clients", async () => {
+test("64 running jobs, more than a sweep takes, are polled once per interval, whatever clients poll", async () => {
   const jobs: AcceptedVideo[] = [];
   // One sweep takes 50 jobs.
   while (jobs.length < 64) {

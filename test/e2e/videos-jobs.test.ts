@@ -60,7 +60,7 @@ describe("a job that runs", () => {
     expect((await balance()).heldMicroUsd).toBe(reserveOf(8));
   });
 
-  test("continues when the provider says nothing about it", async () => {
+  test("continues when the provider's record has no status", async () => {
     const video = await running({ hello: "world" });
     const answer = await poll(video);
     expect(answer.status).toBe(200);
@@ -98,7 +98,7 @@ describe("a provider that gives no answer about a job", () => {
   const ask = ({ id }: AcceptedVideo): Promise<HttpAnswer> =>
     getVideo(quiet.gateway, owner.key, id);
 
-  test("leaves the last known state, which clients still get in time", async () => {
+  test("leaves the job in its last known state, which clients get without waiting for the provider", async () => {
     const video = await accepted("test/video-both-1");
     const job = quiet.host.last;
     job.record = { id: "x", status: "in_progress", progress: 10 };
@@ -136,7 +136,7 @@ describe("a provider that gives no answer about a job", () => {
 });
 
 describe("a finished video", () => {
-  test("has its record, its cost and its entries in the books", async () => {
+  test("has its cost in its record, the balance and /v1/usage, and is not polled again", async () => {
     const expiresAt = Math.floor(Date.now() / 1000) + 3_600;
     const video = await running({
       id: "x",
@@ -181,21 +181,21 @@ describe("a finished video", () => {
   });
 
   test.each<[string, object, bigint]>([
-    ["to the last micro-dollar, rounded down", { cost: 0.0000019 }, 1n],
+    ["with a fraction of a micro-dollar is rounded down", { cost: 0.0000019 }, 1n],
     [
-      "above the reserve: the reserve, the platform bears the difference",
+      "above the reserve is charged as the reserve, and the platform bears the rest",
       { cost: 0.80001 },
       800_000n,
     ],
-    ["beyond all bounds, which is not believed", { cost: 1e300 }, 0n],
-  ])("costs what the provider reports: a cost %s", async (_what, usage, debit) => {
+    ["beyond all bounds is charged as nothing", { cost: 1e300 }, 0n],
+  ])("costs what the provider reports, but a cost %s", async (_what, usage, debit) => {
     const video = await running({ id: "x", status: "succeeded", usage });
     expect(at((await poll(video)).json, "usage.cost")).toBe(Number(debit) / 1e6);
     expect((await endOf(fixture.gateway, account, video)).debitMicroUsd).toBe(debit);
     expect(await balance()).toEqual({ settledMicroUsd: 100_000_000n - debit, heldMicroUsd: 0n });
   });
 
-  test("without a cost is free, and is counted like one above its reserve", async () => {
+  test("without a cost is free and counted in a metric, as is a cost above the reserve", async () => {
     const counted = () =>
       Promise.all(
         ["tm_video_cost_missing_total", "tm_video_cost_over_reserve_total"].map((name) =>
@@ -211,7 +211,7 @@ describe("a finished video", () => {
     expect(await counted()).toEqual([missing + 1, over + 1]);
   });
 
-  test("without a cost makes its listing suspect at the tenth", async () => {
+  test("without a cost makes its listing suspect at the tenth time", async () => {
     const suspects = () => fixture.gateway.backend.verdictStore.suspects();
     expect(await suspects()).toEqual([]);
     for (let n = 0; n < 10; n += 1) await poll(await running({ id: "x", status: "completed" }));
@@ -225,9 +225,9 @@ describe("a video that fails", () => {
 
   test.each<[string, string, object]>([
     ["failed", "video_generation_failed", { status: "failed", error: errorText }],
-    ["done and shows none", "video_generation_failed", { status: "done" }],
+    ["done without a video", "video_generation_failed", { status: "done" }],
     [
-      "refused by message",
+      "refused with a policy message",
       "content_policy_violation",
       { status: "failed", error: "This violates our usage policies" },
     ],
@@ -249,7 +249,7 @@ describe("a video that fails", () => {
     });
   });
 
-  test("of a job that its provider has forgotten is video_expired, but only after a while", async () => {
+  test("of a job that its provider answers with 404 is video_expired after two minutes, not at once", async () => {
     const video = await running({});
     fixture.host.last.answer = (_request, response) => json(response, 404, {});
     for (let n = 0; n < 2; n++) {

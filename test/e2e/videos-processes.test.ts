@@ -71,7 +71,7 @@ function heldPolls(record: object): { readonly waiting: (() => void)[]; release(
   return { waiting, release: () => waiting.splice(0).forEach((answer) => answer()) };
 }
 
-test("F52: two gateways that see the end at once debit it once", async () => {
+test("F52: two gateways that see the end of a job at once debit it once", async () => {
   const video = await unsweptVideo();
   const record = { id: "x", status: "completed", usage: { cost: 0.25 } };
   const polls = heldPolls(record);
@@ -93,7 +93,7 @@ test("F52: two gateways that see the end at once debit it once", async () => {
   expect(await brokenBooks({ backend })).toEqual([]);
 });
 
-test("two gateways that see different ends agree on the first one", async () => {
+test("two gateways that see different ends of a job agree on the first one", async () => {
   const video = await unsweptVideo();
   const waiting: (() => void)[] = [];
   const records = [

@@ -93,7 +93,7 @@ describe("POST /v1/videos", () => {
     expect(await generation(requestId)).toMatchObject({ model: "test/video" });
   });
 
-  test("holds seconds times the ceiling until the job ends, and the records show it", async () => {
+  test("holds seconds times the price ceiling while the job runs, and the records show it", async () => {
     const { requestId } = await acceptedVideo(fixture.gateway, account, { seconds: 7 });
     expect(await balanceOf(account)).toEqual({
       settledMicroUsd: 100_000_000n,
@@ -187,8 +187,8 @@ describe("a provider's answer to a new job", () => {
   });
 
   test.each<[string, (id: string) => object, string]>([
-    ["xAI", (id) => ({ request_id: id }), "queued"],
-    ["one that is done at once", (id) => ({ id, status: "completed" }), "in_progress"],
+    ["the request_id of xAI", (id) => ({ request_id: id }), "queued"],
+    ["a job that is done at once", (id) => ({ id, status: "completed" }), "in_progress"],
   ])("is understood: %s", async (_who, record, status) => {
     fixture.host.onAccept = (request, response, body) => {
       const job = fixture.host.accept(body, request.headers);
@@ -200,14 +200,14 @@ describe("a provider's answer to a new job", () => {
 
   test.each<[string, number, object, { status: number; code: string }]>([
     [
-      "moderation by code",
+      "a moderation code",
       400,
       { error: { code: "moderation_blocked", message: "no" } },
       { status: 400, code: "content_policy" },
     ],
-    ["no record", 200, { ok: true }, { status: 502, code: "gateway_error" }],
+    ["a 200 without a record", 200, { ok: true }, { status: 502, code: "gateway_error" }],
   ])(
-    "%s is refused, does not fail over, and costs nothing",
+    "%s becomes an error for the client, does not fail over, and costs nothing",
     async (_what, status, body, expected) => {
       fixture.host.onAccept = (_request, response) => json(response, status, body);
       const both = { model: "test/video-both-0", prompt: "waves" };
@@ -222,7 +222,7 @@ describe("a provider's answer to a new job", () => {
   );
 
   test.each<[string, number, object, number]>([
-    ["500", 500, {}, 1],
+    ["a 500", 500, {}, 1],
     ["a job that failed at once", 200, { id: "x", status: "failed" }, 5],
   ])("%s fails over to a provider that makes the video", async (_what, status, body, n) => {
     fixture.host.onAccept = (_request, response) => json(response, status, body);
@@ -243,7 +243,7 @@ describe("a provider's answer to a new job", () => {
 });
 
 describe("a video job", () => {
-  test("is visible to its organization's keys, and unknown to any other", async () => {
+  test("is a 404 for another organization, and so is the provider's own job id", async () => {
     const { id } = await acceptedVideo(fixture.gateway, account);
     const stranger = await fixture.gateway.account("1.00");
     const unknown = await getVideo(fixture.gateway, stranger.key, `video_${"0".repeat(32)}`);

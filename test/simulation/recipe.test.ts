@@ -168,7 +168,7 @@ describe("a call leaves nothing held or claimed", () => {
     expectNothingKept();
   });
 
-  test("when the next provider's hold is refused, and the client gets the last one's error", async () => {
+  test("when the second provider's hold is refused, and the client gets the first provider's error", async () => {
     call.upstream.answers = [FAILS];
     call.ledger.roll = (row) => {
       call.closed.push(row);

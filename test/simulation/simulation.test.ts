@@ -28,19 +28,19 @@ function realTick(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-test("no promise about money is broken by any failure at any await", () => {
+test("no simulated failure at any await breaks an invariant of money", () => {
   expect(totals.failures.map(failureText)).toEqual([]);
   expect(totals.runs).toBe(RUNS);
 });
 
-test("every kind of fault occurred", () => {
+test("the simulated scenarios contain every kind of fault", () => {
   const counts = FAULT_KINDS.map((kind) => [kind, totals.faults.get(kind) ?? 0] as const);
   expect(counts.filter(([, count]) => count === 0)).toEqual([]);
   expect(totals.recovered).toBeGreaterThan(0);
   expect(totals.pendingAnswers).toBeGreaterThan(0);
 });
 
-test("processes died and slept before every kind of await", () => {
+test("processes are killed or paused before every kind of await", () => {
   const awaits = [
     "join answered",
     "lease renewal answered",
@@ -60,7 +60,7 @@ test("processes died and slept before every kind of await", () => {
   expect(awaits.filter((label) => !totals.struck.has(label))).toEqual([]);
 });
 
-test("answers were settled at every kind of price: both prompt sizes, before and after a change", () => {
+test("answers are settled at base and tier prices, before and after a price change", () => {
   expect(
     [...totals.priceKinds]
       .filter(([, count]) => count > 10)
@@ -74,7 +74,7 @@ test("answers were settled at every kind of price: both prompt sizes, before and
   ]);
 });
 
-test("an attempt with the prices of another instant is noticed", async () => {
+test("the checks find an attempt that is dated ahead of its admission", async () => {
   const lie = (ledger: Ledger): Ledger =>
     altered(ledger, {
       newAttemptId: () => (ledger.newAttemptId() + (60_000n << 22n)) as AttemptId,
@@ -82,7 +82,7 @@ test("an attempt with the prices of another instant is noticed", async () => {
   expect(await noticed(lie)).toMatch(/is of a time \d+ ms ahead/);
 });
 
-test("clients were answered, refused and left, and most answers survived all faults", () => {
+test("clients are answered, refused, disconnected and cut off, and over a quarter are answered", () => {
   const { endings } = totals;
   for (const ending of ["answered", "refused", "left", "lost with its instance"]) {
     expect(endings.get(ending) ?? 0).toBeGreaterThan(0);
@@ -127,7 +127,7 @@ function altered(ledger: Ledger, verbs: Partial<Ledger>): Ledger {
   };
 }
 
-test("a dispatch without a journal row is noticed", async () => {
+test("the checks find a dispatch without a journal row", async () => {
   const lie = (ledger: Ledger): Ledger =>
     altered(ledger, {
       reserve: async (row) => {
@@ -138,13 +138,13 @@ test("a dispatch without a journal row is noticed", async () => {
   expect(await noticed(lie)).toMatch(/counts as reserved, but the journal has no row/);
 });
 
-test("a forgotten closing is noticed", async () => {
+test("the checks find an attempt that is never closed", async () => {
   const lie = (ledger: Ledger): Ledger =>
     altered(ledger, { close: () => Promise.resolve({ kind: "pending" }) });
   expect(await noticed(lie)).toMatch(/is open/);
 });
 
-test("a reported cost that differs from the debit is noticed", async () => {
+test("the checks find a reported cost that differs from the debit", async () => {
   const lie = (ledger: Ledger): Ledger =>
     altered(ledger, {
       close: async (row) => {

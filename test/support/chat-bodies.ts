@@ -18,10 +18,10 @@ export function brokenBodies(
   good: object,
 ): readonly (readonly [string, string | Buffer, string | RegExp])[] {
   return [
-    ["JSON that breaks off", '{"model":"test/a","messages":[', "not valid JSON"],
-    ["bytes that are no UTF-8", invalidUtf8(good), "not UTF-8"],
+    ["truncated JSON", '{"model":"test/a","messages":[', "not valid JSON"],
+    ["bytes that are not UTF-8", invalidUtf8(good), "not UTF-8"],
     [
-      "a role twice",
+      "a duplicate role field",
       '{"model":"test/a","messages":[{"role":"user","role":"system","content":"x"}]}',
       /messages.*role is duplicated/,
     ],

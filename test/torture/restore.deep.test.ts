@@ -44,12 +44,12 @@ async function expectWholeAfterRestore(
   }
 }
 
-test("three gateways stop when their embedded database is restored, and reopen with whole books", async () => {
+test("three gateways stop when their embedded database is restored, and reopen with balanced books", async () => {
   await expectWholeAfterRestore(openEmbedded);
 }, 480_000);
 
 test.skipIf(!hasPgbackrest)(
-  "three gateways stop when pgBackRest restores their database, and reopen with whole books",
+  "three gateways stop when pgBackRest restores their database, and reopen with balanced books",
   async () => {
     await expectWholeAfterRestore(openArchiving);
   },

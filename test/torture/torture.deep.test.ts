@@ -26,14 +26,14 @@ describe("three gateways under load that are killed, frozen and left without a d
     });
   }, RUN_WITHIN_MS);
 
-  test("break no rule of money or of the books", () => {
+  test("break none of the invariants I1 to I7 of money and books", () => {
     const { findings } = outcome;
     const looked = findings.all().map(({ what }) => what.replace(/:.*/, ""));
     expect(looked).toEqual(expect.arrayContaining(["I1", "I2", "I3", "I4", "I5", "I6", "I7"]));
     expect({ broken: findings.violations(), said }).toEqual({ broken: [], said });
   });
 
-  test("were struck as planned, and served before, between and after", () => {
+  test("are hit by the planned kills and pauses, and serve before and after them", () => {
     const { havoc, tally, answersBeforeTheEnd } = outcome;
     expect(havoc).toMatchObject({ gatewayKills: 5 + 1, databaseKills: 2, zombies: 1 });
     // A gateway is killed or paused only after it has served; the others serve after the last kill.
@@ -42,14 +42,14 @@ describe("three gateways under load that are killed, frozen and left without a d
     expect(tally.broken).toBeGreaterThan(0);
   });
 
-  test("ran short of money in every way: balance, organization's cap, key's cap", () => {
+  test("refuse requests for the balance, the organization's cap and the key's cap", () => {
     const { tally } = outcome;
     for (const words of [/ org$/, / org cap$/, / key cap$/]) {
       expect(tally.refused(words)).toBeGreaterThan(0);
     }
   });
 
-  test("left attempts that peers closed at the reserve", () => {
+  test("leave open attempts, which their peers charge at the reserve", () => {
     const { havoc, journal } = outcome;
     expect(havoc.takeOvers.map(({ how }) => how)).toEqual(["frozen", "killed"]);
     expect(havoc.takeOvers[0]?.open).toBeGreaterThan(0);

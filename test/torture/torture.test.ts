@@ -12,7 +12,7 @@ const CONCURRENCY = 16;
 /** Descriptions of refusals by a balance, by an organization's cap and by a key's cap. */
 const SHORT_OF_MONEY = [/ org$/, / org cap$/, / key cap$/] as const;
 
-describe("two gateways under load of which one is killed, and the database too", () => {
+describe("two gateways under load, of which one is killed and whose database is killed", () => {
   let outcome: TortureOutcome;
   const said: string[] = [];
 
@@ -34,14 +34,14 @@ describe("two gateways under load of which one is killed, and the database too",
     });
   }, RUN_WITHIN_MS);
 
-  test("break no rule of money or of the books", () => {
+  test("break none of the invariants I1 to I7 of money and books", () => {
     const { findings } = outcome;
     const looked = findings.all().map(({ what }) => what.replace(/:.*/, ""));
     expect(looked).toEqual(expect.arrayContaining(["I1", "I2", "I3", "I4", "I5", "I6", "I7"]));
     expect({ broken: findings.violations(), said }).toEqual({ broken: [], said });
   });
 
-  test("were struck as planned, and served before, between and after", () => {
+  test("are hit by the planned kills, and serve before and after them", () => {
     const { havoc, tally, answersBeforeTheEnd } = outcome;
     expect(havoc).toMatchObject({ gatewayKills: 1, databaseKills: 1, zombies: 0 });
     // A gateway is killed only after it has served.
@@ -49,7 +49,7 @@ describe("two gateways under load of which one is killed, and the database too",
     expect(tally.reported.size).toBeGreaterThan(answersBeforeTheEnd);
   });
 
-  test("ran short of money in every way: balance, organization's cap, key's cap", () => {
+  test("refuse requests for the balance, the organization's cap and the key's cap", () => {
     const { tally } = outcome;
     for (const words of SHORT_OF_MONEY) expect(tally.refused(words)).toBeGreaterThan(0);
   });

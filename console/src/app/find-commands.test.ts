@@ -10,7 +10,7 @@ const commands: readonly Command[] = [
 ];
 const ids = (query: string): string[] => findCommands(commands, query).map(({ id }) => id);
 
-test("a page is found by its other names", () => {
+test("a page is found by a part of its keywords, in upper or lower case", () => {
   expect(ids("credit")).toEqual(["billing"]);
   expect(ids("CRED")).toEqual(["billing"]);
 });
@@ -31,7 +31,7 @@ test("every word must match, and an empty query matches everything", () => {
   expect(ids(" ")).toHaveLength(4);
 });
 
-test("a thousand models do not hide the pages", () => {
+test("a thousand matching models do not push a matching page out of the results", () => {
   const models = Array.from({ length: 1000 }, (_none, n): Command => {
     return { id: `m${n}`, group: "Models", label: `model ${n}` };
   });
@@ -40,7 +40,7 @@ test("a thousand models do not hide the pages", () => {
   expect(found.map(({ id }) => id)).toContain("models");
 });
 
-test("all pages are listed, however many", () => {
+test("a blank query lists every page, even if there are twenty", () => {
   const pages = Array.from({ length: 20 }, (_none, n): Command => {
     return { id: `p${n}`, group: "Pages", label: `page ${n}` };
   });

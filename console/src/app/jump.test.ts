@@ -13,7 +13,7 @@ const press: Press = {
   areSingleKeysOn: true,
 };
 
-test("no two pages share a letter", () => {
+test("no two pages share a shortcut letter, and no page uses g", () => {
   expect(targets.size).toBe(PLACES.length);
   expect(targets.has("g")).toBe(false);
 });
@@ -32,7 +32,7 @@ test("letters typed into a field are no shortcuts, but the palette opens from an
   expect(readJump(typed, targets)).toEqual({ kind: "palette" });
 });
 
-test("single keys can be switched off, and combinations of the browser are left alone", () => {
+test("single-key shortcuts can be switched off, and the browser's key combinations are left alone", () => {
   expect(readJump({ ...press, key: "?", areSingleKeysOn: false }, targets).kind).toBe("nothing");
   expect(readJump({ ...press, key: "/", hasAlt: true }, targets).kind).toBe("nothing");
   expect(readJump({ ...press, key: "g", hasCommand: true }, targets).kind).toBe("nothing");

@@ -30,7 +30,7 @@ function price(isRise: boolean): Line {
   return { kind: "price", notice: change };
 }
 
-test("warnings about requests come before prices, and price rises before other information", () => {
+test("account problems come before price rises, and price rises before information and price cuts", () => {
   const development: Line = { kind: "development" };
   const lines = [
     development,

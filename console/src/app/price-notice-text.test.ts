@@ -33,7 +33,7 @@ function notice(change: Partial<PriceNotice>): PriceNotice {
   };
 }
 
-test("a notice names prices that change, without those that follow their base price", () => {
+test("a price notice names every price that changes, except those that only follow their base price", () => {
   expect(priceLines(notice({}))).toEqual(["prompt $1 → $1.25"]);
   const own = { old: { prices: prices("1", "4", { cached_prompt: "0.1" }), price_tiers: [] } };
   expect(priceLines(notice(own))).toEqual(["prompt $1 → $1.25", "cached tokens $0.1 → $1.25"]);
@@ -49,7 +49,7 @@ test("a notice names prices for long prompts if only those change", () => {
   expect(priceLines(notice(change))).toEqual(["prices for long prompts"]);
 });
 
-test("the cost line has both prices, and says if they are a lower bound", () => {
+test("the cost line has the costs at the old and the new prices, and says if the new cost is a lower bound", () => {
   expect(costLine(notice({}))).toBe("$1.00 at today's prices, $1.25 at the new ones");
   expect(costLine(notice({ is_at_least: true }))).toContain("at least $1.25");
 });

@@ -4,7 +4,7 @@ import { agentSnippets } from "./agent-snippets.ts";
 
 const of = { gatewayUrl: "http://127.0.0.1:8080/", modelId: "sim/both", secret: "tm_vk_one" };
 
-test("each coding agent gets the address of its interface, the key and the model", () => {
+test("each coding agent's snippet sets its base URL and the key, and Claude Code's names the model", () => {
   const [claude, open] = agentSnippets(of);
   expect(claude?.code).toContain("export ANTHROPIC_BASE_URL=http://127.0.0.1:8080\n");
   expect(claude?.code).toContain("export ANTHROPIC_AUTH_TOKEN=tm_vk_one\n");
@@ -13,7 +13,7 @@ test("each coding agent gets the address of its interface, the key and the model
   expect(open?.code).toContain("export TOKEN_MARKET_KEY=tm_vk_one\n");
 });
 
-test("no snippet writes the key to a file, and without a key snippets use the variable", () => {
+test("opencode's file does not contain the key, and Claude Code's snippet without a key uses a variable", () => {
   const [claude, open] = agentSnippets(of);
   expect(open?.code.split("<<'END'")[1]).not.toContain("tm_vk_one");
   const [bare] = agentSnippets({ ...of, secret: undefined });

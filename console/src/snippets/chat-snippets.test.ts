@@ -39,7 +39,7 @@ test("a quote in a message does not end the shell argument", () => {
   expect(codeOf("chat", "curl")).toContain(`what'"'"'s this?`);
 });
 
-test("the messages wire gets the same call in its own format", () => {
+test("the curl snippet for the messages wire has the conversation in that wire's format", () => {
   const code = codeOf("messages", "curl");
   const body = JSON.parse(
     (/-d '(.*)'$/s.exec(code)?.[1] ?? "").replaceAll(`'"'"'`, "'"),
@@ -65,13 +65,13 @@ test("the messages wire gets the same call in its own format", () => {
   });
 });
 
-test("values are written as Python writes them", () => {
+test("JSON values are written as Python literals", () => {
   expect(python({ a: [true, null, 1.5], b: {} })).toBe(
     '{\n    "a": [\n        True,\n        None,\n        1.5,\n    ],\n    "b": {},\n}',
   );
 });
 
-test("a key is in a snippet only while the page shows it", () => {
+test("a snippet has the key if one is given, and otherwise the key variable", () => {
   const hello = { gatewayUrl: "https://gateway.example/", modelId: "m" };
   for (const wire of ["chat", "messages"] as const) {
     for (const { code } of helloSnippets(wire, { ...hello, secret: "tm_vk_0123" })) {
@@ -84,7 +84,7 @@ test("a key is in a snippet only while the page shows it", () => {
   }
 });
 
-test("tools, a schema and routing are in every language, each in the format of its wire", () => {
+test("the snippets have tools, a response schema and routing in the format of their wire", () => {
   const called: SnippetOf = {
     gatewayUrl: "https://gateway.example",
     modelId: "m",
@@ -131,7 +131,7 @@ test("tools, a schema and routing are in every language, each in the format of i
   }
 });
 
-test("a parameter that a client library does not know does not end its call", () => {
+test("a parameter that the Python client library does not know is passed in extra_body", () => {
   const parameters = { temperature: 0.5, top_k: 40, thinking_budget: 1024 };
   const findArguments = (wire: "chat" | "messages"): readonly string[] | null =>
     (chatSnippets(wire, { ...of, parameters })[1]?.code ?? "").match(
@@ -145,7 +145,7 @@ test("a parameter that a client library does not know does not end its call", ()
   );
 });
 
-test("an answer that begins with a thought, or has no text, does not end the program", () => {
+test("a snippet for the messages wire does not assume that the first content block is text", () => {
   for (const { code } of helloSnippets("messages", {
     gatewayUrl: "https://g.example",
     modelId: "m",

@@ -28,7 +28,7 @@ describe("the sample calls of a model", () => {
     expect(text).toContain(`baseURL: "${ROOT}"`);
   });
 
-  test("no sample contains a key", () => {
+  test("every sample reads the key from TOKEN_MARKET_KEY and contains no key itself", () => {
     for (const modality of ["text", "image", "video", "decisions"] as const) {
       const snippets = modelSnippets(buildModel({ modality }), ROOT);
       expect(snippets.map(({ label }) => label)).toEqual(["curl", "Python", "TypeScript"]);
@@ -39,7 +39,7 @@ describe("the sample calls of a model", () => {
     }
   });
 
-  test("an image call uses values that the model accepts, and names the size only once", () => {
+  test("an image call has values that the model accepts, and no aspect ratio beside a size", () => {
     const model = buildModel({
       modality: "image",
       parameters: {
@@ -57,7 +57,7 @@ describe("the sample calls of a model", () => {
     expect(modelSnippets(model, ROOT)[0]?.code).not.toContain("aspect_ratio");
   });
 
-  test("an image parameter that the client library does not know goes into its extra fields", () => {
+  test("an image parameter unknown to the client library is in extra_body in Python and cast in TypeScript", () => {
     const model = buildModel({
       modality: "image",
       parameters: { aspect_ratio: { type: "enum", values: ["16:9"] } },
@@ -80,7 +80,7 @@ describe("the sample calls of a model", () => {
   test.each([
     ["that is refused", { error: { message: "out of credit" } }],
     ["that fails", { id: "video_1", status: "failed", error: { message: "out of credit" } }],
-  ])("the code of a video %s ends with the reason, and writes no file", async (_case, answer) => {
+  ])("the sample for a video %s throws the message and writes no file", async (_case, answer) => {
     const [, python, script] = modelSnippets(buildModel({ modality: "video" }), ROOT);
     const asked: string[] = [];
     const known = {

@@ -27,7 +27,7 @@ test("the sample model is the cheapest healthy chat model that logs no prompts",
   expect(pickSampleModel([dear, logging, ailing, image, cheap], HEALTHY)).toBe("cheap");
 });
 
-test("the sample model is the cheapest chat model if none is healthy and logs no prompts", () => {
+test("the sample model is the cheapest chat model if none is both healthy and free of prompt logging", () => {
   expect(pickSampleModel([image, logging, dear], [])).toBe("logging");
   expect(pickSampleModel([image], HEALTHY)).toBeUndefined();
 });

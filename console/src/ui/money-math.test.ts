@@ -18,7 +18,7 @@ test("an amount of any size is parsed and written back without loss", () => {
   }
 });
 
-test("amounts are added exactly, where floats would not", () => {
+test("amounts are added exactly, even where floats would lose digits", () => {
   expect(addUsd("0.100000", "0.200000")).toBe("0.300000");
   expect(addUsd("9007199254740993.000001", "-0.000001")).toBe("9007199254740993.000000");
   expect(addUsd()).toBe("0.000000");
@@ -30,7 +30,7 @@ test("a text that is not an amount throws instead of becoming zero", () => {
   }
 });
 
-test("typed dollars may have a dollar sign and spaces, but no minus and no seventh digit", () => {
+test("typed dollars may have a dollar sign and spaces, but no minus, no comma and no seventh decimal", () => {
   expect(readUsdInput(" $12.5 ")).toBe(12_500_000n);
   expect(readUsdInput("0")).toBe(0n);
   expect(readUsdInput("-1")).toBeUndefined();

@@ -8,7 +8,7 @@ describe("a message of the gateway", () => {
     ["Too slow. Try again.", "Too slow. Try again."],
     ["max_tokens must be at most 200", "max_tokens must be at most 200."],
     ["", ""],
-  ])("%j becomes a sentence", (message, shown) => {
+  ])("%j is shown as %j", (message, shown) => {
     expect(sentence(message)).toBe(shown);
   });
 });
@@ -37,7 +37,7 @@ describe("a message of the console's API", () => {
       'Models has "lab/my_model" and “nightly_batch until”.',
     ],
     ["see https://a.example/some_page?my_id=1", "See https://a.example/some_page?my_id=1."],
-  ])("%j names fields by their labels", (message, shown) => {
+  ])("%j is shown as %j", (message, shown) => {
     expect(presentMessage(message)).toBe(shown);
   });
 });

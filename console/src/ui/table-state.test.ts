@@ -10,8 +10,8 @@ import {
   writeSort,
 } from "./table-state.ts";
 
-describe("a table's state in the address", () => {
-  test("restores a sort order, and ignores an invalid one", () => {
+describe("a table", () => {
+  test("restores its sort order from the address, and ignores an invalid order", () => {
     const sort = { id: "spent", direction: "descending" } as const;
     expect(readSort(writeSort(sort), ["spent"])).toEqual(sort);
     for (const text of [undefined, "", "spent", "spent.up", "other.asc", "__proto__.asc"]) {
@@ -19,7 +19,7 @@ describe("a table's state in the address", () => {
     }
   });
 
-  test("restores a page size, and replaces one that is not offered by the default", () => {
+  test("restores its page size from the address, and uses the default for a size that is not offered", () => {
     expect(readSize("100")).toBe(100);
     expect(readSize("all")).toBe(0);
     for (const text of [undefined, "7", "-1", "NaN", "1e9"]) expect(readSize(text)).toBe(50);
@@ -28,7 +28,7 @@ describe("a table's state in the address", () => {
     expect(readSize(writeSize(200))).toBe(200);
   });
 
-  test("has page controls if it is long or a page does not show every row", () => {
+  test("has page controls if it has more than 25 rows or a page does not show every row", () => {
     expect([needsPages(25, 25, 50), needsPages(26, 26, 50)]).toEqual([false, true]);
     expect([needsPages(10, 10, 10), needsPages(11, 10, 10)]).toEqual([false, true]);
     expect(needsPages(20, 10, 50)).toBe(true);
@@ -51,14 +51,14 @@ describe("a table's state in the address", () => {
     }
   });
 
-  test("shows the last page instead of one behind it", () => {
+  test("shows its last page for a page number beyond it, and the first page for an invalid number", () => {
     expect(cutPage(65, 50, "9")).toEqual({ page: 2, pages: 2, from: 50, to: 65 });
     expect(cutPage(65, 50, "0").page).toBe(1);
     expect(cutPage(65, 50, "x").page).toBe(1);
   });
 });
 
-test("a column is shown if the reader chose it, else if the window is wide enough", () => {
+test("a column is shown as the reader chose, and without a choice as the width of the window allows", () => {
   const wide = { id: "a", shownFrom: "wide" } as const;
   expect(isShown(wide, { choice: {}, isWide: false })).toBe(false);
   expect(isShown(wide, { choice: {}, isWide: true })).toBe(true);

@@ -23,8 +23,8 @@ function verified(
   return new Webhook(secret).verify(body, headers);
 }
 
-describe("the official library", () => {
-  test("takes whatever is signed here, of every body", () => {
+describe("the standardwebhooks library", () => {
+  test("verifies our signature of any JSON body, and computes the same signature", () => {
     fc.assert(
       fc.property(fc.json(), fc.stringMatching(/^[0-9a-f]{1,24}$/), (body, hex) => {
         const secret = createWebhookSecret();
@@ -37,7 +37,7 @@ describe("the official library", () => {
     );
   });
 
-  test("takes either secret while one replaces the other, and no third one", () => {
+  test("accepts either secret for a body signed during a rotation, and no third secret", () => {
     const [now, before, other] = [
       createWebhookSecret(),
       createWebhookSecret(),
@@ -57,7 +57,7 @@ test("a secret is whsec_ and 32 random bytes in base64, and never the same", () 
   expect(new Set(secrets).size).toBe(100);
 });
 
-test("the body is the kind, when it happened, and its facts", () => {
+test("the webhook's body has the event's type, time, organization and facts", () => {
   const facts = { balance_usd: "4.999999", threshold_usd: "5.000000" };
   const event = {
     kind: "balance.low",
@@ -94,16 +94,16 @@ describe("the address of a webhook", () => {
     ["https://[::ffff:169.254.169.254]/", "private network"],
     ["https://localhost/", "private network"],
     ["https://a.localhost./", "private network"],
-  ])("is not %s", (address, reason) => {
+  ])("must not be %s", (address, reason) => {
     expect(webhookAddressProblem(address, false)).toContain(reason);
   });
 
-  test("may be on the same machine, and plain, where private addresses are allowed", () => {
+  test("may be plain http on this machine if private addresses are allowed, but without a user name", () => {
     expect(webhookAddressProblem("http://127.0.0.1:80/hooks", true)).toBeUndefined();
     expect(webhookAddressProblem("http://me@127.0.0.1/", true)).toContain("user name");
   });
 
-  test("is not a name that has a private address", async () => {
+  test("must not be a name that resolves to a private address", async () => {
     const { address } = await nameServer("10.1.2.3");
     const check = (servers: readonly string[]): ReturnType<typeof checkWebhookAddress> => {
       const find = new ForeignNames(servers).of("org_1");

@@ -25,7 +25,7 @@ describe("a tax id", () => {
     ["jp_trn", "1234567890123"],
     ["other", "<b>1</b>"],
     ["other", "x".repeat(31)],
-  ] as const)("of kind %s is not %s", (type, value) => {
+  ] as const)("of kind %s must not be written %s", (type, value) => {
     expect(isTaxId(type, value)).toBe(false);
   });
 
@@ -56,7 +56,7 @@ test("an invoice names the company, its address, tax id and purchase order", () 
   });
 });
 
-test("what a company has not given is no field, and a long address is cut where Stripe cuts it", () => {
+test("an invoice omits missing company details and cuts a long address to 140 characters", () => {
   const long = { ...COMPANY, addressLines: ["x".repeat(100), "y".repeat(100)] };
   const { custom_fields: fields } = toInvoiceData({ ...long, taxId: null, purchaseOrder: "" });
   expect(fields === "" ? [] : fields?.map(({ name, value }) => [name, value.length])).toEqual([

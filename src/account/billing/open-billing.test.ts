@@ -4,7 +4,7 @@ import { notingPurchases, notingWebhooks } from "./open-billing.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { Billing } from "./stripe-billing.ts";
 
-test("a purchase that is reported twice is counted once, and one that waits not at all", async () => {
+test("the end of a purchase is counted once, however often it is reported, and a pending purchase is not", async () => {
   const answers = [true, false, true, true];
   const ends: string[] = [];
   const answer = (): Promise<boolean> => Promise.resolve(answers.shift() ?? false);
@@ -18,7 +18,7 @@ test("a purchase that is reported twice is counted once, and one that waits not 
   expect(ends).toEqual(["granted", "parked"]);
 });
 
-test("an event that could not be handled is counted as failed, and its fault is thrown on", async () => {
+test("a payment webhook is counted by its result, and one that throws is counted as failed and rethrown", async () => {
   const results: string[] = [];
   const outcomes = [
     () => Promise.resolve("done" as const),

@@ -36,28 +36,28 @@ async function read(paper: Paper): Promise<string> {
 
 const utf16 = (text: string): string => Buffer.from(text, "utf16le").swap16().toString("hex");
 
-describe("a document", () => {
+describe("a PDF document", () => {
   test.each([
     ["Acme 臺北 Ltd.", "UniGB-UTF16-H", "臺北"],
     ["株式会社トークン", "UniJIS-UTF16-H", "株式会社トークン"],
     ["주식회사 토큰", "UniKS-UTF16-H", "주식회사"],
-  ])("prints %s in the fonts of its reader", async (name, encoding, run) => {
+  ])("prints %s in a font of the PDF viewer", async (name, encoding, run) => {
     const file = await read(makePaper({ to: [name] }));
     expect(file).toContain(`/Encoding /${encoding}`);
     expect(file).toContain(utf16(run));
   });
 
-  test("prints the code of a letter that neither it nor its reader has a font for", async () => {
+  test("prints the code point of a character that is in neither its own nor the viewer's fonts", async () => {
     const plain = await read(makePaper({ to: ["[U+0E01][U+1F680]"] }));
     expect(await read(makePaper({ to: ["ก🚀"] }))).toBe(plain);
   });
 
-  test("names no font of its reader when it has all the letters", async () => {
+  test("names no font of the viewer if its own fonts have every character", async () => {
     const file = await read(makePaper({ to: ["Müller & Söhne", "Łódź", "Ελλάδα", "Київ"] }));
     expect(file).not.toContain("UTF16-H");
   });
 
-  test("is printed beside other work, and is the same file each time", async () => {
+  test("is drawn off the main thread, byte for byte as on the main thread", async () => {
     const rows = Array.from({ length: 100 }, (_, at) => [`line ${at}`, "$1.00"]);
     const columns = [
       { label: "Name", share: 0.7 },
@@ -73,7 +73,7 @@ describe("a document", () => {
     expect(printed.equals(await drawPaper(paper))).toBe(true);
   });
 
-  test("fails for a document that cannot be drawn, and for none that waits behind it", async () => {
+  test("that cannot be drawn fails, and the document queued behind it is still printed", async () => {
     const broken = makePaper({ tables: null as never });
     const [failed, printed] = await Promise.allSettled([
       printPaper(broken),
@@ -84,7 +84,7 @@ describe("a document", () => {
   });
 });
 
-test("a printed statement lists usage that its tables lack, and prints no usage as $0.00", () => {
+test("a printed statement has a line for archived usage, and shows a month without usage as $0.00", () => {
   const month: StatementDocument = {
     version: 1,
     org_id: "org_a",

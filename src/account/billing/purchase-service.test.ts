@@ -60,7 +60,7 @@ test.each<[string, Partial<SessionUpdate>, string]>([
   ["no amount", { cents: null }, "no cents were paid, not 2000"],
   ["test money", { isLive: false }, "test money was paid for a purchase with real money"],
   ["nothing to pay", { payment: "not_needed" }, "the checkout asked for no payment"],
-])("%s is parked with its reason", (_, odd, reason) => {
+])("a checkout with %s is parked with its reason", (_, odd, reason) => {
   expect(evaluateCheckout(purchase, { ...session, ...odd })).toEqual({ kind: "park", reason });
 });
 

@@ -26,7 +26,7 @@ function disputeLike(change: object): Stripe.Dispute {
   return { id: "dp_1", amount: 1, payment_intent: "pi_1", ...change } as unknown as Stripe.Dispute;
 }
 
-test("a session is read with and without its payment at hand", () => {
+test("a checkout session is read with only its payment's id, and with the expanded payment", () => {
   const update = readSession(sessionLike());
   expect(update).toEqual({
     sessionId: "cs_1",
@@ -54,7 +54,7 @@ test.each([
   ["failed", { payment_status: "unpaid", payment_intent: { status: "requires_payment_method" } }],
   ["failed", { payment_status: "unpaid", payment_intent: { status: "canceled" } }],
   ["processing", { payment_status: "unpaid", payment_intent: { status: "processing" } }],
-])("a session is %s", (payment, change) => {
+])("a checkout session is read as %s from %j", (payment, change) => {
   expect(readSession(sessionLike(change)).payment).toBe(payment);
 });
 
@@ -96,12 +96,12 @@ test.each([
   ["charge.dispute.closed", disputeLike({ status: "won" }), "claim"],
   ["charge.refunded", { amount_refunded: 1 }, "other"],
   ["customer.created", {}, "other"],
-])("%s is an event of its kind", (type, object, kind) => {
+])("the Stripe event %s is read as an update of the right kind", (type, object, kind) => {
   const event = { id: "evt_1", type, data: { object } } as unknown as Stripe.Event;
   expect(readEvent(event)).toMatchObject({ eventId: "evt_1", type, update: { kind } });
 });
 
-test("a late failure is a failure, though its session says only that nothing was paid", () => {
+test("an async_payment_failed event is read as failed, although its session is only unpaid", () => {
   const object = { ...session, payment_status: "unpaid" };
   const type = "checkout.session.async_payment_failed";
   const event = { id: "evt_1", type, data: { object } } as unknown as Stripe.Event;

@@ -9,19 +9,16 @@ test.each([
   ["billing", TOKEN],
   ["developer", "https://hooks.example.com:8443/…"],
   ["viewer", "https://hooks.example.com:8443/…"],
-] as const)(
-  "the role %s is shown only the part of a webhook's address that it may see",
-  (role, shown) => {
-    expect(presentAddress(TOKEN, role)).toBe(shown);
-  },
-);
+] as const)("the role %s is shown a webhook's address as %s", (role, shown) => {
+  expect(presentAddress(TOKEN, role)).toBe(shown);
+});
 
-test("an e-mail address has no secret, and an address that cannot be read is not shown", () => {
+test("an e-mail address is shown in full, and an address that cannot be parsed is not shown", () => {
   expect(presentAddress("ann@example.com", "viewer")).toBe("ann@example.com");
   expect(presentAddress("https://", "viewer")).toBe("…");
 });
 
-test("in the facts of a change only the address is shortened", () => {
+test("the facts of a change have the whole webhook address only for roles that may see it", () => {
   const facts = { channel: "webhook", address: TOKEN, kinds: ["balance.low"] };
   const address = "https://hooks.example.com:8443/…";
   expect(withShownAddress(facts, "developer")).toEqual({ ...facts, address });

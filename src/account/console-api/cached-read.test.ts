@@ -29,7 +29,7 @@ test("all callers share one read and its result until it expires", async () => {
   expect(ends).toHaveLength(2);
 });
 
-test("a read that hangs is shared for ten seconds, and its end does not replace a newer one", async () => {
+test("a hanging read is shared for ten seconds, and its late result does not replace a newer result", async () => {
   const { kept, ends, wait } = reader(60_000);
   const hung = kept.get();
   wait(9_999);
@@ -44,7 +44,7 @@ test("a read that hangs is shared for ten seconds, and its end does not replace 
   expect(await kept.get()).toBe(2);
 });
 
-test("a failure is shared for five seconds, and then read again", async () => {
+test("a failed read is shared for five seconds and then retried", async () => {
   const { kept, ends, wait } = reader(60_000);
   const failed = kept.get();
   ends[0]?.fail(new Error("away"));

@@ -15,7 +15,7 @@ describe("a body", () => {
     expect(keyChange({ rpm: null, cap_usd: "" })).toBeUndefined();
   });
 
-  test("of a key may name as many models as the command takes", () => {
+  test("of a new key may name the maximum number of models, but no more", () => {
     const models = Array.from({ length: KEY_MODELS_MAX }, (_, at) => `acme/${at}`);
     expect(newKey({ name: "ci", models })).toBeUndefined();
     expect(newKey({ name: "ci", models: [...models, "acme/more"] })).toBeDefined();
@@ -25,17 +25,17 @@ describe("a body", () => {
     ["with a field that the route does not have", { name: "a", cap: "1" }, "cap", "not a field"],
     ["without a field that it needs", {}, "name", "is missing"],
     [
-      "with a text where a number is due",
+      "with a string in place of a number",
       { name: "a", rpm: "20" },
       "rpm",
       "must be a whole number",
     ],
-    ["with a number where dollars are due", { name: "a", cap_usd: 5 }, "cap_usd", "six decimals"],
+    ["with a number in place of dollars", { name: "a", cap_usd: 5 }, "cap_usd", "six decimals"],
     ["with seven decimals", { name: "a", cap_usd: "1.0000001" }, "cap_usd", "six decimals"],
     ["with an amount below zero", { name: "a", cap_usd: "-1" }, "cap_usd", "not negative"],
     ["that is a list", [], undefined, "the request must be an object"],
-    ["that is nothing", null, undefined, "the request must be an object"],
-  ])("%s is refused by the name of the field", (_, body, field, words) => {
+    ["that is null", null, undefined, "the request must be an object"],
+  ])("%s is refused with its field and the reason", (_, body, field, words) => {
     const problem = newKey(body);
     expect(problem).toMatchObject({ field });
     expect(problem?.message).toContain(words);
@@ -47,7 +47,7 @@ describe("a body", () => {
     expect(body).toEqual({ name: "a", other: 1 });
   });
 
-  test("an element of a list is named by its place", () => {
+  test("with an invalid list element is refused with the element's index", () => {
     const check = compileCheck(ROUTES["POST /api/console/optimize"].body, "body");
     const wanted = { name: "a", objective: "fastest", models: ["a", "b"], budget_usd: "1" };
     expect(check({ ...wanted, prompts: ["a", "b", ""] })).toMatchObject({ field: "prompts[2]" });
@@ -55,7 +55,7 @@ describe("a body", () => {
 });
 
 describe("a query", () => {
-  test("gets its numbers parsed where the schema wants a number", () => {
+  test("has its text parsed as a number where the schema has a number", () => {
     const schema = Type.Object({ limit: Type.Integer({ minimum: 1 }) });
     const query = { limit: "20" };
     expect(compileCheck(schema, "text")(query)).toBeUndefined();
@@ -64,11 +64,11 @@ describe("a query", () => {
 
   test.each<[string, object, string]>([
     ["that misspells a filter", { modle: "a" }, "modle"],
-    ["with no instant", { from: "yesterday" }, "from"],
+    ["with a time that is not an instant", { from: "yesterday" }, "from"],
     ["with an impossible instant", { from: "2026-13-40T00:00:00Z" }, "from"],
     ["with a status that does not exist", { status: "bad" }, "status"],
-    ["that says one thing twice", { model: ["a", "b"] }, "model"],
-  ])("%s is refused by name", (_, query, field) => {
+    ["that repeats a filter", { model: ["a", "b"] }, "model"],
+  ])("%s is refused with the filter's name", (_, query, field) => {
     expect(usage(query)).toMatchObject({ field });
   });
 });

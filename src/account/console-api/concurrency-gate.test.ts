@@ -29,7 +29,7 @@ function workshop(): Work {
 }
 
 describe("the work of one organization", () => {
-  test("runs two at a time, the third as soon as one has ended, the fourth is refused", async () => {
+  test("runs two tasks at a time, queues the third until one ends, and refuses the fourth", async () => {
     const gates = new ConcurrencyGate({ running: 2, waiting: 1 });
     const work = workshop();
     const [one, two, three, four] = ["1", "2", "3", "4"].map((name) => work.run(gates, "a", name));

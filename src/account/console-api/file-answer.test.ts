@@ -15,11 +15,11 @@ test.each([
     "requests-2026-11-24-acme-large-acme-small-failed.csv",
   ],
   [DAY, { key: '../"\r\n' }, "requests-2026-11-24-.csv"],
-])("a file of %j with %j says so in its name", (span, filters, name) => {
+])("the file of the range %j with the filters %j is named %s", (span, filters, name) => {
   expect(buildFileName(span, filters)).toBe(name);
 });
 
-test("however many values are filtered by, the name stays short enough for a file", () => {
+test("a file name has at most 255 characters, however many values are filtered by", () => {
   const long = Array.from({ length: 20 }, (_none, at) => `model-${at}-${"x".repeat(190)}`).join();
   const name = buildFileName(HOUR, {
     model: long,

@@ -17,7 +17,7 @@ const PLAIN: Landing = {
 };
 const ID = "01a2011d-1904-7626-a440-0a7ac86ef336";
 
-test("a visitor reads what the product is, and finds models, prices, docs and the sign-in", () => {
+test("the landing page says what the product is and links to models, providers, docs and sign-in", () => {
   const { html } = landingPage({ ...PLAIN, back: "/keys?status=all" });
   expect(html).toContain("<h1>One key and one balance for the AI models of many providers</h1>");
   expect(html).toContain('href="/auth/start?return=%2Fkeys%3Fstatus%3Dall">Continue with Example<');
@@ -27,7 +27,7 @@ test("a visitor reads what the product is, and finds models, prices, docs and th
   expect(html).not.toMatch(/class="(figures|models|sample)"/);
 });
 
-test("terms, privacy and support are there where the operator has set them", () => {
+test("the footer has the terms, privacy and support links that the operator has set", () => {
   const own = { termsUrl: "https://a.test/t", privacyUrl: "https://a.test/p" };
   const { html } = landingPage({ ...PLAIN, ...own, support: "help@a.test" });
   const footer = /<footer>(.*)<\/footer>/s.exec(html)?.[1] ?? "";
@@ -40,7 +40,7 @@ test("terms, privacy and support are there where the operator has set them", () 
   expect(text).toContain("Support: &#60;b&#62;Room 4&#60;/b&#62;");
 });
 
-test("an address cannot put a text of its own on the page", () => {
+test("a reason or request id in the address cannot put its own text on the landing page", () => {
   const lured = { reason: "<b>call us</b>", requestId: "call us" };
   expect(landingPage({ ...PLAIN, ...lured }).html).not.toContain("call us");
   const denied = landingPage({ ...PLAIN, reason: "denied", requestId: "call us" }).html;
@@ -50,15 +50,15 @@ test("an address cannot put a text of its own on the page", () => {
 });
 
 test.each([
-  ["how to print a link where links sign in", true, "tokenmarket console-link"],
-  ["what is missing without an identity provider", false, "oidc.issuer"],
-])("the page says %s, and has no button", (_what, isLocal, words) => {
+  ["how to print a sign-in link if local sign-in is on", true, "tokenmarket console-link"],
+  ["which setting is missing if there is no identity provider", false, "oidc.issuer"],
+])("the page says %s, and has no sign-in button", (_what, isLocal, words) => {
   const { html } = landingPage({ ...PLAIN, signInName: null, isLocal });
   expect(html).toContain(words);
   expect(html).not.toContain("/auth/start");
 });
 
-test("the figures, the list and the sample are those of the catalog", () => {
+test("the landing page's figures, model list and sample request come from the catalog", () => {
   const models = [model("lab/dear", 3_000_000n), model("lab/<b>", 150_000n)];
   const { html, policy } = landingPage({ ...PLAIN, models });
   expect(html).toContain("<strong>2</strong> models");

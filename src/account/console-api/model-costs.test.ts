@@ -87,7 +87,7 @@ function costsOf(ids: readonly string[], use: Parameters<typeof modelCosts>[1]) 
   return modelCosts({ catalog, ids, models }, use);
 }
 
-test("the bounds are the prompt sizes that decide about a price or a fit", () => {
+test("the bounds are the models' price tiers and context lengths", () => {
   expect(bounds).toEqual({ promptTokens: [200], totalTokens: [1_000, 5_000] });
   expect(collectBounds([reads])).toEqual({ promptTokens: [], totalTokens: [] });
 });
@@ -116,7 +116,7 @@ describe("with the size of each prompt known", () => {
     ]);
   });
 
-  test("a model that is no longer listed is still chat that was used", () => {
+  test("usage of a model that is no longer listed counts as chat traffic", () => {
     expect(costs.traffic).toMatchObject({
       requests: 4,
       spent_usd: "0.000021",
@@ -130,7 +130,7 @@ describe("with the size of each prompt known", () => {
     expect(costs.is_by_request).toBe(true);
   });
 
-  test("requests with the customer's own provider key are named, and not priced", () => {
+  test("requests with the customer's own provider key are listed as not counted, and not priced", () => {
     const own = sized("plain", used(1_000_000), { isOwnKey: true, attempts: 7 });
     const use = { groups, sized: [...known, own], bounds };
     const withOwn = costsOf(["plain", "long"], use);
@@ -140,24 +140,24 @@ describe("with the size of each prompt known", () => {
   });
 });
 
-describe("with too many requests to know their sizes", () => {
+describe("with the size of each prompt unknown", () => {
   const groups = [group("plain", used(1_600, 10)), group("gone", used(100))];
   const costs = costsOf(["plain", "long"], { groups, sized: undefined, bounds });
 
-  test("a price by size is a lower bound, a flat one is exact, and no fit is known", () => {
+  test("a tiered price gives a lower bound, a flat price an exact cost, and fits are unknown", () => {
     expect(costs.models.map(({ listings }) => listings[0])).toEqual([
       listing(0, { cost_usd: "0.001620", too_long: null }),
       listing(0, { cost_usd: "0.001620", too_long: null, is_at_least: true }),
     ]);
   });
 
-  test("a model that is no longer listed is named, and not guessed to be chat", () => {
+  test("usage of a model that is no longer listed is listed as not counted", () => {
     expect(costs.not_counted).toEqual([{ model: "gone", requests: 3, reason: "unlisted" }]);
     expect(costs.traffic.requests).toBe(3);
   });
 });
 
-test("media, and models beyond those of a report, are named and not priced", () => {
+test("usage of a video model, and the group of other models if sizes are unknown, is listed as not counted", () => {
   const groups = [
     group("film", used(9)),
     group("other", used(9)),
@@ -173,13 +173,13 @@ test("media, and models beyond those of a report, are named and not priced", () 
   expect([bySize.is_by_request, ofSums.is_by_request]).toEqual([true, false]);
 });
 
-test("a model that cannot be compared says why", () => {
+test("a model that cannot be compared is listed with the obstacle", () => {
   const costs = costsOf(["nope", "film", "billed"], { groups: [], sized: [], bounds });
   expect(costs.models.map(({ obstacle }) => obstacle)).toEqual(["not_listed", "modality", null]);
   expect(costs.models[2]?.listings[0]?.cost_usd).toBeNull();
 });
 
-test("requests to a model that reads more are named where this one reads less", () => {
+test("a model's estimate names the input kinds it lacks and the requests to models that accept them", () => {
   const use = { groups: [group("reads", used(1))], sized: [sized("reads", used(1))], bounds };
   const [none, own] = costsOf(["plain", "reads"], use).models;
   expect(none?.may_lack).toEqual([{ model: "reads", parts: ["image", "file"], requests: 1 }]);

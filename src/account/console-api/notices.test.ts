@@ -75,38 +75,50 @@ test.each<[string, Change, string]>([
   ["nothing while all is well", {}, ""],
   ["that its credit is used up", left(dollars(0)), "bad out_of_credit add_credit"],
   ["that a refund left it below zero", left(dollars(-3)), "bad out_of_credit add_credit"],
-  ["that what is left does not cover a request", needed(51), "bad credit_short add_credit"],
-  ["nothing once there is enough for what was refused", needed(50), ""],
+  ["that its credit does not cover a refused request", needed(51), "bad credit_short add_credit"],
+  ["nothing once its credit covers the refused requests", needed(50), ""],
   [
-    "that the balance lasts less than a day",
+    "that its balance lasts less than a day",
     left(microUsd(999_999n)),
     "warn low_balance add_credit",
   ],
   [
-    "an alert's threshold",
+    "that its balance is below an alert's threshold",
     { lowBelowMicroUsd: microUsd(50_000_001n) },
     "warn low_balance add_credit",
   ],
-  ["nothing at that threshold", { lowBelowMicroUsd: microUsd(50_000_000n) }, ""],
-  ["a paused top-up", paused("card_declined"), "warn top_up_paused open_billing"],
-  ["whom to ask about a paused top-up", paused("operator"), "warn top_up_paused contact_support"],
-  ["that its cap is used up", capped(dollars(24)), "bad org_cap_reached raise_cap"],
   [
-    "that its cap refuses what is larger than the rest",
+    "nothing while its balance equals an alert's threshold",
+    { lowBelowMicroUsd: microUsd(50_000_000n) },
+    "",
+  ],
+  [
+    "that its top-up is paused because its card was declined",
+    paused("card_declined"),
+    "warn top_up_paused open_billing",
+  ],
+  [
+    "that its top-up is paused by the operator, and to contact support",
+    paused("operator"),
+    "warn top_up_paused contact_support",
+  ],
+  ["that its monthly cap is used up", capped(dollars(24)), "bad org_cap_reached raise_cap"],
+  [
+    "that its monthly cap refuses requests that cost more than the rest",
     { ...capped(dollars(25)), facts: refusedByCap },
     "bad org_cap_reached raise_cap",
   ],
-  ["that its cap is near", capped(dollars(30)), "warn org_cap_near raise_cap"],
-  ["nothing of a cap that is far", capped(microUsd(30_000_001n)), ""],
-  ["what is limited by unusual use", { holds: [held] }, "bad unusual_use contact_support"],
+  ["that 80% of its monthly cap is used", capped(dollars(30)), "warn org_cap_near raise_cap"],
+  ["nothing while less than 80% of its monthly cap is used", capped(microUsd(30_000_001n)), ""],
+  ["that unusual use restricts its requests", { holds: [held] }, "bad unusual_use contact_support"],
   [
-    "which of its models no provider serves",
+    "that no provider serves one of its models",
     { unservedModels: [{ id: "a/b", name: "B" }] },
     "warn provider_trouble view_model",
   ],
   ["that it never had credit", unfunded, "info never_funded add_credit"],
   [
-    "first that it is being refused because it never had credit",
+    "that its requests are refused, before the notice that it never had credit",
     { ...unfunded, facts: { refused: { balance: 2 } } },
     "bad out_of_credit add_credit, info never_funded add_credit",
   ],
@@ -114,7 +126,7 @@ test.each<[string, Change, string]>([
   expect(shown(change)).toBe(expected);
 });
 
-test("the worst comes first, and each says what happens, how often and until when", () => {
+test("notices are sorted by severity, each with its text, refusal count, start time and key", () => {
   const key = { ...CI, period: "month", capMicroUsd: dollars(2) } as const;
   const notices = listNotices({
     ...WELL,
@@ -151,7 +163,7 @@ test("the worst comes first, and each says what happens, how often and until whe
   ]);
 });
 
-describe("about caps of keys an organization reads", () => {
+describe("the notice about caps of keys", () => {
   type Cap = NoticeInput["facts"]["cappedKeys"][number];
   const cap = (of: typeof CI, period: Cap["period"], spent: number): Cap => ({
     ...of,
@@ -161,33 +173,33 @@ describe("about caps of keys an organization reads", () => {
   });
   const cases: readonly (readonly [string, readonly Cap[], readonly string[]])[] = [
     [
-      "which daily cap is used up, and that it resets the next day",
+      "names a used-up daily cap and its reset on the next day",
       [cap(CI, "day", 10)],
       [
         "Key “ci” has used up its daily cap of $10.00: its requests are rejected until it resets on 25 November (UTC).",
       ],
     ],
     [
-      "which weekly cap is near, and that it resets on Monday",
+      "names a weekly cap that is near and its reset on Monday",
       [cap(CI, "week", 9)],
       ["Key “ci” has used $9.00 of its weekly cap of $10.00, which resets on 30 November (UTC)."],
     ],
     [
-      "of two full caps of a key the one that resets last, and nothing of one that is near",
+      "names only the cap that resets last if a key has two full caps",
       [cap(CI, "day", 11), cap(CI, "week", 10), cap(CI, "month", 9)],
       [
         "Key “ci” has used up its weekly cap of $10.00: its requests are rejected until it resets on 30 November (UTC).",
       ],
     ],
     [
-      "of several keys with full caps when the first resets",
+      "says when the first cap resets if several keys have full caps",
       [cap(CI, "day", 10), cap(LAB, "month", 10)],
       [
         "2 keys have used up their caps: their requests are rejected until the caps reset. The first of these caps resets on 25 November (UTC).",
       ],
     ],
     [
-      "of several keys near caps of one period which period that is",
+      "names the period of the caps if several keys are near a cap of the same period",
       [cap(CI, "day", 9), cap(LAB, "day", 8)],
       ["2 keys have used 80% or more of their daily caps. The caps reset on 25 November (UTC)."],
     ],
@@ -197,7 +209,7 @@ describe("about caps of keys an organization reads", () => {
     expect(notices.map(({ text }) => text)).toEqual(expected);
   });
 
-  test("of two full caps of a key the weekly one, if its week ends after the month", () => {
+  test("names the weekly one of a key's two full caps if its week ends after the month", () => {
     const cappedKeys = [cap(CI, "month", 10), cap(CI, "week", 10)];
     const nowMs = Date.UTC(2026, 10, 30, 12);
     const notices = listNotices({ ...WELL, nowMs, facts: { ...NOTHING, cappedKeys } });

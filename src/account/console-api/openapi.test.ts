@@ -26,7 +26,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
 
-test("the API document describes every route of the contract, and nothing else", () => {
+test("the API document describes every route of the contract that is not for operators, and no other", () => {
   expect(document.openapi).toBe("3.1.0");
   expect(document.servers).toEqual([{ url: "https://console.example" }]);
   const described = operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`);
@@ -48,7 +48,7 @@ test("every placeholder of a path is a required parameter, and every operation h
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test("every schema in it compiles, and a refusal is described everywhere", () => {
+test("every schema of the API document compiles, and every operation describes its refusals", () => {
   const ajv = new Ajv({ strict: true, strictTypes: false }).addFormat("date-time", /T/);
   const compiled = new Set<string>();
   for (const { operation } of operations) {
@@ -67,7 +67,7 @@ test("every schema in it compiles, and a refusal is described everywhere", () =>
   ajv.compile(document.components.schemas["ConsoleError"] ?? false);
 });
 
-test("public routes say that they need no session, the others which cookie they need", () => {
+test("the API document marks exactly the public routes as needing no session", () => {
   const open = operations.filter(({ operation }) => operation.security.length === 0);
   expect(open.map(({ path }) => path).sort()).toEqual([
     "/api/catalog.json",
@@ -80,12 +80,12 @@ test("public routes say that they need no session, the others which cookie they 
   expect(document.components.securitySchemes).toHaveProperty("session");
 });
 
-test("every field and parameter says what it is, and no description is left over", () => {
+test("every field and parameter has a description, and no description is unused", () => {
   expect(listUndescribed(document, "")).toEqual([]);
   expect(describedConsole("https://console.example").unusedWords).toEqual([]);
 });
 
-test("every field that a command takes says what it is, for its help and for programs", () => {
+test("every field of a command has a description", () => {
   const undescribed = OPERATIONS.flatMap(({ name, contract }) =>
     [contract.query, contract.body].flatMap((schema) =>
       Object.entries(((schema ?? {}) as Described).properties ?? {})

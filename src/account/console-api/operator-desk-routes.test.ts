@@ -33,7 +33,7 @@ test("a listing that is or was sold below cost is reported with its loss", () =>
   expect(catalogNotices(catalog, [], [])[0]?.text).toContain("$0.00 lost");
 });
 
-test("prices that no source confirmed are named in one notice", () => {
+test("listings whose price check is late are named in one notice", () => {
   const checked = { on: "2026-08-01", by: "page", age: "late", ageUntilMs: 0 } as const;
   const catalog = catalogOf([
     { id: "p/a", prices: null, checked },

@@ -10,7 +10,7 @@ test.each([
   ["2026-01-01T00:00:00.001Z", "2025-12-01T00:00:00.000Z", "2025-12-01T00:00:00.001Z"],
   // February has no 30th day: the whole of it is compared.
   ["2026-03-30T10:00:00.000Z", "2026-02-01T00:00:00.000Z", "2026-03-01T00:00:00.000Z"],
-])("at %s a month is compared with the one before up to the same point", (now, from, to) => {
+])("at %s the month is compared with the previous month up to the same point", (now, from, to) => {
   const { fromMs, toMs } = sameSpanOfMonthBefore(Date.parse(now));
   expect([fromMs, toMs].map((ms) => new Date(ms).toISOString())).toEqual([from, to]);
 });
@@ -27,7 +27,7 @@ function days(...spent: readonly bigint[]): Spending[] {
   }));
 }
 
-describe("the estimate until when a balance lasts", () => {
+describe("the estimate of how long a balance lasts", () => {
   test("divides the balance by the pace of the last seven whole days", () => {
     const week = days(900n, 10n, 20n, 0n, 10n, 10n, 10n, 10n, 5_000n);
     expect(estimateRunway(microUsd(100n), week, NOW_MS)).toEqual({
@@ -43,12 +43,12 @@ describe("the estimate until when a balance lasts", () => {
 
   test.each<[string, bigint, readonly bigint[]]>([
     ["without any use", 100n, [0n, 0n, 0n]],
-    ["with use of today alone", 100n, [0n, 0n, 9n]],
+    ["with use only today", 100n, [0n, 0n, 9n]],
     ["with one whole day", 100n, [0n, 9n, 9n]],
-    ["with use of more than a week ago", 100n, [9n, 0n, 0n, 0n, 0n, 0n, 0n, 0n, 0n]],
-    ["with nothing to spend", 0n, [9n, 9n, 9n]],
-    ["with a balance that is owed", -5n, [9n, 9n, 9n]],
-  ])("is not known yet %s", (_, available, spent) => {
+    ["with use only more than a week ago", 100n, [9n, 0n, 0n, 0n, 0n, 0n, 0n, 0n, 0n]],
+    ["with a balance of zero", 0n, [9n, 9n, 9n]],
+    ["with a negative balance", -5n, [9n, 9n, 9n]],
+  ])("is undefined %s", (_, available, spent) => {
     expect(estimateRunway(microUsd(available), days(...spent), NOW_MS)).toBeUndefined();
   });
 
@@ -84,7 +84,7 @@ function toReports(ages: readonly (number | undefined)[]): UsageReports {
   } as UsageReports;
 }
 
-test("an answer has the age of its oldest part, and none if the primary served all of it", () => {
+test("an answer's as_of is that of its oldest part, and is absent if the primary served all parts", () => {
   const at = (text: string): number => Date.parse(text);
   const parts = [undefined, at("2026-11-22T01:00:07Z"), at("2026-11-22T01:00:03Z")];
   expect(datedReports(toReports(parts)).asOf()).toEqual({ as_of: "2026-11-22T01:00:03.000Z" });

@@ -44,6 +44,6 @@ test.each([
   "/playground/v1",
   "/playground/v1/x",
   "//evil.example",
-])("%s is never a page, whatever asks for it", (path) => {
+])("%s is a reserved path, which is never a page", (path) => {
   expect(isReservedPath(path)).toBe(true);
 });

@@ -40,11 +40,11 @@ describe("a provider", () => {
     ["no", "yes", "cooling"],
     ["no", "probe", "cooling"],
     ["no", "no", "open"],
-  ] as const)("whose listings may be tried %s and %s is %s", (one, two, status) => {
+  ] as const)("with the mayTry answers %s and %s for its listings is %s", (one, two, status) => {
     expect(shown(one, two).status).toBe(status);
   });
 
-  test("has figures in whole percents, rounded down, and times of two digits", () => {
+  test("has a success rate in whole percents, rounded down, and times to two significant digits", () => {
     expect(shown("yes", "yes", { succeeded: 199, firstByteP50Ms: 1_234 })).toMatchObject({
       success_24h: 0.99,
       ttft_p50_ms: 1_200,
@@ -55,11 +55,11 @@ describe("a provider", () => {
     });
   });
 
-  test("has no figures where none may be shown", () => {
+  test("has null figures if its activity is not given", () => {
     expect(shown("yes", "yes")).toMatchObject({ success_24h: null, ttft_p50_ms: null });
   });
 
-  test("names each of its countries once, and null for pages that it does not have", () => {
+  test("names each country of its data centers once, and has null for pages that it does not have", () => {
     expect(shown("yes", "yes")).toMatchObject({
       datacenters: ["DE", "FI"],
       models: ["one", "two"],
@@ -68,7 +68,7 @@ describe("a provider", () => {
     });
   });
 
-  test("shows which of its listed models were reported as another one, in whole percents at most", () => {
+  test("shows the substitutions of its listed models, with shares rounded down to whole percents", () => {
     expect(shown("yes", "yes").substitutions).toEqual([
       { model: "one", served_model: "one-mini", share_24h: null },
       { model: "two", served_model: "two-mini", share_24h: 0.29 },

@@ -54,7 +54,7 @@ function sized(promptAbove: number, prompt: number, isOwnKey = false): SizedToke
   return { modelId: "small", isOwnKey, promptAbove, totalAbove: 0, ...counted };
 }
 
-test("the next change that a customer notices is announced, and what the provider is owed is not one", () => {
+test("only the next change of sale prices is announced, and a change of purchase prices is skipped", () => {
   const same = { ...OLD, pinId: "other purchase prices" };
   const rise = sheet(1_500_000n, 2_000_000n);
   const [change, ...more] = comingChanges(catalogOf([OLD, same, rise, OLD]), NOW_MS);
@@ -86,7 +86,7 @@ test("usage is priced at the old and the new prices, rounded down once", () => {
   });
 });
 
-test("with prices by prompt size each prompt has its own, or it is said that this is the least", () => {
+test("tiered prices apply by each prompt's size, or give a lower bound if the sizes are unknown", () => {
   const [change] = comingChanges(catalogOf([OLD, { ...OLD, tiers: [TIER] }]), NOW_MS);
   if (change === undefined) throw new Error("no change");
   expect(changeBounds([change])).toEqual([1_000]);
@@ -107,17 +107,17 @@ test("with prices by prompt size each prompt has its own, or it is said that thi
 });
 
 test.each<[string, PriceSheet, PriceSheet, boolean]>([
-  ["a cut", OLD, sheet(1n, 1n), false],
-  ["one that rises while another falls", OLD, sheet(1n, 2_000_001n), true],
+  ["lower prices as no rise", OLD, sheet(1n, 1n), false],
+  ["one higher and one lower price as a rise", OLD, sheet(1n, 2_000_001n), true],
   [
-    "an hour's write that gets a price above any write's",
+    "a new 1-hour cache write price above the cache write price as a rise",
     OLD,
     { ...OLD, cacheWrite1h: 1_000_001n },
     true,
   ],
-  ["a tier that goes", { ...OLD, tiers: [TIER] }, OLD, false],
-  ["a tier that comes", OLD, { ...OLD, tiers: [TIER] }, true],
-])("%s: is it a rise?", (_what, before, after, isRise) => {
+  ["a removed price tier as no rise", { ...OLD, tiers: [TIER] }, OLD, false],
+  ["an added price tier as a rise", OLD, { ...OLD, tiers: [TIER] }, true],
+])("a price notice counts %s", (_what, before, after, isRise) => {
   const [change] = comingChanges(catalogOf([before, after]), NOW_MS);
   const use = { requests: 1, usage: USED, sized: undefined };
   expect(change && priceNotice(change, use, []).is_rise).toBe(isRise);

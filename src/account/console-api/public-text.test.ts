@@ -38,7 +38,7 @@ describe("a text of a report", () => {
   });
 });
 
-test("a host that may be a word of any sentence is not taken out of it", () => {
+test("a host without a dot is removed only as part of an address, since it may be an ordinary word", () => {
   expect(hostTexts("http://lab/v1")).toEqual(["http://lab/v1"]);
   expect(publicText("the lab answers", hostTexts("http://lab/v1"))).toBe("the lab answers");
   expect(hostTexts("http://lab:80/v1")).toEqual(["http://lab:80/v1"]);

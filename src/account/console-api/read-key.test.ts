@@ -13,7 +13,7 @@ test.each([
   ["2026-11-24T12:00:01Z", nowMs + 1_000],
   ["2026-11-24T12:01Z", nowMs + 60_000],
   ["2026-11-24T12:00:00.001Z", nowMs + 1],
-])("an expiry of %j is %j", (text, expected) => {
+])("an expiry of %j is read as %j", (text, expected) => {
   expect(readExpiry(text, nowMs)).toBe(expected);
 });
 

@@ -13,12 +13,12 @@ const KEYS = [
 
 test.each([
   ["the keys that have it", {}, "ci", ["k1"]],
-  ["those with any of several", {}, "ci,eu", ["k1", "k2"]],
-  ["those among the keys that are asked for", { key: "k2,k3" }, "ci,eu", ["k2"]],
-  ["no key where none has it", {}, "us", []],
+  ["the keys with any of several tags", {}, "ci,eu", ["k1", "k2"]],
+  ["only the tagged ones of the requested keys", { key: "k2,k3" }, "ci,eu", ["k2"]],
+  ["no key if none has the tag", {}, "us", []],
   ["no managed key", { key: "playground" }, "ci,eu", []],
-  ["none of the managed beside the others", { key: "playground,k1" }, "ci", ["k1"]],
-])("a tag stands for %s", (_, filters, tag, keyIds) => {
+  ["a requested customer key, but no managed key", { key: "playground,k1" }, "ci", ["k1"]],
+])("a tag filter selects %s", (_, filters, tag, keyIds) => {
   const filter = readFilters("org" as OrgId, filters, NOW_MS);
   if (filter instanceof ConsoleRefusal) throw new Error("these filters are refused");
   const tagged = onlyTagged(filter, tag, KEYS);

@@ -41,7 +41,7 @@ function shown(verification: ListingVerification, hasChecks = true) {
 }
 
 describe("a listing", () => {
-  test("that failed is shown with what failed, and every check with its evidence as words", () => {
+  test("that failed is shown with its failed checks, and every check with its evidence as text", () => {
     const trust = shown({ state: "failed", verdict: run() });
     expect(trust).toMatchObject({
       provider: "lab",
@@ -76,7 +76,7 @@ describe("a listing", () => {
     ["changed", null],
     ["failed", null],
     ["unchecked", null],
-  ] as const)("that is %s ends at %s", (state, ends) => {
+  ] as const)("that is %s has a verification that ends at %s", (state, ends) => {
     expect(shown({ state, verdict: run() }).ends_at).toBe(ends);
   });
 
@@ -116,7 +116,7 @@ test("a past run is shown with its flaws, and whether its manifest is the presen
   expect(presentRun(LISTING, run()).is_current_manifest).toBe(true);
 });
 
-test("evidence that no check of ours reports is left out, and never breaks the page", () => {
+test("evidence of an unknown shape is left out, and at most twelve entries are shown", () => {
   const evidence = { deep: { a: 1 }, lists: [[["x"]], 1, ["y"]], ...many(30) };
   const of = (value: unknown) => {
     const checks = [check("C2", { evidence: value })];

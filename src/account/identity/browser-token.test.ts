@@ -13,13 +13,13 @@ describe("a session cookie", () => {
     );
   });
 
-  test("on plain http has no prefix that a browser would refuse there", () => {
+  test("on plain http has no __Host- prefix and no Secure attribute", () => {
     expect(cookieJar("http://127.0.0.1:8081").write("session", token, 60)).toBe(
       `tm_session=${token}; Max-Age=60; Path=/; HttpOnly; SameSite=Lax`,
     );
   });
 
-  test("is cleared under the name it has", () => {
+  test("is cleared under its prefixed name with a Max-Age of 0", () => {
     expect(cookieJar("https://a.example").clear("tx")).toMatch(/^__Host-tm_tx=; Max-Age=0; /);
   });
 });
@@ -31,7 +31,7 @@ describe("reading a cookie", () => {
     expect(jar.read("session", `a=b; __Host-tm_session=${token}; c=d`)).toBe(token);
   });
 
-  test("takes no cookie of another name, form, or without the prefix", () => {
+  test("ignores a cookie with another name, another form or no prefix", () => {
     for (const header of [
       undefined,
       "",
@@ -47,13 +47,13 @@ describe("reading a cookie", () => {
   });
 });
 
-test("a path of ours is kept with its query and fragment", () => {
+test("a return path of the console is kept with its query and fragment", () => {
   for (const path of ["/", "/keys", "/usage?range=7d&by=model", "/models/a%2Fb#prices"]) {
     expect(safeReturnPath(path)).toBe(path);
   }
 });
 
-test("an address elsewhere leads nowhere", () => {
+test("a return path that is not a plain path of the console is rejected", () => {
   for (const asked of [
     undefined,
     "",
@@ -74,14 +74,14 @@ test("an address elsewhere leads nowhere", () => {
   }
 });
 
-test("a path that leads back to sign-in is not used", () => {
+test("a return path that leads back to sign-in is rejected", () => {
   for (const path of ["/auth/start", "/auth/recheck?x=1", "/sign-in", "/auth/link", "/auth"]) {
     expect(safeReturnPath(path)).toBeUndefined();
   }
   expect(safeReturnPath("/authors")).toBe("/authors");
 });
 
-test("whatever is asked for, a browser stays on our origin", () => {
+test("an accepted return path never leaves the console's origin", () => {
   assert(
     property(webPath(), string(), (path, text) => {
       for (const asked of [path, text, `/${text}`, `//${text}`, `${path}/${text}`]) {

@@ -19,7 +19,7 @@ const plain: AddressConfig = {
 };
 const issuer = "https://id.example.com";
 
-test("loopback is this machine by its names and addresses, and nothing that only looks like it", () => {
+test("localhost names, 127.x and ::1 are loopback, and hosts that only look alike are not", () => {
   for (const host of ["localhost", "LOCALHOST", "a.localhost", "127.0.0.1", "127.9.9.9", "[::1]"]) {
     expect(isLoopback(host)).toBe(true);
   }
@@ -34,7 +34,7 @@ test("loopback is this machine by its names and addresses, and nothing that only
   }
 });
 
-test("a link signs in on loopback or where it is asked for, never beside an identity provider", () => {
+test("sign-in by link is on for loopback or if it is configured, but never with an identity provider", () => {
   expect(chooseSignInKind(plain)).toBe("local");
   expect(chooseSignInKind({ ...plain, host: "0.0.0.0" })).toBe("none");
   expect(chooseSignInKind({ ...plain, consoleUrl: "https://console.example.com" })).toBe("none");
@@ -42,20 +42,20 @@ test("a link signs in on loopback or where it is asked for, never beside an iden
   expect(chooseSignInKind({ ...plain, localSignIn: true, oidcIssuer: issuer })).toBe("oidc");
 });
 
-describe("sign-in never uses plain http that others can read", () => {
+describe("the console's address", () => {
   const exposed: AddressConfig[] = [
     { ...plain, host: "0.0.0.0", oidcIssuer: issuer },
     { ...plain, consoleUrl: "http://console.example.com", oidcIssuer: issuer },
     { ...plain, host: "0.0.0.0", localSignIn: true },
   ];
-  test("the console says which setting is missing", () => {
+  test("is rejected, naming console_url, if sign-in would use plain http beyond loopback", () => {
     for (const config of exposed) {
       expect(() => assertSafeConsole(config)).toThrow(InsecureConsoleFault);
       expect(() => assertSafeConsole(config)).toThrow(/console_url/);
     }
   });
 
-  test("unless the operator allows it, it is https, loopback, or sign-in is off", () => {
+  test("is accepted on https, on loopback, without sign-in, or if the operator allows plain http", () => {
     for (const config of [
       ...exposed.map((each) => ({ ...each, allowInsecureConsole: true })),
       { ...plain, oidcIssuer: issuer },
@@ -68,7 +68,7 @@ describe("sign-in never uses plain http that others can read", () => {
   });
 });
 
-test("an issuer is https, or http on loopback", () => {
+test("an issuer is https, or http on loopback, and has no query and no credentials", () => {
   expect(parseIssuer("https://id.example.com/realms/a").href).toBe(
     "https://id.example.com/realms/a",
   );

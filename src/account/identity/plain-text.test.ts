@@ -15,7 +15,7 @@ test("a text without visible characters is null", () => {
   for (const text of [undefined, "", " ", "\u0000\n"]) expect(plainText(text, 10)).toBeNull();
 });
 
-test("an organization is called as its person, else as the first part of the address", () => {
+test("an organization is named after its person, else after the local part of the e-mail address", () => {
   expect(chooseOrgName("Ada Lovelace", "ada@example.com")).toBe("Ada Lovelace");
   expect(chooseOrgName("  ", "ada@example.com")).toBe("ada");
   expect(chooseOrgName(null, "ada@example.com")).toBe("ada");

@@ -12,7 +12,7 @@ const good = {
   events: { "http://schemas.openid.net/event/backchannel-logout": {} },
 };
 
-test("a logout token names whose sessions end", () => {
+test("a logout token is read with its subject, its session id, or both", () => {
   expect(readLogout(good, nowMs)).toEqual({
     issuer: "https://id.example.com",
     tokenId: "logout-1",
@@ -25,7 +25,7 @@ test("a logout token names whose sessions end", () => {
   expect(readLogout(bySid, nowMs)).toMatchObject({ subject: undefined, sid: "session-1" });
 });
 
-describe("no session is ended by", () => {
+describe("no session is ended", () => {
   const event = Object.keys(good.events)[0] ?? "";
   const wrong: Record<string, object> = {
     "an id token, which has a nonce": { nonce: "n" },
@@ -35,11 +35,11 @@ describe("no session is ended by", () => {
     "a token without an id": { jti: undefined },
     "a token with an id that is too long": { jti: "x".repeat(600) },
     "a token whose subject is not a text": { sub: 7 },
-    "a token of more than two minutes ago": { iat: nowMs / 1_000 - 121 },
-    "a token of the future": { iat: nowMs / 1_000 + 121 },
-    "a token without a time": { iat: undefined },
+    "a token issued more than two minutes ago": { iat: nowMs / 1_000 - 121 },
+    "a token issued more than two minutes in the future": { iat: nowMs / 1_000 + 121 },
+    "a token without an issue time": { iat: undefined },
   };
   for (const [words, change] of Object.entries(wrong)) {
-    test(`even ${words}`, () => expect(readLogout({ ...good, ...change }, nowMs)).toBeUndefined());
+    test(`by ${words}`, () => expect(readLogout({ ...good, ...change }, nowMs)).toBeUndefined());
   }
 });

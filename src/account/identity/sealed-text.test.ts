@@ -10,7 +10,7 @@ test("a sealed text opens for its owner", () => {
   expect(openText(sealed, key, owner)).toBe("tm_vk_secret ✓");
 });
 
-test("it opens for no other owner, with no other key, and not after a change", () => {
+test("a sealed text does not open for another owner, with another key, or after a change", () => {
   expect(openText(sealed, key, Buffer.from("session 2"))).toBeUndefined();
   expect(openText(sealed, deriveKey("another token", "trial key"), owner)).toBeUndefined();
   expect(openText(sealed, deriveKey("the browser's token", "refresh"), owner)).toBeUndefined();
@@ -22,7 +22,7 @@ test("it opens for no other owner, with no other key, and not after a change", (
   expect(openText(sealed.subarray(0, 20), key, owner)).toBeUndefined();
 });
 
-test("the same text is never the same bytes", () => {
+test("sealing a text twice gives different bytes, which do not contain the text", () => {
   expect(sealText("x", key, owner).equals(sealText("x", key, owner))).toBe(false);
   expect(sealed.includes("tm_vk_")).toBe(false);
 });

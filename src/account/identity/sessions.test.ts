@@ -15,7 +15,7 @@ describe("a session at an identity provider", () => {
     expect(recheckDueAtMs(tried)).toBe(14 * HOUR_MS);
   });
 
-  test("a session that is used for 12 more hours without an answer ends", () => {
+  test("a session ends 12 hours after a recheck was asked for and not answered", () => {
     const expected = { ...session, recheckAskedAtMs: 12 * HOUR_MS };
     expect(isRecheckOverdue(expected, 24 * HOUR_MS - 1)).toBe(false);
     expect(isRecheckOverdue(expected, 24 * HOUR_MS)).toBe(true);

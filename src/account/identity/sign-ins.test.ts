@@ -6,27 +6,27 @@ const strict = { isTrusted: false, verifiedAsText: false };
 const isVerified = (verified: unknown, rules = strict): boolean | undefined =>
   readEmailClaim({ email: "Ada@Example.com", email_verified: verified }, rules)?.isVerified;
 
-describe("an address is verified", () => {
-  test("when the provider says true, and for nothing that looks like it", () => {
+describe("an e-mail address is verified", () => {
+  test("if email_verified is the boolean true, and for no other value", () => {
     expect(isVerified(true)).toBe(true);
     for (const other of [false, "true", "false", 1, null, undefined, {}]) {
       expect(isVerified(other)).toBe(false);
     }
   });
 
-  test("by the text true, where the operator says so", () => {
+  test("if email_verified is the string true and the operator accepts it as a string", () => {
     const rules = { ...strict, verifiedAsText: true };
     expect(isVerified("true", rules)).toBe(true);
     expect(isVerified("false", rules)).toBe(false);
     expect(isVerified("TRUE", rules)).toBe(false);
   });
 
-  test("always, where the operator trusts the provider with addresses", () => {
+  test("always, if the operator trusts the provider's e-mail addresses", () => {
     expect(isVerified(undefined, { ...strict, isTrusted: true })).toBe(true);
   });
 });
 
-test("an address is kept as it was written and compared in one form", () => {
+test("an e-mail address is kept as it was written and compared in lower case", () => {
   expect(readEmailClaim({ email: " Ada@Example.com" }, strict)).toEqual({
     email: "Ada@Example.com",
     emailNorm: "ada@example.com",
@@ -34,13 +34,13 @@ test("an address is kept as it was written and compared in one form", () => {
   });
 });
 
-test("claims without an address name none", () => {
+test("claims without a valid e-mail address are read as having none", () => {
   for (const email of [undefined, null, 7, "", "ada", ["a@b"]]) {
     expect(readEmailClaim({ email, email_verified: true }, strict)).toBeUndefined();
   }
 });
 
-test("the provider is asked once more if its token lacks the address or its state", () => {
+test("userinfo is needed if the id token lacks the e-mail address, or email_verified where it counts", () => {
   expect(lacksEmailClaim({}, strict)).toBe(true);
   expect(lacksEmailClaim({ email: "a@b" }, strict)).toBe(true);
   expect(lacksEmailClaim({ email: "a@b" }, { ...strict, isTrusted: true })).toBe(false);

@@ -21,7 +21,7 @@ function promptsOf(feed: AnswerFeed, after: number): readonly number[] {
   return feed.since(after).events.map(({ promptAt }) => promptAt);
 }
 
-test("every answer is handed over in its order, and again to one who asks again", () => {
+test("answers are returned in order, and again to a reader that asks for them again", () => {
   const feed = new AnswerFeed();
   for (const promptAt of [0, 1, 2]) feed.push(answer(promptAt));
   expect(promptsOf(feed, 0)).toEqual([0, 1, 2]);
@@ -33,7 +33,7 @@ test("every answer is handed over in its order, and again to one who asks again"
   }
 });
 
-test("the memory is bounded: the oldest answers go, and a reader sees how many", () => {
+test("a full feed drops its oldest answers, and a reader sees how many were lost", () => {
   const feed = new AnswerFeed(1_000);
   for (let promptAt = 0; promptAt < 50; promptAt += 1) feed.push(answer(promptAt, 100));
   const held = feed.since(0);
@@ -47,7 +47,7 @@ test("the memory is bounded: the oldest answers go, and a reader sees how many",
   expect(feed.since(0)).toEqual({ events: [], next: 51, lost: 51, hasMore: false });
 });
 
-test("much is handed over in parts, and the parts are all of it", () => {
+test("many answers are returned in several parts, which together contain every answer", () => {
   const feed = new AnswerFeed();
   for (let promptAt = 0; promptAt < 60; promptAt += 1) feed.push(answer(promptAt, 16_000));
   const seen: number[] = [];
@@ -74,7 +74,7 @@ function heldFeed(): AnswerFeed {
   return made;
 }
 
-test("answers are there for who started the search, and for no other member or organization", () => {
+test("answers are found by the member who started the search, and by no other member or organization", () => {
   const feeds = new HeldFeeds(2);
   feeds.hold({ orgId, searchId: "s", by: account("ann") }, heldFeed());
   expect(feeds.find({ orgId, searchId: "s", by: account("ann") })).toBeDefined();
@@ -83,7 +83,7 @@ test("answers are there for who started the search, and for no other member or o
   expect(feeds.find(other)).toBeUndefined();
 });
 
-test("of searches that have ended, the last ones are held; running ones always", () => {
+test("the feeds of all running searches are held, and of ended searches only the latest two", () => {
   const feeds = new HeldFeeds(2);
   const by = account("ann");
   const held = (): readonly string[] =>

@@ -34,7 +34,7 @@ test("an answer is the same however its bytes are cut", () => {
   );
 });
 
-test("an answer that broke off or ended with an error is no whole answer", () => {
+test("an answer that broke off or ended with an error is not marked as whole", () => {
   expect(read([stream(delta("half"))])).toMatchObject({ text: "half", isWhole: false });
   const failed = stream(delta("half"), {
     choices: [{ index: 0, delta: { content: "" }, finish_reason: "error" }],
@@ -43,7 +43,7 @@ test("an answer that broke off or ended with an error is no whole answer", () =>
   expect(read([failed, stream("[DONE]")]).isWhole).toBe(false);
 });
 
-test("events that are not JSON are left out", () => {
+test("events that are not JSON objects are ignored", () => {
   expect(read([stream("{", "null", delta("fine"), "[DONE]")])).toMatchObject({
     text: "fine",
     isWhole: true,

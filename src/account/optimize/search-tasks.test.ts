@@ -27,7 +27,7 @@ test("the judge is asked as soon as all answers to a prompt are there", () => {
   expect(judgement?.kind === "judge" && judgement.modelIds.toSorted()).toEqual(["a", "b"]);
 });
 
-test("a single answer is not judged: that call is left out", () => {
+test("the judge is not asked about a prompt with a single answer", () => {
   const tasks = tasksOf(true);
   expect(tasks.answered(0, "a", "only one")).toBe(false);
   expect(tasks.answered(0, "b", undefined)).toBe(true);
@@ -39,7 +39,7 @@ const answers = ["one/a", "two/b", "three/c"].map((modelId) => ({
   text: `by ${modelId}`,
 }));
 
-test("the same seed gives the same order, and over many seeds every model comes first as often", () => {
+test("the same seed gives the judge the same order, and over many seeds each model is first about as often", () => {
   expect(askJudge("p", answers, "s:1")).toEqual(askJudge("p", answers.toReversed(), "s:1"));
   const first = new Map<string, number>();
   for (let at = 0; at < 900; at += 1) {
@@ -81,7 +81,7 @@ test.each(["", "C", "A or B", "Both are good", "Because", "A B", "Answer", "I ch
   },
 );
 
-test("no call leaves in the last two minutes of a UTC month: it might count in the next one", () => {
+test("a UTC month counts as ending soon in its last two minutes", () => {
   expect(endsMonthSoon(Date.parse("2026-11-30T23:57:59.999Z"))).toBe(false);
   expect(endsMonthSoon(Date.parse("2026-11-30T23:58:00.000Z"))).toBe(true);
   expect(endsMonthSoon(Date.parse("2026-12-01T00:00:00.000Z"))).toBe(false);

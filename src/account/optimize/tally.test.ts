@@ -22,7 +22,7 @@ function ranks(tally: Tally): Readonly<Record<string, number | null>> {
   return Object.fromEntries(tally.results().map(({ modelId, rank }) => [modelId, rank]));
 }
 
-test("the cheapest is first by exact cost of an answer, not by the rounded one", () => {
+test("the cheapest model ranks first by the exact cost of an answer, not by the rounded cost", () => {
   const tally = tallyOf("lowest_cost", {
     dear: [[11n, 5], [10n, 5], [11n, 5]],
     cheap: [[10n, 9], [10n, 9], [11n, 9]],
@@ -31,7 +31,7 @@ test("the cheapest is first by exact cost of an answer, not by the rounded one",
   expect(ranks(tally)).toEqual({ dear: 2, cheap: 1 });
 });
 
-test("the fastest is first by the median of the first byte", () => {
+test("the fastest model ranks first by the median time to the first byte", () => {
   const tally = tallyOf("fastest", {
     steady: [[9n, 100], [9n, 110], [9n, 120]],
     jumpy: [[1n, 1], [1n, 500], [1n, 600]],
@@ -40,7 +40,7 @@ test("the fastest is first by the median of the first byte", () => {
   expect(ranks(tally)).toEqual({ steady: 1, jumpy: 2 });
 });
 
-test("the best judged wins by its share of verdicts, and unjudged prompts count for no model", () => {
+test("the best judged model ranks first by its share of verdicts, and a model without verdicts ranks last", () => {
   const tally = tallyOf("best_judged", { a: [[1n, 1]], b: [[9n, 9]], c: [[1n, 1]] });
   tally.addVerdict(["a", "b"], "b");
   tally.addVerdict(["a", "b"], "a");
@@ -49,7 +49,7 @@ test("the best judged wins by its share of verdicts, and unjudged prompts count 
   expect(ranks(tally)).toEqual({ a: 2, b: 1, c: 3 });
 });
 
-test("a contest that the judge decided for fewer than half of the prompts has no winner", () => {
+test("a judged search with verdicts for fewer than half of its prompts has no winner", () => {
   const calls = Array.from({ length: 4 }, () => [1n, 1] as const);
   const tally = tallyOf("best_judged", { a: calls, b: calls });
   expect(ranks(tally)).toEqual({ a: null, b: null });
@@ -59,7 +59,7 @@ test("a contest that the judge decided for fewer than half of the prompts has no
   expect(ranks(tally)).toEqual({ a: 2, b: 1 });
 });
 
-test("a model that fails often is behind all that answer, one that never answers has no rank", () => {
+test("a model that fails often ranks behind all that always answer, and one that never answers has no rank", () => {
   const tally = tallyOf("lowest_cost", {
     flaky: [[1n, 1], [0n, null]],
     dear: [[900n, 1], [900n, 1]],

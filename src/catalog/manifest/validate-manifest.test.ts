@@ -23,7 +23,7 @@ function messages(problems: readonly ManifestProblem[]): string {
   return problems.map(({ pointer, rule, message }) => `${pointer} ${rule}: ${message}`).join("\n");
 }
 
-describe("a manifest that is right", () => {
+describe("a valid manifest", () => {
   const samples = {
     textManifest,
     imageManifest,
@@ -131,7 +131,7 @@ describe("messages", () => {
     ["sk-live-51H8abcdefABCDEF", "sk-live"],
     ["tm_vk_0123456789abcdef", "tm_vk_0123"],
     ["AIzaSyD4f0123456789abcdefghijklmno", "AIza"],
-  ])("a key value in place of a name is called that, and never repeated (%#)", (key, part) => {
+  ])("report a key in place of a variable's name, and never repeat it (%#)", (key, part) => {
     const problems = problemsAfter({ "/endpoint/api_key_env": key });
     expect(problems).toMatchObject([{ rule: "key-in-manifest" }]);
     expect(messages(problems)).toContain("write the NAME of the environment variable");

@@ -221,8 +221,8 @@ const steep: PriceSheet = {
   ],
 };
 
-describe("what the same tokens cost elsewhere", () => {
-  test("is every bucket at its price, rounded down once over all", () => {
+describe("the cost of the same tokens elsewhere", () => {
+  test("charges every bucket at its price, rounded down once over the sum", () => {
     const cheap = cachingSheet(10n, 1n);
     const part = { abovePromptTokens: 0, usage: used(60_000) };
     expect(costElsewhere(cheap, [part])).toBe(0n);
@@ -232,7 +232,7 @@ describe("what the same tokens cost elsewhere", () => {
     expect(costElsewhere(flat, [{ abovePromptTokens: 0, usage }])).toBe(exact);
   });
 
-  test("is at the tier of each prompt, output included, never of their sum", () => {
+  test("uses the tier of each prompt, also for its output, never the tier of their sum", () => {
     const small = { abovePromptTokens: 0, usage: used(5_000, 10) };
     expect(costElsewhere(steep, [small])).toBe(5_050n);
     const middle = { abovePromptTokens: 100, usage: used(5_000, 10) };
@@ -245,8 +245,8 @@ describe("what the same tokens cost elsewhere", () => {
   });
 });
 
-describe("where the sizes of prompts are not known", () => {
-  test("the cheapest tier is the least, even when long prompts are the cheap ones", () => {
+describe("the least cost where the sizes of prompts are not known", () => {
+  test("is that of the cheapest tier, even if long prompts are cheaper", () => {
     expect(leastCostElsewhere(steep, used(5_000, 10))).toBe(5_050n);
     const falling = {
       ...flat,
@@ -255,7 +255,7 @@ describe("where the sizes of prompts are not known", () => {
     expect(leastCostElsewhere(falling, used(5_000, 10))).toBe(2_500n);
   });
 
-  test("cache writes may have been for an hour, so the sum alone is not enough", () => {
+  test("counts cache writes at the cheaper of both prices, since they may be for an hour", () => {
     const hourly = { ...flat, cacheWrite1h: 4_000_000n };
     const written = used(0, 0, { cacheWrite: 10 });
     expect(leastCostElsewhere(hourly, written)).toBe(20n);
@@ -268,7 +268,7 @@ describe("where the sizes of prompts are not known", () => {
     expect(dependsOnRequest(steep, used(5))).toBe(true);
   });
 
-  test("no true cost is below the least cost", () => {
+  test("is never above the exact cost", () => {
     const size = fc.record({ abovePromptTokens: fc.constantFrom(0, 100, 1_000), usage: usages });
     fc.assert(
       fc.property(fc.array(size, { maxLength: 5 }), (parts) => {

@@ -19,12 +19,12 @@ test.each([
   "postgres:///market?host=/var/run/postgresql",
   "/var/run/postgresql market",
   `${REMOTE}?sslmode=verify-full&sslrootcert=/etc/ca.pem`,
-])("%s needs no proof, or asks for one", (DATABASE_URL) => {
+])("%s is local or verifies its certificate, and gets no warning", (DATABASE_URL) => {
   expect(found({ DATABASE_URL })).toEqual(["ok: local, or its certificate is verified"]);
 });
 
 test.each([REMOTE, `${REMOTE}?sslmode=require`])(
-  "%s on another machine is asked to verify, and no password is shown",
+  "%s gets a warning to verify the certificate, without its password",
   (address) => {
     const names = ["DATABASE_URL", "DATABASE_DIRECT_URL", "DATABASE_REPORTS_URL"];
     const said = found(Object.fromEntries(names.map((name) => [name, address])));
@@ -37,6 +37,6 @@ test.each([REMOTE, `${REMOTE}?sslmode=require`])(
   },
 );
 
-test("the embedded database is not asked about", () => {
+test("the embedded database has no address check", () => {
   expect(found({})).toEqual([]);
 });

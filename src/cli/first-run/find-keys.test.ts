@@ -37,7 +37,7 @@ describe("provider keys", () => {
     ]);
   });
 
-  test("from a file, in every form of shells and tools, take precedence over the environment", () => {
+  test("from a file, in every usual notation, take precedence over the environment", () => {
     const file = keysFile(
       `# of the team\n\nexport OPENAI_API_KEY="a b"\r\nGROQ_API_KEY='c=d'\nMISTRAL_API_KEY = e \nCOHERE_API_KEY=\n`,
     );
@@ -64,7 +64,7 @@ describe("provider keys", () => {
   });
 
   test.each([SECRET, `A KEY=${SECRET}`])(
-    "a line that cannot be read is named by its number, without a value",
+    "an invalid line is reported by its number, without its text (case %#)",
     (line) => {
       const file = keysFile(`OPENAI_API_KEY=k\n${line}\n`);
       const read = (): unknown => findKeys({}, file);

@@ -33,7 +33,7 @@ function compiled(files: ReturnType<typeof textsIn>) {
 
 const examples = textsIn(EXAMPLES, /\.json$/);
 
-test("every example is valid, says what it is, and has a line in the list of examples", () => {
+test("every example manifest is valid, has a note, and is listed in the README and in this test", () => {
   for (const { file, text } of examples) {
     const note = expect.any(String);
     expect(validateManifest(text), file).toMatchObject({ ok: true, manifest: { note } });
@@ -43,7 +43,7 @@ test("every example is valid, says what it is, and has a line in the list of exa
   expect(hosts.map(([file]) => file).sort()).toEqual(examples.map(({ file }) => file).sort());
 });
 
-test("the examples are one catalog, beside the shipped manifests too", () => {
+test("the examples compile into one catalog together with the shipped manifests", () => {
   const { models } = compiled([...examples, ...textsIn(SHIPPED, /\.json$/)]);
   const modalities = models.map(({ modality }) => modality);
   expect(new Set(modalities)).toEqual(new Set(["text", "image", "video", "decisions"]));
@@ -87,7 +87,7 @@ test.each(hosts)(
   },
 );
 
-test("the shipped simulator manifests have a model of each kind, and each answers", async () => {
+test("the shipped simulator manifests need no key, and their media and decisions models answer", async () => {
   const files = textsIn(SHIPPED, /^simulator-.*\.json$/);
   const text = JSON.stringify(files.map((each) => each.text));
   expect(text).not.toContain("api_key_env");

@@ -66,7 +66,7 @@ async function answered(path: string, fault: string, more: object = {}): Promise
 const STREAM = { stream: true };
 
 describe("connections that die", () => {
-  test("reset:headers: no answer at all", async () => {
+  test("reset:headers breaks the connection before any answer", async () => {
     expect(await post(CHAT, "reset:headers")).toMatch(/ECONNRESET|HPE_/);
   });
 
@@ -109,7 +109,7 @@ describe("connections that hang", () => {
     },
   );
 
-  test("endless repeats the text until the client leaves, and notices that", async () => {
+  test("endless repeats the text until the client leaves, and counts the call as abandoned", async () => {
     const { abandoned } = simulator.counts();
     const leaving = new AbortController();
     const response = await fetch(simulator.url + MESSAGES, {
@@ -184,7 +184,7 @@ describe("how a fault is chosen", () => {
     expect((await answered("/b/v1/messages", "")).status).toBe(529);
   });
 
-  test("what is held comes when it is released, and nothing of it before", async () => {
+  test("a held answer comes only after it is released", async () => {
     const seen: string[] = [];
     const held = [CHAT, MESSAGES].map(async (path) => {
       const answer = (await post(path, "hold")) as Answer;

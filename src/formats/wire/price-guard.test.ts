@@ -34,13 +34,16 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
   test.each<[string, Members]>([
     ["service_tier", { service_tier: "priority" }],
     ["speed", { speed: "fast" }],
-  ])("continues without %s, which is named, on its own wire as across", (name, members) => {
-    for (const to of [wire, otherWire(wire)]) {
-      const sent = send(readGood(wire, members), buildDeployment(to));
-      expect(sent.body).not.toHaveProperty(name);
-      expect(sent.dropped).toContain(name);
-    }
-  });
+  ])(
+    "is sent without %s, which is reported as dropped, on the same wire and translated",
+    (name, members) => {
+      for (const to of [wire, otherWire(wire)]) {
+        const sent = send(readGood(wire, members), buildDeployment(to));
+        expect(sent.body).not.toHaveProperty(name);
+        expect(sent.dropped).toContain(name);
+      }
+    },
+  );
 
   test.each<[string, Members]>([
     ["web_search_options", { web_search_options: {} }],
@@ -52,14 +55,17 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     ["container", { container: "c" }],
     ["inference_geo", { inference_geo: "eu" }],
     ["fallbacks", { fallbacks: ["x"] }],
-  ])("is refused by the name of %s, on its own wire as across", (field, members) => {
-    for (const to of [wire, otherWire(wire)]) {
-      expect(problemOf(wire, members, buildDeployment(to))).toBe(field);
-    }
-    expect(problemOf(wire, members, declaring(wire, { [field]: unknown }))).toBeUndefined();
-  });
+  ])(
+    "is refused for %s, same wire or translated, unless the listing declares that field",
+    (field, members) => {
+      for (const to of [wire, otherWire(wire)]) {
+        expect(problemOf(wire, members, buildDeployment(to))).toBe(field);
+      }
+      expect(problemOf(wire, members, declaring(wire, { [field]: unknown }))).toBeUndefined();
+    },
+  );
 
-  test("is sent unchanged if its fields are empty or usual", () => {
+  test("is served, and loses no field, if its priced fields are empty or have default values", () => {
     const members = {
       mcp_servers: [],
       plugins: [],
@@ -71,7 +77,7 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     expect(send(readGood(wire, members), buildDeployment(wire)).dropped).toEqual([]);
   });
 
-  test("is sent with the values that the listing declares", () => {
+  test("is sent with a service tier that the listing declares, and without any other tier", () => {
     const listing = declaring(wire, {
       service_tier: { type: "enum", values: ["default", "flex"] },
       web_search_options: boolean,
@@ -91,7 +97,7 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     expect(problemOf(wire, members, listing)).toBeUndefined();
   });
 
-  test("has cache marks of the usual time in place of an hour, wherever they are", () => {
+  test("is sent with cache marks of the default lifetime instead of one hour", () => {
     const hour = { type: "ephemeral", ttl: "1h" };
     const members = {
       cache_control: hour,
@@ -113,7 +119,7 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     expect(sent.dropped).toEqual(["cache_control.ttl"]);
   });
 
-  test("has OpenAI's cache marks of the usual time in place of twelve hours", () => {
+  test("is sent with OpenAI's cache marks of the default lifetime instead of twelve hours", () => {
     const marked = (ttl: string) => ({ mode: "explicit", ttl });
     const part = (ttl: string) => ({
       type: "text",
@@ -136,7 +142,7 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
   });
 });
 
-describe("a listing that prices an hour of the cache", () => {
+describe("a listing that prices cache writes of one hour", () => {
   const hour = { type: "ephemeral", ttl: "1h" };
   const day = { type: "ephemeral", ttl: "24h" };
   const micro = 10n ** 6n;
@@ -152,7 +158,7 @@ describe("a listing that prices an hour of the cache", () => {
   const quote = (request: ParsedChatRequest, deployment: Deployment): bigint =>
     chatFor(request).quote(request, deployment);
 
-  test("opens marks for an hour, not longer ones, and reserves the prompt at that price", () => {
+  test("sends cache marks of one hour but not of a day, and quotes the prompt at the hour's price", () => {
     const listing = buildDeployment("wire_b", { prices });
     const usual = readGood("wire_b", { max_tokens: 1, cache_control: { type: "ephemeral" } });
     const asked = readGood("wire_b", { max_tokens: 1, cache_control: hour });
@@ -175,7 +181,7 @@ describe("a listing that prices an hour of the cache", () => {
     expect(mixed.dropped).toEqual(["cache_control.ttl"]);
   });
 
-  test("marks the request that is sent, so that its usage is accepted", () => {
+  test("sets asksHourWrites only if a cache mark of one hour is really sent", () => {
     const listing = buildDeployment("wire_b", { prices });
     const upstreamOf = (members: Members, deployment: Deployment): UpstreamRequest => {
       const request = readGood("wire_b", members);
@@ -197,7 +203,7 @@ describe("a listing that prices an hour of the cache", () => {
   });
 
   test.each(["wire_a", "wire_b"] as const)(
-    "keeps marks of %s clients back where no usage would count them",
+    "on wire_a does not send or quote the one-hour marks of %s clients",
     (wire) => {
       const listing = buildDeployment("wire_a", { prices });
       const block = { type: "text", text: "a", cache_control: hour };
@@ -236,7 +242,7 @@ describe.each(wires)("a %s request with a customer's own provider key", (wire) =
     ["container", { container: "c" }],
     ["fallbacks", { fallbacks: ["x"] }],
     ["mcp_servers", { mcp_servers: [{ type: "url" }] }],
-  ])("is refused by the name of %s, which more than the price depends on", (field, members) => {
+  ])("is refused for %s, for another reason than its price", (field, members) => {
     const request = readGood(wire, members);
     const problem = chatFor(request).servabilityProblem(request, own);
     expect(problem).toEqual({ field, message: expect.not.stringContaining("charge") });
@@ -254,7 +260,7 @@ test.each([
   expect(sent.dropped).toEqual([]);
 });
 
-test("tools that a provider runs itself are refused with their path, on the same wire too", () => {
+test("a tool that the provider runs is refused with its path, unless the listing declares it", () => {
   for (const type of ["web_search", "builtin_function", "code_interpreter"]) {
     const tools = [
       { type: "function", function: { name: "f" } },
@@ -279,7 +285,7 @@ test("tools that a provider runs itself are refused with their path, on the same
   }
 });
 
-test("tools that the client runs itself are sent on", () => {
+test("tools that the client runs are served without a declaration of the listing", () => {
   const custom = { type: "custom", custom: { name: "x" } };
   expect(problemOf("wire_a", { tools: [custom] }, buildDeployment("wire_a"))).toBeUndefined();
   const tools = [
@@ -293,7 +299,7 @@ test("tools that the client runs itself are sent on", () => {
   expect(problemOf("wire_b", { tools }, buildDeployment("wire_b"))).toBeUndefined();
 });
 
-test("marks inside a tool result and beside a tool are found, those in the caller's data are not", () => {
+test("one-hour marks are removed from system, tools and tool results, but not from call arguments", () => {
   const hour = { type: "ephemeral", ttl: "1h" };
   const result = [{ type: "text", text: "x", cache_control: hour }];
   const members = {

@@ -13,13 +13,13 @@ import { wires } from "./wires.ts";
 
 const classes = Object.keys(REFUSALS) as RefusalClass[];
 
-test("a listing may speak exactly the wires of the program", () => {
+test("the manifest schema accepts as a dialect exactly the wires that the gateway has", () => {
   const dialect = { enum: wires.all.map(({ id }) => id) };
   const endpoint = { properties: { dialect: expect.objectContaining(dialect) as unknown } };
   expect(publishedSchema()).toMatchObject({ properties: { endpoint } });
 });
 
-test("each wire checks a key by its own request for the models", () => {
+test("each wire checks a provider key with a request for /models and its own headers", () => {
   expect(wires.get("wire_a").keyCheck).toEqual({ path: "/models", headers: {} });
   expect(wires.get("wire_b").keyCheck).toEqual({
     path: "/models",
@@ -37,19 +37,22 @@ test.each([
 });
 
 describe("wire_a", () => {
-  test.each(classes)("%s names its class twice and its generic type", (cls) => {
-    expect(parse(wires.get("wire_a").errorBody(refusal(cls, "why"), "r1"))).toEqual({
-      error: {
-        code: cls,
-        message: expect.stringContaining("why"),
-        type: REFUSALS[cls].wireAType,
-        metadata: { error_type: cls, retryable: REFUSALS[cls].retryable },
-      },
-      request_id: "r1",
-    });
-  });
+  test.each(classes)(
+    "a refusal of class %s has the class as code and error_type, and its generic type",
+    (cls) => {
+      expect(parse(wires.get("wire_a").errorBody(refusal(cls, "why"), "r1"))).toEqual({
+        error: {
+          code: cls,
+          message: expect.stringContaining("why"),
+          type: REFUSALS[cls].wireAType,
+          metadata: { error_type: cls, retryable: REFUSALS[cls].retryable },
+        },
+        request_id: "r1",
+      });
+    },
+  );
 
-  test("an empty balance has one word for code and type", () => {
+  test("an empty balance has insufficient_quota as code and type", () => {
     const body = parse(
       wires.get("wire_a").errorBody(refusal("insufficient_quota", "no credit"), "r1"),
     );
@@ -96,7 +99,7 @@ describe("wire_a", () => {
 });
 
 describe("wire_b", () => {
-  test.each(classes)("%s has the native type of the table", (cls) => {
+  test.each(classes)("a refusal of class %s has the wire_b type of the refusal table", (cls) => {
     expect(parse(wires.get("wire_b").errorBody(refusal(cls, "why"), "r1"))).toEqual({
       type: "error",
       error: {

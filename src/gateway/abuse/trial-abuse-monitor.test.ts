@@ -95,8 +95,8 @@ const LIMITED: AbuseRestriction = {
 };
 const RESTRICTED: AbuseRestriction = { family: "chat", state: "restricted" };
 
-describe("a finding", () => {
-  test("limits at once, without waiting for the store", () => {
+describe("a finding of unusual use", () => {
+  test("limits the organization's requests at once, without waiting for the store", () => {
     const { refuse, note, misbehave, recorded } = monitorFixture();
     for (let n = 1; n < REFUSED_LINE; n += 1) note();
     expect(refuse()).toBeUndefined();
@@ -105,7 +105,7 @@ describe("a finding", () => {
     expect(refuse()).toMatchObject({ class: "usage_limited", status: 429 });
   });
 
-  test("tells the caller when and how to continue, and nothing about the finding", () => {
+  test("refuses with the time to retry and a pointer to support, and reveals none of its figures", () => {
     const { refuse, misbehave, world } = monitorFixture();
     misbehave();
     expect(refuse()).toMatchObject({
@@ -120,7 +120,7 @@ describe("a finding", () => {
     expect(refuse()?.retryAfterSeconds).toBe(2);
   });
 
-  test("is recorded with its figures and its start, for support", async () => {
+  test("is recorded with its figures and its age, and without any client address", async () => {
     const { note, misbehave, recorded, world, logged, answered } = monitorFixture();
     world.answer = LIMITED;
     note();
@@ -146,8 +146,11 @@ describe("a finding", () => {
   test.each([
     ["client addresses", [{ clientAddress: "a" }, { clientAddress: "b" }, { clientAddress: "c" }]],
     ["failed requests", Array.from({ length: 4 }, () => ({ outcome: "failed" as const }))],
-    ["dollars", [{ debitMicroUsd: microUsd(400_000n) }, { debitMicroUsd: microUsd(600_000n) }]],
-  ])("comes of too many %s too", (_what, events) => {
+    [
+      "dollars spent",
+      [{ debitMicroUsd: microUsd(400_000n) }, { debitMicroUsd: microUsd(600_000n) }],
+    ],
+  ])("is also caused by too many %s", (_what, events) => {
     const { note, refuse, recorded } = monitorFixture();
     for (const event of events) {
       expect(refuse()).toBeUndefined();
@@ -157,7 +160,7 @@ describe("a finding", () => {
     expect(recorded).toHaveLength(1);
   });
 
-  test("limits only this kind of request of this organization", () => {
+  test("limits the organization's chat requests only, not its image requests or another organization's", () => {
     const { misbehave, refuse } = monitorFixture();
     misbehave();
     expect(refuse(TRIAL, "images")).toBeUndefined();
@@ -165,7 +168,7 @@ describe("a finding", () => {
     expect(refuse(TRIAL, "chat")).toBeDefined();
   });
 
-  test("ends by itself, and only new behaviour causes the next one", () => {
+  test("expires by itself, and requests refused meanwhile do not count toward the next finding", () => {
     const { misbehave, refuse, note, recorded, world } = monitorFixture();
     misbehave();
     // Further requests are refused meanwhile, and these refusals do not count.
@@ -184,8 +187,8 @@ describe("a finding", () => {
   });
 });
 
-describe("the answer of the store", () => {
-  test("to a repeated finding restricts at once, with a 403 that must not be retried", async () => {
+describe("the store's answer to a finding", () => {
+  test("that restricts the organization makes its requests a non-retryable 403 at once", async () => {
     const { misbehave, refuse, world, answered } = monitorFixture();
     world.answer = RESTRICTED;
     misbehave();
@@ -201,7 +204,7 @@ describe("the answer of the store", () => {
     expect(refused).not.toHaveProperty("retryAfterSeconds");
   });
 
-  test("without a hold lets an organization continue that has bought credit meanwhile", async () => {
+  test("that imposes no restriction lets the organization continue, with its counts reset", async () => {
     const { misbehave, refuse, note, recorded, world, answered } = monitorFixture();
     world.answer = undefined;
     misbehave();
@@ -212,7 +215,7 @@ describe("the answer of the store", () => {
     expect(recorded).toHaveLength(1);
   });
 
-  test("applies until every principal carries it; a lifted hold then ends here too", async () => {
+  test("applies until cached keys have expired; after that the principal's own restrictions apply", async () => {
     const { misbehave, refuse, world, answered } = monitorFixture();
     world.answer = LIMITED;
     misbehave();
@@ -225,7 +228,7 @@ describe("the answer of the store", () => {
     expect(refuse()).toBeUndefined();
   });
 
-  test("may be a fault: later requests report the finding again, less and less often", async () => {
+  test("that is a fault makes later requests report the finding again, at doubling intervals", async () => {
     const { misbehave, refuse, recorded, logged, world, answered } = monitorFixture();
     world.answer = new Error("down");
     misbehave();
@@ -245,8 +248,8 @@ describe("the answer of the store", () => {
   });
 });
 
-describe("holds that the principal carries", () => {
-  test("refuse regardless of this process's own counts, the strongest first", () => {
+describe("restrictions that the principal carries", () => {
+  test("refuse requests regardless of this process's own counts, and the strictest one applies", () => {
     const { refuse, world } = monitorFixture();
     const limited = principalOf("org_trial", { abuseRestrictions: [LIMITED] });
     const both = principalOf("org_trial", { abuseRestrictions: [LIMITED, RESTRICTED] });
@@ -258,7 +261,7 @@ describe("holds that the principal carries", () => {
     expect(refuse(both)?.class).toBe("usage_restricted");
   });
 
-  test("replace what this process has counted until then", () => {
+  test("reset the counts that this process has collected", () => {
     const { refuse, note, recorded, world } = monitorFixture();
     for (let n = 1; n < REFUSED_LINE; n += 1) note();
     const short = { ...LIMITED, untilMs: START_MS + 1_000 };
@@ -269,8 +272,8 @@ describe("holds that the principal carries", () => {
   });
 });
 
-describe("a notice that something of an organization changed", () => {
-  test("keeps a finding that the store has not answered yet, or could not take", async () => {
+describe("a notice that an organization changed", () => {
+  test("keeps a finding that the store has not answered yet or has failed to record", async () => {
     for (const answer of ["silence", new Error("away")] as const) {
       const { watch, world, misbehave, refuse, answered } = monitorFixture();
       world.answer = answer;
@@ -282,7 +285,7 @@ describe("a notice that something of an organization changed", () => {
     }
   });
 
-  test("lets no request pass that began before it and is decided after it", async () => {
+  test("ends a restriction one second later, so that requests already in progress are still refused", async () => {
     const { watch, world, misbehave, refuse, answered } = monitorFixture();
     world.answer = LIMITED;
     misbehave();
@@ -304,7 +307,7 @@ describe("a notice that something of an organization changed", () => {
 describe("an organization that bought credit", () => {
   const paying = principalOf("org_paying", { isTrial: false, abuseRestrictions: [RESTRICTED] });
 
-  test("is not held by earlier findings", () => {
+  test("is not refused because of earlier findings", () => {
     const { misbehave, refuse } = monitorFixture();
     misbehave();
     expect(refuse(principalOf("org_trial", { isTrial: false }))).toBeUndefined();
@@ -334,6 +337,6 @@ test.each([
   ["fe80::1%eth0", "fe80:0:0:0::/64"],
   ["not an address", "not an address"],
   ["203.0.113.7%eth0", "203.0.113.7"],
-])("the network of %s is %s", (address, network) => {
+])("the client address %s is counted as the network %s", (address, network) => {
   expect(clientNetwork(address)).toBe(network);
 });

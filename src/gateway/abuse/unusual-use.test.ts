@@ -32,7 +32,7 @@ function linesOf(use: Partial<UseInWindow>, policy: UnusualUsePolicy = POLICY): 
 }
 
 describe("unusual use", () => {
-  test("is found for each line alone, when it is reached and not before", () => {
+  test("is found when any single threshold is reached, and not just below it", () => {
     expect(linesOf({ refusedRequests: 199 })).toEqual([]);
     expect(linesOf({ refusedRequests: 200 })).toEqual(["refused_requests"]);
     expect(linesOf({ clientAddresses: 19 })).toEqual([]);
@@ -43,7 +43,7 @@ describe("unusual use", () => {
     expect(linesOf({ failedRequests: 80, servedRequests: 20 })).toEqual(["error_percent"]);
   });
 
-  test("is not found in a few failed requests of a user who tries the service", () => {
+  test("is found by its error percentage only from 50 requests on, not counting refused requests", () => {
     expect(linesOf({ failedRequests: 49 })).toEqual([]);
     expect(linesOf({ failedRequests: 50 })).toEqual(["error_percent"]);
     // Refused requests do not change the percentage of failed ones.
@@ -51,14 +51,14 @@ describe("unusual use", () => {
     expect(linesOf({ failedRequests: 40, refusedRequests: 150 })).toEqual([]);
   });
 
-  test("is not found by a line that is switched off", () => {
+  test("is not found by a threshold that is switched off", () => {
     const use = { refusedRequests: 500, failedRequests: 100, debitMicroUsd: microUsd(9_000_000n) };
     const off = { refusedRequests: undefined, errorPercent: undefined, spendMicroUsd: undefined };
     expect(linesOf(use, { ...POLICY, ...off })).toEqual([]);
     expect(linesOf({ clientAddresses: 50 }, { ...POLICY, clientAddresses: undefined })).toEqual([]);
   });
 
-  test("is reported with every line that was reached, for the reviewer", () => {
+  test("is reported with every threshold that was reached and its figure", () => {
     const use = { refusedRequests: 250, clientAddresses: 3, debitMicroUsd: microUsd(6_250_000n) };
     expect(findUnusualUse(POLICY, { ...NOTHING, ...use })).toEqual([
       { line: "refused_requests", seen: "250" },
@@ -77,7 +77,7 @@ const REFUSED: CountedRequest = {
   clientMark: undefined,
 };
 
-test("each key is counted separately, and forgetting one keeps the others", () => {
+test("each key is counted separately, and forgetting a key keeps the counts of other keys", () => {
   const watched = new WatchedUse({ windowMs: WINDOW_MS, clientsMax: 0, entriesMax: 10 });
   watched.note("one", REFUSED, 1_000);
   watched.note("two", REFUSED, 1_000);
@@ -95,7 +95,7 @@ test("a key that was silent for a whole window is dropped", () => {
   expect(watched.size).toBe(1);
 });
 
-test("when there are too many, those that were silent longest are dropped", () => {
+test("above the bound of watched keys, the key that was silent longest is dropped", () => {
   const watched = new WatchedUse({ windowMs: WINDOW_MS, clientsMax: 0, entriesMax: 2 });
   watched.note("silent", REFUSED, 1_000);
   watched.note("busy", REFUSED, 1_001);
@@ -114,7 +114,7 @@ interface Happened {
   readonly request: CountedRequest;
 }
 
-test("a clock that steps back drops no request and keeps none for longer", () => {
+test("a clock that steps back neither drops a counted request nor keeps it beyond its window", () => {
   const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);
   use.note(requestOf("refused"), 100_000);
   use.note(requestOf("refused"), 40_000);
@@ -122,7 +122,7 @@ test("a clock that steps back drops no request and keeps none for longer", () =>
   expect(use.inWindow(160_000).refusedRequests).toBe(0);
 });
 
-test("the counts equal those of a plain list of requests, for any history", () => {
+test("the counts of a window equal those of a plain list of requests, for any history", () => {
   const step = fc.record({
     waitMs: fc.oneof(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 90_000 })),
     outcome: fc.constantFrom("served", "failed", "refused" as const),
@@ -152,7 +152,7 @@ test("the counts equal those of a plain list of requests, for any history", () =
   );
 });
 
-test("no more clients are remembered than are distinguished", () => {
+test("a window counts distinct clients only up to its bound", () => {
   const use = new WindowUse(WINDOW_MS, CLIENTS_MAX);
   for (let n = 0; n < 1_000; n += 1) use.note(requestOf("served", 0n, `client ${n}`), 100_000);
   expect(use.inWindow(100_000).clientAddresses).toBe(CLIENTS_MAX);

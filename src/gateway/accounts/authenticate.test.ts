@@ -82,14 +82,14 @@ function open({ records, find, options }: Fixture = {}) {
   };
 }
 
-describe("the header of a key", () => {
+describe("authentication by header", () => {
   test.each([
-    ["Bearer", [`Bearer ${good.raw}`, undefined]],
-    ["the scheme in any case", [`bEARER   ${good.raw}`, undefined]],
-    ["x-api-key", [undefined, good.raw]],
-    ["Bearer before x-api-key", [`Bearer ${good.raw}`, "tm_vk_wrong"]],
-    ["x-api-key when Authorization is another scheme", ["Basic abc", good.raw]],
-  ] as const)("%s is accepted", async (_name, [authorization, xApiKey]) => {
+    ["a Bearer key", [`Bearer ${good.raw}`, undefined]],
+    ["a Bearer scheme in any letter case", [`bEARER   ${good.raw}`, undefined]],
+    ["a key in x-api-key", [undefined, good.raw]],
+    ["a good Bearer key beside a wrong x-api-key", [`Bearer ${good.raw}`, "tm_vk_wrong"]],
+    ["a key in x-api-key beside an Authorization of another scheme", ["Basic abc", good.raw]],
+  ] as const)("accepts %s", async (_name, [authorization, xApiKey]) => {
     const outcome = await open().authenticate(authorization, xApiKey);
     expect(outcome).toEqual({
       ok: true,
@@ -105,7 +105,7 @@ describe("the header of a key", () => {
     });
   });
 
-  test("that is Bearer and wrong is refused, even beside a good x-api-key", async () => {
+  test("refuses a wrong Bearer key, even beside a good x-api-key", async () => {
     const outcome = await open().authenticate(`Bearer ${createVirtualKey().raw}`, good.raw);
     expect(outcome).toMatchObject(UNAUTHENTICATED);
   });
@@ -140,13 +140,13 @@ describe("a refusal", () => {
     expect(await authenticate(undefined, good.raw)).toEqual(await authenticate());
   });
 
-  test("of a text that cannot be a key takes no look-up", async () => {
+  test("of a text that cannot be a key needs no look-up", async () => {
     const { authenticate, asked } = open();
     await authenticate("Bearer " + "x".repeat(10_000));
     expect(asked).toEqual([]);
   });
 
-  test("of an account that is not verified is a 403", async () => {
+  test("of an account whose e-mail address is not verified is a 403", async () => {
     const records = new Map([[GOOD, { ...record, emailVerified: false }]]);
     const refusal = { ...UNAUTHENTICATED.refusal, class: "email_not_verified", status: 403 };
     const outcome = await open({ records }).authenticate(undefined, good.raw);
@@ -154,7 +154,7 @@ describe("a refusal", () => {
   });
 });
 
-describe("the cache", () => {
+describe("the cache of keys", () => {
   test("answers a cached key at once, as a value and not as a promise", async () => {
     const { authenticate, asked } = open();
     const first = await authenticate(undefined, good.raw);
@@ -163,7 +163,7 @@ describe("the cache", () => {
     expect(asked).toHaveLength(1);
   });
 
-  test("refuses a disabled key five seconds later at the latest", async () => {
+  test("stops accepting a key at most five seconds after it was disabled", async () => {
     const { authenticate, keys, pass } = open();
     await authenticate(undefined, good.raw);
     keys.set(GOOD, { ...record, disabled: true });
@@ -173,7 +173,7 @@ describe("the cache", () => {
     expect(await authenticate(undefined, good.raw)).toMatchObject(UNAUTHENTICATED);
   });
 
-  test("refuses an unknown key without a look-up, and accepts it 250 ms after it was created", async () => {
+  test("refuses an unknown key for 250 ms without a look-up, and looks it up again after that", async () => {
     const { authenticate, keys, asked, pass } = open({ records: new Map() });
     await authenticate(undefined, good.raw);
     pass(249);
@@ -184,7 +184,7 @@ describe("the cache", () => {
     expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
   });
 
-  test("accepts a new key at once after its notice", async () => {
+  test("accepts a new key at once after a notice that its organization changed", async () => {
     const { authenticate, keys, forget } = open({ records: new Map() });
     expect(await authenticate(undefined, good.raw)).toMatchObject(UNAUTHENTICATED);
     keys.set(GOOD, record);
@@ -199,7 +199,7 @@ describe("the cache", () => {
     expect(asked).toEqual([GOOD]);
   });
 
-  test("keeps a disabled key until its own organization changes", async () => {
+  test("remembers a disabled key until a notice that its own organization changed", async () => {
     const records = new Map([[GOOD, { ...record, disabled: true }]]);
     const { authenticate, asked, pass, forget } = open({ records });
     await authenticate(undefined, good.raw);
@@ -249,7 +249,7 @@ describe("a flood of random keys", () => {
     expect(statements).toEqual([1, KEY_LOOKUP_KEYS_MAX, 1]);
   });
 
-  test("does not delay keys that exist", async () => {
+  test("leaves look-ups that find their key without a pause", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const others = Array.from({ length: 3 }, createVirtualKey);
     const records = new Map(others.map(({ digest }) => [digest.toString("hex"), record]));
@@ -261,7 +261,7 @@ describe("a flood of random keys", () => {
     }
   });
 
-  test("is cached in bounded memory, beside the good keys: the oldest is dropped", async () => {
+  test("is cached up to a bound: the oldest unknown key is dropped, and good keys are kept", async () => {
     const { authenticate, asked } = open({ options: PATIENT });
     await authenticate(undefined, good.raw);
     const [oldest = "", ...others] = flood(UNKNOWN_KEYS_MAX + 1);
@@ -276,7 +276,7 @@ describe("a flood of random keys", () => {
   });
 });
 
-describe("a key store that fails", () => {
+describe("a key store", () => {
   const origin = "gateway_infrastructure";
   const later = { retryAfterSeconds: 2, retryable: true };
   const unavailable = {
@@ -285,7 +285,7 @@ describe("a key store that fails", () => {
   };
 
   test.each(["rejects", "throws at once"])(
-    "and %s is a 503, never a 401, and the next request asks again",
+    "that %s makes the request a 503, never a 401, and is asked again by the next request",
     async (how) => {
       const fail = (): Promise<never> => {
         if (how === "throws at once") throw new Error("no connection");
@@ -304,7 +304,7 @@ describe("a key store that fails", () => {
     },
   );
 
-  test("has failed if it is silent for the time limit", async () => {
+  test("that is silent until the time limit makes the request a 503", async () => {
     const { authenticate } = open({
       find: () => new Promise(() => undefined),
       options: { storeTimeoutMs: 5 },
@@ -312,7 +312,7 @@ describe("a key store that fails", () => {
     expect(await authenticate(undefined, good.raw)).toMatchObject(unavailable);
   });
 
-  test("does not stop a cached key", async () => {
+  test("that fails refuses no cached key before its five seconds are over", async () => {
     let down = false;
     const { authenticate, pass } = open({
       find: () => (down ? Promise.reject(new Error("down")) : Promise.resolve(record)),
@@ -326,7 +326,7 @@ describe("a key store that fails", () => {
   });
 });
 
-test("a new key is 48 random hexadecimal characters; only its digest and its start are stored", () => {
+test("a new key has 48 random hexadecimal digits, a SHA-256 digest, and its first 12 characters as its label", () => {
   const keys = Array.from({ length: 100 }, createVirtualKey);
   expect(new Set(keys.map(({ raw }) => raw)).size).toBe(100);
   for (const { raw, digest, label } of keys) {

@@ -47,7 +47,7 @@ describe("a sealed key", () => {
     );
   });
 
-  test("does not contain the key, and differs every time", () => {
+  test("does not contain the plain key, and differs each time it is sealed", () => {
     const seals = Array.from({ length: 100 }, () => vault.seal(KEY, CONTEXT));
     expect(new Set(seals.map((each) => each.toString("hex"))).size).toBe(100);
     for (const sealed of seals) expect(sealed.includes(KEY.slice(0, 8))).toBe(false);
@@ -82,7 +82,7 @@ describe("a sealed key", () => {
     }
   });
 
-  test("does not open under another encryption key, and the fault names neither", () => {
+  test("does not open under another encryption key, and the fault reveals neither key", () => {
     const other = vaultOf(Buffer.alloc(32, 8).toString("base64"));
     const fault = caught(() => other.open(vault.seal(KEY, CONTEXT), CONTEXT));
     expect(fault).toBeInstanceOf(SealedKeyFault);
@@ -123,11 +123,11 @@ describe("a ring of encryption keys", () => {
     expect(() => followed?.open(sealed, CONTEXT)).toThrow(SealedKeyFault);
   });
 
-  test("of one key seals bytes that the last release can open", () => {
+  test("of one key seals in format version 1, which the previous release can open", () => {
     expect(vaultOf(String(old)).seal(KEY, CONTEXT)[0]).toBe(1);
   });
 
-  test("has different keys, eight at most, and no name reveals one", () => {
+  test("is refused with a duplicate, an empty or a ninth key, and a key's name does not reveal its bytes", () => {
     expect(() => openKeyVault(`${old},${old}`)).toThrow(EncryptionKeyFault);
     const nine = Array.from({ length: 9 }, (_, at) => Buffer.alloc(32, at).toString("base64"));
     expect(() => openKeyVault(nine.join())).toThrow(EncryptionKeyFault);
@@ -142,13 +142,13 @@ describe("the encryption key", () => {
   });
 
   test.each([
-    ["31 bytes", Buffer.alloc(31, 1).toString("base64")],
-    ["33 bytes", Buffer.alloc(33, 1).toString("base64")],
+    ["31 bytes long", Buffer.alloc(31, 1).toString("base64")],
+    ["33 bytes long", Buffer.alloc(33, 1).toString("base64")],
     ["hexadecimal", "0123456789abcdef".repeat(4)],
-    ["with a space in it", `${ENCRYPTION_KEY.slice(0, 20)} ${ENCRYPTION_KEY.slice(20)}`],
-    ["with a line end", `${ENCRYPTION_KEY}\n`],
+    ["interrupted by a space", `${ENCRYPTION_KEY.slice(0, 20)} ${ENCRYPTION_KEY.slice(20)}`],
+    ["followed by a line end", `${ENCRYPTION_KEY}\n`],
     ["a sentence", "correct horse battery staple, correct horse"],
-  ])("is refused when it is %s, without being repeated", (_what, text) => {
+  ])("is refused when it is %s, and the fault does not repeat it", (_what, text) => {
     const fault = caught(() => openKeyVault(text));
     expect(fault).toBeInstanceOf(EncryptionKeyFault);
     expect(String(fault)).toContain("openssl rand -base64 32");
@@ -188,7 +188,7 @@ describe("a provider key", () => {
     expect(trouble).not.toContain(text === "" ? "nothing" : text);
   });
 
-  test("that was not checked is never sealed", () => {
+  test("that fails the check cannot be sealed", () => {
     expect(() => vault.seal("sk-0123456789\r\nx-admin: yes", CONTEXT)).toThrow("checked");
   });
 });

@@ -76,33 +76,41 @@ function noted({ deployment, bridge, result, outputTokens = 64, isImpossible = f
 const served = (isSubstituted: boolean) => ({ servedModel: { name: "x", isSubstituted } });
 
 test.each<[string, Noted, number]>([
-  ["nothing, of as many tokens as were allowed", {}, 0],
-  ["one token more than was allowed", { outputTokens: 63 }, BREACH.boundExceeded],
-  ["another model", { bridge: served(true) }, BREACH.substituted],
-  ["not the model that was asked for", { bridge: served(false) }, 0],
-  ["usage that is missing", { bridge: { usage: undefined } }, BREACH.usageMissing],
+  ["no breach if it has exactly as many tokens as were allowed", {}, 0],
   [
-    "usage that contradicts itself",
+    "a breach if it has one token more than was allowed",
+    { outputTokens: 63 },
+    BREACH.boundExceeded,
+  ],
+  ["a breach if another model answered", { bridge: served(true) }, BREACH.substituted],
+  ["no breach if its reported model is no substitute", { bridge: served(false) }, 0],
+  ["a breach if its usage is missing", { bridge: { usage: undefined } }, BREACH.usageMissing],
+  [
+    "a breach if its usage contradicts itself",
     { bridge: { usageFlaw: "a sum is wrong" } },
     BREACH.usageImpossible,
   ],
-  ["usage that is not believed", { isImpossible: true }, BREACH.usageImpossible],
-  ["a wrong finish reason", { bridge: { hasWrongFinish: true } }, BREACH.wrongFinish],
+  ["a breach if its usage is impossible", { isImpossible: true }, BREACH.usageImpossible],
   [
-    "that it broke off",
+    "a breach if its finish reason is wrong",
+    { bridge: { hasWrongFinish: true } },
+    BREACH.wrongFinish,
+  ],
+  [
+    "a breach if it broke off",
     { result: { failure: brokenOffFailure(200) }, bridge: { usage: undefined } },
     BREACH.unreadable,
   ],
   [
-    "that a stream was answered with a page",
+    "a breach if it is a page instead of a stream",
     { result: { failure: brokenOffFailure(200) }, bridge: "none" },
     BREACH.unreadable,
   ],
-])("of an answer is counted: %s", (_name, input, breaches) => {
+])("an answer is counted with %s", (_name, input, breaches) => {
   expect(noted(input)).toBe(breaches);
 });
 
-describe("an answer that the provider did not cause is not counted, neither as bad nor as good", () => {
+describe("the conduct record of a listing", () => {
   const failing = (status: number) => ({
     refusal: refusal("upstream_error", "rejected", { status }),
     failover: false,
@@ -110,7 +118,7 @@ describe("an answer that the provider did not cause is not counted, neither as b
   });
 
   test.each<[string, Noted]>([
-    ["an answer to a customer-provided key", { deployment: { ownKey: {} as never } }],
+    ["an answer to a customer's own provider key", { deployment: { ownKey: {} as never } }],
     [
       "a 4xx that the request caused",
       { result: { upstreamStatus: 400, failure: failing(400) }, bridge: "none" },
@@ -121,19 +129,22 @@ describe("an answer that the provider did not cause is not counted, neither as b
     ],
     ["an error inside a 200", { result: { failure: { ...failing(503), strike: "strike" } } }],
     ["a client that left for good", { result: { failure: withoutBlame(brokenOffFailure(200)) } }],
-    ["a time limit", { result: { failure: brokenOffFailure(200), timedOut: true } }],
     [
-      "a connection that was reset before its head",
+      "an answer that ran into the time limit",
+      { result: { failure: brokenOffFailure(200), timedOut: true } },
+    ],
+    [
+      "a connection that was reset before the response head",
       { result: { upstreamStatus: null, failure: brokenOffFailure() }, bridge: "none" },
     ],
-  ])("%s", (_name, input) => {
+  ])("does not count %s as a good or as a bad answer", (_name, input) => {
     expect(noted(input)).toBeUndefined();
     const worse = input.bridge === "none" ? {} : { bridge: { ...input.bridge, ...served(true) } };
     expect(noted({ ...input, ...worse })).toBeUndefined();
   });
 });
 
-test("a reported cost replaces the tokens if the cost is billed", () => {
+test("a reported cost replaces usage in tokens only if the listing is billed by reported cost", () => {
   const bridge = { usage: undefined, reportedCostUsd: "0.02" };
   const image = { modality: "image", billing: "reported_cost" } as const;
   expect(noted({ deployment: image, bridge })).toBe(0);
@@ -141,12 +152,12 @@ test("a reported cost replaces the tokens if the cost is billed", () => {
   expect(noted({ deployment: image, bridge: { usage: undefined } })).toBe(BREACH.usageMissing);
 });
 
-test("an accepted job owes no usage yet", () => {
+test("an accepted video job is counted with no breach although it reports no usage yet", () => {
   const video = { modality: "video", billing: "reported_cost" } as const;
   expect(noted({ deployment: video, bridge: { usage: undefined } })).toBe(0);
 });
 
-test("only chat answers have an output bound", () => {
+test("the output bound is not checked for an image answer", () => {
   expect(noted({ deployment: { modality: "image" }, outputTokens: 0 })).toBe(0);
 });
 
@@ -182,7 +193,7 @@ describe("an attempt of a call", () => {
     return counted;
   }
 
-  test("counts a job that was accepted as an answer, and one that was not", async () => {
+  test("counts the answer with which a provider accepts a job", async () => {
     const accept: CallKind<ParsedChatRequest>["accept"] = () =>
       Promise.resolve({ ok: true, body: "{}" });
     expect(await countedOf({ accept })).toHaveLength(1);

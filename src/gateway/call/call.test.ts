@@ -92,7 +92,7 @@ test("the next candidate is tried at once after a failed attempt, without a time
   expect(running.client.text).toContain("hello");
 });
 
-test("for a client that left nothing is held or sent at another provider", async () => {
+test("after the client left, nothing is held for or sent to the next candidate", async () => {
   const rolled: unknown[] = [];
   const running = start(({ deps }) => ({
     ledger: {
@@ -183,7 +183,7 @@ describe("the routing deadline", () => {
     });
   });
 
-  test("of an organization's policy does the same, sooner", async () => {
+  test("of an organization's policy, passed before anything was sent, is a 504 as well", async () => {
     const policy = { timeoutMs: 2_000 };
     const hasty = { ...RECIPE_PRINCIPAL, rules: { ...RECIPE_PRINCIPAL.rules, policy } };
     const late = start(slowPools(2_001), hasty);
@@ -194,7 +194,7 @@ describe("the routing deadline", () => {
     expect(triedBy(inTime)).toEqual(["first"]);
   });
 
-  test("passed while a provider failed, ends with that provider's error", async () => {
+  test("that passes during a failing attempt ends the call with that provider's error", async () => {
     const inTime = start();
     const running = start();
     await promisesOnly();
@@ -236,7 +236,7 @@ describe("the commit point", () => {
     expect(running.deps.deadlines.size).toBe(0);
   });
 
-  test("may be the last byte: a stream without content is answered, and nothing is kept", async () => {
+  test("is the end of a stream without content, after which no deadline is watched", async () => {
     const running = await startStream();
     last(running).data(chunk({}, "stop"));
     last(running).data("data: [DONE]\n\n");
@@ -247,7 +247,7 @@ describe("the commit point", () => {
     expect(running.deps.deadlines.size).toBe(0);
   });
 
-  test("is not the provider's head: one that fails before any output is replaced", async () => {
+  test("is not the provider's response head: a provider that fails before any output is replaced", async () => {
     const running = await startStream();
     last(running).breaks("ECONNRESET");
     await promisesOnly();
@@ -265,7 +265,7 @@ describe("a client that leaves a stream after its usage was reported", () => {
   test.each([
     ["every slot of detached reading is taken", 0, "partial"],
     ["its answer is read to its end", 256, "reported"],
-  ])("pays it when %s", async (_, drainsMax, basis) => {
+  ])("pays the reported usage when %s", async (_, drainsMax, basis) => {
     const closed: CloseRow[] = [];
     const drains = new DetachedReadLimit(drainsMax);
     const call = start(

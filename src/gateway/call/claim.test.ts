@@ -113,7 +113,7 @@ describe("claims in several slots", () => {
     expect(asked.slice(2)).toEqual(["release 1 3", "release 2 3"]);
   });
 
-  test("leave no trace when a later slot refuses, and claim no further", async () => {
+  test("are undone when a later slot refuses, and no further slot is claimed", async () => {
     const { run, asked } = scripted([granted(1, 1, 1), refusedBy("key"), granted(1, 1, 3)]);
     expect(await run()).toMatchObject({ ok: false, refusal: { class: "rate_limit" } });
     expect(asked).toEqual(["claim {slot:0}", "claim {slot:1}", "undo 1"]);
@@ -135,7 +135,7 @@ describe("a refused claim", () => {
     });
   });
 
-  test("names the use, and the amount of the request where requests differ", async () => {
+  test("names how much of the limit is used, and for tokens how many the request may take", async () => {
     const full = { kind: "refused", scope: "key", id: "key:one", limit: 20, used: 20 } as const;
     const refused = async (limitKind: "rpm" | "tpm", amount: number) => {
       const answer = { ...full, limitKind, asked: amount, retryAfterSeconds: 7 };
@@ -191,7 +191,7 @@ describe("a request that no empty window would admit", () => {
   const aDifference = fc.oneof(fc.constant(0), fc.integer({ min: -20, max: 20 }));
   const sizes = fc.record({ input: amount, output: amount, besideBytes: aDifference });
 
-  test("is told how large it may be, whatever else refuses it; every other one may retry", async () => {
+  test("is refused with a size that would fit, and every other refusal is retryable", async () => {
     const scopes = fc.uniqueArray(aPart, { minLength: 1, selector: ({ id }) => id });
     await fc.assert(
       fc.asyncProperty(scopes, sizes, fc.boolean(), async (all, size, isFull) => {
@@ -228,7 +228,7 @@ describe("a request that no empty window would admit", () => {
   });
 });
 
-test("a refusal to a client without max_tokens does not mention max_tokens", () => {
+test("a size refusal mentions max_tokens only if the client can lower the output of its request", () => {
   const scope = { scope: "key", id: "key:k", limits: { tokensPerMinute: 100 } } as const;
   const parts = [{ slot: "{o}", scopes: [scope] }];
   const told = (isOutputFixed: boolean): string | undefined =>
@@ -301,7 +301,7 @@ describe("a balance refusal", () => {
     });
   });
 
-  test("names the output that the money pays for, or that it does not pay for the input", () => {
+  test("names how many output tokens the balance pays for, or that it does not pay for the input", () => {
     expect(refusalFor(115n, 0n).message).toContain(
       "what fits is at most 2 output tokens with this balance; buy credit or lower max_tokens",
     );
@@ -347,7 +347,7 @@ describe("a spend cap", () => {
     ["day", "key", "this key's daily", "today"],
     ["week", "key", "this key's weekly", "this week"],
   ] as const)(
-    "by the %s of the %s names both and the instant of its reset",
+    "of period %s and scope %s is named in its refusal, with the time of its reset",
     (period, scope, cap, now) => {
       const value = refused({ period, scope });
       expect(value).toMatchObject({
@@ -364,7 +364,7 @@ describe("a spend cap", () => {
     },
   );
 
-  test("below the request tells that no reset helps, and what would fit", () => {
+  test("below the cost of the request says that no reset helps, and how many output tokens fit", () => {
     const value = refused({ capMicroUsd: microUsd(400n), settledMicroUsd: microUsd(390n) });
     expect(value).toMatchObject({ retryable: false, retryAfterSeconds: 60 });
     expect(value.message).toContain("what fits is at most 31 output tokens with the whole cap");

@@ -125,7 +125,7 @@ const step = fc.oneof(
 /** Finds, in the refusal for too low a balance, how many output tokens the balance pays for. */
 const FITTING_OUTPUT = /what fits is at most (\d+) output tokens with this balance/;
 
-test("a request ends as its dry run predicts, and a lower max_tokens that it names is admitted", async () => {
+test("a request ends as its dry run predicts, and the max_tokens that a balance refusal names is admitted", async () => {
   const steps = fc.array(step, { minLength: 1, maxLength: 20 });
   const account = fc.record({
     credit: amount,

@@ -77,14 +77,14 @@ test("a call that an internal fault ended owes nothing and holds nothing", async
   expect(said).toEqual(["pool released 0", "own released 0"]);
 });
 
-test("a call that was never held leaves no trace in any limit", () => {
+test("a call that is given up before its first hold closes no attempt and undoes its claims", () => {
   const { hold, closed, said } = heldCall();
   hold.giveUp();
   expect(closed).toEqual([]);
   expect(said).toEqual(["own undone"]);
 });
 
-test("a refused hold releases the slot in the pool at once, and the others with the answer", async () => {
+test("a refused hold undoes its pool claim at once, and its other claims with the answer", async () => {
   const { hold, said, pool } = heldCall({ reserved: REFUSED });
   await hold.reserve(reserveOf(1n), pool());
   expect(said).toEqual(["pool undone"]);
@@ -92,7 +92,7 @@ test("a refused hold releases the slot in the pool at once, and the others with 
   expect(said).toEqual(["pool undone", "own undone"]);
 });
 
-test("a call that ended well has nothing left to give up", async () => {
+test("giving up a call that has already ended closes and releases nothing again", async () => {
   const { hold, closedIds, said } = heldCall();
   await hold.reserve(reserveOf(1n), undefined);
   await hold.close(closing(1n));
@@ -102,7 +102,7 @@ test("a call that ended well has nothing left to give up", async () => {
   expect(said).toEqual(["own released 12"]);
 });
 
-test("each attempt leaves its pool with its own tokens, and the call with all of them", async () => {
+test("each attempt releases its own tokens in its pool, and the call releases their sum in its own limits", async () => {
   const { hold, said, pool } = heldCall();
   await hold.reserve(reserveOf(1n), pool());
   hold.leavePool(tokenCount(3, 0));
@@ -112,7 +112,7 @@ test("each attempt leaves its pool with its own tokens, and the call with all of
   expect(said).toEqual(["pool released 3", "pool released 6", "own released 9"]);
 });
 
-test("after a failover, a fault gives up the new attempt, or none if it was refused", async () => {
+test("a fault after a failover closes the new attempt, unless its hold was refused", async () => {
   const rolled = heldCall();
   await rolled.hold.reserve(reserveOf(1n), undefined);
   await rolled.hold.roll(closing(1n), reserveOf(2n), undefined);
@@ -134,7 +134,7 @@ describe("a hold that the ledger refused twice in a row", () => {
     heldMicroUsd: microUsd(9n),
   };
 
-  test("is refused the third time without the ledger, by the same answer, and frees its place", async () => {
+  test("is refused the third time with the same answer, without asking the ledger, and undoes its pool claim", async () => {
     const { hold, asked, said, pool } = heldCall({ reserved: SHORT });
     for (let n = 0; n < 3; n += 1) {
       expect(await hold.reserve(reserveOf(1n), pool())).toBe(SHORT);
@@ -152,10 +152,10 @@ describe("a hold that the ledger refused twice in a row", () => {
       },
     ],
     [
-      "a call of it has failed over",
+      "a call of the organization has failed over",
       (hold: CallHold) => hold.roll(closing(1n), reserveOf(2n), undefined),
     ],
-  ])("is asked again when %s", async (_what, end) => {
+  ])("is sent to the ledger again when %s", async (_what, end) => {
     const reserved = { kind: "reserved" } as const;
     let outcome: ReserveOutcome = reserved;
     const { hold, opened, asked } = heldCall({ next: () => outcome });

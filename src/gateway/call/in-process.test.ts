@@ -78,17 +78,20 @@ asStoreFault(AWAY);
 
 test.each([
   ["a store that does not answer", AWAY, 503, "store"],
-  ["a fault of ours", new Error("a bug"), 500, "crashed"],
-])("%s is a refusal as over HTTP, and is logged", async (_name, fault, status, logged) => {
-  const { deps } = openRecipe(CLOCK, [MANIFEST]);
-  const ledger = { ...deps.ledger, reserve: () => Promise.reject(fault) };
-  const { call, lines, ports } = open({ ledger });
-  const { refusal: value, debitMicroUsd } = await call();
-  expect(value).toMatchObject({ class: "gateway_error", status });
-  expect(debitMicroUsd).toBe(0n);
-  expect(lines).toEqual([`${logged} ${String(fault)}`, `answered ${status} gateway_error there`]);
-  expect(ports.metrics.inFlight).toBe(0);
-});
+  ["an internal fault", new Error("a bug"), 500, "crashed"],
+])(
+  "%s ends an in-process call with the refusal that HTTP would give, and is logged",
+  async (_name, fault, status, logged) => {
+    const { deps } = openRecipe(CLOCK, [MANIFEST]);
+    const ledger = { ...deps.ledger, reserve: () => Promise.reject(fault) };
+    const { call, lines, ports } = open({ ledger });
+    const { refusal: value, debitMicroUsd } = await call();
+    expect(value).toMatchObject({ class: "gateway_error", status });
+    expect(debitMicroUsd).toBe(0n);
+    expect(lines).toEqual([`${logged} ${String(fault)}`, `answered ${status} gateway_error there`]);
+    expect(ports.metrics.inFlight).toBe(0);
+  },
+);
 
 test("an in-process caller who aborts counts as a client who left", async () => {
   const { call, sent, lines, texts, abort, ports } = open();

@@ -36,7 +36,7 @@ function windows() {
   return { clock, opened, refuse };
 }
 
-test("a key has 600 refused requests a minute, and its organization 1,800", () => {
+test("a key may have 600 refused requests a minute, and its organization 1,800", () => {
   const { clock, opened, refuse } = windows();
   refuse(FUNDED, 599);
   expect(opened.check(FUNDED)).toBeUndefined();
@@ -58,7 +58,7 @@ test("a key has 600 refused requests a minute, and its organization 1,800", () =
   for (const key of [FUNDED, ...others, fourth]) expect(opened.check(key)).toBeUndefined();
 });
 
-test("a key whose window of refused requests is full is read again after the announced wait", () => {
+test("a key with a full window of refused requests may send again after the announced wait", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(70_000), { minLength: 1, maxLength: 80 }), (waits) => {
       const { clock, opened, refuse } = windows();
@@ -81,7 +81,7 @@ test("a key whose window of refused requests is full is read again after the ann
   );
 });
 
-test("a change drops the caller's own full minute, but not its window of refused requests", () => {
+test("a notice of a change clears a remembered rate limit, but not the window of refused requests", () => {
   const { opened, refuse } = windows();
   const full = refusal("rate_limit", "1 a minute", {
     origin: "gateway_admission",
@@ -99,7 +99,7 @@ test("a change drops the caller's own full minute, but not its window of refused
   expect(opened.check(UNFUNDED)).toMatchObject({ limit: { id: "refusals:key_a" } });
 });
 
-test("a full minute of settings refuses no other request", () => {
+test("a full rate limit of settings changes refuses no other request", () => {
   const { opened } = windows();
   const full = refusal("rate_limit", "60 changes a minute", {
     origin: "gateway_admission",
@@ -110,7 +110,7 @@ test("a full minute of settings refuses no other request", () => {
   expect(opened.check(UNFUNDED)).toBeUndefined();
 });
 
-test("an organization without credit has 20 refused requests a minute, until it has credit", () => {
+test("an organization may have only 20 refused requests a minute until it has credit", () => {
   const { opened, refuse } = windows();
   refuse(UNFUNDED, 20);
   expect(opened.check(UNFUNDED)).toMatchObject({ status: 429, limit: { kind: "rpm" } });
@@ -129,7 +129,7 @@ test("an organization without credit has 20 refused requests a minute, until it 
   expect(served.opened.check(FUNDED)).toBeUndefined();
 });
 
-test("of 60 unaffordable requests without credit, 16 at a time, 20 are read", async () => {
+test("of 60 unaffordable requests of an organization without credit, 16 at a time, only 20 are read", async () => {
   const { opened } = windows();
   let running: object[] = [];
   let passed = 0;
@@ -147,7 +147,7 @@ test("of 60 unaffordable requests without credit, 16 at a time, 20 are read", as
   expect(passed).toBe(20);
 });
 
-test("requests without credit that are admitted or gone let others in, of any key", () => {
+test("an organization without credit may have 20 requests awaiting a decision, and each that leaves admits another", () => {
   const { opened } = windows();
   const requests = Array.from({ length: 20 }, () => ({}));
   for (const request of requests) expect(opened.enter(UNFUNDED, request)).toBeUndefined();
@@ -209,7 +209,7 @@ describe("a remembered refusal", () => {
     expect(shortfalls.find(hold(50n))).toBe(LOW);
   });
 
-  test("is valid for 250 ms from the time of the question, and no longer", () => {
+  test("is valid for 250 ms from the time the ledger was asked", () => {
     const { shortfalls, answered, pass } = open();
     answered(hold(50n), LOW);
     const asked = shortfalls.asking("org_a" as OrgId);
@@ -224,15 +224,18 @@ describe("a remembered refusal", () => {
   test.each([
     ["low balance", LOW],
     ["cap", CAP],
-  ])("of a %s holds for every reserve above what is free, up to the refused one", (_what, what) => {
-    const { shortfalls, refused } = open();
-    refused(hold(50n), what);
-    expect(shortfalls.find(hold(40n))).toBeUndefined();
-    expect(shortfalls.find(hold(41n))).toBe(what);
-    expect(shortfalls.find(hold(50n))).toBe(what);
-    // A larger reserve may also exceed a spend cap, which the ledger checks before the balance.
-    expect(shortfalls.find(hold(51n))).toBeUndefined();
-  });
+  ])(
+    "of a %s applies to every amount above what is available, up to the refused amount",
+    (_what, what) => {
+      const { shortfalls, refused } = open();
+      refused(hold(50n), what);
+      expect(shortfalls.find(hold(40n))).toBeUndefined();
+      expect(shortfalls.find(hold(41n))).toBe(what);
+      expect(shortfalls.find(hold(50n))).toBe(what);
+      // A larger reserve may also exceed a spend cap, which the ledger checks before the balance.
+      expect(shortfalls.find(hold(51n))).toBeUndefined();
+    },
+  );
 
   test("does not apply to another key, which has a separate cap, or another organization", () => {
     const { shortfalls, refused } = open();
@@ -241,7 +244,7 @@ describe("a remembered refusal", () => {
     expect(shortfalls.find(hold(50n, "key_a", "org_b"))).toBeUndefined();
   });
 
-  test("of a cap ends with its month", () => {
+  test("of a monthly spend cap ends with the month", () => {
     const { shortfalls, refused, pass } = open(RESET_MS - 100);
     refused(hold(50n), CAP);
     pass(99);
@@ -251,11 +254,11 @@ describe("a remembered refusal", () => {
   });
 });
 
-describe("a change", () => {
+describe("a notice of a change", () => {
   test.each([
-    ["of the organization", "org_a"],
-    ["of any", undefined],
-  ])("%s makes the ledger be asked at once", (_what, changed) => {
+    ["to the organization", "org_a"],
+    ["to all organizations", undefined],
+  ])("%s makes the next hold ask the ledger again at once", (_what, changed) => {
     const { shortfalls, refused } = open();
     refused(hold(50n), LOW);
     shortfalls.forget("org_b" as OrgId);
@@ -264,7 +267,7 @@ describe("a change", () => {
     expect(shortfalls.find(hold(50n))).toBeUndefined();
   });
 
-  test("while the ledger is asked makes its answer outdated, so that it is not cached", () => {
+  test("that arrives while the ledger is asked keeps the ledger's answer from being remembered", () => {
     const { shortfalls, answered } = open();
     answered(hold(50n), LOW);
     const asked = shortfalls.asking("org_a" as OrgId);
@@ -288,11 +291,11 @@ test.each([
   expect(shortfalls.find(hold(50n))).toBe(LOW);
 });
 
-describe("the memory of refusals is bounded", () => {
+describe("the bounded memory of refusals", () => {
   const others = (count: number): readonly ReserveRow[] =>
     Array.from({ length: count }, (_, n) => hold(50n, `key_${n}`, `org_${n}`));
 
-  test("and stops to watch the organization that was refused first", () => {
+  test("stops watching the organization that was refused first when it is full", () => {
     const { shortfalls, answered } = open();
     answered(hold(50n), LOW);
     for (const row of others(SHORTFALLS_MAX - 1)) answered(row, LOW);
@@ -301,7 +304,7 @@ describe("the memory of refusals is bounded", () => {
     expect(shortfalls.asking("org_a" as OrgId)).toBeUndefined();
   });
 
-  test("and drops the oldest refusal", () => {
+  test("drops the oldest refusal when it is full", () => {
     const { shortfalls, refused } = open();
     refused(hold(50n), LOW);
     for (const row of others(SHORTFALLS_MAX - 1)) refused(row, LOW);

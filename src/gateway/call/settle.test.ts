@@ -50,8 +50,8 @@ function result(input: {
   };
 }
 
-describe("the debt of an attempt", () => {
-  test("with one-hour cache writes has their price if they were requested, else that of any write", () => {
+describe("the settlement of an attempt", () => {
+  test("charges the one-hour price for cache writes only if the request asked for one-hour writes", () => {
     const prices = { ...deployment.prices, cacheWrite1h: 500n };
     const listing = { ...deployment, prices } as Deployment;
     const hourly = { ...USAGE, cacheWrite1h: 4 };
@@ -71,7 +71,7 @@ describe("the debt of an attempt", () => {
     });
   });
 
-  test("is zero without reported usage: a guess is never billed", () => {
+  test("is zero without reported usage, and no estimate is billed", () => {
     const settled = computeSettlement(result({}), deployment);
     expect(settled).toEqual({ usage: null, basis: "none", costPicoUsd: 0n });
   });
@@ -85,11 +85,14 @@ describe("the debt of an attempt", () => {
   });
 
   test.each([
-    ["a count that no context holds", { prompt: 232_769 }],
-    ["cached tokens of the same kind", { cachedPrompt: 9_000_000_000_000_000 }],
-    ["an output beyond context and bound together", { internalReasoning: 232_769 }],
-    ["a sum of counts that is too large", { cacheWrite: 132_769, completion: 100_000 }],
-  ])("usage that cannot be is not believed: %s", (_, more) => {
+    ["a prompt above the context length", { prompt: 232_769 }],
+    ["a cached prompt above the context length", { cachedPrompt: 9_000_000_000_000_000 }],
+    [
+      "an output above the context length and the output bound together",
+      { internalReasoning: 232_769 },
+    ],
+    ["counts whose sum is too large", { cacheWrite: 132_769, completion: 100_000 }],
+  ])("ignores impossible usage: %s", (_, more) => {
     const listing = { ...deployment, contextLength: 200_000 } as Deployment;
     const possible = { ...ZERO_USAGE, prompt: 232_768 };
     expect(computeSettlement(result({ usage: possible }), listing)).toMatchObject({
@@ -109,7 +112,7 @@ describe("the debt of an attempt", () => {
     });
   });
 
-  test("believes a decision whose provider reads the state once per question", () => {
+  test("believes usage above the context length for a decision whose state is read once per question", () => {
     const decisions = { path: "/decisions", wire: "systemone", isStatePerQuestion: true };
     const listing = { ...deployment, contextLength: 200_000, decisions } as unknown as Deployment;
     const usage = { ...ZERO_USAGE, prompt: 10 * 190_000, completion: 10 };
@@ -131,12 +134,12 @@ describe("the debt of an attempt", () => {
     expect(held).toMatchObject({ basis: "reported", costPicoUsd: 10n ** 19n });
   });
 
-  test("of a stream that died is what had been reported until then", () => {
+  test("of a stream that died is the usage that was reported until then", () => {
     const died = result({ usage: USAGE, failed: "upstream_error", hasOutput: true });
     expect(computeSettlement(died, deployment)).toMatchObject({ basis: "partial", usage: USAGE });
   });
 
-  test("of an answer that broke a bound is what had been delivered, or zero before any output", () => {
+  test("of an answer that broke a bound is its reported usage, or zero before any output", () => {
     const broken = { usage: USAGE, failed: "gateway_error" } as const;
     const after = computeSettlement(result({ ...broken, hasOutput: true }), deployment);
     expect(after).toMatchObject({ basis: "partial", usage: USAGE });
@@ -159,7 +162,7 @@ describe("the debt of an attempt", () => {
   });
 });
 
-test("token windows get the observed tokens, or the estimate of a complete silent answer", () => {
+test("token windows count the observed tokens, or the estimate if a complete answer reports no usage", () => {
   const silent = computeSettlement(result({}), deployment);
   const counted = computeSettlement(result({ usage: USAGE }), deployment);
   const estimate = tokenCount(90, 9);
@@ -168,7 +171,7 @@ test("token windows get the observed tokens, or the estimate of a complete silen
   expect(observedTokens(silent, false, estimate).tokens).toBe(0);
 });
 
-test("the record distinguishes a timeout, a reset, a refusal, a died stream and a left client", () => {
+test("an attempt is recorded as a timeout, a reset, a refusal, a failure, a died stream or a departed client", () => {
   const failed = result({ failed: "upstream_error" });
   expect(toAttemptOutcome(result({}), false)).toBe("completed");
   expect(toAttemptOutcome(result({}), true)).toBe("client_disconnected");

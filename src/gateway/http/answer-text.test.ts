@@ -13,11 +13,14 @@ async function answerOf(serve: Route["serve"]): Promise<string> {
   return await (await fetch(`${url}/v1/models`)).text();
 }
 
-test.each(["plain", "grüße 🙂", "\u0080ÿ"])("an answer of %s arrives whole", async (text) => {
-  expect(await answerOf(async (exchange) => exchange.answer("text/plain", {}, text))).toBe(text);
-});
+test.each(["plain", "grüße 🙂", "\u0080ÿ"])(
+  "an answer with the text %s reaches the client unchanged",
+  async (text) => {
+    expect(await answerOf(async (exchange) => exchange.answer("text/plain", {}, text))).toBe(text);
+  },
+);
 
-test("pieces of a stream arrive whole, whichever of them are plain", async () => {
+test("the pieces of a stream reach the client unchanged, whichever of them are plain ASCII", async () => {
   const texts = ["é", "plain", "🙂", "\u0080", "last ü"];
   const serve: Route["serve"] = async (exchange) => {
     exchange.begin("text/plain", {});

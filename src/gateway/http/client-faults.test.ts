@@ -13,7 +13,7 @@ afterEach(() => listeners.close());
 const idle: Route["serve"] = async () => undefined;
 
 describe("connections over the bound", () => {
-  test("are answered 503 and closed, and the others are served", async () => {
+  test("are answered with a 503 and closed, while connections within the bound are served", async () => {
     const served: Route["serve"] = async (exchange) => exchange.answer("text/plain", {}, "ok");
     const { port, server } = await listeners.listen([get("/v1/models", served)], {
       clientTimeouts: { ...SOON, lingerMs: 500 },
@@ -41,14 +41,20 @@ describe("connections over the bound", () => {
   });
 });
 
-describe("bytes that are not a request get the documented error body", () => {
+describe("bytes that are not a valid request", () => {
   const head = "POST /v1/messages HTTP/1.1\r\nhost: a\r\n";
   const long = `x: ${"a".repeat(20_000)}\r\n\r\n`;
   test.each([
     ["a malformed request line", "\0\0\0\r\n\r\n", 400, "invalid_request", "wire_a"],
-    ["two hosts", "GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n", 400, "invalid_request", "wire_a"],
+    [
+      "two host headers",
+      "GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n",
+      400,
+      "invalid_request",
+      "wire_a",
+    ],
     ["headers over 16 KB", `GET / HTTP/1.1\r\n${long}`, 431, "request_too_large", "wire_a"],
-    ["the same on the messages route", head + long, 431, "request_too_large", "wire_b"],
+    ["headers over 16 KB on the messages route", head + long, 431, "request_too_large", "wire_b"],
     ["headers that do not end", "GET / HTTP/1.1\r\nhost: a\r\n", 408, "invalid_request", "wire_a"],
     [
       "a body that does not end",
@@ -58,13 +64,13 @@ describe("bytes that are not a request get the documented error body", () => {
       "wire_b",
     ],
     [
-      "a chunk that is none",
+      "an invalid chunk",
       `${head}transfer-encoding: chunked\r\n\r\nzz\r\n`,
       400,
       "invalid_request",
       "wire_b",
     ],
-  ])("%s", async (_what, bytes, status, code, wire) => {
+  ])("with %s get the documented error body", async (_what, bytes, status, code, wire) => {
     const limitMs = status === 408 ? 100 : NO_TIMEOUTS.headersMs;
     const { port, server, logged } = await listeners.listen([post("/v1/messages", idle)], {
       clientTimeouts: { ...SOON, headersMs: limitMs, bodyMs: limitMs },
@@ -88,7 +94,7 @@ describe("bytes that are not a request get the documented error body", () => {
     await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
   });
 
-  test("but never inside another request's answer", async () => {
+  test("get no error answer inside the answer to another request", async () => {
     const { port } = await listeners.listen(
       [
         get("/v1/models", async (exchange) => {

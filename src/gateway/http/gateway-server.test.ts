@@ -64,7 +64,7 @@ function minuteToRead() {
   return { time, sweep, options: { clientTimeouts, clock, deadlines } };
 }
 
-describe("a connection is closed when its client is too slow", () => {
+describe("a connection whose client reads slowly", () => {
   /** Opens `count` clients that request an answer of `mib` MiB each and read none of it. */
   async function unread(count: number, change: Partial<GatewayServerOptions>, mib = 8) {
     const body = "x".repeat(mib * 1024 * 1024);
@@ -84,7 +84,7 @@ describe("a connection is closed when its client is too slow", () => {
     return { clients, connected: () => connectionsOf(server), bodyBytes: body.length };
   }
 
-  test("with reading a whole answer, after the time that is set and never twice that", async () => {
+  test("is closed once its client has read nothing of a whole answer for the set time", async () => {
     const { time, sweep, options } = minuteToRead();
     const { connected } = await unread(1, options);
     time.ms = 59_000;
@@ -94,7 +94,7 @@ describe("a connection is closed when its client is too slow", () => {
     await vi.waitFor(async () => expect(await connected()).toBe(0), PATIENCE);
   });
 
-  test("with reading a stream, whose end gives it no further time", async () => {
+  test("is closed after the set time without reading a stream, even if the stream ends meanwhile", async () => {
     const { time, sweep, options } = minuteToRead();
     let end: (() => void) | undefined;
     const stream = get("/v1/models", async (exchange) => {
@@ -113,7 +113,7 @@ describe("a connection is closed when its client is too slow", () => {
     await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
   });
 
-  test("except a client that reads now and then: its answer arrives whole", async () => {
+  test("stays open while its client reads now and then, until the whole answer has arrived", async () => {
     const { time, sweep, options } = minuteToRead();
     const { clients, bodyBytes } = await unread(1, options, 48);
     const socket = clients[0]?.socket;
@@ -133,7 +133,7 @@ describe("a connection is closed when its client is too slow", () => {
     expect(seen).toBeGreaterThan(bodyBytes);
   });
 
-  test("first those that have waited longest, when unread answers are more than a key or the process may have", async () => {
+  test("is closed, longest wait first, when unread answers exceed the bound of a key or of the process", async () => {
     const mib = 1024 * 1024;
     const wide = 1024 * mib;
     for (const bounds of [
@@ -150,7 +150,7 @@ describe("a connection is closed when its client is too slow", () => {
     }
   });
 
-  test("with the first of several answers, and none of those behind it is kept", async () => {
+  test("frees all its pipelined answers when it closes, and ends only the request still being served", async () => {
     const deadlines = new Deadlines(systemClock);
     const waiting: UnreadAnswer[] = [];
     class Watched extends UnreadAnswers {
@@ -197,7 +197,7 @@ describe("bodies that do not arrive whole", () => {
     return await listeners.client(port, bytes);
   }
 
-  test("take bounded memory, and those who sent the most are refused first", async () => {
+  test("take bounded memory, and the organization that has sent the most is the first to get a 503", async () => {
     const waiting: number[] = [];
     class Watched extends ArrivingBodies {
       override grew(body: ArrivingBody, bytes: number): void {
@@ -281,7 +281,7 @@ describe("a handler that crashes", () => {
     },
   );
 
-  test("before the key was checked is answered in the format of the path, too", async () => {
+  test("while the key is checked is a 500 in the format of the path, too", async () => {
     const authenticate = (): Promise<never> => Promise.reject(new Error("a bug in a recipe"));
     const { body } = await crashed("/v1/messages", {
       authenticator: { authenticate, forget: () => undefined },

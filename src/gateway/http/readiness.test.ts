@@ -40,7 +40,7 @@ test("an instance is ready from the moment it listens until it drains", () => {
   expect(readiness.state).toBe("draining");
 });
 
-test("a lease that is lost with the database makes no instance unready", async () => {
+test("an instance that loses its lease together with the database stays ready", async () => {
   const readiness = open();
   readiness.serve();
   isHeld = false;
@@ -67,7 +67,7 @@ test("a lease lost for over 5 s while the database answers makes its instance un
   expect(readiness.isReady).toBe(true);
 });
 
-test("a database that became silent after an answer makes no instance unready", async () => {
+test("an instance without its lease becomes ready again when the database stops answering", async () => {
   const readiness = open();
   readiness.serve();
   isHeld = false;
@@ -77,7 +77,7 @@ test("a database that became silent after an answer makes no instance unready", 
   expect(readiness.isReady).toBe(true);
 });
 
-test("a rolled-back ledger makes an instance unready at once, until an operator acts", () => {
+test("a rolled-back ledger makes an instance unready at once", () => {
   let isStopped = false;
   const readiness = new Readiness({
     clock,

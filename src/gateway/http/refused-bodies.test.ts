@@ -47,11 +47,18 @@ const notAuthenticated = {
   },
 };
 
-describe("a client that has sent its whole body sees the refusal", () => {
+describe("a client that sends its whole body before it reads", () => {
   test.each([
-    ["413 at one byte too many", 5, TOO_LARGE.length, [TOO_LARGE], {}, 413],
-    ["401 at 20 MB", 3, 20_000_000, Array.from({ length: 20 }, () => MB), notAuthenticated, 401],
-  ] as const)("%s", async (_what, times, length, body, change, status) => {
+    ["a 413 for a body of one byte too many", 5, TOO_LARGE.length, [TOO_LARGE], {}, 413],
+    [
+      "a 401 after a body of 20 MB",
+      3,
+      20_000_000,
+      Array.from({ length: 20 }, () => MB),
+      notAuthenticated,
+      401,
+    ],
+  ] as const)("sees %s", async (_what, times, length, body, change, status) => {
     const { port } = await listeners.listen([post("/v1/messages", async () => undefined)], change);
     for (let time = 0; time < times; time += 1) {
       const { text, end } = await sendAll(port, `content-length: ${length}\r\n`, body);
@@ -61,7 +68,7 @@ describe("a client that has sent its whole body sees the refusal", () => {
     }
   });
 
-  test("413 in chunks without a length", async () => {
+  test("sees a 413 for a chunked body without a length", async () => {
     const { port } = await listeners.listen([post("/v1/messages", async () => undefined)]);
     const chunk = [Buffer.from(`${MB.length.toString(16)}\r\n`), MB, Buffer.from("\r\n")];
     const body = Array.from({ length: 20 }, () => chunk).flat();
@@ -72,7 +79,7 @@ describe("a client that has sent its whole body sees the refusal", () => {
   });
 });
 
-test("a body that arrives byte by byte needs no more memory than its bytes", () => {
+test("the bytes of a body are copied as they arrive, so that no chunk is kept", () => {
   const text = JSON.stringify({ model: "acme/fast", input: "é".repeat(40_000) });
   const request = Object.assign(new EventEmitter(), { headers: {} });
   const read: string[] = [];

@@ -53,14 +53,14 @@ const rpmOf = (key: LimitedKey, scope: "key" | "org" = "key", asked?: AskedReque
   least(scopesOf(key, asked), scope).requestsPerMinute ?? 0;
 
 describe("defaults", () => {
-  test("a funded console key runs at 300 a minute, a million tokens and eight at once", () => {
+  test("a funded console key may use 300 requests and a million tokens a minute, eight requests at once", () => {
     expect(scopesOf(consoleKey)).toEqual([
       { scope: "key", id: "key:key_1", limits: defaultLimits },
       { scope: "org", id: "org:org_1", limits: defaultLimits },
     ]);
   });
 
-  test("a key's ceiling holds, and what was set for the key can only lower it", () => {
+  test("a key's requests per minute are its ceiling, and a limit set for the key can only lower them", () => {
     expect(rpmOf({ ...consoleKey, requestsPerMinuteCeiling: 60 })).toBe(60);
     expect(rpmOf({ ...consoleKey, requestsPerMinute: 5 })).toBe(5);
     expect(rpmOf({ ...consoleKey, requestsPerMinute: 900 })).toBe(300);
@@ -76,7 +76,7 @@ describe("defaults", () => {
     expect(findRequestsPerMinuteCeiling(origin)).toBe(ceiling);
   });
 
-  test("configured limits replace the specified ones, and a key's own lower limit stays", () => {
+  test("configured limits replace the specification's defaults, and a key's own lower limit stays", () => {
     const configured = limitScopes({
       orgRequestsPerMinute: 1_000,
       unfundedRequestsPerMinute: 10,
@@ -95,13 +95,13 @@ describe("defaults", () => {
 });
 
 describe("an organization without credit", () => {
-  test("a contract does not lift the twenty, a lower self-set limit holds below it", () => {
+  test("has 20 requests a minute despite a contract, or fewer if it has set a lower limit", () => {
     const contract = { source: "contract", scope: "key", requestsPerMinute: 5_000 } as const;
     expect(rpmOf({ ...unfunded, rules: { limits: [contract] } })).toBe(20);
     expect(rpmOf({ ...unfunded, requestsPerMinute: 5 })).toBe(5);
   });
 
-  test("the twenty is a separate window, named like its scope", () => {
+  test("has its 20 requests a minute in a separate window, shown with the id of its scope", () => {
     expect(scopesOf(unfunded)).toEqual([
       { scope: "key", id: "key:key_1", limits: defaultLimits },
       {
@@ -123,8 +123,8 @@ describe("an organization without credit", () => {
 
   test.each([
     ["the managed Playground key", playgroundKey, {}, 60],
-    ["a request for the organization's provider keys only", unfunded, { ownKeysOnly: true }, 300],
-  ])("%s neither uses up nor is stopped by the twenty", (_name, key, asked, rpm) => {
+    ["a request that uses only its own provider keys", unfunded, { ownKeysOnly: true }, 300],
+  ])("%s neither uses up nor is refused by its 20 requests a minute", (_name, key, asked, rpm) => {
     const scopes = scopesOf(key, asked);
     expect(scopes.map(({ id }) => id)).toEqual(["key:key_1", "org:org_1"]);
     expect(least(scopes, "key").requestsPerMinute).toBe(rpm);
@@ -137,7 +137,7 @@ function own(values: LimitValues): StoredLimit {
 }
 
 describe("contracts", () => {
-  test("one of the organization replaces its defaults, field by field, and no key's", () => {
+  test("a contract of the organization replaces its defaults field by field, but no key's defaults", () => {
     const key = withLimits(
       { source: "contract", scope: "org", requestsPerMinute: 9_000 },
       { source: "self", scope: "org", requestsPerMinute: 9_001, concurrent: 9 },
@@ -157,7 +157,7 @@ describe("limits of a model", () => {
   const ofKey: StoredLimit = { ...ofOrg, keyId, tokensPerMinute: 100 };
   const asked = { modelId: "acme/m" };
 
-  test("stand between the key and the organization, under the key first", () => {
+  test("are claimed after the key's limits and before the organization's, the key's own model limit first", () => {
     expect(scopesOf(withLimits(ofOrg, ofKey), asked)).toEqual([
       { scope: "key", id: "key:key_1", limits: defaultLimits },
       {
@@ -176,14 +176,14 @@ describe("limits of a model", () => {
     ]);
   });
 
-  test("hold for that model and that key alone", () => {
+  test("apply only to requests for that model with that key", () => {
     const key = withLimits(ofKey);
     expect(scopesOf(key, { modelId: "acme/other" })).toHaveLength(2);
     expect(scopesOf(key)).toHaveLength(2);
     expect(scopesOf({ ...key, keyId: otherKey }, asked)).toHaveLength(2);
   });
 
-  test("come from a contract too, which a self-set one lowers", () => {
+  test("may come from a contract, and a self-set limit can only lower them", () => {
     const contract: StoredLimit = { ...ofOrg, source: "contract", concurrent: 3 };
     const lower = { ...ofOrg, tokensPerMinute: 50 };
     const higher = { ...ofOrg, tokensPerMinute: 600, concurrent: 4 };
@@ -197,7 +197,7 @@ describe("limits of a model", () => {
 describe("the cache of scopes", () => {
   const key = withLimits({ source: "self", scope: "model", modelId: "acme/m", concurrent: 1 });
 
-  test("models that no limit names share one array, whatever their ids", () => {
+  test("shares one array among all models that no limit names", () => {
     const general = scopesOf(key);
     for (let n = 0; n < 1_000; n += 1) expect(scopesOf(key, { modelId: `m${n}` })).toBe(general);
     expect(scopesOf(key, { modelId: "acme/m" })).not.toBe(general);
@@ -207,13 +207,13 @@ describe("the cache of scopes", () => {
 });
 
 describe("a dedicated endpoint", () => {
-  test("has no default, no contract, and no twenty without credit", () => {
+  test("has no default limit, no contract limit and no limit for organizations without credit", () => {
     const contract = { source: "contract", scope: "org", requestsPerMinute: 1 } as const;
     expect(endpointSelfScopes(withLimits(contract), "acme/m")).toEqual([]);
     expect(endpointSelfScopes(unfunded, "acme/m")).toEqual([]);
   });
 
-  test("is limited by the customer's own limits, and uses up no others", () => {
+  test("is limited only by limits that the customer set", () => {
     const model: StoredLimit = { source: "self", scope: "model", modelId: "acme/m", concurrent: 2 };
     const key = withLimits(own({ requestsPerMinute: 7 }), model, { ...model, modelId: "acme/x" });
     expect(endpointSelfScopes(key, "acme/m")).toEqual([

@@ -18,12 +18,12 @@ describe("the most a customer may set", () => {
     expect(orgCeilings(key.rules.limits, undefined, SPECIFIED_LIMITS)).toEqual(DEFAULTS);
   });
 
-  test("is the configured limit of every key where there is one", () => {
+  test("is the configured limit of requests per minute, if the operator has set one", () => {
     const defaults = { ...SPECIFIED_LIMITS, keyRequestsPerMinute: 5_000 };
     expect(keyCeilings(keyWith(), undefined, defaults).requestsPerMinute).toBe(5_000);
   });
 
-  test("is what the contract says of the organization, of every key, of this key", () => {
+  test("is the contract's limit for this key, or else for all keys; for an organization its own", () => {
     const ofOrg: StoredLimit = { source: "contract", scope: "org", tokensPerMinute: 9 };
     const ofKeys: StoredLimit = { source: "contract", scope: "key", requestsPerMinute: 7 };
     const ofKey: StoredLimit = { ...ofKeys, keyId, requestsPerMinute: 8 };

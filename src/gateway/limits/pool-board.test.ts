@@ -58,7 +58,7 @@ describe("a pool after a provider's 429", () => {
     expect(reported).toEqual([["p", 60_000]]);
   });
 
-  test("shrinks by a fifth, for the pool and for each organization, and comes back slowly", () => {
+  test("shrinks by a fifth, as does each organization's share, and regains one percent a second", () => {
     const { board } = fixture();
     expect(inFlight(board, 0)).toEqual([1_000, 500]);
     board.throttled(pool, 1, 0);
@@ -67,7 +67,7 @@ describe("a pool after a provider's 429", () => {
     expect(inFlight(board, 20_000)).toEqual([1_000, 500]);
   });
 
-  test("cools down without limits too, but not in a store that has none of its scopes", () => {
+  test("cools down even without limits, but then not in the store", () => {
     const { board, cooled, reported } = fixture();
     board.throttled(unlimited, 5, 0);
     expect(board.cooldownMs("u", 0)).toBe(5_000);
@@ -145,7 +145,7 @@ describe("a pool after another instance's 429", () => {
   });
 });
 
-describe("claims", () => {
+describe("the cached claims of a pool", () => {
   test("are the very same objects until their limits change", () => {
     const { board } = fixture();
     const first = board.buildClaim(pool, org, 0);
@@ -158,7 +158,7 @@ describe("claims", () => {
     expect(board.buildClaim(pool, org, 501_100)).not.toBe(shrunk);
   });
 
-  test("of organizations that come back stay, those of the others are forgotten", () => {
+  test("are kept for an organization that returns, and dropped for organizations that came once", () => {
     const claims = new PoolClaims(pool, 0);
     const kept = claims.of(org, 100, 0);
     for (let n = 0; n < 100; n += 1) claims.of(`org_once_${n}` as OrgId, 100, 0);
@@ -169,7 +169,7 @@ describe("claims", () => {
     expect(claims.size).toBe(1);
   });
 
-  test("do not pile up over the steps of a pool that shrinks and comes back", () => {
+  test("are replaced, not added, when the usable part of the pool changes", () => {
     const claims = new PoolClaims(pool, 0);
     for (let percent = 100; percent > 0; percent -= 1) {
       claims.of(org, percent, 0);
@@ -203,19 +203,19 @@ describe("the usable part of a pool", () => {
     expect(percentAt(throttledAt(...seconds), 59)).toBe(10);
   });
 
-  test("comes back by one percent of what was declared after each whole quiet second", () => {
+  test("grows by one percent of the declared capacity after each whole second without a 429", () => {
     const throttle = throttledAt(0);
     expect([0.999, 1, 1.999, 19.999, 20, 21].map((at) => percentAt(throttle, at))).toEqual([
       80, 81, 81, 99, 100, 100,
     ]);
   });
 
-  test("does not come back in a second in which a 429 came, even one that shrank nothing", () => {
+  test("does not grow in the second after a 429, even after a 429 that did not shrink it", () => {
     expect(percentAt(throttledAt(0, 0.9), 1.8)).toBe(80);
     expect(percentAt(throttledAt(0, 0.9), 1.9)).toBe(81);
   });
 
-  test("shrinks by a fifth with each 429 and comes back, for any pauses", () => {
+  test("shrinks by a fifth per 429, at most once a second, and grows back, for any pauses", () => {
     const pauses = fc.array(fc.integer({ min: 0, max: 30_000 }), { maxLength: 50 });
     fc.assert(
       fc.property(pauses, (pausesMs) => {
@@ -251,7 +251,7 @@ describe("the cooldown of a pool", () => {
 describe("the notice of another instance", () => {
   const remote = applyRemoteCooldown(undefined, { cooldownMs: 5_000, nowMs: 0 });
 
-  test("is one 429 however often it is read again, and however late", () => {
+  test("counts as one 429, however often it is read and however late", () => {
     let known = remote;
     for (let nowMs = 1_000; nowMs < 5_000; nowMs += 1_000) {
       known = applyRemoteCooldown(known, { cooldownMs: 5_200 - nowMs, nowMs });
@@ -260,14 +260,14 @@ describe("the notice of another instance", () => {
     expect(usablePercent(known, 4_000)).toBe(84);
   });
 
-  test("is another 429 when its cooldown lasts longer", () => {
+  test("counts as another 429 when its cooldown lasts longer", () => {
     const known = applyRemoteCooldown(remote, { cooldownMs: 9_000, nowMs: 2_000 });
     expect(known.cooldownUntilMs).toBe(11_000);
     expect(usablePercent(known, 2_000)).toBe(65);
   });
 });
 
-test("a pool is forgotten after its cooldown, when a late notice can no longer come, and all is usable", () => {
+test("a pool's throttle is forgotten once the whole pool is usable and no late notice can arrive", () => {
   const short = afterTooMany(undefined, { cooldownMs: 1_000, nowMs: 0 });
   expect(isOver(short, 19_999)).toBe(false);
   expect(isOver(short, 20_000)).toBe(true);

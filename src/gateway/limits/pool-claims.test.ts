@@ -77,8 +77,8 @@ describe("the claim of a pool", () => {
   });
 });
 
-describe("a portion", () => {
-  test("is the exact share rounded down, and never nothing", () => {
+describe("a portion of a limit", () => {
+  test("is the exact percentage rounded down, but at least 1", () => {
     fc.assert(
       fc.property(anyLimit, anyPercent, (limit, percent) => {
         const exact = (BigInt(limit) * BigInt(percent)) / 100n;
@@ -87,16 +87,16 @@ describe("a portion", () => {
     );
   });
 
-  test.each([0, -1, 1.5, Number.NaN, 2 ** 53])("there is none of the limit %d", (limit) => {
+  test.each([0, -1, 1.5, Number.NaN, 2 ** 53])("cannot be taken of the limit %d", (limit) => {
     expect(() => portion(limit, 50)).toThrow("whole number above 0");
   });
 
-  test.each([0, 101, 12.5])("there is none of %d percent", (percent) => {
+  test.each([0, 101, 12.5])("cannot be %d percent", (percent) => {
     expect(() => portion(10, percent)).toThrow("1 to 100");
   });
 });
 
-test("however a pool is declared and shrunk, a share fits in the pool and the pool in its declaration", () => {
+test("for any pool, usable limits and shares are exact percentages rounded down, but at least 1", () => {
   const types = fc.constantFrom("request" as const, "prompt" as const, "completion" as const);
   const pers = fc.constantFrom("minute" as const, "hour" as const, "day" as const);
   const pools = fc.record(

@@ -4,7 +4,7 @@ import { runs } from "../../../test/support/depth.ts";
 import { RollingWindow, SteadySeconds } from "./rolling-window.ts";
 
 describe("a rolling window", () => {
-  test("returns after how many seconds enough has left", () => {
+  test("returns after how many seconds a given amount has left it", () => {
     const window = new RollingWindow();
     window.advance(100);
     window.add(2);
@@ -46,7 +46,7 @@ describe("a rolling window", () => {
   });
 });
 
-test("callers that arrive in another order than they read the clock do not move time", () => {
+test("a caller with an earlier clock reading does not move the counted second back", () => {
   const seconds = new SteadySeconds();
   expect(seconds.at(100_000)).toBe(100);
   expect(seconds.at(98_500)).toBe(100);
@@ -54,7 +54,7 @@ test("callers that arrive in another order than they read the clock do not move 
   expect(seconds.at(101_000)).toBe(101);
 });
 
-test("a wall clock that jumps ahead and back continues counting seconds from where it was", () => {
+test("after the wall clock jumps ahead and back, seconds are counted on from the latest one", () => {
   const seconds = new SteadySeconds();
   seconds.at(100_000);
   expect(seconds.at(3_700_000)).toBe(3_700);

@@ -23,7 +23,7 @@ const completed: AttemptRecord = {
   sheet: { pinId: "pin", abovePromptTokens: 0 },
 };
 
-test("an answer's headers are those of the attempt that served, with how many there were", () => {
+test("an answer's headers are those of the attempt that served it, with the number of attempts", () => {
   const first = { ...completed, outcome: "failed", answered: { droppedParams: "seed" } } as const;
   const answered = { remainingRequests: 9, remainingTokens: 800, queueMs: 3, droppedParams: "a,b" };
   const attempts = [first, { ...completed, ordinal: 2, providerId: "prov-b", answered }];
@@ -38,7 +38,7 @@ test("an answer's headers are those of the attempt that served, with how many th
   expect(listDroppedParams({ attempts })).toEqual(["a", "b"]);
 });
 
-test("a request that is in flight has no answer yet", () => {
+test("a request that is in flight has no answer headers yet", () => {
   const attempts = [{ ...completed, outcome: "in_flight" } as const];
   expect(buildAnswerHeaders({ attempts })).toEqual({});
 });
@@ -63,7 +63,7 @@ test("an error's retry-after is that of the last attempt that was not throttled"
   expect(buildAnswerHeaders({ attempts: [throttled] })).toMatchObject({ "retry-after": "60" });
 });
 
-test("a refusal's headers are its reason", () => {
+test("a refusal's headers are made from its recorded reason", () => {
   const reason = {
     status: 429,
     retryable: true,

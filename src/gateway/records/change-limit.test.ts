@@ -13,7 +13,7 @@ function refusedFor(body: unknown): string {
   return outcome.refusal.message;
 }
 
-describe("a valid limit is read", () => {
+describe("a valid limit change", () => {
   test.each([
     [
       { scope: "key", rpm: 5 },
@@ -36,7 +36,7 @@ describe("a valid limit is read", () => {
       String.raw`{"sc\u006fpe":"k\u0065y","rpm":7.0}`,
       { scope: "key", change: { requestsPerMinute: 7 } },
     ],
-  ])("%j", (body, expected) => {
+  ])("is read from the body %j", (body, expected) => {
     expect(read(body)).toEqual({ ok: true, request: expected });
   });
 });
@@ -44,7 +44,7 @@ describe("a valid limit is read", () => {
 describe("a value that is not a limit", () => {
   const bad = ["0", "-1", "-0", "1.5", '"5"', "true", "false", "[5]", '{"a":5}', "1e999", "1e-3"];
   test.each(["rpm", "tpm", "concurrency"])(
-    "of %s gets a message that names it and its valid values",
+    "of %s gets a 400 that names the field and its valid values",
     (word) => {
       for (const value of bad) {
         const message = refusedFor(`{"scope":"key","${word}":${value}}`);
@@ -54,7 +54,7 @@ describe("a value that is not a limit", () => {
   );
 });
 
-describe("a body that is refused", () => {
+describe("an invalid limit change", () => {
   test.each([
     ['{"scope":"key","rpm":5,}', "not valid JSON"],
     [{}, /^scope is missing; send "org" or "key" or "model"/],
@@ -72,11 +72,11 @@ describe("a body that is refused", () => {
     [{ scope: "model", rpm: 1 }, /^model is missing/],
     [{ scope: "key", model: "acme/m", rpm: 1 }, /^model does not go with scope "key"/],
     [{ scope: "org", key_id: "key_1", rpm: 1 }, /^key_id does not go with scope "org"/],
-  ])("%j", (body, message) => {
+  ])("with the body %j is a 400 that says what is wrong", (body, message) => {
     expect(refusedFor(body)).toMatch(message);
   });
 
-  test("is quoted only in part", () => {
+  test("with a field name of 10,000 characters is quoted only in part", () => {
     expect(refusedFor({ ["x".repeat(10_000)]: 1 }).length).toBeLessThan(200);
   });
 });

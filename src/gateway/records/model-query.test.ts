@@ -102,23 +102,23 @@ describe("the filters of the list of models", () => {
     ["max_prompt_price=0.000001", ["plain"]],
     ["deprecated=true", ["wide"]],
     ["deprecated=false", ["new", "both", "plain"]],
-  ])("%s lists these and no others", (query, ids) => {
+  ])("the query ?%s lists exactly the matching models", (query, ids) => {
     expect(found(query)).toEqual(ids);
   });
 
-  test("what a provider decides must hold for one provider, not for two together", () => {
+  test("filters on a provider's properties must all match the same provider", () => {
     expect(found("max_prompt_price=1&prompt_logging=none")).toEqual([]);
     expect(found("max_prompt_price=1&max_completion_price=6&provider=cheap")).toEqual(["plain"]);
     expect(found("max_prompt_price=1&supported_parameters=tools")).toEqual([]);
   });
 
-  test("verified ones have a listing that fits and that a run has verified", () => {
+  test("verified=true lists models with a verified listing that matches the other filters", () => {
     expect(found("verified=true", ["dear/both"])).toEqual(["both"]);
     expect(found("verified=true&provider=cheap", ["dear/both"])).toEqual([]);
     expect(found("verified=false", ["dear/both", "cheap/both"])).not.toContain("both");
   });
 
-  test("names that clients send on their own are no filters", () => {
+  test("parameters that are not filters, such as limit and beta, are ignored", () => {
     expect(found("limit=1&beta=true&after_id=x&__proto__=1")).toHaveLength(4);
   });
 });
@@ -132,7 +132,7 @@ describe("the order of the list of models", () => {
     ["completion_price", ["plain", "wide", "both", "new"]],
     // A price counts only if its provider fits the filters.
     ["prompt_price&prompt_logging=none", ["wide", "both", "new"]],
-  ])("%s", (order, ids) => {
+  ])("follows sort=%s", (order, ids) => {
     expect(found(`sort=${order}`)).toEqual(ids);
   });
 });

@@ -13,7 +13,7 @@ test.each([
   "cursor=ffffffff-ffff-ffff-ffff-ffffffffffff",
   "format=xml",
   "format=",
-])("a query of usage with %s is refused by the name of the field", (query) => {
+])("a usage query with %s is a 400 that names the parameter", (query) => {
   const read = readUsageQuery(new URLSearchParams(query), undefined);
   if (read.ok) throw new Error("it was read");
   const name = query.slice(0, query.indexOf("="));

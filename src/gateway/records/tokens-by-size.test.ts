@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { SIZED_ATTEMPTS_MAX } from "../../kernel/core/constants.ts";
 import { sizedTokens } from "./tokens-by-size.ts";
 
-test("with more attempts than are read, the result is undefined instead of a part", () => {
+test("token sums by size are undefined, not partial, if there are more attempts than are read", () => {
   const row = {
     model_id: "a",
     prompt_above: 0,

@@ -43,7 +43,7 @@ const row = {
   basis: null,
 } as ReportedRequest;
 
-test("a file that takes too long is reset, however fast its client reads", async () => {
+test("a usage file that takes too long is cut off, even if its client reads fast", async () => {
   let pages = 0;
   const records = {
     usagePage: async () => {
@@ -69,27 +69,30 @@ test.each([
   ["", 50, true],
   ["&limit=59", 59, true],
   ["&limit=60", 60, false],
-])("of 60 groups the JSON answer says whether it has all: %j", async (more, count, hasMore) => {
-  const zero = microUsd(0n);
-  const spend = { spentMicroUsd: zero, inFlightMicroUsd: zero, capMicroUsd: null, resetAtMs: 0 };
-  const records = {
-    balance: async () => ({ settledMicroUsd: zero, heldMicroUsd: zero }),
-    monthSpend: async () => spend,
-    usageGroups: async ({ limit }: UsageQuery) =>
-      Array.from({ length: Math.min(limit, 60) }, () => group),
-  } as unknown as RecordStore;
-  const bodies: string[] = [];
-  const exchange = {
-    principal: { orgId: "org_1", keyId: "key_1" },
-    header: () => undefined,
-    answer: (_type: string, _headers: object, body: Buffer) => void bodies.push(body.toString()),
-  } as unknown as ClientExchange;
-  const deps = { records } as unknown as Parameters<typeof serveUsage>[0];
-  await serveUsage(deps, exchange, new URLSearchParams(`group_by=model${more}`));
-  const answer = JSON.parse(bodies[0] ?? "") as { data: unknown[] };
-  expect(answer).toMatchObject({ has_more: hasMore, next_cursor: null });
-  expect(answer.data).toHaveLength(count);
-});
+])(
+  "the JSON answer says in has_more whether it omits any of 60 groups, with the query suffix %j",
+  async (more, count, hasMore) => {
+    const zero = microUsd(0n);
+    const spend = { spentMicroUsd: zero, inFlightMicroUsd: zero, capMicroUsd: null, resetAtMs: 0 };
+    const records = {
+      balance: async () => ({ settledMicroUsd: zero, heldMicroUsd: zero }),
+      monthSpend: async () => spend,
+      usageGroups: async ({ limit }: UsageQuery) =>
+        Array.from({ length: Math.min(limit, 60) }, () => group),
+    } as unknown as RecordStore;
+    const bodies: string[] = [];
+    const exchange = {
+      principal: { orgId: "org_1", keyId: "key_1" },
+      header: () => undefined,
+      answer: (_type: string, _headers: object, body: Buffer) => void bodies.push(body.toString()),
+    } as unknown as ClientExchange;
+    const deps = { records } as unknown as Parameters<typeof serveUsage>[0];
+    await serveUsage(deps, exchange, new URLSearchParams(`group_by=model${more}`));
+    const answer = JSON.parse(bodies[0] ?? "") as { data: unknown[] };
+    expect(answer).toMatchObject({ has_more: hasMore, next_cursor: null });
+    expect(answer.data).toHaveLength(count);
+  },
+);
 
 test("more groups than a file may have are refused, not omitted", async () => {
   const records = {

@@ -30,7 +30,7 @@ function scripted(answers: readonly (boolean | Error)[]) {
   return { rolling, warnings, calledAtMs };
 }
 
-test("due days are summed piece by piece, and every minute again, after a failure as well", async () => {
+test("due days are rolled up piece by piece, then checked every minute, even after a failure", async () => {
   const { rolling, warnings, calledAtMs } = scripted([true, true, new Error("no database"), false]);
   await vi.advanceTimersByTimeAsync(3 * USAGE_ROLLUP_PAUSE_MS + USAGE_ROLLUP_EVERY_MS);
   const pause = USAGE_ROLLUP_PAUSE_MS;
@@ -39,7 +39,7 @@ test("due days are summed piece by piece, and every minute again, after a failur
   await rolling.close();
 });
 
-test("after its close the job starts nothing, and waits for running work", async () => {
+test("a closed rollup job starts no further work", async () => {
   const { rolling, calledAtMs } = scripted([true, true, true]);
   await vi.advanceTimersByTimeAsync(USAGE_ROLLUP_PAUSE_MS);
   await rolling.close();

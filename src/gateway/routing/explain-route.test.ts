@@ -76,14 +76,17 @@ test.each([
   [{ only: ["p4"] }, "provider.only does not name it"],
   [{ ignore: ["p1", "p2", "p3"] }, "provider.ignore names it"],
   [{ order: ["p4"], allowFallbacks: false }, /allow_fallbacks is false/],
-])("controls %j keep the others out by name", (controls, reason) => {
-  const explained = explainRoute(inputOf({ ...NOTHING, controls }));
-  expect(explained.candidates.map((each) => each.providerId)).toEqual(["p4"]);
-  expect(explained.excluded).toHaveLength(3);
-  for (const each of explained.excluded) expect(each.reason).toMatch(reason);
-});
+])(
+  "the controls %j exclude the other deployments, each with the control as its reason",
+  (controls, reason) => {
+    const explained = explainRoute(inputOf({ ...NOTHING, controls }));
+    expect(explained.candidates.map((each) => each.providerId)).toEqual(["p4"]);
+    expect(explained.excluded).toHaveLength(3);
+    for (const each of explained.excluded) expect(each.reason).toMatch(reason);
+  },
+);
 
-test("the explanation is the plan: same candidates, same order, same refusal, no duplicates", () => {
+test("an explanation has the plan's candidates, order and refusal, and lists each deployment once", () => {
   const some = fc.subarray([...IDS]);
   const controls = fc.record(
     { only: some, ignore: some, order: some, allowFallbacks: fc.boolean() },

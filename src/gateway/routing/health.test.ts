@@ -23,13 +23,13 @@ function struck(options: HealthOptions = even): MemoryDeploymentHealth {
 }
 
 describe("deployment health", () => {
-  test("a sick deployment does not make its neighbour sick", () => {
+  test("strikes of one deployment do not open the circuit of another deployment", () => {
     const health = struck();
     expect(health.mayTry("sick", 2_000)).toBe("no");
     expect(health.mayTry("well", 2_000)).toBe("yes");
   });
 
-  test("asking takes no probe, starting takes the only one", () => {
+  test("mayTry reserves no probe, and startProbe reserves the only one", () => {
     const health = struck();
     expect(health.startProbe("sick", 2_000)).toBe(false);
     expect(health.mayTry("sick", 6_000)).toBe("probe");
@@ -39,14 +39,14 @@ describe("deployment health", () => {
     expect(health.mayTry("sick", 6_000)).toBe("no");
   });
 
-  test("a probe that never reports holds the circuit for its lease only", () => {
+  test("a probe that never reports blocks the next probe only until its lease ends", () => {
     const health = struck();
     health.startProbe("sick", 6_000);
     expect(health.mayTry("sick", 25_999)).toBe("no");
     expect(health.mayTry("sick", 26_000)).toBe("probe");
   });
 
-  test("a request from before it opened neither closes it nor takes the probe's place away", () => {
+  test("a request from before the circuit opened neither closes the circuit nor frees its probe", () => {
     const health = struck();
     health.startProbe("sick", 6_000);
     for (const outcome of ["aborted", "success", "success", "strike"] as const) {
@@ -58,8 +58,8 @@ describe("deployment health", () => {
   });
 });
 
-describe("the other instances", () => {
-  test("are notified of every opening, and for how long", () => {
+describe("notices between instances", () => {
+  test("are sent at every opening of a circuit, with the length of its cooldown", () => {
     const reported: (readonly [string, number])[] = [];
     const health = struck({ ...even, onOpened: (id, forMs) => reported.push([id, forMs]) });
     expect(reported).toEqual([["sick", 5_000]]);
@@ -74,7 +74,7 @@ describe("the other instances", () => {
     expect(reported.slice(1)).toEqual([["sick", 10_000]]);
   });
 
-  test("are applied, and what was received is not sent again", () => {
+  test("are applied when they are received, and not sent again", () => {
     const reported: string[] = [];
     const health = new MemoryDeploymentHealth({ onOpened: (id) => reported.push(id) });
     health.learn("far", 9_000, 1_000);
@@ -86,7 +86,7 @@ describe("the other instances", () => {
 });
 
 describe("the memory of circuits", () => {
-  test("keeps only those of the last half minute or so of 40,000 deployments used once", () => {
+  test("keeps the circuits of the last minute, not all of 40,000 deployments that were used once", () => {
     const health = new MemoryDeploymentHealth();
     const perSecond = 100;
     for (let n = 0; n < 40_000; n += 1) {
@@ -141,16 +141,16 @@ describe("a closed circuit", () => {
     ["xx", "closed", "two strikes are not enough"],
     ["xxx", "open", "three strikes in a row"],
     ["xxsx", "closed", "a success ends the row"],
-    ["xxnx", "open", "neutral outcomes neither end the row"],
-    ["xxax", "open", "nor do clients that leave"],
-    ["sxsxsxsxsx", "open", "five strikes and half of the outcomes"],
-    ["ssssssxxsxxsx", "closed", "five strikes but less than half"],
+    ["xxnx", "open", "neutral outcomes do not end the row"],
+    ["xxax", "open", "clients that leave do not end the row"],
+    ["sxsxsxsxsx", "open", "five strikes, half of all outcomes"],
+    ["ssssssxxsxxsx", "closed", "five strikes, less than half of all outcomes"],
     ["nnnnnnnnnnaaaaaaaaaa", "closed", "neutral outcomes alone"],
     ["tttttttttttttttttttt", "closed", "timeouts alone, however many"],
-    ["sxtt", "closed", "a strike and two timeouts are two strikes' worth"],
-    ["sxtttt", "open", "timeouts open together with a real strike"],
+    ["sxtt", "closed", "a strike and two timeouts count as two strikes"],
+    ["sxtttt", "open", "a strike and four timeouts count as three strikes"],
     ["ttttttttx", "open", "a strike after many timeouts"],
-  ])("%s: %s (%s)", (script, phase) => {
+  ])("after the outcomes %s is %s (%s)", (script, phase) => {
     expect(play(script).phase).toBe(phase);
   });
 
@@ -182,14 +182,14 @@ describe("an open circuit", () => {
     expect(after(once, "success", 6_200)).toBe(HEALTHY);
   });
 
-  test("is unchanged by a neutral probe, which lets the next one start", () => {
+  test("is unchanged by a neutral or aborted probe, after which the next probe may start", () => {
     for (const outcome of ["neutral", "aborted"] as const) {
       const freed = after(withProbe(open, 6_000, 20_000), outcome, 6_100);
       expect(freed).toEqual({ ...open, probeStartedMs: 6_000 });
     }
   });
 
-  test("counts a probe that outlived its lease, and keeps the next one's place", () => {
+  test("counts a probe that outlived its lease, without freeing the probe that replaced it", () => {
     const second = withProbe(withProbe(open, 6_000, 20_000), 26_000, 20_000);
     const isRemote = after(second, "success", 27_000, { startedMs: 6_000 });
     expect(permission(isRemote, 27_001)).toBe("no");
@@ -211,7 +211,7 @@ describe("an open circuit", () => {
     expect(cools).toEqual([10_000, 20_000, 40_000, 60_000, 60_000, 60_000]);
   });
 
-  test("is not changed by requests that were in flight when it opened", () => {
+  test("is not changed by attempts that end during its cooldown", () => {
     for (const outcome of ["success", "strike", "timeout"] as const) {
       expect(after(open, outcome, openedAtMs + 1_000)).toBe(open);
     }
@@ -221,7 +221,7 @@ describe("an open circuit", () => {
 describe("another instance's notice", () => {
   const reported = afterNotice(play("ss"), 8_000, 1_000);
 
-  test("lasts no longer than any cooldown, and has no effect when it is over", () => {
+  test("lasts at most as long as the longest cooldown, and has no effect with no time left", () => {
     expect(permission(afterNotice(HEALTHY, 1e9, 1_000), 1_000 + 72_000)).toBe("probe");
     expect(afterNotice(HEALTHY, 0, 1_000)).toBe(HEALTHY);
   });
@@ -237,7 +237,7 @@ describe("another instance's notice", () => {
     expect(permission(afterNotice(probed, 30_000, 32_000), 61_999)).toBe("no");
   });
 
-  test("is ignored while a circuit probes by itself", () => {
+  test("is ignored while this instance probes the circuit itself", () => {
     const probing = withProbe(reported, 9_000, 20_000);
     expect(afterNotice(probing, 60_000, 9_500)).toBe(probing);
     const once = after(probing, "success", 10_000);
@@ -246,7 +246,7 @@ describe("another instance's notice", () => {
     expect(afterNotice(opened, 60_000, 6_500)).toBe(opened);
   });
 
-  test("that our own probes disproved is not believed again while successes go on", () => {
+  test("that this instance's probes disproved is ignored while its attempts keep succeeding", () => {
     let well = after(after(reported, "success", 9_000), "success", 9_100);
     for (let nowMs = 10_000; nowMs < 5_000_000; nowMs += 500_000) {
       expect(afterNotice(well, 60_000, nowMs)).toBe(well);

@@ -63,7 +63,7 @@ function controls(change: Partial<ProviderControls>): { controls: ProviderContro
   return { controls: { ...NO_CONTROLS, ...change } };
 }
 
-test("among equals the one that served last is first; one with old prices stays last", () => {
+test("among equal candidates the one that served last is first, but one with old prices stays last", () => {
   const checked = { on: "2026-01-01", by: "page", age: "old", ageUntilMs: Infinity } as const;
   const of = [deployment("one"), deployment("two"), deployment("old", { checked })];
   expect(plan({ model: model(of), servedLast: "two/m" })).toEqual(["two", "one", "old"]);
@@ -85,8 +85,8 @@ describe("provider controls", () => {
     ["only", { only: ["three", "one"] }, ["one", "three"]],
     ["ignore", { ignore: ["one"] }, ["two", "three"]],
     ["order", { order: ["three", "nobody", "two"] }, ["three", "two", "one"]],
-    ["no fallbacks", { allowFallbacks: false, order: ["two"] }, ["two"]],
-  ])("%s of a request decides who is tried, and in which order", (_what, change, expected) => {
+    ["allow_fallbacks: false", { allowFallbacks: false, order: ["two"] }, ["two"]],
+  ])("%s decides which providers are tried, and in which order", (_what, change, expected) => {
     expect(plan(controls(change))).toEqual(expected);
   });
 
@@ -101,13 +101,13 @@ describe("provider controls", () => {
 describe("an organization's routing policy", () => {
   const policy = { only: ["one", "two"], ignore: ["one"] };
 
-  test("replaces the controls that a request does not send", () => {
+  test("supplies the controls that a request does not send", () => {
     expect(plan({ policy })).toEqual(["two"]);
     expect(plan({ policy, ...controls({ ignore: [] }) })).toEqual(["one", "two"]);
     expect(plan({ policy, ...controls({ only: ["three"] }) })).toEqual(["three"]);
   });
 
-  test("keeps providers that retain prompts away, whatever a request says", () => {
+  test("excludes providers that retain prompts, whatever a request says", () => {
     const retaining = deployment("one", { promptLogging: "retained" });
     const both = model([retaining, deployment("two")]);
     expect(plan({ model: both, policy: { promptLogging: "none" } })).toEqual(["two"]);
@@ -116,7 +116,7 @@ describe("an organization's routing policy", () => {
     ).toMatch(/^400 invalid_request: provider.only and the organization's routing policy leave/);
   });
 
-  test("that leaves no provider is a 400 that names it", () => {
+  test("that leaves no provider is a 400 that names the policy", () => {
     expect(plan({ policy: { only: ["nobody"] } })).toMatch(
       /^400 invalid_request: the organization's routing policy leaves no provider/,
     );
@@ -155,11 +155,11 @@ describe("a listing that live answers made suspect", () => {
 });
 
 describe("if verified listings are required", () => {
-  test("only these are candidates", () => {
+  test("only verified listings are candidates", () => {
     expect(plan(standingOf({ verified: ["three", "two"] }))).toEqual(["two", "three"]);
   });
 
-  test("a model without one is a refusal that says so", () => {
+  test("a model without a verified listing is a 404 that says so", () => {
     expect(plan(standingOf({ verified: [] }))).toMatch(
       /^404 model_unavailable: no provider of m that this request may use is verified at the moment;/,
     );
@@ -182,12 +182,12 @@ describe("a customer's own provider keys", () => {
     expect(plan({ ownKeyOf })).toEqual(["two*", "one", "two", "three"]);
   });
 
-  test("are used first though the listing is suspect: their answers are not the listing's", () => {
+  test("are used first even if the listing is suspect", () => {
     const suspects = standingOf({ suspects: ["two"] });
     expect(plan({ ownKeyOf, ...suspects })).toEqual(["two*", "one", "three", "two"]);
   });
 
-  test("are the only ones with connections only, and none of them with never", () => {
+  test('are the only candidates with connections "only", and are not candidates with "never"', () => {
     expect(plan({ ownKeyOf, ...controls({ connections: "only" }) })).toEqual(["two*"]);
     expect(plan({ ownKeyOf, ...controls({ connections: "never" }) })).toEqual([
       "one",
@@ -196,7 +196,7 @@ describe("a customer's own provider keys", () => {
     ]);
   });
 
-  test("that do not serve the model get the refusal of an unknown id", () => {
+  test('that do not serve a model make its requests with connections "only" fail like an unknown model', () => {
     const unserved = plan(controls({ connections: "only" }));
     expect(unserved).toBe(plan({ model: undefined, ...controls({ connections: "only" }) }));
     expect(unserved).toMatch(/^404 model_unavailable/);
@@ -207,7 +207,7 @@ describe("a customer's own provider keys", () => {
     [{ connections: "prefer" as const, allowFallbacks: false }, "only"],
     [{ connections: "prefer" as const }, "first"],
     [{ connections: "never" as const, allowFallbacks: false }, "none"],
-  ])("with %j: the part of customers' keys is %s", (change, expected) => {
+  ])("with the controls %j are planned as: %s", (change, expected) => {
     const outcome = planRoute({
       modelId: "m",
       model: model([deployment("one"), deployment("two")]),
@@ -220,7 +220,7 @@ describe("a customer's own provider keys", () => {
     expect(outcome).toMatchObject({ kind: "plan", ownKeys: expected });
   });
 
-  test("need no price of the marketplace's, only their own", () => {
+  test("can serve a listing that has no marketplace price", () => {
     const unpriced = model([deployment("one", { prices: null })]);
     const free = (each: Deployment): Deployment => ({ ...each, ownKey, prices: PRICES });
     expect(plan({ model: unpriced, ownKeyOf: free })).toEqual(["one"]);
@@ -233,7 +233,7 @@ test("a deployment that cannot serve the request as sent is passed over, also on
   expect(plan({ servabilityProblem })).toEqual(["two", "three"]);
 });
 
-test("when no provider can serve it as sent, the best candidate's reason is the 400", () => {
+test("when no provider can serve a request as sent, the first candidate's reason is the 400", () => {
   const servabilityProblem: PlanInput["servabilityProblem"] = (each) => ({
     field: "thinking",
     message: `thinking cannot reach ${each.providerId}`,
@@ -251,7 +251,7 @@ test("when every candidate is cooling the request gets a 503", () => {
   expect(plan({ isHealthy: () => false })).toMatch(/^503 gateway_error/);
 });
 
-test("conversations are remembered for five minutes, up to a bound", () => {
+test("a conversation's last deployment is remembered for five minutes, up to 20,000 conversations", () => {
   const affinity = new Affinity();
   affinity.note("a", "acme/m", 0);
   expect(affinity.servedLast("a", 299_999)).toBe("acme/m");

@@ -4,7 +4,7 @@ import { RepeatedFailures } from "./repeated-failures.ts";
 
 const poison = { deploymentId: "d", orgId: "org_1", digest: "one" };
 
-test("a failed request is recognized for a minute after it was counted", () => {
+test("a repeat of a failed request is recognized for a minute after the first failure", () => {
   const failures = new RepeatedFailures();
   expect(failures.isRepeat(poison, 1_000)).toBe(false);
   expect(failures.isRepeat(poison, 30_000)).toBe(true);
@@ -13,7 +13,7 @@ test("a failed request is recognized for a minute after it was counted", () => {
   expect(failures.isRepeat(poison, 62_000)).toBe(true);
 });
 
-test("another organization, another request and another deployment are not repeats", () => {
+test("a failure of another organization, request or deployment is not a repeat", () => {
   const failures = new RepeatedFailures();
   failures.isRepeat(poison, 0);
   for (const other of [{ orgId: "org_2" }, { digest: "two" }, { deploymentId: "e" }]) {
@@ -21,7 +21,7 @@ test("another organization, another request and another deployment are not repea
   }
 });
 
-test("memory is bounded by time and by number", () => {
+test("remembered failures are bounded in time and in number", () => {
   const failures = new RepeatedFailures();
   for (let n = 0; n < 20_000; n += 1)
     failures.isRepeat({ ...poison, digest: String(n) }, n / 1_000);

@@ -45,7 +45,7 @@ describe("a shared cooldown", () => {
     vi.useRealTimers();
   });
 
-  test("is read once a second, each kind by its receiver", async () => {
+  test("is read once a second and passed to the receiver of its kind", async () => {
     shared.notices = [
       { kind: "circuit", id: "d", forMs: 4_000 },
       { kind: "pool", id: "p", forMs: 9_000 },
@@ -62,7 +62,7 @@ describe("a shared cooldown", () => {
     expect(shared.polls).toBe(4);
   });
 
-  test("is polled once at a time, and a slow answer does not prolong it", async () => {
+  test("is read by one poll at a time, and a slow answer does not prolong the cooldown", async () => {
     shared.isSlow = true;
     exchange.listen(learners);
     await vi.advanceTimersByTimeAsync(4_000);

@@ -65,7 +65,7 @@ function request(
 }
 
 describe("a caller's own trace", () => {
-  test("continues in the request's spans, which are kept when the caller keeps it", async () => {
+  test("is continued by the request's span, which is exported only if the caller sampled the trace", async () => {
     const receiver = await startOtlpReceiver();
     const tracing = await openAt(receiver.url, { TM_TELEMETRY_SAMPLE_PER_MILLION: "0" });
     expect(request(tracing, { traceparent: SAMPLED })).toBe(CALLER.traceId);
@@ -79,7 +79,7 @@ describe("a caller's own trace", () => {
     expect(tracing.figures).toMatchObject({ exported: 1, dropped: 0 });
   });
 
-  test("is only linked to when traces begin here", async () => {
+  test("is only linked from the request's own trace if incoming traces are set to restart", async () => {
     const receiver = await startOtlpReceiver();
     const env = { TM_TELEMETRY_SAMPLE_PER_MILLION: "1000000", TM_TELEMETRY_INCOMING: "restart" };
     const tracing = await openAt(receiver.url, env);
@@ -90,7 +90,7 @@ describe("a caller's own trace", () => {
     expect(receiver.spans).toMatchObject([{ traceId: own, parentSpanId: "", links: [CALLER] }]);
   });
 
-  test("is not read before the key was accepted; only failures of such requests are kept", async () => {
+  test("is not continued before the key is accepted, and of such requests only failures are exported", async () => {
     const receiver = await startOtlpReceiver();
     const tracing = await openAt(receiver.url, { TM_TELEMETRY_SAMPLE_PER_MILLION: "1000000" });
     expect(request(tracing, { traceparent: SAMPLED, isAccepted: false })).toBeUndefined();
@@ -150,7 +150,7 @@ test("a collector that never answers costs only its spans, which are counted", a
   expect(figures.exported).toBe(0);
 });
 
-test("a collector that refuses is reported once, without what was sent to it", async () => {
+test("a collector that refuses exports is logged once, without its secret and the exported data", async () => {
   const receiver = await startOtlpReceiver({ answer: 401 });
   const secret = { OTEL_EXPORTER_OTLP_HEADERS: "authorization=collector-secret" };
   const tracing = await openAt(receiver.url, { ...FLOOD, ...secret });
@@ -173,9 +173,12 @@ test.each([
   ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:secret@collector:4318"],
   ["OTEL_EXPORTER_OTLP_HEADERS", "authorization=a%0d%0asecret"],
   ["TM_TELEMETRY_INCOMING", "trust"],
-])("a start with %s=%s says what is wrong with it, and no value", (name, value) => {
-  const loaded = loadConfig({ flags: {}, env: { [name]: value } });
-  const problems = loaded.kind === "invalid" ? loaded.problems.join() : "";
-  expect(problems).toContain(name);
-  expect(problems).not.toContain("secret");
-});
+])(
+  "the setting %s=%s is refused with a message that names it and contains no secret",
+  (name, value) => {
+    const loaded = loadConfig({ flags: {}, env: { [name]: value } });
+    const problems = loaded.kind === "invalid" ? loaded.problems.join() : "";
+    expect(problems).toContain(name);
+    expect(problems).not.toContain("secret");
+  },
+);

@@ -52,7 +52,7 @@ test("a collector reads every kind of value unchanged, of any length", () => {
   ]);
 });
 
-test("the times of a span are its nanoseconds, which a number cannot hold", () => {
+test("a span's times are exact nanoseconds, beyond the precision of a JavaScript number", () => {
   expect(collected([SPAN])).toMatchObject([
     { startNs: 1_795_438_979_793_250_000n, endNs: 1_795_438_979_795_500_000n },
   ]);

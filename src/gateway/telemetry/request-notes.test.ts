@@ -21,14 +21,14 @@ test("a traceparent of a later version may have further fields", () => {
 });
 
 test.each([
-  ["nothing", undefined],
-  ["version ff", `ff-${TRACE}-${SPAN}-01`],
-  ["more than version 00 has", `00-${TRACE}-${SPAN}-01-more`],
-  ["a trace id of zeros", `00-${"0".repeat(32)}-${SPAN}-01`],
-  ["a span id of zeros", `00-${TRACE}-${"0".repeat(16)}-01`],
-  ["capital letters", `00-${TRACE.toUpperCase()}-${SPAN}-01`],
-  ["a very long one", `cc-${TRACE}-${SPAN}-01-${"a".repeat(300)}`],
-])("of %s nothing is believed", (_what, header) => {
+  ["a missing traceparent", undefined],
+  ["a traceparent of version ff", `ff-${TRACE}-${SPAN}-01`],
+  ["a traceparent of version 00 with further fields", `00-${TRACE}-${SPAN}-01-more`],
+  ["a traceparent with a trace id of zeros", `00-${"0".repeat(32)}-${SPAN}-01`],
+  ["a traceparent with a span id of zeros", `00-${TRACE}-${"0".repeat(16)}-01`],
+  ["a traceparent in capital letters", `00-${TRACE.toUpperCase()}-${SPAN}-01`],
+  ["a traceparent of over 300 characters", `cc-${TRACE}-${SPAN}-01-${"a".repeat(300)}`],
+])("%s is ignored", (_what, header) => {
   expect(parseTraceparent(header)).toBeUndefined();
 });
 

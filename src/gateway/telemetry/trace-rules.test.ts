@@ -11,7 +11,7 @@ function isChosen(id: RequestId, perMillion: number): boolean {
   return new KeepChance(perMillion).hasRequest(id);
 }
 
-describe("the share that is kept by chance", () => {
+describe("the share of traces that is kept by chance", () => {
   test("is decided by the last seven bytes of the trace id alone", () => {
     expect(isChosen(request("ffffffffffffff"), 1)).toBe(true);
     expect(isChosen(request("00000000000000"), 999_999)).toBe(false);
@@ -22,13 +22,13 @@ describe("the share that is kept by chance", () => {
     expect(isChosen(request("7fffffffffffff", other), 500_000)).toBe(false);
   });
 
-  test("is none at 0 and all at a million", () => {
+  test("is none at 0 per million, and all at 1,000,000", () => {
     expect(isChosen(request("ffffffffffffff"), 0)).toBe(false);
     expect(isChosen(request("00000000000000"), 1_000_000)).toBe(true);
   });
 });
 
-describe("the ceiling of a second", () => {
+describe("the ceiling of traces per second", () => {
   /** Calls `take` at an even rate; returns the times at which it allowed a trace. */
   function takenMs(
     ceiling: KeepCeiling,
@@ -48,7 +48,7 @@ describe("the ceiling of a second", () => {
     );
   }
 
-  test("10,000 traces a second that callers want kept are at most 25, and 25 failures beside them", () => {
+  test("of 50 keeps 25 of 10,000 traces that callers sampled and 25 of 10,000 failures in any second", () => {
     const ceiling = new KeepCeiling(50);
     const wanted = takenMs(ceiling, { perSecond: 10_000, seconds: 3, isFailure: false });
     const failed = takenMs(ceiling, { perSecond: 10_000, seconds: 3, isFailure: true });
@@ -59,7 +59,7 @@ describe("the ceiling of a second", () => {
     expect(ceiling.refused).toBe(2 * (30_000 - 75));
   });
 
-  test("is for any second, not for those of the clock", () => {
+  test("applies to any span of one second, not to seconds of the clock", () => {
     const ceiling = new KeepCeiling(4);
     expect(ceiling.take(false, 999)).toBe(true);
     expect(ceiling.take(false, 999)).toBe(true);

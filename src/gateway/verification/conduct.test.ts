@@ -51,17 +51,20 @@ test("a listing is suspect when more than one in a hundred answers break a promi
 test.each([
   ["images", "image"],
   ["videos", "video"],
-])("ten %s that were given away are enough, however many others were paid", (_what, modality) => {
-  const { found, conduct } = conductFixture();
-  const images = { ...LISTING, modality };
-  for (let n = 0; n < 100; n += 1) conduct.note(images, "org-1", GOOD);
-  for (let n = 0; n < 9; n += 1) conduct.note(images, "org-1", BREACH.usageMissing);
-  expect(found).toEqual([]);
-  conduct.note(images, "org-1", BREACH.usageMissing);
-  expect(found).toMatchObject([{ answers: 110, usageMissing: 10 }]);
-});
+])(
+  "ten %s without reported usage make a listing suspect, however many others report it",
+  (_what, modality) => {
+    const { found, conduct } = conductFixture();
+    const images = { ...LISTING, modality };
+    for (let n = 0; n < 100; n += 1) conduct.note(images, "org-1", GOOD);
+    for (let n = 0; n < 9; n += 1) conduct.note(images, "org-1", BREACH.usageMissing);
+    expect(found).toEqual([]);
+    conduct.note(images, "org-1", BREACH.usageMissing);
+    expect(found).toMatchObject([{ answers: 110, usageMissing: 10 }]);
+  },
+);
 
-test("fewer than two hundred answers say nothing", () => {
+test("a listing is never suspect below 200 answers", () => {
   const { found, note } = conductFixture();
   note(199, SUBSTITUTED);
   expect(found).toEqual([]);
@@ -76,8 +79,8 @@ test.each<[string, (conduct: Conduct) => void]>([
     "another manifest",
     (conduct) => conduct.note(listing("lab", "lab/one", "cd"), "org-1", SUBSTITUTED),
   ],
-  ["the time after a passed run", (conduct) => conduct.forget(LISTING.id)],
-])("answers of a listing do not count for %s", (_what, change) => {
+  ["the listing after a passed run", (conduct) => conduct.forget(LISTING.id)],
+])("bad answers of a listing do not count for %s", (_what, change) => {
   const { found, conduct, note } = conductFixture();
   note(199, SUBSTITUTED);
   change(conduct);
@@ -97,7 +100,7 @@ test("no organization alone makes a listing suspect that serves others well", ()
   expect(found).toEqual([]);
 });
 
-test("a listing is suspect if it is so without any one organization, over both halves", () => {
+test("a listing is suspect if it stays so when the answers to any one organization are left out", () => {
   const { found, note } = conductFixture();
   for (let n = 0; n < 400; n += 1) {
     note(1, GOOD, "org-1");
@@ -114,7 +117,7 @@ test("a listing is suspect if it is so without any one organization, over both h
   expect(first?.substituted).toBeLessThan(16);
 });
 
-test("whatever one organization gets, the others' answers decide, for any traffic", () => {
+test("for any traffic, a listing is suspect unless leaving out one organization would clear it", () => {
   const run = fc.record({
     org: fc.integer({ min: 0, max: 3 }),
     bad: fc.boolean(),

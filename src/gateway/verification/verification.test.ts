@@ -28,16 +28,32 @@ function verdict(more: Partial<ListingVerdict> = {}): ListingVerdict {
 }
 
 test.each([
-  ["a passed run", verdict(), "verified"],
-  ["one that warned", verdict({ verdict: "warn" }), "verified_in_part"],
-  ["one that failed", verdict({ verdict: "fail" }), "failed"],
-  ["one that could not ask", verdict({ verdict: "inconclusive" }), "unchecked"],
-  ["none", undefined, "unchecked"],
-  ["one of another manifest", verdict({ manifestSha256: "cd".repeat(32) }), "changed"],
-  ["one of another upstream id", verdict({ upstreamModelId: "two" }), "changed"],
-  ["one of 30 days ago", verdict({ checkedAtMs: NOW_MS - VERIFIED_FOR_MS }), "verified"],
-  ["one that is older", verdict({ checkedAtMs: NOW_MS - VERIFIED_FOR_MS - 1 }), "expired"],
-])("%s makes a listing what it is", (_name, last, state) => {
+  ["with a passed run is verified", verdict(), "verified"],
+  ["whose run warned is verified in part", verdict({ verdict: "warn" }), "verified_in_part"],
+  ["whose run failed is shown as failed", verdict({ verdict: "fail" }), "failed"],
+  ["whose run was inconclusive is unchecked", verdict({ verdict: "inconclusive" }), "unchecked"],
+  ["without a run is unchecked", undefined, "unchecked"],
+  [
+    "whose run was of another manifest is shown as changed",
+    verdict({ manifestSha256: "cd".repeat(32) }),
+    "changed",
+  ],
+  [
+    "whose run was of another upstream id is shown as changed",
+    verdict({ upstreamModelId: "two" }),
+    "changed",
+  ],
+  [
+    "whose run is 30 days old is still verified",
+    verdict({ checkedAtMs: NOW_MS - VERIFIED_FOR_MS }),
+    "verified",
+  ],
+  [
+    "whose run is over 30 days old is expired",
+    verdict({ checkedAtMs: NOW_MS - VERIFIED_FOR_MS - 1 }),
+    "expired",
+  ],
+])("a listing %s", (_name, last, state) => {
   expect(judgeVerdict(last, DEPLOYMENT, NOW_MS)).toBe(state);
 });
 
@@ -105,8 +121,11 @@ test.each([
   [{ percent_too_much: 1e9 }, 100_000],
   [{ percent_too_much: "much" }, null],
   [undefined, null],
-])("a run with the evidence %j says that %s percent too much is billed", (evidence, percent) => {
-  const check = { id: "C4", status: "fail", title: "usage", message: "", ms: 1 } as const;
-  const checks = [{ ...check, ...(evidence && { evidence }) }];
-  expect(overbilledPercent(verdict({ verdict: "fail", checks }))).toBe(percent);
-});
+])(
+  "a failed usage check with the evidence %j shows %s percent of overbilling",
+  (evidence, percent) => {
+    const check = { id: "C4", status: "fail", title: "usage", message: "", ms: 1 } as const;
+    const checks = [{ ...check, ...(evidence && { evidence }) }];
+    expect(overbilledPercent(verdict({ verdict: "fail", checks }))).toBe(percent);
+  },
+);

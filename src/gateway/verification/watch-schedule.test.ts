@@ -44,39 +44,54 @@ const OTHER_MANIFEST = { manifestSha256: "cd".repeat(32) };
 const OPEN = { isConclusive: false };
 
 test.each<[string, KnownRuns, string, boolean]>([
-  ["that was never checked", {}, "unchecked", true],
-  ["whose run is older than the interval", { verdict: verdict(WEEK_MS) }, "interval", true],
+  ["that was never checked is due", {}, "unchecked", true],
+  ["whose run is older than the interval is due", { verdict: verdict(WEEK_MS) }, "interval", true],
   [
-    "that became suspect after its run",
+    "that became suspect after its run is due",
     { verdict: verdict(HOUR_MS), suspectSinceMs: NOW_MS - 1 },
     "suspect",
     true,
   ],
-  ["with another manifest", { verdict: verdict(HOUR_MS, OTHER_MANIFEST) }, "changed", true],
-  ["of a new upstream id", { verdict: verdict(1, { upstreamModelId: "two" }) }, "changed", true],
-  ["whose run was inconclusive, a day later", { verdict: verdict(DAY_MS, OPEN) }, "retry", true],
+  ["whose manifest changed is due", { verdict: verdict(HOUR_MS, OTHER_MANIFEST) }, "changed", true],
   [
-    "whose run was lost with its process, a day later",
+    "whose upstream id changed is due",
+    { verdict: verdict(1, { upstreamModelId: "two" }) },
+    "changed",
+    true,
+  ],
+  [
+    "whose run was inconclusive is due a day later",
+    { verdict: verdict(DAY_MS, OPEN) },
+    "retry",
+    true,
+  ],
+  [
+    "whose run was lost with its process is due a day later",
     { verdict: verdict(WEEK_MS), attempt: attempt(DAY_MS, false) },
     "retry",
     true,
   ],
-  ["that was checked an hour ago", { verdict: verdict(HOUR_MS) }, "interval", false],
+  ["that was checked an hour ago is not due", { verdict: verdict(HOUR_MS) }, "interval", false],
   [
-    "that is suspect since before its run: that one found what it found",
+    "that became suspect before its run is not due",
     { verdict: verdict(HOUR_MS), suspectSinceMs: NOW_MS - 2 * HOUR_MS },
     "interval",
     false,
   ],
-  ["whose run was inconclusive an hour ago", { verdict: verdict(HOUR_MS, OPEN) }, "retry", false],
   [
-    "whose run is in progress, or was lost an hour ago",
+    "whose run was inconclusive an hour ago is not due",
+    { verdict: verdict(HOUR_MS, OPEN) },
+    "retry",
+    false,
+  ],
+  [
+    "whose run is in progress or was lost an hour ago is not due",
     { verdict: verdict(WEEK_MS), attempt: attempt(HOUR_MS, false) },
     "retry",
     false,
   ],
   [
-    "that is suspect, and whose run by the clock of the database came after that",
+    "whose recorded run began, by the database's clock, after it became suspect is not due",
     {
       verdict: verdict(2 * HOUR_MS),
       attempt: attempt(HOUR_MS, true),
@@ -85,14 +100,14 @@ test.each<[string, KnownRuns, string, boolean]>([
     "interval",
     false,
   ],
-  ["whose first run is under way", { attempt: attempt(1, false) }, "retry", false],
+  ["whose first run is in progress is not due", { attempt: attempt(1, false) }, "retry", false],
   [
-    "that was checked by hand after a scheduled run was lost",
+    "that was checked by hand after a scheduled run was lost is not due",
     { verdict: verdict(HOUR_MS), attempt: attempt(2 * HOUR_MS, false) },
     "interval",
     false,
   ],
-])("a listing %s is due or not, for a reason", (_name, runs, reason, isDue) => {
+])("a listing %s", (_name, runs, reason, isDue) => {
   expect(due(runs)).toMatchObject({ isDue, reason });
 });
 

@@ -44,11 +44,11 @@ describe("a provider's report", () => {
     ["cancelled", "video_cancelled"],
     ["expired", "video_expired"],
     ["unknown", "queued"],
-  ] as const)("%s makes a queued job %s", (state, result) => {
+  ] as const)("of the state %s makes a queued job %s", (state, result) => {
     expect(resultOf(poll(takenJob(), { kind: "reported", job: reported(state) }))).toBe(result);
   });
 
-  test("of an end includes the cost, and of a completed job the file's expiry", () => {
+  test("of an ended job is kept with its cost, and of a completed job also with the file's expiry", () => {
     const job = reported("completed", { costPicoUsd: picoUsd(5n), expiresAtMs: 7 });
     expect(poll(takenJob(), { kind: "reported", job })).toEqual({
       kind: "ended",
@@ -76,7 +76,7 @@ describe("a provider's report", () => {
     [41.9, 41],
     [100, 99],
     [Number.POSITIVE_INFINITY, 99],
-  ])("progress reported as %s of a job at 40 is %s", (progress, shown) => {
+  ])("of the progress %s for a job at 40 shows %s", (progress, shown) => {
     const seen: PollResult = { kind: "reported", job: reported("in_progress", { progress }) };
     expect(poll(takenJob({ progress: 40 }), seen)).toMatchObject({ update: { progress: shown } });
   });
@@ -86,7 +86,7 @@ describe("a job that the provider does not know", () => {
   const missed = (polls: number, agoMs: number): TakenJob =>
     takenJob({ takenAtMs: 600_000, missingPolls: polls, missingAtMs: 600_000 - agoMs });
 
-  test("has expired at the third poll that comes a minute after the one before", () => {
+  test("expires at the third missing poll, if each comes at least a minute after the one before", () => {
     expect(resultOf(poll(takenJob(), { kind: "missing" }))).toBe("queued");
     expect(resultOf(poll(missed(1, MISSING_INTERVAL_MS), { kind: "missing" }))).toBe("queued");
     expect(resultOf(poll(missed(2, MISSING_INTERVAL_MS - 1), { kind: "missing" }))).toBe("queued");
@@ -95,17 +95,17 @@ describe("a job that the provider does not know", () => {
     );
   });
 
-  test("is polled again when that can count", () => {
+  test("is polled again after at least a minute, when a missing poll counts again", () => {
     expect(nextPollMsOf(poll(takenJob(), { kind: "missing" }, 0))).toBe(MISSING_INTERVAL_MS);
     expect(nextPollMsOf(poll(takenJob(), { kind: "missing" }, 0.999))).toBeLessThan(72_001);
   });
 });
 
-describe("the deadline", () => {
+describe("the deadline of a job", () => {
   const late = takenJob({ takenAtMs: JOB_DEADLINE_MS });
 
   test.each<[string, PollResult]>([
-    ["still runs", { kind: "reported", job: reported("in_progress") }],
+    ["reports it as in progress", { kind: "reported", job: reported("in_progress") }],
     ["reports an unknown state", { kind: "reported", job: reported("unknown") }],
     ["does not know the job", { kind: "missing" }],
     ["does not answer", { kind: "failure" }],
@@ -116,7 +116,7 @@ describe("the deadline", () => {
     );
   });
 
-  test("does not end a video that was finished before any poll", () => {
+  test("does not replace an end that the provider reports in the same poll", () => {
     expect(resultOf(poll(late, { kind: "reported", job: reported("completed") }))).toBe(
       "completed",
     );
@@ -148,14 +148,14 @@ describe("the next poll", () => {
     expect(spacings).toEqual([10_000, 20_000, 40_000, 60_000, 60_000, 60_000]);
   });
 
-  test("is no sooner than the provider asks for, within a minute", () => {
+  test("is no sooner than the provider's retry-after, up to a minute", () => {
     const after = (retryAfterMs: number): number =>
       nextPollMsOf(poll(takenJob(), { kind: "failure", retryAfterMs }, 0));
     expect([1_000, 45_000, 3_600_000].map(after)).toEqual([10_000, 45_000, 60_000]);
   });
 });
 
-test("a job ends at the first reported end, or missed thrice, or by its deadline, for any history", () => {
+test("for any history, a job ends at its first reported end, its third missing poll or its deadline", () => {
   const reportedAs = (...states: Parameters<typeof reported>[0][]) =>
     fc
       .constantFrom(...states)

@@ -69,7 +69,7 @@ describe("a completed job", () => {
     expect(close).toMatchObject({ outcome: "completed", ...flagged });
   });
 
-  test("made with a customer's own provider key owes nothing to anybody here", () => {
+  test("made with a customer's own provider key debits nothing", () => {
     const job = takenJob({ connectionId: "conn_1", reserveMicroUsd: microUsd(0n) });
     const { close } = endOfJob(job, ended({ costPicoUsd: picoUsd(10n ** 12n) }), NOW_MS);
     expect(close).toMatchObject({ basis: "reported", costPicoUsd: 0n });
@@ -84,16 +84,19 @@ describe("a failed job", () => {
     ["video_cancelled", "failed", "upstream_error"],
     ["video_expired", "failed", "upstream_error"],
     ["video_timeout", "timeout", "upstream_error"],
-  ] as const)("%s is %s in the records, and costs nothing", (errorCode, outcome, errorClass) => {
-    const costPicoUsd = picoUsd(7n);
-    const end = endOfJob(takenJob(), ended({ errorCode, costPicoUsd }), NOW_MS);
-    expect(end).toMatchObject({ state: "failed", errorCode, reportedCostPicoUsd: 7n });
-    expect(end.close).toMatchObject({ outcome, errorClass, basis: "none", costPicoUsd: 0n });
-  });
+  ] as const)(
+    "with the error %s is recorded as %s and costs nothing",
+    (errorCode, outcome, errorClass) => {
+      const costPicoUsd = picoUsd(7n);
+      const end = endOfJob(takenJob(), ended({ errorCode, costPicoUsd }), NOW_MS);
+      expect(end).toMatchObject({ state: "failed", errorCode, reportedCostPicoUsd: 7n });
+      expect(end.close).toMatchObject({ outcome, errorClass, basis: "none", costPicoUsd: 0n });
+    },
+  );
 });
 
 describe("a value that the ledger cannot store", () => {
-  test("is cut to the longest duration, and to none where the clock stepped back", () => {
+  test("is capped if it is too long a duration, and is 0 if the clock stepped back", () => {
     const { close } = endOfJob(takenJob(), ended(), 10 * 365 * 86_400_000);
     expect(close.durationMs).toBe(2_147_483_647);
     expect(endOfJob(takenJob({ startedAtMs: 9 }), ended(), 5).close.durationMs).toBe(0);
@@ -104,12 +107,15 @@ describe("a value that the ledger cannot store", () => {
     [Number.POSITIVE_INFINITY, null],
     [1e20, null],
     [1_795_000_000_000.5, 1_795_000_000_000],
-  ])("a file that is there until %s expires at %s", (expiresAtMs, shown) => {
-    expect(endOfJob(takenJob(), ended({ expiresAtMs }), NOW_MS).expiresAtMs).toBe(shown);
-  });
+  ])(
+    "of a file's expiry is stored as an integer or not at all: %s becomes %s",
+    (expiresAtMs, shown) => {
+      expect(endOfJob(takenJob(), ended({ expiresAtMs }), NOW_MS).expiresAtMs).toBe(shown);
+    },
+  );
 });
 
-test("no debit is above its reserve, and a failed job never has one", () => {
+test("for any reported cost, a debit is at most its reserve, and a failed job has none", () => {
   const anyCost = fc.option(fc.bigInt({ min: 0n, max: 10n ** 60n }).map(picoUsd), {
     nil: undefined,
   });

@@ -21,7 +21,7 @@ test("a flag wins over the environment, and the environment over the file", () =
   });
 });
 
-test("keys are cached for at most five seconds, so a change without a notice acts by then", () => {
+test("auth.key_cache_ms can be at most five seconds", () => {
   const outcome = loadConfig({ flags: {}, env: { TM_AUTH_KEY_CACHE_MS: "5001" } });
   expect(outcome).toEqual({
     kind: "invalid",
@@ -45,7 +45,7 @@ test("all problems are reported together, each with its place and the right form
   });
 });
 
-test("a settings file without settings is refused, and an empty one is not", () => {
+test("a settings file with content but no settings is refused, and an empty settings file is accepted", () => {
   const problems = ["tokenmarket.yaml must have settings, each as `name: value`"];
   for (const yamlText of ["port 9000\n", "- port: 9000\n", "9000\n"]) {
     expect(loadConfig({ flags: {}, env: {}, yamlText })).toEqual({ kind: "invalid", problems });
@@ -64,7 +64,7 @@ test("a problem of a settings file is told with the name of the file", () => {
   }
 });
 
-test("a value of the right type can still be refused, with the reason", () => {
+test("a trusted_proxies entry that is not a network is refused with the form to write", () => {
   const outcome = loadConfig({ flags: {}, env: { TM_TRUSTED_PROXIES: "10.0.0.0/8,proxy" } });
   expect(outcome).toEqual({
     kind: "invalid",
@@ -93,11 +93,14 @@ test.each([
   ["TM_LIMIT_TOKENS_PER_MINUTE", "TM_LIMITS_TOKENS_PER_MINUTE"],
   ["TM_ENCRYPTION_KEYS", "TM_ENCRYPTION_KEY"],
   ["TM_STRIPE_SECRET_KEY_FIL", "TM_STRIPE_SECRET_KEY_FILE"],
-])("%s is refused, and the setting that was meant is named: %s", (misspelled, meant) => {
-  const outcome = loadConfig({ flags: {}, env: { [misspelled]: "1" } });
-  const problem = `${misspelled}: there is no setting of this name; write ${meant}, or remove it`;
-  expect(outcome).toEqual({ kind: "invalid", problems: [problem] });
-});
+])(
+  "the misspelled variable %s is refused with the name that was meant: %s",
+  (misspelled, meant) => {
+    const outcome = loadConfig({ flags: {}, env: { [misspelled]: "1" } });
+    const problem = `${misspelled}: there is no setting of this name; write ${meant}, or remove it`;
+    expect(outcome).toEqual({ kind: "invalid", problems: [problem] });
+  },
+);
 
 test("variables of guides, tests and clusters are not taken for misspelled settings", () => {
   const names = ["TM_URL", "TM_MODEL", "TM_TEST_DEPTH", "TM_WORKER_NUMBER", "TM_SERVICE_HOST"];

@@ -36,10 +36,10 @@ test("the log level and secrets follow a change, and other settings keep their f
 });
 
 test.each([
-  ["no encryption key any more", "encryption_key: one", "", "encryption_key"],
-  ["no payments any more", "secret_key: rk_test_1, ", "", "stripe.secret_key"],
-  ["no webhook of payments any more", ", webhook_secret: a", "", "stripe.webhook_secret"],
-  ["real money", "rk_test_1", "rk_live_1", "stripe.secret_key"],
+  ["no encryption key", "encryption_key: one", "", "encryption_key"],
+  ["no payments", "secret_key: rk_test_1, ", "", "stripe.secret_key"],
+  ["no payment webhook", ", webhook_secret: a", "", "stripe.webhook_secret"],
+  ["live payments", "rk_test_1", "rk_live_1", "stripe.secret_key"],
 ])("a change to %s waits for a restart", (_what, before, after, path) => {
   const read = new SettingsInForce(START).compare(configOf(KEYS.replace(before, after)));
   expect(read).toEqual({ config: START, changed: [], waiting: [path] });

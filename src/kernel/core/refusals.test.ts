@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { refusal, REFUSALS, type RefusalClass } from "./refusals.ts";
 
-test("every 429 and 503 says when to retry: after 60 seconds if waiting does not help", () => {
+test("every 429 and 503 has a retry-after, of 60 seconds if it is not retryable", () => {
   for (const cls of Object.keys(REFUSALS) as RefusalClass[]) {
     for (const status of [429, 503]) {
       expect(refusal(cls, "no", { status, retryable: true }).retryAfterSeconds).toBe(2);

@@ -94,17 +94,17 @@ describe("text from outside", () => {
   });
 
   test.each([
-    ["nested too deep", `${"[".repeat(65)}${"]".repeat(65)}`],
+    ["arrays nested more than 64 deep", `${"[".repeat(65)}${"]".repeat(65)}`],
     ["too many values", `[${"0,".repeat(PARSED_VALUES_MAX)}0]`],
     ["too many keys", `{${'"a":0,'.repeat(PARSED_KEYS_MAX)}"a":0}`],
     ["too many blanks", `[${" ".repeat(PARSED_STEPS_MAX)}]`],
     ["too many escaped quotes", `["${String.raw`\"`.repeat(PARSED_STEPS_MAX + 1)}"]`],
-  ])("is not parsed if it has or is %s", (_what, text) => {
+  ])("is not parsed if it has %s", (_what, text) => {
     expect(JSON.parse(text)).toBeDefined();
     expect(tryParse(text)).toBeUndefined();
   });
 
-  test("may contain 1,500 tokens with twenty alternatives each", () => {
+  test("may contain the log probabilities of 1,500 tokens with twenty alternatives each", () => {
     const one = { token: "abc", logprob: -0.12, bytes: [97, 98, 99] };
     const twenty = Array.from({ length: 20 }, () => one);
     const all = Array.from({ length: 1_500 }, () => ({ ...one, top: twenty }));

@@ -133,7 +133,7 @@ describe("a refused scan", () => {
     expect(scan(bytes)).toEqual({ fault: "encoding", offset: 8 });
   });
 
-  test("is one of more than 64 levels of arrays or objects", () => {
+  test("more than 64 levels of arrays or objects are refused", () => {
     const nested = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
     const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
     expect(scan(nested(64))).toBeInstanceOf(JsonDocument);
@@ -143,7 +143,7 @@ describe("a refused scan", () => {
     expect(scan("[".repeat(100_000))).toEqual({ fault: "depth", offset: 64 });
   });
 
-  test("is one of more keys or values than the bounds", () => {
+  test("more keys or more values than the bounds are refused", () => {
     const object = (keys: number): string =>
       `{${Array.from({ length: keys }, (_, i) => `"k${i}":0`).join(",")}}`;
     expect(scan(object(JSON_KEYS_MAX))).toBeInstanceOf(JsonDocument);
@@ -154,7 +154,7 @@ describe("a refused scan", () => {
   });
 
   test.each(["__proto__", "constructor", "prototype"])(
-    "is one with the key %s at any depth, also with escapes",
+    "the key %s is refused at any depth, also with escapes",
     (name) => {
       const known = new WordTable(FORBIDDEN_KEYS);
       const escaped = name.replace("o", "\\u006f");

@@ -34,7 +34,7 @@ function seriesOf(text: string, name: string): readonly string[] {
   return text.split("\n").filter((line) => line.startsWith(`${name}{`));
 }
 
-test("a histogram has 1,000 series for 2,000 listings, and one that is called other", () => {
+test("each metric has series for 1,000 of 2,000 listings, and one series called other", () => {
   const metrics = new GatewayMetrics();
   const settlement = {
     usage: {
@@ -73,7 +73,7 @@ test("a histogram has 1,000 series for 2,000 listings, and one that is called ot
   expect(seriesOf(text, "tm_overrun_usd_total")[0]).toContain(" 0.000002");
 });
 
-test("figures of all listings give places to the listings in use first", () => {
+test("in a metric of all listings, listings in use are the first to get a series of their own", () => {
   const fold = new ListingFold(2);
   fold.place("prov", "used");
   const shown = fold.forAll(["a", "b", "used"].map((modelId) => ({ providerId: "prov", modelId })));

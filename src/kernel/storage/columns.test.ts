@@ -79,7 +79,7 @@ test("a null column is read as null or as an absent property, and written back a
 describe("an array literal", () => {
   const backend = withBackend();
 
-  test("returns the same texts from PostgreSQL, without their zero characters", async () => {
+  test("of texts comes back from PostgreSQL unchanged, except for zero characters", async () => {
     const awkward = fc.constantFrom(
       "null",
       "NULL",

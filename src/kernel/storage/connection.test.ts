@@ -17,7 +17,7 @@ test("a connection lost between two statements fails the next statement, not the
   await expect(lent.query("select 1")).rejects.toThrow(/terminat|not queryable/);
 });
 
-test("sessions have the program's settings; those of a pooler have them from their role", async () => {
+test("a session has the program's settings, and behind a pooler it has them from its role", async () => {
   const url = await databaseWith({ ...HOSTILE_SETTINGS, search_path: "decoy" });
   const shared = ended(openSharedPool(url, silentLog));
   const own = ended(openPool(url, silentLog));

@@ -20,7 +20,7 @@ test("the data folder of a server and a folder that does not exist yet are accep
 
 test.each([
   ["the folder of the database", "", "is"],
-  ["its cluster", "cluster", "is"],
+  ["the database's cluster folder", "cluster", "is"],
   ["a folder in the cluster", "cluster/base", "is inside"],
   ["a folder beside the cluster that is not there yet", "new/data", "is inside"],
 ])("%s is refused as a data folder, and the right one is named", (_, path, where) => {

@@ -37,16 +37,19 @@ async function listenSomewhere(): Promise<{ readonly port: number; readonly serv
 }
 
 test.each([
-  ["the usual", [32_768, 60_999], [20_000, 29_999]],
-  ["none", undefined, [20_000, 29_999]],
-  ["ours among them, free ports above", [1_024, 60_999], [61_000, 65_535]],
-  ["the upper half of ours", [25_000, 65_535], [20_000, 24_999]],
-  ["all", [1_024, 65_535], [20_000, 29_999]],
-] as const)("own ports are outside the system's ephemeral range: %s", (_case, lent, expected) => {
-  expect(ownPorts(lent)).toEqual(expected);
-});
+  ["the usual range", [32_768, 60_999], [20_000, 29_999]],
+  ["no known range", undefined, [20_000, 29_999]],
+  ["a range over the default ports with free ports above it", [1_024, 60_999], [61_000, 65_535]],
+  ["a range over the upper half of the default ports", [25_000, 65_535], [20_000, 24_999]],
+  ["a range of all ports, which cannot be avoided", [1_024, 65_535], [20_000, 29_999]],
+] as const)(
+  "the ports of embedded databases avoid the system's ephemeral range: %s",
+  (_case, lent, expected) => {
+    expect(ownPorts(lent)).toEqual(expected);
+  },
+);
 
-test("two folders with the same port that start together get two ports, and keep them", async () => {
+test("two data folders with the same stored port that start together get different ports and keep them", async () => {
   const { port, server } = await listenSomewhere();
   server.close();
   await once(server, "close");

@@ -79,7 +79,7 @@ describe("a supervised server", () => {
     await server.stop();
   });
 
-  test("waits for the sessions that a killed server left at work", async () => {
+  test("that was killed restarts only after its busy sessions have ended", async () => {
     const server = await startKeptUp();
     const session = new Client({ connectionString: server.connectionString });
     session.on("error", () => undefined);
@@ -115,7 +115,7 @@ describe("a supervised server", () => {
     await server.stop();
   });
 
-  test("is never replaced by an empty one", async () => {
+  test("is not replaced by an empty database when its files are missing", async () => {
     const server = await startKeptUp();
     const cluster = join(server.dataDir, "cluster");
     await withStartLock(server.dataDir, async () => {

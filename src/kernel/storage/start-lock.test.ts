@@ -63,7 +63,7 @@ test("work that fails releases the lock", async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("a process that reuses the number of a killed one does not write into another's lock", async () => {
+test("a process that reuses a killed process's pid does not write into another process's lock", async () => {
   const holder = spawn("sleep", ["60"]);
   await once(holder, "spawn");
   const owner = identifyProcess(holder.pid ?? 0);

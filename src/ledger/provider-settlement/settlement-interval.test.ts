@@ -53,7 +53,7 @@ describe("the boundaries of an interval", () => {
 });
 
 describe("the period of an instant", () => {
-  test("begins at the end of the last one if the interval was changed in its middle", () => {
+  test("begins at the end of the last period if the interval changes in the middle of a period", () => {
     const lastEndMs = Date.parse("2026-09-16T00:00Z");
     const atMs = Date.parse("2026-09-17T08:00Z");
     const iso = (ms: number): string => new Date(ms).toISOString().slice(0, 16);

@@ -37,7 +37,7 @@ function settled(
   };
 }
 
-test("a period shows late attempts, and corrections of what earlier periods had, separately", () => {
+test("a period states late attempts and corrections of earlier periods as separate sums", () => {
   const corrected = (attempts: bigint, closedHalfDay: number, costPico: bigint): SettlementFact => {
     const closedMs = START_MS + closedHalfDay * HALF_DAY_MS;
     const { sums, ...fact } = settled(3, costPico, { admittedMs: START_MS, closedMs });
@@ -64,7 +64,7 @@ test("a period shows late attempts, and corrections of what earlier periods had,
   ]);
 });
 
-describe("plans for any ends, intervals and times of closing", () => {
+describe("settlement plans for any attempts, intervals and closing times", () => {
   const fact = fc
     .record({
       at: fc.nat(300),
@@ -86,7 +86,7 @@ describe("plans for any ends, intervals and times of closing", () => {
     { maxLength: 12 },
   );
 
-  test("have every end in exactly one period, and owe the provider the exact sum", () => {
+  test("have every settled attempt in exactly one period, and pay the provider the exact sum", () => {
     fc.assert(
       fc.property(facts, closings, (list, rounds) => {
         const done = closeAll(list, rounds);

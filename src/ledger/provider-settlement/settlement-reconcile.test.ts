@@ -69,7 +69,7 @@ describe("a provider's statement", () => {
     expect(more).toMatchObject({ isEqual: false, differencePicoUsd: 1n, ourPicoUsd: 5n });
   });
 
-  test("differs by lines with another cost, on one side only, or of an unknown end", async () => {
+  test("differs by lines with another cost, on one side only, or of an attempt with unknown end", async () => {
     const lines = [line(1, 6n), line(9, 1n), line(3, 4n), line(4, 0n), line(4, 2n)];
     const found = await compare(entries(5n, 3n, null, 2n), { lines });
     expect(found.lines).toEqual({

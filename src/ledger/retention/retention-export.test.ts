@@ -165,7 +165,7 @@ describe("an exported day", () => {
     ]);
   });
 
-  test("can be written and counted again without any attempt", async () => {
+  test("without any attempt is written and counted again without a difference", async () => {
     const written = writeDayCsv(COLUMNS, RANGE, pagesOf([]));
     let csv = "";
     for await (const text of written.text) csv += text;

@@ -27,7 +27,7 @@ describe("the key that signs exports", () => {
     expect(() => openSigningKey(file)).toThrow(/public.pem: not an Ed25519 key/);
   });
 
-  test("is refused if it is of another kind, without showing the contents of its file", () => {
+  test("is refused if its file holds anything but an Ed25519 key, and the file stays unchanged", () => {
     const other = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const pem = other.privateKey.export({ format: "pem", type: "pkcs8" });
     for (const [name, text] of [

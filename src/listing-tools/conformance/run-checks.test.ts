@@ -42,7 +42,7 @@ test("C7 runs last, and the report keeps the order of the numbers", async () => 
   expect(reports.map(([id]) => id)).toEqual(["C1", "C7", "C9"]);
 });
 
-test("nothing else is asked of an endpoint that does not answer", async () => {
+test("all other checks are skipped if the endpoint gives no usable answer to C1", async () => {
   const silent = () => Promise.resolve({ ...failed("silence"), isUnreachable: true });
   const { reports } = await ran([check("C1", silent), check("C2", fine)]);
   expect(reports).toEqual([
@@ -64,7 +64,7 @@ test("a probe that was not sent is no failure of the provider", async () => {
   ]);
 });
 
-test("a check of which a part was not asked gives no verdict, whatever its other parts say", async () => {
+test("a check with an unsent part makes the verdict inconclusive, even if its other parts pass", async () => {
   const unsent = () => Promise.reject(new ProbeNotSent("skip", "over the budget of the run"));
   for (const other of [passed("read"), warned("odd")]) {
     const parts = [other, await guardFinding("audio input", unsent)];
@@ -73,13 +73,13 @@ test("a check of which a part was not asked gives no verdict, whatever its other
   }
 });
 
-test("after the end of a run nothing more is asked", async () => {
+test("checks are skipped once the run is ended", async () => {
   const stop = new AbortController();
   stop.abort();
   const { reports } = await ran([check("C2", fine)], stop.signal);
   expect(reports).toEqual([["C2", "skip", "the run was ended"]]);
 });
 
-test("a bug of ours is not taken for a verdict", async () => {
+test("an unexpected error in a check ends the run, and is not a finding", async () => {
   await expect(ran([check("C2", () => Promise.reject(new Error("bug")))])).rejects.toThrow("bug");
 });

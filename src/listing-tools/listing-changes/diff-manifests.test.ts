@@ -74,13 +74,13 @@ describe("prices of a listing", () => {
 
   test.each<[string, Side, Side, string[]]>([
     [
-      "a price that is left out costs its base",
+      "a removed price falls back to its base price",
       sold({ prompt: "1", completion: "4", cached_prompt: "0.1" }),
       sold({ prompt: "1", completion: "4" }),
       ["cached_prompt above 0 from now: 0.1 to 1, +900 %"],
     ],
     [
-      "a tier that is added is for the prompts above it",
+      "an added tier applies to prompts above its bound",
       {},
       { terms: { price_tiers: [TIER] } },
       ["prompt", "cached_prompt", "cache_write", "cache_write_1h"].map(
@@ -88,7 +88,7 @@ describe("prices of a listing", () => {
       ),
     ],
     [
-      "an announced rise holds from its instant on",
+      "an announced rise applies from its instant on",
       {},
       changing(MIDNIGHT, { prompt: "1", completion: "5" }),
       ["completion", "internal_reasoning"].map(
@@ -109,7 +109,7 @@ describe("prices of a listing", () => {
     expect(begun?.prices).toBeUndefined();
   });
 
-  test("a rise that is brought forward is said for the time in between, once", () => {
+  test("a rise that is brought forward is reported once, from its new instant", () => {
     const from = (instant: string): Terms => ({
       price_changes: [{ from: instant, pricing: pricing({ prompt: "2", completion: "4" }) }],
     });
@@ -121,7 +121,7 @@ describe("prices of a listing", () => {
     expect(found?.prices.filter(({ sku }) => sku === "prompt")).toHaveLength(1);
   });
 
-  test("a tier that begins later costs no request more, and some less", () => {
+  test("a tier that begins at longer prompts is cheaper, and one at shorter prompts dearer", () => {
     const tier = (bound: number): Terms => ({
       price_tiers: [
         { above_prompt_tokens: bound, pricing: pricing({ prompt: "2", completion: "4" }) },
@@ -133,7 +133,7 @@ describe("prices of a listing", () => {
     expect(findDifference({ terms: tier(50_000) }, { terms: tier(20_000) })?.is_dearer).toBe(true);
   });
 
-  test("a line of a price card that costs more is dearer, and one that comes is not", () => {
+  test("a raised line of a price card is dearer, and an added line is not", () => {
     const card = (cost: string): Partial<Model> => ({
       price_card: [{ unit: "image", variant: "hd", cost_usd: cost }],
     });
@@ -145,7 +145,7 @@ describe("prices of a listing", () => {
   });
 });
 
-describe("what is less", () => {
+describe("a reduced offer", () => {
   const half = { temperature: { type: "range", min: 0, max: 1 } } as const;
   const rest = {
     seed: { type: "integer" },
@@ -155,16 +155,16 @@ describe("what is less", () => {
   test.each<[string, Partial<Model>]>([
     ["a smaller context", { context_length: 99_999 }],
     ["a smaller output bound", { max_output_tokens: 8_191 }],
-    ["an input modality that goes", { input_modalities: ["text"] }],
-    ["a listing that is staged", { is_ready: false }],
-    ["a date on which it goes", { deprecation_date: "2027-01-01" }],
-    ["a parameter that goes", { supported_parameters: { ...full, seed: { type: "integer" } } }],
-    ["a range that gets narrower", { supported_parameters: { ...half, ...rest } }],
+    ["a removed input modality", { input_modalities: ["text"] }],
+    ["a staged listing", { is_ready: false }],
+    ["a deprecation date", { deprecation_date: "2027-01-01" }],
+    ["a removed parameter", { supported_parameters: { ...full, seed: { type: "integer" } } }],
+    ["a narrower range of a parameter", { supported_parameters: { ...half, ...rest } }],
     [
-      "a value that goes",
+      "a removed value of a parameter",
       { supported_parameters: { ...full, ...rest, effort: { type: "enum", values: ["low"] } } },
     ],
-  ])("%s", (_what, change) => {
+  ])("%s is reported as less, and the reverse is not", (_what, change) => {
     expect(findDifference({}, { model: change })).toMatchObject({
       is_less: true,
       is_dearer: false,
@@ -174,7 +174,7 @@ describe("what is less", () => {
     );
   });
 
-  test("an output bound that is no smaller than every listing's is not less", () => {
+  test("an output bound is not less if it is the gateway's own maximum of 32,768 tokens", () => {
     const { max_output_tokens: _, ...unbounded } = listing();
     const before = smallManifest([unbounded]);
     const at = (bound: number): boolean | undefined =>
@@ -201,7 +201,7 @@ describe("listings that come and go", () => {
   const one = listing({ id: "acme/one" });
   const two = listing({ id: "acme/two" });
 
-  test("one that comes is no harm, one that goes is", () => {
+  test("an added listing passes the diff, and a removed one fails it", () => {
     const come = diffManifests(smallManifest([one]), smallManifest([one, two]), NOW_MS);
     expect(come).toMatchObject({ ok: true, counts: { old: 1, new: 2, added: 1, removed: 0 } });
     expect(come.models).toMatchObject([{ model: "acme/two", change: "added", is_dearer: false }]);

@@ -9,15 +9,15 @@ test.each([
   ["1000000", "1000000.000001", "+0.01"],
   ["2", "0", "-100"],
   ["0.000001", "9999999", "+999999899999900"],
-])("from %s to %s is %s percent, and no rise looks smaller than it is", (old, next, percent) => {
+])("a change from %s to %s is %s percent, rounded up", (old, next, percent) => {
   expect(percentChange(priceUnits(old), priceUnits(next))).toBe(percent);
 });
 
-test("there is no percent of a price that was nothing", () => {
+test("a change from a price of 0 has no percentage", () => {
   expect(percentChange(0n, 1n)).toBeNull();
 });
 
-test("a percent is never below the exact one, and less than a hundredth above it", () => {
+test("a percentage is never below the exact change, and less than 0.01 above it", () => {
   const price = fc.bigInt({ min: 1n, max: 9_999_999_999_999_999n });
   fc.assert(
     fc.property(price, price, (old, next) => {

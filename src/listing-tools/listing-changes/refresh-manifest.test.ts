@@ -94,20 +94,20 @@ describe("prices that the source has changed", () => {
     expect(found.findings).toEqual([]);
   });
 
-  test("the provider is owed its new price at once, the days between are the operator's", () => {
+  test("the provider is owed a raised price at once, before customers pay it", () => {
     const { terms } = listingIn(refresh(old, imported([model({ pricing: at("1.2") })])));
     expect(terms.purchase_pricing).toEqual(at("1.2"));
     expect(terms.price_changes?.[0]?.purchase_pricing).toEqual(at("1.2"));
   });
 
-  test("a cut holds at once, and nothing is announced", () => {
+  test("a cut applies at once, and nothing is announced", () => {
     const next = imported([model({ pricing: at("0.5") })]);
     const found = refresh(old, next);
     expect(listingIn(found)).toEqual({ model: model({ pricing: at("0.5") }), terms: {} });
     expect(found.manifest).toEqual(next);
   });
 
-  test("where one price rises and another falls, both wait for the day", () => {
+  test("if one price rises and another falls, both change on the announced day", () => {
     const found = refresh(old, imported([model({ pricing: at("1.1", "3") })]));
     const [now] = ratesAt(listingIn(found), NOW_MS);
     expect(now?.rates).toMatchObject({ prompt: "1", completion: "4" });
@@ -135,20 +135,20 @@ describe("prices that the source has changed", () => {
     expect(again(first, next, { effectiveMs: RISE_MS + 9 * DAY_MS }).manifest).toBe(first.manifest);
   });
 
-  test("what was announced has become the price when its day has come, in the source's own bytes", () => {
+  test("an announced rise becomes the price on its day, and the manifest equals the source's", () => {
     const next = imported([model({ pricing: at("1.2") })], undefined, "2026-11-22");
     const found = again(refresh(old, next), next, { nowMs: RISE_MS, riseFromMs: RISE_MS + 7 });
     expect(found.manifest).toEqual(next);
   });
 
-  test("a rise that turns out smaller before its day begins on that day", () => {
+  test("an announced rise that becomes smaller still begins on its day", () => {
     const first = refresh(old, imported([model({ pricing: at("1.2") })]));
     const later = { nowMs: NOW_MS + DAY_MS, riseFromMs: RISE_MS + DAY_MS };
     const found = again(first, imported([model({ pricing: at("1.1") })]), later);
     expect([promptAt(found, RISE_MS - 1), promptAt(found, RISE_MS)]).toEqual(["1", "1.1"]);
   });
 
-  test("a rise beyond the announced one is announced on its own", () => {
+  test("a further rise is announced for a later day of its own", () => {
     const first = refresh(old, imported([model({ pricing: at("1.2") })]));
     const later = { nowMs: NOW_MS + DAY_MS, riseFromMs: RISE_MS + DAY_MS };
     const found = again(first, imported([model({ pricing: at("1.3") })]), later);
@@ -163,7 +163,7 @@ describe("prices that the source has changed", () => {
     expect(listingIn(found).terms).toEqual({ price_changes: [{ from, pricing: at("1.2") }] });
   });
 
-  test("a tier that comes is a rise for long prompts: all prices wait for the day", () => {
+  test("an added tier is a rise for long prompts: all prices wait for the announced day", () => {
     const tiers = [{ above_prompt_tokens: 200_000, pricing: at("1.1", "4") }];
     const found = refresh(old, imported([model()], { [ID]: { price_tiers: tiers } }));
     expect(ratesAt(listingIn(found), NOW_MS)).toHaveLength(1);
@@ -171,7 +171,7 @@ describe("prices that the source has changed", () => {
     expect(listingIn(found).terms.purchase_tiers).toEqual(tiers);
   });
 
-  test("a tier that goes while the rest rises: there is a purchase price for every sale price", () => {
+  test("every sale price has a purchase price when a tier is removed and other prices rise", () => {
     const tiers = [{ above_prompt_tokens: 200_000, pricing: at("1.1", "4") }];
     const before = imported([model()], { [ID]: { price_tiers: tiers } });
     const { terms } = listingIn(refresh(before, imported([model({ pricing: at("1.2") })])));
@@ -179,7 +179,7 @@ describe("prices that the source has changed", () => {
     expect(terms.purchase_tiers).toEqual([{ above_prompt_tokens: 200_000, pricing: at("1.2") }]);
   });
 
-  test("a price of an hour's writes that goes is what any write costs from its day on", () => {
+  test("a removed price of hour-long cache writes falls back to the raised price on its day", () => {
     const before = imported([model()], { [ID]: { extra_pricing: { cache_write_1h: "1" } } });
     const { terms } = listingIn(refresh(before, imported([model({ pricing: at("1.2") })])));
     expect(terms.price_changes?.[0]).toMatchObject({
@@ -199,20 +199,20 @@ describe("prices that the source has changed", () => {
   });
 });
 
-describe("what waits for a person", () => {
+describe("a change that waits for a person", () => {
   const old = imported([model()]);
 
   test.each([
     ["1.2", 20_000_000n, []],
     ["1.200001", 20_000_000n, ["rise_waits"]],
     ["3.000001", 200_000_000n, ["rise_waits"]],
-  ])("a rise to %s with a bound of %s millionths of a percent", (price, riseMax, wanted) => {
+  ])("a rise to %s waits only above %s millionths of a percent", (price, riseMax, wanted) => {
     const found = refresh(old, imported([model({ pricing: at(price) })]), { riseMax });
     expect(kinds(found)).toEqual(wanted);
     expect(promptAt(found, RISE_MS)).toBe(wanted.length === 0 ? price : "1");
   });
 
-  test("a rise from nothing is above every bound", () => {
+  test("a rise from a price of 0 is above every bound", () => {
     const free = imported([model({ pricing: at("0") })]);
     const next = imported([model({ pricing: at("0.000001") })]);
     expect(kinds(refresh(free, next, { riseMax: 10n ** 12n }))).toEqual(["rise_waits"]);
@@ -230,7 +230,7 @@ describe("what waits for a person", () => {
     expect(again(taken, next)).toMatchObject({ isUnchanged: true, findings: [] });
   });
 
-  test("a listing that is sold is not staged by itself", () => {
+  test("a listing on sale is not staged until a person accepts it", () => {
     const next = imported([model({ is_ready: false })], { [ID]: { staged_because: ["dated"] } });
     const found = refresh(old, next);
     expect(kinds(found)).toEqual(["staging_waits"]);
@@ -240,8 +240,8 @@ describe("what waits for a person", () => {
   });
 });
 
-describe("what a hand has changed", () => {
-  test("a listing that was edited keeps every byte, and what the source says is reported", () => {
+describe("a manifest edited by hand", () => {
+  test("keeps an edited listing unchanged, and the differences of the source are reported", () => {
     const old = imported([model()]);
     const edited = { ...old, models: [model({ display_name: "Mine", pricing: at("1.5") })] };
     const found = refresh(edited, imported([model({ pricing: at("0.5") })]), { accept: [ID] });
@@ -256,7 +256,7 @@ describe("what a hand has changed", () => {
     expect(again(found, imported([model({ pricing: at("0.5") })])).manifest).toBe(found.manifest);
   });
 
-  test("terms that were edited are an edit as well", () => {
+  test("keeps a listing whose terms were edited", () => {
     const old = imported([model()]);
     const checked: Terms = { checked: { on: "2026-11-20", by: "page" } };
     const edited = { ...old, listing_terms: { [ID]: checked } };
@@ -265,7 +265,7 @@ describe("what a hand has changed", () => {
     expect(kinds(found)).toEqual(["edited"]);
   });
 
-  test("an edit that the source has come to agree with is not an edit any more", () => {
+  test("follows the source again once the source agrees with an edit", () => {
     const old = imported([model()]);
     const edited = { ...old, models: [model({ pricing: at("2") })] };
     const agreed = refresh(edited, imported([model({ pricing: at("2") })]));
@@ -274,7 +274,7 @@ describe("what a hand has changed", () => {
     expect(promptAt(again(agreed, imported([model({ pricing: at("1.9") })])), NOW_MS)).toBe("1.9");
   });
 
-  test("a listing that was removed stays so, and one that was written stays", () => {
+  test("keeps an added listing, and does not get a removed one back", () => {
     const own = model({ id: "acme/own" });
     const old = imported([model(), model({ id: "acme/other" })]);
     const edited = { ...old, models: [old.models[1] as Model, own] };
@@ -289,12 +289,12 @@ describe("listings that come and go in the source", () => {
   const two = [model({ id: "acme/a" }), model({ id: "acme/b" })];
   const three = [...two, model({ id: "acme/c" })];
 
-  test("one that comes is listed, with its hash", () => {
+  test("an added listing is listed, with its hash", () => {
     const next = imported(three);
     expect(refresh(imported(two), next).manifest).toEqual(next);
   });
 
-  test("one that goes ends in fourteen days, once, and is not deleted", () => {
+  test("a removed listing is kept, with a deprecation date fourteen days ahead", () => {
     const found = refresh(imported(three), imported(two));
     expect(kinds(found)).toEqual(["gone"]);
     expect(listingIn(found, "acme/c").model.deprecation_date).toBe("2026-12-07");
@@ -302,7 +302,7 @@ describe("listings that come and go in the source", () => {
     expect(again(found, imported(two), later)).toMatchObject({ isUnchanged: true, findings: [] });
   });
 
-  test("what a source still has does not end, though no two agree on it: who sells it is asked", () => {
+  test("a listing that one source still has is kept until a person accepts its end", () => {
     const others = ["acme/b", "acme/c"].map((id) => model({ id }));
     const current = imported([model(), ...others]);
     const next = imported(others, undefined, "2026-11-20");
@@ -315,7 +315,7 @@ describe("listings that come and go in the source", () => {
     expect(kinds(taken)).toEqual(["gone"]);
   });
 
-  test("half of the list gone at once is a broken list: they wait to be accepted", () => {
+  test("removals of more than half of the list at once wait to be accepted", () => {
     const next = imported([model({ id: "acme/a" })]);
     const found = refresh(imported(three), next);
     expect(kinds(found)).toEqual(["going_waits", "going_waits"]);
@@ -324,7 +324,7 @@ describe("listings that come and go in the source", () => {
     expect(kinds(taken)).toEqual(["gone", "going_waits"]);
   });
 
-  test("one that was edited does not end by itself", () => {
+  test("a removed listing that was edited by hand gets no deprecation date", () => {
     const edited = [...two, model({ id: "acme/c", display_name: "Mine" })];
     const found = refresh({ ...imported(three), models: edited }, imported(two));
     expect(listingIn(found, "acme/c").model.deprecation_date).toBeUndefined();

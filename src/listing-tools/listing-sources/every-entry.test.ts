@@ -101,7 +101,7 @@ const SELF = new Set(["one of https://docs.litellm.ai/docs/providers"]);
 describe("a source that was tampered with", () => {
   const bad: RawJson[] = [null, true, "text", [], new Map(), new RawNumber("-1e999")];
 
-  test.each(LISTS)("never makes %s throw", (_name, source) => {
+  test.each(LISTS)("does not make the reader of %s throw", (_name, source) => {
     const [provider = ""] = [...providersOf(source)].toSorted((a, b) => b[1] - a[1])[0] ?? [];
     const tampered = (value: RawJson, seed: number): RawJson => {
       const next = (each: RawJson, at: number): RawJson =>
@@ -123,7 +123,7 @@ describe("a source that was tampered with", () => {
     }
   });
 
-  test("is no list at all: nothing is listed", () => {
+  test("that is no list at all gives no listing", () => {
     for (const text of ["null", "[]", "{}", '"x"', "1", '{"data":1}', '[{"id":"openai"}]']) {
       for (const from of ["litellm", "models.dev", "openrouter", "genai-prices"] as const) {
         const { manifest, listed } = importFor("openai", buildSource(from, "2026-08-01", text));

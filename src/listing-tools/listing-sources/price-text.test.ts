@@ -36,7 +36,7 @@ describe("a price of a source", () => {
     ["12500", -4, "1.25"],
     ["0", 6, "0"],
     ["9999999", 0, "9999999"],
-  ])("%s, %d places from USD per million, is %s", (raw, places, usdPerMillion) => {
+  ])("%s, moved %d places, is %s USD per million", (raw, places, usdPerMillion) => {
     expect(readPrice(raw, places)).toEqual({ ok: true, usdPerMillion });
   });
 
@@ -44,7 +44,7 @@ describe("a price of a source", () => {
     ["0.0000029999900000000002", 6, "2.99999"],
     ["0.049999999999999996", 0, "0.05"],
     ["9999998.9999999999999", 0, "9999999"],
-  ])("%s is a float's digits: its neighbour is %s", (raw, places, usdPerMillion) => {
+  ])("%s, moved %s places, is read without its float noise", (raw, places, usdPerMillion) => {
     expect(readPrice(raw, places)).toEqual({ ok: true, usdPerMillion, changed: "price-noise" });
   });
 
@@ -55,7 +55,7 @@ describe("a price of a source", () => {
     // It has as many digits as rounding noise, but is too far from the nearest manifest price.
     ["0.000123000123456789", 0, "0.000124"],
     ["1e-99999999999", 0, "0.000001"],
-  ])("%s is rounded up to %s", (raw, places, usdPerMillion) => {
+  ])("%s, moved %s places, is rounded up to six decimals", (raw, places, usdPerMillion) => {
     expect(readPrice(raw, places)).toEqual({ ok: true, usdPerMillion, changed: "price-rounded" });
   });
 
@@ -66,13 +66,13 @@ describe("a price of a source", () => {
     ["free", "not-a-price"],
     ["", "not-a-price"],
     ["1,5", "not-a-price"],
-  ])("%s is none: %s", (raw, reason) => {
+  ])("%s is refused as %s", (raw, reason) => {
     expect(readPrice(raw, 0)).toEqual({ ok: false, reason });
   });
 
   const digits = fc.bigInt(0n, 10n ** 22n);
 
-  test("is never below what the source says, nor a millionth above it, whatever its digits", () => {
+  test("is exact, rounded up by under a millionth, or the nearest price to a float's noise", () => {
     fc.assert(
       fc.property(digits, fc.integer({ min: -30, max: 0 }), (count, exponent) => {
         expect(judge(count, exponent)).toBe("sound");

@@ -44,7 +44,7 @@ describe.each(providerHeads().map((head) => [head.provider.id, head] as const))(
   },
 );
 
-test("every provider has one head, and a key of one origin", () => {
+test("every provider has one head, and each key variable belongs to one origin", () => {
   const ids = providerHeads().map(({ provider }) => provider.id);
   expect(new Set(ids).size).toBe(ids.length);
   expect(ids.length).toBe(28);
@@ -57,7 +57,7 @@ test("every provider has one head, and a key of one origin", () => {
   }
 });
 
-test("a model declares what its provider takes, as far as the model does", () => {
+test("a model declares the parameters that both its provider and the model accept", () => {
   const openai = findHead("openai");
   if (openai === undefined) throw new Error("there is a head of OpenAI");
   const facts = { tools: false, structured: false, sampling: true, maxOutputTokens: 9 };
@@ -72,7 +72,7 @@ test("a model declares what its provider takes, as far as the model does", () =>
   expect(reasoning["reasoning_effort"]).toEqual({ type: "enum", values: ["low", "max"] });
 });
 
-test("a ceiling is the listing's own prices, where the provider has one", () => {
+test("the price ceiling for OpenRouter is the listing's own prices, and OpenAI gets none", () => {
   const [openrouter, openai] = [findHead("openrouter"), findHead("openai")];
   if (openrouter === undefined || openai === undefined) throw new Error("both have heads");
   expect(ceilingBody(openrouter, PRICING)).toEqual({

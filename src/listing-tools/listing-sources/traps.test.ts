@@ -58,7 +58,7 @@ describe("2: an input limit is not the context", () => {
 });
 
 describe("3: tiers", () => {
-  test("above_1hr_above_200k_tokens is both: claude-sonnet-4-5", () => {
+  test("above_1hr_above_200k_tokens is the price of hour-long writes in the tier: claude-sonnet-4-5", () => {
     expect(findDraft(litellm, "anthropic", "claude-sonnet-4-5").prices).toEqual({
       sheet: {
         prompt: "3",
@@ -82,7 +82,7 @@ describe("3: tiers", () => {
     });
   });
 
-  test("ranges of qwen3-max are a base and two tiers, which the cheapest flat price is not", () => {
+  test("price ranges of qwen3-max become two tiers, and a source with a flat price stages it", () => {
     const { prices } = findDraft(litellm, "dashscope", "dashscope/qwen3-max");
     expect(prices.sheet.prompt).toBe("1.2");
     expect(prices.tiers.map((tier) => [tier.abovePromptTokens, tier.sheet.prompt])).toEqual([
@@ -96,13 +96,13 @@ describe("3: tiers", () => {
     expect(terms?.staged_because).toContain("sources-differ");
   });
 
-  test("models.dev's context_over_200k is a copy that stands for 272,000 too: gpt-5.4", () => {
+  test("the tier of gpt-5.4 begins at 272,000, not at the 200,000 of models.dev's context_over_200k", () => {
     const { tiers } = findDraft(modelsDev, "openai", "gpt-5.4").prices;
     expect(tiers.map((tier) => tier.abovePromptTokens)).toEqual([272_000]);
   });
 });
 
-test("4: a tier is of the whole request: gemini-2.5-pro's has a price of its output too", () => {
+test("4: a tier prices the whole request, output included: gemini-2.5-pro", () => {
   const result = importFor("google", litellm, [modelsDev, openRouter]);
   const tiers = result.manifest?.listing_terms?.["google/gemini-2.5-pro"]?.price_tiers;
   expect(tiers?.[0]).toMatchObject({ above_prompt_tokens: 200_000 });
@@ -112,7 +112,7 @@ test("4: a tier is of the whole request: gemini-2.5-pro's has a price of its out
 });
 
 describe("5: cache writes", () => {
-  test("0 beside a paid prompt is no extra fee, not a gift: deepseek-v4-pro has no such SKU", () => {
+  test("a price of 0 beside a paid prompt means no extra fee: deepseek-v4-pro has no cache_write", () => {
     const draft = findDraft(litellm, "deepseek", "deepseek/deepseek-v4-pro");
     expect(draft.prices.sheet.cache_write).toBeUndefined();
     expect(codesOf(draft.notes)).toContain("no-extra-fee");
@@ -129,7 +129,7 @@ describe("5: cache writes", () => {
 });
 
 describe("6: dated prices", () => {
-  test("claude-sonnet-5 costs 2 and 10 dollars until September, then 3 and 15", () => {
+  test("claude-sonnet-5 costs $2 per million prompt tokens until September, then $3", () => {
     const result = importFor("anthropic", litellm, [modelsDev, genaiPrices]);
     const terms = result.manifest?.listing_terms?.["anthropic/claude-sonnet-5"];
     const { pricing } = listing(result, "anthropic/claude-sonnet-5");
@@ -149,7 +149,7 @@ describe("6: dated prices", () => {
     expect(terms?.staged_because ?? []).not.toContain("dated");
   });
 
-  test("a change before the day of the source has been made: o3, claude-opus-4-6", () => {
+  test("a change dated before the source itself is already in its prices: o3, claude-opus-4-6", () => {
     const o3 = findDraft(genaiPrices, "openai", "o3");
     expect(o3.prices.sheet).toMatchObject({ prompt: "2", completion: "8" });
     expect(o3.changes).toEqual([]);
@@ -167,14 +167,14 @@ describe("7: time of day", () => {
   });
 });
 
-describe("8: noise and nothing", () => {
+describe("8: rounding noise, free and variable prices", () => {
   test("Databricks' 0.0000029999900000000002 is 2.99999", () => {
     const draft = findDraft(litellm, "databricks", "databricks/databricks-claude-sonnet-4");
     expect(draft.prices.sheet.prompt).toBe("2.99999");
     expect(codesOf(draft.notes)).toContain("price-noise");
   });
 
-  test.each(["ollama"])("what is priced at nothing is no listing: %s", (provider) => {
+  test.each(["ollama"])("entries priced at 0 are skipped as free: %s", (provider) => {
     const skips = readAll(litellm, provider).map((each) =>
       each.kind === "skipped" ? each.note.code : "",
     );
@@ -215,13 +215,13 @@ describe("9: other units", () => {
     ["litellm", "perplexity", "perplexity/sonar"],
     ["openRouter", "perplexity", "perplexity/sonar-pro"],
     ["litellm", "openai", "gpt-4o-search-preview"],
-  ] as const)("a fee per request waits (case %#)", (source, provider, name) => {
+  ] as const)("a model with a fee per request is staged (case %#)", (source, provider, name) => {
     const draft = findDraft(SNAPSHOTS[source satisfies Name], provider, name);
     expect(draft.stagedBecause).toContain("request-fee");
   });
 });
 
-describe("10: gone, or not to chat with", () => {
+describe("10: retired models, and models that do not chat", () => {
   test.each([
     ["litellm", "anthropic", "claude-3-7-sonnet-20250219", "retired"],
     ["litellm", "openai", "gpt-5-pro", "other-endpoint"],
@@ -229,16 +229,16 @@ describe("10: gone, or not to chat with", () => {
     ["modelsDev", "openai", "text-embedding-3-large", "not-chat"],
     ["openRouter", "google", "google/lyria-3-pro-preview", "not-chat"],
     ["litellm", "openai", "gpt-audio", "not-chat"],
-  ] as const)("in %s %s %s: %s", (source, provider, name, code) => {
+  ] as const)("in %s, %s %s is skipped as %s", (source, provider, name, code) => {
     expect(findSkipCode(SNAPSHOTS[source satisfies Name], provider, name)).toBe(code);
   });
 
-  test("2098-12-31 is no date: glm-5-turbo stays, and gpt-5.3-chat has its end", () => {
+  test("2098-12-31 is no deprecation date: glm-5-turbo has none, gpt-5.3-chat has its own", () => {
     expect(findDraft(openRouter, "*", "z-ai/glm-5-turbo").deprecationDate).toBeUndefined();
     expect(findDraft(openRouter, "*", "openai/gpt-5.3-chat").deprecationDate).toBe("2026-08-10");
   });
 
-  test("what one source calls no chat model is not brought in by another: gpt-5.4-pro", () => {
+  test("a model that does not chat by one source is not listed from another: gpt-5.4-pro", () => {
     const { manifest } = importFor("openai", litellm, [modelsDev, openRouter, genaiPrices]);
     const ids = manifest?.models.map(({ id }) => id) ?? [];
     expect(ids).toContain("openai/gpt-5.4");
@@ -259,11 +259,11 @@ describe("11: ids", () => {
       "id-not-expressible",
     ],
     ["modelsDev", "ollama-cloud", "gemma3:12b", "no-price"],
-  ] as const)("in %s %s %s: %s", (source, provider, name, code) => {
+  ] as const)("in %s, %s %s is skipped as %s", (source, provider, name, code) => {
     expect(findSkipCode(SNAPSHOTS[source satisfies Name], provider, name)).toBe(code);
   });
 
-  test("a moving name and a name with its date are no listings of their own", () => {
+  test("an alias that moves and a name with a date get no listing of their own", () => {
     const result = importFor("mistral", litellm);
     expect(result.skipped).toContain("mistral/mistral-large-latest");
     const gpt = importFor("openai", litellm);
@@ -285,8 +285,8 @@ describe("11: ids", () => {
   });
 });
 
-describe("12: what a source's assembly loses", () => {
-  test("a base model that is not in the file leaves limits out: kimi-k3, claude-opus-5-5", () => {
+describe("12: limits that a source loses", () => {
+  test("a model whose base model is missing in the source is staged: kimi-k3, claude-opus-5-5", () => {
     for (const [provider, id] of [
       ["moonshot", "moonshotai/kimi-k3"],
       ["anthropic", "anthropic/claude-opus-5.5"],

@@ -32,7 +32,7 @@ function pricesOf({ manifest }: ImportResult): string[] {
 }
 
 describe("a model that two sources price", () => {
-  test("alike is ready, checked on the older of their days", () => {
+  test("equally is ready, and counts as checked on the day of the older source", () => {
     const result = importFor("groq", litellm(ONE_AND_TWO), [modelsDev('"input":1,"output":2')]);
     expect(result.listed).toEqual(["groq/acme-1"]);
     expect(termsOf(result)).toEqual({ checked: { on: "2026-07-02", by: "two-sources" } });
@@ -53,7 +53,7 @@ describe("a model that two sources price", () => {
     expect(importFor("groq", litellm(ONE_AND_TWO), others).listed).toEqual(["groq/acme-1"]);
   });
 
-  test("is taken from two others where the first source lacks it, and not from one", () => {
+  test("is listed from two other sources if the first lacks it, and not from one alone", () => {
     const lead = litellm(ONE_AND_TWO, "other");
     const second = modelsDev('"input":1,"output":2');
     const third = genaiPrices('{"input_mtok":1,"output_mtok":2}');
@@ -62,7 +62,7 @@ describe("a model that two sources price", () => {
     expect(importFor("groq", lead, [third]).listed).toEqual([]);
   });
 
-  test("is priced by the newest, and staged when those that agree are older than 60 days", () => {
+  test("has the newest source's price, and is staged if only an old source agrees with it", () => {
     const dear = buildSource(
       "genai-prices",
       "2026-10-20",
@@ -79,7 +79,7 @@ describe("a model that two sources price", () => {
     });
   });
 
-  test("costs the dearer of what one of them states and the default", () => {
+  test("costs the dearer of a price that only one source states and the default", () => {
     const cheap = `${ONE_AND_TWO},"cache_read_input_token_cost":1e-07`;
     const plain = modelsDev('"input":1,"output":2');
     expect(pricesOf(importFor("groq", litellm(cheap), [plain]))).toEqual([
@@ -92,21 +92,21 @@ describe("a model that two sources price", () => {
   });
 });
 
-test("a model of one source is staged once there are others, and believed when there are none", () => {
+test("a model of one source is staged if other sources lack it, and ready if there are no others", () => {
   const lead = litellm(ONE_AND_TWO);
   const other = modelsDev('"input":1,"output":2', "another");
   expect(termsOf(importFor("groq", lead, [other])).staged_because).toEqual(["one-source"]);
   expect(importFor("groq", lead).listed).toEqual(["groq/acme-1"]);
 });
 
-describe("a change that one source announces", () => {
+describe("a price change that only one source announces", () => {
   const from = (prompt: string, completion: string): SourceInput =>
     genaiPrices(
       '[{"prices":{"input_mtok":1,"output_mtok":2}},{"constraint":{"start_date":"2027-01-01"},' +
         `"prices":{"input_mtok":${prompt},"output_mtok":${completion}}}]`,
     );
 
-  test("is believed when prices rise", () => {
+  test("is adopted if prices rise", () => {
     const result = importFor("groq", litellm(ONE_AND_TWO), [from("1", "3")]);
     expect(result.listed).toEqual(["groq/acme-1"]);
     expect(termsOf(result).price_changes).toHaveLength(1);
@@ -115,13 +115,13 @@ describe("a change that one source announces", () => {
   test.each([
     ["1", "1.5"],
     ["0.5", "9"],
-  ])("waits for a person when one falls: %s and %s", (prompt, completion) => {
+  ])("stages the listing if one price falls: %s and %s", (prompt, completion) => {
     const result = importFor("groq", litellm(ONE_AND_TWO), [from(prompt, completion)]);
     expect(termsOf(result).staged_because).toEqual(["dated"]);
   });
 });
 
-test("what a margin makes too large for a manifest is skipped by name", () => {
+test("a listing whose price with the margin is too large for a manifest is skipped by name", () => {
   const huge = '"input_cost_per_token":9.5,"output_cost_per_token":1';
   const result = importFor("groq", litellm(huge), [], { margin: "10" });
   expect(result).toMatchObject({ listed: [], skipped: ["groq/acme-1"] });

@@ -37,11 +37,11 @@ const EXPECTED: Readonly<Record<string, { listed: string[]; lost: number }>> = {
   },
 };
 
-test("every example is tried", () => {
+test("every example configuration has an expected result", () => {
   expect(readdirSync(FOLDER).toSorted()).toEqual(Object.keys(EXPECTED));
 });
 
-test.each(Object.entries(EXPECTED))("%s becomes what its page says", (name, { listed, lost }) => {
+test.each(Object.entries(EXPECTED))("%s becomes the expected catalog", (name, { listed, lost }) => {
   const moved = moveText(readFileSync(join(FOLDER, name), "utf8"));
   expect(moved.listings.map(({ providerId, id }) => `${providerId}/${id}`)).toEqual(listed);
   expect(moved.notes.filter(({ fate }) => fate === "not_carried")).toHaveLength(lost);

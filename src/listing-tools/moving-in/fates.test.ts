@@ -106,7 +106,7 @@ describe("every key of any configuration", () => {
     );
   });
 
-  test("a setting that is usually carried is named when its value cannot be used", () => {
+  test("a setting with an unusable value is reported as not carried", () => {
     const text =
       "model_list:\n  - model_name: a\n    litellm_params:\n" +
       "      {model: openai/gpt-4.1, rpm: many, order: 400, api_key: os.environ/OPENAI_API_KEY}\n";
@@ -177,7 +177,7 @@ const TEAMS = `{teams: [{team_id: t, team_alias: T, max_budget: 9, budget_durati
   {team_id: s, max_budget: 9, spend: 1}]}`;
 
 describe("the table of settings", () => {
-  test("says of no setting that it is carried unless the importer does carry it", () => {
+  test("marks a setting as carried only if the importer carries it", () => {
     const trees = { keys: parsed(KEYS), teams: parsed(TEAMS) };
     const timeout = "litellm_settings: {request_timeout: 1}";
     const notes = [...moveText(CARRIED, trees).notes, ...moveText(timeout).notes];

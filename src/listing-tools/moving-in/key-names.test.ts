@@ -69,14 +69,14 @@ describe("a configuration full of secrets", () => {
   const moved = moveText(CONFIG, { keys: parsed(KEYS), teams: parsed(TEAMS) });
   const outputs = [JSON.stringify(moved), ...renderFiles(moved).map(({ text }) => text)].join("\n");
 
-  test("is moved without one of them, in any output", () => {
+  test("is moved without a secret in any output", () => {
     expect(count).toBeGreaterThan(40);
     expect(moved.listings.length).toBeGreaterThan(1);
     expect(outputs).toContain("OPENAI_API_KEY");
     expect(outputs.match(/canary\d+/g) ?? []).toEqual([]);
   });
 
-  test("a deployment that would show one is left out, with a note", () => {
+  test("loses the deployments with a secret in their name, model or address", () => {
     const names = moved.listings.map(({ id }) => id);
     for (const lost of ["proxied", "queried", "pathed", "named"]) expect(names).not.toContain(lost);
     const notes = moved.notes.filter(({ why }) => why.includes("holds a secret"));

@@ -47,7 +47,7 @@ describe("a model of OpenRouter", () => {
     expect(match("shared-name")).toMatch(/^none/);
   });
 
-  test("that is the nearest only is a suggestion, and one without a listing has a next step", () => {
+  test("gets a suggestion if a listing is only near, and a next step if there is none", () => {
     const [near, none] = matchModels([{ id: "openai/gpt-4.1:free" }, { id: "x/y" }], HERE);
     expect(near?.next).toBe("send openai/gpt-4.1 from the client, if it is what you want");
     expect(none?.next).toContain("manifest import");

@@ -27,7 +27,7 @@ function listed({ listings }: MovedConfig): string[] {
 }
 
 describe("a deployment of a known provider", () => {
-  test("is listed under the client's name with the shipped limits and prices", () => {
+  test("is listed under the client's name with the shipped endpoint and prices", () => {
     const moved = moveText(config(["chat", `{model: openai/gpt-4.1, ${OPENAI_KEY}}`]));
     expect(listed(moved)).toEqual(["chat openai gpt-4.1"]);
     const [manifest] = moved.manifests;
@@ -42,7 +42,7 @@ describe("a deployment of a known provider", () => {
     });
   });
 
-  test("is found by its prefix, by its name alone, and by custom_llm_provider", () => {
+  test("is recognized by the model's prefix, by the model's name alone, and by custom_llm_provider", () => {
     const moved = moveText(
       config(
         ["a", `{model: openai/gpt-4.1, ${OPENAI_KEY}}`],
@@ -68,7 +68,7 @@ describe("a deployment at another server", () => {
     expect(moved.manifests[0]?.models[0]?.pricing[0]?.cost_usd_per_million).toBe("9999999");
   });
 
-  test("whose address is a variable that is not set is not taken for the lab's own", () => {
+  test("is left out if its address is an unset variable", () => {
     const params = `{model: openai/gpt-4.1, api_base: os.environ/OUR_BASE, ${OPENAI_KEY}}`;
     const moved = moveText(config(["a", params]));
     expect(moved.manifests).toEqual([]);
@@ -88,7 +88,7 @@ describe("a deployment at another server", () => {
       "https://r.openai.azure.com/openai/v1",
     ],
     ["anthropic/m", "https://proxy.example.com", "https://proxy.example.com/v1"],
-  ])("%s at %s is asked at %s", (model, apiBase, baseUrl) => {
+  ])("%s with the api_base %s has the base URL %s", (model, apiBase, baseUrl) => {
     const moved = moveText(config(["a", `{model: ${model}, api_base: "${apiBase}", ${PRICED}}`]));
     expect(moved.manifests[0]?.endpoint.base_url).toBe(baseUrl);
   });
@@ -96,7 +96,7 @@ describe("a deployment at another server", () => {
   test.each([
     ["a password", "https://user:secret-word@h.example/v1"],
     ["a query", "https://h.example/v1?key=secret-word"],
-  ])("with %s in its address is named, and the address is not shown", (_what, apiBase) => {
+  ])("with %s in its address is left out, and the secret is not shown", (_what, apiBase) => {
     const moved = moveText(config(["a", `{model: openai/m, api_base: "${apiBase}"}`]));
     expect(moved.manifests).toEqual([]);
     expect(JSON.stringify(moved)).not.toContain("secret-word");
@@ -108,8 +108,8 @@ function nextOf({ notes }: MovedConfig): string {
   return notes.map(({ next }) => next).join("\n");
 }
 
-describe("a model is found", () => {
-  test("by its base model at Azure: with prices and limits, staged, and the note says what is left", () => {
+describe("a deployment at Azure", () => {
+  test("has the prices and limits of its base_model, and is staged with the next step", () => {
     const params = `{model: azure/my-dep, api_base: "https://r.openai.azure.com"}`;
     const moved = moveText(config(["a", params, "{base_model: azure/gpt-5.4}"]));
     expect(moved.listings[0]).toMatchObject({ isReady: false, stagedBecause: ["base-model"] });
@@ -123,21 +123,21 @@ describe("a model is found", () => {
   });
 });
 
-test("a model by its id here is asked for by its provider's own name", () => {
+test("a model named by its catalog id is sent upstream under the provider's own name", () => {
   const moved = moveText(config(["a", "{model: anthropic/claude-opus-5.5}"]));
   expect(moved.listings[0]).toMatchObject({ isReady: true });
   expect(moved.manifests[0]?.models[0]?.upstream_id).toBe("claude-opus-5-5");
 });
 
-describe("what cannot be a listing is named, model by model", () => {
+describe("a deployment that cannot be a listing is reported with the reason", () => {
   test.each([
     ["a wildcard", '"*"', "{model: openai/*}", /one model/],
-    ["embeddings by mode", "e", "{model: openai/x}", /embeddings/, "{mode: embedding}"],
-    ["images by name", "e", "{model: gemini/gemini-3-pro-image-preview}", /images/],
-    ["a cloud with short keys", "v", "{model: vertex_ai/gemini-2.5-pro}", /token of an hour/],
+    ["embeddings, by mode", "e", "{model: openai/x}", /embeddings/, "{mode: embedding}"],
+    ["images, by name", "e", "{model: gemini/gemini-3-pro-image-preview}", /images/],
+    ["a cloud of hourly tokens", "v", "{model: vertex_ai/gemini-2.5-pro}", /token of an hour/],
     ["an unknown provider", "u", "{model: unlisted/model}", /is not known here/],
     ["a model that is a variable", "m", "{model: os.environ/MODEL}", /model is a variable/],
-    ["a tag that no manifest holds", "t", "{model: ollama/qwen3:0.6b}", /no manifest can hold/],
+    ["a tag no manifest can hold", "t", "{model: ollama/qwen3:0.6b}", /no manifest can hold/],
   ])("%s", (_what, name, params, why, info = "{}") => {
     const moved = moveText(config([name, params, info]));
     expect(moved.listings).toEqual([]);
@@ -146,7 +146,7 @@ describe("what cannot be a listing is named, model by model", () => {
     expect(fateOf(moved, "model_list[0]")).toMatch(why);
   });
 
-  test("a name that is not an id here is named, and its aliases are listed", () => {
+  test("a name that is no valid id is reported, and its valid aliases are listed", () => {
     const text =
       config(["'a b'", `{model: openai/gpt-4.1, ${OPENAI_KEY}}`]) +
       'router_settings: {model_group_alias: {fast: "a b", "x y": "a b", lost: gone}}\n';
@@ -160,7 +160,7 @@ describe("what cannot be a listing is named, model by model", () => {
 });
 
 describe("deployments of one name", () => {
-  test("are one listing each, by account: other keys, addresses and orders are other manifests", () => {
+  test("become one listing each, in separate manifests where the key, order or model differs", () => {
     const moved = moveText(
       config(
         ["a", `{model: openai/gpt-4.1, ${OPENAI_KEY}}`],
@@ -181,14 +181,14 @@ describe("deployments of one name", () => {
     expect(new Set(moved.manifests.map(({ provider }) => provider.id)).size).toBe(4);
   });
 
-  test("that are the same are one, and the second is named", () => {
+  test("that are identical become one listing, and the second is reported as ignored", () => {
     const same = ["a", `{model: openai/gpt-4.1, ${OPENAI_KEY}}`] as const;
     const moved = moveText(config(same, same));
     expect(listed(moved)).toEqual(["a openai gpt-4.1"]);
     expect(fateOf(moved, "model_list[1]")).toMatch(/^ignored: another deployment/);
   });
 
-  test("with capacity have a pool with the shares of one organization, and a declared capacity", () => {
+  test("with rate limits get a pool with those limits and a declared capacity", () => {
     const moved = moveText(
       config(
         [
@@ -216,7 +216,7 @@ describe("deployments of one name", () => {
 });
 
 describe("provider keys", () => {
-  test("are named, never copied: each key that is written has a variable of its own", () => {
+  test("are never copied: each key in the file gets a variable name of its own", () => {
     const moved = moveText(
       config(
         ["a", "{model: openai/gpt-4.1, api_key: sk-first-000000001}"],
@@ -236,7 +236,7 @@ describe("provider keys", () => {
     expect(JSON.stringify(moved)).not.toMatch(/sk-first|sk-second/);
   });
 
-  test("in variables of this program, or with names that no manifest holds, get other names", () => {
+  test("in a variable of the gateway itself or with an invalid variable name get another one", () => {
     const moved = moveText(
       config(
         ["a", "{model: openai/gpt-4.1, api_key: os.environ/DATABASE_URL}"],
@@ -252,7 +252,7 @@ describe("provider keys", () => {
     );
   });
 
-  test("that one file sends to two servers are allowed both, by name", () => {
+  test("that are sent to two servers get both origins in provider_key_origins", () => {
     const azure = (host: string): string =>
       `{model: azure/d, api_base: "https://${host}.openai.azure.com", api_key: os.environ/AZ, ${PRICED}}`;
     const moved = moveText(config(["a", azure("one")], ["a", azure("two")]));
@@ -282,17 +282,17 @@ describe("prices", () => {
     ["0", "0", ["prompt 0", "completion 0"]],
     ["-1", "1e-6", ["no-price"]],
     ["1e-6", "1e99", ["no-price"]],
-  ])("of the file are exact: %s and %s", (prompt, completion, expected) => {
+  ])("of the file are exact, or the listing is staged: %s, %s", (prompt, completion, expected) => {
     const written = `input_cost_per_token: ${prompt}, output_cost_per_token: ${completion}`;
     expect(priceOf(written)).toEqual(expected);
   });
 
-  test("a listing without price or limit is staged, and would sell nothing if made ready", () => {
+  test("a listing without a price or a context limit is staged", () => {
     expect(priceOf("rpm: 1", "{}")).toEqual(["no-price", "no-limit"]);
     expect(priceOf(PRICED, "{}")).toEqual(["no-limit"]);
   });
 
-  test("of the shipped listing win, and the file's own are named with both amounts", () => {
+  test("of the shipped listing win, and a different price of the file is reported with both amounts", () => {
     const params = `{model: openai/gpt-4.1, ${OPENAI_KEY}, input_cost_per_token: 9e-06, output_cost_per_token: 8e-06}`;
     const moved = moveText(config(["a", params]));
     const at = "model_list[0].litellm_params";
@@ -304,7 +304,7 @@ describe("prices", () => {
     );
   });
 
-  test("of the price file are those of exactly that model, at exactly that provider", () => {
+  test("of the price file apply only to exactly that model at exactly that provider", () => {
     const entries = {
       "gpt-x": entry("openai", "1e-06"),
       "gpt-x-2024-05-13": entry("openai", "5e-06"),
@@ -355,7 +355,7 @@ function entry(provider: string, price: string): object {
 }
 
 describe("settings of the installation", () => {
-  test("are carried where there is one, and checked by the program's own rules", () => {
+  test("are carried where the gateway has the setting and its rules allow the value", () => {
     const text =
       "router_settings: {timeout: 120, stream_timeout: 30.0}\n" +
       "litellm_settings: {request_timeout: 600}\n" +

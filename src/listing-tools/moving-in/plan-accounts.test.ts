@@ -38,11 +38,11 @@ describe("budgets", () => {
     ["25", "7d", { kind: "other" }],
     ["0", "30d", { kind: "other" }],
     [undefined, "30d", { kind: "absent" }],
-  ])("%s a %s", (amount, duration, budget) => {
+  ])("a max_budget of %s for the duration %s is classified", (amount, duration, budget) => {
     expect(parseBudget(amount, duration)).toEqual(budget);
   });
 
-  test("what is left is exact, and never more than there is", () => {
+  test("the rest of a budget is exact, rounded down to a micro-dollar", () => {
     expect(remainingUsd("100", "12.3456789")).toBe("87.654321");
     expect(remainingUsd("100", "12.345678")).toBe("87.654322");
     expect(remainingUsd("0.3", "0.1")).toBe("0.200000");
@@ -112,7 +112,7 @@ describe("teams and keys of LiteLLM", () => {
     expect(fateOf(result, "keys_file.keys[3].expires")).toMatch(/^not_carried: .*no end date/);
   });
 
-  test("what the import does not carry of a key is named: allow-lists, other periods, the key itself", () => {
+  test("an allow-list, another budget period and a hash of a key are reported as not carried", () => {
     const result = moved([
       { token: "hash", models: ["gpt-4.1"], max_budget: 5, budget_duration: "1d" },
       { models: ["all-team-models"], max_budget: 5 },
@@ -129,14 +129,14 @@ describe("teams and keys of LiteLLM", () => {
   });
 });
 
-test("a file that is one page of several is named", () => {
+test("a key export that is one page of several is reported as incomplete", () => {
   const result = moved({ keys: [], total_pages: 3, current_page: 1 });
   expect(fateOf(result, "keys_file.total_pages")).toMatch(/^not_carried: the export has 3 pages/);
   const only = moved({ keys: [], total_pages: 1 });
   expect(fateOf(only, "keys_file.total_pages")).toMatch(/^ignored/);
 });
 
-describe("the script that makes them", () => {
+describe("the script that creates the accounts", () => {
   let folder = "";
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "tokenmarket-script-"));

@@ -20,7 +20,7 @@ function read(text: string): unknown {
   return reading.ok ? plain(reading.value) : reading.message;
 }
 
-describe("what configurations are written with", () => {
+describe("the YAML of a configuration", () => {
   test("is read, and numbers keep the text they were written with", () => {
     expect(
       read("a: 2e-07\nb: [0.1, 10, '3']\nc: {d: true, e: ~, f: }\ng: |\n  two\n  lines\n"),
@@ -44,7 +44,7 @@ describe("what configurations are written with", () => {
   });
 });
 
-describe("what is refused says where, and quotes nothing", () => {
+describe("YAML is refused without quoting it if it has", () => {
   const secret = "sk-0123456789abcdef";
   test.each([
     [
@@ -56,7 +56,7 @@ describe("what is refused says where, and quotes nothing", () => {
     ["two documents", `a: ${secret}\n---\nb: 1`, /several documents/],
     ["broken syntax", `a: [${secret}`, /is not valid YAML at line \d+, column \d+/],
     ["an alias without an anchor", `a: *b # ${secret}`, /not valid YAML|without an anchor/],
-    ["an alias inside of what it names", `a: &a {b: *a, c: ${secret}}`, /without an anchor/],
+    ["an alias inside its own anchor", `a: &a {b: *a, c: ${secret}}`, /without an anchor/],
     ["a key that is a map", `? {a: ${secret}}\n: 1`, /key that is not a plain text/],
   ])("%s", (_what, text, message) => {
     const said = read(text);
@@ -65,7 +65,7 @@ describe("what is refused says where, and quotes nothing", () => {
   });
 });
 
-describe("a file that is made to exhaust the program", () => {
+describe("a file made to exhaust the importer", () => {
   const timeMaxMs = 4_000;
 
   test.each<readonly [string, () => string, RegExp]>([
@@ -79,7 +79,7 @@ describe("a file that is made to exhaust the program", () => {
     ["by aliases of aliases", () => laughs(30), /over 50000 settings/],
     ["by merges", () => `a: &a {${keys(300)}}\n${merges(400)}`, /over 50000 settings/],
     ["by keys of one map", () => `{${keys(51_000)}}`, /over 50000 settings/],
-  ])("%s is refused in time", (_how, make, message) => {
+  ])("%s is refused within four seconds of processor time", (_how, make, message) => {
     const text = make();
     const before = process.cpuUsage();
     expect(read(text)).toMatch(message);
@@ -87,7 +87,7 @@ describe("a file that is made to exhaust the program", () => {
     expect((user + system) / 1_000).toBeLessThan(timeMaxMs);
   });
 
-  test("and one just within the bounds is read", () => {
+  test("a file just within the bounds is read", () => {
     expect(readYaml(nested(30)).ok).toBe(true);
     expect(readYaml(`{${keys(5_000)}}`).ok).toBe(true);
   });

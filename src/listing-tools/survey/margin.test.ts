@@ -18,7 +18,7 @@ const manifest = smallManifest([{ id: "acme/m", pricing: prices("1", "2") }], {
 });
 
 describe("a manifest with a margin", () => {
-  test("raises every price there is, and the provider is owed what it was owed", () => {
+  test("raises every sale price, and keeps the old prices as purchase prices", () => {
     const { models, listing_terms: terms } = withMargin(manifest, "10");
     expect(models[0]?.pricing).toEqual(prices("1.1", "2.2"));
     expect(terms?.["acme/m"]).toEqual({
@@ -38,16 +38,16 @@ describe("a manifest with a margin", () => {
     });
   });
 
-  test("has a price that its check refuses where no manifest can hold the raised one", () => {
+  test("has the invalid price 99999999 where the raised price is too large for a manifest", () => {
     const dear = { ...manifest, models: [{ id: "acme/m", pricing: prices("9999999", "2") }] };
     expect(withMargin(dear, "10").models[0]?.pricing).toEqual(prices("99999999", "2.2"));
   });
 
-  test("replaces a margin that is there: the second run adds nothing to the first", () => {
+  test("replaces an earlier margin instead of adding to it", () => {
     expect(withMargin(withMargin(manifest, "25"), "10")).toEqual(withMargin(manifest, "10"));
   });
 
-  test("is imported as it is now, but for what was edited by hand", () => {
+  test("has a new import hash for each listing that was not edited by hand", () => {
     const second = { id: "acme/edited", pricing: prices("7", "8") };
     const imported: Manifest = {
       ...manifest,
@@ -77,7 +77,7 @@ describe("a manifest with a margin", () => {
     expect(source?.imported["acme/m"]).not.toBe(imported.catalog_source?.imported["acme/m"]);
   });
 
-  test("of a provider that reports its own cost is the manifest itself", () => {
+  test("is returned unchanged if the provider reports its own cost", () => {
     const reported = {
       ...manifest,
       endpoint: { ...manifest.endpoint, billing: "reported_cost" as const },

@@ -51,8 +51,8 @@ function listing(body: unknown, headers: Readonly<Record<string, string>> = {}):
   return ({ path }) => (path === "/v1/models" ? { body, headers } : undefined);
 }
 
-describe("a server program says of its models", () => {
-  test("vLLM: the context that it was started with", async () => {
+describe("a survey of an endpoint", () => {
+  test("reads the context length of vLLM from max_model_len", async () => {
     const { outcome } = await survey(vllm);
     expect(outcome).toEqual({
       ok: true,
@@ -66,7 +66,7 @@ describe("a server program says of its models", () => {
     });
   });
 
-  test("llama.cpp: the context of a request, not the longer one of the training", async () => {
+  test("reads n_ctx of llama.cpp, not the longer context of the training", async () => {
     const { outcome } = await survey(llamaCpp);
     expect(outcome).toMatchObject({
       survey: {
@@ -84,7 +84,7 @@ describe("a server program says of its models", () => {
     });
   });
 
-  test("Ollama: num_ctx where it is set, no embeddings, nothing that another host serves", async () => {
+  test("reads num_ctx of Ollama, and skips embedding models and models of another host", async () => {
     const { outcome } = await survey(ollama);
     expect(outcome).toMatchObject({
       survey: {
@@ -108,7 +108,7 @@ describe("a server program says of its models", () => {
     });
   });
 
-  test("LM Studio: the loaded context before the longest, and no embeddings", async () => {
+  test("prefers the loaded context of LM Studio to the longest, and skips embedding models", async () => {
     const { outcome } = await survey(lmStudio);
     expect(outcome).toMatchObject({
       survey: {
@@ -132,7 +132,7 @@ describe("a server program says of its models", () => {
     });
   });
 
-  test("any other: the models, and nothing that it does not say", async () => {
+  test("lists the models of an unknown server without a context length", async () => {
     const { outcome } = await survey(listing({ object: "list", data: [{ id: "m-1" }] }));
     expect(outcome).toEqual({
       ok: true,
@@ -140,13 +140,13 @@ describe("a server program says of its models", () => {
     });
   });
 
-  test("a hosted provider is asked for its list and nothing else", async () => {
+  test("asks a hosted provider only for its model list", async () => {
     const { seen } = await survey(vllm, { isSelfHosted: false, wireId: DIALECTS[0] ?? "" });
     expect(seen.map(({ path }) => path)).toEqual(["/v1/models"]);
   });
 });
 
-describe("one token on each wire", () => {
+describe("a model server", () => {
   /** Tries every wire on a server that gives `answer`. */
   async function tried(answer: PlayedAnswer) {
     const server = await listenLocally(modelServer(answer));
@@ -154,7 +154,7 @@ describe("one token on each wire", () => {
     return await tryWires(asked, deps).finally(() => void server.close());
   }
 
-  test("shows which of them a server speaks", async () => {
+  test("speaks the wires on which it answers a request for one token", async () => {
     const trials = await tried((request) =>
       request.path === "/v1/chat/completions" ? chatAnswers(request) : undefined,
     );
@@ -164,7 +164,7 @@ describe("one token on each wire", () => {
     ]);
   });
 
-  test("an answer without usage is none: nothing could be billed", async () => {
+  test("does not speak a wire on which its answer reports no usage", async () => {
     const trials = await tried((request) => {
       const { usage: _usage, ...body } = (chatAnswers(request)?.body ?? {}) as { usage?: object };
       return { body };
@@ -173,7 +173,7 @@ describe("one token on each wire", () => {
     expect(trials[0]?.seen).toMatch(/reports no usage/);
   });
 
-  test("Ollama says what it has loaded the model with", async () => {
+  test("that is Ollama reports the context length of each loaded model", async () => {
     const server = await listenLocally(modelServer(ollama));
     const loaded = await loadedContexts({ baseUrl: `${server.url}/v1` }, deps).finally(
       () => void server.close(),
@@ -182,7 +182,7 @@ describe("one token on each wire", () => {
   });
 });
 
-describe("an endpoint that means no good", () => {
+describe("a hostile endpoint", () => {
   test("is not asked at a private address, unless the operator allows it", async () => {
     const { outcome, seen } = await survey(vllm, {}, false);
     expect(outcome).toMatchObject({ ok: false, code: "private" });
@@ -200,7 +200,7 @@ describe("an endpoint that means no good", () => {
     expect(elsewhere).toEqual([]);
   });
 
-  test("is not taken for one that refuses the key", async () => {
+  test("that refuses the key is reported as such, and the key is not shown", async () => {
     const { outcome, seen } = await survey(() => ({ status: 401, body: { error: "no" } }), {
       key: "sk-secret",
     });
@@ -213,7 +213,7 @@ describe("an endpoint that means no good", () => {
     expect(JSON.stringify(outcome)).not.toContain("sk-secret");
   });
 
-  test("sends no terminal anything that it would obey", async () => {
+  test("cannot send control characters to a terminal", async () => {
     const evil = "\u001b[2J\u001b]0;owned\u0007\r\nokay\u202e\u009b31m";
     const { outcome } = await survey(listing({ data: [{ id: evil }, { id: "fine" }] }));
     const text = JSON.stringify(outcome);
@@ -222,14 +222,14 @@ describe("an endpoint that means no good", () => {
     expect(text).toContain("okay");
   });
 
-  test("does not fill the memory: a list that is too long is none", async () => {
+  test("cannot fill the memory: a model list over 8 MiB is refused", async () => {
     const data = [{ id: "m", junk: "x".repeat(9 * 1024 * 1024) }];
     const { outcome } = await survey(listing({ data }));
     expect(outcome).toMatchObject({ ok: false, code: "unreachable" });
     expect(JSON.stringify(outcome)).toMatch(/within 15 s and 8 MiB/);
   });
 
-  test("lists 100,000 models in vain: only the first 2,000 are read", async () => {
+  test("that lists 100,000 models has only the first 2,000 read", async () => {
     const data = Array.from({ length: 100_000 }, (_each, at) => ({ id: `m-${at}` }));
     const { outcome } = await survey(listing({ data }));
     const { models = [], skipped = [] } = outcome.ok ? outcome.survey : {};
@@ -238,14 +238,14 @@ describe("an endpoint that means no good", () => {
   });
 
   test.each([
-    ["no JSON", "<html>"],
-    ["JSON that is nested without an end", "[".repeat(200_000)],
-  ])("with %s has no list", async (_what, body) => {
+    ["a page", "<html>"],
+    ["endlessly nested JSON", "[".repeat(200_000)],
+  ])("that answers with %s has no model list", async (_what, body) => {
     const { outcome } = await survey(listing(body));
     expect(outcome).toMatchObject({ ok: false, code: "no_list" });
   });
 
-  test.each([0, 1.5, "8192", 1e12])("claims a context of %s, which is none", async (context) => {
+  test.each([0, 1.5, "8192", 1e12])("that claims a context of %s gets none", async (context) => {
     const data = [{ id: "m", owned_by: "vllm", max_model_len: context }];
     const { outcome } = await survey(listing({ data }));
     expect(outcome).toMatchObject({ survey: { models: [{ upstreamId: "m" }] } });
@@ -253,7 +253,7 @@ describe("an endpoint that means no good", () => {
   });
 
   test.each(["http://user:pass@a.example/v1", "a"])(
-    "%s is no address of an endpoint",
+    "at the invalid address %s is refused",
     async (baseUrl) => {
       const outcome = await surveyEndpoint({ baseUrl, isSelfHosted: true }, deps);
       expect(outcome).toMatchObject({ ok: false, code: "address" });

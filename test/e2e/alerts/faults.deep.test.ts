@@ -193,7 +193,7 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
       expect(await prometheus.untilQuiet("TmEventLoopBusy")).toEqual([]);
     });
 
-    test("TmCatalogsDiffer, TmSeriesFolded, TmSpansDropped: the odd instance is configured like the other", async () => {
+    test("TmCatalogsDiffer, TmSeriesFolded, TmSpansDropped: the span receiver starts, and the odd instance stops", async () => {
       const start = (more: object): ReturnType<typeof startTestGateway> =>
         startTestGateway({
           settings: {
@@ -220,7 +220,7 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
       expect(await prometheus.untilQuiet("TmCatalogsDiffer", "TmSeriesFolded")).toEqual([]);
     });
 
-    test("TmOverrun: the provider respects the bounds again", async () => {
+    test("TmOverrun: the provider reports no more usage above the bound", async () => {
       const dear = 'usage:{"prompt_tokens":190000}';
       const traffic = new SteadyTraffic(5, () => ask(gateway.url, asked(dear)));
       await prometheus.untilFiring("TmOverrun");

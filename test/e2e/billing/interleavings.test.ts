@@ -27,7 +27,7 @@ beforeAll(async () => {
   member = await fixture.backend.ledgerBatchStore.join("one", LEASE_MS);
 });
 
-test("in any order and number of reports the balance is what was paid minus refunds and usage", async () => {
+test("whatever the order and number of payment events, the balance is payments minus refunds and usage", async () => {
   const seen = new Set<string>();
   const property = fc.asyncProperty(steps, async ({ steps, order }) => {
     const model = await BillingModel.make(fixture, member);

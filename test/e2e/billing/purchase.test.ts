@@ -90,9 +90,9 @@ describe("a purchase of credit", () => {
   });
 
   test.each([
-    ["below the least", 4_990_000n],
-    ["above the most", 5_000_010_000n],
-    ["no whole cents", 5_000_001n],
+    ["below the minimum", 4_990_000n],
+    ["above the maximum", 5_000_010_000n],
+    ["not whole cents", 5_000_001n],
   ])("with an amount that is %s is refused before a purchase exists", async (_, amount) => {
     const orgId = await fixture.newOrg();
     const wanted = { orgId, amountMicroUsd: microUsd(amount), email: "a@example.com" };
@@ -104,7 +104,7 @@ describe("a purchase of credit", () => {
     expect(await fixture.billings[0].listPurchases(orgId)).toEqual([]);
   });
 
-  test("is refused after thirty recent purchases of its organization", async () => {
+  test("is refused after 30 purchases of its organization within an hour", async () => {
     const orgId = await undelivered.newOrg();
     for (let i = 0; i < 30; i++) await undelivered.buy(orgId, 5);
     await expect(undelivered.buy(orgId, 5)).rejects.toMatchObject({ kind: "too_many" });
@@ -189,7 +189,7 @@ describe("a purchase whose event never arrives", () => {
     expect(await undelivered.balance(bought.orgId)).toBe(15n * MICRO_PER_USD);
   });
 
-  test("stays pending while the gateway runs with a key for the other kind of money", async () => {
+  test("stays pending, if it is in real money, while the gateway runs with a test key", async () => {
     const { backend, checkout, clock, billings } = undelivered;
     const bought = await undelivered.buy(await undelivered.newOrg(), 20);
     const setTestMoney = (isTestMoney: boolean): Promise<unknown> =>
@@ -227,7 +227,7 @@ describe("a purchase whose event never arrives", () => {
   });
 });
 
-test("a running console reconciles purchases until it is closed", async () => {
+test("a running console reconciles a due purchase by itself", async () => {
   const bought = await undelivered.buy(await undelivered.newOrg(), 20);
   undelivered.checkout.book.pay(bought.session);
   undelivered.clock.moveOn(20 * MINUTE_MS);
@@ -261,7 +261,7 @@ test("a start with a live key reports credit that was bought with test money", a
   await live.close();
 });
 
-test("an installation without a payment provider grants credit and sells none", async () => {
+test("an installation without a payment provider refuses purchases and payment events", async () => {
   const none = openOtherBilling(fixture);
   const orgId = await fixture.newOrg();
   expect(none.mode).toBe("none");
@@ -323,7 +323,7 @@ describe("refunds and disputes", () => {
     return bought;
   }
 
-  test("never take more together than the purchase credited, and the operator is told", async () => {
+  test("together never take more than the purchase credited, and a dispute is logged for the operator", async () => {
     const bought = await paid(10);
     const payment = paymentOf(fixture, bought);
     fixture.checkout.book.refund(payment, 700);
@@ -346,7 +346,7 @@ describe("refunds and disputes", () => {
     expect((await fixture.purchase(bought)).state).toBe("partly_refunded");
   });
 
-  test("credit that was already spent becomes debt, and requests are refused until it is paid", async () => {
+  test("turn credit that was already spent into debt, and holds are refused until it is paid", async () => {
     const { creditStore, ledgerBatchStore: ledger } = fixture.backend;
     const bought = await paid(10);
     const { orgId } = bought;
@@ -445,7 +445,7 @@ describe("the page of the test checkout", () => {
     expect(answer.headers.get("cache-control")).toBe("no-store");
   });
 
-  test("escapes what others wrote", async () => {
+  test("escapes HTML in the customer's email address", async () => {
     const session = undelivered.checkout.book.createSession({
       cents: 500,
       currency: "usd",
@@ -462,7 +462,7 @@ describe("the page of the test checkout", () => {
     expect(html).toContain("&#60;script&#62;");
   });
 
-  test("takes a payment once, and always leads back", async () => {
+  test("takes a payment once when it is submitted twice, and leads back to the console both times", async () => {
     const bought = await undelivered.buy(await undelivered.newOrg(), 5);
     const { checkoutUrl, session } = bought;
     for (const _ of [1, 2]) expect(await press(bought, "pay")).toBe(session.success_url);
@@ -480,7 +480,7 @@ describe("the page of the test checkout", () => {
   });
 });
 
-test("an event that was not accepted is sent again until it is", async () => {
+test("a payment event that the gateway refused is sent again and credits the purchase once", async () => {
   const again = await openBillingFixture({ delivery: () => [0, 0] });
   const one = await again.buy(await again.newOrg(), 5);
   again.refuseEvents(2);

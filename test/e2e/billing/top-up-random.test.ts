@@ -222,7 +222,7 @@ class Story {
 }
 
 test(
-  "in any order of events a decision is charged once, within the ceiling, and credited once",
+  "in any order of events a top-up is charged once, within its ceiling, and credited once",
   { timeout: quickOrDeep(180_000, 1_800_000) },
   async () => {
     let charges = 0;

@@ -117,7 +117,7 @@ describe("a card", () => {
     expect((await view()).card?.last4).toBe("0341");
   });
 
-  test("that was removed is detached, turns the rule off, and does not come back", async () => {
+  test("that was removed is detached, turns the rule off, and is not restored by a repeated event", async () => {
     orgId = await orgWithRule(fixture);
     const [card] = [...fixture.checkout.book.cards.values()].slice(-1);
     expect(await topUpsOf(fixture).removeCard(orgId, testOperator)).toBe(true);
@@ -136,7 +136,7 @@ describe("a card", () => {
     await expect(topUpsOf(fixture).setRule(orgId, RULE, testOperator)).rejects.toThrow(TopUpFault);
   });
 
-  test("that replaces another is charged, and the other is detached", async () => {
+  test("that replaces an old card is charged, and the old card is detached", async () => {
     orgId = await orgWithRule(fixture, RULE, "0341");
     fixture.clock.moveOn(MINUTE_MS);
     const [old] = [...fixture.checkout.book.cards.values()].slice(-1);
@@ -149,10 +149,10 @@ describe("a card", () => {
 
 describe("a rule of automatic top-up", () => {
   test.each([
-    ["a threshold of nothing", { belowMicroUsd: microUsd(0n) }, "below_usd"],
-    ["more than a purchase may be", { amountMicroUsd: usd(5_001) }, "amount_usd"],
-    ["a part of a cent", { amountMicroUsd: microUsd(50_000_001n) }, "amount_usd"],
-    ["a ceiling below one purchase", { monthMaxMicroUsd: usd(49) }, "month_max_usd"],
+    ["a threshold of zero", { belowMicroUsd: microUsd(0n) }, "below_usd"],
+    ["an amount above the maximum of a purchase", { amountMicroUsd: usd(5_001) }, "amount_usd"],
+    ["a fraction of a cent", { amountMicroUsd: microUsd(50_000_001n) }, "amount_usd"],
+    ["a monthly ceiling below one purchase", { monthMaxMicroUsd: usd(49) }, "month_max_usd"],
   ])("with %s is refused", async (_what, change, field) => {
     orgId = await fixture.newOrg();
     const rule = { ...RULE, isOn: false, ...change };
@@ -161,7 +161,7 @@ describe("a rule of automatic top-up", () => {
     expect((await view()).rule).toBeUndefined();
   });
 
-  test("is turned off although the operator no longer allows its amounts", async () => {
+  test("can be turned off, but not on, when the operator no longer allows its amount", async () => {
     orgId = await orgWithRule(fixture);
     await fixture.backend.query("update top_up_rule set amount = 10000 where org_id = $1", [orgId]);
     const { rule } = await view();
@@ -173,7 +173,7 @@ describe("a rule of automatic top-up", () => {
     expect((await view()).rule).toEqual({ ...rule, isOn: false });
   });
 
-  test("buys once when the balance is below, with several instances, and not when it is above", async () => {
+  test("buys once below its threshold, even with several instances, and not above it", async () => {
     orgId = await orgWithRule(fixture);
     await Promise.all([rounds(fixture), rounds(fixture)]);
     expect(await balance()).toBe(50n);
@@ -243,7 +243,7 @@ describe("a charge that fails", () => {
   });
 
   test.each(["lost_before", "lost_after"] as const)(
-    "without an answer (%s) is repeated under the same key, charges once and pauses nothing",
+    "without an answer (%s) is retried under the same key, charges once, and leaves the rule on",
     async (fault) => {
       orgId = await orgWithRule(fixture);
       // The payment client itself retries once, so the fault is scripted twice.
@@ -284,7 +284,7 @@ describe("a top-up without payment events", () => {
     expect(await deaf.broken()).toEqual([]);
   });
 
-  test("is not charged when it is no longer wanted", async () => {
+  test("is not charged after its rule was turned off, and its purchase expires", async () => {
     orgId = await deaf.newOrg();
     await saveCard(deaf, orgId);
     await topUpsOf(deaf).read(orgId);
@@ -302,7 +302,7 @@ describe("a top-up without payment events", () => {
   });
 });
 
-test("a decision that several processes send at once is charged once", async () => {
+test("a top-up that three processes send to the payment provider at once is charged once", async () => {
   orgId = await orgWithRule(fixture);
   const nowMs = fixture.clock.nowMs();
   const times = { nowMs, monthMs: nowMs - MINUTE_MS, expiresAtMs: nowMs + DAY_MS };
@@ -319,7 +319,7 @@ test("a decision that several processes send at once is charged once", async () 
   expect(charges()).toBe(1);
 });
 
-test("the next request uses a payment key that was replaced while the program runs", async () => {
+test("a payment key that is replaced while the program runs is used by the next request", async () => {
   const { url: apiUrl, secretKey } = fixture.checkout;
   let key = "sk_test_replaced";
   const account = { secretKey: () => key, webhookSecrets: () => [], apiUrl };
@@ -367,7 +367,7 @@ test("the refund of a parked purchase, which credited nothing, leaves automatic 
   expect(await view()).toMatchObject({ rule: { isOn: true }, pause: undefined });
 });
 
-test("a charge that a restore lost is recovered once, as automatic, and counts again", async () => {
+test("a top-up charge that a restore lost is recovered once and counts against the month again", async () => {
   const restored = await openBillingFixture();
   const { backend, checkout, clock, billings } = restored;
   const org = await orgWithRule(restored);

@@ -42,8 +42,8 @@ const fixture = withConsole({ settings: { operators: "boss@example.com" } });
 const open = pageOpener(fixture);
 const browser = withBrowser();
 
-describe.skipIf(!hasChromium)("buying credit", () => {
-  test("with test money fills the balance, and the unfunded limit is over within seconds", async () => {
+describe.skipIf(!hasChromium)("a purchase of credit", () => {
+  test("with test money fills the balance, and the notice of the unfunded limit ends within 5 seconds", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "buyer" });
     await open(page, "/billing");
     await page.getByText(UNFUNDED).waitFor();
@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("that fails or is abandoned adds nothing, and only the purchase decides that it is paid", async () => {
+  test("that fails or is abandoned adds no credit, and its return page confirms no payment", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "poor" });
     await open(page, "/billing");
     await page.getByRole("button", { name: "Pay $25.00" }).click();
@@ -101,7 +101,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("and getting it refunded or disputed takes it out of the balance, visibly", async () => {
+  test("that is refunded or disputed leaves the balance, and a won dispute returns to it", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "back" });
     const sessionId = await buy(page, "25");
     const { book, webhooks } = fixture.checkout;
@@ -131,7 +131,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
 });
 
 describe.skipIf(!hasChromium)("a statement", () => {
-  test("has the company data that were typed, and prints without the rest of the console", async () => {
+  test("has the company data that were entered, and prints without header and navigation", async () => {
     const who = { name: "acme", usd: "25" } as const;
     const { page, complaints } = await newcomer(fixture, browser, who);
     const { secret } = await makeKey(fixture, page, { name: "a key with quite a long name" });
@@ -166,7 +166,7 @@ describe.skipIf(!hasChromium)("a statement", () => {
 });
 
 describe.skipIf(!hasChromium)("the limits page", () => {
-  test("lowers a key's limit, never raises it, and restores the ceiling", async () => {
+  test("lowers a key's limit, refuses one above the ceiling, and restores the ceiling", async () => {
     const who = { name: "lower", usd: "5", theme: "dark" } as const;
     const { page, complaints } = await newcomer(fixture, browser, who);
     await makeKey(fixture, page, { name: "batch" });
@@ -197,7 +197,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("asks before a cap stops requests, then says on every page that it does", async () => {
+  test("asks before a cap stops all requests, and a notice names the cap until it is removed", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "stop", usd: "5" });
     const { secret } = await makeKey(fixture, page, { name: "app" });
     expect((await callGateway(fixture, secret)).status).toBe(200);

@@ -154,9 +154,9 @@ test("the list of pages to check has every page of the router", () => {
   expect(paths.sort()).toEqual([...Object.keys(PAGES), ...BARE].sort());
 });
 
-describe.skipIf(!hasChromium)("no fault of contrast, width or script is found on the pages", () => {
+describe.skipIf(!hasChromium)("the checks of contrast, width and script errors", () => {
   test(
-    "of an account that has used everything, at every width and in both themes",
+    "find no fault on the pages of an account that has used everything, in all widths and themes",
     async () => {
       const ann = await newVisitor(browser);
       await signIn(fixture, ann, "ann@example.com");
@@ -173,7 +173,7 @@ describe.skipIf(!hasChromium)("no fault of contrast, width or script is found on
   );
 
   test(
-    "of an account that has nothing yet",
+    "find no fault on the pages of a new account",
     async () => {
       const bob = await newcomer(fixture, browser, { name: "bob" });
       const paths = CUSTOMER_PAGES.filter((path) => !/\$[a-z]/.test(path));
@@ -184,7 +184,7 @@ describe.skipIf(!hasChromium)("no fault of contrast, width or script is found on
   );
 
   test(
-    "that strangers may open, and the page of an unknown address",
+    "find no fault on the public pages and on the page of an unknown address",
     async () => {
       const eve = await newVisitor(browser);
       const paths = [
@@ -206,7 +206,7 @@ describe.skipIf(!hasChromium)("no fault of contrast, width or script is found on
   );
 
   test(
-    "of an id that does not exist",
+    "find no fault on a page whose id does not exist",
     async () => {
       const cat = await newcomer(fixture, browser, { name: "cat" });
       const paths = CUSTOMER_PAGES.filter((path) => path.includes("$"));
@@ -216,7 +216,7 @@ describe.skipIf(!hasChromium)("no fault of contrast, width or script is found on
     TOUR_TIMEOUT_MS,
   );
 
-  test("of the landing page and the test checkout, in both themes", async () => {
+  test("find no fault on the landing page and the test checkout, in both themes", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "fay" });
     const { json } = await ask(fixture, page, "POST /api/console/purchases", { amount_usd: "25" });
     const checkout = textAt(json, "checkout_url");
@@ -231,7 +231,7 @@ describe.skipIf(!hasChromium)("no fault of contrast, width or script is found on
     expect([...complaints, ...stranger.complaints]).toEqual([]);
   });
 
-  test("of a sign-in link, in both themes, also without scripts", async () => {
+  test("find no fault on the pages of a sign-in link, in both themes", async () => {
     const { page, complaints } = await newVisitor(browser, { width: 360 });
     const link = await fixture.claimLink("dan@example.com");
     const anyone = await fixture.gateway.running.makeClaimLink();

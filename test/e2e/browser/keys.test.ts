@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(ann.complaints).toEqual([]);
   });
 
-  test("shows what a change has done whose answer was lost, so that nobody repeats it unknowingly", async () => {
+  test("shows the result of a change whose answer was lost, so that nobody repeats it unknowingly", async () => {
     const { page } = await newcomer(fixture, browser, { name: "lost" });
     await open(page, "/keys");
     const loseAnswer = (path: string): Promise<unknown> =>
@@ -143,7 +143,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
   });
 
   deepTest(
-    "leaves a cap as it is at a blank, removes it at 0, and sets expiry and models",
+    "keeps a cap for an empty field, removes it for 0, and sets expiry and models",
     async () => {
       const { page, complaints } = await newcomer(fixture, browser, { name: "caps" });
       const { keyId } = await makeKey(fixture, page, { name: "capped", cap_usd: "0.0001" });

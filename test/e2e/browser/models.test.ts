@@ -79,7 +79,7 @@ const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the models and providers pages", () => {
-  test("strangers see prices, but no private or staged model or provider, and no costs", async () => {
+  test("strangers see prices, but no private or staged model or provider, and no costs of their own", async () => {
     const { page, complaints } = await newVisitor(browser);
     for (const id of HIDDEN) {
       await open(page, `/models/${id}`);
@@ -201,7 +201,7 @@ describe.skipIf(!hasChromium)("the findings of conformance runs", () => {
     await verdictsKnown();
   });
 
-  test("are on the pages of providers and models by listing and check, and open with the keyboard", async () => {
+  test("are shown by listing and check on provider and model pages, and open with the keyboard", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "reader" });
     await page.setViewportSize({ width: 1920, height: 1080 });
     await open(page, "/providers");

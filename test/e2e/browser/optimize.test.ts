@@ -41,7 +41,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     return visitor;
   }
 
-  test("run from the form to a table that ranks the models, paid with the budget's own key", async () => {
+  test("run from the form to a table that ranks the models, and no prompt is stored on the server", async () => {
     const { page, complaints } = await searcher("search", "10");
     await page.getByRole("button", { name: "Start search" }).waitFor();
     await page.getByRole("button", { name: "Start search" }).click();

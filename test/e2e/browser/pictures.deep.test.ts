@@ -58,7 +58,7 @@ const MODELS = [
 ];
 
 describe.skipIf(!hasChromium)("the two pictures of the README", () => {
-  test("are taken of an account with a month of calls, and are small enough for a page", async () => {
+  test("are taken of an account with 26 days of calls, and have at most 150 KB each", async () => {
     const { page, ...visitor } = await newVisitor(browser);
     await signIn(fixture, { page, ...visitor }, "maya@acme.example");
     await giveCredit(fixture, page, "100");

@@ -145,7 +145,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("keeps what came of a stopped answer, and charges what was used", async () => {
+  test("keeps the received part of a stopped answer, and shows the cost that was charged", async () => {
     const { page, complaints, orgId } = await chatter("stop");
     await chooseModel(page, "Gated");
     await say(page, "Go on and on [words:24]");
@@ -182,7 +182,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  deepTest("a picture is attached where the model reads pictures, and code names it", async () => {
+  deepTest("attaches an image only for a model that accepts images", async () => {
     const { page, complaints } = await chatter("attach");
     await chooseModel(page, "Rich");
     const chooser = page.waitForEvent("filechooser");
@@ -268,7 +268,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  deepTest("tools, a schema and routing are sent, and a preset sets them again", async () => {
+  deepTest("sends tools, a response schema and routing, and a preset restores them", async () => {
     const { page, complaints } = await chatter("structures");
     await chooseModel(page, "Rich");
     await page.getByLabel("No reasoning").check();
@@ -327,7 +327,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("says without credit what to do, and charges nothing", async () => {
+  test("shows insufficient_quota for a message without credit, and links to billing", async () => {
     const { page, complaints } = await chatter("poor", null);
     await chooseModel(page, "Plain");
     await say(page, "Hello");
@@ -347,7 +347,7 @@ describe.skipIf(!hasChromium)("the playground's images, videos and decisions", (
     return visitor;
   }
 
-  test("images: their number and size are those of the model, and each can be downloaded", async () => {
+  test("images are offered in the model's sizes and number, can be downloaded, and survive a reload", async () => {
     const { page, complaints, orgId } = await maker("images", "images");
     await page.getByRole("textbox", { name: "Prompt" }).waitFor();
     await expect.poll(() => optionsOf(page, "Size")).toEqual(["1024x1024", "1536x1024"]);

@@ -80,7 +80,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await field.waitFor({ state: "detached" });
   });
 
-  test("shows its shortcuts on ?, and they can be switched off", async () => {
+  test("shows its keyboard shortcuts on ?, and single-key shortcuts can be switched off", async () => {
     const { page } = visitor;
     await open("/keys");
     await page.keyboard.press("?");
@@ -169,7 +169,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     expect(visitor.complaints).toEqual([]);
   });
 
-  test("has its frame before any script, and does not shift when the page arrives", async () => {
+  test("draws its header and navigation before any script, and they keep their size when it loads", async () => {
     const early = await newVisitor(browser);
     await signIn(fixture, early, "early@example.com");
     const { page } = early;
@@ -210,7 +210,7 @@ describe.skipIf(!hasChromium)("every page", () => {
 });
 
 describe.skipIf(!hasChromium)("the first page that a visitor opens", () => {
-  test("weighs at most 20 KB with a font and a picture, to sign in", async () => {
+  test("is a document of at most 20 KB with one font and one image, for / and /sign-in", async () => {
     for (const path of ["/", "/sign-in"]) {
       const { page } = await newVisitor(browser);
       const answers: Response[] = [];
@@ -232,7 +232,7 @@ describe.skipIf(!hasChromium)("the first page that a visitor opens", () => {
     }
   });
 
-  test("weighs at most 160 KB in at most 15 answers with its font, for the overview", async () => {
+  test("takes at most 160 KB in at most 15 responses, its font included, for the overview", async () => {
     const signedIn = await newVisitor(browser);
     await signIn(fixture, signedIn, "light@example.com");
     // A second browser with the same cookies starts with an empty cache.

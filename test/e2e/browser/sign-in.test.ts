@@ -40,7 +40,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await pageShown(page);
   }
 
-  test("for the first time shows the trial key until it is saved, and warns before it is left", async () => {
+  test("for the first time shows the trial key until it is saved, and warns before leaving the page", async () => {
     const { page, context, complaints } = await visit();
     fixture.provider.signInAs(newcomer("ann"));
     await press(page, "/sign-in?return=%2Fusage");
@@ -82,7 +82,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(await page.content()).not.toContain(key.slice(0, 13));
   }
 
-  test("leads from credit and a key to a call, explains a refused one, and accepts only a 2xx", async () => {
+  test("leads to the first call, explains its refusal without credit, and counts only a 2xx as success", async () => {
     const visitor = await visit();
     const { page, complaints } = visitor;
     fixture.provider.signInAs(newcomer("tom"));
@@ -113,7 +113,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("with an unverified e-mail opens one page only, until it is verified", async () => {
+  test("with an unverified e-mail opens only the verification page, until it is verified", async () => {
     const { page, complaints } = await visit();
     const eve = { ...newcomer("eve"), emailVerified: false };
     fixture.provider.signInAs(eve);
@@ -132,7 +132,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("that the provider refuses shows the reason and the id of the request", async () => {
+  test("that the identity provider denies shows the reason and the request id", async () => {
     const { page, complaints } = await visit();
     fixture.provider.signInAs(null);
     await page.goto(`${fixture.url}/sign-in`);
@@ -244,7 +244,7 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     return await page.getByRole("button", { name, exact: true }).isDisabled();
   }
 
-  test("is offered first to a new person, whose pages then follow their role", async () => {
+  test("is offered to a new person before any other page, and the pages then follow their role", async () => {
     const owner = await signedIn("ida", "/settings/members");
     const email = "jon@example.com";
     const link = await invite(owner, email, "viewer");

@@ -44,7 +44,7 @@ const open = pageOpener(fixture);
 const browser = withBrowser();
 
 describe.skipIf(!hasChromium)("the guides", () => {
-  test("run a request on their page, show its cost before and after, and usage lists it", async () => {
+  test("run a request on their page, and show its cost before and after", async () => {
     const who = { name: "reader", usd: "5" };
     const { page, complaints, orgId } = await newcomer(fixture, browser, who);
     await page.goto(`${fixture.consoleUrl}/docs/quick-start`);
@@ -71,7 +71,7 @@ describe.skipIf(!hasChromium)("the guides", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("say before and after a refused request what is missing and what to do", async () => {
+  test("say before a request that it would be refused, and after the refusal how to add credit", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "poor" });
     await page.goto(`${fixture.consoleUrl}/docs/quick-start`);
     await page.getByLabel("Model", { exact: true }).selectOption("test/dear");
@@ -108,7 +108,7 @@ describe.skipIf(!hasChromium)("the guides", () => {
   });
 });
 
-describe.skipIf(!hasChromium)("what a page says is what the gateway does", () => {
+describe.skipIf(!hasChromium)("the console's pages agree with the gateway", () => {
   test("the sample code of a key works with that key, whatever models it may call", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "sample", usd: "50" });
     const sampleCode = page.locator("pre").filter({ hasText: "curl" }).first();
@@ -176,7 +176,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("automatic top-up is shown as on exactly while it buys", async () => {
+  test("automatic top-up is shown as active exactly while its rule is on", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "topup" });
     await open(page, "/billing");
     await page.getByLabel("Save this card for automatic top-up").check();
@@ -207,7 +207,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     }
   });
 
-  test("a switch in the settings is the rule in force, and the change log says who did what", async () => {
+  test("a switch in the settings changes the stored rule, and the change log says who changed it", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "log", usd: "20" });
     const { keyId } = await makeKey(fixture, page, { name: "nightly" });
     await ask(fixture, page, `PATCH /api/console/keys/${keyId}`, { cap_usd: "12.5" });
@@ -241,7 +241,7 @@ describe.skipIf(!hasChromium)("what a page says is what the gateway does", () =>
     expect(complaints).toEqual([]);
   });
 
-  test("the documentation links to its sections, and the reference to a call that runs", async () => {
+  test("the search of the docs finds a section, and the sample call of the reference succeeds", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "docs", usd: "50" });
     await page.setViewportSize({ width: 1440, height: 900 });
     await open(page, "/docs");

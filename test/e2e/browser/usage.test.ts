@@ -63,8 +63,8 @@ beforeAll(async () => {
   spent = await spentInSql(ann);
 });
 
-describe.skipIf(!hasChromium)("the first page", () => {
-  test("leads to the first answer step by step", async () => {
+describe.skipIf(!hasChromium)("the overview", () => {
+  test("counts the steps to the first request until all three are done", async () => {
     const visitor = await newVisitor(browser);
     const { page } = visitor;
     await signIn(fixture, visitor, "steps@example.com");
@@ -81,7 +81,7 @@ describe.skipIf(!hasChromium)("the first page", () => {
     expect(visitor.complaints).toEqual([]);
   });
 
-  test("shows the figures of the books, and opens the day of a bar", async () => {
+  test("shows the ledger's spend of each day, and a bar of the chart opens the usage of its day", async () => {
     const { page, orgId } = ann;
     await open(page, "/");
     const month = await fixture.gateway.backend.recordStore.monthSpend(orgId);
@@ -117,7 +117,7 @@ describe.skipIf(!hasChromium)("the first page", () => {
 });
 
 describe.skipIf(!hasChromium)("the page of a request", () => {
-  test("shows each attempt and why the gateway went on, and copies it all for support", async () => {
+  test("shows each attempt and why the gateway tried the next, and copies all without the prompt", async () => {
     const { page } = ann;
     const id = traffic.threeAttemptsId;
     await open(page, `/requests/${id}`);
@@ -148,7 +148,7 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     expect(text).not.toContain("Hello");
   });
 
-  test("says what a failed and a refused request cost, and what to do next", async () => {
+  test("explains a failed and a refused request, and says that the refused request cost nothing", async () => {
     const { page } = ann;
     await open(page, `/requests/${traffic.failedId}`);
     await page.getByText("upstream_error", { exact: true }).first().waitFor();
@@ -166,7 +166,7 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
 });
 
 describe.skipIf(!hasChromium)("the usage page", () => {
-  test("has the ledger's totals to the micro-dollar in its groups, its chart, its log and its file", async () => {
+  test("has the ledger's totals to the micro-dollar in its groups, chart, request log and CSV file", async () => {
     const { page } = ann;
     expect(spent).toBeGreaterThan(0n);
     await open(page, "/usage?by=provider");
@@ -199,7 +199,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     expect(costs).toEqual(log.column("Cost"));
   });
 
-  deepTest("keeps range, filters and grouping in its address, and comes back so", async () => {
+  deepTest("keeps range, filters and grouping in its address, over a reload and Back", async () => {
     const { page } = ann;
     const body = { key_ids: [traffic.keys.alpha.keyId], tags: ["ci"] };
     await ask(fixture, page, "POST /api/console/keys/change", body);
@@ -246,7 +246,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await page.waitForURL((url) => url.searchParams.get("status") === "succeeded");
   });
 
-  test("opens a day from the table, and keeps it in the address", async () => {
+  test("opens a day from the table, and refuses a range that ends before it starts", async () => {
     const { page } = ann;
     await open(page, "/usage?by=day&range=7d");
     const days = page.getByRole("cell").getByRole("button");
@@ -289,7 +289,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 
-  test("keep order, page and size in the address, each as one step of Back", async () => {
+  test("keep sort order, page and page size in the address, and Back undoes one at a time", async () => {
     const { page } = ann;
     await open(page, "/keys");
     await page.getByText(/^5\d keys$/).waitFor();
@@ -315,7 +315,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     await expect.poll(() => names.count()).toBeGreaterThan(KEYS);
   });
 
-  test("remember the chosen columns over a reload, and copy what they show", async () => {
+  test("remember the chosen columns over a reload, and copy the rows without formulas", async () => {
     const { page } = ann;
     await makeKey(fixture, page, { name: "=1+1" });
     await open(page, "/keys");

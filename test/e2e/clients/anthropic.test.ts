@@ -28,7 +28,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
     client = new Client({ apiKey: account.key, baseURL: gateway.url, maxRetries: 0 });
   });
 
-  describe.each(["test/a", "test/b"])("in front of %s", (model) => {
+  describe.each(["test/a", "test/b"])("with the model %s", (model) => {
     describe.each([
       ["without streaming", false],
       ["streaming", true],
@@ -78,7 +78,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
         expect(sent).toMatchObject(expected);
       });
 
-      test("two parallel tool calls behind a text keep their order", async () => {
+      test("two parallel tool calls after a text keep their order", async () => {
         const messages = [say("Call both get_weather and get_time [preface]")];
         const message = await ask({ messages, tools });
         expect(message.stop_reason).toBe("tool_use");
@@ -90,7 +90,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
         expect(new Set(toolUses(message).map((block) => block.id)).size).toBe(2);
       });
 
-      test("disable_parallel_tool_use gives one call", async () => {
+      test("disable_parallel_tool_use limits the answer to one tool call", async () => {
         const message = await ask({
           messages: [say("Call both get_weather and get_time")],
           tools,
@@ -121,7 +121,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
         });
       });
 
-      test("a stop sequence ends the answer before its text", async () => {
+      test("a stop sequence ends the answer and is not part of it", async () => {
         const message = await ask({
           messages: [say("alpha STOP beta")],
           stop_sequences: ["STOP"],
@@ -135,7 +135,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
         );
       });
 
-      test("the output bound ends the answer with max_tokens", async () => {
+      test("the output bound ends the answer with the stop reason max_tokens", async () => {
         const message = await ask({ messages: [say("[words:500]")], max_tokens: 7 });
         expect(message).toMatchObject({ stop_reason: "max_tokens", usage: { output_tokens: 7 } });
       });
@@ -149,7 +149,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
       });
     });
 
-    test("the request id is on the answer and finds the settled record", async () => {
+    test("the answer's request id finds the settled usage record", async () => {
       const params = { model, max_tokens: 64, messages: [say("Hello")] };
       const {
         data,
@@ -196,7 +196,7 @@ describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
     });
   });
 
-  describe("what only a provider of the messages wire can do", () => {
+  describe("features that only a wire_b provider has", () => {
     const model = "test/b";
     const thinking = { type: "enabled", budget_tokens: 1024 } as const;
     const messages = [say("Hello")];
@@ -270,7 +270,7 @@ describe.each(ANTHROPIC_CLIENTS)(
     });
 
     describe("models", () => {
-      test("the list has every ready model in this wire's shape", async () => {
+      test("the list has every ready model in the wire_b shape", async () => {
         const models: Anthropic.ModelInfo[] = [];
         for await (const model of client.models.list()) models.push(model);
         expect(models.map((model) => model.id)).toEqual([
@@ -286,7 +286,7 @@ describe.each(ANTHROPIC_CLIENTS)(
         });
       });
 
-      test("each has every field that the client's type declares", async () => {
+      test("each model has every field that the client's type declares", async () => {
         const { data } = await client.models.list({ limit: 1 });
         const model: Partial<Anthropic.ModelInfo> = data[0] ?? {};
         expect(model).toMatchObject({ lifecycle: "active", deprecated_at: null, retires_at: null });
@@ -295,7 +295,7 @@ describe.each(ANTHROPIC_CLIENTS)(
         expect([model.capabilities, model.line]).toEqual([null, null]);
       });
 
-      test("the client pages through it, two at a time", async () => {
+      test("the client pages through the models, two at a time", async () => {
         const ids: string[] = [];
         for await (const model of client.models.list({ limit: 2 })) ids.push(model.id);
         expect(ids).toEqual(["test/a", "test/b", "test/ba", "test/both"]);
@@ -406,8 +406,8 @@ const DROPPED: readonly (readonly [string, string, Partial<BetaParams>])[] = [
   ],
 ];
 
-describe.each(["test/a", "test/b"])("a beta in front of %s", (model) => {
-  test.each(DROPPED)("%s is dropped with %s, and both are named", async (beta, field, more) => {
+describe.each(["test/a", "test/b"])("a beta with the model %s", (model) => {
+  test.each(DROPPED)("%s is dropped with its %s, and both are named", async (beta, field, more) => {
     const kept = "interleaved-thinking-2025-05-14";
     const { data, response } = await newest()
       .beta.messages.create({ ...hello, model, betas: [beta, kept], ...more })
@@ -436,7 +436,7 @@ describe.each(["test/a", "test/b"])("a beta in front of %s", (model) => {
       { mcp_servers: [{ type: "url", url: "https://example.com/mcp", name: "x" }] },
     ],
     ["skills-2025-10-02", "container", { container: { skills: [] } }],
-  ])("%s: a 400 names %s, because the answer depends on it", async (beta, field, more) => {
+  ])("%s is refused with a 400 that names the field %s", async (beta, field, more) => {
     const before = gateway.simulator.calls().length;
     const refused = newest().beta.messages.create({ ...hello, model, betas: [beta], ...more });
     await expect(refused).rejects.toMatchObject({
@@ -447,7 +447,7 @@ describe.each(["test/a", "test/b"])("a beta in front of %s", (model) => {
   });
 });
 
-test("a field without its beta is refused by the provider, with the provider's message", async () => {
+test("a beta field without its beta header is refused with the provider's own message", async () => {
   const context_management = { edits: [] };
   const asked = { ...hello, model: "test/b", context_management };
   await expect(newest().beta.messages.create(asked)).rejects.toMatchObject({

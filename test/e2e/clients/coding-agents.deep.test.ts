@@ -71,13 +71,13 @@ async function expectAnswered({ run, account }: Followed): Promise<void> {
 }
 
 describe("Claude Code with the guide's settings", () => {
-  test("answers through the other wire, without thinking", async () => {
+  test("answers from a wire_a provider, without thinking", async () => {
     await expectAnswered(await follow("Claude Code", "test/a"));
     const body = gateway.simulator.calls().at(-1)?.body;
     expect(at(body, "model")).toBe("test/a");
   });
 
-  test("answers through its own wire, where thinking works", async () => {
+  test("answers from a wire_b provider, with thinking", async () => {
     await expectAnswered(
       await follow("Claude Code", "test/b", { without: ["MAX_THINKING_TOKENS"] }),
     );
@@ -86,7 +86,7 @@ describe("Claude Code with the guide's settings", () => {
     expect(at(body, "max_tokens")).toBe(32_000);
   });
 
-  test("is refused with the name thinking when the guide's setting is missing", async () => {
+  test("gets a 400 that names thinking, and pays nothing, without the guide's MAX_THINKING_TOKENS", async () => {
     const { run, account } = await follow("Claude Code", "test/a", {
       without: ["MAX_THINKING_TOKENS"],
     });
@@ -97,14 +97,14 @@ describe("Claude Code with the guide's settings", () => {
 });
 
 describe("opencode with the guide's settings", () => {
-  test.each(["test/a", "test/b"])("answers in front of %s", async (model) => {
+  test.each(["test/a", "test/b"])("answers with the model %s", async (model) => {
     await expectAnswered(await follow("opencode", model));
   });
 });
 
 describe("Codex with the guide's settings", () => {
   test.each(["test/a", "test/b"])(
-    "is served in front of %s in the guide's version",
+    "is served by the model %s in the guide's version",
     async (model) => {
       const { run, account } = await follow("Codex", model);
       expect(run.code, run.stderr).toBe(0);
@@ -121,13 +121,13 @@ describe("an agent with the commands of the welcome page", () => {
     ["Claude Code", "test/b"],
     ["opencode", "test/a"],
     ["opencode", "test/b"],
-  ] as const)("%s answers in front of %s", async (label, model) => {
+  ] as const)("%s answers with the model %s", async (label, model) => {
     await expectAnswered(await runSnippet(label, model));
     expect(at(gateway.simulator.calls().at(-1)?.body, "model")).toBe(model);
   });
 });
 
-test("the dry run of the guide answers with the candidates of the model", async () => {
+test("the guide's dry-run command prints the candidates of the model", async () => {
   const { run } = await follow("When something is refused", "test/b");
   expect(JSON.parse(run.stdout)).toMatchObject({ candidates: [{ provider: "prov-b" }] });
 });

@@ -100,8 +100,8 @@ const DEFAULTS = {
 };
 
 describe.each(PACKAGES)("$name", ({ open, passesOn }) => {
-  describe.each(["test/a", "test/b"])("in front of %s", (modelId) => {
-    test("streams two tool calls behind a text in order, runs them and gets an answer with its cost", async () => {
+  describe.each(["test/a", "test/b"])("with the model %s", (modelId) => {
+    test("streams two tool calls after a text in order, runs them and gets an answer with its cost", async () => {
       const cityTool = (said: string) =>
         tool({
           description: "Knows things about a city",
@@ -130,7 +130,7 @@ describe.each(PACKAGES)("$name", ({ open, passesOn }) => {
       expect(await lastRecord()).toMatchObject({ outcome: "completed", total_cost: cost });
     });
 
-    test("reports a stream that dies after output if the package reports errors", async () => {
+    test("reports a stream that dies after output, if the package passes on stream errors", async () => {
       const stream = streamText({ ...DEFAULTS, model: open(modelId), prompt: DIES });
       const errors: unknown[] = [];
       for await (const part of stream.fullStream) {
@@ -145,7 +145,7 @@ describe.each(PACKAGES)("$name", ({ open, passesOn }) => {
   });
 });
 
-test("@ai-sdk/openai with its default API calls a route that does not exist: a 404", async () => {
+test("@ai-sdk/openai with its default Responses API gets a 404 that names /v1/chat/completions", async () => {
   const model = createOpenAI(settings())("test/a");
   await expect(generateText({ model, prompt: "Hello", maxRetries: 0 })).rejects.toMatchObject({
     statusCode: 404,
@@ -185,8 +185,8 @@ const LANGCHAIN = [
 ] as const;
 
 describe.each(LANGCHAIN)("$name", ({ open, errorAt, classAt }) => {
-  describe.each(["test/a", "test/b"])("in front of %s", (modelId) => {
-    test("streams two tool calls behind a text in order, and answers from their results", async () => {
+  describe.each(["test/a", "test/b"])("with the model %s", (modelId) => {
+    test("streams two tool calls after a text in order, and answers from their results", async () => {
       const about = { description: "Knows things about a city", schema: CITY };
       const tools = [
         langchainTool((input) => `21 degrees in ${String(at(input, "city"))}`, {
@@ -268,7 +268,7 @@ describe("a conversation", () => {
     { name: "@ai-sdk/anthropic", open: messagesOf, first: "test/b", second: "test/a" },
     { name: "@ai-sdk/anthropic", open: messagesOf, first: "test/a", second: "test/b" },
   ])(
-    "that reasoned with $first by $name continues with $second, and back",
+    "that reasoned with $first through $name continues with $second and returns",
     async ({ open, first, second }) => {
       const messages: ModelMessage[] = [{ role: "user", content: THINKS }];
       const isThinking = open === messagesOf && first === "test/b";
@@ -282,7 +282,7 @@ describe("a conversation", () => {
     },
   );
 
-  test("with thinking of the messages wire continues with a client of the other", async () => {
+  test("that began with thinking on wire_b continues through a wire_a client", async () => {
     const question: ModelMessage = { role: "user", content: "Hello" };
     const first = await answer(messagesOf("test/b"), [question], true);
     const messages = [question, ...first.response.messages, { ...question, content: "Again" }];
@@ -291,7 +291,7 @@ describe("a conversation", () => {
     }
   });
 
-  test("with functions, the older form of tools, works whole and streamed before a messages provider", async () => {
+  test("with functions, the deprecated form of tools, works with a wire_b provider, streamed or not", async () => {
     const model = "test/b";
     const client = new OpenAI({ ...settings(), maxRetries: 0 });
     const functions = [{ name: "get_weather", parameters: { type: "object", properties: {} } }];
@@ -318,7 +318,7 @@ describe("a conversation", () => {
   });
 
   test.each(["test/a", "test/b"])(
-    "is changed by no value that asks for nothing: %s",
+    "is served when its fields have neutral values (plain text, thinking disabled): %s",
     async (model) => {
       const messages = [{ role: "user" as const, content: "Hello" }];
       const openai = await new OpenAI(settings()).chat.completions.create({
@@ -342,7 +342,7 @@ describe("a conversation", () => {
 describe("a client that sends the maximum of a model it knows", () => {
   const prompt = "say pong";
 
-  test("is refused by the name of its setting, and answered with that setting: @ai-sdk/anthropic", async () => {
+  test("gets a 400 that names the client's own setting, and an answer with that setting: @ai-sdk/anthropic", async () => {
     const asked = { model: messagesOf(KNOWN), prompt, maxRetries: 0 };
     const fault: unknown = await generateText(asked).catch((error: unknown) => error);
     if (!APICallError.isInstance(fault)) throw new Error("the request was not refused");
@@ -353,7 +353,7 @@ describe("a client that sends the maximum of a model it knows", () => {
     expect(answered.text).toBe("You said: say pong");
   });
 
-  test("stays below the bound without a setting: @langchain/anthropic", async () => {
+  test("stays below the gateway's output bound by default: @langchain/anthropic", async () => {
     const model = new ChatAnthropic({
       apiKey: account.key,
       model: KNOWN,
@@ -365,7 +365,7 @@ describe("a client that sends the maximum of a model it knows", () => {
 });
 
 describe("the guide for coding agents", () => {
-  test("has a script that calls the chat completions of the library", async () => {
+  test("has a script for the OpenAI library that gets an answer from chat completions", async () => {
     const input = { url: gateway.url, key: account.key, model: "test/b" };
     const run = await runGuideScript("Agents of the OpenAI wire", input);
     expect(run).toMatchObject({ code: 0, stdout: "You said: say pong\n" });
@@ -375,7 +375,7 @@ describe("the guide for coding agents", () => {
     ["Claude Code", ["sh", "sh"]],
     ["opencode", ["sh", "jsonc", "sh"]],
     ["Codex", ["sh", "toml", "sh"]],
-  ])("has the settings of %s, which the deep check follows", (heading, languages) => {
+  ])("has the code blocks for %s that the deep test follows", (heading, languages) => {
     expect(guideBlocks(heading).map(({ language }) => language)).toEqual(languages);
   });
 });

@@ -34,7 +34,7 @@ function tool(name: string): OpenAI.ChatCompletionTool {
 }
 const tools = [tool("get_weather"), tool("get_time")];
 
-describe.each(["test/a", "test/b"])("in front of %s", (model) => {
+describe.each(["test/a", "test/b"])("with the model %s", (model) => {
   describe.each([
     ["without streaming", false],
     ["streaming", true],
@@ -86,13 +86,13 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
       expect(new Set(calls.map((call) => call.id)).size).toBe(2);
     });
 
-    test("parallel_tool_calls false gives one call", async () => {
+    test("parallel_tool_calls false limits the answer to one tool call", async () => {
       const messages = [say("Call both get_weather and get_time")];
       const completion = await ask({ messages, tools, parallel_tool_calls: false });
       expect(completion.choices[0]?.message.tool_calls).toHaveLength(1);
     });
 
-    test("the client's own tool runner leads to an answer", async () => {
+    test("the client's own tool runner calls the tool and gets the final answer", async () => {
       const asked: unknown[] = [];
       const weather = {
         name: "get_weather",
@@ -128,7 +128,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
       expect(usage?.completion_tokens).toBeGreaterThan(20);
     });
 
-    test("a stop sequence ends the answer before its text", async () => {
+    test("a stop sequence ends the answer and is not part of it", async () => {
       const completion = await ask({ messages: [say("alpha STOP beta")], stop: ["STOP"] });
       expect(completion.choices[0]).toMatchObject({
         finish_reason: "stop",
@@ -136,7 +136,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
       });
     });
 
-    test("the output bound ends the answer with length", async () => {
+    test("the output bound ends the answer with the finish reason length", async () => {
       const completion = await ask({ messages: [say("[words:500]")], max_tokens: 7 });
       expect(completion.choices[0]?.finish_reason).toBe("length");
       expect(completion.usage?.completion_tokens).toBe(7);
@@ -152,7 +152,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
     });
   });
 
-  test("the request id is on the answer and finds the settled record", async () => {
+  test("the answer's request id finds the settled usage record", async () => {
     const params = { model, max_tokens: 64, messages: [say("Hello")] };
     const {
       data,
@@ -191,7 +191,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
     expect(chunks.at(-1)?.usage).toMatchObject({ cost: expect.any(Number) });
   });
 
-  test("raw chunks with usage: the first has the role, the last has usage and no choices", async () => {
+  test("with include_usage the first chunk has the role, and the last has usage and no choices", async () => {
     const chunks = await chunksOf({ stream_options: { include_usage: true } });
     expect(new Set(chunks.map((chunk) => chunk.id)).size).toBe(1);
     expect(new Set(chunks.map((chunk) => chunk.model))).toEqual(new Set([model]));
@@ -219,7 +219,7 @@ describe.each(["test/a", "test/b"])("in front of %s", (model) => {
 });
 
 describe("models", () => {
-  test("the list has every ready model with what it takes", async () => {
+  test("the list has every ready model with its input modalities", async () => {
     const models: OpenAI.Model[] = [];
     for await (const model of client.models.list()) models.push(model);
     expect(models.map((model) => model.id)).toEqual(["test/a", "test/b", "test/ba", "test/both"]);
@@ -230,7 +230,7 @@ describe("models", () => {
     });
   });
 
-  test("the list takes filters as a query of the client", async () => {
+  test("the list accepts filters as query parameters, and a wrong filter is a 400", async () => {
     const ids: string[] = [];
     const query = { provider: "prov-b", sort: "name" };
     for await (const model of client.models.list({ query })) ids.push(model.id);
@@ -288,7 +288,7 @@ describe("typed errors", () => {
 describe("the client's own retries", () => {
   const params: Params = { model: "test/a", max_tokens: 64, messages: [say("Hello")] };
 
-  test("a spend cap is not retried either", async () => {
+  test("a request that a spend cap refuses is not retried", async () => {
     const capped = await gateway.account("1.00", { keyCapUsd: "0.000100" });
     const { fetch, count } = countingFetch();
     const eager = clientWith(capped.key, { fetch, maxRetries: 3 });

@@ -13,7 +13,7 @@ const ALERTS = "/api/console/alerts";
 const ann = withPerson(fixture, "ann");
 
 describe("the rules of alerts", () => {
-  test("change field by field, keep what is left out, and decide when the console warns", async () => {
+  test("keep the fields that a change omits, and the balance threshold decides when the console warns", async () => {
     const first = { balance_below_usd: "5", cap_percents: [80, 50] };
     await ann.do(`PATCH ${ALERTS}`, { body: first });
     await ann.do(`PATCH ${ALERTS}`, { body: { purchases: true } });
@@ -41,15 +41,15 @@ describe("the rules of alerts", () => {
   });
 
   test.each([
-    ["a balance that is no money", { balance_below_usd: "five" }],
-    ["more than all of a cap", { cap_percents: [101] }],
+    ["a balance threshold that is not an amount", { balance_below_usd: "five" }],
+    ["a cap percentage above 100", { cap_percents: [101] }],
   ])("are refused with %s", async (_what, body) => {
     expect((await ann.ask(`PATCH ${ALERTS}`, { body })).status).toBe(400);
   });
 });
 
 describe("destinations of alerts", () => {
-  test("can be the caller's own address, once; a test mail arrives and is in the log", async () => {
+  test("include the caller's own address only once, and its test alert is delivered and logged", async () => {
     const bob = await fixture.signIn(newcomer("bob"));
     const body = { channel: "email" };
     // The first sign-in added the address. It can be added again after it was removed.
@@ -85,7 +85,7 @@ describe("destinations of alerts", () => {
   });
 });
 
-test("without an encryption key there are no webhooks, and the missing key is named", async () => {
+test("without an encryption key a webhook is refused, and the message names the missing key", async () => {
   expect(at((await ann.do(`GET ${ALERTS}`)).json, "can_webhook")).toBe(false);
   const body = { channel: "webhook", url: "https://example.com/hooks" };
   const refused = await ann.ask(`POST ${ALERTS}/destinations`, { body });
@@ -115,8 +115,8 @@ function add(person: Person, address: string): Promise<HttpAnswer> {
   return person.ask(`POST ${ALERTS}/destinations`, { body: { channel: "email", address } });
 }
 
-describe("an address that is no member's", () => {
-  test("gets alerts once its reader has confirmed it, and none after its reader stopped them", async () => {
+describe("an alert address that is not a member's", () => {
+  test("is enabled when its reader confirms it, and stays disabled after its reader unsubscribes", async () => {
     const carl = await fixture.signIn(newcomer("carl"));
     const added = await add(carl, "ops@acme.example");
     expect(added.json).toMatchObject({ disabled_reason: "unconfirmed", secret: null });
@@ -166,7 +166,7 @@ describe("an address that is no member's", () => {
     ]);
   });
 
-  test("gets one page for no link, a wrong link and an expired link", async () => {
+  test("has the same 410 page for a missing, a wrong and an expired confirmation link", async () => {
     const dora = await fixture.signIn(newcomer("dora"));
     await add(dora, "late@acme.example");
     const late = await linkTo("late@acme.example");
@@ -184,7 +184,7 @@ describe("an address that is no member's", () => {
     expect(new Set(pages.map(({ text }) => text)).size).toBe(1);
   });
 
-  test("is added by each organization itself, and gets at most three mails to confirm a day", async () => {
+  test("is confirmed for each organization separately, and gets at most three confirmation e-mails a day", async () => {
     const emil = await fixture.signIn(newcomer("emil"));
     const fred = await fixture.signIn(newcomer("fred"));
     const gina = await fixture.signIn(newcomer("gina"));
@@ -213,7 +213,7 @@ describe("an address that is no member's", () => {
   });
 });
 
-test("links of alerts can be opened 60 times a minute from one network", async () => {
+test("a network that requests more than 60 alert links a minute gets a 429 with retry-after", async () => {
   const guess = `${fixture.url}/alerts/link?t=${"b".repeat(43)}`;
   const pages = await Promise.all(Array.from({ length: 61 }, () => httpCall(guess)));
   const refused = pages.filter(({ status }) => status === 429);

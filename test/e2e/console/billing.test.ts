@@ -87,7 +87,7 @@ describe("the receipt of a purchase", () => {
     expect(exported).toMatchObject({ company: COMPANY, top_up: { rule: null, card: null } });
   });
 
-  test("is in the export with every purchase and search, however many there are", async () => {
+  test("the account's export lists all 1,001 purchases and 201 searches", async () => {
     const dan = await fixture.signIn(newcomer("dan"));
     await runSql(
       fixture.gateway,
@@ -165,7 +165,7 @@ describe("the receipt of a purchase", () => {
     expect(at((await ann.do(receiptOf(id))).json, "provider_url")).toBe(url);
   });
 
-  test("is found however many purchases followed, and too many in an hour are refused as such", async () => {
+  test("is found behind 1,000 later purchases, and purchases beyond 30 an hour are refused with 429", async () => {
     const gil = await fixture.signIn(newcomer("gil"));
     const id = await buy(gil);
     const sql = `
@@ -199,7 +199,7 @@ beforeAll(async () => {
 });
 
 describe("company data", () => {
-  test("are null at first, belong to one organization, and are in its change log", async () => {
+  test("are null until they are set, visible to their organization only, and in its change log", async () => {
     const first = await cleo.do("GET /api/console/company");
     expect(at(first.json, "company")).toBeNull();
     const set = await cleo.do("POST /api/console/company", { body: COMPANY });
@@ -224,7 +224,7 @@ describe("company data", () => {
 });
 
 describe("the statement of a month", () => {
-  test("shows so far what was granted and used, to the micro-dollar, of its organization only", async () => {
+  test("shows the current month's grants and usage of its organization only, to the micro-dollar", async () => {
     const { json } = await cleo.do(`GET ${STATEMENTS}/${MONTH}`);
     expect(json).toMatchObject({
       state: "so_far",
@@ -249,7 +249,7 @@ describe("the statement of a month", () => {
     expect(others.json).toMatchObject({ credits: [], models: [], closing_usd: "0.000000" });
   });
 
-  test("is closed once when the month is over, and its file is the text that was hashed", async () => {
+  test("is closed once after the month is over, and its JSON file has the SHA-256 that it states", async () => {
     const { backend } = fixture.gateway;
     const before = `${new Date().getUTCFullYear() - 1}-11`;
     await runSql(fixture.gateway, "update org set created_at = $2 where org_id = $1", [
@@ -314,7 +314,7 @@ describe("automatic top-up", () => {
     }
   });
 
-  test("buys credit once there is a card and a rule, and the history shows it", async () => {
+  test("buys credit once there is a card and a rule, and the change log has rule, card and purchase", async () => {
     await saveCard(tia, "4242");
     const saved = await tia.do(`GET ${TOP_UP}`);
     expect(at(saved.json, "card")).toMatchObject({ brand: "visa", last4: "4242" });
@@ -339,7 +339,7 @@ describe("automatic top-up", () => {
     expect(told).toContainEqual([expect.anything(), "purchase.start"]);
   });
 
-  test("is paused after a failed charge, shown on every page, and reported once", async () => {
+  test("is paused after a declined charge, with a notice in the session and a single alert", async () => {
     const tom = await fixture.signIn(newcomer("tom"));
     await saveCard(tom, "0341");
     await until("the card is there", async () => {

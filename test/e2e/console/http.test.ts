@@ -55,7 +55,7 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 describe("paths that the console does not own", () => {
   const paths = ["/login", "/v1/chat/completions", "/api/console/nothing", "/auth/nothing"];
-  test.each(paths)("%s is a typed 404 for every method, for a browser too", async (path) => {
+  test.each(paths)("%s is a JSON 404 for every method, even for a browser", async (path) => {
     for (const method of METHODS) {
       const answer = await call(path, { method, headers: { accept: "text/html" } });
       expect({ method, status: answer.status }).toEqual({ method, status: 404 });
@@ -132,7 +132,7 @@ describe("an unusual path", () => {
     return [...failures, ...errors];
   }
 
-  test("below any route of the console or the gateway is answered without a fault", async () => {
+  test("below any route of the console or the gateway gets no 5xx and logs no error", async () => {
     const routes = Object.keys(ROUTES).map((name) => name.split(" ") as [string, string]);
     const outside = ["assets", "auth", "webhooks", "playground/v1", "docs", "v1", "models"];
     const prefixes = prefixesOf([
@@ -191,7 +191,7 @@ describe("every answer", () => {
     { path: "/models/%zz", status: 400 },
   ];
   test.each(calls)(
-    "$path ($status) has a request id and the headers that keep other sites out",
+    "$path ($status) has a request id, the security headers and no CORS header",
     async (asked) => {
       const { status, headers } = await call(asked.path, asked.how);
       expect(status).toBe(asked.status);
@@ -220,7 +220,7 @@ describe("every answer", () => {
   });
 });
 
-test("a client that reads no byte of an answer has a minute, and then no connection", async () => {
+test("a connection whose client does not read its answers gets the write-idle timeout", async () => {
   const served = new Set<Socket>();
   const note = (started: unknown): void => {
     served.add((started as { readonly socket: Socket }).socket);
@@ -244,7 +244,7 @@ describe("a body", () => {
     ["that is no JSON", "{", 400],
     ["with a member __proto__", '{"name":"a","__proto__":{"rpm":1}}', 400],
     ["of more than a megabyte", `{"name":"${"n".repeat(1_100_000)}"}`, 413],
-  ])("%s is refused with a message of the console", async (_, text, status) => {
+  ])("%s is refused with a message and the request id", async (_, text, status) => {
     const body = Buffer.from(text, "latin1");
     const answer = await ann.ask("POST /api/console/keys", { body });
     expect(answer.status).toBe(status);
@@ -252,7 +252,7 @@ describe("a body", () => {
     expect(textAt(answer.json, "request_id")).toBe(answer.headers["x-request-id"]);
   });
 
-  test("over its bound is cut off also when its length is not declared", async () => {
+  test("of more than a megabyte gets a 413 even if it is chunked and declares no length", async () => {
     const answer = await call("/webhooks/stripe", {
       method: "POST",
       body: Buffer.alloc(1_100_000, 97),
@@ -263,7 +263,7 @@ describe("a body", () => {
 });
 
 test.each(["/webhooks/stripe", "/alerts/link", "/auth/sign-out", "/nothing"])(
-  "a stranger's body for %s in chunks of one byte takes no more memory than its bytes",
+  "an unauthenticated body in one-byte chunks for %s keeps no buffer for each chunk in memory",
   async (path) => {
     const chunks: WeakRef<object>[] = [];
     const note = (started: unknown): void => {
@@ -289,7 +289,7 @@ test.each(["/webhooks/stripe", "/alerts/link", "/auth/sign-out", "/nothing"])(
   },
 );
 
-test("strangers' bodies that do not arrive whole take bounded memory", async () => {
+test("unfinished bodies of unauthenticated clients are refused with 503 beyond their memory bound", async () => {
   const begun = Array.from({ length: 12 }, () => {
     const client = connect(Number(new URL(fixture.url).port), "127.0.0.1");
     const head = "POST /webhooks/stripe HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n";
@@ -303,8 +303,8 @@ test("strangers' bodies that do not arrive whole take bounded memory", async () 
   expect(await until("one is refused", () => begun.some(isRefused))).toBe(true);
 });
 
-describe("the list of models for sale", () => {
-  test("does not name private and staged listings, nor their owners", async () => {
+describe("the public catalog", () => {
+  test("names no private or staged listing and none of their providers", async () => {
     for (const path of ["/api/models.json", "/api/catalog.json", "/api/providers.json"]) {
       const { status, text } = await call(path);
       expect(status).toBe(200);
@@ -312,7 +312,7 @@ describe("the list of models for sale", () => {
     }
   });
 
-  test("is ordered by date and name, shows exact prices, and says which replace a missing one", async () => {
+  test("orders models by release date and name, and marks each price that is defaulted", async () => {
     const catalog = await call("/api/catalog.json");
     const ids = [
       "dated/same",
@@ -343,12 +343,12 @@ describe("the list of models for sale", () => {
     });
   });
 
-  test("comes without figures of all customers unless the operator turns them on", async () => {
+  test("has no figures of all customers by default", async () => {
     const { json } = await call("/api/listing-figures.json");
     expect(json).toEqual({ is_shown: false, listings: [], providers: [] });
   });
 
-  test("has an OpenAPI document beside it, and the gateway's names the gateway's address", async () => {
+  test("has OpenAPI documents that name the console's and the gateway's address", async () => {
     const [own, gateway] = [await call("/api/openapi.json"), await call("/api/openapi-v1.json")];
     expect(at(own.json, "servers.0.url")).toBe(fixture.url);
     expect(at(gateway.json, "servers.0.url")).toBe(fixture.gateway.url);

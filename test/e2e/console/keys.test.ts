@@ -62,7 +62,7 @@ describe("a key made in the console", () => {
     ["with a name of two lines", { name: "a\nb" }, "name", "one line"],
     ["with 301 requests a minute", { name: "a", rpm: 301 }, "rpm", "ceiling of 300"],
     ["with a cap below zero", { name: "a", cap_usd: "-1" }, "cap_usd", "not negative"],
-  ])("%s is not made", async (_, body, field, words) => {
+  ])("%s is refused and not created", async (_, body, field, words) => {
     const before = listAt((await ann.ask("GET /api/console/keys")).json, "data").length;
     const refused = await ann.ask("POST /api/console/keys", { body });
     expect(refused.status).toBe(400);
@@ -80,7 +80,7 @@ describe("a key made in the console", () => {
 });
 
 describe("the expiry of a key", () => {
-  test("is a time from which on it is refused, and it works again when that is moved", async () => {
+  test("makes the gateway refuse the key from that time on, until the expiry is removed", async () => {
     const inSeconds = (seconds: number): string =>
       new Date(Date.now() + seconds * 1_000).toISOString();
     const { id, secret } = await newKey({ expires_at: inSeconds(3_600) });
@@ -99,7 +99,7 @@ describe("the expiry of a key", () => {
     expect(await move("")).toMatchObject({ expires_at: null });
   });
 
-  test("that has passed is refused and changes nothing", async () => {
+  test("in the past is refused for a new and an existing key, and changes nothing", async () => {
     const { id } = await newKey();
     const body = { expires_at: "2020-01-01T00:00:00Z", name: "not this" };
     const refused = await ann.ask(`PATCH /api/console/keys/${id}`, { body });
@@ -162,7 +162,7 @@ describe("the models of a key", () => {
     await until("it lists all", async () => (await listed(secret)).length === all.length);
   });
 
-  test("that are not listed are refused by field, and nothing changes", async () => {
+  test("that are unknown, too long or over 100 in number are refused with the name of the field", async () => {
     const { id } = await newKey();
     for (const models of [["acme/none"], ["x".repeat(257)], Array.from({ length: 101 }, String)]) {
       const refused = await ann.ask(`PATCH /api/console/keys/${id}`, { body: { models } });
@@ -176,7 +176,7 @@ describe("the models of a key", () => {
 });
 
 describe("the cap of a key", () => {
-  test("is kept by a blank, changed by an amount, removed by 0, and a wrong one changes nothing", async () => {
+  test("is kept by an empty value, set by an amount, removed by 0, and unchanged by an invalid value", async () => {
     const { id } = await newKey({ cap_usd: "5" });
     const change = (body: object): Promise<HttpAnswer> =>
       ann.ask(`PATCH /api/console/keys/${id}`, { body });
@@ -271,7 +271,7 @@ describe("a key that is rotated", () => {
   const status = async (secret: string, path = "/v1/models"): Promise<number> =>
     (await httpCall(fixture.gateway.url + path, { headers: bearer(secret) })).status;
 
-  test("has a new secret and the same id, and its old secret works for the grace", async () => {
+  test("has a new secret and the same settings, and its old secret works during the grace period", async () => {
     const tags = ["eu"];
     const made = await keyOfBob({ name: "rotated", rpm: 9, cap_usd: "5", tags });
     const before = (await readOfBob(made.id)) as Record<string, unknown>;
@@ -293,7 +293,7 @@ describe("a key that is rotated", () => {
     expect(later.text).not.toContain(secret.slice(0, 13));
   });
 
-  test("without a grace refuses the old secret, and a second rotation ends an older grace", async () => {
+  test("loses its old secret at once without a grace period, and a further rotation ends an older grace", async () => {
     const made = await keyOfBob({ name: "leaked" });
     expect(await status(made.secret)).toBe(200);
     const rotate = async (hours: number): Promise<string> => {
@@ -311,7 +311,7 @@ describe("a key that is rotated", () => {
     expect([await status(third), await status(fourth)]).toEqual([200, 200]);
   });
 
-  test("is refused a grace of more than 72 hours", async () => {
+  test("cannot get a grace period of more than 72 hours", async () => {
     const made = await keyOfBob({ name: "kept" });
     const body = { grace_hours: 73 };
     const refused = await bob.ask(`POST /api/console/keys/${made.id}/rotate`, { body });

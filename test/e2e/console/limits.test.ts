@@ -23,7 +23,7 @@ async function rowOf(scope: string, more: object = {}): Promise<unknown> {
 }
 
 describe("an organization without credit", () => {
-  test("has 20 requests a minute for all its keys, until it has credit", async () => {
+  test("is shown a limit of 20 requests a minute until it gets credit", async () => {
     expect(await rowOf("org")).toMatchObject({
       rpm: { ceiling: 300, own: null, effective: 20, source: "unfunded", used: 0 },
       tpm: { ceiling: 1_000_000, effective: 1_000_000, source: "default" },
@@ -41,7 +41,7 @@ describe("an organization without credit", () => {
     expect(await rowOf("key", { key_id: key.id })).toMatchObject({ rpm: { effective: 300 } });
   });
 
-  test("sees its use of the last minute", async () => {
+  test("sees the requests of each key and of the organization in the last minute", async () => {
     const call = { headers: bearer(key.secret), body: chatBody("test/a") };
     const answer = await httpCall(`${fixture.gateway.url}/v1/chat/completions`, call);
     expect(answer.status).toBe(200);
@@ -89,7 +89,7 @@ describe("POST /api/admission-limits with a session", () => {
     ["of an unknown model", { scope: "model", model: "test/none", rpm: 5 }, "test/none"],
   ];
   test.each(refused)(
-    "refuses %s with the message of the gateway's route",
+    "refuses a limit %s with the message of the gateway's route",
     async (_, body, words) => {
       const named = "scope" in body && body.scope === "key" ? { ...body, key_id: key.id } : body;
       const here = await change(named);
@@ -109,17 +109,17 @@ describe("POST /api/admission-limits with a session", () => {
     expect(textAt(answer.json, "error.message")).toContain("key");
   });
 
-  test("refuses a limit of a key without key_id, although a virtual key needs none", async () => {
+  test("refuses a limit with scope key but without key_id", async () => {
     const answer = await change({ scope: "key", rpm: 5 });
     expect(answer.status).toBe(400);
     expect(textAt(answer.json, "error.message")).toContain("key_id is missing");
   });
 });
 
-describe("the cap of the organization", () => {
+describe("a monthly spend cap", () => {
   const orgCap = (json: unknown): unknown => at(json, "caps.0.cap_usd");
 
-  test("is kept by a blank, changed by an amount, removed by 0, and never negative", async () => {
+  test("of the organization is kept by an empty value, set by an amount, removed by 0, never negative", async () => {
     const change = (cap_usd: string, more: object = {}): ReturnType<Person["ask"]> =>
       ann.ask("PATCH /api/console/org-cap", { body: { cap_usd, ...more } });
     for (const [set, cap] of [
@@ -137,7 +137,7 @@ describe("the cap of the organization", () => {
     expect(orgCap((await ann.ask("GET /api/console/limits")).json)).toBe("0.000001");
   });
 
-  test("that is spent already needs a confirmation, for the organization and for a key", async () => {
+  test("below what is already spent needs a confirmation, for the organization and for a key", async () => {
     await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd: "5" } });
     const body = { cap_usd: "0.000001" };
     const ofOrg = await ann.ask("PATCH /api/console/org-cap", { body });
@@ -153,7 +153,7 @@ describe("the cap of the organization", () => {
     expect(orgCap((await ann.ask("GET /api/console/limits")).json)).toBe("5.000000");
   });
 
-  test("that several keys have already spent needs one confirmation that names them", async () => {
+  test("on several keys needs one confirmation, which names the keys that have spent it already", async () => {
     const ids: string[] = [key.id];
     for (const name of ["fresh one", "fresh two"]) {
       const { json } = await ann.do("POST /api/console/keys", { body: { name } });
@@ -176,7 +176,7 @@ describe("the cap of the organization", () => {
   });
 });
 
-test("an organization may change settings 60 times a minute, bodies that are refused unparsed included", async () => {
+test("an organization may change settings 60 times a minute, including bodies that are not valid JSON", async () => {
   const bea = await fixture.signIn(newcomer("bea"));
   const cap = (value: unknown): ReturnType<Person["ask"]> =>
     bea.ask("PATCH /api/console/org-cap", { body: { cap_usd: value } });
@@ -204,7 +204,7 @@ test("an organization may change settings 60 times a minute, bodies that are ref
   expect(ofAnother.status).toBe(200);
 });
 
-test("a request over a rate limit records what was used and what it would add", async () => {
+test("a request over a rate limit is recorded with the limit, the amount used and the amount asked", async () => {
   const made = await ann.do("POST /api/console/keys", { body: { name: "slow" } });
   const slow = { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };
   const body = { scope: "key", key_id: slow.id, rpm: 1 };

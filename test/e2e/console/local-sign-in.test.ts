@@ -79,7 +79,7 @@ test("another site cannot sign a browser in, and its attempts do not use the lin
   expect((await send(link, { headers: { "sec-fetch-site": "same-origin" } })).status).toBe(303);
 });
 
-test("the pages of a link run no script, open in no frame and send no address on", async () => {
+test("the pages of a sign-in link run no script, open in no frame and send no path as referrer", async () => {
   const link = await openLink();
   for (const page of [await httpCall(link), await httpCall(`${link}x`), await send(`${link}x`)]) {
     const policy = page.headers["content-security-policy"];
@@ -92,7 +92,7 @@ test("the pages of a link run no script, open in no frame and send no address on
   }
 });
 
-test("a link for any person asks again for an invalid address, and shows it escaped", async () => {
+test("a sign-in link for any person asks again for an invalid e-mail address, and shows it escaped", async () => {
   const link = await openLink();
   const asked = await send(link, { body: { email: '"><script>alert(1)</script>' } });
   expect(asked.status).toBe(422);
@@ -105,7 +105,7 @@ test("a link for any person asks again for an invalid address, and shows it esca
   expect((await send(link, { body: { email: " Owner@home.example " } })).status).toBe(303);
 });
 
-test("a link that is opened under another name of this machine redirects to the console's own", async () => {
+test("a sign-in link opened under another host name redirects to the console's own address", async () => {
   const link = await fixture.claimLink("ann@example.com");
   const host = new URL(link).host.replace("127.0.0.1", "localhost");
   const answer = await httpCall(link, { headers: { host } });
@@ -137,7 +137,7 @@ async function ask(browser: CookieBrowser, route: string, body: object = {}): Pr
 const sources = (): readonly string[] =>
   mails.received.map(({ source }) => source.replaceAll("=\r\n", "").replaceAll("=3D", "="));
 
-test("an invited person joins by the e-mailed invitation and a sign-in link of this machine", async () => {
+test("a person invited by e-mail signs in by a local link and joins, and no token is logged", async () => {
   const browser = new CookieBrowser();
   expect(await signIn(browser, "fred@example.com")).toBe("/welcome");
   const sent = await ask(browser, "POST /api/console/invitations", {
@@ -166,7 +166,7 @@ test("an invited person joins by the e-mailed invitation and a sign-in link of t
   }
 });
 
-test("a mailbox gets at most five invitations a day; further links are only shown", async () => {
+test("an address gets at most five invitation e-mails a day; the link of a sixth is only shown", async () => {
   const browser = new CookieBrowser();
   await signIn(browser, "cleo@example.com");
   const before = mails.received.length;
@@ -187,7 +187,7 @@ test("a mailbox gets at most five invitations a day; further links are only show
   expect(mails.received.length - before).toBe(5);
 });
 
-test("a mail server that refuses an invitation is reported as failed", async () => {
+test("an invitation that the mail server refuses is reported as failed", async () => {
   const browser = new CookieBrowser();
   await signIn(browser, "dora@example.com");
   mails.refuseWith = 550;
@@ -199,7 +199,7 @@ test("a mail server that refuses an invitation is reported as failed", async () 
   expect(sent.json).toMatchObject({ mail: "failed" });
 });
 
-test("an invitation has no link from the organization's name, and goes to the exact address", async () => {
+test("an invitation e-mail drops URLs from the organization's name, and goes to the exact address", async () => {
   const browser = new CookieBrowser();
   await signIn(browser, "eve@example.com");
   const renamed = async (name: string): Promise<number> =>

@@ -128,7 +128,7 @@ describe.each(Object.entries(WAYS))("a call by %s", (_way, open) => {
     ]);
   });
 
-  test("is refused without credit, by the caps of its key and organization, and by a full window", async () => {
+  test("is refused without credit, over the cap of its key or organization, and over its key's limit", async () => {
     const { accountStore, rulesStore } = installation.gateway.backend;
     const [poor, byKey, byOrg] = [await open("0"), await open("5.00"), await open("5.00")];
     const caps = { month: microUsd(1n) };
@@ -149,7 +149,7 @@ describe.each(Object.entries(WAYS))("a call by %s", (_way, open) => {
     expect(await journal(slow)).toHaveLength(1);
   });
 
-  test("is refused before it is read while the window of refused requests is full", async () => {
+  test("is refused with rate_limit before its body is checked, after too many refused requests", async () => {
     const caller = await open("5.00");
     for (let n = 0; n < REFUSALS; n += 1) {
       expect(await caller.ask({})).toMatchObject({ status: 400, refused: "invalid_request" });
@@ -159,7 +159,7 @@ describe.each(Object.entries(WAYS))("a call by %s", (_way, open) => {
   });
 });
 
-describe("a search", () => {
+describe("an optimize search", () => {
   async function searcher(usd: string, capMicroUsd: MicroUsd | null = null) {
     const { backend } = installation.gateway;
     const { orgId } = await openAccount(backend, usd);
@@ -220,7 +220,7 @@ beforeAll(async () => {
   await installation.grant(ann, "5");
 });
 
-test("an estimate is the sum of what the gateway's own dry run would hold for each call", async () => {
+test("an optimize estimate is the sum of the holds in the dry run of each of its calls", async () => {
   const body = { models: MODELS, prompts: PROMPTS, max_tokens: 32 };
   const { json } = await ann.do("POST /api/console/optimize-estimate", { body });
   expect(at(json, "calls")).toBe(6);
@@ -240,7 +240,7 @@ test("an estimate is the sum of what the gateway's own dry run would hold for ea
   expect(microOf(textAt(json, "most_usd"))).toBe(most);
 });
 
-test("an estimate includes the judge, and names a model that cannot be called", async () => {
+test("an optimize estimate includes the calls of the judge, and names an unknown model", async () => {
   const models = [...MODELS, "test/unknown"];
   const body = { models, prompts: PROMPTS, max_tokens: 32, judge_model: "test/b" };
   const { json } = await ann.do("POST /api/console/optimize-estimate", { body });
@@ -253,7 +253,7 @@ test("an estimate includes the judge, and names a model that cannot be called", 
   );
 });
 
-test("a search's answers add up to its results, are not stored, and are hidden from others", async () => {
+test("an optimize search's answers add up to its results, are not stored, and are a 404 for others", async () => {
   const started = await ann.do("POST /api/console/optimize", {
     body: {
       name: "which",

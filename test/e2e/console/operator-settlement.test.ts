@@ -112,7 +112,7 @@ describe("a deposit", () => {
 });
 
 describe("a provider's own statement", () => {
-  test("that has our lines is equal, and is recorded once with the period", async () => {
+  test("with the same lines as ours is equal, and is recorded once with the period", async () => {
     const statement = csv(await ourLines());
     const { json, headers } = await boss.do(RECONCILE, { body: { statement } });
     expect(json).toMatchObject({
@@ -161,14 +161,14 @@ describe("a provider's own statement", () => {
     expect(at(listAt(shown.json, "reconciliations")[1], "differing_lines")).toBe(3);
   });
 
-  test("that cannot be parsed is refused with the line", async () => {
+  test("that cannot be parsed is refused with the line number and the field", async () => {
     const refused = await boss.ask(RECONCILE, { body: { statement: csv(["7,a lot"]) } });
     expect(refused.status).toBe(400);
     expect(textAt(refused.json, "error.field")).toBe("statement");
     expect(textAt(refused.json, "error.message")).toContain("line 2: cost_usd");
   });
 
-  test("that is too large for a page is refused with the command to use, and not recorded", async () => {
+  test("that is too large for the console is refused with the command to use, and not recorded", async () => {
     const many = csv(Array.from({ length: 20_001 }, (_, n) => `${n},0.1`));
     const large = csv([`7,${"0".repeat(1024 * 1024)}`]);
     for (const statement of [many, large]) {
@@ -181,7 +181,7 @@ describe("a provider's own statement", () => {
     expect(await changes("settlement.reconcile")).toHaveLength(2);
   });
 
-  test("of a period that is too large for a page is compared by its total alone", async () => {
+  test("of a period with more than 100,000 attempts is compared by its total alone", async () => {
     const add = (more: number): Promise<void> => {
       const sql = `update provider_period set attempts = attempts + ${more}, settled = settled + ${more}`;
       return runSql(fixture.gateway, `set session_replication_role = replica; ${sql}`, []);
@@ -196,7 +196,7 @@ describe("a provider's own statement", () => {
   });
 });
 
-test("a period is paid once, and the operator is logged", async () => {
+test("a settlement period is paid once, and the change log names the operator", async () => {
   const body = { ref: "wire-4711" };
   for (const is_new of [true, false]) {
     const { json } = await boss.do(`POST ${PERIOD}/payment`, { body });

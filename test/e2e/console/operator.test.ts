@@ -80,7 +80,7 @@ function ask(person: Person, route: string): Promise<HttpAnswer> {
 }
 
 describe("the operator routes", () => {
-  test("are all tested here, each with a body when it takes one", () => {
+  test("are all covered by this file, which has a request body for each that writes", () => {
     const writing = operatorRoutes.filter((name) => !name.startsWith("GET "));
     expect(operatorRoutes.length).toBeGreaterThan(10);
     expect(writing.sort()).toEqual(Object.keys(BODIES).sort());
@@ -101,7 +101,7 @@ describe("the operator routes", () => {
     }
   });
 
-  test("change nothing when another site sends the operator's cookie", async () => {
+  test("refuse a request that another site sends with the operator's cookie", async () => {
     const foreign: readonly (readonly [Readonly<Record<string, string>>, number])[] = [
       [{ origin: "https://evil.example" }, 403],
       [{ "sec-fetch-site": "cross-site" }, 403],
@@ -115,7 +115,7 @@ describe("the operator routes", () => {
     }
   });
 
-  test("have changed nothing for those who were refused", async () => {
+  test("leave the balance, the limits and settlement unchanged after refused requests", async () => {
     const { accountStore, rulesStore, changeStore } = fixture.gateway.backend;
     expect((await accountStore.findOrg(customer.orgId))?.balanceMicroUsd).toBe(0n);
     expect(await rulesStore.listLimits(customer.orgId)).toEqual([]);
@@ -131,7 +131,7 @@ describe("the operator routes", () => {
     },
   );
 
-  test("are in no public document, and their pages are a 404 for everybody else", async () => {
+  test("are not in the public OpenAPI document, and the operator page is a 404 for everybody else", async () => {
     const document = await customer.ask("GET /api/openapi.json");
     expect(document.text).not.toContain("/api/operator");
     const html = { headers: { accept: "text/html" } };
@@ -146,7 +146,7 @@ describe("the operator routes", () => {
   });
 });
 
-describe("an operator's page", () => {
+describe("an operator", () => {
   test("grants credit once per reference, and the change log names the operator's account", async () => {
     const route = "POST /api/operator/organizations/:org_id/grants";
     const first = await ask(boss, route);
@@ -230,9 +230,9 @@ describe("an operator's page", () => {
   test.each([
     ["a request", () => callId, "request"],
     ["an e-mail address", () => "caller@example.com", "person"],
-    ["the beginning of a key, of which no more is read", () => secret, "key"],
+    ["a key", () => secret, "key"],
     ["an organization", () => caller.orgId, "organization"],
-  ])("finds %s and the organization that it belongs to", async (_, q, kind) => {
+  ])("finds %s with its organization, and logs no address and no key", async (_, q, kind) => {
     const { json } = await boss.do(`GET /api/operator/look-up?q=${encodeURIComponent(q())}`);
     expect(listAt(json, "data")).toEqual([expect.objectContaining({ kind, org_id: caller.orgId })]);
     expect(JSON.stringify(json)).not.toContain(secret);
@@ -249,7 +249,7 @@ describe("an operator's page", () => {
     expect(own.text).not.toContain("customer.look-up");
   });
 
-  test("records the id or the masked form of what was looked up, and no other text", async () => {
+  test("has a look-up logged with its id or masked key, and with no other text", async () => {
     for (const [q, asked] of [
       [callId, callId],
       [`Bearer ${secret}`, secret.slice(0, 12)],
@@ -262,7 +262,7 @@ describe("an operator's page", () => {
     }
   });
 
-  test("shows a request as its customer sees it, and under no other organization", async () => {
+  test("sees a request as its customer sees it, and under no other organization", async () => {
     const path = `/api/operator/organizations/${caller.orgId}/requests/${callId}`;
     const own = await caller.do(`GET /api/console/requests/${callId}`);
     expect((await boss.do(`GET ${path}`)).json).toEqual(own.json);
@@ -270,7 +270,7 @@ describe("an operator's page", () => {
     expect((await boss.ask(`GET ${other}`)).status).toBe(404);
   });
 
-  test("counts calls, spend and margin on the desk once their hour is summed up", async () => {
+  test("sees requests and spend on the desk once their hour is summed up", async () => {
     const { json } = await boss.do("GET /api/operator/desk");
     expect(listAt(json, "organizations")).toContainEqual(
       expect.objectContaining({ org_id: caller.orgId, requests: 1, failed_requests: 0 }),
@@ -278,7 +278,7 @@ describe("an operator's page", () => {
     expect(Number(textAt(json, "days.0.spend_usd"))).toBeGreaterThan(0);
   });
 
-  test("finds organizations by a part of their name, e-mail or id", async () => {
+  test("finds organizations by a part of their e-mail or id, and takes % literally", async () => {
     for (const q of ["CUSTOMER@example", customer.orgId.slice(4, 14)]) {
       const found = await boss.do(`GET /api/operator/organizations?q=${encodeURIComponent(q)}`);
       expect(listAt(found.json, "data").map((each) => textAt(each, "org_id"))).toEqual([
@@ -290,7 +290,7 @@ describe("an operator's page", () => {
   });
 });
 
-test("an old sign-in of an operator can read, but not change anything before a new sign-in", async () => {
+test("an operator who signed in 13 hours ago can read, but must sign in again to change anything", async () => {
   const old = "update console_session set started_at = started_at - interval '13 hours'";
   await runSql(fixture.gateway, old, []);
   for (const route of operatorRoutes) {

@@ -90,7 +90,7 @@ function get(
 }
 
 describe("a page", () => {
-  test("is the program's own, and runs only its own scripts and styles, with a nonce of its own", async () => {
+  test("has a CSP that allows only the console's own scripts and styles, with a fresh nonce", async () => {
     const { status, headers, text } = await get("/keys/key_1");
     expect(status).toBe(200);
     expect(headers["content-type"]).toBe("text/html; charset=utf-8");
@@ -107,7 +107,7 @@ describe("a page", () => {
     expect((await get("/keys/key_1")).text).not.toBe(text);
   });
 
-  test("tells a stranger at / what the product is, and runs one script that its policy names", async () => {
+  test("at / tells a visitor what the product is, and has one script, which its CSP allows by hash", async () => {
     const { headers, text } = await get("/");
     expect(headers["cache-control"]).toBe("no-store");
     const policy = String(headers["content-security-policy"]);
@@ -118,27 +118,27 @@ describe("a page", () => {
     expect(text.split("<script")).toHaveLength(2);
   });
 
-  test("never leads a stranger to another site", async () => {
+  test("for sign-in ignores a return address on another site", async () => {
     const { text } = await get(`/sign-in?return=${encodeURIComponent("//evil.example")}`);
     expect(text).toContain('href="/auth/start"');
     expect(text).not.toContain("evil");
   });
 
-  test("is sent to a browser that accepts anything, and not to one that wants another type", async () => {
+  test("is sent to a client that accepts anything, and is a 404 for one that accepts only another type", async () => {
     expect((await get("/keys", { accept: "*/*" })).status).toBe(200);
     expect((await get("/keys", {})).status).toBe(200);
     expect((await get("/keys", { accept: "application/json" })).status).toBe(404);
     expect((await get("/keys", { accept: "image/png" })).status).toBe(404);
   });
 
-  test("that does not exist is a 404 page", async () => {
+  test("that does not exist is an HTML 404, and a script that does not exist is a JSON 404", async () => {
     const page = await get("/no/such/page");
     expect(page.status).toBe(404);
     expect(page.headers["content-type"]).toContain("text/html");
     expect((await get("/no/such/page.js", { accept: "*/*" })).json).toBeDefined();
   });
 
-  test("can only be read", async () => {
+  test("answers only GET and HEAD", async () => {
     for (const method of ["POST", "PUT", "DELETE"]) {
       const answer = await httpCall(`${built.url}/keys`, { method, headers: BROWSER });
       expect(answer.status).toBe(404);
@@ -149,7 +149,7 @@ describe("a page", () => {
   });
 });
 
-describe("a file of the pages", () => {
+describe("a static file", () => {
   test("can be cached for a year when its name has a hash, else for an hour", async () => {
     const { status, headers, text } = await get("/assets/app-1a2b3c.js", { accept: "*/*" });
     expect(status).toBe(200);
@@ -165,7 +165,7 @@ describe("a file of the pages", () => {
     ["gzip", "gzip"],
     ["br;q=0, gzip", "gzip"],
     ["identity", undefined],
-  ])("is sent to a browser that takes %s as the build compressed it: %s", async (takes, sent) => {
+  ])("for accept-encoding %s has the build's content-encoding: %s", async (takes, sent) => {
     const accept = { accept: "*/*", "accept-encoding": takes };
     const answer = await get("/assets/big-4d5e6f.js", accept);
     expect(answer.status).toBe(200);
@@ -202,7 +202,7 @@ describe("a file of the pages", () => {
   });
 
   test.each(["GET", "HEAD"])(
-    "%s of the folder is a 404 and not an internal fault",
+    "%s of the folder of assets is a 404 and logs no error",
     async (method) => {
       const accept = "application/json";
       faults.length = 0;
@@ -214,7 +214,7 @@ describe("a file of the pages", () => {
 });
 
 describe("a guide", () => {
-  test("is a text at its own address, and contains the gateway's address", async () => {
+  test("is a Markdown file that names the gateway's address, and is listed in llms.txt", async () => {
     const { status, headers, text } = await get("/docs/quick-start.md", { accept: "*/*" });
     expect(status).toBe(200);
     expect(headers["content-type"]).toBe("text/markdown; charset=utf-8");

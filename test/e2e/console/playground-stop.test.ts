@@ -5,7 +5,7 @@ import { chatBody } from "../../support/chat-bodies.ts";
 import { textAt } from "../../support/http-call.ts";
 import { newcomer, openProviderFixture } from "./provider-fixture.ts";
 
-test("a program that is stopping ends its searches, finishes the playground's answer and lets nobody in", async () => {
+test("a stopping program ends its searches, finishes a playground answer and takes no new connection", async () => {
   const fixture = await openProviderFixture();
   const { simulator, backend } = fixture.gateway;
   const ann = await fixture.signIn(newcomer("ann"));

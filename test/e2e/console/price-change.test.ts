@@ -93,7 +93,7 @@ function costAt(answer: HttpAnswer, prompt: bigint, completion: bigint): bigint 
 const notices = async (person: Person): Promise<readonly unknown[]> =>
   listAt((await person.do("GET /api/console/price-changes")).json, "data");
 
-test("a price rise of a source is announced to those it concerns, and in force to the second", async () => {
+test("an imported price rise is announced to the model's users only, and charged from the announced second", async () => {
   const { gateway } = fixture;
   const account = { orgId: ann.orgId, keyId: "", key };
   const first = await served();

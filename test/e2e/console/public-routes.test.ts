@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 
 describe("a listing's figures for an organization", () => {
-  test("count its own calls only, and have days when one model is requested", async () => {
+  test("count that organization's calls only, and are split by day when one model is requested", async () => {
     const { json } = await ann.do(`${OWN}?model=test/a`);
     const listings = listAt(json, "listings");
     expect(listings).toHaveLength(1);
@@ -88,7 +88,7 @@ function check(address: string): Promise<HttpAnswer> {
   });
 }
 
-test("a visitor may check twenty manifests a minute, and other visitors are not affected", async () => {
+test("a visitor's /64 network may check 20 manifests a minute, and other networks are not affected", async () => {
   const first = await check("2001:db8:1:2::1");
   expect([first.status, at(first.json, "listings")]).toEqual([200, null]);
   // These are other addresses in the network of the same subscriber.

@@ -14,7 +14,7 @@ const OWN_PROVIDER_KEY = "sk-own-provider-key-of-ann-0123456789";
 const DESTINATIONS = "/api/console/alerts/destinations";
 const UNKNOWN_KEY = `tm_vk_${"0f1e2d3c".repeat(6)}`;
 
-describe("a walk through the actions of an organization with a detailed log", () => {
+describe("a run through an organization's actions at log level trace", () => {
   const book = new SecretBook();
   const fixture = withProviderConsole({
     hasCheckout: true,

@@ -119,7 +119,7 @@ describe("signing out", () => {
   });
 });
 
-test("a logout token ends a session over HTTP once if the provider signed it, else none", async () => {
+test("a back-channel logout token ends a session if the provider signed it, and works only once", async () => {
   const kim = await fixture.signIn(newcomer("kim"));
   const status = async (): Promise<number> => (await kim.ask("GET /api/console/keys")).status;
   const post = async (token: string): Promise<number> =>
@@ -140,7 +140,7 @@ test("a logout token ends a session over HTTP once if the provider signed it, el
 });
 
 describe("settings", () => {
-  test("change the organization, and keep what is left out", async () => {
+  test("keep the fields that a change omits, and refuse a blank name", async () => {
     const body = { name: "  Ann & Co  ", keys_may_set_org_limits: true };
     const changed = await ann.ask("PATCH /api/console/settings", { body });
     expect(at(changed.json, "org")).toMatchObject({

@@ -104,7 +104,7 @@ describe("an invitation", () => {
     expect(await actionsOf(ann)).toEqual(expect.arrayContaining(["member.invite", "member.join"]));
   });
 
-  test("is accepted only by the account of its address, in any case of letters", async () => {
+  test("can be accepted only by the account with its e-mail address, in upper or lower case", async () => {
     const eve = await signedIn("eve");
     const carl = await signedIn("carl");
     const shouted = carl.email.toUpperCase();
@@ -122,7 +122,7 @@ describe("an invitation", () => {
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 404, 404, 404]);
   });
 
-  test("that was revoked or renewed does not open by its old link", async () => {
+  test("that was renewed or revoked cannot be opened by its old link", async () => {
     const finn = await signedIn("finn");
     const first = await invite(ann, finn.email, "viewer");
     const renewed = await ann.do(`POST /api/console/invitations/${first.id}/renew`);
@@ -135,7 +135,7 @@ describe("an invitation", () => {
     expect((await accept(finn, first)).status).toBe(404);
   });
 
-  test("exists once per address, and not beyond fifty people", async () => {
+  test("is refused for an address already invited, and beyond 50 members and open invitations", async () => {
     const gus = await signedIn("gus");
     await invite(gus, emailOf("one"), "viewer");
     const twice = await gus.ask("POST /api/console/invitations", {
@@ -178,7 +178,7 @@ describe("an invitation", () => {
 });
 
 describe("a person who was invited before the first sign-in", () => {
-  test("decides about it first, and gets no trial key after joining", async () => {
+  test("is asked about the invitation first, and gets no trial key by joining", async () => {
     const ann = await signedIn("host");
     const invitation = await invite(ann, emailOf("new-one"), "billing");
     const person = await fixture.signIn(newcomer("new-one"));
@@ -327,7 +327,7 @@ describe("a member who is removed or may no longer invite", () => {
     expect(await orgsOf(bystander)).not.toContain(ann.orgId);
   });
 
-  test("cannot let anybody in, in any order of removal, invitation and acceptance", async () => {
+  test("leaves no open invitation behind when removal, invitation and acceptance happen at once", async () => {
     for (let round = 0; round < quickOrDeep(2, 12); round += 1) {
       const ann = await signedIn("ruth");
       const mal = await joined(ann, "malory", "owner");
@@ -354,7 +354,7 @@ describe("a member who is removed or may no longer invite", () => {
     }
   });
 
-  test("changes nothing with a request that was authorized before", async () => {
+  test("changes nothing by a request that was authorized before the removal", async () => {
     const ann = await signedIn("judge");
     const mal = await joined(ann, "late", "owner");
     const [annId, malId] = [await idOf(ann), await idOf(mal)];
@@ -379,7 +379,7 @@ describe("a member who is removed or may no longer invite", () => {
     });
   });
 
-  test("has invitations that are refused at acceptance, when the inviter's role is checked", async () => {
+  test("leaves invitations that are refused at acceptance, because the inviter's role is checked again", async () => {
     const ann = await signedIn("asked");
     const mal = await joined(ann, "vanished", "owner");
     const puppet = await signedIn("puppet");
@@ -404,7 +404,7 @@ describe("a member who is removed or may no longer invite", () => {
     expect((await ann.ask("POST /api/console/reveal")).status).not.toBe(200);
   });
 
-  test("leaves keys and webhooks that the removal dialog can name", async () => {
+  test("has their active keys and webhooks listed for the removal dialog", async () => {
     const ann = await signedIn("keeper");
     const bob = await joined(ann, "maker", "developer");
     await ann.do("POST /api/console/keys", { body: { name: "of the keeper" } });
@@ -460,7 +460,7 @@ describe("the change log", () => {
     expect(JSON.stringify(stored)).not.toContain(bobEmail);
   });
 
-  test("does not show a former organization the address that a person changed to", async () => {
+  test("does not show a former organization a person's later e-mail address", async () => {
     const ann = await signedIn("logger");
     const bob = await joined(ann, "mover", "developer");
     const [subject = ""] = bob.email.split("@");
@@ -503,7 +503,7 @@ describe("a session", () => {
     expect(third.orgId).toBe(ann.orgId);
   });
 
-  test("of a member who accepts another invitation changes no role, and the log names no join", async () => {
+  test("of a member who accepts another invitation keeps the role, and no second join is logged", async () => {
     const ann = await signedIn("twice");
     const bob = await joined(ann, "moved", "viewer");
     const email = `at-${bob.email}`;

@@ -187,7 +187,7 @@ describe("an id of another organization", () => {
     },
   );
 
-  test("has changed nothing by these requests, and works for its own organization", async () => {
+  test("is unchanged by the other organization's requests, and works for its own", async () => {
     const key = await bob.ask(`GET /api/console/keys/${bobs["key_id"]}`);
     expect(at(key.json, "key")).toMatchObject({ name: "bobs", cap_usd: null, disabled_at: null });
     for (const route of routesWithIds.filter((name) => name.startsWith("GET "))) {
@@ -199,7 +199,7 @@ describe("an id of another organization", () => {
     }
   });
 
-  test("is not in the statement of a month", async () => {
+  test("is not in the caller's monthly statement", async () => {
     const month = new Date().toISOString().slice(0, 7);
     for (const form of ["", "/statement.csv", "/statement.json"]) {
       const route = `GET /api/console/statements/${month}${form}`;
@@ -256,7 +256,7 @@ describe("the keys that the marketplace manages for an organization", () => {
     }
   });
 
-  test("are in no list, while their spend is shown under their names", async () => {
+  test("have their ids in no list, while the playground's spend is shown under its name", async () => {
     const range = `from=${FROM}&to=${TO}`;
     const answers = [
       await bob.ask("GET /api/console/keys"),
@@ -279,7 +279,7 @@ describe("the keys that the marketplace manages for an organization", () => {
   });
 });
 
-test("no list of Ann's organization contains anything of Bob's", async () => {
+test("no list of one organization contains an id or the e-mail address of another", async () => {
   const lists = customerRoutes.filter((name) => name.startsWith("GET ") && !name.includes(":"));
   expect(lists.length).toBeGreaterThan(12);
   for (const route of lists) {
@@ -346,13 +346,13 @@ async function isForbidden(role: Role, route: string): Promise<boolean> {
 
 beforeAll(gatherMembers);
 
-test("the table of roles has every route with a session, and no other", () => {
+test("the documented table of roles has every route that needs a session, and no other", () => {
   expect([...table.keys()].sort()).toEqual([...sessionRoutes, ...playground].sort());
   expect(sessionRoutes.length).toBeGreaterThan(55);
 });
 
-describe("each role is let in or refused as the table says", () => {
-  test.each(asked)("%s", async (route) => {
+describe("the documented table of roles", () => {
+  test.each(asked)("holds for every role on %s", async (route) => {
     const row = table.get(route);
     for (const role of ROLES) {
       const told = (await isForbidden(role, route)) ? "no" : "yes";
@@ -361,7 +361,7 @@ describe("each role is let in or refused as the table says", () => {
   });
 });
 
-test("a refusal names the roles that are allowed, and who can change the caller's role", async () => {
+test("a refusal by role names the allowed roles, and who can change the caller's role", async () => {
   const founder = await fixture.signIn(newcomer("founder"));
   const { json } = await founder.do("POST /api/console/invitations", {
     body: { email: "late@example.com", role: "viewer" },

@@ -54,7 +54,7 @@ function sumOf(amounts: readonly string[]): string {
 }
 
 describe("the figures of a time range", () => {
-  test("are what the wallet was debited, to the micro-dollar, by every grouping", async () => {
+  test("add up to what the balance was debited in every grouping, to the micro-dollar", async () => {
     const session = await ann.ask("GET /api/console/session");
     const settled = parseUsd(textAt(session.json, "balance.settled_usd")) ?? 0n;
     const spent = formatUsd(microUsd((parseUsd("10") ?? 0n) - settled));
@@ -121,7 +121,7 @@ describe("the figures of a time range", () => {
     ["status=failed,broken", "status"],
     ["model=a,,b", "model"],
     [`key=${Array.from({ length: 21 }, (_none, n) => `k${n}`).join()}`, "key"],
-  ])("with %s are refused by the name of the filter", async (query, field) => {
+  ])("are refused for the query %s, with the name of the filter", async (query, field) => {
     const answer = await ann.ask(`GET /api/console/usage?${query}`);
     expect(answer.status).toBe(400);
     expect(at(answer.json, "error.field")).toBe(field);
@@ -129,7 +129,7 @@ describe("the figures of a time range", () => {
 });
 
 describe("the log of requests", () => {
-  test("and its file have the same rows under the same filters", async () => {
+  test("has the same rows as its CSV file for every filter, and no cell of it runs as a formula", async () => {
     for (const filter of ["", `key=${key.id}`, "status=rejected_by_gateway"]) {
       const list = await ann.ask(`GET /api/console/requests?limit=200&${filter}`);
       const file = await ann.ask(`GET /api/console/requests.csv?${filter}`);
@@ -168,7 +168,7 @@ describe("the log of requests", () => {
     expect(sockets.size).toBeLessThan(12);
   });
 
-  test("is sorted by the server, and starts over for a cursor of another order", async () => {
+  test("is sorted by the server, and begins at its first row for a cursor of another order", async () => {
     const costs = (json: unknown): readonly number[] =>
       listAt(json, "data").map((row) => Number(at(row, "cost_usd")));
     const whole = await ann.ask("GET /api/console/requests?limit=200&sort=cost");
@@ -184,7 +184,7 @@ describe("the log of requests", () => {
     expect(costs(other.json)).toEqual([Math.min(...costs(whole.json))]);
   });
 
-  test("is refused in an unknown order, and starts over for an invalid cursor", async () => {
+  test("is refused for an unknown order, and begins at its first row for an invalid cursor", async () => {
     expect((await ann.ask("GET /api/console/requests?sort=price")).status).toBe(400);
     const id = "01a1f93d-5039-7ba5-a268-614908ff13f6";
     for (const text of [
@@ -243,7 +243,7 @@ describe("the log of requests", () => {
     ]);
   });
 
-  test("frees its place when a download is given up", async () => {
+  test("can be downloaded again after 12 clients aborted their downloads", async () => {
     const headers = { cookie: ann.browser.header(new URL(fixture.url)) };
     for (let tries = 0; tries < 12; tries += 1) {
       const sent = request(`${fixture.url}/api/console/requests.csv`, { agent: false, headers });
@@ -280,13 +280,13 @@ describe("the cost of other models", () => {
     expect(at(none.json, "traffic")).toMatchObject({ requests: 0, spent_usd: "0.000000" });
   });
 
-  test.each(["", "?models=a,b,c,d,e"])("needs one to four models: not %s", async (query) => {
+  test.each(["", "?models=a,b,c,d,e"])("needs 1 to 4 models: '%s' is refused", async (query) => {
     const answer = await ann.ask(`GET /api/console/model-costs${query}`);
     expect([answer.status, at(answer.json, "error.field")]).toEqual([400, "models"]);
   });
 });
 
-test("the first page has the days of the month, the last 24 hours and the remaining steps", async () => {
+test("the overview has 30 days, the last 24 hours, the top models and the first steps that are done", async () => {
   const { json } = await ann.ask("GET /api/console/overview");
   expect(at(json, "done")).toEqual({ has_key: true, has_credit: true, has_request: true });
   expect(listAt(json, "days")).toHaveLength(30);
@@ -373,7 +373,7 @@ describe("the playground", () => {
     expect(at(limits.json, "scopes.0.id")).toBe("key:playground");
   });
 
-  test("streams, and accepts bodies as large as the gateway does", async () => {
+  test("streams an answer, and reads a body that is larger than the console's bound of a megabyte", async () => {
     const body = chatBody("test/a", { stream: true });
     const stream = await ann.ask("POST /playground/v1/chat/completions", { body });
     expect(stream.headers["content-type"]).toContain("text/event-stream");

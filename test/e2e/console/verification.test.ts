@@ -84,7 +84,7 @@ async function runs(query: string): Promise<HttpAnswer> {
   return await ann.ask(`GET /api/console/verification/runs?${query}`);
 }
 
-describe("a listing of the console's API", () => {
+describe("a listing on the verification route", () => {
   test("that passed is verified for 30 days from its run, and shows every check", async () => {
     const [fine] = await listings("?provider=lab&model=lab/fine");
     expect(fine).toMatchObject({
@@ -132,7 +132,7 @@ describe("a listing of the console's API", () => {
   });
 });
 
-describe("the runs of a listing", () => {
+describe("the conformance runs of a listing", () => {
   test("are listed newest first, with what did not pass and why", async () => {
     const { json, text } = await runs("provider=lab&model=lab/broken");
     const found = listAt(json, "runs");

@@ -34,7 +34,7 @@ export function crashSuite(): CrashSuite {
       );
     },
     testUnchanged: () => {
-      test("another kill, and a start of the program as it is shipped, change nothing", async () => {
+      test("another kill and a start of the shipped program change nothing in the books", async () => {
         await fixture.restart({ shipped: true });
         await expectUnchanged(fixture, decided);
       });

@@ -56,7 +56,7 @@ test("SIGTERM between two attempts lets the second one run, and both are settled
   });
 });
 
-test("SIGTERM while the gateway reads on for a client that left settles what was used", async () => {
+test("SIGTERM after the client disconnected lets the gateway read the answer to its end and settle it", async () => {
   const { fixture } = suite;
   const scenario = await openScenario(fixture, STREAM);
   fixture.simulator.script({ model: "test/a", fault: "slow:100", times: 1 });
@@ -69,7 +69,7 @@ test("SIGTERM while the gateway reads on for a client that left settles what was
   await expectOver(suite, scenario, { ...SERVED, outcome: "client_disconnected" });
 });
 
-test("SIGTERM while a settlement waits: the answer waits for its cost, then exit code 0", async () => {
+test("after SIGTERM an answer still waits for its settlement, and then the process exits with 0", async () => {
   const { scenario, gateway, request, lock } = await settleUnderLock();
   gateway.signal("SIGTERM");
   await until("no new request is accepted", async () => !(await isReady(gateway, scenario)));
@@ -81,7 +81,7 @@ test("SIGTERM while a settlement waits: the answer waits for its cost, then exit
   await expectOver(suite, scenario, SERVED);
 });
 
-test("SIGTERM ends no process before a settlement that outlasted its answer has committed", async () => {
+test("after SIGTERM the process exits only once a settlement that outlasted its answer has committed", async () => {
   const { fixture } = suite;
   const { scenario, gateway, request, lock } = await settleUnderLock();
   gateway.signal("SIGTERM");
@@ -93,7 +93,7 @@ test("SIGTERM ends no process before a settlement that outlasted its answer has 
   await expectOver(suite, scenario, SERVED);
 });
 
-test("a stream ends with an error after the grace time, and its reported usage is charged", async () => {
+test("a hanging stream ends with an error after the grace time, and only its reported usage is charged", async () => {
   const { fixture } = suite;
   await fixture.restart({ env: { TM_SHUTDOWN_GRACE_MS: "100" } });
   const scenes = [

@@ -15,7 +15,7 @@ const BEFORE_DISPATCH: readonly CrashRow[] = [
     ...NOTHING_HELD,
   },
   {
-    promise: "killed when the limits were claimed: nothing is owed",
+    promise: "killed after the limits were claimed: nothing is owed",
     wire: "wire_b",
     stream: true,
     diesAt: "limits claimed",
@@ -29,7 +29,7 @@ const BEFORE_DISPATCH: readonly CrashRow[] = [
     ...NOTHING_HELD,
   },
   {
-    promise: "killed when the reserve had committed, without notice: the reserve is charged",
+    promise: "killed after the reserve committed, before the process knew: the reserve is charged",
     wire: "wire_b",
     diesAt: "reserve committed",
     ...HELD,
@@ -51,14 +51,14 @@ const BEFORE_DISPATCH: readonly CrashRow[] = [
 
 const RESERVES: readonly BatchRow[] = [
   {
-    promise: "killed while the reserve waits, which then commits: the reserve is charged",
+    promise: "killed with a reserve in flight that commits later: the reserve is charged",
     wire: "wire_a",
     diesAt: "reserve sent",
     batch: "commits after the death",
     ...HELD,
   },
   {
-    promise: "killed while the reserve waits, which is lost: nothing is owed",
+    promise: "killed with a reserve in flight that is lost: nothing is owed",
     wire: "wire_b",
     diesAt: "reserve sent",
     batch: "is lost",
@@ -80,7 +80,7 @@ const SENT = { durable: ["open"], pays: ["the reserve"], received: 1, sees: "not
 
 const ONE_PROVIDER: readonly CrashRow[] = [
   ...WIRES.map((wire) => ({
-    promise: `killed in mid-stream, ${wire}: a part is seen, the reserve is charged`,
+    promise: `killed in mid-stream on ${wire}: the client gets a part, and the reserve is charged`,
     wire,
     stream: true,
     provider: ["hang:event:6"],
@@ -89,26 +89,27 @@ const ONE_PROVIDER: readonly CrashRow[] = [
     sees: "a part" as const,
   })),
   {
-    promise: "killed when the request had left: the reserve is charged",
+    promise: "killed after the request was sent to the provider: the reserve is charged",
     wire: "wire_a",
     diesAt: "dispatched",
     ...SENT,
   },
   {
-    promise: "killed when the headers of a stream had come: the reserve is charged",
+    promise: "killed after the headers of a stream arrived: the reserve is charged",
     wire: "wire_b",
     stream: true,
     diesAt: "headers arrived",
     ...SENT,
   },
   {
-    promise: "killed when the headers of a whole answer had come: the reserve is charged",
+    promise: "killed after the headers of a whole answer arrived: the reserve is charged",
     wire: "wire_a",
     diesAt: "headers arrived",
     ...SENT,
   },
   {
-    promise: "killed in mid-stream of a translated answer: a part is seen, the reserve is charged",
+    promise:
+      "killed in mid-stream of a translated answer: the client gets a part, the reserve is charged",
     wire: "wire_a",
     model: "test/b",
     stream: true,
@@ -120,7 +121,7 @@ const ONE_PROVIDER: readonly CrashRow[] = [
 ];
 
 const LEFT: CrashRow = {
-  promise: "killed while it reads on for a client that left: the reserve is charged",
+  promise: "killed while reading an answer whose client disconnected: the reserve is charged",
   wire: "wire_a",
   stream: true,
   provider: ["hang:event:6"],
@@ -142,7 +143,7 @@ const NEXT_AFTER_USE = { ...NEXT, model: "test/ba", provider: ["error_at_event:1
 
 const FAILOVER: readonly CrashRow[] = [
   {
-    promise: "killed between two attempts: the first is charged its reserve, no second exists",
+    promise: "killed between two attempts: the first is charged its reserve, and no second exists",
     wire: "wire_a",
     diesAt: "roll queued",
     durable: ["open"],
@@ -150,7 +151,8 @@ const FAILOVER: readonly CrashRow[] = [
     ...NEXT,
   },
   {
-    promise: "killed when the second attempt was held, without notice: only that one is charged",
+    promise:
+      "killed after the second hold committed, before the process knew: only that hold is charged",
     wire: "wire_b",
     stream: true,
     diesAt: "roll committed",
@@ -159,7 +161,8 @@ const FAILOVER: readonly CrashRow[] = [
     ...NEXT,
   },
   {
-    promise: "killed before the second dispatch: what the first used and the second's reserve",
+    promise:
+      "killed before the second dispatch: the first's usage and the second's reserve are charged",
     wire: "wire_b",
     stream: true,
     diesAt: "dispatch",
@@ -170,7 +173,7 @@ const FAILOVER: readonly CrashRow[] = [
   },
   {
     promise:
-      "killed when the second attempt had left: what the first used and the second's reserve",
+      "killed after the second dispatch: the first's usage and the second's reserve are charged",
     wire: "wire_a",
     stream: true,
     diesAt: "dispatched",
@@ -181,7 +184,8 @@ const FAILOVER: readonly CrashRow[] = [
     received: 2,
   },
   {
-    promise: "killed in mid-stream of the second attempt: a part is seen, its reserve is charged",
+    promise:
+      "killed in mid-stream of the second attempt: the client gets a part, its reserve is charged",
     wire: "wire_a",
     stream: true,
     diesAt: "output sent",
@@ -196,7 +200,8 @@ const FAILOVER: readonly CrashRow[] = [
 
 const ROLLS: readonly BatchRow[] = [
   {
-    promise: "killed while the roll waits, which then commits: the second's reserve is charged",
+    promise:
+      "killed with a roll in flight that commits later: the second attempt's reserve is charged",
     wire: "wire_a",
     diesAt: "roll sent",
     batch: "commits after the death",
@@ -205,7 +210,7 @@ const ROLLS: readonly BatchRow[] = [
     ...NEXT,
   },
   {
-    promise: "killed while the roll waits, which is lost: the first attempt's reserve is charged",
+    promise: "killed with a roll in flight that is lost: the first attempt's reserve is charged",
     wire: "wire_b",
     stream: true,
     diesAt: "roll sent",
@@ -242,13 +247,13 @@ const AT_SETTLEMENT: readonly CrashRow[] = SHAPES.flatMap(({ what, ...shape }) =
     ...NOT_SETTLED,
   },
   {
-    promise: `killed when the settlement of ${what} had committed: what was used is charged`,
+    promise: `killed after the settlement of ${what} committed: its usage is charged`,
     diesAt: "last bytes" as const,
     ...shape,
     ...SETTLED,
   },
   {
-    promise: `killed when the last bytes of ${what} had left: the reported cost is charged`,
+    promise: `killed after the last bytes of ${what} were sent: the reported cost is charged`,
     diesAt: "answered" as const,
     ...shape,
     ...SETTLED,
@@ -258,7 +263,7 @@ const AT_SETTLEMENT: readonly CrashRow[] = SHAPES.flatMap(({ what, ...shape }) =
 
 const MORE_AT_SETTLEMENT: readonly CrashRow[] = [
   {
-    promise: "killed when the settlement had committed, without notice: what was used is charged",
+    promise: "killed after the settlement committed, before the process knew: the usage is charged",
     wire: "wire_a",
     stream: true,
     diesAt: "settle committed",
@@ -266,7 +271,8 @@ const MORE_AT_SETTLEMENT: readonly CrashRow[] = [
     sees: "a part",
   },
   {
-    promise: "killed before the second attempt was settled: the first's part, the second's reserve",
+    promise:
+      "killed before the second settlement: the first's usage and the second's reserve are charged",
     wire: "wire_a",
     stream: true,
     model: "test/ba",
@@ -281,7 +287,7 @@ const MORE_AT_SETTLEMENT: readonly CrashRow[] = [
 
 const SETTLEMENTS: readonly BatchRow[] = [
   {
-    promise: "killed while the settlement waits, which then commits: what was used is charged",
+    promise: "killed with a settlement in flight that commits later: the usage is charged",
     wire: "wire_b",
     stream: true,
     diesAt: "settle sent",
@@ -290,7 +296,7 @@ const SETTLEMENTS: readonly BatchRow[] = [
     sees: "a part",
   },
   {
-    promise: "killed while the settlement waits, which is lost: the reserve is charged",
+    promise: "killed with a settlement in flight that is lost: the reserve is charged",
     wire: "wire_a",
     stream: true,
     diesAt: "settle sent",

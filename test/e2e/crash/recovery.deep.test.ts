@@ -41,7 +41,7 @@ beforeAll(async () => {
   sleepers = await putToSleep(bedroom, { one, two, three });
 });
 
-test("two instances that start at once charge what a dead instance left open exactly once", async () => {
+test("two instances that start at once charge the open attempt of a dead instance exactly once", async () => {
   const { fixture } = suite;
   const scenario = await leftOpen(fixture);
   const [first] = await Promise.all([fixture.restart(), fixture.start().ready]);
@@ -84,7 +84,7 @@ test("kill -9 under load: every request is charged what its client saw, at most 
 
 suite.testUnchanged();
 
-test("a peer charges the reserve for what an instance that slept past its lease has open", async () => {
+test("a peer charges the reserve for the open attempts of an instance paused past its lease", async () => {
   for (const { scenario } of sleepers) {
     const isOver = async (): Promise<boolean> =>
       !(await doomedStates(bedroom, scenario)).includes("open");
@@ -93,7 +93,7 @@ test("a peer charges the reserve for what an instance that slept past its lease 
   for (const { scenario, row } of sleepers) await expectDecided(bedroom, scenario, row.givenUp);
 });
 
-test("an instance that wakes up sends nothing to a provider until it has joined again", async () => {
+test("a resumed instance answers 503 and sends nothing to a provider until it has joined again", async () => {
   joinLock = await bedroom.lock("select pg_advisory_xact_lock(hashtext('tokenmarket join'))");
   for (const woken of [one, two, three]) woken.signal("SIGCONT");
   const scenario = await openScenario(bedroom, { wire: "wire_a" });
@@ -110,7 +110,7 @@ test("an instance that wakes up sends nothing to a provider until it has joined 
   await expectDecided(bedroom, scenario, { pays: [], received: 0 });
 });
 
-test("an answer that is observed late returns the excess of its charge, once", async () => {
+test("an answer observed after its reserve was charged refunds the excess once", async () => {
   for (const woken of [one, two, three]) await woken.goOn();
   for (const { scenario, view, row } of sleepers) {
     expect(await view).toMatchObject({ status: row.status, isWhole: true });

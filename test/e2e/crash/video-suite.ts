@@ -54,7 +54,7 @@ export class VideoSuite {
 
   /** Registers the last test of a file, whose other tests have called `decide` `count` times. */
   testUnchanged(count: number): void {
-    test("another kill, and a start of the program as it is shipped, change nothing", async () => {
+    test("another kill and a start of the shipped program change nothing in the books", async () => {
       await this.fixture.restart({ shipped: true });
       for (const { account, books } of this.#decided) {
         expect(await this.books(account)).toEqual(books);

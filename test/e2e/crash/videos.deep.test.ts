@@ -7,7 +7,7 @@ import { COST, expectPaid, FINISHED, RESERVE, VideoSuite } from "./video-suite.t
 
 const suite = new VideoSuite();
 
-test("a job that runs when the process is killed continues, and its client finds it again", async () => {
+test("a running video job survives a killed process, and its client can still poll it and pays its cost", async () => {
   const gateway = await suite.restart(false);
   const account = await suite.fixture.account();
   const video = await acceptedVideo(gateway, account);
@@ -24,7 +24,7 @@ test("a job that runs when the process is killed continues, and its client finds
 });
 
 test.each([true, false])(
-  "a process killed before it settled a finished job debits it once (commits later: %s)",
+  "a finished video job whose settling process is killed is debited once (commits later: %s)",
   async (commits) => {
     const gateway = await suite.restart(false);
     const account = await suite.fixture.account();

@@ -6,7 +6,7 @@ import { COST, dieAt, expectPaid, FINISHED, RESERVE, VideoSuite } from "./video-
 
 const suite = new VideoSuite();
 
-test("a process that is killed before it stored an accepted job charges the reserve, once", async () => {
+test("an accepted video job that a killed process had not stored is charged its reserve once", async () => {
   const account = await dieAt(suite, "headers arrived");
   expect((await suite.books(account)).journal).toMatchObject([{ state: "open" }]);
   const gateway = await suite.restart(true);
@@ -20,7 +20,7 @@ test("a process that is killed before it stored an accepted job charges the rese
   });
 });
 
-test("a process killed before it returned a stored job charges the video's cost, no reserve", async () => {
+test("a stored video job that a killed process had not returned is charged its cost, not its reserve", async () => {
   const account = await dieAt(suite, "last bytes");
   suite.host.last.record = FINISHED;
   expect(await suite.books(account)).toMatchObject({ held: RESERVE, journal: [{ state: "open" }] });

@@ -129,7 +129,7 @@ const WHOLE: readonly (readonly [string, "wire_a" | "wire_b", Frame, string])[] 
 ];
 
 test.each(WHOLE)(
-  "no step of reading a whole answer with %s from %s takes long",
+  "each step of reading a whole answer with %s from %s takes less than 2.5 s",
   (_what, upstream, frame, item) => {
     const body = filled(frame, item, ANSWER_BYTES_MAX);
     for (const client of clientsOf(upstream)) {
@@ -178,7 +178,7 @@ const STREAMS: readonly (readonly [string, Buffer])[] = [
   ],
   ["a new id in each fragment", fragments((at) => ({ id: `c${at}`, function: { name: "f" } }))],
   [
-    "the ids of thousand calls over and over",
+    "the ids of a thousand calls over and over",
     fragments((at) => ({ id: `c${at % 1_000}`, function: { name: "f", arguments: arguments_ } })),
   ],
   ["an event of brackets", Buffer.from(`data: {"a":${"[".repeat(1_000_000)}\n\n`)],
@@ -189,7 +189,7 @@ const STREAMS: readonly (readonly [string, Buffer])[] = [
 ];
 
 describe.each(["wire_a", "wire_b"] as const)(
-  "no step of a stream takes long for a client of %s",
+  "each step of a stream takes less than 2.5 s for a client of %s",
   (client) => {
     test.each(STREAMS)("%s", (_what, body) => {
       expectQuick(() => {
@@ -217,7 +217,7 @@ test("an image of thirty megabytes is read in short steps", () => {
   expectQuick(() => longestMs(openBridge(), body));
 });
 
-test("an answer to decisions with deeply nested envelopes is read in short steps", () => {
+test("a decisions answer with deeply nested envelopes is read in short steps", () => {
   const decisions = {
     wire: "systemone",
     path: "/decide",

@@ -147,7 +147,7 @@ async function servesAgain(): Promise<void> {
   });
 }
 
-describe("a database that does not answer is a 503 with retry-after on every route, the console's included", () => {
+describe("every route that needs the database, the console's included, answers 503 with retry-after", () => {
   const walks = routes.flatMap(({ method, path }) => {
     const name = `${method} ${path}`;
     return (WALK[name] ?? [undefined]).map((walked) => [name, walked] as const);
@@ -165,7 +165,7 @@ describe("a database that does not answer is a 503 with retry-after on every rou
   }
 
   // This test is first, because all keys are read again after the notice connection was lost.
-  test("in time, when every answer of the database takes seconds", async () => {
+  test("when every answer of the database takes 2.5 s", async () => {
     await servesAgain();
     proxy.set({ delayMs: 2_500 });
     await expectWalk(walks.filter(([, walked]) => walked?.mayTakeLong !== true));

@@ -91,24 +91,24 @@ interface Trouble {
 
 const TROUBLES: readonly Trouble[] = [
   {
-    name: "it cannot be reached",
+    name: "the database cannot be reached",
     begin: () => proxy.set("down"),
     end: () => proxy.set("up"),
   },
   {
-    name: "it does not answer",
+    name: "the database does not answer",
     isSlow: true,
     begin: () => proxy.set("silent"),
     end: () => proxy.set("up"),
   },
   {
-    name: "every answer takes seconds",
+    name: "every answer of the database takes 2.5 s",
     isSlow: true,
     begin: () => proxy.set({ delayMs: 2_500 }),
     end: () => proxy.set("up"),
   },
   {
-    name: "new connections are accepted and never answered",
+    name: "new connections to the database are accepted and never answered",
     isSlow: true,
     begin: () => {
       proxy.set("down");
@@ -127,7 +127,7 @@ const TROUBLES: readonly Trouble[] = [
     end: () => admin.query("rollback"),
   },
   {
-    name: "there is no connection left",
+    name: "the database accepts no more connections",
     begin: async () => {
       await admin.query(`alter role ${role} connection limit 0`);
       await endSessions();
@@ -135,7 +135,7 @@ const TROUBLES: readonly Trouble[] = [
     end: () => admin.query(`alter role ${role} connection limit -1`),
   },
   {
-    name: "the database takes no writes",
+    name: "the database is read-only",
     begin: async () => {
       await admin.query(`alter role ${role} set default_transaction_read_only = on`);
       await endSessions();
@@ -149,7 +149,7 @@ async function endSessions(): Promise<void> {
   await admin.query(sql, [role]);
 }
 
-describe("a request gets a 503 in time, nothing is sent or held, and service returns by itself", () => {
+describe("a request gets a 503 within 10 s, nothing is sent or held, and service resumes by itself", () => {
   test.each(TROUBLES)("when $name", async (trouble) => {
     await servesAgain();
     await nothingHeld(gateway, account);
@@ -183,7 +183,7 @@ async function lastDebit(): Promise<bigint> {
   return rows[0]?.debitMicroUsd ?? 0n;
 }
 
-test("a request waits for a database that answers slowly, and is served", async () => {
+test("a request is served although every answer of the database takes 150 ms", async () => {
   await servesAgain();
   await nothingHeld(gateway, account);
   proxy.set({ delayMs: 150 });
@@ -193,7 +193,7 @@ test("a request waits for a database that answers slowly, and is served", async 
   expect(await brokenBooks(gateway)).toEqual([]);
 });
 
-test("connections that are lost silently are given up, and new ones serve", async () => {
+test("database connections that are lost silently are replaced, and the gateway serves again", async () => {
   await servesAgain();
   await nothingHeld(gateway, account);
   const sent = gateway.simulator.counts().total;

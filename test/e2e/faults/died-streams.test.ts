@@ -118,7 +118,7 @@ describe("a stream that dies after output ends with one terminal event and not a
 
 const IN_ONE_PIECE = CASES.filter(({ name }) => name === "error-event" || name === "half-event");
 
-describe("a stream that dies in the piece of its first content is answered with an error status", () => {
+describe("a stream that dies in the same chunk as its first content gets an error status or fails over", () => {
   test.each(IN_ONE_PIECE)("$name on $wire from $upstream", async ({ name, fault, ...given }) => {
     const asked = askOf({ ...given, name: `${name}-at-once` }, `one_piece;${fault}`);
     const answer = await ask(gateway.url, asked);
@@ -132,7 +132,7 @@ describe("a stream that dies in the piece of its first content is answered with 
     expect(record.attempts.map(({ debitMicroUsd }) => debitMicroUsd > 0n)).toEqual([isReported]);
   });
 
-  test.each(WIRES)("the next candidate serves the request, on %s", async (wire) => {
+  test.each(WIRES)("fails over to the next candidate, on %s", async (wire) => {
     const model = `second/${wire}`;
     const path = wire === "wire_a" ? "/a/v1/chat/completions" : "/b/v1/messages";
     const fault = "one_piece;error_at_event:6";

@@ -109,7 +109,7 @@ function misbehave(row: FaultRow, run: number): void {
   gateway.simulator.script({ path, model: modelOf(row, run), fault: row.fault, times: 1 });
 }
 
-describe("every fault gets its one answer, twice in a row", () => {
+describe("every fault gets the same specified answer twice in a row", () => {
   test.each(FAULT_ROWS)("$id $what", async (row) => {
     for (let run = 1; run <= 2; run += 1) {
       const before = secondCalls();
@@ -264,7 +264,7 @@ async function expectMoney(row: FaultRow, answer: HttpAnswer): Promise<void> {
   });
 }
 
-test("a healthy listing loses no request while all faults but the floods run beside it", async () => {
+test("a healthy listing serves every request while other listings run all faults but the floods", async () => {
   // The floods are left out, because they keep the simulator busy, which runs in this process.
   const floods = new Set(["F19", "F20", "F25"]);
   const faults = FAULT_ROWS.filter((row) => !floods.has(row.id)).map((row) => {

@@ -50,7 +50,7 @@ describe("a provider that closes kept connections", () => {
     },
   );
 
-  test("that cannot be reached is logged with the reason, which its client does not see", async () => {
+  test("an unreachable provider is logged with the reason, which the client does not see", async () => {
     const answer = await call("nobody");
     expect(answer.status).toBe(502);
     expect(answer.text).not.toMatch(/ECONNREFUSED|refused|127\.0\.0\.1/);
@@ -134,7 +134,7 @@ describe("providers behind a proxy, with a private authority and a client certif
     ["distrusting", /distrusting: tls \w*(SELF_SIGNED|UNABLE)\w+/],
     ["denied", /denied: refused proxy status 407/],
   ])(
-    "are not reached without these settings: %s, and only the log says why",
+    "are not reached with wrong settings: %s, and only the log says why",
     async (provider, reason) => {
       const { status, text, requestId } = await call(provider);
       expect(status).toBe(502);

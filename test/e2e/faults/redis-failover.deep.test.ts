@@ -37,7 +37,7 @@ describe.skipIf(redisProgram === undefined)("limits in a Redis that sentinels wa
     return [serve(folder, env), serve(folder, env)];
   });
 
-  test("a master that dies or hangs causes 503s for seconds, and no limit is exceeded", async () => {
+  test("a master that dies or hangs causes 503s until another is elected, and no limit is exceeded", async () => {
     await sentinels.whole();
     const account = await openAccount(backend, "10", { requestsPerMinute: PER_MINUTE });
     const answers: Answered[] = [];

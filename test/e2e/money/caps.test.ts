@@ -115,7 +115,7 @@ describe("a refusal", () => {
     ["wire_a", "org"],
     ["wire_b", "key"],
   ] as const)(
-    "on %s by a cap of the %s holds to the micro-dollar, and names its numbers",
+    "on %s by a cap of the %s is exact to the micro-dollar, and names the cap, spend and hold",
     async (wire, scope) => {
       const account = await gateway.account("100");
       const spent = await spend(account);
@@ -160,7 +160,7 @@ describe("a refusal", () => {
     },
   );
 
-  test("by a low balance names its numbers, and is retryable while own requests hold money", async () => {
+  test("by a low balance names the amounts, and is retryable while the account's requests hold money", async () => {
     const account = await gateway.account(usd(2n * WORST - 1n));
     const running = await run(account);
     const metadata = { origin: "gateway_admission", limit_scope: "org", limit_kind: "spend" };
@@ -197,7 +197,7 @@ describe("a refusal", () => {
   });
 });
 
-test("a cap of the key refuses before the organization's, the stricter one before the balance", async () => {
+test("a refusal names the key's cap before the organization's cap, and any cap before the balance", async () => {
   const account = await gateway.account(usd(WORST - 1n));
   await setCap(account, "org", WORST - 1n);
   await setCap(account, "key", WORST - 1n);
@@ -209,7 +209,7 @@ test("a cap of the key refuses before the organization's, the stricter one befor
 });
 
 test.each(SCOPES)(
-  "the next request obeys a cap of the %s that an operator changes",
+  "a cap of the %s that an operator sets or removes applies to the next request",
   async (scope) => {
     const account = await gateway.account("100");
     const answers = (cap: string | null): object => {

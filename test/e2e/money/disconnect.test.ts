@@ -130,7 +130,7 @@ function expectNoSlot(answer: HttpAnswer): void {
   expect(at(answer.json, "error", "metadata", "limit_kind")).toBe("concurrency");
 }
 
-describe("a client that leaves pays what the provider reported, once", () => {
+describe("a client that disconnects pays once what the provider reported", () => {
   test.each(ROUTES)(
     "before the first event and after any other, on $wire from $upstream, stream $stream",
     async (route) => {
@@ -154,7 +154,7 @@ describe("a client that leaves pays what the provider reported, once", () => {
   );
 });
 
-test("clients that left a silent provider fill the slots of that model, and of no other", async () => {
+test("disconnected clients of a silent provider fill the slots of that model, and of no other", async () => {
   const account = await gateway.account("10");
   const route: Route = { wire: "wire_a", upstream: "wire_a", stream: false };
   const requests = Array.from({ length: SLOTS }, () => newAsk(account, route));
@@ -193,7 +193,7 @@ test("clients that left a silent provider fill the slots of that model, and of n
   await everySlotIsFree(account);
 });
 
-test("a provider that dies after its client left is billed for what it had reported", async () => {
+test("a stream that dies after its client disconnected is charged the usage it had reported", async () => {
   const account = await gateway.account("10");
   const route: Route = { wire: "wire_b", upstream: "wire_b", stream: true };
   const request = newAsk(account, route);
@@ -216,7 +216,7 @@ test("a provider that dies after its client left is billed for what it had repor
   await everySlotIsFree(account);
 });
 
-test("every provider is read to its end, and the books balance", async () => {
+test("after all tests no call to a provider is open, and the books balance", async () => {
   expect(provider.calls.length).toBeGreaterThan(0);
   await until("no call is open", () =>
     provider.calls.every((call) => call.ended || call.abandoned),

@@ -145,7 +145,7 @@ describe("two gateways that get 240 parallel requests with money for exactly twe
     expect(await spentToday(account)).toBe(await debitsOf({ backend }, account));
   });
 
-  test("charge once what one left at kill -9, and fill the rest of the daily cap exactly", async () => {
+  test("charge the open holds of a killed gateway once, and fill the rest of the daily cap exactly", async () => {
     const account = await openDayCapped();
     const [dying, living] = gateways;
     if (dying === undefined || living === undefined) throw new Error("two gateways run");

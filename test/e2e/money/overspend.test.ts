@@ -59,7 +59,7 @@ async function moreKeys(account: TestAccount, count: number): Promise<string[]> 
 }
 
 describe("200 parallel requests with money for exactly ten", () => {
-  test("a balance admits exactly ten; the others see the numbers and that a retry can help", async () => {
+  test("a balance admits exactly ten; the others get a retryable refusal with the amounts", async () => {
     const account = await gateway.account(DOLLARS_FOR_TEN);
     const refused = await stormWith(account, await moreKeys(account, 3));
     for (const { headers, json } of refused) {
@@ -84,14 +84,14 @@ describe("200 parallel requests with money for exactly ten", () => {
     expect(message).toContain("$0.000000 is available");
   });
 
-  test("a key's cap admits exactly ten; the others see the key and the start of the next month", async () => {
+  test("a key's monthly cap admits exactly ten; the others get a refusal with the cap and its reset", async () => {
     const account = await gateway.account("100", { keyCapUsd: DOLLARS_FOR_TEN });
     const refused = await stormWith(account, [account.key]);
     expect(capsOf(refused)).toEqual([capOf("key")]);
   });
 
   test.each(["day", "week"] as const)(
-    "a key's cap by the %s admits exactly ten; the others see when that period ends",
+    "a key's cap per %s admits exactly ten; the others get a refusal with the end of that period",
     async (period) => {
       const account = await gateway.account("100", { keyCapUsd: "50" });
       const cap = microUsd(WORST * BigInt(AFFORDABLE));
@@ -115,9 +115,9 @@ test("an organization's cap that is stricter than the key's refuses the request"
   expect(capsOf([await ask(gateway.url, asked(account.key))])).toEqual([capOf("org")]);
 });
 
-describe("a request that costs more than the wallet has, with nothing else in flight,", () => {
+describe("a request with nothing else in flight", () => {
   test.each(["wire_a", "wire_b"] as const)(
-    "is marked as not retryable and names the missing amount on %s",
+    "is refused as not retryable if the wallet lacks one micro-dollar of its worst case, on %s",
     async (wire) => {
       const request = { ...asked("any", wire), text: "dear" };
       const account = await gateway.account(formatUsd(microUsd(worstCase(request) - 1n)));
@@ -134,7 +134,7 @@ describe("a request that costs more than the wallet has, with nothing else in fl
     },
   );
 
-  test("is served when the wallet has exactly its worst case", async () => {
+  test("is served if the wallet has exactly its worst case", async () => {
     const request = { ...asked("any"), text: "just enough" };
     const account = await gateway.account(formatUsd(microUsd(worstCase(request))));
     const send = () => ask(gateway.url, { ...request, key: account.key });

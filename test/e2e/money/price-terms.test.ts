@@ -218,7 +218,7 @@ test("a price change takes effect by the ledger's clock, whatever this host's cl
 });
 
 test.each([
-  ["a document", false],
+  ["a whole answer", false],
   ["a stream", true],
 ])(
   "%s is settled at the prices of its admission, whatever the prices are when it ends",
@@ -243,7 +243,7 @@ function worstCaseAt(factor: bigint, request: Ask): bigint {
   return factor * (BigInt(Buffer.byteLength(bodyOf(request))) + 10n * BigInt(MAX_TOKENS));
 }
 
-test("a candidate that is tried after a price change is held and settled at the old prices", async () => {
+test("a failover candidate that is tried after a price change is held and settled at the old prices", async () => {
   await changePrices(1);
   const account = await gateway.account("5.00");
   const request: Ask = { key: account.key, wire: "wire_a", model: "m/second", text: "hi" };

@@ -106,7 +106,7 @@ test.each([
   ["without streaming", false],
   ["streaming", true],
 ])(
-  "the exact price of an hour in the cache is paid %s, and the provider is owed its own price",
+  "%s, one-hour cache writes are charged at their own price, and the provider is owed its price",
   async (_, s) => {
     const client = newestClient();
     const before = await balanceOf("lab");
@@ -151,7 +151,7 @@ test.each([
   },
 );
 
-test("the list of models has the price of an hour in the cache, not the debt to the provider", async () => {
+test("the list of models has the price of one-hour cache writes, and no purchase price", async () => {
   const list = (await get(gateway.url, { key: account.key, path: "/v1/models" })).json;
   const models = at(list, "data") as readonly { id: string; pricing: object }[];
   const hour = models.find(({ id }) => id === "lab/hour");

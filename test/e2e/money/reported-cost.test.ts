@@ -96,8 +96,8 @@ async function pay(way: { wire: Wire; stream: boolean }, reported: string): Prom
   };
 }
 
-describe("a provider that reports its own cost", () => {
-  test.each(WAYS)("is paid its figure on $wire, stream $stream", async (way) => {
+describe("a cost that the provider reports", () => {
+  test.each(WAYS)("is charged on $wire, stream $stream", async (way) => {
     const paid = { reported: 1_932n, debitMicroUsd: 1_932n, basis: "reported", errorClass: null };
     expect(await pay(way, "0.001932")).toEqual(paid);
   });
@@ -110,13 +110,13 @@ describe("a provider that reports its own cost", () => {
     ["0.00193199999999999999999999", 1_931n],
     ["1.2e-5", 12n],
     ["0.0000009", 0n],
-  ])("is paid %s dollars from its own digits, rounded down once", async (reported, debit) => {
+  ])("of %s dollars is charged from its digits, rounded down once", async (reported, debit) => {
     const paid = await pay(stream, reported);
     expect(paid).toMatchObject({ reported: debit, debitMicroUsd: debit, basis: "reported" });
     expect(paid.errorClass).toBeNull();
   });
 
-  test("is never paid by the customer beyond the hold", async () => {
+  test("is charged at most up to the hold", async () => {
     const paid = await pay(document, "999999.99");
     expect(paid).toMatchObject({ reported: HELD_MICRO_USD, debitMicroUsd: HELD_MICRO_USD });
   });
@@ -124,7 +124,7 @@ describe("a provider that reports its own cost", () => {
   test.each([
     [document, "1000000.01"],
     [stream, "1e300"],
-  ])("is not believed when the amount is impossible: %j %s", async (way, reported) => {
+  ])("is not charged when the amount is impossible: %j %s", async (way, reported) => {
     const nothing = { reported: 0n, debitMicroUsd: 0n, basis: "none" };
     expect(await pay(way, reported)).toEqual({ ...nothing, errorClass: "usage_impossible" });
   });
@@ -132,7 +132,7 @@ describe("a provider that reports its own cost", () => {
   test.each([
     [stream, ""],
     [document, "-0.01"],
-  ])("is paid nothing when the reported value is not an amount: %j %j", async (way, reported) => {
+  ])("is not charged when the value is not an amount: %j %j", async (way, reported) => {
     expect(await pay(way, reported)).toMatchObject({ debitMicroUsd: 0n, basis: "none" });
   });
 });

@@ -127,7 +127,7 @@ const ROUTES = WIRES.flatMap((wire) =>
   WIRES.flatMap((upstream) => [false, true].map((stream) => ({ wire, upstream, stream }))),
 );
 
-describe("the observed tokens are billed to the micro-dollar and shown alike everywhere", () => {
+describe("observed tokens are billed to the micro-dollar, and answer, record and usage show that cost", () => {
   test.each(ROUTES)("from $upstream to $wire, stream $stream", async (route) => {
     const before = await debitsOf(gateway, account);
     const text =
@@ -243,7 +243,7 @@ test.each<{ wire: Wire; upstream: Wire; maxTokens: number | null; text: string; 
   { wire: "wire_a", upstream: "wire_b", maxTokens: null, text: "no bound", output: 4_096 },
   { wire: "wire_b", upstream: "wire_b", maxTokens: 9, text: "Größe 漢字 🙂", output: 9 },
 ])(
-  "every byte and $output tokens are held at the dearest rates, rounded up, on $wire",
+  "a hold covers every byte and $output output tokens at the highest rates, rounded up, on $wire",
   async ({ wire, upstream, maxTokens, text, output }) => {
     const request: Ask = { key: account.key, wire, model: `up/${upstream}`, text, maxTokens };
     const answer = await ask(gateway.url, request);
@@ -269,7 +269,7 @@ test("usage above the hold is charged at the hold", async () => {
   expect(cost).toBe(attempts[0]?.reserveMicroUsd);
 });
 
-test("a client without money for the next provider gets the error of the last one", async () => {
+test("a client without money for the next candidate gets the error of the failed attempt", async () => {
   const request: Ask = {
     key: "",
     wire: "wire_a",

@@ -135,7 +135,7 @@ describe("endpoint", () => {
     expect(await refused("endpoint", "remove", endpointId)).toContain("endpoint list");
   });
 
-  test("add accepts an endpoint without limits and a manifest that is elsewhere", async () => {
+  test("add accepts an endpoint without limits, and says if its manifest could not be checked", async () => {
     const elsewhere = { TM_MANIFESTS: join(folder.root, "nowhere") };
     const args = ["endpoint", "add", "--org", orgId, "--provider-id", "free-private"];
     const { json, code } = await jsonCommand(args, { ...env(), ...elsewhere });
@@ -177,7 +177,7 @@ describe("limits", () => {
     return ["limits", "contract", "--org", orgId, "--scope", scope, ...flags];
   }
 
-  test("of a contract are stored for an organization, every key, one key or one model", async () => {
+  test("contract stores limits for an organization, every key, one key or one model", async () => {
     const first = await run(...contract("org", "--rpm", "3000", "--tpm", "5000000"));
     const stored = { source: "contract", scope: "org", key_id: null, model: null };
     const org = { ...stored, ...NO_LIMITS, rpm: 3000, tpm: 5_000_000 };
@@ -195,7 +195,7 @@ describe("limits", () => {
     expect((await rules())?.limits).toHaveLength(5);
   });
 
-  test("keep values that are not named, and none removes a value or, as the last, the limit", async () => {
+  test("contract keeps the values that are not named, and 'none' removes a value", async () => {
     await run(...contract("org", "--rpm", "3000", "--concurrency", "64"));
     const changed = await run(...contract("org", "--rpm", "none", "--tpm", "7"));
     expect(changed).toMatchObject({ rpm: null, tpm: 7, concurrency: 64 });
@@ -218,7 +218,7 @@ describe("limits", () => {
     ]);
   });
 
-  test("refuse invalid numbers, contradictions and names of another organization", async () => {
+  test("contract refuses invalid numbers, contradictions and keys of another organization", async () => {
     const { keyId: foreignKey } = await orgWithKey(backend, { creditMicroUsd: 1n });
     await allRefused([
       ["--rpm", contract("org", "--rpm", "0")],
@@ -294,7 +294,7 @@ describe("org keys-may-set-limits", () => {
 });
 
 describe("credit grant --is-trial", () => {
-  test("keeps an organization on trial until it buys credit", async () => {
+  test("keeps an organization on trial until it is granted credit without the flag", async () => {
     const org = await run("org", "create", "Fresh", "--email", "f@example.com");
     orgId = String(org["org_id"]) as OrgId;
     const key = await run("key", "create", "--org", orgId, "--name", "one");

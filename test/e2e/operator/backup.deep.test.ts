@@ -11,7 +11,7 @@ import { killPostmaster } from "../../support/postgres-processes.ts";
 import { silentLog as log } from "../../support/silent-log.ts";
 
 test.each([1, 2, 3])(
-  "a server that is killed during a backup leaves none, and the next one is complete, round %i",
+  "a backup whose server is killed leaves no files, and the next backup is complete, round %i",
   async () => {
     const killed = await openBackupFixture();
     try {

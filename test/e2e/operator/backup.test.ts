@@ -176,7 +176,7 @@ test("a backup that was changed anywhere is refused, and its restore leaves noth
   expect(await refusal({ from: join(books.root, "nowhere") })).toMatch(/there is no backup in/);
 });
 
-test("verify answers no for a damaged copy, and removes what a killed run left", async () => {
+test("backup verify exits with 1 for a damaged copy, and removes the folder of a killed run", async () => {
   const dataDir = join(books.root, "verifying");
   const nameOf = (owner: string): string => `verify-${owner}-abcdef`;
   const running = nameOf(ownIdentity());
@@ -206,7 +206,7 @@ test("a restore refuses a running database and a folder that is not empty", asyn
   expect(readdirSync(cluster)).toEqual(["note"]);
 });
 
-test("a backup by an operator is one change in the log, and restores the state of its time", async () => {
+test("backup create adds one entry to the change log, and backup restore restores that state", async () => {
   await grant("before", 7_000_000n);
   const to = ["--to", join(books.root, "by-hand")];
   const data = ["--data", join(books.root, "data"), "--by", "ann"];

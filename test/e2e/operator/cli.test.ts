@@ -89,7 +89,7 @@ describe("on the database of a running server", () => {
     ]);
   });
 
-  test("org create takes no blank name and none with hidden characters, as the console", async () => {
+  test("org create refuses a blank name and hidden characters", async () => {
     const create = (name: string) => refused("org", "create", name, "--email", "a@example.com");
     expect(await create(" ")).toContain("name must not be blank");
     expect(await create("A\u202eB")).toContain("without characters that are not seen");
@@ -107,7 +107,7 @@ describe("on the database of a running server", () => {
     }
   });
 
-  test("key change sets what it names, keeps the rest, and asks before it stops a key", async () => {
+  test("key change keeps the fields that are not named, and needs --confirm for a cap already spent", async () => {
     const change = ["key", "change", keyId];
     const listed = ["--manifests", folder.manifestsDir];
     const expiresAt = "2030-01-31T00:00:00.000Z";
@@ -135,7 +135,7 @@ describe("on the database of a running server", () => {
     expect(json).toMatchObject({ key_id: keyId, cap_usd: "0.000001" });
   });
 
-  test("key rotate keeps the old secret for the grace, and key disable ends both", async () => {
+  test("key rotate keeps the old secret for the grace hours, and key disable ends both secrets", async () => {
     const rotate = ["key", "rotate", keyId, "--grace-hours"];
     const { json } = await run(...rotate, "1");
     const secret = String(json["secret"]);
@@ -162,7 +162,7 @@ describe("on the database of a running server", () => {
     }
   });
 
-  test("ledger audit, ledger recover and doctor answer", async () => {
+  test("ledger audit, ledger recover and doctor find nothing wrong while the server runs", async () => {
     const [audit, recover, doctor] = await Promise.all([
       run("ledger", "audit"),
       run("ledger", "recover"),
@@ -220,10 +220,10 @@ test("the catalog follows manifest files, stays while one is invalid, and is reb
   await until("the signal is received", async () => (await models()).includes("op/signalled"));
 });
 
-describe("another database", () => {
+describe("a database without a server", () => {
   const database = withResource(emptyDatabase, (opened) => opened.drop());
 
-  test("serves commands without a server, and makes ledger audit exit with 1 for broken books", async () => {
+  test("can be migrated and used by commands, and ledger audit exits with 1 for broken books", async () => {
     const own = { DATABASE_URL: database.connectionString };
     const first = await jsonCommand(["migrate"], own);
     expect(first).toMatchObject({ code: 0, json: { ok: true, left: [] } });
@@ -249,7 +249,7 @@ describe("another database", () => {
     expect(doctor).toMatchObject({ code: 1, json: { ok: false } });
   });
 
-  test("that is unreachable exits with 2, without its password on standard error", async () => {
+  test("that is unreachable makes a command exit with 2, and its password is not printed", async () => {
     const nowhere = { DATABASE_URL: "postgres://me:hunter2hunter2@127.0.0.1:1/nothing" };
     const result = await runCommand(["org", "list", "--json"], { ...OPERATOR_ENV, ...nowhere });
     expect(result.code).toBe(2);
@@ -302,7 +302,7 @@ describe("manifests", () => {
     }
   });
 
-  test("manifest check refuses manifests that the server refuses together", async () => {
+  test("manifest check exits with 1 for two manifests of the same provider", async () => {
     const first = folder.writeManifest("first.txt", operatorManifest(simulator.url, ["x/y"]));
     const twin = folder.writeManifest("twin.txt", operatorManifest(simulator.url, ["x/z"]));
     const conflict = { file: twin, pointer: "/provider/id", rule: "catalog-conflict" };
@@ -313,7 +313,7 @@ describe("manifests", () => {
     expect(await jsonCommand(["manifest", "check", first, first])).toMatchObject({ code: 0 });
   });
 
-  test("catalog build writes what the server would route, manifest schema the published schema", async () => {
+  test("catalog build writes the catalog, and manifest schema prints the published schema", async () => {
     const out = join(folder.root, "catalog.json");
     const built = ["catalog", "build", "--manifests", folder.manifestsDir, "--out", out];
     const { code, json } = await jsonCommand(built);
@@ -380,7 +380,7 @@ test("serve refuses a manifest folder that was named and does not exist", async 
   expect(result.stderr).toContain("./elsewhere: there is no such folder");
 });
 
-test("the operating system gets the same codes and output as commands give in this process", async () => {
+test("a command in its own process has the same exit code and output as in the test process", async () => {
   const bad = folder.writeManifest("bad.txt", { manifest_version: "2" });
   const check = ["manifest", "check", bad, "--json"];
   const negative = await runProgram(check, OPERATOR_ENV);
@@ -391,7 +391,7 @@ test("the operating system gets the same codes and output as commands give in th
   expect(wrong).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--email") });
 });
 
-test("output that cannot be written changes no exit code to that of a negative answer", async () => {
+test("a command whose output cannot be written never exits with 1, the code of a negative answer", async () => {
   const { mainFile } = await builtProgram();
   const onFullDisk = (output: string, ...args: readonly string[]) => {
     const shell = ["sh", "-c", `exec "$0" "$@" ${output}>/dev/full`, process.execPath] as const;

@@ -125,11 +125,16 @@ describe("connection add", () => {
 
   test.each([
     ["without an encryption key", () => adding("worded"), { TM_ENCRYPTION_KEY: "" }, "openssl"],
-    ["with a short one", () => adding("worded"), { TM_ENCRYPTION_KEY: "c2hvcnQ=" }, "32 bytes"],
+    [
+      "with a short encryption key",
+      () => adding("worded"),
+      { TM_ENCRYPTION_KEY: "c2hvcnQ=" },
+      "32 bytes",
+    ],
     ["for an unknown organization", () => adding("worded", [], "org_x"), {}, "org list"],
     ["for a provider in no manifest", () => adding("nobody"), {}, "is not listed here"],
-    ["for an unknown key", () => adding("worded", ["--key-id", "key_x"]), {}, "no such key"],
-    ["for a second time", () => adding("operated"), {}, "disable"],
+    ["for an unknown key_id", () => adding("worded", ["--key-id", "key_x"]), {}, "no such key"],
+    ["for a provider that has a key already", () => adding("operated"), {}, "disable"],
     [
       "of a key with a line break",
       () => adding("worded"),
@@ -160,7 +165,7 @@ describe("connection test", () => {
   }
 
   test.each(["operated", "worded"])(
-    "exits with 0 if %s accepts the key, else with 1",
+    "exits with 0 if the provider %s accepts the key, else with 1",
     async (provider) => {
       const tested = await answer(["test", await added(provider)]);
       expect(tested.code).toBe(0);
@@ -263,7 +268,7 @@ describe("connection reseal", () => {
   });
 });
 
-test("no command prints a key that it handles, at any log level", () => {
+test("no connection command prints or logs a provider key or an encryption key", () => {
   const all = [...printed, ...commandLogs].join("\n");
   expect(all.length).toBeGreaterThan(1_000);
   for (const secret of [OWN_KEY, BAD_KEY, PROVIDER_KEY, ENCRYPTION_KEY]) {

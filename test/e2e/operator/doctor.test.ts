@@ -89,34 +89,34 @@ describe("doctor exits with 0 and warns", () => {
 
   test.each([
     {
-      what: "failed",
+      what: "failed its conformance run",
       change: "update listing_verdict set verdict = 'fail'",
       undo: "update listing_verdict set verdict = 'pass'",
       id: "listings that failed",
       repair: RUN,
     },
     {
-      what: "suspect",
+      what: "is suspect",
       change: suspect,
       undo: "delete from suspect_listing",
       id: "listings suspect",
       repair: RUN,
     },
     {
-      what: "verified for 31 days",
+      what: "was verified 31 days ago",
       change: checked(31),
       undo: checked(-31),
       id: "listings expired",
       repair: WATCH,
     },
     {
-      what: "verified for six more days",
+      what: "is verified for only six more days",
       change: checked(24),
       undo: checked(-24),
       id: "listings that expire within 7 days",
       repair: WATCH,
     },
-  ])("about a listing that is $what", async ({ change, undo, id, repair }) => {
+  ])("about a listing that $what", async ({ change, undo, id, repair }) => {
     await backend.query(change);
     onTestFinished(() => backend.query(undo).then(() => undefined));
     const { code, bad, json } = await doctor();
@@ -125,7 +125,7 @@ describe("doctor exits with 0 and warns", () => {
     expect({ code, json }).toMatchObject({ code: 0, json: { ok: true, warnings: 1 } });
   });
 
-  test("about a listing that was changed since its run, and not about one with eight days left", async () => {
+  test("about a listing changed since its run, and not about one that is verified for eight more days", async () => {
     folder.writeManifest("first.json", { ...manifest(), note: "new" });
     const { bad } = await doctor();
     expect(bad).toMatchObject([{ id: "listings changed since their run", level: "warning" }]);

@@ -109,7 +109,7 @@ async function expectChargedOnce(requestId: string, reserve: bigint): Promise<vo
   expect(debits.filter((entry) => entry.ref === requestId)).toEqual([{ ref: requestId, microUsd }]);
 }
 
-test("a second server on the same data charges the reserve that a killed one left, once", async () => {
+test("a second server on the same data charges the hold of a killed server, and only once", async () => {
   const { request, requestId } = await openStream();
   const second = await serve(folder);
   expect(second.ready["gateway_url"]).not.toBe(urlOf(running));
@@ -122,7 +122,7 @@ test("a second server on the same data charges the reserve that a killed one lef
   await expectChargedOnce(requestId, reserveOf(request));
 });
 
-test("ledger recover charges it once while no server runs, and the next server nothing", async () => {
+test("ledger recover charges the hold of a killed server once, and the next server charges nothing", async () => {
   const { request, requestId } = await openStream();
   await running.end("SIGKILL");
   const recover = ["ledger", "recover", "--data", folder.dataDir];
@@ -134,7 +134,7 @@ test("ledger recover charges it once while no server runs, and the next server n
   await booksBalance();
 });
 
-test("SIGTERM in mid-stream: the stream ends whole, exit code 0, and commands read the data", async () => {
+test("SIGTERM in mid-stream lets the stream finish, exits with 0, and commands can read the data", async () => {
   const before = await books();
   const whole = ask(urlOf(running), asked({ stream: true, text: "[words:30] [[fault:slow:50]]" }));
   const already = simulator.counts().total;
@@ -182,7 +182,7 @@ async function booksBalance(): Promise<void> {
   expect({ code, json }).toMatchObject({ code: 0, json: { ok: true } });
 }
 
-describe("the program's own database", () => {
+describe("the embedded database", () => {
   let unseenKey = "";
   beforeAll(async () => {
     // The server may cache a key for 5 s, which is the longest time that it may be set to.
@@ -240,7 +240,7 @@ describe("the program's own database", () => {
   });
 });
 
-test("SIGTERM ends a process whose data folder was deleted, without a misleading error", async () => {
+test("SIGTERM ends a server whose data folder was deleted, and the log names the removed folder", async () => {
   const program = await serve(folder, { TM_SHUTDOWN_GRACE_MS: String(GRACE_MS) });
   const pidFile = join(folder.dataDir, "postgres", "cluster", "postmaster.pid");
   const postmaster = Number.parseInt(readFileSync(pidFile, "utf8"));

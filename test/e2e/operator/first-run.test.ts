@@ -59,7 +59,7 @@ async function curled(
 }
 
 describe("an empty folder and one provider key", () => {
-  test("are enough for a curl that is answered with 200", async () => {
+  test("are enough for init and serve, and the curl that init prints is answered with 200", async () => {
     const folder = join(root, "one");
     const places = ["--data", join(folder, "data"), "--manifests", join(folder, "manifests")];
     const port = String(await freePort());
@@ -102,7 +102,7 @@ describe("a first run", () => {
     };
   }
 
-  test("at a terminal asks for everything, tries a model within its budget and prints the curl", async () => {
+  test("at a terminal asks for every setting, tests a model and prints how to start serve", async () => {
     const { args, env } = surroundings("terminal");
     const file = join(root, "keys.env");
     writeFileSync(file, `OPENAI_API_KEY=${SECRET}\n`, { mode: 0o644 });
@@ -163,7 +163,7 @@ describe("a first run", () => {
     expect(orgs.stdout).not.toContain("Refused");
   });
 
-  test("without a terminal and without an answer names the missing flags at once", async () => {
+  test("without a terminal exits with 2, and names the missing provider key or flags", async () => {
     const { args, env } = surroundings("missing");
     const none = await runCommand(args, { ...env, OPENAI_API_KEY: "" });
     expect(none.code).toBe(2);
@@ -174,7 +174,7 @@ describe("a first run", () => {
   });
 });
 
-test("dev prints what a person needs, logs into a file, and starts again with its key or without", async () => {
+test("dev prints at most 25 lines, logs to a file, and on a restart keeps its key or replaces a lost one", async () => {
   const books = await emptyDatabase();
   const data = join(root, "dev");
   const env = { DATABASE_URL: books.connectionString };

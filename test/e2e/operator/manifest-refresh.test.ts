@@ -68,7 +68,7 @@ async function refresh(file: string, source: string, ...more: readonly string[])
   return { code, json: JSON.parse(stdout) as { readonly manifests: readonly object[] } };
 }
 
-test("only --write changes a file: rises are announced, cuts hold, other bytes stay", async () => {
+test("manifest refresh changes a file only with --write: rises are announced, cuts apply at once", async () => {
   const file = await imported("written");
   chmodSync(file, 0o640);
   const before = readFileSync(file, "utf8");
@@ -109,7 +109,7 @@ test("only --write changes a file: rises are announced, cuts hold, other bytes s
   expect(await runCommand(["manifest", "check", file])).toMatchObject({ code: 0 });
 });
 
-test("a rise above the bound exits with 1 and changes nothing until it is accepted", async () => {
+test("manifest refresh exits with 1 for a rise above the bound, and changes no price until it is accepted", async () => {
   const file = await imported("rise");
   const source = sourceFile("list-2026-09-02.json", { ...MODELS, "small-1": { input: "2e-06" } });
   const waiting = await refresh(file, source, "--write");
@@ -128,7 +128,7 @@ test("a rise above the bound exits with 1 and changes nothing until it is accept
   expect(read(file).models[0]?.pricing[0]?.cost_usd_per_million).toBe("2");
 });
 
-test("a manifest that cannot be refreshed is named, and a wrong call is refused", async () => {
+test("manifest refresh says why it cannot refresh a manifest, and refuses invalid options", async () => {
   const file = await imported("asked");
   const before = readFileSync(file, "utf8");
   const older = sourceFile("list-2026-07-01.json", { ...MODELS, "small-1": { input: "9e-07" } });

@@ -23,7 +23,7 @@ test.each([
   ["serve", 1],
   ["dev", 2],
 ] as const)(
-  "%s on a port in use names its flag before it starts a database",
+  "%s with a port in use for its listener %i names the flag before it starts a database",
   async (command, at) => {
     const { flag, setting, name } = PORTS[at];
     const ports = PORTS.flatMap((each) => [

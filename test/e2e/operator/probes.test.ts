@@ -13,7 +13,7 @@ import { expectUnavailable } from "../../support/unavailable.ts";
 
 const LEASE_MS = 10_000;
 
-describe("a database that is away", () => {
+describe("an unreachable database", () => {
   const database = withDatabase();
   const proxy = withProxyTo(database);
   const clock = new MovableClock();
@@ -26,7 +26,7 @@ describe("a database that is away", () => {
   const account = withAccount(gateway, "10");
   afterAll(() => proxy.set("up"));
 
-  test("leaves every instance ready, and requests get a 503 with retry-after", async () => {
+  test("leaves an instance ready, and requests get a 503 with retry-after", async () => {
     const asked = { key: account.key, wire: "wire_a", model: "test/a", text: "hi" } as const;
     expect((await ask(gateway.url, asked)).status).toBe(200);
     proxy.set("down");
@@ -42,7 +42,7 @@ describe("a database that is away", () => {
   });
 });
 
-test("an instance tells its state on the internal port; one that drains is alive, not ready, and still serves", async () => {
+test("an instance reports its state on the internal port; a draining one is live, not ready, and serves", async () => {
   const gateway = await startTestGateway({ settings: { shutdownDelayMs: 3_000 } });
   const { internalUrl } = gateway.running;
   const { port } = new URL(internalUrl);

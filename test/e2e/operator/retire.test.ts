@@ -94,7 +94,7 @@ test("ledger retire changes nothing while no day is old enough, or when retentio
   expect(off).toMatchObject({ code: 0, json: { ok: true, retired: [] } });
 });
 
-test("ledger retire closes a day's monthly statements first, or keeps the day", async () => {
+test("ledger retire keeps a day whose monthly statement cannot be closed, and says why", async () => {
   const month = oldDay.slice(0, 7);
   await runSql(
     gateway,
@@ -118,7 +118,7 @@ test("ledger retire closes a day's monthly statements first, or keeps the day", 
   );
 });
 
-test("ledger retire that was killed between its steps ends as usual when it is run again", async () => {
+test("ledger retire that was killed between its steps completes when it is run again", async () => {
   await expectExactBooks();
   const killed: string[] = [];
   for (const word of [": exported", ": retired"]) {
@@ -166,7 +166,7 @@ describe("after ledger retire", () => {
     expect([unknown.code, known.code, missing.code]).toEqual([1, 0, 2]);
   });
 
-  test("an export that cannot be whole leaves no file that looks whole", async () => {
+  test("settlement attempts exits with 2 for a retired day, and leaves no file", async () => {
     const out = join(root, "attempts.csv");
     const [period] = await gateway.backend.settlementStore.periods();
     const named = [String(period?.providerId), new Date(period?.startMs ?? 0).toISOString()];

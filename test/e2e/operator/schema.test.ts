@@ -84,7 +84,7 @@ describe.each([
     commands: COMMANDS,
   },
   {
-    state: "of before the first release",
+    state: "from before the first release",
     change: EARLY,
     words: "before the first release, whose schema no step leads on from: export what you need",
     refused: MIGRATIONS,
@@ -98,7 +98,7 @@ describe.each([
 ])("a schema that is $state", ({ open = freshDatabase, change, words, commands, refused }) => {
   const database = withResource(open, (opened) => opened.drop());
 
-  test("stops commands and serve without auto_migrate, which change nothing and name migrate", async () => {
+  test("stops commands and serve without auto_migrate before any change, and the message names migrate", async () => {
     if (change !== undefined) await queryOf(database, change);
     const before = await migrationsIn(database);
     const env = { DATABASE_URL: database.connectionString };
@@ -160,7 +160,7 @@ describe("migrate --check", () => {
 describe("a data folder without a database", () => {
   const folder = withOperatorFolder({ url: "http://127.0.0.1:1" });
 
-  test("stops a command before it makes a database", async () => {
+  test("makes a command exit with 2 instead of creating a database", async () => {
     const { code, output } = await messageOf(["org", "list", "--data", folder.dataDir], {});
     expect(code).toBe(2);
     expect(output).toContain(`there is no database in ${folder.dataDir}`);

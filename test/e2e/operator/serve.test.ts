@@ -152,7 +152,7 @@ function call(text = "hi"): Promise<HttpAnswer> {
   return ask(url, { key, wire: "wire_a", model: "op/model", text });
 }
 
-test("serve reads price lists over TLS, and customers pay a new price without a restart", async () => {
+test("serve reads price lists over TLS, and lists a new price without a restart", async () => {
   await until("customers see the new price", async () => {
     const url = `${String(server.ready["gateway_url"])}/v1/models`;
     const { json } = await httpCall(url, { headers: bearer(key) });
@@ -166,7 +166,7 @@ test("serve reads price lists over TLS, and customers pay a new price without a 
   expect(server.stderr()).toContain('"action":"manifest.refresh"');
 });
 
-test("webhooks are sent over TLS only to a trusted certificate, and the log names another", async () => {
+test("webhooks are sent only to a server with a valid certificate; the log says why others are not", async () => {
   const org = { name: "Ada & Co", email: "ada@example.com" };
   const { orgId } = await backend.accountStore.createOrg(org, testOperator);
   const vault = openKeyVault(KEY);
@@ -221,7 +221,7 @@ test("the log level changes on SIGHUP", async () => {
   expect(await reloadWith(START)).toMatchObject({ changed: ["log_level"] });
 });
 
-test("prices that rise a hundredfold are refused while the gateway runs", async () => {
+test("a reload refuses prices that rise a hundredfold, and the log names the listing", async () => {
   const manifest = operatorManifest(simulator.url, ["op/model"]);
   const text = JSON.stringify(manifest).replaceAll(
     /("cost_usd_per_million":")(\d+)/g,
@@ -261,15 +261,15 @@ async function report(secret: string): Promise<number> {
 test.each([
   ["is not YAML", "limits: [", "not valid YAML"],
   ["has a value out of range", "limits: {concurrent_requests: 0}", "limits.concurrent_requests"],
-  ["has encryption keys that are none", "encryption_key: a,b", "32 bytes in base64"],
-])("a file that %s changes nothing, and the log names the place", async (_what, wrong, problem) => {
+  ["has invalid encryption keys", "encryption_key: a,b", "32 bytes in base64"],
+])("a settings file that %s changes nothing, and is logged", async (_what, wrong, problem) => {
   writeFileSync(settingsFile(), `log_level: fatal\n${wrong}`);
   const line = JSON.stringify(await reload("the settings are not valid: nothing has changed"));
   expect(line).toContain(problem);
   expect(await reloadWith(START)).toMatchObject({ changed: [], waiting_for_restart: [] });
 });
 
-test("every other changed setting waits for a restart, and the log and the probe name it", async () => {
+test("a setting that cannot be reloaded waits for a restart, and the log and the probe name it", async () => {
   const line = await reloadWith({ log_level: "debug", limits: { key_requests_per_minute: 1 } });
   const waiting = ["limits.key_requests_per_minute", "encryption_key"];
   expect(line).toMatchObject({ changed: ["log_level"], waiting_for_restart: waiting });

@@ -88,7 +88,7 @@ describe("settlement while the server runs", () => {
     expect(micro("payable_usd") * 1_000_000n + micro("carry_out_usd")).toBe(micro("cost_usd"));
   });
 
-  test("shows the closed statement the same every time, and lists every period and balance", async () => {
+  test("shows the statement as it was closed, and lists every period and balance", async () => {
     const [shown, text, listed, csv] = await Promise.all([
       settlement("show", ...PERIOD),
       settlementText("show", ...PERIOD),
@@ -116,7 +116,7 @@ describe("settlement while the server runs", () => {
     ]);
   });
 
-  test("lists one line for every call to the provider, and the lines add up", async () => {
+  test("lists one line for every call to the provider, and reconcile finds the lines equal", async () => {
     const { code, stdout } = await settlementText("attempts", ...PERIOD);
     expect(code).toBe(0);
     const [header, ...lines] = stdout.trimEnd().split("\n");
@@ -152,7 +152,7 @@ describe("settlement while the server runs", () => {
     });
   });
 
-  test("records a payment and a deposit once per reference", async () => {
+  test("records a period's payment once, and a deposit in the provider's balance", async () => {
     const paid = await settlement("pay", ...PERIOD, "--ref", "wire-1");
     expect(paid.json).toMatchObject({
       is_new: true,

@@ -21,7 +21,7 @@ const folder = withOperatorFolder({ url: "http://127.0.0.1:1" });
 const database = withDatabase();
 const proxy = withProxyTo(database);
 
-test("SIGTERM ends a start that waits for another process, after the grace time and 10 s", async () => {
+test("SIGTERM ends a server that waits for its database's start lock, after the grace time plus 10 s", async () => {
   const holder = spawn("sleep", ["120"]);
   await once(holder, "spawn");
   const home = join(folder.dataDir, "postgres");
@@ -47,7 +47,7 @@ test("SIGTERM ends a start that waits for another process, after the grace time 
   expect(stderr).toContain("not stopped after 11 s");
 });
 
-test("SIGTERM ends a process whose database is silent", async () => {
+test("SIGTERM ends a server whose database does not answer, within the limit of the stop", async () => {
   const program = await serve(folder, { ...ENV, DATABASE_URL: urlThrough(proxy, database).href });
   proxy.set("silent");
   const beganMs = performance.now();

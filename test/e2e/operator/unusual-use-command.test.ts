@@ -39,7 +39,7 @@ function asText(...args: readonly string[]): Promise<CommandResult> {
 
 const WHY = ["--reason", "a customer we know"] as const;
 
-test("unusual-use list shows holds of all organizations or of one, and ended ones only on request", async () => {
+test("unusual-use list shows restrictions of all organizations or of one, and past ones on request", async () => {
   const [orgId, other] = [await heldOrg("chat"), await heldOrg("videos")];
   const instant = expect.stringMatching(/^20.*Z$/);
   const hold = {
@@ -68,7 +68,7 @@ test("unusual-use list shows holds of all organizations or of one, and ended one
   );
 });
 
-test("unusual-use lift lifts one kind of request or all, and names what it lifted", async () => {
+test("unusual-use lift lifts the restriction of one kind of request or all, and lists those it lifted", async () => {
   const orgId = await heldOrg("chat", "images", "videos");
   const { stdout, code } = await asText("lift", orgId, "--family", "videos", ...WHY);
   expect(code).toBe(0);
@@ -87,7 +87,7 @@ test("unusual-use lift lifts one kind of request or all, and names what it lifte
   expect(again).toMatchObject({ code: 0, stdout: "there are none\n" });
 });
 
-test("a wrong call exits with 2, names the next step, and lifts nothing", async () => {
+test("an invalid unusual-use command exits with 2, names the fault, and lifts nothing", async () => {
   const orgId = await heldOrg("chat");
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
     [["lift", ...WHY], /missing required argument 'org_id'/],
@@ -106,7 +106,7 @@ test("a wrong call exits with 2, names the next step, and lifts nothing", async 
   expect(left.json["data"]).toHaveLength(1);
 });
 
-test("serve refuses an impossible unusual-use line at once, and says what to write", async () => {
+test("serve exits with 2 for an invalid unusual-use setting, and says what to write", async () => {
   const bad = { ...OPERATOR_ENV, ...env, TM_UNUSUAL_USE_SPEND_USD: "five" };
   const { code, stderr } = await runCommand(["serve", ...ANY_PORTS], bad);
   expect(code).toBe(2);

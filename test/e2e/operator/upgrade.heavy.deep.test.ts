@@ -20,7 +20,7 @@ const P99_FLOOR_MS = 25;
 const simulator = withSimulator();
 const folder = withOperatorFolder(simulator);
 
-test("requests take at most twice as long during and after the steps of a migration", async () => {
+test("the p99 latency of requests at most doubles while the steps of a migration run and after", async () => {
   const upgrade = await beginUpgrade(folder);
   const gateway = await upgrade.serve();
   const warm = upgrade.traffic(gateway, PER_SECOND);
@@ -78,7 +78,7 @@ const LONGEST_WAIT_SQL = `
     from pg_locks join pg_stat_activity using (pid)
     where not granted and application_name like 'tokenmarket %' and datname = current_database()`;
 
-test("a long report that blocks a step fails no request, and none waits over 3 s for it", async () => {
+test("a long report that blocks a migration step fails no request, and no lock wait exceeds 3.5 s", async () => {
   const upgrade = await beginUpgrade(folder);
   const gateway = await upgrade.serve();
   const report = new Client({ connectionString: upgrade.connectionString });

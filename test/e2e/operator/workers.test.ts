@@ -21,7 +21,7 @@ function serveArgs(workers: string): string[] {
   return ["serve", "--workers", workers, ...ANY_PORTS, "--manifests", folder.manifestsDir];
 }
 
-test("--workers without a usable setting is refused, and the message names the problem", async () => {
+test("--workers without Redis or with a count of 0 is refused, and the message names the problem", async () => {
   for (const [count, words] of [
     ["2", "REDIS_URL"],
     ["0", "whole number from 1"],
@@ -79,7 +79,7 @@ describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
       .map((line) => Number(at(JSON.parse(line), "pid")));
   }
 
-  test("are ready together, have separate metrics, and share the limits", async () => {
+  test("are both ready, have an internal address each, and share the limits", async () => {
     expect(new Set(workerPids()).size).toBe(2);
     const urls = running.ready["internal_urls"];
     expect(urls).toHaveLength(2);

@@ -43,8 +43,8 @@ const CREDIT_MICRO_USD = 1_000_000n;
 export function clientMatrix(gateway: TestGateway, rows: readonly ClientRow[]): void {
   describe.concurrent.each(rows)("$name", (row) => {
     for (const { model, wire } of MODELS) {
-      const place = row.wire === wire ? "the same wire" : "the other wire";
-      answerCells({ gateway, row, model, crosses: row.wire !== wire }, `in front of ${place}`);
+      const place = row.wire === wire ? "its own wire" : "the other wire";
+      answerCells({ gateway, row, model, crosses: row.wire !== wire }, `on ${place}`);
     }
     refusalCells(gateway, row);
   });
@@ -69,7 +69,7 @@ function answerCells({ gateway, row, model, crosses }: Cells, where: string): vo
     return row.usageRead?.(debited, { deed, crosses }) ?? debited;
   };
 
-  test(`a plain answer comes whole, and its usage is what was debited, ${where}`, async () => {
+  test(`a plain answer is complete and reports the debited usage, ${where}`, async () => {
     const { outcome, account } = await act("plain");
     expect(outcome).toMatchObject({ text: SAID, requests: 1 });
     expect(outcome.tokens).toEqual(await expectedTokens("plain", account));
@@ -77,7 +77,7 @@ function answerCells({ gateway, row, model, crosses }: Cells, where: string): vo
 
   const streams: readonly Deed[] = row.isOfficial ? ["stream", "streamWithUsage"] : ["stream"];
   test.each(streams)(
-    `%s: the loop reads every piece, and the usage is what was debited, ${where}`,
+    `%s: the client reads the whole answer and the debited usage, ${where}`,
     async (deed) => {
       const { outcome, account } = await act(deed);
       expect(outcome).toMatchObject({ text: SAID, requests: 1 });
@@ -85,7 +85,7 @@ function answerCells({ gateway, row, model, crosses }: Cells, where: string): vo
     },
   );
 
-  test(`a tool is called with its input and its result is answered, ${where}`, async () => {
+  test(`a tool is called with its input, and the model answers from its result, ${where}`, async () => {
     const { outcome, account } = await act("tools");
     expect(outcome).toMatchObject({
       text: `The tool answered: ${TOOL_RESULT}`,
@@ -95,7 +95,7 @@ function answerCells({ gateway, row, model, crosses }: Cells, where: string): vo
   });
 
   if (row.structured === "format" && crosses) {
-    test(`structured output is refused by the field's name, ${where}`, async () => {
+    test(`structured output is refused with an error that names the field, ${where}`, async () => {
       const { fault } = (await act("structured")).outcome;
       expect(fault?.message).toMatch(/response_format|output_config.format/);
     });
@@ -106,7 +106,7 @@ function answerCells({ gateway, row, model, crosses }: Cells, where: string): vo
     });
   }
 
-  test(`a client that leaves in mid-stream is settled once, nothing held, ${where}`, async () => {
+  test(`a stream that the client cancels is settled once and leaves nothing held, ${where}`, async () => {
     const { outcome, account } = await act("cancel");
     expect(outcome.text).toMatch(/^word1/);
     const [settled] = await until("the attempt has ended", async () => {
@@ -126,7 +126,7 @@ function refusalCells(gateway: TestGateway, row: ClientRow): void {
   const ask = (key: string, model = "test/a"): Promise<Outcome> =>
     row.drive("plain", { url: gateway.url, key, model });
 
-  test(`a wrong key is a 401 of its class ${wrongKey}, asked once`, async () => {
+  test(`a wrong key is a 401 and raises ${wrongKey} after one request`, async () => {
     const key = `tm_vk_${"0".repeat(48)}`;
     const { fault, requests } = await ask(key);
     expect(fault).toMatchObject({ status: 401 });
@@ -135,7 +135,7 @@ function refusalCells(gateway: TestGateway, row: ClientRow): void {
   });
 
   const most = row.requestsWithoutCredit ?? 1;
-  test(`without credit: a 429 of its class ${noCredit}, in at most ${most} requests`, async () => {
+  test(`missing credit is a 429 and raises ${noCredit} after at most ${most} requests`, async () => {
     const { key } = await gateway.account("0.000100");
     const { fault, requests } = await ask(key);
     expect(fault).toMatchObject({ status: 429 });
@@ -143,7 +143,7 @@ function refusalCells(gateway: TestGateway, row: ClientRow): void {
     expect(requests).toBeLessThanOrEqual(most);
   });
 
-  test(`an unknown model is a 404 of its class ${noModel} that echoes the id`, async () => {
+  test(`an unknown model is a 404 and raises ${noModel} with the model id`, async () => {
     const { key } = await gateway.account("1.00");
     const { fault, requests } = await ask(key, "no/such");
     expect(fault).toMatchObject({ status: 404 });

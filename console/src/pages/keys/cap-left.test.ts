@@ -41,7 +41,7 @@ test("daily and weekly caps have rows with their reset times", () => {
   ]);
 });
 
-test("caps that leave the same amount are in the order of refusals", () => {
+test("caps with the same amount left are listed in the order in which they refuse requests", () => {
   const all = { cap_usd: "5.000000", cap_week_usd: "5.000000", cap_day_usd: "5.000000" };
   const key = buildKey({ ...all, spent_week_usd: "0.000000", spent_day_usd: "0.000000" });
   const org = capOf({ ...ORG, cap_usd: "5.000000" });

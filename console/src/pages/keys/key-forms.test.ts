@@ -57,7 +57,7 @@ describe("a change of a key", () => {
     ["sends nothing for blank fields", { caps: { ...BLANK_CAPS, month: " " } }, {}],
     ["can remove the expiry", { expiry: { choice: "never", date: "" } }, { expires_at: "never" }],
     [
-      "removes the limit and the cap by 0",
+      "removes the limit and the cap if 0 is typed",
       { rpm: "0", caps: { ...BLANK_CAPS, month: "0" } },
       { rpm: 0, cap_usd: "0" },
     ],
@@ -117,13 +117,13 @@ describe("a change of several keys", () => {
     ["tags", { tagsChoice: "replace", tags: " , " }],
     ["tags", { tagsChoice: "replace", tags: "no spaces" }],
     ["expires_at", { expiry: { choice: "date", date: "" } }],
-  ] as const)("reports a problem of %s before it is sent", (field, typed) => {
+  ] as const)("reports a problem of the field %s instead of sending %j", (field, typed) => {
     const read = readKeysChange({ ...KEEP, ...typed }, NOW_MS);
     expect(read).toMatchObject({ isReady: false, problems: { [field]: expect.any(String) } });
   });
 });
 
-test("a changed field has no problem until it is sent again", () => {
+test("changing a field clears its problem and keeps the problems of the other fields", () => {
   const problems = { name: "a", cap_usd: "b", cap_day_usd: "c", expires_at: "d" };
   expect(stillWrong(problems, { name: "x" })).toEqual({ ...problems, name: undefined });
   const caps = { month: "1", week: "", day: "" };

@@ -7,7 +7,7 @@ import { matchKeys, findNamesake, toSearchTerm } from "./match-keys.ts";
 const SECRET = `tm_vk_${"0123456789abcdef".repeat(3)}`;
 const LABEL = "tm_vk_012345";
 
-describe("a pasted key never leaves the field", () => {
+describe("the search term", () => {
   test.each([
     ["as it is", SECRET],
     ["in capitals", SECRET.toUpperCase()],
@@ -15,11 +15,11 @@ describe("a pasted key never leaves the field", () => {
     ["from a shell line", `export TOKEN_MARKET_KEY="${SECRET}"`],
     ["without its prefix", SECRET.slice(6)],
     ["cut short", SECRET.slice(0, 30)],
-  ])("%s, it is cut to its first 12 characters", (_how, pasted) => {
+  ])("has only the first 12 characters of a key pasted %s", (_how, pasted) => {
     expect(toSearchTerm(pasted)).toBe(LABEL);
   });
 
-  test("other text stays as it was typed, up to the length of a name", () => {
+  test("is any other text as it was typed, up to 64 characters", () => {
     expect(toSearchTerm("nightly batch")).toBe("nightly batch");
     expect(toSearchTerm("tm_vk_01")).toBe("tm_vk_01");
     expect(toSearchTerm("x".repeat(500))).toHaveLength(64);
@@ -56,7 +56,7 @@ describe("the search for keys", () => {
   });
 });
 
-test("a namesake is found among active keys only", () => {
+test("a key with the same name is found only among active keys", () => {
   const label = "tm_vk_aaaaaa";
   const keys = [
     buildKey({ name: "Production", label }),

@@ -32,7 +32,7 @@ describe("a typed cap", () => {
   );
 });
 
-test("an amount for a field is exact and has at least two decimals", () => {
+test("an amount written into a field is exact and has at least two decimals", () => {
   expect(plainUsd("25.000000")).toBe("25.00");
   expect(plainUsd("0.500000")).toBe("0.50");
   expect(plainUsd("1.000001")).toBe("1.000001");

@@ -30,7 +30,7 @@ test("the strictest cap is the one with the least left, not with the largest spe
   expect(strictestCap(day, MIDDLE_MS)).toEqual({ name: "daily", share: 0.25, leftUsd: "1.500000" });
 });
 
-test("the strictest of two caps with the same amount left is that of the longer period", () => {
+test("the strictest of caps with the same amount left is the cap that resets last", () => {
   const both = { cap_week_usd: "1.000000", spent_week_usd: "3.000000" };
   const full = { ...NO_CAPS, ...both, cap_day_usd: "2.000000", spent_day_usd: "2.000000" };
   expect(strictestCap(full, MIDDLE_MS)).toMatchObject({ name: "weekly", leftUsd: "0.000000" });

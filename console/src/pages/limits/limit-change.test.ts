@@ -22,7 +22,7 @@ describe("the form of a limit", () => {
     expect(read.isReady ? "" : read.problems.rpm).toContain("from 1 to 300");
   });
 
-  test.each(["0", "-1", "2.5", "1e2", "all"])("refuses %s", (text) => {
+  test.each(["0", "-1", "2.5", "1e2", "all"])('refuses "%s" as a limit', (text) => {
     expect(readLimits(typed({ concurrency: text }), CEILINGS).isReady).toBe(false);
   });
 

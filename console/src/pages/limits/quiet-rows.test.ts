@@ -19,8 +19,8 @@ const key = (n: number, change: Partial<LimitRow> = {}): LimitRow => {
 };
 const keys = Array.from({ length: 60 }, (_, n) => key(n));
 
-describe("limits", () => {
-  test("hide keys that have only the defaults, and count them", () => {
+describe("the table of limits", () => {
+  test("hides and counts the keys with default limits of which less than half is used", () => {
     const own = key(60, { tpm: { ...value, own: 5, effective: 5, source: "self" } });
     const agreed = key(61, { rpm: { ...value, source: "contract" } });
     const busy = key(62, { concurrency: { ...value, used: 150 } });
@@ -28,13 +28,13 @@ describe("limits", () => {
     expect(tellingLimits(all)).toEqual({ rows: [org, own, agreed, busy], quiet: 60 });
   });
 
-  test("show every key if only a few would be hidden", () => {
+  test("shows every key if only a few would be hidden", () => {
     const few = [org, ...keys.slice(0, 9)];
     expect(tellingLimits(few)).toEqual({ rows: few, quiet: 0 });
   });
 });
 
-test("caps hide keys without a cap, but never the organization", () => {
+test("the table of caps hides keys without a cap, but never the organization", () => {
   const whole: CapRow = {
     scope: "org",
     key_id: null,

@@ -55,7 +55,7 @@ test("the longest context is marked, and an unknown one is a dash", () => {
   expect(cellsOf("Context")).toEqual(["8,000 tokens", "1,000,000 tokens | best", "–"]);
 });
 
-test("verdicts have a line if any is known", () => {
+test("the comparison has a line of verdicts only if a verdict is known", () => {
   const labels = compareFacts([small, large]).map(({ label }) => label);
   expect(labels).not.toContain("Verified");
   const known = compareFacts([small, large], ["Verified", undefined]);
@@ -63,7 +63,7 @@ test("verdicts have a line if any is known", () => {
   expect(cells).toEqual(["Verified", "–"]);
 });
 
-test("1-hour cache writes have a line if a model offers them", () => {
+test("the comparison has a line for 1-hour cache writes only if a model offers them", () => {
   const { prices } = buildListing({});
   if (prices === null) throw new Error("a listing has prices");
   const hourly = buildModel({
@@ -77,7 +77,7 @@ test("1-hour cache writes have a line if a model offers them", () => {
   expect(cellsOf("Cache write, 1 hour, per million")).toEqual([]);
 });
 
-test("prices by prompt size and upcoming prices are described", () => {
+test("the comparison describes prices by prompt size, upcoming prices and the last price check", () => {
   const { prices } = buildListing({ prompt: "2", completion: "4" });
   if (prices === null) throw new Error("a listing has prices");
   const tiered = buildModel({
@@ -103,7 +103,7 @@ test("prices by prompt size and upcoming prices are described", () => {
   ]);
 });
 
-test("served figures have lines if any is known, and the best is marked", () => {
+test("latency, speed and success have lines only if one is known, and the best value is marked", () => {
   const by = ({ providers: [first] }: Model, figures: object) => ({
     share: 0.1,
     byProvider: new Map([[first?.provider ?? "", { uptime: null, ...figures } as ServedListing]]),

@@ -13,7 +13,7 @@ function model(change: Partial<ComparedModel> = {}): ComparedModel {
 }
 
 describe("the estimated cost", () => {
-  test("is exact, a lower bound, or unknown", () => {
+  test("is shown exactly, as a lower bound, or not at all if it is unknown", () => {
     expect(costLabel(cost())).toBe("$1.500000");
     expect(costLabel(cost({ is_at_least: true }))).toBe("at least $1.500000");
     expect(costLabel(cost({ cost_usd: null }))).toBeUndefined();
@@ -31,7 +31,7 @@ describe("the estimated cost", () => {
     expect(differenceLabel(cost({ is_at_least: true }), "2.000000")).toBeUndefined();
   });
 
-  test("with other providers is a range without the first provider", () => {
+  test("of the other providers is a range that leaves out the first provider", () => {
     expect(otherCosts([cost()])).toBe("–");
     expect(otherCosts([cost(), cost({ cost_usd: "9.000000" })])).toBe("$9.000000");
     const others = ["10.000000", "9.000000", null].map((cost_usd) => cost({ cost_usd }));

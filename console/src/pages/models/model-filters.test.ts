@@ -49,7 +49,7 @@ describe("the filters of the models page", () => {
     expect(found({ q: "vision film" })).toEqual([]);
   });
 
-  test("apply price and logging to the same provider, the first that matches", () => {
+  test("require a single provider to match the price, logging and provider filters", () => {
     expect(found({ price: "1" })).toEqual(["lab/both"]);
     expect(found({ price: "1", logging: "none" })).toEqual([]);
     expect(found({ price: "9", logging: "none", provider: "dear" })).toEqual(["lab/both"]);
@@ -63,21 +63,21 @@ describe("the filters of the models page", () => {
     expect(found({ output: "1.999999" })).toEqual([]);
   });
 
-  test("compare prices exactly, beyond the precision of floating point", () => {
+  test("compare a price of a million dollars to the micro-dollar", () => {
     const third = buildModel({ providers: [buildListing({ prompt: "1000000.000001" })] });
     expect(filterModels([third], { price: "1000000" })).toEqual([]);
     expect(filterModels([third], { price: "1000000.000001" })).toEqual([third]);
   });
 
-  test("exclude models that are not billed by the token from a price filter", () => {
+  test("exclude models that are not billed by the token if a price is set", () => {
     expect(found({ price: "9999999" })).not.toContain("lab/video");
   });
 
-  test("exclude providers without a declared data center from a country", () => {
+  test("exclude providers without a declared data center if a country is set", () => {
     expect(found({ country: "DE" })).toEqual(["lab/both"]);
   });
 
-  test("exclude providers that also run in another country", () => {
+  test("exclude providers that also run outside the chosen country", () => {
     const two = buildModel({ providers: [buildListing({ datacenters: ["DE", "US"] })] });
     expect(filterModels([two], { country: "DE" })).toEqual([]);
   });
@@ -112,7 +112,7 @@ describe("the filters by speed", () => {
     expect(fast({})).toHaveLength(models.length);
   });
 
-  test("apply to the same provider as the price and each other", () => {
+  test("require a single provider to match the speed and price filters", () => {
     expect(fast({ ttft: "500", speed: "50" })).toEqual([]);
     expect(fast({ speed: "50", price: "1" })).toEqual([]);
     expect(fast({ speed: "50", price: "9" })).toEqual(["lab/both"]);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { leavingLabel, loggingLabel } from "./model-labels.ts";
 
-test("prompt logging is labelled as none, some or all providers", () => {
+test("the prompt logging label says whether no, some or all providers retain prompts", () => {
   const none = { prompt_logging: "none" } as const;
   const retained = { prompt_logging: "retained" } as const;
   expect(loggingLabel([none]).word).toBe("No prompt logging");

@@ -15,7 +15,7 @@ function day(at: string, uptime: number | null): Parameters<typeof listDays>[0][
   };
 }
 
-test("the thirty days end today, and days without calls have no uptime", () => {
+test("the uptime history has the thirty days up to today, and days without calls have no uptime", () => {
   const days = listDays([day("2026-11-24T00:00:00.000Z", 0.25)], NOW_MS);
   expect(days).toHaveLength(30);
   expect(days.at(-1)).toEqual({ day: "24 Nov 2026", uptime: 0.25 });

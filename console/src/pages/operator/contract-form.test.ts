@@ -12,7 +12,7 @@ test("a blank field keeps its limit, “default” removes it, and a number repl
   });
 });
 
-test("the target is sent as key or model by the scope, and not for the organization", () => {
+test("the scope decides whether the target is sent as a key, as a model, or not at all", () => {
   const key = readContractForm({ ...BLANK, scope: "key", target: "key_1", rpm: "5" });
   expect(key).toMatchObject({ body: { scope: "key", key_id: "key_1", rpm: 5 } });
   const each = readContractForm({ ...BLANK, scope: "key", rpm: "5" });
@@ -30,7 +30,7 @@ test.each([
   [{ ...BLANK, concurrency: "1e3" }, "concurrency"],
   [{ ...BLANK, rpm: "2000000000" }, "rpm"],
   [{ ...BLANK, scope: "model" as const, rpm: "5" }, "target"],
-])("%o is refused at its field", (typed, field) => {
+])("the form %o is refused at the field %s", (typed, field) => {
   const read = readContractForm(typed);
   expect(read.isReady ? [] : Object.keys(read.problems)).toEqual([field]);
 });

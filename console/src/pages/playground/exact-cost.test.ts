@@ -11,7 +11,7 @@ test("a cost keeps all its digits", () => {
   expect(exactCost('{"data":{"total_cost":2,"cost_micro_usd":2000000}}')).toBe("2.000000");
 });
 
-test("an answer without a cost has none", () => {
+test("the cost of an answer that reports none is undefined, not zero", () => {
   expect(exactCost('{"usage":{"prompt_tokens":1}}')).toBeUndefined();
   expect(exactCost('{"usage":{"cost":null}}')).toBeUndefined();
 });

@@ -8,7 +8,7 @@ function parse(fragments: readonly string[]): readonly string[] {
   return fragments.flatMap((fragment) => parser.push(fragment));
 }
 
-test("events do not depend on fragments or on the kind of line ends", () => {
+test("the parsed events do not depend on where the stream is split or on its line endings", () => {
   const data = fc.array(fc.string({ unit: "grapheme" }).map((text) => text.replace(/[\r\n]/g, "")));
   const lineEnd = fc.constantFrom("\n", "\r\n", "\r");
   fc.assert(

@@ -12,7 +12,7 @@ const RULES = {
   balance_follows: true,
 };
 
-test("only what was changed is sent, so that a threshold that follows purchases goes on following", () => {
+test("only changed alert rules are sent, so that an untouched threshold keeps following purchases", () => {
   const typed = typedRules(RULES);
   expect(changedRules(RULES, typed)).toEqual({});
   expect(changedRules(RULES, { ...typed, percents: ["100", "80"], purchases: false })).toEqual({
@@ -20,7 +20,7 @@ test("only what was changed is sent, so that a threshold that follows purchases 
   });
 });
 
-test("a blank threshold removes the alert, and a typed one is sent as it is", () => {
+test("a blank threshold removes the balance alert, and a typed threshold is sent without its dollar sign", () => {
   const typed = typedRules(RULES);
   expect(typed.below).toBe("5.00");
   expect(changedRules(RULES, { ...typed, below: " " })).toEqual({ balance_below_usd: null });

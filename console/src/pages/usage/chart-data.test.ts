@@ -98,7 +98,7 @@ describe("the bars of the usage page", () => {
   });
 });
 
-test("groups without a model or provider have a name, and statuses are readable", () => {
+test("groups without a model or provider, and groups by status, have readable names", () => {
   expect(groupName("model", { group: "none", name: "none" })).toBe("No known model");
   expect(groupName("provider", { group: "none", name: "none" })).toBe("No provider");
   expect(groupName("status", { group: "in_flight", name: "in_flight" })).toBe("In progress");

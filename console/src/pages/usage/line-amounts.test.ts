@@ -66,7 +66,7 @@ test("lines have no amounts if the provider's reported cost is charged", () => {
   expect(reported.map(({ amount }) => amount)).toEqual([undefined, undefined]);
 });
 
-test("there are no lines without prices or tokens", () => {
+test("an attempt without prices or without token counts has no charge lines", () => {
   expect(lineAmounts({ ...attempt, prices: null })).toEqual([]);
   expect(lineAmounts({ ...attempt, tokens: null })).toEqual([]);
 });

@@ -58,12 +58,12 @@ describe("a range", () => {
   });
 });
 
-test("figures, log and file have the same filters", () => {
+test("the filters leave out the page's cursor, grouping and metric", () => {
   const search = { model: "lab/one", key: "playground", provider: "p", status: "failed" };
   expect(readFilters({ ...search, cursor: "c", by: "day", metric: "ttft" }, NOW)).toEqual(search);
 });
 
-test("several values of a filter are sent as one text, each once", () => {
+test("the values of a filter are sent as a comma-separated list, each once, up to the server's maximum", () => {
   const search = { model: "lab/one,lab/two,lab/one,", status: "ok,refused,nonsense,failed" };
   expect(readFilters(search, NOW)).toEqual({
     model: "lab/one,lab/two",
@@ -110,6 +110,6 @@ test("invalid values in the address are replaced by defaults", () => {
   expect(readFilters({ status: "nonsense" }, NOW)).toEqual({});
 });
 
-test("a minute survives writing and reading", () => {
+test("a minute is written as text and read back unchanged", () => {
   expect(readMinute(writeMinute(NOW))).toBe(NOW);
 });

@@ -47,17 +47,17 @@ describe("the listing shown first", () => {
   const suspect = listing("s", { suspect: SUSPICION });
   const listings = [listing("a"), suspect, failed, listing("c")];
 
-  test("is the one in the address", () => {
+  test("is the listing whose model is in the address", () => {
     expect(listingToShow(listings, "c")?.model).toBe("c");
   });
 
-  test("is otherwise a failed one, then a suspect one", () => {
+  test("is a failed listing, else a suspect listing, if the address names no known model", () => {
     expect(listingToShow(listings, undefined)).toBe(failed);
     expect(listingToShow([listing("a"), suspect], undefined)).toBe(suspect);
     expect(listingToShow(listings, "unknown")).toBe(failed);
   });
 
-  test("is otherwise the first one, if there is any", () => {
+  test("is the first listing if none is failed or suspect", () => {
     expect(listingToShow([listing("a"), listing("c")], undefined)?.model).toBe("a");
     expect(listingToShow([], undefined)).toBeUndefined();
   });

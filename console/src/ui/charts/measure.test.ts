@@ -26,7 +26,7 @@ describe("an amount of a chart", () => {
 });
 
 describe("a scale", () => {
-  test("holds the highest amount in at most four round steps", () => {
+  test("reaches the highest amount from 0 in at most four steps", () => {
     for (const highest of [1n, 3n, 7n, 19n, 1_932n, 123_456_789n, 10n ** 15n + 1n]) {
       const { top, ticks } = scaleFor(highest);
       expect(top).toBeGreaterThanOrEqual(highest);
@@ -48,11 +48,11 @@ test.each([
   [0.025, "2.5%"],
   [0.999_9, "99.9%"],
   [1, "100%"],
-])("the share %d is shown as %s, and as nothing or all only if it is", (share, shown) => {
+])("the share %d is shown as %s", (share, shown) => {
   expect(formatShare(share)).toBe(shown);
 });
 
-test("a length never leaves its frame", () => {
+test("a drawn length is the amount's share of the whole, limited to the range from 0 to 1", () => {
   expect(measureLength(1n, 4n)).toBe(0.25);
   expect(measureLength(9n, 4n)).toBe(1);
   expect(measureLength(-1n, 4n)).toBe(0);

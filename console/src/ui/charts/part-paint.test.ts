@@ -29,7 +29,7 @@ describe("the paint of a part", () => {
       expect(mark).toBe(0);
   });
 
-  test("is its maker's colour for one model of each maker, whatever else is in the chart", () => {
+  test("is the maker's own colour for one model of each maker in the chart", () => {
     const ids = ["openai/a", "openai/b", "anthropic/a", "anthropic/b", "google/a"];
     const colours = choosePaints(parts(...ids), false).map(({ colour }) => colour);
     expect(new Set(colours).size).toBe(ids.length);
@@ -39,7 +39,7 @@ describe("the paint of a part", () => {
     }
   });
 
-  test("is grey for the rest, and the chart's own colour for a whole", () => {
+  test("is grey for the part of all others, and the chart's own colour for an undivided bar", () => {
     expect(choosePaints([{ id: "other" }, { id: "all", isWhole: true }], true)).toEqual([
       { colour: "other", mark: 0 },
       { colour: "own", mark: 0 },

@@ -7,7 +7,7 @@ describe("the pace of an endpoint", () => {
   const check = compileCheck(COMMANDS["endpoint add"].body, "body");
   const paced = (pace: string): unknown => check({ provider_id: "a", paced_per_second: pace });
 
-  test.each(["2.5", "0.001", "10", "999999999"])("%s is taken", (pace) => {
+  test.each(["2.5", "0.001", "10", "999999999"])("%s is accepted", (pace) => {
     expect(paced(pace)).toBeUndefined();
   });
 

@@ -18,7 +18,7 @@ function sent(body: string, betaHeader: string): { body: string; dropped: readon
 
 const start = '{"model":"acme/test-1","max_tokens":5,"messages":[{"role":"user","content":"x"}]';
 
-test("a beta opens only its own fields, and a beta that is sent on keeps them", () => {
+test("a dropped beta name removes only the fields it opens, and other beta names remove none", () => {
   const body = `${start},"tools":[${tool}],"context_management":{"edits":[]}}`;
   const without = `${start},"tools":[${tool}]}`;
   expect(sent(body, "context-management-2025-06-27").body).toBe(without);
@@ -26,7 +26,7 @@ test("a beta opens only its own fields, and a beta that is sent on keeps them", 
   expect(sent(body, "my-context-management-2025-06-27").body).toBe(body);
 });
 
-test("the older field for structured output is refused by name", () => {
+test("output_format is refused with the hint to send output_config.format", () => {
   const refused = readBad("wire_b", { max_tokens: 5, output_format: { type: "json_schema" } });
   expect(refused.message).toBe("output_format is not accepted; send it as output_config.format");
 });

@@ -107,7 +107,7 @@ function slowestBodies(keyCount: number, valueCount: number): readonly [string, 
 describe.each(["wire_a", "wire_b"] as const)("the worst bodies of %s", (wire) => {
   /* The counts are slightly below the bounds, as the rest of the body has keys and values too. */
   test.each(slowestBodies(JSON_KEYS_MAX - 20, JSON_VALUES_MAX - JSON_KEYS_MAX))(
-    "%s are accepted or refused in time",
+    "with %s are accepted or refused within 200 ms",
     (_what, text) => {
       expect(fastestMs(wire, Buffer.from(text))).toBeLessThan(BODY_MS_MAX);
     },
@@ -130,7 +130,7 @@ test.each([
   ["far too many tasks", { schema: { classifications: names(15_000).map((task) => ({ task })) } }],
   ["long instructions", asking({ type: "noul", instructions: names(110_000) })],
   ["instructions of many names", asking({ type: "noul", instructions: described(48_000) })],
-] as const)("a decision with %s is accepted or refused in time", (_what, body) => {
+] as const)("a decisions request with %s is accepted or refused within 200 ms", (_what, body) => {
   let fastest = Number.POSITIVE_INFINITY;
   for (let run = 0; run < RUNS && fastest > BODY_MS_MAX / 2; run += 1) {
     const startedMs = performance.now();

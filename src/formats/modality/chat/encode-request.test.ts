@@ -46,7 +46,7 @@ describe.each(wires)("a %s body on its own wire", (wire) => {
     expect(sendSame(wire, { max_tokens: null }).text).toBe(buildBody({ max_tokens: 4096 }));
   });
 
-  test("keeps the fields that only this wire has, and refuses none", () => {
+  test("keeps fields that a translation would drop or refuse, byte for byte", () => {
     const members = {
       response_format: { type: "json_object" },
       thinking: { type: "enabled" },
@@ -63,13 +63,17 @@ describe("wire_a", () => {
     ["absent", {}, { include_usage: true }],
     ["null", { stream_options: null }, { include_usage: true }],
     ["empty", { stream_options: {} }, { include_usage: true }],
-    ["without it", { stream_options: { x: 1 } }, { include_usage: true, x: 1 }],
+    ["without include_usage", { stream_options: { x: 1 } }, { include_usage: true, x: 1 }],
     [
-      "with false",
+      "with include_usage false",
       { stream_options: { x: 1, include_usage: false } },
       { x: 1, include_usage: true },
     ],
-    ["with true", { stream_options: { include_usage: true } }, { include_usage: true }],
+    [
+      "with include_usage true",
+      { stream_options: { include_usage: true } },
+      { include_usage: true },
+    ],
   ])("a stream asks for usage: stream_options %s", (_, members, expected) => {
     const { body } = sendSame("wire_a", { stream: true, ...members });
     expect(body["stream_options"]).toEqual(expected);
@@ -108,7 +112,7 @@ describe("wire_a", () => {
     }
   });
 
-  test("gives an aggregator provider.upstream as its own provider, and others none", () => {
+  test("sends provider.upstream as the provider field to an aggregator, and no such field to others", () => {
     const upstream = { ignore: ["x"], allow_fallbacks: false };
     const members = { max_tokens: 5, provider: { only: ["acme"], upstream } };
     const sent = sendSame("wire_a", members, { priority: 1 });
@@ -118,7 +122,7 @@ describe("wire_a", () => {
 });
 
 describe("wire_b", () => {
-  test("writes a bound with wire_a's name under its own name", () => {
+  test("writes the output bound max_completion_tokens as max_tokens", () => {
     expect(sendSame("wire_b", { max_completion_tokens: 9 }).text).toBe(
       buildBody({ max_tokens: 9 }),
     );
@@ -126,7 +130,7 @@ describe("wire_b", () => {
     expect(sendSame("wire_b", both).text).toBe(buildBody({ max_tokens: 9 }));
   });
 
-  test("passes beta names by family, and drops and names similar ones", () => {
+  test("passes beta names of known families, and reports all others as dropped", () => {
     const beta =
       "claude-code-20250219,claude-code-2025-02-19, interleaved-thinking-2025-05-14 ," +
       "prompt-caching-scope-2026-01-05,oauth,computer-use-2025-01-24,x\u00e9\ty";
@@ -166,14 +170,14 @@ const { tokenCounter } = anthropicMessages;
 assert(tokenCounter !== undefined, "messages has a route that counts");
 const counting = new TokenCounting(anthropicMessages, tokenCounter);
 
-test("a count needs no bound, accepts any, and accepts thinking", () => {
+test("a count_tokens request needs no output bound, and accepts any bound and thinking", () => {
   for (const members of [{}, { max_tokens: 100_000 }, { thinking: { type: "adaptive" } }]) {
     const read = counting.parse(sentBy(buildBody(members)));
     expect(read).toMatchObject({ request: { modelId: "acme/test-1", wire: { id: "wire_b" } } });
   }
 });
 
-test("the provider is asked with the caller's body, without a bound", () => {
+test("a count_tokens request is sent with the client's body, without an output bound", () => {
   const body = buildBody({ tools: [{ name: "f" }], provider: { only: ["acme"] } });
   const read = counting.parse(sentBy(body, "token-counting-2024-11-01"));
   if (!read.ok) throw new Error(read.refusal.message);

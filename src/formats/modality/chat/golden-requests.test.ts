@@ -21,7 +21,7 @@ function fixture(wire: KnownWire, name: string): string {
 }
 
 test.each(wires.flatMap((client) => wires.map((upstream) => ({ client, upstream }))))(
-  "the agent's request from $client for $upstream",
+  "the agent's request from $client for $upstream equals its golden file, in key order too",
   ({ client, upstream }) => {
     const request = readGood(client, fixture(client, "agent.request.json"));
     const { body, dropped } = send(

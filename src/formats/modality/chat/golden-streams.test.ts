@@ -27,7 +27,7 @@ const goldens: readonly Golden[] = CLIENTS.flatMap((upstream) =>
     .flatMap((file) => CLIENTS.map((client) => golden(upstream, client, file.slice(0, -4)))),
 );
 
-describe.each(goldens)("$name of $upstream for a client of $client", (wires) => {
+describe.each(goldens)("the stream $name of $upstream for a client of $client", (wires) => {
   const { transcript, expected, client } = wires;
 
   test("gives exactly the recorded bytes", () => {
@@ -44,7 +44,7 @@ describe.each(goldens)("$name of $upstream for a client of $client", (wires) => 
     );
   });
 
-  test("is a legal stream that names the marketplace's model", () => {
+  test("is complete and legal, and does not name the provider's model", () => {
     expect(expected).not.toContain("up-model");
     const isRelay = wires.upstream === client;
     const isWhole =

@@ -12,7 +12,7 @@ const strict: Members = { require_parameters: true };
 const callA = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };
 const user = { role: "user", content: "hi" };
 
-describe("history", () => {
+describe("history rules", () => {
   const rules = (...history: NonNullable<ManifestWireProfile["history"]>) => profiled({ history });
   const sendHistory = (
     messages: readonly object[],
@@ -20,7 +20,7 @@ describe("history", () => {
     members: Members = {},
   ) => sendSame("wire_a", { messages, ...members }, changes);
 
-  test("loses names, except the one that identifies a function's result", () => {
+  test("no-name removes names, except the one that identifies a function's result", () => {
     const named = [
       { name: "Ada", role: "user", content: "hi" },
       { role: "function", name: "f", content: "1" },
@@ -32,7 +32,7 @@ describe("history", () => {
     expect(findProblem("wire_a", strictly, rules("no-name"))).toBe("messages.name");
   });
 
-  test("loses null members at every depth", () => {
+  test("no-null removes null members at every depth", () => {
     const call = { ...callA, index: null };
     const assistant = { role: "assistant", content: null, refusal: null, tool_calls: [call] };
     const sent = sendHistory([user, assistant], rules("no-null"));
@@ -40,7 +40,7 @@ describe("history", () => {
     expect(sent.dropped).toEqual([]);
   });
 
-  test("keeps nulls in the arguments of a call", () => {
+  test("no-null keeps nulls in the arguments of a call", () => {
     const use = {
       type: "tool_use",
       id: "c1",
@@ -52,7 +52,7 @@ describe("history", () => {
     expect(sent.body["messages"]).toEqual([user, { role: "assistant", content: [use] }]);
   });
 
-  test("loses the model's reasoning", () => {
+  test("no-reasoning removes the model's reasoning and reports its fields as dropped", () => {
     const thought = { reasoning: "r", reasoning_content: "r", reasoning_details: [{}] };
     const sent = sendHistory(
       [{ ...thought, role: "assistant", content: "a" }],
@@ -62,7 +62,7 @@ describe("history", () => {
     expect(sent.dropped).toHaveLength(3);
   });
 
-  test("loses strict and cache marks, and keeps the caller's own data", () => {
+  test("no-strict and no-cache-control remove both fields, but no schema property of that name", () => {
     const cache_control = { type: "ephemeral", ttl: "1h" };
     const parameters = { type: "object", properties: { strict: {}, cache_control: {} } };
     const strictTool = {
@@ -85,13 +85,13 @@ describe("history", () => {
     expect(sent.dropped.toSorted()).toEqual(["cache_control", "cache_control.ttl", "tools.strict"]);
   });
 
-  test("loses the cache marks of messages too", () => {
+  test("no-cache-control removes cache marks from the system blocks of a wire_b request", () => {
     const marked = { type: "text", text: "s", cache_control: { type: "ephemeral" } };
     const sent = sendSame("wire_b", { system: [marked] }, rules("no-cache-control"));
     expect(sent.body["system"]).toEqual([{ type: "text", text: "s" }]);
   });
 
-  test("joins texts, and keeps content that is more than text", () => {
+  test("text-only-content joins text parts, and keeps content that has other parts", () => {
     const text = (content: string) => ({ type: "text", text: content });
     const image = { type: "image_url", image_url: { url: "https://a.example/b.png" } };
     const taken = {
@@ -110,7 +110,7 @@ describe("history", () => {
     ]);
   });
 
-  test("has the role system in place of developer", () => {
+  test("system-for-developer replaces the role developer by system", () => {
     const sent = sendHistory(
       [{ role: "d\u0065veloper", content: "x" }, user],
       rules("system-for-developer"),
@@ -118,7 +118,7 @@ describe("history", () => {
     expect(sent.body["messages"]).toEqual([{ role: "system", content: "x" }, user]);
   });
 
-  test("is JSON after all rules together", () => {
+  test("all rules together leave only role, content and calls of a message", () => {
     const everything = rules(
       "no-name",
       "no-null",

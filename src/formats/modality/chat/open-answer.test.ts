@@ -109,7 +109,7 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
     }
   });
 
-  test("recognizes a page or an error object in the place of a stream", () => {
+  test("fails if the body is an HTML page, a JSON error or comments alone", () => {
     const page = fed(wires, "<html>hello</html>");
     page.end();
     expect(page.failure?.refusal.class).toBe("gateway_error");
@@ -139,7 +139,7 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
   });
 });
 
-describe("what counts as content", () => {
+describe("the first content of a stream", () => {
   test.each([
     [{ role: "assistant", content: "" }, "waiting"],
     [{ content: "a" }, "flowing"],
@@ -147,7 +147,7 @@ describe("what counts as content", () => {
     [{ reasoning_content: "hm" }, "flowing"],
     [{ reasoning: "hm" }, "flowing"],
     [{ tool_calls: [{ index: 0, id: "c", function: { name: "f", arguments: "" } }] }, "flowing"],
-  ])("wire_a: %j is %s", (fields, state) => {
+  ])("wire_a: a delta with %j leaves the stream %s", (fields, state) => {
     expect(fed(wire_a, chunks(delta(fields))).state).toBe(state);
     expect(fed(bToA, chunks(delta(fields))).state).toBe(state);
   });
@@ -158,7 +158,7 @@ describe("what counts as content", () => {
     [{ audio: { id: "a" } }, "waiting"],
     [{ audio: null, images: [] }, "waiting"],
     [{ images: [{ type: "image_url", image_url: { url: "data:" } }] }, "flowing"],
-  ])("wire_a, which alone has audio and images: %j is %s", (fields, state) => {
+  ])("wire_a audio and images: a delta with %j leaves the stream %s", (fields, state) => {
     expect(fed(wire_a, chunks(delta(fields))).state).toBe(state);
   });
 
@@ -169,12 +169,12 @@ describe("what counts as content", () => {
     [{ ...word, delta: { type: "text_delta", text: "" } }, "waiting"],
     [{ ...word, delta: { type: "thinking_delta", thinking: "hm" } }, "flowing"],
     [word, "flowing"],
-  ])("wire_b: %j is %s", (event, state) => {
+  ])("wire_b: the event %j leaves the stream %s", (event, state) => {
     expect(fed(wire_b, events(start, event)).state).toBe(state);
     expect(fed(aToB, events(start, event)).state).toBe(state);
   });
 
-  test("includes reasoning that is not sent to a wire_b client: its stream opens for pings", () => {
+  test("may be reasoning that a wire_b client does not get: its stream opens, and pings are sent", () => {
     const bridge = fed(bToA, chunks(delta({ reasoning: "hm" })));
     expect(bridge.takeOutput()?.toString()).toContain("message_start");
     expect(bridge.keepAlive()?.toString()).toBe('event: ping\ndata: {"type":"ping"}\n\n');
@@ -252,7 +252,7 @@ describe("relays", () => {
     expect(text).toContain("[DONE]");
   });
 
-  test("wire_b: servers without event lines get them", () => {
+  test("wire_b: event lines are added if the provider sends none", () => {
     const text = fed(wire_b, chunks(start, open, word))
       .takeOutput()
       ?.toString();
@@ -288,7 +288,7 @@ describe("relays", () => {
   test.each([
     { cost: 9, cost_details: { upstream_inference_cost: 9.5 } },
     { cost_in_usd_ticks: 95_000_000_000 },
-  ])("what the provider charges never reaches the client: %j", (costs) => {
+  ])("the provider's cost fields never reach the client: %j", (costs) => {
     const ofA = { ...usageChunk, usage: { ...usageChunk.usage, ...costs } };
     const ofB = { input_tokens: 3, output_tokens: 1, ...costs };
     const opening = { ...start, message: { model: "up-model", content: [], usage: ofB } };

@@ -70,7 +70,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
     expect(bridge.finish(costUsd)).toHaveLength(0);
   });
 
-  test("in tiny pieces keeps none of them, for each would occupy far more memory than its bytes", () => {
+  test("is complete if it arrives byte by byte in a buffer that is overwritten", () => {
     const bridge = openJson(wires);
     bridge.push(Buffer.from(good.slice(0, 1)));
     const piece = Buffer.alloc(1);
@@ -84,12 +84,12 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
 
   test.each([
     ["nothing", ""],
-    ["a page", "<html>oops</html>"],
+    ["an HTML page", "<html>oops</html>"],
     ["cut JSON", good.slice(0, -2)],
-    ["an object of no shape", '{"hello":1}'],
+    ["an object of another shape", '{"hello":1}'],
     ["no choices", '{"choices":[]}'],
     ["bytes that are not UTF-8", Buffer.from([0x7b, 0xff, 0x7d])],
-  ])("%s is a 502 that does not fail over", (_name, body) => {
+  ])("with %s as its body is a 502 without failover", (_name, body) => {
     const { bridge } = play(openJson(wires), [body]);
     expect(bridge).toMatchObject({
       state: "failed",
@@ -120,7 +120,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
     }
   });
 
-  test("is given up above the bound while it is read", () => {
+  test("fails with a 502 while it is read if it exceeds the size bound", () => {
     const bridge = openJson(wires);
     const piece = Buffer.alloc(1024 * 1024, 32);
     for (let read = 0; read <= ANSWER_BYTES_MAX; read += piece.length) bridge.push(piece);
@@ -139,7 +139,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
     }
   });
 
-  test("is answered or refused, whatever the body, and never throws", () => {
+  test("with any body is complete or failed, and the client gets valid JSON", () => {
     const json = fc.jsonValue();
     const type = fc.constantFrom("text", "tool_use", "thinking", "x");
     const part = fc.record({ message: json, finish_reason: json, type, text: json, input: json });
@@ -160,7 +160,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
   });
 });
 
-describe("relayed", () => {
+describe("a relayed JSON answer", () => {
   test("keeps every byte except the model and the cost, big integers too", () => {
     const body =
       '{ "model" :"up-model", "big":12345678901234567890,"id":"a","object":"chat.completion","created":7,"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"\\ud83d","x":1e400}}],"usage":{"prompt_tokens":1 , "completion_tokens":0,"total_tokens":1,"cost":5}}';
@@ -172,16 +172,13 @@ describe("relayed", () => {
     expect(bridge.reportedCostUsd).toBe("5");
   });
 
-  test.each([wire_a, wire_b])(
-    "reports zeros and the cost for an answer of $upstream without usage",
-    (wires) => {
-      const body = wires.upstream === "wire_a" ? answerA({ content: "a" }) : answerB([]);
-      const bare = JSON.stringify({ ...(JSON.parse(body) as object), usage: undefined });
-      const { bridge, text } = play(openJson(wires), [bare]);
-      expect(bridge.usage).toBeUndefined();
-      expect(JSON.parse(text)).toMatchObject({ usage: { cost: 0.001932 } });
-    },
-  );
+  test.each([wire_a, wire_b])("of $upstream without usage still reports the cost", (wires) => {
+    const body = wires.upstream === "wire_a" ? answerA({ content: "a" }) : answerB([]);
+    const bare = JSON.stringify({ ...(JSON.parse(body) as object), usage: undefined });
+    const { bridge, text } = play(openJson(wires), [bare]);
+    expect(bridge.usage).toBeUndefined();
+    expect(JSON.parse(text)).toMatchObject({ usage: { cost: 0.001932 } });
+  });
 
   test("reduces several choices to exactly one", () => {
     const body = JSON.parse(answerA({ content: "a" })) as { choices: object[] };
@@ -248,7 +245,7 @@ describe("wire_b answer for a wire_a client", () => {
     });
   });
 
-  test("leaves out blocks of unknown kinds, unless nothing else remains", () => {
+  test("leaves out blocks of unknown types, and is a 502 if it has no other block", () => {
     const unknown = { type: "server_tool_use", id: "x", name: "web_search", input: {} };
     expect(answered(aToB, answerB([unknown, { type: "text", text: "a" }]))).toMatchObject({
       choices: [{ message: { content: "a" } }],
@@ -295,16 +292,19 @@ describe("wire_a answer for a wire_b client", () => {
     });
   });
 
-  test.each([["{oops"], ["[1]"], ["7"]])("arguments %j cannot be represented", (broken) => {
-    const calls = [{ id: "c", function: { name: "f", arguments: broken } }];
-    const { bridge } = play(openJson(bToA), [answerA({ content: null, tool_calls: calls })]);
-    expect(bridge.failure).toMatchObject({
-      failover: false,
-      refusal: { class: "gateway_error", status: 502 },
-    });
-  });
+  test.each([["{oops"], ["[1]"], ["7"]])(
+    "with the call arguments %j is a 502 without failover",
+    (broken) => {
+      const calls = [{ id: "c", function: { name: "f", arguments: broken } }];
+      const { bridge } = play(openJson(bToA), [answerA({ content: null, tool_calls: calls })]);
+      expect(bridge.failure).toMatchObject({
+        failover: false,
+        refusal: { class: "gateway_error", status: 502 },
+      });
+    },
+  );
 
-  test("is a served answer with its reason if the model refuses", () => {
+  test("with a refusal of the model is complete, with the stop reason refusal", () => {
     expect(answered(bToA, answerA({ content: null, refusal: "I can't." }))).toMatchObject({
       content: [{ type: "text", text: "I can't." }],
       stop_reason: "refusal",
@@ -346,7 +346,7 @@ describe("wire_a answer for a wire_b client", () => {
     expect(sent.at(-2)).toMatchObject({ delta: members, usage: counts });
   });
 
-  test("has an empty list of blocks if it is empty", () => {
+  test("has an empty list of blocks if its content is empty", () => {
     expect(answered(bToA, answerA({ content: "" }))).toMatchObject({
       content: [],
       stop_reason: "end_turn",
@@ -374,7 +374,7 @@ describe("log probabilities of thousands of tokens with alternatives", () => {
   };
   const body = answerA({ content: words }, "stop", { logprobs: logprobsOf(4_096) });
 
-  test("are relayed whole, byte for byte, and not read", () => {
+  test("are relayed byte for byte on the same wire", () => {
     const { bridge, text } = play(openJson(wire_a), [body]);
     expect(bridge.state).toBe("complete");
     expect(text.replace(`"model":"${marketModel}"`, '"model":"up-model"')).toBe(
@@ -386,7 +386,7 @@ describe("log probabilities of thousands of tokens with alternatives", () => {
     expect(answered(bToA, body)).toMatchObject({ content: [{ type: "text", text: words }] });
   });
 
-  test("are checked nevertheless, and bounded", () => {
+  test("fail the answer with a 502 if they are invalid JSON or too long", () => {
     const broken = body.replace("-12.345678901234567", "-12.345678901234567x");
     const longer = answerA({ content: "a" }, "stop", { logprobs: logprobsOf(7_000) });
     for (const bad of [broken, longer]) {

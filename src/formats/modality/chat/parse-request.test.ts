@@ -65,7 +65,7 @@ describe.each(wires)("reading a %s body", (wire) => {
     expect(readBad(wire, body).origin).toBeUndefined();
   });
 
-  test("accepts the customer's own names in schemas and arguments of calls", () => {
+  test("accepts the keys constructor and prototype in schemas and call arguments, but not __proto__", () => {
     const names = '{"constructor":{"type":"string"},"a":{"prototype":{}}}';
     const schema = `{"type":"object","properties":${names}}`;
     const call = `{"type":"tool_use","id":"t","name":"f","input":${names}}`;
@@ -97,7 +97,7 @@ describe.each(wires)("reading a %s body", (wire) => {
     ['"tools":[{"type":"function","function":{"constructor":1}}]', "function.constructor"],
     ['"x":{"tools":[{"input_schema":{"prototype":1}}]}', "x.tools.0.input_schema.prototype"],
     ['"tools":[[{"input_schema":{"constructor":1}}]]', "tools.0.0.input_schema.constructor"],
-  ])("%s is not among them", (members, path) => {
+  ])("%s is refused: its key is outside a schema or call arguments", (members, path) => {
     const body = `{"model":"m","messages":[{"role":"user","content":"x"}],${members}}`;
     expect(readBad(wire, body).message).toContain(path);
   });
@@ -105,14 +105,14 @@ describe.each(wires)("reading a %s body", (wire) => {
   test.each([
     ["keys", JSON_KEYS_MAX, (at: number) => `{"k${at}":1}`],
     ["values", JSON_VALUES_MAX, () => "1"],
-  ] as const)("a body with more than the most %s is refused", (what, most, item) => {
+  ] as const)("a body with more than the maximum number of %s is refused", (what, most, item) => {
     const items = Array.from({ length: most }, (_, at) => item(at)).join();
     const body = `{"model":"m","messages":[{"role":"user","content":"x"}],"x":[${items}]}`;
     expect(readBad(wire, body)).toMatchObject({ class: "invalid_request", status: 400 });
     expect(readBad(wire, body).message).toContain(`the body has more than ${most} ${what}`);
   });
 
-  test("refuses a duplicate key by name, spelled with escapes or not", () => {
+  test("refuses a duplicate key with its path, even if one of the two is spelled with escapes", () => {
     const open = '{"messages":[{"role":"user","content":"x"}],';
     expect(readBad(wire, `${open}"model":"a","mod\\u0065l":"b"}`).message).toMatch(
       /^model is duplicated/,
@@ -148,7 +148,7 @@ describe.each(wires)("reading a %s body", (wire) => {
     ["top_p", "x"], ["top_k", []], ["n", 2], ["n", 0], ["n", "1"], ["response_format", "json"],
     ["thinking", true], ["service_tier", 1], ["metadata", "x"], ["tools", {}], ["tools", ["x"]],
     ["tool_choice", 3], ["provider", "acme"], ["provider", []],
-  ] as const)("%s %j is refused by name", (field, value) => {
+  ] as const)("%s %j is refused, and the message names the field", (field, value) => {
     const refused = readBad(wire, { [field]: value });
     expect(refused).toMatchObject({ class: "invalid_request", status: 400 });
     expect(refused.message.startsWith(field)).toBe(true);
@@ -159,16 +159,19 @@ describe.each(wires)("reading a %s body", (wire) => {
     [{ max_tokens: 32_769 }],
     [{ max_completion_tokens: 0 }],
     [{ max_tokens: 5, max_completion_tokens: 6 }],
-  ])("refuses the output bound %j as a gateway error of its own kind", (members) => {
-    expect(readBad(wire, members)).toMatchObject({
-      class: "gateway_error",
-      status: 400,
-      retryable: false,
-      limit: { kind: "output_bound" },
-    });
-  });
+  ])(
+    "refuses the output bound %j as a gateway_error with the limit kind output_bound",
+    (members) => {
+      expect(readBad(wire, members)).toMatchObject({
+        class: "gateway_error",
+        status: 400,
+        retryable: false,
+        limit: { kind: "output_bound" },
+      });
+    },
+  );
 
-  test("accepts bounds at the edges, and two equal ones", () => {
+  test("accepts output bounds of 1 and of 32,768 tokens, and two equal bounds", () => {
     for (const tokens of [1, 32_768]) {
       expect(readGood(wire, { max_tokens: tokens }).outputTokens).toBe(tokens);
       expect(readGood(wire, { max_completion_tokens: tokens }).outputTokens).toBe(tokens);
@@ -208,11 +211,11 @@ describe.each(wires)("reading a %s body", (wire) => {
     [{ allow_fallbacks: "no" }, "provider.allow_fallbacks"],
     [{ connections: "always" }, "provider.connections"],
     [{ upstream: { sort: "price" } }, "provider.upstream.sort"],
-  ])("the control %j is refused by name", (provider, field) => {
+  ])("the provider control %j is refused with its path", (provider, field) => {
     expect(readBad(wire, { provider }).message.startsWith(field)).toBe(true);
   });
 
-  test("drops and names routing fields of other gateways", () => {
+  test("drops routing fields of other gateways and reports them as dropped", () => {
     const members = { route: "fallback", models: ["a"], transforms: [] };
     expect(readGood(wire, members).droppedParams).toEqual(["route", "models", "transforms"]);
   });
@@ -276,7 +279,7 @@ describe("media parts", () => {
     expect(request.estimatedInputTokens).toBe(expected);
   });
 
-  test("keep the bytes of a text that looks like an image address in the estimate", () => {
+  test("with a data URL that is not an image count with all their bytes in the estimate", () => {
     const url = `data:text/plain;base64,${picture}`;
     const content = [{ type: "image_url", image_url: { url } }];
     const text = buildBody({ messages: [{ role: "user", content }] });
@@ -284,7 +287,7 @@ describe("media parts", () => {
     expect(estimatedInputTokens).toBe(text.length + MEDIA_PART_TOKENS);
   });
 
-  test("count the bytes and the allowance of a document, inline or not", () => {
+  test("of an inline document count with its bytes and the media allowance in the estimate", () => {
     const source = { type: "base64", media_type: "application/pdf", data: picture };
     const text = buildBody({
       messages: [{ role: "user", content: [{ type: "document", source }] }],
@@ -339,7 +342,7 @@ describe("known fields of one wire", () => {
     ["messages", [{ role: "assistant", tool_calls: [{ id: "x", function: { name: "f", arguments: {} } }] }]],
     ["messages", [{ role: "user", content: [{ type: "image_url", image_url: "https://x" }] }]],
     ["messages", [{ role: "user", content: "x", name: 1 }]],
-  ] as const)("wire_a %s %j is refused by name", (field, value) => {
+  ] as const)("wire_a %s %j is refused, and the message names the field", (field, value) => {
     expect(readBad("wire_a", { [field]: value }).message.startsWith(field)).toBe(true);
   }); // prettier-ignore
 
@@ -356,11 +359,11 @@ describe("known fields of one wire", () => {
     ["messages", [{ role: "user", content: [{ type: "image" }] }]],
     ["messages", [{ role: "user", content: [{ type: "image", source: "x" }] }]],
     ["messages", [{ role: "assistant", content: [{ type: "thinking", thinking: 1 }] }]],
-  ] as const)("wire_b %s %j is refused by name", (field, value) => {
+  ] as const)("wire_b %s %j is refused, and the message names the field", (field, value) => {
     expect(readBad("wire_b", { [field]: value }).message.startsWith(field)).toBe(true);
   }); // prettier-ignore
 
-  test("the place of the wrong value is spelled as each wire spells places", () => {
+  test("the path of a wrong value has brackets on wire_a and dots on wire_b", () => {
     const messages = [{ role: "user", content: [{ type: "text", text: 1 }] }];
     expect(readBad("wire_a", { messages }).message).toBe(
       "messages[0].content[0].text must be a string",
@@ -371,24 +374,32 @@ describe("known fields of one wire", () => {
   });
 });
 
-describe("parts that a provider fetches", () => {
+describe("the token estimate of audio and video parts", () => {
   const url = "https://a.test/long";
   test.each<[string, KnownWire, object, number]>([
-    ["video_url as a string", "wire_a", { type: "audio_url", audio_url: url }, 1],
+    ["audio_url as a string", "wire_a", { type: "audio_url", audio_url: url }, 1],
     ["input_video", "wire_a", { type: "input_video", input_video: { url } }, 1],
-    ["a video without anything", "wire_a", { type: "video" }, 1],
-    ["data beside an address", "wire_a", { type: "video", video: { data: "AA==", url } }, 1],
-    ["a data address", "wire_a", { type: "video_url", video_url: { url: "data:v;base64,AA" } }, 0],
+    ["a video without data or URL", "wire_a", { type: "video" }, 1],
+    ["a video with data and a URL", "wire_a", { type: "video", video: { data: "AA==", url } }, 1],
+    [
+      "a video in a data URL",
+      "wire_a",
+      { type: "video_url", video_url: { url: "data:v;base64,AA" } },
+      0,
+    ],
     ["input_audio", "wire_a", { type: "input_audio", input_audio: { data: "AA==" } }, 0],
     ["audio in base64", "wire_b", { type: "audio", source: { type: "base64", data: "A" } }, 0],
-  ])("%s holds %s's allowance of an image, %j", (_name, wire, part, allowances) => {
-    const text = buildBody({ messages: [{ role: "user", content: [part] }] });
-    const { estimatedInputTokens } = readGood(wire, text);
-    expect(estimatedInputTokens).toBe(text.length + allowances * MEDIA_PART_TOKENS);
-  });
+  ])(
+    "%s on %s, %j, adds %i media allowances to the bytes of the body",
+    (_name, wire, part, allowances) => {
+      const text = buildBody({ messages: [{ role: "user", content: [part] }] });
+      const { estimatedInputTokens } = readGood(wire, text);
+      expect(estimatedInputTokens).toBe(text.length + allowances * MEDIA_PART_TOKENS);
+    },
+  );
 });
 
-test("the refusal of a bound that is too high names the client's setting to lower", () => {
+test("the refusal of a max_tokens above 32,768 names the client setting maxOutputTokens", () => {
   const { message } = readBad("wire_b", { max_tokens: 64_000 });
   expect(message).toContain("max_tokens must be from 1 to 32768");
   expect(message).toContain("maxOutputTokens");

@@ -43,56 +43,57 @@ const unplaced = (fields: object): object => toolDelta(undefined, fields);
 const tool = (name: string, json = "{}") => ({ kind: "tool_use", name, text: json });
 const said = (words: string) => ({ kind: "text", text: words });
 
-describe("a client of messages in front of chat completions", () => {
+describe("a messages client of a chat-completions provider", () => {
   test.each<[string, readonly unknown[], Partial<Record<keyof WireBReading, unknown>>]>([
-    ["litellm 34692: stop after a call is tool_use",
+    ["litellm 34692: the finish reason stop after a call is sent as tool_use",
       [call, finish("stop")], { stopReason: "tool_use" }],
-    ["tool_calls without a call is end_turn",
+    ["the finish reason tool_calls without a call is sent as end_turn",
       [hi, finish("tool_calls")], { stopReason: "end_turn" }],
-    ["new-api 1761: a cut call is a cut answer",
+    ["new-api 1761: a call cut off by the length limit ends with max_tokens",
       [toolDelta(0, named("f", '{"a":', "c")), finish("length")], { stopReason: "max_tokens" }],
-    ["litellm 25321: arguments come with the finish reason",
+    ["litellm 25321: arguments in the chunk of the finish reason are kept",
       [toolDelta(0, named("f", "", "c")), delta({ tool_calls: [lateArgs] }, "tool_calls")],
       { blocks: [tool("f", '{"a":1}')] }],
     ["litellm 18238: text and a call in one chunk are both kept",
       [delta({ content: "a", tool_calls: [{ index: 0, ...named("f", "{}", "c") }] })],
       { blocks: [said("a"), tool("f")] }],
-    ["litellm 29286: content beside no calls is text alone",
+    ["litellm 29286: content with null tool_calls is sent as text alone",
       [delta({ content: "a", tool_calls: null }), finish("stop")],
       { blocks: [said("a")], stopReason: "end_turn" }],
-    ["new-api 6394: fragments of parallel calls interleave",
+    ["new-api 6394: interleaved fragments of parallel calls are joined per call",
       [first, second, toolDelta(0, args(":1}")), toolDelta(1, args(":2}"))],
       { blocks: [tool("f", '{"a":1}'), tool("g", '{"b":2}')] }],
-    ["calls without an index differ by their ids",
+    ["calls without an index are told apart by their ids",
       [unplaced(named("f", "{", "c1")), unplaced(args("}")), unplaced(named("g", "{}", "c2"))],
       { blocks: [tool("f"), tool("g")] }],
-    ["calls without an index or id end where they are whole",
+    ["a call without an index and an id ends when its JSON is complete",
       [unplaced(named("f", "{}")), unplaced(named("g", "{}"))],
       { blocks: [tool("f"), tool("g")] }],
-    ["every call has index 0",
+    ["calls with different ids stay apart even if every index is 0",
       [toolDelta(0, named("f", "{}", "c1")), toolDelta(0, named("g", "{}", "c2"))],
       { blocks: [{ id: "c1" }, { id: "c2" }] }],
-    ["calls of one index and no id end where they are whole",
+    ["a call without an id ends when its JSON is complete, even if the next has its index",
       [toolDelta(0, named("f", "{}")), toolDelta(0, named("g", "{}"))],
       { blocks: [tool("f"), tool("g")] }],
-    ["an index is used again after another",
+    ["a later call with another id may reuse an index",
       [toolDelta(0, named("f", "{}", "c1")), second, toolDelta(0, named("g", "{}", "c3"))],
       { blocks: [{ id: "c1" }, { id: "c2" }, { id: "c3" }] }],
-    ["a name comes late",
+    ["a call is sent with its name even if the name comes after arguments",
       [toolDelta(0, { id: "c", ...args('{"a":') }), toolDelta(0, named("f", "1}"))],
       { blocks: [tool("f", '{"a":1}')] }],
-    ["a name is repeated in every fragment",
+    ["a name that is repeated in every fragment is sent once",
       [toolDelta(0, named("f", "{", "c")), toolDelta(0, named("f", "}", "c"))],
       { blocks: [tool("f")] }],
-    ["cc-switch 5692: reasoning between texts leaves one text",
+    ["cc-switch 5692: texts with reasoning between them are sent as one text block",
       [hi, delta({ reasoning: "c" }), delta({ content: "d" })], { blocks: [said("ad")] }],
     ["vercel/ai 5576: no empty text is sent before a call",
       [delta({ content: "" }), call], { blocks: [tool("f")] }],
-    ["new-api 4697: a finish without usage closes",
+    ["new-api 4697: an answer without usage is closed, with counts of zero",
       [hi, finish("stop")], { isStopped: true, usage: { input_tokens: 0, output_tokens: 0 } }],
     ["CLIProxyAPI 5308: [DONE] without a finish reason is end_turn", [hi], { stopReason: "end_turn" }],
-    ["CLIProxyAPI 5308: [DONE] behind a call is tool_use", [call], { stopReason: "tool_use" }],
-    ["openclaude 21: repeated finish reasons close once",
+    ["CLIProxyAPI 5308: [DONE] directly after a call is sent as tool_use",
+      [call], { stopReason: "tool_use" }],
+    ["openclaude 21: an answer with repeated finish reasons is closed once, by the first",
       [hi, finish("stop"), finish("stop"), finish("length")],
       { stopReason: "end_turn", blocks: [said("a")] }],
     ["9router 1779: an answer without content starts and stops",
@@ -111,11 +112,11 @@ describe("a client of messages in front of chat completions", () => {
     ["sensitive", "refusal"],
     ["model_context_window_exceeded", "max_tokens"],
     ["toString", "end_turn"],
-  ])("litellm 12481: the finish reason %s reads %s", (word, expected) => {
+  ])("litellm 12481: the finish reason %s is sent as %s", (word, expected) => {
     expect(toWireB(hi, finish(word), done).stopReason).toBe(expected);
   });
 
-  test("only a word that the caller gave as a stop sequence is reported as one", () => {
+  test("a provider's stop_reason is sent as a stop sequence only if the client requested it", () => {
     const choice = { index: 0, delta: { content: "a" }, finish_reason: "stop", stop_reason: "###" };
     const stopped = chunks({ ...hi, choices: [choice] }, done);
     const wires = { client: "wire_b", upstream: "wire_a" } as const;
@@ -129,7 +130,7 @@ describe("a client of messages in front of chat completions", () => {
   });
 });
 
-describe("a client of chat completions in front of messages", () => {
+describe("a chat-completions client of a messages provider", () => {
   test.each([
     ["end_turn", "stop"],
     ["max_tokens", "length"],
@@ -138,11 +139,11 @@ describe("a client of chat completions in front of messages", () => {
     ["brand_new_word", "stop"],
     ["constructor", "stop"],
     [null, "stop"],
-  ])("Portkey 459: the stop reason %s reads %s", (word, expected) => {
+  ])("Portkey 459: the stop reason %s is sent as %s", (word, expected) => {
     expect(toWireA(start, textStart(0), text(0, "a"), ...close(word)).finish).toBe(expected);
   });
 
-  test("a call whose block was never closed has its arguments nevertheless", () => {
+  test("a call whose block is never closed is sent with its arguments", () => {
     const input = { a: 1 };
     const opened = block(0, { type: "tool_use", id: "t", name: "f", input });
     expect(toWireA(start, opened, ...close("tool_use")).calls[0]?.arguments).toBe('{"a":1}');

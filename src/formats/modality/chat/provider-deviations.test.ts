@@ -43,14 +43,14 @@ describe.each(CLIENTS)("usage_gap: reasoning, for a client of %s", (client) => {
       play(openStream(open), [stream(usage)]),
     ].map(({ bridge }) => bridge);
 
-  test("bills the total above its parts as reasoning if it is declared, without a flaw", () => {
+  test("counts the part of the total that is in no other count as reasoning, without a usage flaw", () => {
     for (const bridge of reports(declared, counts)) {
       expect(bridge.usage).toMatchObject({ prompt: 10, completion: 5, internalReasoning: 100 });
       expect(bridge.usageFlaw).toBeUndefined();
     }
   });
 
-  test("is not billed if nothing declares it", () => {
+  test("has no effect if it is not declared: the gap is not counted, and is a usage flaw", () => {
     for (const bridge of reports(wires, counts)) {
       expect(bridge.usage).toMatchObject({ completion: 5, internalReasoning: 0 });
       expect(bridge.usageFlaw).toBe("usage.total_tokens is not prompt plus completion");
@@ -91,7 +91,7 @@ describe("tool_signature: gemini", () => {
     return sendAcross("wire_b", { messages }, profiled(profile)).body["messages"];
   };
 
-  test("a signature goes to the client in the id of its call, and comes back", () => {
+  test("a signature reaches the client in its call's id, and the provider gets it back", () => {
     const second = { ...CALL, id: "c2" };
     const json = play(openJson(wires), [
       wholeAnswer({ tool_calls: [signed, second] }, "tool_calls"),
@@ -112,7 +112,7 @@ describe("tool_signature: gemini", () => {
     }
   });
 
-  test("a call without an id of its own has one, and different ones differ", () => {
+  test("signed calls without ids get different ids, and their signatures come back", () => {
     const calls = ["a", "b"].map((letter) => {
       const thought_signature = Buffer.from(letter.repeat(9)).toString("base64");
       return { ...CALL, id: "", extra_content: { google: { thought_signature } } };
@@ -127,7 +127,7 @@ describe("tool_signature: gemini", () => {
     );
   });
 
-  test("does not carry a signature that is no base64 or too long", () => {
+  test("a signature that is not base64 or is too long is left out of its call's id", () => {
     for (const thought_signature of ["", "ä", "a b", "A".repeat(20_000), 7, {}]) {
       const odd = { ...CALL, extra_content: { google: { thought_signature } } };
       const { text } = play(openJson(wires), [wholeAnswer({ tool_calls: [odd] }, "tool_calls")]);
@@ -135,7 +135,7 @@ describe("tool_signature: gemini", () => {
     }
   });
 
-  test("a forged id is a text like any other to a provider without signatures", () => {
+  test("a call's id that only looks signed is sent to the provider unchanged", () => {
     const forged = `c1_tmsig_${"A".repeat(40)}`;
     const use = { type: "tool_use", id: forged, name: "f", input: {} };
     const messages = [
@@ -156,7 +156,7 @@ describe.each(CLIENTS)("finish reasons, for a client of %s", (client) => {
   const called = client === "wire_a" ? '"finish_reason":"tool_calls"' : '"stop_reason":"tool_use"';
 
   test.each(["", null, undefined, "eos"])(
-    "calls say why an answer ended that says %j",
+    "an answer with calls ends with the tool-call reason even if the provider's reason is %j",
     (finish) => {
       const json = play(openJson(wires), [
         wholeAnswer({ content: null, tool_calls: [CALL] }, finish),
@@ -188,7 +188,7 @@ describe.each(CLIENTS)("finish reasons, for a client of %s", (client) => {
   );
 });
 
-describe("a relay on the client's own wire corrects deviations", () => {
+describe("a provider's deviations are corrected", () => {
   const wiresA = { client: "wire_a", upstream: "wire_a" } as const;
   const wiresB = { client: "wire_b", upstream: "wire_b" } as const;
   const called = (id: string | undefined, args: string, name = "read_file"): object => ({
@@ -241,21 +241,24 @@ describe("a relay on the client's own wire corrects deviations", () => {
     }
   });
 
-  test.each([{}, { type: null }, { type: "" }])("a call with the type %j is a function", (type) => {
-    const bare = { id: "c1", ...type, function: { name: "f", arguments: "{" } };
-    const calls = [toolDelta(0, bare), toolDelta(0, { function: { arguments: "}" } })];
-    const { text } = play(openStream(wiresA), [chunks(...calls, delta({}, "tool_calls"), done)]);
-    const fragments = choicesOf(text).flatMap((choice) => choice.delta?.tool_calls ?? []);
-    expect(fragments.map((each) => each.type)).toEqual(["function", undefined]);
+  test.each([{}, { type: null }, { type: "" }])(
+    "a call with the type member %j is sent as a function",
+    (type) => {
+      const bare = { id: "c1", ...type, function: { name: "f", arguments: "{" } };
+      const calls = [toolDelta(0, bare), toolDelta(0, { function: { arguments: "}" } })];
+      const { text } = play(openStream(wiresA), [chunks(...calls, delta({}, "tool_calls"), done)]);
+      const fragments = choicesOf(text).flatMap((choice) => choice.delta?.tool_calls ?? []);
+      expect(fragments.map((each) => each.type)).toEqual(["function", undefined]);
 
-    const custom = { id: "c3", type: "custom", custom: { name: "g", input: "" } };
-    const message = { content: null, tool_calls: [bare, CALL, custom] };
-    const json = play(openJson(wiresA), [wholeAnswer(message, "tool_calls")]);
-    const { tool_calls: sent } = JSON.parse(json.text).choices[0].message;
-    expect(sent).toEqual([{ ...bare, type: "function" }, CALL, custom]);
-  });
+      const custom = { id: "c3", type: "custom", custom: { name: "g", input: "" } };
+      const message = { content: null, tool_calls: [bare, CALL, custom] };
+      const json = play(openJson(wiresA), [wholeAnswer(message, "tool_calls")]);
+      const { tool_calls: sent } = JSON.parse(json.text).choices[0].message;
+      expect(sent).toEqual([{ ...bare, type: "function" }, CALL, custom]);
+    },
+  );
 
-  test("calls without an id get one, and arguments that are an object become their text", () => {
+  test("calls without an id get one, and arguments sent as an object become a JSON string", () => {
     const args = { big: 12345678901234567890n };
     const big = '{"big":12345678901234567890}';
     const printed = (value: object): string =>
@@ -287,11 +290,11 @@ describe("a relay on the client's own wire corrects deviations", () => {
     ]);
   });
 
-  describe("have what the types of official clients declare as always there", () => {
+  describe("fields that the official clients' types require are added", () => {
     const own = { created: 1_800_000_000, model: marketModel };
     const counts = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 };
 
-    test("on chat completions", () => {
+    test("to a bare chat-completions answer, streamed or not", () => {
       const usage = { prompt_tokens: 7, completion_tokens: 2 };
       const bare = { choices: [{ message: { content: "Hi" } }], usage };
       const json = JSON.parse(play(openJson(wiresA), [JSON.stringify(bare)]).text) as unknown;
@@ -315,7 +318,7 @@ describe("a relay on the client's own wire corrects deviations", () => {
       }
     });
 
-    test("on messages", () => {
+    test("to a bare messages answer, streamed or not", () => {
       const bare = { content: [{ type: "text", text: "Hi" }], usage: { input_tokens: 7 } };
       const json = JSON.parse(play(openJson(wiresB), [JSON.stringify(bare)]).text) as unknown;
       const head = { id: `msg_${idTail}`, type: "message", role: "assistant", model: marketModel };
@@ -366,7 +369,7 @@ describe("a relay on the client's own wire corrects deviations", () => {
     expect(text).toContain(`"partial_json":${JSON.stringify(big)}`);
   });
 
-  test("calls without an id have ids of their own answer across wires", () => {
+  test("translated calls without an id get ids made of the answer's id and their position", () => {
     const calls = [
       { type: "function", function: { name: "f", arguments: "{}" } },
       { type: "function", function: { name: "g", arguments: "{}" }, id: "" },
@@ -393,7 +396,7 @@ describe("a relay on the client's own wire corrects deviations", () => {
     ]);
   });
 
-  test("content in parts is one text, and its thinking is reasoning_content", () => {
+  test("text parts become one string, and thinking parts become reasoning_content", () => {
     const thinking = [{ type: "text", text: "hm" }];
     const parts = [
       { type: "thinking", thinking },
@@ -416,7 +419,7 @@ describe("a relay on the client's own wire corrects deviations", () => {
     expect(JSON.parse(media.text).choices[0].message.content).toEqual(picture);
   });
 
-  test("an end mark without a finish reason is a stop, which counts against the listing", () => {
+  test("[DONE] without a finish reason is sent as stop and recorded as a wrong finish", () => {
     for (const wantsUsageChunk of [false, true]) {
       const { text, bridge } = play(openStream({ ...wiresA, wantsUsageChunk }), [
         chunks(delta({ content: "Hi" }), done),
@@ -435,7 +438,7 @@ describe("a relay on the client's own wire corrects deviations", () => {
     expect(dataOf(text).at(-1)).toMatchObject({ id: "up-1", created: 7, choices: [] });
   });
 
-  test("a client of messages gets what it reads without a check", () => {
+  test("a messages stream has content and usage at its start, and usage in every message_delta", () => {
     const hi = [textStart(0), said(0, "Hi"), stop(0)];
     for (const message of [undefined, {}, { content: null, usage: null }]) {
       const opening = { type: "message_start", ...(message && { message }) };
@@ -457,7 +460,7 @@ describe("a relay on the client's own wire corrects deviations", () => {
     }
   });
 
-  test("every delta can be appended to a block that has started", () => {
+  test("a text or thinking delta without a block start gets one, and other stray deltas are dropped", () => {
     const piece = (index: number, part: object) => ({
       type: "content_block_delta",
       index,
@@ -493,7 +496,7 @@ describe("a relay on the client's own wire corrects deviations", () => {
     ]);
   });
 
-  test("a stop reason that comes before the end of the last block is the answer's", () => {
+  test("the last message_delta has the reason tool_use, even if the provider sends it early or never", () => {
     const call = {
       type: "content_block_start",
       index: 0,
@@ -515,7 +518,7 @@ describe("a relay on the client's own wire corrects deviations", () => {
     }
   });
 
-  test("a chunk without a delta is left out, and one with a finish reason gets an empty one", () => {
+  test("a chunk without a delta is left out, but gets an empty delta if it has a finish reason", () => {
     const filter = {
       id: "", object: "", created: 0, model: "",
       choices: [{ index: 0, finish_reason: null, content_filter_results: {} }],
@@ -545,7 +548,7 @@ describe("a relay on the client's own wire corrects deviations", () => {
     ["MAX_TOKENS", "length"],
     ["content_filter: SAFETY", "content_filter"],
     ["constructor", "stop"],
-  ])("a client of chat completions gets %s as %s", (word, expected) => {
+  ])("a chat-completions client gets the finish reason %s as %s", (word, expected) => {
     const json = play(openJson(wiresA), [wholeAnswer({ content: "I can" }, word)]);
     expect(JSON.parse(json.text).choices[0].finish_reason).toBe(expected);
     for (const wantsUsageChunk of [false, true]) {
@@ -566,7 +569,7 @@ describe("a relay on the client's own wire corrects deviations", () => {
     ["MAX_TOKENS", "max_tokens"],
     ["pause_turn", "pause_turn"],
     ["compaction", "compaction"],
-  ])("a client of messages gets %s as %s", (word, expected) => {
+  ])("a messages client gets the stop reason %s as %s", (word, expected) => {
     const body = { type: "message", content: [{ type: "text", text: "x" }], stop_reason: word };
     expect(JSON.parse(play(openJson(wiresB), [JSON.stringify(body)]).text).stop_reason).toBe(
       expected,
@@ -577,7 +580,7 @@ describe("a relay on the client's own wire corrects deviations", () => {
     expect(text.match(/"stop_reason":"\w+"/g)).toEqual([`"stop_reason":"${expected}"`]);
   });
 
-  test("blocks are numbered in the order in which they start, and events without their part are left out", () => {
+  test("blocks are numbered in the order of their starts, and incomplete events are left out", () => {
     const { text } = play(openStream(wiresB), [
       events(
         start,
@@ -610,7 +613,7 @@ describe("a relay on the client's own wire corrects deviations", () => {
   });
 
   test.each(["data:  [DONE]", "data:\t[DONE]\t ", "data: [DONE] "])(
-    "%j ends a stream well on both routes",
+    "%j completes a stream for the clients of both wires",
     (mark) => {
       for (const client of CLIENTS) {
         const { bridge } = play(openStream({ client, upstream: "wire_a" }), [
@@ -668,15 +671,18 @@ function joinedCalls(text: string): Map<number, { id: string; name: string; argu
   return calls;
 }
 
-test.each(CLIENTS)("an answer with far too many calls fails, for a client of %s", (client) => {
-  const call = (at: number): object =>
-    toolDelta(undefined, { id: `c${at}`, function: { name: "f", arguments: "{}" } });
-  const calls = (count: number): string =>
-    chunks(...Array.from({ length: count }, (_, at) => call(at)), delta({}, "tool_calls"), done);
-  const open = (): ReturnType<typeof openStream> =>
-    openStream({ client, upstream: "wire_a", wantsUsageChunk: true });
-  expect(play(open(), [calls(1_000)]).bridge.state).toBe("complete");
-  // For a client of the same wire, the number of calls is not limited.
-  const isRelayed = client === "wire_a";
-  expect(play(open(), [calls(1_025)]).bridge.state).toBe(isRelayed ? "complete" : "failed");
-});
+test.each(CLIENTS)(
+  "an answer of 1,025 calls fails only if it is translated, for a client of %s",
+  (client) => {
+    const call = (at: number): object =>
+      toolDelta(undefined, { id: `c${at}`, function: { name: "f", arguments: "{}" } });
+    const calls = (count: number): string =>
+      chunks(...Array.from({ length: count }, (_, at) => call(at)), delta({}, "tool_calls"), done);
+    const open = (): ReturnType<typeof openStream> =>
+      openStream({ client, upstream: "wire_a", wantsUsageChunk: true });
+    expect(play(open(), [calls(1_000)]).bridge.state).toBe("complete");
+    // For a client of the same wire, the number of calls is not limited.
+    const isRelayed = client === "wire_a";
+    expect(play(open(), [calls(1_025)]).bridge.state).toBe(isRelayed ? "complete" : "failed");
+  },
+);

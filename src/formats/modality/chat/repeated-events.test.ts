@@ -48,37 +48,43 @@ const eventB = fc.oneof(
   fc.constant({ type: "ping" }),
 );
 
-describe("a repeated event means the same as a parsed one", () => {
+describe("repeated events give the same answer as events that are parsed", () => {
   const boolean = fc.boolean();
 
-  test.each<KnownWire>(["wire_a", "wire_b"])("of wire_a, for a client of %s", (client) => {
-    fc.assert(
-      fc.property(fc.array(chunkA, { maxLength: 30 }), boolean, (list, wantsUsageChunk) => {
-        const wires = { client, upstream: "wire_a", wantsUsageChunk } as const;
-        const pieces = list.map((each) => chunks(each));
-        expect(answered(wires, [...pieces, chunks(done)])).toEqual(
-          answered(wires, [...pieces.map(distinct), chunks(done)]),
-        );
-      }),
-      { numRuns: quickOrDeep(80, 10_000) },
-    );
-  });
+  test.each<KnownWire>(["wire_a", "wire_b"])(
+    "from a wire_a provider, for a client of %s",
+    (client) => {
+      fc.assert(
+        fc.property(fc.array(chunkA, { maxLength: 30 }), boolean, (list, wantsUsageChunk) => {
+          const wires = { client, upstream: "wire_a", wantsUsageChunk } as const;
+          const pieces = list.map((each) => chunks(each));
+          expect(answered(wires, [...pieces, chunks(done)])).toEqual(
+            answered(wires, [...pieces.map(distinct), chunks(done)]),
+          );
+        }),
+        { numRuns: quickOrDeep(80, 10_000) },
+      );
+    },
+  );
 
-  test.each<KnownWire>(["wire_a", "wire_b"])("of wire_b, for a client of %s", (client) => {
-    fc.assert(
-      fc.property(fc.array(eventB, { maxLength: 30 }), (list) => {
-        const wires = { client, upstream: "wire_b" } as const;
-        const opening = { type: "message_start", message: { usage: {} } };
-        const start = events(opening);
-        const pieces = list.map((each) => events(each));
-        const stop = events({ type: "message_stop" });
-        expect(answered(wires, [start, ...pieces, stop])).toEqual(
-          answered(wires, [start, ...pieces.map(distinct), stop]),
-        );
-      }),
-      { numRuns: quickOrDeep(80, 10_000) },
-    );
-  });
+  test.each<KnownWire>(["wire_a", "wire_b"])(
+    "from a wire_b provider, for a client of %s",
+    (client) => {
+      fc.assert(
+        fc.property(fc.array(eventB, { maxLength: 30 }), (list) => {
+          const wires = { client, upstream: "wire_b" } as const;
+          const opening = { type: "message_start", message: { usage: {} } };
+          const start = events(opening);
+          const pieces = list.map((each) => events(each));
+          const stop = events({ type: "message_stop" });
+          expect(answered(wires, [start, ...pieces, stop])).toEqual(
+            answered(wires, [start, ...pieces.map(distinct), stop]),
+          );
+        }),
+        { numRuns: quickOrDeep(80, 10_000) },
+      );
+    },
+  );
 });
 
 test("a repeated event goes on under the marketplace's model id, on one line", () => {

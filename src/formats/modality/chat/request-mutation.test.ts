@@ -76,7 +76,7 @@ function expectedBody(wire: KnownWire, body: Buffer, outputTokens: number): unkn
 }
 
 test.each(bodies)(
-  "a changed $wire request is refused, or spliced like its parsed form",
+  "a mutated $wire request is refused, or sent with the same meaning on its own wire",
   (golden) => {
     const { wire, bytes } = golden;
     const deployment = buildDeployment(wire, { upstreamModelId: "upstream-1" });

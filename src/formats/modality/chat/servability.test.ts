@@ -30,7 +30,7 @@ const image = {
 const takesImages = { inputModalities: new Set(["text", "image"] as const) };
 
 describe("temperature", () => {
-  test("above 1 is served by a wire_a deployment, whichever wire it came on", () => {
+  test("above 1 is served by wire_a deployments alone, whichever wire the request came on", () => {
     for (const from of [a, b] as const) {
       expect(reason({ from, to: a, members: { temperature: 1.5 } })).toBeUndefined();
       expect(reason({ from, to: b, members: { temperature: 1 } })).toBeUndefined();
@@ -40,7 +40,7 @@ describe("temperature", () => {
 });
 
 describe("media", () => {
-  test("is refused with the kinds of one provider, which is named", () => {
+  test("of an undeclared kind is refused with the provider's name and the kinds it accepts", () => {
     const changes = {
       providerName: "Zeta",
       inputModalities: new Set(["text", "image", "video"] as const),
@@ -54,24 +54,24 @@ describe("media", () => {
     );
   });
 
-  test("is served on the same wire if its kind is declared, and refused across", () => {
+  test("of a declared kind is served on the same wire, and refused in a translation", () => {
     expect(reason({ from: a, to: a, members: image, changes: takesImages })).toBeUndefined();
     const across = reason({ from: a, to: b, members: image, changes: takesImages });
     expect(across?.field).toBe("messages[0].content[0]");
   });
 });
 
-describe("crossing", () => {
+describe("a translation to the other wire", () => {
   const format = { response_format: { type: "json_object" } };
 
-  test("excludes only the other wire for a field that cannot be translated", () => {
+  test("is refused for a field that cannot be translated, and the same wire serves it", () => {
     expect(reason({ from: a, to: a, members: format })).toBeUndefined();
     const found = reason({ from: a, to: b, members: format });
     expect(found?.field).toBe("response_format");
     expect(found?.message).toMatch(/^response_format cannot be translated/);
   });
 
-  test("excludes with require_parameters a deployment that would drop a field", () => {
+  test("is refused under require_parameters if it would drop a field", () => {
     const strict = { seed: 1, provider: { require_parameters: true } };
     expect(reason({ from: a, to: a, members: strict })).toBeUndefined();
     expect(reason({ from: a, to: b, members: strict })?.field).toBe("seed");

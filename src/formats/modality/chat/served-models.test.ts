@@ -15,7 +15,7 @@ import { readJob } from "../videos/read-job.ts";
 
 const OTHER = { name: "other-1", isSubstituted: true };
 
-test("a stream that reports two models is flagged by the one that the listing does not allow", () => {
+test("a stream that reports several models is flagged by the first that its listing does not allow", () => {
   const served = (...reported: unknown[]): unknown => {
     const note = new ServedModelNote({ upstreamModelId: "one-2", resolvesTo: ["uno"] });
     for (const each of reported) note.take(each);
@@ -27,7 +27,7 @@ test("a stream that reports two models is flagged by the one that the listing do
   expect(served("other-1", "one-2", "another")).toEqual(OTHER);
 });
 
-test("an answer with images reports its model", () => {
+test("the model that an image answer reports is recorded, and flagged if it is not the listing's", () => {
   const { bridge } = playImages(openBridge(), [buildAnswer([PNG], { model: "other-1" })]);
   expect(bridge.servedModel).toEqual(OTHER);
   expect(playImages(openBridge(), [buildAnswer([PNG])]).bridge.servedModel).toBeUndefined();
@@ -36,7 +36,7 @@ test("an answer with images reports its model", () => {
   expect(same.servedModel).toEqual({ name: upstreamModelId, isSubstituted: false });
 });
 
-test("decisions report their model, inside an envelope too", () => {
+test("the model that a decisions answer reports is recorded, inside an envelope too", () => {
   const answers = { safe: { value: true } };
   expect(decided({ model: "other-1", answers }).servedModel).toEqual(OTHER);
   const wrapped = { success: true, result: { model: "other-1", answers } };
@@ -52,7 +52,7 @@ function decided(body: object, envelope?: "envelope_v4"): AnswerBridge {
   return play(openDecisionAnswer(open), [JSON.stringify(body)]).bridge;
 }
 
-test("the record of a finished video has its model", () => {
+test("the model that the record of a finished video reports is read", () => {
   const record = { id: "v", status: "completed", model: "other-1" };
   expect(readJob(Buffer.from(JSON.stringify(record)))?.model).toBe("other-1");
 });

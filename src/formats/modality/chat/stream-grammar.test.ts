@@ -164,7 +164,7 @@ describe("an encoder loses nothing", () => {
   });
 });
 
-describe("a bridge takes anything", () => {
+describe("an answer bridge accepts any input from a provider", () => {
   const fields = fc.oneof(fc.jsonValue(), fc.constantFrom("", "a", null, 0, {}, []));
   /** Generates objects with some of these members, and sometimes another value. */
   const some = (members: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<unknown> =>
@@ -223,7 +223,7 @@ describe("a bridge takes anything", () => {
     );
   });
 
-  test("nesting as deep as an event can hold is survived by every bridge", () => {
+  test("an event nested 150,000 levels deep fails the answer on every pair of wires", () => {
     const deep = '{"a":'.repeat(150_000) + "1" + "}".repeat(150_000);
     const asA = `{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":${deep}}}]}}],"usage":${deep},"error":null}`;
     const asB = `{"type":"content_block_start","content_block":{"type":"tool_use","input":${deep}},"usage":${deep}}`;
@@ -238,7 +238,7 @@ describe("a bridge takes anything", () => {
     }
   });
 
-  test("relays survive both, and raw garbage", () => {
+  test("a relay completes or fails on chunks and events of any shape and on garbage", () => {
     const garbage = fc.oneof(
       fc.array(chunk).map((list) => chunks(...list)),
       fc.array(event).map((list) => events(...list)),

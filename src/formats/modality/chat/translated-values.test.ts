@@ -22,7 +22,7 @@ describe("values that ask for nothing", () => {
     ["wire_a", { thinking: { type: "disabled" } }],
     ["wire_b", { thinking: { type: "disabled" } }],
     ["wire_b", { response_format: { type: "text" } }],
-  ] as const)("%s %j is removed", (wire, members) => {
+  ] as const)("%s %j is removed in a translation and not reported as dropped", (wire, members) => {
     const { body, dropped } = sendAcross(wire, members);
     expect(Object.keys(body).toSorted()).toEqual(["max_tokens", "messages", "model"]);
     expect(dropped).toEqual([]);
@@ -39,19 +39,22 @@ describe("effort", () => {
     ["none", ["none", "low"], "none"],
     ["ultra", usual, undefined],
     ["high", undefined, undefined],
-  ])("%s for a listing of %j is %s on either wire", (effort, values, expected) => {
-    const listing = takingEffort(values);
-    const toB = sendAcross("wire_a", { reasoning_effort: effort }, listing);
-    const toA = sendAcross("wire_b", { output_config: { effort } }, listing);
-    expect(toB.body["output_config"]).toEqual(expected && { effort: expected });
-    expect(toA.body["reasoning_effort"]).toBe(expected);
-    expect(toB.dropped).toEqual(expected === undefined ? ["reasoning_effort"] : []);
-    expect(toA.dropped).toEqual(expected === undefined ? ["output_config.effort"] : []);
-  });
+  ])(
+    "%s for a listing that declares %j is translated to %s, to either wire",
+    (effort, values, expected) => {
+      const listing = takingEffort(values);
+      const toB = sendAcross("wire_a", { reasoning_effort: effort }, listing);
+      const toA = sendAcross("wire_b", { output_config: { effort } }, listing);
+      expect(toB.body["output_config"]).toEqual(expected && { effort: expected });
+      expect(toA.body["reasoning_effort"]).toBe(expected);
+      expect(toB.dropped).toEqual(expected === undefined ? ["reasoning_effort"] : []);
+      expect(toA.dropped).toEqual(expected === undefined ? ["output_config.effort"] : []);
+    },
+  );
 });
 
 describe("stop sequences", () => {
-  test("more than a chat-completions provider takes are refused with their number", () => {
+  test("more than four are refused in a translation to chat completions, with both numbers", () => {
     const five = ["a", "b", "c", "d", "e"];
     const { field, message } = refusedBy("wire_b", { stop_sequences: five });
     expect(field).toBe("stop_sequences");
@@ -62,7 +65,7 @@ describe("stop sequences", () => {
 });
 
 describe("thinking in the history", () => {
-  test("is dropped and named; a message without anything else is left out", () => {
+  test("is dropped and reported, and a message with nothing but thinking is left out", () => {
     const thought = { type: "thinking", thinking: "t", signature: "s" };
     const hidden = { type: "redacted_thinking", data: "x" };
     const said = { role: "assistant", content: [thought, { type: "text", text: "a" }] };
@@ -77,7 +80,7 @@ describe("legacy functions", () => {
   const parameters = { type: "object", properties: { city: { type: "string" } } };
   const functions = [{ name: "get_weather", description: "d", parameters }, { name: "get_time" }];
 
-  test("become tools, with one call per answer", () => {
+  test("become tools with parallel tool calls disabled", () => {
     const { body, dropped } = sendAcross("wire_a", { functions });
     expect(body["tools"]).toEqual([
       { name: "get_weather", description: "d", input_schema: parameters },
@@ -96,7 +99,7 @@ describe("legacy functions", () => {
     expect(body["tool_choice"]).toEqual(expected);
   });
 
-  test("calls and results of the history find each other", () => {
+  test("calls and results of the history are linked by tool ids", () => {
     const call = (name: string, text: string) => ({
       role: "assistant",
       content: null,
@@ -128,7 +131,7 @@ describe("legacy functions", () => {
       { messages: [user, { role: "assistant", function_call: { name: "a", arguments: "[" } }] },
       "messages[1].function_call.arguments",
     ],
-  ])("%j is refused by %s", (members, field) => {
+  ])("%j is refused in a translation with the path %s", (members, field) => {
     expect(refusedBy("wire_a", members).field).toBe(field);
   });
 
@@ -140,18 +143,18 @@ describe("legacy functions", () => {
       { messages: [user, { role: "assistant", function_call: {} }] },
       /^messages\[1\]\.function_call\.name /,
     ],
-  ])("%j has the wrong shape on every wire", (members, words) => {
+  ])("%j is refused as malformed when the request is read", (members, words) => {
     expect(readBad("wire_a", { ...members }).message).toMatch(words);
   });
 
-  test("an empty list of functions is none: the client's tools get calls as tools", () => {
+  test("an empty list of functions is ignored, and the request's tools are sent", () => {
     const tools = [{ type: "function", function: { name: "a" } }];
     expect(readGood("wire_a", { functions: [], tools }).usesFunctions).toBe(false);
     expect(readGood("wire_a", { functions }).usesFunctions).toBe(true);
     expect(sendAcross("wire_a", { functions: [], tools }).body["tools"]).toHaveLength(1);
   });
 
-  test("function_call without functions means nothing, and is named", () => {
+  test("function_call without functions is dropped and reported", () => {
     const { body, dropped } = sendAcross("wire_a", { function_call: "auto" });
     expect(body).not.toHaveProperty("tool_choice");
     expect(dropped).toEqual(["function_call"]);

@@ -37,21 +37,21 @@ describe("stream_usage: always", () => {
 describe("undeclared: drop", () => {
   const drop = profiled({ undeclared: "drop" }, "temperature", "stop");
 
-  test("sends only what the listing declares, and names the rest", () => {
+  test("sends only fields that the listing declares, and reports the others as dropped", () => {
     const members = { temperature: 0.5, seed: 7, "odd key": 1, store: true, max_tokens: 5 };
     const sent = sendSame("wire_a", members, drop);
     expect(sent.text).toBe(buildBody({ temperature: 0.5, max_tokens: 5 }));
     expect(sent.dropped).toEqual(["seed", "odd?key", "store"]);
   });
 
-  test("finds a key however it is escaped", () => {
+  test("recognizes a field whose key is spelled with JSON escapes", () => {
     const body = buildBody({ max_tokens: 5, seed: 7 }).replace('"seed"', '"s\\u0065ed"');
     expect(sendSame("wire_a", body, drop).text).toBe(buildBody({ max_tokens: 5 }));
     const declared = buildBody({ max_tokens: 5, stop: "x" }).replace('"stop"', '"st\\u006fp"');
     expect(sendSame("wire_a", declared, drop).body).toHaveProperty("stop");
   });
 
-  test("drops values that ask for nothing without naming them", () => {
+  test("drops undeclared fields with null or default values without reporting them", () => {
     const nothing = {
       n: 1,
       seed: null,
@@ -68,7 +68,7 @@ describe("undeclared: drop", () => {
     expect(findProblem("wire_a", { ...nothing, provider: strict }, drop)).toBeUndefined();
   });
 
-  test("excludes the deployment with require_parameters, same wire or translated", () => {
+  test("excludes a deployment that would drop a field under require_parameters, translated or not", () => {
     expect(findProblem("wire_a", { seed: 1, provider: strict }, drop)).toBe("seed");
     expect(findProblem("wire_a", { temperature: 1, provider: strict }, drop)).toBeUndefined();
     const across = { ...drop, to: "wire_a" } as const;
@@ -82,13 +82,13 @@ describe("undeclared: drop", () => {
     ["tools", { tools: [tool] }],
     ["response_format", { response_format: { type: "json_object" } }],
     ["thinking", { thinking: { type: "enabled", budget_tokens: 1024 } }],
-  ])("a request whose answer depends on %s goes elsewhere", (field, members) => {
+  ])("a request with %s is unservable unless the listing declares that field", (field, members) => {
     expect(findProblem("wire_a", members, drop)).toBe(field);
     expect(findProblem("wire_a", members, profiled({ undeclared: "drop" }, field))).toBeUndefined();
     expect(findProblem("wire_a", members, profiled({ undeclared: "forward" }))).toBeUndefined();
   });
 
-  test("sends declared fields of a translated body, and names the rest as the client did", () => {
+  test("sends declared fields of a translated body, and reports the others by the client's names", () => {
     const members = {
       temperature: 0.5,
       top_p: 0.9,
@@ -120,14 +120,14 @@ describe("rename and values", () => {
     "tool_choice",
   );
 
-  test("give a declared parameter the endpoint's name, and keep its digits", () => {
+  test("send a declared parameter under the endpoint's name, and an undeclared one unchanged", () => {
     const sent = sendSame("wire_a", { seed: 70, max_tokens: 5 }, mistral);
     expect(sent.text).toBe(buildBody({ random_seed: 70, max_tokens: 5 }));
     const undeclared = profiled({ rename: { seed: "random_seed" } });
     expect(sendSame("wire_a", { seed: 70 }, undeclared).body).toHaveProperty("seed");
   });
 
-  test("write the new name once, whatever the client sent under it", () => {
+  test("send the endpoint's name once, even if the client sent a field of that name", () => {
     const sent = sendSame("wire_a", { random_seed: 1, seed: 2, max_tokens: 5 }, mistral);
     expect(sent.text).toBe(buildBody({ random_seed: 2, max_tokens: 5 }));
     expect(sent.dropped).toEqual(["random_seed"]);
@@ -135,7 +135,7 @@ describe("rename and values", () => {
     expect(alone.text).toBe(buildBody({ random_seed: 1, max_tokens: 5 }));
   });
 
-  test("give a value the endpoint's word, and keep other values", () => {
+  test("replace a value by the endpoint's word for it, and keep other values", () => {
     const tools = [tool];
     const sent = sendSame("wire_a", { tools, tool_choice: "required" }, mistral);
     expect(sent.body["tool_choice"]).toBe("any");
@@ -155,7 +155,7 @@ describe("body", () => {
   const max_price = { prompt: "0.15", completion: "0.6" };
   const ceiling = { ...profiled({ body: { provider: { max_price } } }), priority: 1 };
 
-  test("fixed members win over the client's, in whatever case", () => {
+  test("fixed members replace the client's fields of the same name in any letter case", () => {
     const fixed = profiled({ body: { safe_prompt: true, note: "é€" } });
     const members = { Safe_Prompt: false, safe_prompt: false, max_tokens: 5 };
     const sent = sendSame("wire_a", members, fixed);
@@ -177,7 +177,7 @@ describe("body", () => {
     expect(read).toThrow("provider.upstream.max_price is not a known field");
   });
 
-  test("the members of a listing replace those of its manifest", () => {
+  test("fixed members of a listing replace the manifest's members of the same name", () => {
     const members = compileFixedBody({ a: 1, b: 2 }, { b: 3 });
     expect(members.map(({ name, json }) => `${name}=${json}`)).toEqual(["a=1", "b=3"]);
   });
@@ -205,17 +205,20 @@ describe("an enum of tool_choice", () => {
   test.each<[string, KnownWire, unknown, string, boolean]>([
     ["auto", "wire_a", "auto", "auto", true],
     ["required", "wire_a", "required", "auto", false],
-    ["a named one", "wire_a", named, "required", false],
-    ["a named one", "wire_a", named, "named", true],
+    ["a named function", "wire_a", named, "required", false],
+    ["a named function", "wire_a", named, "named", true],
     ["any", "wire_b", { type: "any" }, "required", true],
     ["a named tool", "wire_b", { type: "tool", name: "f" }, "auto", false],
-  ])("%s of %s", (_what, wire, tool_choice, value, isTaken) => {
-    const tools = wire === "wire_a" ? [tool] : [toolB];
-    for (const to of ["wire_a", "wire_b"] as const) {
-      const problem = findProblem(wire, { tools, tool_choice }, { ...choices(value), to });
-      expect(problem).toBe(isTaken ? undefined : "tool_choice");
-    }
-  });
+  ])(
+    "%s of %s (%j) for a listing that declares only %s is servable: %s",
+    (_what, wire, tool_choice, value, isTaken) => {
+      const tools = wire === "wire_a" ? [tool] : [toolB];
+      for (const to of ["wire_a", "wire_b"] as const) {
+        const problem = findProblem(wire, { tools, tool_choice }, { ...choices(value), to });
+        expect(problem).toBe(isTaken ? undefined : "tool_choice");
+      }
+    },
+  );
 });
 
 describe("tool_signature: gemini", () => {
@@ -230,7 +233,7 @@ describe("tool_signature: gemini", () => {
     return (sent as { tool_calls: unknown }[])[1]?.tool_calls;
   };
 
-  test("sends a signature on as the client brought it back", () => {
+  test("sends a signature to the provider as the client returned it", () => {
     const signed = { ...callA, extra_content: { google: { thought_signature: "abc" } } };
     expect(callsOf(signed, second)).toEqual([signed, second]);
   });

@@ -162,12 +162,12 @@ function sorted(request: ParsedDecisionRequest): string[] {
   return request.questions.map((question) => JSON.stringify(essence(question))).toSorted();
 }
 
-describe("any request in the market's own spellings", () => {
+describe("any decisions request in an accepted spelling", () => {
   test.each([
     ["systemone", systemOneBody],
     ["gliner", glinerBody],
   ] as const)(
-    "of %s questions is taken, and its public form is taken with the same questions",
+    "of %s questions is accepted, and so is its public form, with the same questions",
     (grammar, bodies) => {
       fc.assert(
         fc.property(bodies as fc.Arbitrary<Json>, (body) => {

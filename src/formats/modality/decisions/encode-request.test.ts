@@ -40,7 +40,7 @@ function encodedSchema(questions: unknown): unknown {
   return (encoded({ questions }) as { schema: unknown }).schema;
 }
 
-describe("as sent", () => {
+describe("a body that is forwarded as sent", () => {
   test("changes only the model, byte by byte", () => {
     const text = `{ "questions" : {"a":{"schema":{"type":"noul"},"text":"\\u00e9 1.0e2"}},
       "state": {"big":12345678901234567890,"x":1.0,"y":"\\ud800"}, "model":"${marketModel}" }`;
@@ -48,7 +48,7 @@ describe("as sent", () => {
     expect(asSent(text, {})).toBe(text);
   });
 
-  test("keeps back the gateway's fields and those that only identify the caller", () => {
+  test("loses the gateway's fields and those that only identify the caller", () => {
     const own = { provider: { only: ["a"] }, route: "x", models: [], transforms: [] };
     const who = { user: "u", metadata: { a: 1 }, session_id: "s" };
     for (const questions of [{ urgent }, [urgent], { mood }]) {
@@ -64,7 +64,7 @@ describe("as sent", () => {
     expect(asSent(JSON.stringify({ ...body, model: marketModel }))).toBe(JSON.stringify(body));
   });
 
-  test("gives an aggregator provider.upstream as its own controls, in either form", () => {
+  test("has provider.upstream as its provider field only for an aggregator, in the public form too", () => {
     const text = decisionBody({ questions: { urgent }, provider: { upstream: { only: ["x"] } } });
     expect(JSON.parse(asSent(text, { priority: 1 }))).toHaveProperty("provider", { only: ["x"] });
     expect(JSON.parse(asSent(text, { priority: 0 }))).not.toHaveProperty("provider");
@@ -214,7 +214,7 @@ test("the state counts once, or once per question if the provider runs one promp
   }
 });
 
-test("images of the state are read with each question, those of a question once", () => {
+test("images of the state count once per prompt, and images of a question count once", () => {
   const base64 = "A".repeat(400);
   const image = { type: "image_url", image_url: { url: `data:image/png;base64,${base64}` } };
   const state = [image, image];

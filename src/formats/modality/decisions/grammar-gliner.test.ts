@@ -65,7 +65,7 @@ describe("GLiNER questions", () => {
     );
   });
 
-  test("have a name that an answer can have as its key", () => {
+  test("need a name that is not blank, not __proto__ and has at most 100 characters", () => {
     const named = (name: string): string => badDecision({ questions: [{ ...mood, name }] });
     expect(goodDecision({ questions: { "how do they feel?": mood } }).questions).toHaveLength(1);
     expect(named(" ")).toBe("questions[0] must not be blank");
@@ -75,7 +75,7 @@ describe("GLiNER questions", () => {
 });
 
 describe("names of results", () => {
-  test("are those of the questions, and entities and relations have their own", () => {
+  test("are those of the questions, or fixed ones for unnamed entities and relations", () => {
     expect(resultNames({ questions: [mood, people, knows, event] })).toEqual([
       "q1", "entities", "relation_extraction", "q4",
     ]); // prettier-ignore
@@ -90,13 +90,13 @@ describe("names of results", () => {
     [[people, people], "entities", 1, 2],
     [[named(mood, "entities"), people], "entities", 1, 2],
     [[named(mood, "relation_extraction"), named(knows, "r")], "relation_extraction", 1, 2],
-  ])("%j: two are named %s", (questions, name, first, second) => {
+  ])("that are equal are refused: %j give %s twice", (questions, name, first, second) => {
     expect(badDecision({ questions })).toBe(
       `questions: two results are named "${name}" (questions ${first} and ${second})`,
     );
   });
 
-  test("may be those of another kind's result when that kind is not requested", () => {
+  test("may be entities for a classification if no entities are requested", () => {
     expect(resultNames({ questions: [named(mood, "entities")] })).toEqual(["entities"]);
   });
 
@@ -128,7 +128,7 @@ describe("the public form", () => {
     relations: { knows: "d" },
   };
 
-  test("gives the same questions as the market's own", () => {
+  test("is read as the questions of all its sections", () => {
     const read = goodDecision({ schema, text: "t", state: undefined, threshold: 0.5 });
     expect(read).toMatchObject({ grammar: "gliner", state: "t", others: { threshold: 0.5 } });
     expect(read.questions).toEqual([
@@ -165,7 +165,7 @@ describe("the public form", () => {
     ],
     [{ structures: {} }, "schema.structures: 0 structures, at least 1 needed"],
     [{ structures: { a: {} } }, "schema.structures.a.fields: required"],
-  ])("%j is refused: %s", (bad, sentence) => {
+  ])("with the schema %j is refused: %s", (bad, sentence) => {
     expect(badDecision({ schema: bad })).toMatch(exactly(sentence));
   });
 
@@ -177,7 +177,7 @@ describe("the public form", () => {
 describe("the grammar of a body", () => {
   const noul = { schema: { type: "noul" }, instructions: "i" };
 
-  test("is that of its clearest sign", () => {
+  test("is systemone for a schema or a noul type, and GLiNER for labels or a plain boolean", () => {
     const grammarOf = (question: Json): string =>
       goodDecision({ questions: { a: question } }).grammar;
     expect(grammarOf(noul)).toBe("systemone");
@@ -186,7 +186,7 @@ describe("the grammar of a body", () => {
     expect(grammarOf(mood)).toBe("gliner");
   });
 
-  test("is one for all questions", () => {
+  test("must be the same for all questions", () => {
     expect(badDecision({ questions: { a: noul, b: { ...noul }, c: mood } })).toBe(
       'questions: question "a" is a systemone question and "c" a GLiNER one; ' +
         "a request has one format",
@@ -197,7 +197,7 @@ describe("the grammar of a body", () => {
     );
   });
 
-  test("a question with a schema is a systemone one, whatever else it has", () => {
+  test("is systemone for a question with a schema, even if it has a GLiNER field", () => {
     expect(badDecision({ questions: { a: { ...noul, labels: ["a", "b"] } } })).toBe(
       "questions.a.labels: this model does not accept this field",
     );

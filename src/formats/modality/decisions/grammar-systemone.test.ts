@@ -31,7 +31,7 @@ describe("systemone questions", () => {
       { type: "number", min: 1, max: 10 },
       { kind: "score", scoreFrom: 1 },
     ],
-  ])("%j asks for %j", (type, question) => {
+  ])("with the schema %j are read as %j", (type, question) => {
     expect(schema(type)).toMatchObject({ wire: "systemone", asked: type.type, ...question });
   });
 

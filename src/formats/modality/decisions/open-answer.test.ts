@@ -74,7 +74,7 @@ const four = {
 };
 
 describe("an answer to systemone questions", () => {
-  test("has the provider's fields under the buyer's names, and each value in its plain type", () => {
+  test("has the provider's fields under the client's question ids, and each value in a plain type", () => {
     const usage = { input_tokens: 318, output_tokens: 34 };
     const body = { model: "judge-1.13.0", answers: four, usage };
     const { json } = reportOf({ questions: [urgent, team, anger, thing] }, body);
@@ -97,10 +97,20 @@ describe("an answer to systemone questions", () => {
   const integer = asks("integer", "score", { asked: "integer", scoreFrom: -2 });
 
   test.each<[string, Systemone, unknown, object]>([
-    ["a tie counts as yes", urgent, { noul: 0.5 }, { noul: 0.5, value: true }],
-    ["less than a tie is a no", urgent, { noul: 0.4999 }, { noul: 0.4999, value: false }],
-    ["a number counts from min", number, { score: 1.82 }, { score: 1.82, value: 2.82 }],
-    ["an integer is the nearest one", integer, { score: 1.8 }, { score: 1.8, value: 0 }],
+    ["a noul of 0.5 is true", urgent, { noul: 0.5 }, { noul: 0.5, value: true }],
+    ["a noul below 0.5 is false", urgent, { noul: 0.4999 }, { noul: 0.4999, value: false }],
+    [
+      "the score of a number question counts from its min",
+      number,
+      { score: 1.82 },
+      { score: 1.82, value: 2.82 },
+    ],
+    [
+      "the score of an integer question is rounded to the nearest integer",
+      integer,
+      { score: 1.8 },
+      { score: 1.8, value: 0 },
+    ],
     ["a boolean may be the answer", urgent, true, { value: true }],
     ["a label may be the answer", team, "tech", { value: "tech" }],
     ["a level may be the answer", anger, 2, { value: 2 }],
@@ -118,11 +128,17 @@ describe("an answer to systemone questions", () => {
     ["is above the levels", anger, { score: 2.1 }],
     ["is below the levels", anger, { score: -0.1 }],
     ["is a level as a text", anger, { score: "1" }],
-  ])("an answer of which one %s is refused whole, with nothing to bill", (_, question, answer) => {
-    const other = asks("other", "noul");
-    const body = { answers: { other: true, [question.id]: answer }, usage: { input_tokens: 318 } };
-    expect(failureOf({ questions: [other, question] }, body)).toMatchObject(UNUSABLE);
-  });
+  ])(
+    "in which one question's value %s is refused whole, without usage to bill",
+    (_, question, answer) => {
+      const other = asks("other", "noul");
+      const body = {
+        answers: { other: true, [question.id]: answer },
+        usage: { input_tokens: 318 },
+      };
+      expect(failureOf({ questions: [other, question] }, body)).toMatchObject(UNUSABLE);
+    },
+  );
 
   test("keeps the order of the questions, also with numeric names", () => {
     const ids = ["b", "10", "2", "a"];
@@ -151,7 +167,7 @@ describe("an answer to systemone questions", () => {
     );
   });
 
-  test("is refused if it is missing, also under a name that every object has", () => {
+  test("is refused if it is missing, even for the question ids constructor and __proto__", () => {
     const questions = [asks("constructor", "noul"), asks("__proto__", "noul")];
     expect(failureOf({ questions }, { answers: {} })).toMatchObject(UNUSABLE);
     expect(failureOf({ questions }, "<html>constructor</html>")).toMatchObject(UNUSABLE);
@@ -186,9 +202,9 @@ describe("an answer to GLiNER questions", () => {
   };
 
   test.each<[string, object]>([
-    ["in the body itself", flat],
-    ["under result", { result: flat, token_usage: 12 }],
-  ])("%s: every result under its question's name, typed", (_, body) => {
+    ["results in the body itself", flat],
+    ["results under the key result", { result: flat, token_usage: 12 }],
+  ])("with %s has each under its question's name, with its type", (_, body) => {
     const questions = [mood, topics, people, places, works, order];
     expect(answered({ questions }, body)).toEqual({
       mood: { type: "classification", value: "good" },
@@ -209,9 +225,14 @@ describe("an answer to GLiNER questions", () => {
   const error = spans("error", "classification", { labels: ["yes", "no"] });
 
   test.each<[string, Gliner, object, unknown]>([
-    ["an unnamed question is answered", unnamed, { entities: { person: [] } }, { person: [] }],
-    ["the best labels are a list", best, { best: ranked }, ["b", "a"]],
-    ["one best label is a list", best, { best: "c" }, ["c"]],
+    [
+      "the result of an unnamed entities question is found",
+      unnamed,
+      { entities: { person: [] } },
+      { person: [] },
+    ],
+    ["the top_k labels become a list without confidences", best, { best: ranked }, ["b", "a"]],
+    ["a single label for a top_k question becomes a list", best, { best: "c" }, ["c"]],
     ["a yes is true", spam, { spam: "yes" }, true],
     ["a no with a confidence is false", spam, { spam: { label: "no", confidence: 1 } }, false],
     ["a question named usage is answered", usage, { result: { usage: "low" } }, "low"],
@@ -228,7 +249,7 @@ describe("an answer to GLiNER questions", () => {
     ["has a label that was not offered", topics, { topics: ["a", "z"] }],
     ["is neither yes nor no", spam, { spam: "maybe" }],
     ["is a report of usage", usage, { usage: { input_tokens: 3 } }],
-  ])("an answer of which one %s is refused whole", (_, question, body) => {
+  ])("in which one question's result %s is refused whole", (_, question, body) => {
     const questions = [question, order];
     expect(failureOf({ questions }, { order: [], ...body })).toMatchObject(UNUSABLE);
   });
@@ -249,11 +270,11 @@ describe("an envelope", () => {
     ["is missing", result],
     ["has no answers in its result", { result: { usage: result.usage }, success: true }],
     ["does not say that it was a success", { result }],
-  ])("that %s: 502, nothing to bill, not failed over, counts", (_, body) => {
+  ])("that %s is a 502 with a strike, without failover or usage to bill", (_, body) => {
     expect(failureOf(asked, body)).toMatchObject(UNUSABLE);
   });
 
-  test("with success: false fails by its code, and is never an answer", () => {
+  test("with success: false fails by its error code, even if it has a result", () => {
     const body = { result, success: false, errors: [{ code: 3040, message: "" }], messages: [] };
     expect(failureOf(asked, body)).toMatchObject({
       refusal: { class: "rate_limit" },
@@ -280,13 +301,16 @@ describe("the usage of an answer", () => {
     [{ usage: { prompt_tokens: 3, prompt_tokens_details: { cached_tokens: 9 } } }, [0, 3, 0]],
     [{ token_usage: 12 }, [12, 0, 0]],
     [{ usage: { input_tokens: 5 }, token_usage: 12 }, [5, 0, 0]],
-  ])("%j is counted as %j", (reported, [prompt, cachedPrompt, completion]) => {
-    const { bridge } = reportOf(asked, { answers, ...reported });
-    expect(bridge.usage).toMatchObject({ prompt, cachedPrompt, cacheWrite: 0, completion });
-  });
+  ])(
+    "%j is counted as prompt, cached prompt and completion tokens %j",
+    (reported, [prompt, cachedPrompt, completion]) => {
+      const { bridge } = reportOf(asked, { answers, ...reported });
+      expect(bridge.usage).toMatchObject({ prompt, cachedPrompt, cacheWrite: 0, completion });
+    },
+  );
 
   test.each([{}, { usage: {} }, { usage: null }, { usage: { input_tokens: -1 } }, { usage: "9" }])(
-    "%j is none: the answer is served and costs nothing",
+    "%j is no usage: the answer is served with zero token counts",
     (reported) => {
       const { bridge, json } = reportOf(asked, { answers, ...reported });
       expect(bridge.state).toBe("complete");

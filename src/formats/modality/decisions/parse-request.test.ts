@@ -13,8 +13,8 @@ const mood = { type: "classification", labels: ["calm", "angry"] };
 const people = { type: "entities", labels: ["person"] };
 const png = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } };
 
-describe("what routing and billing need", () => {
-  test("is read from the bytes", () => {
+describe("the values that routing and billing need", () => {
+  test("are read from the body, whose bytes are kept", () => {
     const body = decisionBody({ questions: { urgent } });
     const request = goodDecision(body);
     expect(request).toMatchObject({
@@ -34,7 +34,7 @@ describe("what routing and billing need", () => {
     expect(request.body.toString()).toBe(body);
   });
 
-  test("includes provider controls and dropped routing fields, as on the chat routes", () => {
+  test("include provider controls and dropped routing fields, as on the chat routes", () => {
     const request = goodDecision({
       questions: { urgent },
       provider: { only: ["acme"], allow_fallbacks: false },
@@ -48,14 +48,14 @@ describe("what routing and billing need", () => {
     expect(request.droppedParams).toEqual(["route", "models"]);
   });
 
-  test("includes the options of GLiNER models as sent", () => {
+  test("include the options of GLiNER models as sent", () => {
     const options = { threshold: 0.25, include_confidence: true, include_spans: false };
     expect(goodDecision({ questions: { mood }, ...options }).others).toEqual(options);
   });
 });
 
-describe("questions come in an object or in an array", () => {
-  test("by id, by name, or numbered by their place", () => {
+describe("the questions of a body", () => {
+  test("have their ids from object keys, or in an array from id, name or position", () => {
     const read = goodDecision({
       questions: [urgent, { ...urgent, name: "n" }, { ...urgent, id: "i" }, urgent],
     });
@@ -67,7 +67,7 @@ describe("questions come in an object or in an array", () => {
     );
   });
 
-  test("at most 128 systemone or 64 GLiNER ones, the latter with 20,000 keys and values", () => {
+  test("are at most 128 for systemone, or 64 with 20,000 keys and values for GLiNER", () => {
     const many = (count: number, question: unknown): unknown =>
       Array.from({ length: count }, () => question);
     expect(goodDecision({ questions: many(128, urgent) }).questions).toHaveLength(128);
@@ -105,7 +105,7 @@ describe("questions come in an object or in an array", () => {
     ],
     [{ ["a".repeat(101)]: urgent }, /: a question id is 1 to 100/],
     [[{ ...urgent, name: "__proto__" }], "questions[0] is not accepted as a name"],
-  ])("%j is refused: %s", (questions, sentence) => {
+  ])("given as %j are refused: %s", (questions, sentence) => {
     expect(badDecision({ questions })).toMatch(exactly(sentence));
   });
 });
@@ -115,7 +115,7 @@ describe("the top level accepts only known fields", () => {
     "temperature stream max_tokens messages input assets images tools n top_p response_format " +
     "prompt max_completion_tokens task labels"
   ).split(" ");
-  test.each(foreign)("%s belongs to other routes", (name) => {
+  test.each(foreign)("%s, a field of other routes, is refused", (name) => {
     expect(badDecision({ questions: { urgent }, [name]: null })).toBe(
       `${name}: this model does not accept this field`,
     );
@@ -143,7 +143,7 @@ describe("the top level accepts only known fields", () => {
     [{ text: "another" }, "text: differs from state; send one of them"],
     [{ text: ["t"], state: undefined }, "text must be a non-empty string"],
     [{ format_results: true }, "format_results: this model does not accept this field"],
-  ])("of a GLiNER body %j is refused: %s", (members, sentence) => {
+  ])("%j in a GLiNER body is refused: %s", (members, sentence) => {
     expect(badDecision({ questions: { mood }, ...members })).toMatch(exactly(sentence));
   });
 });
@@ -169,7 +169,7 @@ describe("the state", () => {
     expect(badDecision({ questions: { mood }, state })).toBe(sentence);
   });
 
-  test("must fit the kinds of the questions", () => {
+  test("must have an image for box questions, and be text for entities, relations and structures", () => {
     const box = { type: "box", instructions: "the mug" };
     const noImage = 'questions.a: kind "box" needs an image in state';
     expect(badDecision({ questions: { a: box } })).toBe(noImage);
@@ -218,7 +218,7 @@ describe("image parts", () => {
     }
   });
 
-  test("are found nowhere else, and by their type alone", () => {
+  test("are not searched in metadata, and are recognized by their type alone", () => {
     const request = goodDecision({
       questions: { urgent },
       metadata: { png },

@@ -71,7 +71,7 @@ describe("questions of another model's format", () => {
 describe("images", () => {
   const body = { questions: { a: noul }, state: { items: ["x", 1, photo] } };
 
-  test("are for listings that read them", () => {
+  test("are refused with their path by a listing that does not read images", () => {
     expect(reason(body, { readsImages: true })).toBeUndefined();
     expect(reason(body, { readsImages: false })).toEqual({
       field: "state.items[2]",
@@ -79,13 +79,13 @@ describe("images", () => {
     });
   });
 
-  test("count in a question too", () => {
+  test("in a question are refused too by a listing that does not read images", () => {
     const asks = { questions: { a: { type: "noul", instructions: ["like", photo] } } };
     expect(reason(asks, {})?.field).toBe("questions.a.instructions[1]");
   });
 });
 
-test("a provider of the public form gets one question for entities and one for relations", () => {
+test("a listing of the public form accepts at most one question each for entities and relations", () => {
   for (const kind of ["entities", "relations"]) {
     const question = { type: kind, labels: ["a"] };
     const two = { questions: { x: question, y: question } };

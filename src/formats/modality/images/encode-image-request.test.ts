@@ -14,7 +14,7 @@ function servabilityOf(members: Members, listing = imageListing()): Unservable |
   return images.servabilityProblem(readGood(members), listing);
 }
 
-describe("a listing accepts the fields that it declares", () => {
+describe("an image listing", () => {
   test.each<Members>([
     {},
     { output_compression: 99.5 },
@@ -26,7 +26,7 @@ describe("a listing accepts the fields that it declares", () => {
     { user: "u1", safety_identifier: "s1", session_id: "x", metadata: { deep: [1, { a: 2 }] } },
     { stream: false, partial_images: 0, response_format: "b64_json" },
     { stream: null, partial_images: null, response_format: null },
-  ])("%j", (members) => {
+  ])("accepts a request with %j", (members) => {
     expect(servabilityOf(members)).toBeUndefined();
   });
 
@@ -38,7 +38,7 @@ describe("a listing accepts the fields that it declares", () => {
     [{ tiled: "true" }, "tiled must be true or false"],
     [{ mood: {} }, "mood must be a string, a number, true or false"],
     [{ style: "vivid" }, `style is not accepted by this model; it accepts ${listed}`],
-  ])("not %j", (members, message) => {
+  ])("refuses a request with %j: %s", (members, message) => {
     const field = message.split(" ")[0];
     expect(servabilityOf(members)).toEqual({ field, message });
   });
@@ -48,15 +48,18 @@ describe("a listing accepts the fields that it declares", () => {
     [{ type: "integer", min: 2 }, 1, "n must be a whole number of at least 2"],
     [{ type: "range", min: 1, max: 1 }, 2, "n must be a number from 1 to 1"],
     [{ type: "enum", values: ["1", "2"] }, 3, "n must be one of 1, 2"],
-  ] as const)("its own bound of n holds where it is tighter: %j", (descriptor, n, message) => {
-    const listing = imageListing({ ...PARAMETERS, n: descriptor });
-    expect(servabilityOf({ n }, listing)).toEqual({ field: "n", message });
-    expect(servabilityOf({ n: n === 1 ? 2 : 1 }, listing)).toBeUndefined();
-  });
+  ] as const)(
+    "applies its own bound of n if it is tighter than the gateway's: %j",
+    (descriptor, n, message) => {
+      const listing = imageListing({ ...PARAMETERS, n: descriptor });
+      expect(servabilityOf({ n }, listing)).toEqual({ field: "n", message });
+      expect(servabilityOf({ n: n === 1 ? 2 : 1 }, listing)).toBeUndefined();
+    },
+  );
 });
 
 describe("the provider is sent", () => {
-  test("the caller's own members in their order, under its model id, byte for byte", () => {
+  test("the client's fields byte for byte and in their order, with the provider's model id", () => {
     const body =
       '{ "size" : "1024x1024", "prompt":"a \\u0041 \\ud83d", "seed": 12345678901234567890e-1,' +
       '"model":"acme/test-1", "output_compression": 5.0 }';
@@ -67,7 +70,7 @@ describe("the provider is sent", () => {
     );
   });
 
-  test("on the listing's own path, with the content type as the only header", () => {
+  test("a request on the listing's path, with content-type as its only header", () => {
     const listing = imageListing(PARAMETERS, { imagesPath: "/v2/pictures", wire: "wire_b" });
     expect(images.encode(readGood({}), listing)).toMatchObject({
       upstream: {
@@ -78,7 +81,7 @@ describe("the provider is sent", () => {
     });
   });
 
-  test("no field of the gateway, of the caller's own, null, or of another gateway", () => {
+  test("no field that is null, that only a gateway reads, or that only identifies the caller", () => {
     const members = {
       size: null,
       stream: false,
@@ -96,7 +99,7 @@ describe("the provider is sent", () => {
     expect(sent(members)).toBe('{"model":"acme/test-1","prompt":"a red bicycle"}');
   });
 
-  test("a caller's note if the listing declares it", () => {
+  test("the field user if the listing declares it, and no undeclared metadata", () => {
     const listing = imageListing({ ...PARAMETERS, user: { type: "unknown" } });
     const text = sent({ user: "u1", metadata: { a: "b" } }, listing);
     expect(JSON.parse(text)).toEqual({
@@ -107,10 +110,14 @@ describe("the provider is sent", () => {
   });
 
   test.each([
-    ["lists the values and base64 is one", { type: "enum", values: ["url", "b64_json"] }, true],
-    ["does not say which values", { type: "unknown" }, false],
-    ["does not list it", undefined, false],
-  ] as const)("response_format to a host that %s", (_what, descriptor, writes) => {
+    [
+      "response_format b64_json if the listing declares that value",
+      { type: "enum", values: ["url", "b64_json"] },
+      true,
+    ],
+    ["no response_format if the listing declares it without values", { type: "unknown" }, false],
+    ["no response_format if the listing does not declare it", undefined, false],
+  ] as const)("%s", (_what, descriptor, writes) => {
     const listing = imageListing({
       ...PARAMETERS,
       ...(descriptor === undefined ? {} : { response_format: descriptor }),
@@ -127,15 +134,18 @@ describe("the provider is sent", () => {
     { type: "integer", default: 2 },
     { type: "range", min: 1, max: 4, default: 2 },
     { type: "enum", values: ["1", "2", "3"], default: "2" },
-  ] as const)("n of 1 if the host's default is another number: %j", (descriptor) => {
-    const listing = imageListing({ ...PARAMETERS, n: descriptor });
-    expect(JSON.parse(sent({}, listing))).toMatchObject({ n: 1 });
-    expect(JSON.parse(sent({ n: null }, listing))).toMatchObject({ n: 1 });
-    expect(sent({ n: 3 }, listing)).toContain('"n":3}');
-    expect(sent({})).not.toContain('"n"');
-  });
+  ] as const)(
+    "n = 1 for a request without n if the listing's default is another number: %j",
+    (descriptor) => {
+      const listing = imageListing({ ...PARAMETERS, n: descriptor });
+      expect(JSON.parse(sent({}, listing))).toMatchObject({ n: 1 });
+      expect(JSON.parse(sent({ n: null }, listing))).toMatchObject({ n: 1 });
+      expect(sent({ n: 3 }, listing)).toContain('"n":3}');
+      expect(sent({})).not.toContain('"n"');
+    },
+  );
 
-  test("its share of the controls if it is an aggregator", () => {
+  test("provider.upstream as its provider field if it is an aggregator", () => {
     const upstream = { only: ["lab-x"] };
     const aggregator = imageListing(PARAMETERS, { priority: 1 });
     expect(JSON.parse(sent({ provider: { upstream } }, aggregator))).toMatchObject({

@@ -35,7 +35,7 @@ function refused(text: string | Buffer, opened: Opened = {}): Refusal {
 }
 
 describe("a complete answer", () => {
-  test("has the public format: model, images with their kind, echoes, counts and the debit", () => {
+  test("has the public format: model, images with media types, options, token counts and cost", () => {
     const text = buildAnswer([PNG, JPEG], {
       model: "imager-2",
       id: "img-1",
@@ -96,7 +96,7 @@ describe("a complete answer", () => {
     }
   });
 
-  test("keeps the provider's revised prompt, and no address", () => {
+  test("keeps a revised prompt that is not empty, and drops the provider's image URL", () => {
     const item = { url: "https://provider.test/1.png", b64_json: PNG, revised_prompt: "so \ud83d" };
     const text = JSON.stringify({ data: [item] });
     expect(answered(text)).toMatchObject({
@@ -109,9 +109,9 @@ describe("a complete answer", () => {
   });
 
   test.each([
-    ["too long to be an echo", { size: "x".repeat(65) }],
-    ["of no meaning to us", { id: "x", model: "y", debug: "z" }],
-  ])("drops what is %s", (_what, more) => {
+    ["a size of more than 64 characters", { size: "x".repeat(65) }],
+    ["provider fields that the public format does not have", { id: "x", model: "y", debug: "z" }],
+  ])("drops %s", (_what, more) => {
     const json = answered(buildAnswer([PNG], more)) as Members;
     expect(Object.keys(json)).toEqual(["created", "model", "data", "usage"]);
   });
@@ -122,14 +122,17 @@ describe("a complete answer", () => {
     ["webp", "image/webp"],
     ["gif", "image/gif"],
     ["oldGif", "image/gif"],
-  ] as const)("of a %s says %s, whatever was asked for", (kind, mediaType) => {
-    const text = buildAnswer([imageFile(kind).toString("base64")]);
-    for (const members of [{}, { output_format: "svg" }, { output_format: "png" }]) {
-      expect(answered(text, { members })).toMatchObject({ data: [{ media_type: mediaType }] });
-    }
-  });
+  ] as const)(
+    "with a %s has media_type %s, whatever output_format was requested",
+    (kind, mediaType) => {
+      const text = buildAnswer([imageFile(kind).toString("base64")]);
+      for (const members of [{}, { output_format: "svg" }, { output_format: "png" }]) {
+        expect(answered(text, { members })).toMatchObject({ data: [{ media_type: mediaType }] });
+      }
+    },
+  );
 
-  test("may be SVG if that was requested, which is no image otherwise", () => {
+  test("may have an SVG only if the request's output_format is svg", () => {
     for (const kind of ["svg", "declaredSvg"] as const) {
       const text = buildAnswer([imageFile(kind).toString("base64")]);
       const asked = { members: { output_format: "svg" } };
@@ -138,7 +141,7 @@ describe("a complete answer", () => {
     }
   });
 
-  test("reads base64 and its key through any escapes of JSON", () => {
+  test("may have JSON escapes in its base64 and in the key b64_json", () => {
     const end = Buffer.from("0000fbefbeffffff00", "hex");
     const whole = Buffer.concat([imageFile("png"), end]).toString("base64");
     expect(whole).toMatch(/\+\+\/\/\/\/AA==$/);
@@ -158,7 +161,7 @@ describe("a complete answer", () => {
     expect(answered(`\uFEFF \n${pretty}\n\n`)).toMatchObject({ data: [{ b64_json: PNG }] });
   });
 
-  test("is not confused by images in other places", () => {
+  test("has only the images of data, and none from other fields", () => {
     const item = { b64_json: PNG, partial: { b64_json: JPEG }, b64_json_2: "0" };
     const text = JSON.stringify({ preview: { b64_json: JPEG }, b64_json: JPEG, data: [item] });
     expect(answered(text)).toMatchObject({ data: [{ b64_json: PNG, media_type: "image/png" }] });
@@ -166,7 +169,7 @@ describe("a complete answer", () => {
 });
 
 describe("usage", () => {
-  test("is read in either naming, and reported as it was counted", () => {
+  test("in chat-completions names is reported to the client as input_tokens and output_tokens", () => {
     const usage = { prompt_tokens: 9, completion_tokens: 300, cost: 0.02, is_byok: false };
     const bridge = openBridge();
     const { json } = playImages(bridge, [buildAnswer([PNG], { usage })]);
@@ -185,7 +188,7 @@ describe("usage", () => {
   });
 
   test.each([undefined, null, { input_tokens: "9" }])(
-    "that counts nothing is none: %j",
+    "without a valid count is reported to the client as the cost alone: %j",
     (usage) => {
       const bridge = openBridge();
       const { json } = playImages(bridge, [buildAnswer([PNG], { usage })]);
@@ -194,7 +197,7 @@ describe("usage", () => {
     },
   );
 
-  test("reports a provider's own cost by its digits, and never as tokens", () => {
+  test("has the provider's own cost as an exact decimal, and no tokens derived from it", () => {
     const answer = (usage: string): string => `{"data":[{"b64_json":"${PNG}"}],"usage":{${usage}}}`;
     for (const [usage, cost] of [
       ['"cost":0.0832', "0.0832"],
@@ -218,27 +221,34 @@ type Unusable = readonly [string, string | Buffer, Members?];
 
 const error = (code: string, message = "no"): Members => ({ error: { code, message } });
 
-describe("an answer without the images that were asked for is a 502 that another may mend", () => {
+describe("an answer without exactly the requested images is a 502 with failover and a strike", () => {
   const cut = buildAnswer([PNG]).slice(0, -3);
   const unusable: readonly Unusable[] = [
-    ["a page", "<html>oops</html>"],
+    ["an HTML page", "<html>oops</html>"],
     ["JSON that breaks off", cut],
-    ["JSON with something behind it", `${buildAnswer([PNG])}x`],
+    ["JSON followed by another character", `${buildAnswer([PNG])}x`],
     ["bytes that are not UTF-8", Buffer.from(buildAnswer([PNG], { size: "\u00e9" }), "latin1")],
     ["no data", '{"created":1}'],
     ["an empty list", buildAnswer([])],
-    ["one for two", buildAnswer([PNG]), { n: 2 }],
-    ["two for one", buildAnswer([PNG, PNG])],
-    ["an address instead", '{"data":[{"url":"https://provider.test/1.png"}]}'],
-    ["an address for one of two", `{"data":[{"b64_json":"${PNG}"},{"url":"x"}]}`, { n: 2 }],
+    ["one image where two were requested", buildAnswer([PNG]), { n: 2 }],
+    ["two images where one was requested", buildAnswer([PNG, PNG])],
+    ["a URL in place of base64", '{"data":[{"url":"https://provider.test/1.png"}]}'],
+    [
+      "a URL in place of one of two images",
+      `{"data":[{"b64_json":"${PNG}"},{"url":"x"}]}`,
+      { n: 2 },
+    ],
     ["a number in place of a text", '{"data":[{"b64_json":0}]}'],
-    ["no base64", buildAnswer([`${PNG.slice(0, -4)}!!!!`])],
+    ["characters that are not base64", buildAnswer([`${PNG.slice(0, -4)}!!!!`])],
     ["base64 with a line end", buildAnswer([`${PNG.slice(0, 40)}\n${PNG.slice(40)}`])],
-    ["base64 with a foreign escape", `{"data":[{"b64_json":"${PNG}\\u0041AA\\ud83d"}]}`],
+    [
+      "base64 with escaped characters beyond its alphabet",
+      `{"data":[{"b64_json":"${PNG}\\u0041AA\\ud83d"}]}`,
+    ],
     ["base64 with padding inside", buildAnswer([`${PNG.slice(0, 8)}==${PNG.slice(10)}`])],
-    ["a file of another kind", buildAnswer([imageFile("page").toString("base64")])],
-    ["an endless rest", buildAnswer([PNG], { padding: "x".repeat(1024 * 1024) })],
-    ["a deep nest", `${"[".repeat(100_000)}${"]".repeat(100_000)}`],
+    ["base64 of an HTML file", buildAnswer([imageFile("page").toString("base64")])],
+    ["1 MiB of text after the images", buildAnswer([PNG], { padding: "x".repeat(1024 * 1024) })],
+    ["100,000 nested arrays", `${"[".repeat(100_000)}${"]".repeat(100_000)}`],
   ];
   test.each(unusable.map(([what, text, members = {}]) => ({ what, text, members })))(
     "$what",
@@ -264,7 +274,7 @@ describe("an answer without the images that were asked for is a 502 that another
     expect(text).not.toMatch(/secret|provider-words/);
   });
 
-  test("reads no more entries than were requested", () => {
+  test("is classified by only as many entries of data as images were requested", () => {
     const words = Array.from({ length: 3 }, () => ({ status: "pending" }));
     const said = JSON.stringify({ data: [...words, { status: "content_policy" }] });
     expect(refused(said, { members: { n: 3 } }).class).toBe("upstream_error");
@@ -272,7 +282,7 @@ describe("an answer without the images that were asked for is a 502 that another
   });
 });
 
-describe("an error inside a 200 is classified by its message", () => {
+describe("an error inside a 200 is classified by its code and message", () => {
   test.each([
     [error("rate_limit_exceeded"), "rate_limit", 429, true],
     [error("server_error"), "upstream_error", 500, true],
@@ -284,7 +294,7 @@ describe("an error inside a 200 is classified by its message", () => {
     expect(bridge.failure).toMatchObject({ refusal: { class: cls, status }, failover });
   });
 
-  test("and an empty one is no error", () => {
+  test("is ignored if it is null or false: the images are delivered", () => {
     for (const none of [null, false]) {
       expect(answered(buildAnswer([PNG], { error: none }))).toMatchObject({ model: marketModel });
     }
@@ -324,11 +334,14 @@ describe("an answer that withholds images for their content is refused without f
   test.each<readonly [Members]>([
     [{ data: [{ respect_moderation: true }] }],
     [{ data: [], status: "succeeded", flagged: false, block_reason: "" }],
-  ])("but not for saying that all is well: %j", (answer) => {
-    expect(refused(JSON.stringify(answer)).class).toBe("upstream_error");
-  });
+  ])(
+    "an answer without images whose flags report no violation is an upstream_error: %j",
+    (answer) => {
+      expect(refused(JSON.stringify(answer)).class).toBe("upstream_error");
+    },
+  );
 
-  test("and complete images are delivered, whatever else is flagged", () => {
+  test("an answer with all requested images is delivered even if it is flagged", () => {
     const text = JSON.stringify({ data: [{ b64_json: PNG, respect_moderation: false }] });
     expect(answered(text)).toMatchObject({ data: [{ b64_json: PNG }] });
   });
@@ -340,13 +353,13 @@ describe("an answer that costs more than the reserve is neither delivered nor bi
   const dollars = (cost: string): string =>
     `{"data":[{"b64_json":"${PNG}"}],"usage":{"cost":${cost}}}`;
 
-  test("by its tokens", () => {
+  test("if its token counts exceed the reserve by one token", () => {
     const opened = { reserveMicroUsd: 1_000n };
     answered(tokens(990), opened);
     expect(refused(tokens(991), opened)).toMatchObject({ class: "upstream_error", status: 502 });
   });
 
-  test("by its reported cost, to less than a micro-dollar", () => {
+  test("if its reported cost, rounded down to a micro-dollar, exceeds the reserve", () => {
     const opened = { listing: METERED, reserveMicroUsd: 1_000n };
     for (const cost of ["0.001", "0.0010009999", "1e-3", "0"]) answered(dollars(cost), opened);
     for (const cost of ["0.001001", "1", "1e999", "9".repeat(5_000)]) {
@@ -358,14 +371,14 @@ describe("an answer that costs more than the reserve is neither delivered nor bi
     }
   });
 
-  test("but tokens do not count if the provider bills a reported cost, or vice versa", () => {
+  test("only the basis that the provider bills counts: its tokens or its reported cost", () => {
     const held = { reserveMicroUsd: 1_000n };
     expect(answered(tokens(1_000_000), { listing: METERED, ...held })).toBeDefined();
     expect(answered(dollars("999"), held)).toBeDefined();
   });
 });
 
-describe("the bound of 32 MiB", () => {
+describe("the bound of 32 MiB for images", () => {
   /** Yields the base64 of a file of `bytes` bytes in blocks that are created on demand. */
   function* base64Of(bytes: number): Generator<Buffer> {
     const head = imageFile("png", 3 * 1024);
@@ -383,7 +396,7 @@ describe("the bound of 32 MiB", () => {
     return bridge;
   }
 
-  test("holds for the files, to the byte", () => {
+  test("accepts decoded images of exactly 32 MiB", () => {
     const bridge = pushed(IMAGE_BYTES_MAX);
     bridge.push(Buffer.from('"}]}'));
     bridge.end();
@@ -392,7 +405,7 @@ describe("the bound of 32 MiB", () => {
     expect(bytes).toBeGreaterThan(Math.ceil(IMAGE_BYTES_MAX / 3) * 4);
   });
 
-  test("ends the answer at once above it: no 413, no other provider, no strike", () => {
+  test("ends an answer with one byte more at once with a 502, without failover or strike", () => {
     const bridge = pushed(IMAGE_BYTES_MAX + 1);
     expect(bridge.state).toBe("failed");
     expect(bridge.failure).toMatchObject({
@@ -415,9 +428,9 @@ describe("the bound of 32 MiB", () => {
   });
 
   test.each([
-    ["one text", `{"x":"${"y".repeat(2_000)}`],
-    ["no base64", `{"data":[{"b64_json":"!${"!".repeat(2_000)}`],
-  ])("holds for what is not an image at all: an endless %s", (_what, first) => {
+    ["string in another field", `{"x":"${"y".repeat(2_000)}`],
+    ["b64_json that is not base64", `{"data":[{"b64_json":"!${"!".repeat(2_000)}`],
+  ])("also ends an answer without images: an endless %s", (_what, first) => {
     const bridge = openBridge();
     bridge.push(Buffer.from(first));
     const block = Buffer.alloc(1024 * 1024, first.slice(-1));

@@ -9,7 +9,7 @@ import {
 } from "../../../../test/fixtures/images/image-kit.ts";
 
 describe("a body that is accepted", () => {
-  test("requests one image unless it has a number, and no output tokens", () => {
+  test("requests n images, one if n is absent or null, and no output tokens", () => {
     expect(readGood({})).toMatchObject({
       modelId: "acme/test-1",
       stream: false,
@@ -27,7 +27,7 @@ describe("a body that is accepted", () => {
     expect(readGood(body.toString()).estimatedInputTokens).toBe(body.length);
   });
 
-  test("loses the routing fields of other gateways, each named", () => {
+  test("loses the routing fields of other gateways, and each is reported as dropped", () => {
     const members = { transforms: [], models: ["a", "b"], route: "fallback" };
     expect(readGood(members).droppedParams).toEqual(["route", "models", "transforms"]);
   });
@@ -77,7 +77,7 @@ const REFUSED: readonly (readonly [Readonly<Record<string, unknown>>, string])[]
 ];
 
 describe("a body that is refused for every provider", () => {
-  test.each(REFUSED)("%j: %s", (members, message) => {
+  test.each(REFUSED)("with %j is refused: %s", (members, message) => {
     const refused = readBad(members);
     expect(refused).toMatchObject({ class: "invalid_request", status: 400, retryable: false });
     expect(refused.origin).toBeUndefined();
@@ -85,15 +85,18 @@ describe("a body that is refused for every provider", () => {
   });
 
   test.each([
-    ["no JSON", "a red bicycle"],
-    ["no object", '["a red bicycle"]'],
-    ["a model twice", '{"model":"a","model":"b","prompt":"p"}'],
-    ["a size twice, once in disguise", '{"model":"a","prompt":"p","size":"1","s\\u0069ze":"2"}'],
+    ["is not JSON", "a red bicycle"],
+    ["is not a JSON object", '["a red bicycle"]'],
+    ["has the key model twice", '{"model":"a","model":"b","prompt":"p"}'],
+    [
+      "has the key size twice, once spelled with an escape",
+      '{"model":"a","prompt":"p","size":"1","s\\u0069ze":"2"}',
+    ],
   ])("%s", (_what, body) => {
     expect(readBad(body)).toMatchObject({ class: "invalid_request", status: 400 });
   });
 
-  test("is refused for credentials before anything else", () => {
+  test("is refused for its first fault in the order credentials, provider, stream, prompt", () => {
     const members = { model: undefined, prompt: 7, n: 9, stream: true, apiKey: "sk-1" };
     expect(readBad(members).message).toMatch(/^apiKey is not accepted/);
     const controls = { ...members, apiKey: undefined, provider: { sort: "price" } };

@@ -20,12 +20,12 @@ function read(body: Buffer, type = TYPE): unknown {
   return sent.ok ? JSON.parse(sent.json.toString()) : sent.refusal.message;
 }
 
-test("a switch becomes a boolean, everything else stays text", () => {
+test("generate_audio of a form becomes a boolean, and every other field stays a string", () => {
   const body = form(field("generate_audio", "true"), field("seconds", "8"));
   expect(read(body)).toEqual({ generate_audio: true, seconds: "8" });
 });
 
-test("any texts come through unchanged", () => {
+test("the text of a form field is read unchanged, whatever its characters", () => {
   const word = fc.string({ unit: "grapheme", maxLength: 40 });
   fc.assert(
     fc.property(word, word, (prompt, size) => {
@@ -41,15 +41,15 @@ test.each([
     form([`Content-Disposition: form-data; name="input_reference"; filename="a.png"`, "PNG"]),
     "input_reference is a file",
   ],
-  ["a field twice", form(field("model", "a"), field("model", "b")), "model is duplicated"],
+  ["a duplicate field", form(field("model", "a"), field("model", "b")), "model is duplicated"],
   ["no boundary", form(field("model", "a")), "names no boundary"],
-  ["no name", form(["Content-Disposition: form-data", "b"]), "cannot be read"],
+  ["a part without a name", form(["Content-Disposition: form-data", "b"]), "cannot be read"],
   ["too many fields", form(...Array.from({ length: 40 }, (_, n) => field(`f${n}`, ""))), "cannot"],
-])("%s is a 400 that says so", (what, body, errorText) => {
+])("a form with %s is refused, and the message names the fault", (what, body, errorText) => {
   expect(read(body, what === "no boundary" ? "multipart/form-data" : TYPE)).toContain(errorText);
 });
 
-test("no form makes the parser fail or take long", () => {
+test("any bytes of a form give a JSON object or an invalid_request refusal", () => {
   const pieces = fc.constantFrom(
     "--x-1",
     "\r\n",

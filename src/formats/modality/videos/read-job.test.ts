@@ -29,9 +29,13 @@ describe("a job's record", () => {
       { id: undefined, state: "completed", costPicoUsd: 300_000_000_000n as never },
     ],
     ["of an accepted xAI job", { request_id: "r-1" }, { id: "r-1", state: "unknown" }],
-    ["of a task", { task_id: 7, state: "Running" }, { id: "7", state: "in_progress" }],
     [
-      "refused by a relay, in one text",
+      "of an API that calls its jobs tasks",
+      { task_id: 7, state: "Running" },
+      { id: "7", state: "in_progress" },
+    ],
+    [
+      "with a content policy violation as an error string",
       { id: "1", status: "failed", error: "content_policy_violation: the prompt" },
       { id: "1", state: "refused" },
     ],
@@ -47,7 +51,7 @@ describe("a job's record", () => {
       { expiresAtMs: 1_795_255_200_000 },
     ],
     [
-      "with milliseconds",
+      "with an expiry time in milliseconds",
       { id: "1", expires_at: 1_795_255_200_000 },
       { expiresAtMs: 1_795_255_200_000 },
     ],
@@ -70,25 +74,49 @@ describe("a job's record", () => {
   });
 
   test.each<[string, object, ProviderJob["state"]]>([
-    ["done with a file", { status: "done", video: { url: "u" } }, "completed"],
-    ["done with several", { status: "done", videos: [{ url: "u" }] }, "completed"],
-    ["done without one", { status: "done", video: { duration: 8 } }, "failed"],
-    ["done and silent about it", { status: "done" }, "failed"],
-    ["completed and silent about it", { status: "completed" }, "completed"],
-    ["completed with none", { status: "completed", video: null }, "failed"],
     [
-      "refused by a flag",
+      "status done and one video is completed",
+      { status: "done", video: { url: "u" } },
+      "completed",
+    ],
+    [
+      "status done and a list of videos is completed",
+      { status: "done", videos: [{ url: "u" }] },
+      "completed",
+    ],
+    [
+      "status done and a video without a URL has failed",
+      { status: "done", video: { duration: 8 } },
+      "failed",
+    ],
+    ["status done and no video field has failed", { status: "done" }, "failed"],
+    ["status completed and no video field is completed", { status: "completed" }, "completed"],
+    [
+      "status completed and a null video has failed",
+      { status: "completed", video: null },
+      "failed",
+    ],
+    [
+      "respect_moderation false in its video is refused",
       { status: "done", video: { url: "u", respect_moderation: false } },
       "refused",
     ],
-    ["refused by a flag of its own", { status: "failed", respect_moderation: false }, "refused"],
     [
-      "refused by a code",
+      "respect_moderation false at its top level is refused",
+      { status: "failed", respect_moderation: false },
+      "refused",
+    ],
+    [
+      "the error code content_policy_violation is refused",
       { status: "failed", error: { code: "content_policy_violation" } },
       "refused",
     ],
-    ["failed by another code", { status: "failed", error: { code: "internal" } }, "failed"],
-  ])("that is %s", (_what, record, state) => {
+    [
+      "any other error code has failed",
+      { status: "failed", error: { code: "internal" } },
+      "failed",
+    ],
+  ])("with %s", (_what, record, state) => {
     expect(read({ id: "1", ...record })?.state).toBe(state);
   });
 
@@ -99,12 +127,12 @@ describe("a job's record", () => {
     [-5, 0],
     ["40%", 40],
     ["soon", undefined],
-  ])("with progress %j", (progress, percent) => {
+  ])("with progress %j is read as %j percent", (progress, percent) => {
     expect(read({ id: "1", progress })?.progress).toBe(percent);
   });
 
   test.each(["", " ", "..", ".", "a b", "a\nb", "ä", "x".repeat(513), null, {}, 1.5])(
-    "whose id is %j has none that could be asked after",
+    "whose id is %j is read without an id, so it cannot be polled",
     (id) => {
       expect(read({ id, status: "queued" })).toMatchObject({ id: undefined, state: "queued" });
     },
@@ -120,16 +148,16 @@ describe("a job's record", () => {
     "{}",
     '{"hello":1}',
     '{"error":{"code":"x"}}',
-  ])("is not %s", (text) => {
+  ])("is not found in the body '%s'", (text) => {
     expect(readJob(Buffer.from(text))).toBeUndefined();
   });
 
-  test("keeps the digits of its cost", () => {
+  test("has its cost in pico-dollars, read from a decimal of any length", () => {
     const text = '{"id":"1","usage":{"cost":0.000000123456000000000001}}';
     expect(readJob(Buffer.from(text))?.costPicoUsd).toBe(123_456n);
   });
 
-  test("may be anything: nothing throws, and the values are within their bounds", () => {
+  test("of any JSON object is read without throwing, with progress from 0 to 100 and no negative cost", () => {
     const record = fc.dictionary(
       fc.constantFrom("id", "status", "progress", "video", "error", "usage", "expires_at", "url"),
       fc.oneof(fc.jsonValue(), fc.constantFrom("failed", "done", "completed", "queued")),

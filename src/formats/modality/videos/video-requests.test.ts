@@ -53,11 +53,11 @@ describe("the fields that a listing accepts", () => {
       "size is not accepted by this model; it accepts prompt, seconds, resolution, generate_audio, seed, guidance, style",
     ],
     [{ user: "u", safety_identifier: "s", session_id: "x", metadata: { a: 1 } }, undefined],
-  ])("%j: %s", (body, message) => {
+  ])("a request with %j has the servability problem: %s", (body, message) => {
     expect(videos.servabilityProblem(read(body), listing)?.message).toBe(message);
   });
 
-  test("are its own: another listing may accept others", () => {
+  test("are checked per listing, and the default of seconds is the listing's own", () => {
     const larger = buildDeployment("wire_a", {
       supportedParameters: new Map([
         ["seconds", { type: "integer", min: 1, max: 60, default: 30 }],
@@ -72,19 +72,22 @@ describe("the fields that a listing accepts", () => {
   });
 });
 
-test.each([-5, 0, 11])("a default of %i s outside the listing's bounds makes no video", (usual) => {
-  const odd = buildDeployment("wire_a", {
-    supportedParameters: new Map([
-      ["seconds", { type: "integer", min: 2, max: 10, default: usual }],
-    ]),
-  });
-  const message = "seconds is missing; this model accepts 2 to 10";
-  expect(videos.servabilityProblem(read({}), odd)).toEqual({ field: "seconds", message });
-  expect(videos.servabilityProblem(read({ seconds: 2 }), odd)).toBeUndefined();
-});
+test.each([-5, 0, 11])(
+  "a listing whose default of %i s is outside its bounds refuses a request without seconds",
+  (usual) => {
+    const odd = buildDeployment("wire_a", {
+      supportedParameters: new Map([
+        ["seconds", { type: "integer", min: 2, max: 10, default: usual }],
+      ]),
+    });
+    const message = "seconds is missing; this model accepts 2 to 10";
+    expect(videos.servabilityProblem(read({}), odd)).toEqual({ field: "seconds", message });
+    expect(videos.servabilityProblem(read({ seconds: 2 }), odd)).toBeUndefined();
+  },
+);
 
 describe("the request to the provider", () => {
-  test("has its own model id, the prompt as it was sent, and the seconds as a number", () => {
+  test("has the provider's model id, the prompt byte for byte, and the seconds as a number", () => {
     const text =
       '{"seed":12345678901234567890,"prompt":"\\u00e9 \\"🌊\\"", "model":"m","seconds":"08"}';
     expect(sent(text)).toBe(
@@ -92,20 +95,20 @@ describe("the request to the provider", () => {
     );
   });
 
-  test("has only declared fields, and the seconds even if none were sent", () => {
+  test("has only fields that the listing declares, and its default seconds if the client sent none", () => {
     const more = { user: "u", metadata: { a: 1 }, resolution: null, n: 1, stream: false };
     expect(sent({ ...more, provider: { only: ["x"] }, route: "y" })).toBe(
       '{"model":"up/film","prompt":"p","seconds":5}',
     );
   });
 
-  test("has the controls if the provider is an aggregator", () => {
+  test("has provider.upstream as its provider field only if the provider is an aggregator", () => {
     const body = { provider: { upstream: { only: ["x"] } } };
     expect(sent(body, { ...listing, priority: 1 })).toContain('"provider":{"only":["x"]}');
     expect(sent(body)).not.toContain("provider");
   });
 
-  test("goes to the listing's own path, and so do polls of the job", () => {
+  test("goes to the listing's path, and the job is polled and downloaded below that path", () => {
     expect(videos.encode(read({}), listing)).toMatchObject({
       upstream: { path: "/v2/clips", headers: { "content-type": "application/json" } },
     });
@@ -114,7 +117,7 @@ describe("the request to the provider", () => {
   });
 });
 
-describe("the answer of a provider that is asked", () => {
+describe("a provider's answer to a video request", () => {
   const answered = (text: string) => {
     const bridge = new AcceptBridge(read({ resolution: "720p" }), listing);
     for (const piece of text.match(/.{1,7}/gs) ?? []) bridge.push(Buffer.from(piece));
@@ -122,7 +125,7 @@ describe("the answer of a provider that is asked", () => {
     return bridge;
   };
 
-  test("is a job with the requested options", () => {
+  test("is read as a job, with the seconds and the options of the request", () => {
     const bridge = answered('{"id":"j-1","status":"queued"}');
     expect(bridge).toMatchObject({
       state: "complete",
@@ -143,7 +146,7 @@ describe("the answer of a provider that is asked", () => {
     ['{"error":{"code":"rate_limit_exceeded"}}', "rate_limit", true],
     ['{"id":"1","status":"failed","error":{"code":"moderation_blocked"}}', "content_policy", false],
     ['{"id":"1","status":"done","respect_moderation":false}', "content_policy", false],
-  ])("is not a job: %.60s", (text, cls, failover) => {
+  ])("without a usable job fails: %.60s", (text, cls, failover) => {
     const bridge = answered(text);
     expect(bridge.state).toBe("failed");
     expect(bridge.job).toBeUndefined();
@@ -151,7 +154,7 @@ describe("the answer of a provider that is asked", () => {
   });
 });
 
-test("any bytes are a request or a refusal", () => {
+test("any body is refused, unservable, or sent under the provider's model id", () => {
   const names = ["model", "prompt", "seconds", "resolution", "image", "metadata", "provider", "n"];
   const body = fc.oneof(
     fc.uint8Array().map((bytes) => Buffer.from(bytes)),

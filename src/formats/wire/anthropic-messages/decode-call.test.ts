@@ -55,14 +55,18 @@ describe("system", () => {
 
 describe("user messages", () => {
   test.each([
-    ["one block", [text("hi")], "hi"],
-    ["several blocks", [text("a"), text("b")], [text("a"), text("b")]],
+    ["with one text block get a string as content", [text("hi")], "hi"],
+    [
+      "with several text blocks get a list of text parts",
+      [text("a"), text("b")],
+      [text("a"), text("b")],
+    ],
   ])("%s", (_, content, expected) => {
     expect(messagesOf([{ role: "user", content }])).toEqual([{ role: "user", content: expected }]);
   });
 
   test.each(["image", "document", "search_result"])(
-    "a %s block is refused by its place",
+    "with a %s block are refused with the block's path",
     (type) => {
       const block = { type, source: { type: "url", url: "https://a.test/x" } };
       const messages = [user, { role: "user", content: [text("x"), block] }];
@@ -73,9 +77,13 @@ describe("user messages", () => {
 
 describe("tool results", () => {
   test.each([
-    ["absent", {}, ""],
-    ["text blocks", { content: [text("a"), text("b")] }, "a\nb"],
-  ])("content %s", (_, members, content) => {
+    ["without content get an empty string", {}, ""],
+    [
+      "with text blocks get one string, joined by line breaks",
+      { content: [text("a"), text("b")] },
+      "a\nb",
+    ],
+  ])("%s", (_, members, content) => {
     expect(messagesOf([{ role: "user", content: [result("t", members)] }])).toEqual([
       { role: "tool", tool_call_id: "t", content },
     ]);
@@ -98,7 +106,7 @@ describe("tool results", () => {
   test.each([
     ["image", image],
     ["tool_reference", { type: "tool_reference", tool_name: "x" }],
-  ])("a %s inside is refused by its place", (_, block) => {
+  ])("with a block of type %s are refused with the block's path", (_, block) => {
     const content = [result("t", { content: [text("x"), block] })];
     expect(refusedBy({ messages: [{ role: "user", content }] })).toBe(
       "messages.0.content.0.content.1",
@@ -108,8 +116,8 @@ describe("tool results", () => {
 
 describe("assistant messages", () => {
   test.each([
-    ["text and calls", [text("a"), use("t", { x: 1 })], { content: "a", tool_calls: [call("t", '{"x":1}')] }],
-    ["text behind a call", [text("a"), use("t"), text("b")], { content: "ab", tool_calls: [call("t")] }],
+    ["with text and a call get content and tool_calls", [text("a"), use("t", { x: 1 })], { content: "a", tool_calls: [call("t", '{"x":1}')] }],
+    ["with text after a call get all text as one content", [text("a"), use("t"), text("b")], { content: "ab", tool_calls: [call("t")] }],
   ])("%s", (_, content, expected) => {
     expect(messagesOf([user, { role: "assistant", content }])).toEqual([
       user,
@@ -117,7 +125,7 @@ describe("assistant messages", () => {
     ]);
   }); // prettier-ignore
 
-  test("keep the digits and the text of inputs", () => {
+  test("keep the bytes of a call's input", () => {
     const input = '{"n":12345678901234567890, "s":"\\u00e9 \\"q\\" \\ud800",\n"f":1.50}';
     const block = `{"type":"tool_use","id":"t","name":"f","input":${input}}`;
     const body = `{"model":"m","messages":[{"role":"assistant","content":[${block}]}]}`;
@@ -130,14 +138,14 @@ describe("assistant messages", () => {
   test.each([
     ["server_tool_use", { id: "s", name: "web_search", input: {} }],
     ["compaction", { content: "x" }],
-  ])("a %s block is refused by its place", (type, members) => {
+  ])("with a %s block are refused with the block's path", (type, members) => {
     const messages = [user, { role: "assistant", content: [text("a"), { type, ...members }] }];
     expect(refusedBy({ messages })).toBe("messages.1.content.1");
   });
 });
 
 describe("hints", () => {
-  test("are dropped and named once: cache_control anywhere, citations and is_error", () => {
+  test("are dropped and each reported once: cache_control anywhere, citations and is_error", () => {
     const { body, dropped, text: bytes } = sent({
       ...hint,
       system: [{ ...text("s"), ...hint }],
@@ -172,7 +180,7 @@ describe("tools and their choice", () => {
     expect(dropped).toEqual([]);
   });
 
-  test("lose members that only this wire has, which are named", () => {
+  test("lose fields that only wire_b has, and these are reported as dropped", () => {
     const extra = {
       strict: true, defer_loading: true, allowed_callers: [], input_examples: [],
       eager_input_streaming: true,
@@ -183,7 +191,7 @@ describe("tools and their choice", () => {
   });
 
   test.each(["web_search_20250305", "bash_20250124", "computer_20250124", "memory_20250818"])(
-    "the server tool %s is refused by its place",
+    "the server tool %s is refused with the tool's path",
     (type) => {
       expect(refusedBy({ tools: [tool, { type, name: "x" }] })).toBe("tools.1.type");
     },
@@ -198,12 +206,12 @@ describe("tools and their choice", () => {
       { type: "any", disable_parallel_tool_use: true },
       { tool_choice: "required", parallel_tool_calls: false },
     ],
-  ])("the choice %j", (choice, expected) => {
+  ])("the choice %j is sent as %j", (choice, expected) => {
     const { tool_choice, parallel_tool_calls } = sent({ tools: [tool], tool_choice: choice }).body;
     expect(JSON.parse(JSON.stringify({ tool_choice, parallel_tool_calls }))).toEqual(expected);
   });
 
-  test("drop and name a choice without tools, and refuse an unknown one", () => {
+  test("drop a choice without tools and report it, and refuse an unknown choice", () => {
     expect(sent({ tool_choice: { type: "any" } }).dropped).toEqual(["tool_choice"]);
     expect(refusedBy({ tools: [tool], tool_choice: { type: "maybe" } })).toBe("tool_choice");
   });
@@ -236,7 +244,7 @@ describe("the other fields", () => {
     expect(body).not.toHaveProperty("max_tokens");
   });
 
-  test("include the controls of an aggregator", () => {
+  test("include provider.upstream, sent as provider to an aggregator only", () => {
     const members = { provider: { upstream: { only: ["x"] } } };
     const { body } = sendAcross("wire_b", members, { priority: 1 });
     expect(body["provider"]).toEqual({ only: ["x"] });
@@ -249,7 +257,7 @@ describe("the other fields", () => {
     ["output_config", { effort: "low" }, "output_config.effort"],
     ["metadata", { a: 1 }, "metadata.a"],
     ["vendor_x", 1, "vendor_x"],
-  ])("%s %j is dropped and named", (field, value, name) => {
+  ])("%s %j is dropped and reported as %s", (field, value, name) => {
     const { body, dropped } = sent({ [field]: value });
     expect(Object.keys(body)).toEqual(["model", "messages", "max_tokens"]);
     expect(dropped).toEqual([name]);
@@ -262,11 +270,11 @@ describe("the other fields", () => {
     ["container", "c", "container"],
     ["mcp_servers", [{ url: "https://a.test" }], "mcp_servers"],
     ["inference_geo", "eu", "inference_geo"],
-  ])("%s %j is refused by name", (field, value, name) => {
+  ])("%s %j is refused with the path %s", (field, value, name) => {
     expect(refusedBy({ [field]: value })).toBe(name);
   });
 
-  test("include no value of the beta header, and all are named", () => {
+  test("include no beta header, and all its names are reported as dropped", () => {
     const request = readGood("wire_b", {}, "oauth-2025-04-20, foo,, foo");
     const { headers, dropped } = send(request, buildDeployment("wire_a"));
     expect(headers).toEqual({ "content-type": "application/json" });

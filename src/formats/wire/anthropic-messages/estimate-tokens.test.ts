@@ -20,7 +20,7 @@ function estimate(members: object): number {
 const say = (content: unknown): object => ({ messages: [{ role: "user", content }] });
 const hi = estimate(say("hi"));
 
-test("the smallest body is its one word and its frame", () => {
+test("a body of one short word is estimated at 8 tokens, 7 of them for its frame", () => {
   expect(hi).toBe(3 + 4 + 1);
 });
 

@@ -6,7 +6,7 @@ import { anthropicMessages } from "./index.ts";
 
 const thread = { type: "create" };
 
-test("a request with a thread is refused so that the official tool runner continues without", async () => {
+test("a request with a thread is refused with the error that the official client recognizes", async () => {
   const refused = readBad("wire_b", { max_tokens: 5, thread });
   expect(refused).toMatchObject({ class: "invalid_request", status: 400, retryable: false });
   expect(refused.message).toMatch(/^thread is not taken/);
@@ -27,6 +27,6 @@ test("a request with a thread is refused so that the official tool runner contin
   ).rejects.toBeInstanceOf(Anthropic.ThreadUnsupportedRequestError);
 });
 
-test("a request without a thread is not refused", () => {
+test("a request whose thread is null is accepted", () => {
   expect(readGood("wire_b", { max_tokens: 5, thread: null })).toHaveProperty("modelId");
 });

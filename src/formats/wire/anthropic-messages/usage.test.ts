@@ -84,7 +84,7 @@ test("more hour-long cache writes than cache writes are capped, and reported as 
   expect(odd.flaw).toBe("usage.ephemeral_1h_input_tokens is not a count");
 });
 
-test("a stream reports hour-long cache writes at its start, and only their sum at its end", () => {
+test("hour-long cache writes of a stream's start are kept if its end reports only the sum", () => {
   const start = mergeCounts(
     {},
     {
@@ -97,7 +97,7 @@ test("a stream reports hour-long cache writes at its start, and only their sum a
   expect(toUsage(end)).toMatchObject({ cacheWrite: 40, cacheWrite1h: 40, completion: 9 });
 });
 
-test("what is written for a client reads back as the same buckets", () => {
+test("usage that is written for a client reads back as the same buckets", () => {
   const count = fc.nat(1_000_000);
   const usage: fc.Arbitrary<Usage> = fc.record({
     prompt: count,

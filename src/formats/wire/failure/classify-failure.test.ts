@@ -33,15 +33,18 @@ describe("the marketplace's own account", () => {
     [400, 402, openai(null, "You have reached your specified API usage limits.")],
     [400, 401, [{ error: { code: 400, message: "API key not valid.", status: "INVALID" } }]],
     [403, 403, "<html>Forbidden</html>"],
-  ])("an upstream %i reads auth %i, fails over and counts", (upstreamStatus, status, body) => {
-    const found = failed(upstreamStatus, body);
-    expect(found).toMatchObject({
-      refusal: { class: "auth", status, origin: "upstream", upstreamStatus, retryable: false },
-      failover: true,
-      strike: "strike",
-    });
-    expect(found.refusal.message).not.toMatch(/sk-|invalid api key|balance/i);
-  });
+  ])(
+    "an upstream %i is reported as auth %i, with failover and a strike",
+    (upstreamStatus, status, body) => {
+      const found = failed(upstreamStatus, body);
+      expect(found).toMatchObject({
+        refusal: { class: "auth", status, origin: "upstream", upstreamStatus, retryable: false },
+        failover: true,
+        strike: "strike",
+      });
+      expect(found.refusal.message).not.toMatch(/sk-|invalid api key|balance/i);
+    },
+  );
 });
 
 test.each<[number, object, Record<string, string>, number]>([
@@ -84,7 +87,7 @@ describe("provider faults", () => {
     });
   });
 
-  test("answer a 503 with the time to come back", () => {
+  test("answer a 503 with the provider's Retry-After, or with one of the gateway", () => {
     expect(failed(503, "", { "retry-after": "12" }).refusal.retryAfterSeconds).toBe(12);
     expect(failed(503, "").refusal.retryAfterSeconds).toBeGreaterThan(0);
   });
@@ -107,7 +110,7 @@ describe("provider faults", () => {
   });
 
   test.each([400, 409, 413, 422, 424])(
-    "answer a plain %i unchanged, for the caller to mend",
+    "answer a plain %i with the same status, without failover or strike",
     (status) => {
       const found = failed(status, { detail: [{ msg: "extra_forbidden: store" }] });
       expect(found).toMatchObject({
@@ -135,7 +138,7 @@ describe("errors inside a 200", () => {
     ["something_new", "upstream_error", 502],
     ["__proto__", "upstream_error", 502],
     ["constructor", "upstream_error", 502],
-  ])("%s reads %s %i", (type, cls, status) => {
+  ])("of the type %s are reported as %s %i", (type, cls, status) => {
     const { refusal } = classifyEmbeddedError({
       type: "error",
       error: { type, message: "secret" },
@@ -155,7 +158,7 @@ describe("errors inside a 200", () => {
     },
   );
 
-  test("have a numeric code as their status", () => {
+  test("are classified by a numeric code, and are a 502 without a code", () => {
     expect(classifyEmbeddedError({ error: { code: 429, message: "x" } }).refusal.class).toBe(
       "rate_limit",
     );
@@ -203,7 +206,7 @@ describe("a provider that blames the request", () => {
     });
   });
 
-  test("is not quoted when it names an account, and never at length", () => {
+  test("is quoted without account names and with fewer than 350 characters", () => {
     const account = rejected(400, "organization 'Acme Inc' or project p-77 may not send seed");
     expect(account.refusal.message).toBe(
       "the provider refused the request: organization [removed] or project [removed] may not send seed",

@@ -45,16 +45,16 @@ describe("context overflow", () => {
   test.each<[string, number, object]>([
     ["a code", 400, refused("no", "context_length_exceeded")],
     ["a type", 400, { error: { code: 400, type: "exceed_context_size_error", message: "no" } }],
-    ["a message that is too long", 400, refused("too long", "string_above_max_length")],
+    ["the code of a string that is too long", 400, refused("too long", "string_above_max_length")],
     ["a flat body", 400, { object: "error", message: OpenAI, code: 400 }],
     ["an error that is a text", 400, { code: "Invalid argument", error: OpenAI }],
     ["a list of errors", 400, [{ error: { code: 400, message: OpenAI } }]],
-    ["another status", 422, refused(OpenAI)],
+    ["a message with another status than 400", 422, refused(OpenAI)],
   ])("is found in %s", (_form, status, body) => {
     expect(failed(status, body).refusal).toMatchObject({ class: "context_overflow", status });
   });
 
-  test("keeps both numbers of the sentence", () => {
+  test("keeps both token counts of the provider's message", () => {
     const found = failed(400, refused(`${OpenAI} Now buy more.`));
     expect(found.refusal.message).toBe(
       "This model's maximum context length is 128000 tokens; however, you sent 140000.",
@@ -91,7 +91,7 @@ const MODERATED: readonly (readonly [string, object])[] = [
 ];
 
 describe("refused content", () => {
-  test.each(MODERATED)("of %s keeps its status, is not rerouted and no strike", (_host, body) => {
+  test.each(MODERATED)("of %s keeps its status, without failover or strike", (_host, body) => {
     for (const status of [400, 403, 422]) {
       expect(failed(status, body)).toMatchObject({
         refusal: { class: "content_policy", status, upstreamStatus: status, retryable: false },
@@ -128,7 +128,10 @@ describe("refused content", () => {
     ["This violates nothing. See our policy.", "upstream_error"],
     [`It violates ${"x".repeat(200)} policy.`, "upstream_error"],
     ["This organization has been disabled for violating our usage policy", "auth"],
-  ])("takes two parts of one sentence, and no closed account: %j", (message, cls) => {
-    expect(failed(400, refused(message)).refusal.class).toBe(cls);
-  });
+  ])(
+    "needs violation and policy in one sentence, and no disabled account: %j is %s",
+    (message, cls) => {
+      expect(failed(400, refused(message)).refusal.class).toBe(cls);
+    },
+  );
 });

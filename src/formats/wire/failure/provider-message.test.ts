@@ -49,7 +49,7 @@ test.each([
   expect(cleanProviderMessage(errorText)).toBe(clean);
 });
 
-test("secrets of every form stay out however they are repeated, and no text slows the cleaning", () => {
+test("secrets of every known form are removed however often repeated, and 1 MB is cleaned in 10 s", () => {
   const hidden = fc.stringMatching(/^[a-z]{6}[0-9]{4}[a-z]{4}$/);
   const forms: readonly ((secret: string) => string)[] = [
     (secret) => `password=${secret}`,

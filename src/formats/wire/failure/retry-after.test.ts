@@ -5,20 +5,48 @@ const nowMs = Date.parse("2026-11-20T12:00:00Z");
 
 describe("the wait that a provider asks for", () => {
   test.each([
-    ["seconds", { "retry-after": "20" }, 20],
-    ["nothing, which still means a moment", { "retry-after": "0" }, 1],
-    ["more than the cap", { "retry-after": "300" }, 60],
-    ["a date", { "retry-after": "Fri, 20 Nov 2026 12:00:30 GMT" }, 30],
-    ["a date in the past", { "retry-after": "Fri, 20 Nov 2026 11:00:30 GMT" }, 1],
-    ["milliseconds, which win", { "retry-after-ms": "2500", "retry-after": "9" }, 3],
-    ["a duration of minutes", { "x-ratelimit-reset-tokens": "0m42s" }, 42],
-    ["a duration of milliseconds", { "x-ratelimit-reset-tokens": "120ms" }, 1],
-    ["a compound duration", { "x-ratelimit-reset-tokens": "1h6m0.5s" }, 60],
-    ["an RFC 3339 instant", { "anthropic-ratelimit-tokens-reset": "2026-11-20T12:00:17Z" }, 17],
-    ["an instant in seconds", { "x-ratelimit-reset": String(nowMs / 1000 + 25) }, 25],
-    ["an instant in milliseconds", { "x-ratelimit-reset": String(nowMs + 25_000) }, 25],
+    ["in seconds is used unchanged", { "retry-after": "20" }, 20],
+    ["of zero seconds becomes one second", { "retry-after": "0" }, 1],
+    ["of more than a minute is capped at 60 seconds", { "retry-after": "300" }, 60],
     [
-      "the window that is used up, not the longest",
+      "as an HTTP date is the time until that date",
+      { "retry-after": "Fri, 20 Nov 2026 12:00:30 GMT" },
+      30,
+    ],
+    [
+      "as a date in the past becomes one second",
+      { "retry-after": "Fri, 20 Nov 2026 11:00:30 GMT" },
+      1,
+    ],
+    [
+      "in milliseconds is rounded up, and wins over seconds",
+      { "retry-after-ms": "2500", "retry-after": "9" },
+      3,
+    ],
+    ["as the duration 0m42s is 42 seconds", { "x-ratelimit-reset-tokens": "0m42s" }, 42],
+    ["as a duration of 120 ms becomes one second", { "x-ratelimit-reset-tokens": "120ms" }, 1],
+    [
+      "as a duration of more than an hour is capped at 60 seconds",
+      { "x-ratelimit-reset-tokens": "1h6m0.5s" },
+      60,
+    ],
+    [
+      "as an RFC 3339 instant is the time until then",
+      { "anthropic-ratelimit-tokens-reset": "2026-11-20T12:00:17Z" },
+      17,
+    ],
+    [
+      "as a Unix time in seconds is the time until then",
+      { "x-ratelimit-reset": String(nowMs / 1000 + 25) },
+      25,
+    ],
+    [
+      "as a Unix time in milliseconds is the time until then",
+      { "x-ratelimit-reset": String(nowMs + 25_000) },
+      25,
+    ],
+    [
+      "is that of the used-up window, not of the longest one",
       {
         "x-ratelimit-remaining-requests": "0",
         "x-ratelimit-reset-requests": "3s",
@@ -27,9 +55,9 @@ describe("the wait that a provider asks for", () => {
       },
       3,
     ],
-    ["words", { "retry-after": "soon" }, undefined],
-    ["a negative number", { "retry-after": "-5" }, undefined],
-    ["no header", {}, undefined],
+    ["in words is ignored", { "retry-after": "soon" }, undefined],
+    ["as a negative number is ignored", { "retry-after": "-5" }, undefined],
+    ["is undefined if no header has it", {}, undefined],
   ])("%s", (_name, headers, seconds) => {
     expect(retryAfterSeconds(headers, nowMs)).toBe(seconds);
   });

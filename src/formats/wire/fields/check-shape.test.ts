@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { runs } from "../../../../test/support/depth.ts";
 import { SeenNames } from "./check-shape.ts";
 
-test("among any names, exactly those are new that were not added before", () => {
+test("SeenNames reports a name as new exactly if it was not added before", () => {
   // With few distinct names, names repeat even after the first 8, which are kept in a list.
   const name = fc.string({ unit: fc.constantFrom("a", "b", "c", "d"), maxLength: 2 });
   fc.assert(

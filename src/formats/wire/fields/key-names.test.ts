@@ -19,7 +19,7 @@ describe.each(wires)("the keys of a %s body", (wire) => {
     ["max_to\u212Aens", "max_tokens"],
     ["\uFF4Dodel", "model"],
     ["\u017Ftream", "stream"],
-  ])("%j at the top level", (key, meant) => {
+  ])("%j at the top level is refused as a spelling of %s", (key, meant) => {
     const body = buildBody({ [key]: 1 });
     const refused = readBad(wire, body);
     expect(refused).toMatchObject({ class: "invalid_request", status: 400 });
@@ -34,7 +34,7 @@ describe.each(wires)("the keys of a %s body", (wire) => {
       /Type is not accepted/,
     ],
     ["cache_control", { type: "ephemeral", TTL: "1h" }, /cache_control\.TTL is not accepted/],
-  ])("inside %s", (field, value, message) => {
+  ])("with another letter case inside %s are refused: %j", (field, value, message) => {
     expect(readBad(wire, buildBody({ [field]: value })).message).toMatch(message);
   });
 
@@ -47,7 +47,7 @@ describe.each(wires)("the keys of a %s body", (wire) => {
   });
 });
 
-test("keys of stream_options are held to their spelling", () => {
+test("a key of stream_options in another letter case is refused with its exact spelling", () => {
   const refused = readBad("wire_a", buildBody({ stream_options: { INCLUDE_USAGE: false } }));
   expect(refused.message).toBe(
     "stream_options.INCLUDE_USAGE is not accepted: write it exactly as include_usage",
@@ -77,7 +77,7 @@ describe("credentials and destinations at any depth", () => {
       ["metadata.a\uFF50i-key", { metadata: { "a\uFF50i-key": "k" } }],
       ["azure_endpoint", { azure_endpoint: "x" }],
       ["awsSecretAccessKey", { awsSecretAccessKey: "x" }],
-    ])("%s is refused by its path", (path, members) => {
+    ])("%s is refused with its path", (path, members) => {
       const message = `${path} is not accepted: a request cannot carry credentials or a destination`;
       expect(read(members)).toMatchObject({
         ok: false,
@@ -89,7 +89,7 @@ describe("credentials and destinations at any depth", () => {
       });
     });
 
-    test("are refused however deep, and behind escapes", () => {
+    test("are refused at up to 25 levels of nesting", () => {
       for (const depth of [1, 4, 5, 6, 12, 25]) {
         const found = read({ metadata: nested(depth, { connection_id: 1 }) });
         expect(JSON.stringify(found)).toContain("connection_id is not accepted");
@@ -97,7 +97,7 @@ describe("credentials and destinations at any depth", () => {
     });
   });
 
-  test("are refused with their path if there are too many values to search", () => {
+  test("cannot be hidden among many values: a body with too many is refused", () => {
     const values = Array.from({ length: 250_000 }, () => 0);
     for (const [route, name] of [
       ["wire_a chat", "metadata"],
@@ -122,7 +122,7 @@ describe("credentials and destinations at any depth", () => {
     }
   });
 
-  test("are bounded in other letters, because each takes far longer than a plain one", () => {
+  test("are searched in objects with up to 1,000 non-ASCII names, and an object with more is refused", () => {
     const names = (count: number): object =>
       Object.fromEntries(Array.from({ length: count }, (_each, at) => [`\u212A${at}`, 1]));
     for (const wire of wires) {
@@ -132,7 +132,7 @@ describe("credentials and destinations at any depth", () => {
     }
   });
 
-  test("are allowed in messages, schemas and a caller's notes", () => {
+  test("are allowed as names in messages, schemas, call arguments and the state of a decision", () => {
     const schema = { type: "object", properties: { api_key: { type: "string" } } };
     const input = { api_key: "k", base_url: "u" };
     const fn = { name: "f", parameters: schema };

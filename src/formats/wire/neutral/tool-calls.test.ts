@@ -21,7 +21,7 @@ test("every id becomes one that wire_b accepts, and comes back unchanged", () =>
   );
 });
 
-test("different ids stay different", () => {
+test("different tool call ids stay different on wire_b", () => {
   fc.assert(
     fc.property(anyId, anyId, (one, other) => {
       expect(toMessagesToolId(one) === toMessagesToolId(other)).toBe(one === other);

@@ -23,11 +23,11 @@ test.each([
   ["a sum that is wrong", { ...HONEST, total_tokens: 16 }, "total_tokens is not input plus"],
   ["a count that is negative", { ...HONEST, input_tokens: -1 }, "input_tokens is not a count"],
   [
-    "more cached than there are",
+    "more cached tokens than input tokens",
     { ...HONEST, input_tokens_details: { cached_tokens: 11 } },
     "more input tokens are cached",
   ],
-])("%s is named", (_what, usage, sentence) => {
+])("%s is reported as a usage flaw", (_what, usage, sentence) => {
   expect(inputOutputFlaw(usage)).toContain(sentence);
 });
 
@@ -66,7 +66,7 @@ describe("a provider's own cost", () => {
   );
 
   test.each(["1e16", "1e999", "1".repeat(200_000), `1e${"9".repeat(200_000)}`])(
-    "that no bill could hold is above every reserve, and is still a number (case %#)",
+    "that is too large for any bill is read as the largest amount (case %#)",
     (raw) => {
       expect(inUsd(raw)).toBe(hugeUsd);
       expect(parseUsdToPico(hugeUsd)).toBeDefined();
@@ -74,7 +74,7 @@ describe("a provider's own cost", () => {
   );
 
   test.each(["1e-60", "1e-99999999999999999999", `0.${"0".repeat(100_000)}1`])(
-    "below everything that counts is nothing (case %#)",
+    "that is too small to count is read as 0 (case %#)",
     (raw) => {
       expect(inUsd(raw)).toBe("0");
       expect(inTicks(raw)).toBe("0");

@@ -30,7 +30,7 @@ const tool = { type: "function", function: { name: "f", parameters: { type: "obj
 const emptySchema = { type: "object", properties: {} };
 
 describe("system and developer messages", () => {
-  test("go to the top in order, wherever they are, without blank ones", () => {
+  test("become the system prompt in their order, without blank ones", () => {
     const { body } = sent({
       messages: [
         { role: "system", content: "one" },
@@ -47,9 +47,13 @@ describe("system and developer messages", () => {
 
 describe("user messages", () => {
   test.each([
-    ["a string", "hi", "hi"],
-    ["one text part", [text("hi")], "hi"],
-    ["text parts, empty ones left out", [text("a"), text(""), text("b")], [text("a"), text("b")]],
+    ["with a string stay a string", "hi", "hi"],
+    ["with one text part become a string", [text("hi")], "hi"],
+    [
+      "with several text parts keep the parts that are not empty",
+      [text("a"), text(""), text("b")],
+      [text("a"), text("b")],
+    ],
   ])("%s", (_, content, expected) => {
     expect(messagesOf([{ role: "user", content }])).toEqual([{ role: "user", content: expected }]);
   });
@@ -68,12 +72,12 @@ describe("user messages", () => {
   test.each([
     ["image_url", { image_url: { url: "https://a.test/i.png" } }],
     ["hologram", {}],
-  ])("a part of type %s is refused by its place", (type, members) => {
+  ])("a part of type %s is refused with its path", (type, members) => {
     const messages = [{ role: "user", content: [text("x"), { type, ...members }] }];
     expect(refusedBy({ messages })).toBe("messages[0].content[1]");
   });
 
-  test("lose names and hints, which are named", () => {
+  test("lose names and hints, which are reported as dropped", () => {
     const part = {
       ...text("hi"),
       cache_control: { type: "ephemeral" },
@@ -91,10 +95,22 @@ describe("user messages", () => {
 
 describe("assistant messages", () => {
   test.each([
-    ["null content with calls", { content: null, tool_calls: [call("c1")] }, [use("c1")]],
-    ["text with calls", { content: "a", tool_calls: [call("c1")] }, [text("a"), use("c1")]],
-    ["a refusal", { content: null, refusal: "no" }, "no"],
-    ["a refusal part", { content: [{ type: "refusal", refusal: "no" }] }, "no"],
+    [
+      "with null content and a call become a tool_use block",
+      { content: null, tool_calls: [call("c1")] },
+      [use("c1")],
+    ],
+    [
+      "with text and a call become a text and a tool_use block",
+      { content: "a", tool_calls: [call("c1")] },
+      [text("a"), use("c1")],
+    ],
+    ["with a refusal keep it as their text", { content: null, refusal: "no" }, "no"],
+    [
+      "with a refusal part keep it as their text",
+      { content: [{ type: "refusal", refusal: "no" }] },
+      "no",
+    ],
   ])("%s", (_, members, expected) => {
     const messages = [user, { role: "assistant", ...members }, user];
     expect(messagesOf(messages)).toEqual([user, { role: "assistant", content: expected }, user]);
@@ -110,7 +126,7 @@ describe("assistant messages", () => {
     expect(messagesOf([user, last])).toEqual([user, { role: "assistant", content: "so \\n" }]);
   });
 
-  test("lose replayed reasoning, which is named", () => {
+  test("lose replayed reasoning, which is reported as dropped", () => {
     const reasoning = { reasoning_content: "r", reasoning: "r", reasoning_details: [] };
     const { dropped } = sent({
       messages: [user, { role: "assistant", content: "a", ...reasoning }],
@@ -129,7 +145,7 @@ describe("assistant messages", () => {
       { tool_calls: [{ id: "c", type: "custom", custom: { name: "x", input: "" } }] },
       "messages[1].tool_calls[0].type",
     ],
-  ])("%s is refused by its place", (_, members, place) => {
+  ])("%s is refused with its path", (_, members, place) => {
     const messages = [user, { role: "assistant", content: "a", ...members }];
     expect(refusedBy({ messages })).toBe(place);
   });
@@ -154,7 +170,7 @@ describe("tool calls and results", () => {
   });
 
   test.each(["[1]", "7", "{", '{"a":1}}', '{"__proto__":1}', "null"])(
-    "arguments %j are refused by their place",
+    "arguments %j are refused with their path",
     (args) => {
       expect(refusedBy({ messages: round([call("c0"), call("c1", args)]) })).toBe(
         "messages[1].tool_calls[1].function.arguments",
@@ -163,8 +179,12 @@ describe("tool calls and results", () => {
   );
 
   test.each([
-    ["an empty string", "", undefined],
-    ["text parts", [text("a"), text("b")], [text("a"), text("b")]],
+    ["an empty string becomes a tool_result without content", "", undefined],
+    [
+      "text parts becomes a tool_result with text blocks",
+      [text("a"), text("b")],
+      [text("a"), text("b")],
+    ],
   ])("a result of %s", (_, content, expected) => {
     const messages = round([call("c1")], { role: "tool", tool_call_id: "c1", content });
     expect(messagesOf(messages)).toMatchObject([
@@ -189,7 +209,7 @@ describe("tool calls and results", () => {
     ]);
   });
 
-  test("define the tools of a history without tools, and choose none", () => {
+  test("define a tool for each called function if the request has no tools, with tool_choice none", () => {
     const { body } = sent({ messages: round([call("c1"), call("c2"), call("c3", "{}", "g")]) });
     expect(body["tools"]).toEqual([
       { name: "f", input_schema: emptySchema },
@@ -214,7 +234,7 @@ describe("tools and their choice", () => {
       { name: "f", parameters: { properties: null, required: ["a"], type: null } },
       { name: "f", input_schema: { properties: {}, required: ["a"], type: "object" } },
     ],
-  ])("the function %j", (spec, expected) => {
+  ])("the function %j is sent as the tool %j", (spec, expected) => {
     const { body, dropped } = sent({ tools: [{ type: "function", function: spec }] });
     expect(body["tools"]).toEqual([expected]);
     expect(dropped).toEqual("strict" in spec ? ["tools[].function.strict"] : []);
@@ -236,7 +256,7 @@ describe("tools and their choice", () => {
       { type: "any", disable_parallel_tool_use: true },
     ],
     [{ parallel_tool_calls: false, tool_choice: "none" }, { type: "none" }],
-  ])("%j", (members, expected) => {
+  ])("%j is sent as the tool_choice %j", (members, expected) => {
     expect(sent({ tools: [tool], ...members }).body["tool_choice"]).toEqual(expected);
   });
 
@@ -254,7 +274,7 @@ describe("tools and their choice", () => {
     expect(body["tool_choice"]).toEqual({ type });
   });
 
-  test("drop and name a choice without tools", () => {
+  test("drop a choice without tools and report it", () => {
     const { body, dropped } = sent({ tool_choice: "auto", parallel_tool_calls: false });
     expect(body).not.toHaveProperty("tool_choice");
     expect(dropped).toEqual(["tool_choice", "parallel_tool_calls"]);
@@ -289,7 +309,7 @@ describe("the other fields", () => {
     expect(dropped).toEqual([]);
   });
 
-  test("leave out blank stop sequences, and name them", () => {
+  test("leave out blank stop sequences, and report stop as dropped", () => {
     const { body, dropped } = sent({ stop: ["\n", "x", ""] });
     expect(body["stop_sequences"]).toEqual(["x"]);
     expect(dropped).toEqual(["stop"]);
@@ -308,7 +328,7 @@ describe("the other fields", () => {
     ["prediction", {}], ["moderation", {}], ["prompt_cache_key", "k"], ["prompt_cache_options", {}],
     ["service_tier", "auto"], ["reasoning_effort", "high"], ["reasoning", { effort: "low" }],
     ["top_k", 5], ["min_p", 0.1], ["repetition_penalty", 1], ["modalities", ["text"]], ["vendor_x", [1]],
-  ])("%s is dropped and named", (field, value) => {
+  ])("%s is dropped and reported", (field, value) => {
     const { body, dropped } = sent({ [field]: value });
     expect(Object.keys(body)).toEqual(["model", "max_tokens", "messages"]);
     expect(dropped).toEqual([field]);
@@ -318,11 +338,11 @@ describe("the other fields", () => {
     ["response_format", { type: "json_object" }],
     ["thinking", { type: "enabled" }], ["audio", { voice: "x" }], ["web_search_options", {}],
     ["modalities", ["text", "audio"]],
-  ])("%s %j is refused by name", (field, value) => {
+  ])("%s %j is refused, and the refusal names the field", (field, value) => {
     expect(refusedBy({ [field]: value })).toBe(field);
   }); // prettier-ignore
 
-  test("fit a dropped name into a header, whatever the caller called it", () => {
+  test("are reported as dropped in header-safe names of at most 64 characters, at most 64 names", () => {
     const { dropped } = sent({ ["é\r\nset-cookie: x,y"]: 1, ["k".repeat(500)]: 1 });
     expect(dropped).toEqual(["???set-cookie:?x?y", "k".repeat(64)]);
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`field${i}`, 1]));

@@ -25,7 +25,7 @@ test.each([
   expect(sendAcross("wire_a", { messages }).text).not.toContain("parsed");
 });
 
-test("a tool's name is sent once, in its function, although one agent repeats it beside it", () => {
+test("a tool's name that is repeated outside its function is removed there", () => {
   const fn = { name: "f", parameters: { type: "object" } };
   const tool = { type: "function", function: fn };
   const custom = { type: "custom", name: "g" };

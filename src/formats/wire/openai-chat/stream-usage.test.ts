@@ -48,7 +48,7 @@ describe.each(upstreams)("a stream of a provider of %s", (upstream) => {
     expect(all.slice(0, -1).every((chunk) => chunk.usage === null)).toBe(true);
   });
 
-  test("reports known usage in a chunk with a choice before the error, if it breaks off", () => {
+  test("that breaks off reports its known usage in a chunk before the error", () => {
     for (const wantsUsageChunk of [false, true]) {
       const bridge = openStream({ client: "wire_a", upstream, wantsUsageChunk });
       bridge.push(
@@ -75,7 +75,7 @@ describe("chunks of a wire_a provider", () => {
     [
       '{"id":"a","object":"o","created":7,"model":"acme/test-1","choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}] , "usage": {"prompt_tokens":1} }',
     ],
-  ])("%s lose their usage and nothing else", (text) => {
+  ])("lose their usage and nothing else: %s", (text) => {
     const bridge = openStream({ client: "wire_a", upstream: "wire_a" });
     bridge.push(Buffer.from(`data: ${text}\n\n`));
     const sent = JSON.parse((bridge.takeOutput() ?? "").toString().slice(6)) as object;
@@ -84,7 +84,7 @@ describe("chunks of a wire_a provider", () => {
     expect(sent).toEqual(expected);
   });
 
-  test("are sent at once with content, and the finish reason with the usage", () => {
+  test("with content are sent at once, and their finish reason is sent with the usage", () => {
     const bridge = openStream({ client: "wire_a", upstream: "wire_a" });
     bridge.push(Buffer.from(chunks(delta({ content: "all" }, "length"), usageChunk, done)));
     const [first] = chunksOf((bridge.takeOutput() ?? "").toString());
@@ -95,14 +95,14 @@ describe("chunks of a wire_a provider", () => {
     expect(rest).toEqual([]);
   });
 
-  test("reach only callers that expect chunks without a choice", () => {
+  test("without a choice reach only clients that requested a usage chunk", () => {
     const note = { ...delta({}), choices: [], prompt_filter_results: [] };
     const pieces = chunks(note, hi, delta({}, "stop"), usageChunk, done);
     expect(served("wire_a", pieces)).not.toContain("prompt_filter_results");
     expect(served("wire_a", pieces, true)).toContain("prompt_filter_results");
   });
 
-  test("are sent before the last chunk if content follows a finish reason", () => {
+  test("keep their order if content follows a finish reason, and only the last has the usage", () => {
     const pieces = chunks(
       hi,
       delta({}, "stop"),

@@ -35,10 +35,14 @@ describe("every vendor's usage fills the same five buckets", () => {
     ["DeepSeek", vendorUsage(100, 5, hits), buckets(36, 64, 0, 5, 0)],
     ["DeepSeek without a total", vendorUsage(undefined, 5, hits), buckets(36, 64, 0, 5, 0)],
     ["Moonshot", vendorUsage(100, 5, { cached_tokens: 30 }), buckets(70, 30, 0, 5, 0)],
-    ["xAI, reasoning beside", vendorUsage(10, 5, thought(100, 115)), buckets(10, 0, 0, 5, 100)],
+    [
+      "xAI with reasoning outside the completion count",
+      vendorUsage(10, 5, thought(100, 115)),
+      buckets(10, 0, 0, 5, 100),
+    ],
     ["more reasoning than output", vendorUsage(10, 5, thought(9)), buckets(10, 0, 0, 0, 5)],
     ["more cache than prompt", vendorUsage(10, 5, inCache(99, 99)), buckets(0, 10, 0, 5, 0)],
-    ["half a usage", vendorUsage(undefined, 5), buckets(0, 0, 0, 5, 0)],
+    ["a usage without prompt tokens", vendorUsage(undefined, 5), buckets(0, 0, 0, 5, 0)],
   ])("%s", (_vendor, usage, expected) => {
     expect(read({ usage })?.usage).toEqual(expected);
   });

@@ -10,7 +10,7 @@ function learned(): RepeatedEvent {
 }
 
 test.each(["second", " ", "grüße 🙂", "{[:,"])(
-  "an event with only another text, %j, is like the one before",
+  "an event that differs from the previous one only in its text %j is recognized as repeated",
   (text) => {
     expect(learned().textIn(`{"text":"${text}","more":1}`)).toBe(text);
   },
@@ -21,12 +21,12 @@ test.each([
   ["an escape", '{"text":"a\\nb","more":1}'],
   ["a quote, which ends the text", '{"text":"a","text":"b","more":1}'],
   ["a control character, which JSON forbids", '{"text":"a\nb","more":1}'],
-  ["another value behind", '{"text":"a","more":2}'],
-  ["ends that overlap", '{"text":"","more":1}'.replace('""', '"')],
-])("an event with %s is not like the one before", (_name, event) => {
+  ["another value after the text", '{"text":"a","more":2}'],
+  ["a beginning and an end that overlap", '{"text":"","more":1}'.replace('""', '"')],
+])("an event with %s is not recognized as repeated", (_name, event) => {
   expect(learned().textIn(event)).toBeUndefined();
 });
 
-test("an event of several lines is not learned", () => {
+test("an event of several lines is not learned as a repeatable event", () => {
   expect(frameAt('{\n"text":"first"}', { start: 9, end: 16 })).toBeUndefined();
 });

@@ -27,7 +27,7 @@ function leaseOf(store: MemoryLimitStore, claim: LimitClaim): LimitLease {
 }
 
 describe("the memory of the store", () => {
-  test("keeps only those of the last minute or so of 20,000 organizations used once", () => {
+  test("keeps the scopes of the last two minutes, not all of 20,000 that were used once", () => {
     const store = new MemoryLimitStore();
     const perSecond = 100;
     for (let n = 0; n < 20_000; n += 1) {
@@ -37,7 +37,7 @@ describe("the memory of the store", () => {
     expect(store.scopeCount).toBeLessThan(perSecond * 61 * 2);
   });
 
-  test("keeps nothing of unused scopes that are read", async () => {
+  test("keeps no scope that was only read", async () => {
     const store = new MemoryLimitStore();
     const unused = claimOf("unused", {}, START_MS);
     expect(await store.peek(unused)).toEqual([{ requests: 0, tokens: 0, inFlight: 0 }]);

@@ -25,7 +25,7 @@ function step(kind: SlotStep["kind"], name: string, heard: unknown[] = [], size 
   return { kind, size, write: () => name, taken, failed: () => heard.push([name, "failed"]) };
 }
 
-test("the steps of one turn for a slot are one call, and each claim gets its own answer", async () => {
+test("the steps for a slot in one event-loop turn are one call, and each claim gets its own answer", async () => {
   const { calls, sent } = recorded();
   const heard: unknown[] = [];
   calls.ask("{a}", step("change", "end", heard));

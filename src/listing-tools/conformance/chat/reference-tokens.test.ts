@@ -9,7 +9,7 @@ test.each([
   ["openai/gpt-5.1", "o200k_base", 9],
   ["o3", "o200k_base", 9],
   ["gpt-3.5-turbo", "cl100k_base", 9],
-])("%s is counted with %s", async (upstreamModelId, by, tokens) => {
+])("tokens of %s are counted with the tokenizer %s", async (upstreamModelId, by, tokens) => {
   const count = await referenceCount({ upstreamModelId }, TEXT);
   expect(count).toEqual({ tokens, isExact: true, by });
 });
@@ -22,7 +22,7 @@ test.each(["claude-sonnet-4-5", "my-gpt-4o-like"])(
   },
 );
 
-test("the two tokenizers are not one: some texts have another count in each", async () => {
+test("o200k_base counts fewer tokens in a German text than cl100k_base", async () => {
   const text = "Überraschung für Größenwahnsinnige";
   const old = await referenceCount({ upstreamModelId: "gpt-4" }, text);
   const current = await referenceCount({ upstreamModelId: "gpt-4o" }, text);
@@ -37,7 +37,7 @@ test.each([
   [50, "odd"],
   [201, "wrong"],
   [49, "wrong"],
-])("of an estimate of 100 tokens, %i are %s", (billed, kind) => {
+])("against an estimate of 100 tokens, %i billed tokens are %s", (billed, kind) => {
   const reference = { tokens: 100, isExact: false, by: "an estimate" };
   expect(compareTokens(billed, reference)).toEqual({ kind, tolerancePercent: 30 });
 });
@@ -47,7 +47,7 @@ test.each([
   [95, "right"],
   [106, "wrong"],
   [94, "wrong"],
-])("of 100 tokens that its tokenizer counts, %i are %s", (billed, kind) => {
+])("against an exact count of 100 tokens, %i billed tokens are %s", (billed, kind) => {
   const reference = { tokens: 100, isExact: true, by: "a tokenizer" };
   expect(compareTokens(billed, reference)).toEqual({ kind, tolerancePercent: 5 });
 });

@@ -38,7 +38,7 @@ const SHORT: Ended = { finish: "stop", tokens: 2 };
 const CUT: Ended = { finish: "length", tokens: "bound" };
 
 test.each<[string, Parameters<typeof statusOf>[0], CheckStatus]>([
-  ["answers that say truly why they ended", { short: SHORT, long: CUT }, "pass"],
+  ["answers with true finish reasons", { short: SHORT, long: CUT }, "pass"],
   [
     "a cut answer that claims to have ended by itself",
     { short: SHORT, long: { finish: "stop", tokens: "bound" } },
@@ -59,6 +59,6 @@ test.each<[string, Parameters<typeof statusOf>[0], CheckStatus]>([
     { short: { finish: "length", tokens: "bound" }, long: CUT },
     "pass",
   ],
-])("%s: %s", async (_what, ended, status) => {
+])("given %s, C5 ends with %s", async (_what, ended, status) => {
   expect(await statusOf(ended)).toBe(status);
 });

@@ -12,11 +12,11 @@ async function findingOf(statuses: readonly number[]) {
   return await runOn(lab, errorShape);
 }
 
-test("bad requests that are refused as JSON pass", async () => {
+test("C8 passes a provider that refuses bad requests with JSON errors", async () => {
   expect(await findingOf([400, 404, 404, 422])).toMatchObject({ status: "pass" });
 });
 
-test("a failure shows what every bad request got, so that all can be repaired at once", async () => {
+test("a failed C8 lists the status that each bad request got", async () => {
   expect(await findingOf([500, 200, 404, 400])).toEqual({
     status: "fail",
     message: "invalid JSON: answered with 500, as if the server broke",

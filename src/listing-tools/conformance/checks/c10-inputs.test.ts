@@ -49,8 +49,8 @@ function inWire({ wire }: Deployment, text: string): object {
     : { content: [{ type: "text", text }] };
 }
 
-describe("a listing that reads what it declares passes", () => {
-  test("every kind of file, and a long text", async () => {
+describe("C10 passes a listing", () => {
+  test("that reads every declared kind of file and a long text", async () => {
     const { status, message, asked } = await findingOf(everything);
     expect(status).toBe("pass");
     expect(message).toContain("image: read; file: read; audio: read; video: read; ");
@@ -71,7 +71,7 @@ describe("a listing that reads what it declares passes", () => {
     ]);
   });
 
-  test("an answer with other words has to be the same twice", async () => {
+  test("that answers in other words only if it repeats its answers", async () => {
     const digest: Say = (probe) => `You sent ${honest(probe) === "red" ? "a1" : "b2"}.`;
     const image = chatListing(["text", "image"]);
     const sure: Say = (probe) => (READ_WORD.test(probe.name) ? digest(probe) : honest(probe));
@@ -83,7 +83,7 @@ describe("a listing that reads what it declares passes", () => {
   });
 });
 
-describe("what is declared and not read is noticed", () => {
+describe("C10 does not pass a declared image input", () => {
   const image = chatListing(["text", "image"]);
   /** Answers a prompt with two images by calling `answer` with the colors of both images. */
   const ofTwo =
@@ -93,7 +93,7 @@ describe("what is declared and not read is noticed", () => {
       return first === "" ? honest(probe) : answer(first, last);
     };
 
-  test("of two images in a prompt one is not read", async () => {
+  test("if one of two images in a prompt is not read", async () => {
     const message = (which: string) => `of two images in a prompt the ${which} one is not read`;
     const first = await findingOf(
       image,
@@ -113,9 +113,9 @@ describe("what is declared and not read is noticed", () => {
       READ_WORD.test(probe.name) ? answer : honest(probe);
 
   test.each<[string, Say, string, string]>([
-    ["the same answer to two images", about("Red."), "fail", "get the same answer"],
-    ["a refusal", about({ status: 400 }), "fail", "a declared image is answered with 400"],
-    ["no text", about(""), "warn", "gets no text"],
+    ["if two images get the same answer", about("Red."), "fail", "get the same answer"],
+    ["if it is refused", about({ status: 400 }), "fail", "a declared image is answered with 400"],
+    ["if it gets no text", about(""), "warn", "gets no text"],
   ])("%s", async (_what, say, status, message) => {
     const found = await findingOf(image, say);
     expect(found.status).toBe(status);
@@ -136,10 +136,16 @@ describe("a fact of a prompt", () => {
       all.flatMap((fact) => (fact.place === place ? [] : [fact.value])).join(" ");
 
   test.each<[string, string, (probe: FactProbe) => Said, string, string]>([
-    ["is not known", "12000", without("the middle of a long text"), "fail", "the middle of a long"],
-    ["of the system message is lost", "facts", without("the system message"), "fail", "the system"],
+    ["is unknown", "12000", without("the middle of a long text"), "fail", "the middle of a long"],
     [
-      "of an earlier answer is lost",
+      "is lost from the system message",
+      "facts",
+      without("the system message"),
+      "fail",
+      "the system",
+    ],
+    [
+      "is lost from an earlier answer",
       ", stream",
       without("an earlier answer"),
       "fail",
@@ -148,19 +154,19 @@ describe("a fact of a prompt", () => {
     ["is refused", "12000", () => ({ status: 400 }), "fail", "answered with 400"],
     ["gets no text", "12000", () => "", "warn", "gets no text"],
     ["is over the budget", "12000", () => "unsent", "skip", "over the budget"],
-  ])("%s", async (_what, part, answer, status, message) => {
+  ])("that %s does not pass C10", async (_what, part, answer, status, message) => {
     const found = await findingOf(text, facts(part, answer));
     expect(found.status).toBe(status);
     expect(found.message).toContain(message);
   });
 
-  test("that a model does not say at first is asked for once more", async () => {
+  test("that the model misses once is asked for again, and then passes", async () => {
     const again: Say = (probe) =>
       isFacts(probe) && /\.1,/.test(probe.name) ? "I do not know." : honest(probe);
     expect(await findingOf(text, again)).toMatchObject({ status: "pass" });
   });
 
-  test("is not asked with thinking and tools at once, however few parameters are declared", async () => {
+  test("is not asked for with thinking and tools in one request", async () => {
     const parameters = { thinking: { type: "boolean" }, tools: { type: "boolean" } };
     const { asked } = await findingOf(chatListing(["text"], { parameters }));
     const ofThinking = asked.filter(isFacts).filter(({ about }) => about.includes("thinking"));
@@ -168,14 +174,14 @@ describe("a fact of a prompt", () => {
     expect(ofThinking.filter(({ hasTools }) => hasTools)).toEqual([]);
   });
 
-  test("of another request is named as such", async () => {
+  test("from another request in the answer is reported as an answer to another request", async () => {
     let first: string | undefined;
     const kept = facts("facts", (probe) => (first ??= honest(probe)));
     expect((await findingOf(text, kept)).message).toBe("an answer is one to another request");
   });
 });
 
-test("where a usual request is not answered, C10 has nothing to say", async () => {
+test("C10 is skipped when an ordinary request fails", async () => {
   expect(await findingOf(everything, () => ({ status: 503 }))).toMatchObject({ status: "skip" });
 });
 
@@ -185,13 +191,13 @@ describe("a decisions listing that declares images", () => {
     body: { answers: { colour: { choice, probabilities: { red: share } } } },
   });
 
-  test("is asked about two, whose answers differ", async () => {
+  test("passes C10 only if two images get different answers", async () => {
     const read: Say = ({ name }) => answerOf(name.endsWith("red") ? 0.9 : 0.8);
     expect(await findingOf(listing, read)).toMatchObject({ status: "pass" });
     expect(await findingOf(listing, () => answerOf(0.9))).toMatchObject({ status: "fail" });
   });
 
-  test("is not taken to read them for probabilities that vary by themselves", async () => {
+  test("passes C10 by different choices, not by probabilities that vary at random", async () => {
     let asked = 0;
     const vary = (choose: (name: string) => string): Say => {
       return ({ name }) => answerOf(1 / ++asked, choose(name));

@@ -19,7 +19,7 @@ test("ten answers that are whole and in time pass", async () => {
   expect(await findingOf({})).toMatchObject({ status: "pass", sent: 10 });
 });
 
-test("streams that never end are a failure, although they are not asked for ten times", async () => {
+test("C12 fails after four streams that never end, instead of ten", async () => {
   const { status, message, sent } = await findingOf({ timedOut: true });
   expect({ status, message }).toEqual({
     status: "fail",
@@ -28,7 +28,7 @@ test("streams that never end are a failure, although they are not asked for ten 
   expect(sent).toBe(4);
 });
 
-test("a connection that is closed in the answer is named", async () => {
+test("C12 fails connections that are closed in the middle of an answer, and says so", async () => {
   const { status, message } = await findingOf({ wasReset: true });
   expect(status).toBe("fail");
   expect(message).toBe("10 of 10 answers broke: the connection was closed in the answer");

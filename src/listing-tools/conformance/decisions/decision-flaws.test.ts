@@ -17,45 +17,45 @@ function systemone(answers: unknown, questions = [place]): string | undefined {
   return answersFlaw(listAnswers({ answers, model: "m" }, "systemone"), questions);
 }
 
-describe("there is an answer to each question and no other", () => {
+describe("answers to questions", () => {
   test.each([
     ["by id", { place: good }],
     ["in a list, by name", [{ name: "place", ...good }]],
     ["in a list, by their order", [good]],
-  ])("%s", (_how, answers) => {
+  ])("are accepted %s", (_how, answers) => {
     expect(systemone(answers)).toBeUndefined();
   });
 
   test.each([
-    ["none", undefined, "question place has no answer"],
+    ["no answer", undefined, "question place has no answer"],
     ["another name", { other: good }, "question place has no answer"],
-    ["one more", { place: good, more: good }, "there is an answer without a question"],
+    ["an extra answer", { place: good, more: good }, "there is an answer without a question"],
     ["two of one name", [{ name: "place" }, { name: "place" }], "two answers have one name"],
-  ])("%s", (_how, answers, flaw) => {
+  ])("are refused with %s", (_how, answers, flaw) => {
     expect(systemone(answers)).toBe(flaw);
   });
 
   test.each([
     ["in a result", { result: { place: "a", things: {} }, token_usage: 3 }],
     ["in the body itself", { place: "a", things: {}, token_usage: 3, id: "x", model: "m" }],
-  ])("of GLiNER %s", (_how, body) => {
+  ])("of GLiNER are accepted %s", (_how, body) => {
     expect(answersFlaw(listAnswers(body, "gliner"), [place, things])).toBeUndefined();
   });
 });
 
-describe("probabilities are between 0 and 1 and sum to 1", () => {
+describe("probabilities of an answer", () => {
   test.each([
     ["by label", good],
     ["in a list", { probabilities: [0.5, 0.5] }],
-    ["none", "harbour"],
+    ["if there are none", "harbour"],
     [
-      "of several labels each for itself",
+      "if each label has its own",
       [
         { label: "a", confidence: 0.9 },
         { label: "b", confidence: 0.9 },
       ],
     ],
-  ])("%s", (_what, answer) => {
+  ])("are accepted %s", (_what, answer) => {
     expect(probabilityFlaw(answer)).toBeUndefined();
   });
 
@@ -64,17 +64,17 @@ describe("probabilities are between 0 and 1 and sum to 1", () => {
     ["one below 0", { probabilities: { a: 1.1, b: -0.1 } }, "a probability is not between 0 and 1"],
     ["a text", { probabilities: { a: "1" } }, "a probability is not between 0 and 1"],
     ["a noul above 1", { noul: 1.5 }, "noul is 1.5, not between 0 and 1"],
-    ["a confidence in a list", [{ confidence: 2 }], "confidence is 2, not between 0 and 1"],
-  ])("%s", (_what, answer, flaw) => {
+    ["a confidence of 2", [{ confidence: 2 }], "confidence is 2, not between 0 and 1"],
+  ])("are refused with %s", (_what, answer, flaw) => {
     expect(probabilityFlaw(answer)).toBe(flaw);
     expect(systemone({ place: answer })).toBe(`question place: ${flaw}`);
   });
 });
 
-describe("a declared envelope is exact", () => {
+describe("a declared envelope", () => {
   const envelope = { result: {}, success: true, errors: [], messages: [] };
 
-  test("it is, and nothing is asked of a body without one", () => {
+  test("is accepted if it is complete, and a body needs none if none is declared", () => {
     expect(envelopeFlaw(envelope, "envelope_v4")).toBeUndefined();
     expect(envelopeFlaw({}, undefined)).toBeUndefined();
     expect(otherMembers({ ...envelope, result_info: {} }, "envelope_v4")).toEqual(["result_info"]);
@@ -82,15 +82,15 @@ describe("a declared envelope is exact", () => {
   });
 
   test.each([
-    ["no envelope", { answers: {} }, "the envelope's success is not true"],
-    ["no result", { ...envelope, result: null }, "the envelope's result is not an object"],
+    ["none of its members", { answers: {} }, "the envelope's success is not true"],
+    ["a null result", { ...envelope, result: null }, "the envelope's result is not an object"],
     ["an error", { ...envelope, errors: [{}] }, "the envelope's errors is not an empty list"],
     [
-      "no messages",
+      "null messages",
       { ...envelope, messages: null },
       "the envelope's messages is not an empty list",
     ],
-  ])("%s", (_what, json, flaw) => {
+  ])("is refused with %s", (_what, json, flaw) => {
     expect(envelopeFlaw(json, "envelope_v4")).toBe(flaw);
   });
 });

@@ -37,7 +37,7 @@ async function findingOf(deployment: Deployment, answer: (probe: Probe) => Answe
   return { ...(await decisionSpecifics(lab)), asked };
 }
 
-describe("each kind of question of the grammar is asked", () => {
+describe("C11 of a decisions listing", () => {
   test.each([
     ["systemone", decisionListing(), ["choice", "noul", "score"]],
     [
@@ -50,14 +50,14 @@ describe("each kind of question of the grammar is asked", () => {
       decisionListing({ decisions_wire: "gliner" }),
       ["classification", "boolean", "entities", "relations", "structure"],
     ],
-  ])("%s", async (_wire, deployment, kinds) => {
+  ])("asks every kind of question of %s", async (_wire, deployment, kinds) => {
     const { status, evidence, asked } = await findingOf(deployment, once);
     expect(status).toBe("pass");
     expect(evidence?.["kinds"]).toEqual(kinds);
     expect(asked).toEqual(expect.arrayContaining(kinds.map((kind) => `question: ${kind}`)));
   });
 
-  test("and one that is refused is named", async () => {
+  test("fails and names a kind of question that is refused", async () => {
     const { status, message } = await findingOf(decisionListing(), (probe) =>
       probe.name === "question: score" ? { status: 422 } : once(probe),
     );
@@ -66,19 +66,19 @@ describe("each kind of question of the grammar is asked", () => {
   });
 });
 
-describe("how often the state is billed is what the listing declares", () => {
+describe("C11 compares how the state is billed with the listing", () => {
   const declared = decisionListing({ decisions_state_per_question: true });
   test.each([
-    ["once, undeclared", decisionListing(), once, "pass"],
-    ["for each question, declared", declared, perQuestion, "pass"],
-    ["for each question, undeclared", decisionListing(), perQuestion, "fail"],
-    ["once, declared for each question", declared, once, "warn"],
+    ["passes a state billed once, undeclared", decisionListing(), once, "pass"],
+    ["passes a state billed per question, as declared", declared, perQuestion, "pass"],
+    ["fails a state billed per question, undeclared", decisionListing(), perQuestion, "fail"],
+    ["warns of a state billed once, declared per question", declared, once, "warn"],
   ])("%s", async (_what, deployment, answer, status) => {
     expect(await findingOf(deployment, answer)).toMatchObject({ status });
   });
 });
 
-describe("questions whose answer the state says", () => {
+describe("questions whose answers are in the state", () => {
   const isTold = (probe: Probe): probe is ToldProbe => "truth" in probe;
   /** A provider that answers as the state says. `write` gives each answer its form. */
   const answering =
@@ -90,16 +90,16 @@ describe("questions whose answer the state says", () => {
     };
 
   test.each<[string, (truth: unknown) => unknown]>([
-    ["as plain values", (value) => ({ value })],
-    ["under the names of the wire", (truth) => wireAnswer(truth)],
-    ["as nothing but the value", (truth) => (typeof truth === "number" ? { value: truth } : truth)],
+    ["in a field named value", (value) => ({ value })],
+    ["in the fields of the wire", (truth) => wireAnswer(truth)],
+    ["as bare values", (truth) => (typeof truth === "number" ? { value: truth } : truth)],
   ])("may be answered %s", async (_how, write) => {
     expect(await findingOf(decisionListing(), answering(write))).toMatchObject({ status: "pass" });
   });
 
   test.each<[string, (probe: Probe) => Answer]>([
     [
-      "the same answer to all",
+      "the same answer",
       answering((truth) => wireAnswer(typeof truth === "string" ? "red" : truth)),
     ],
     ["no usable answer", (probe) => (isTold(probe) ? { status: 500 } : once(probe))],
@@ -110,7 +110,7 @@ describe("questions whose answer the state says", () => {
           ? { status: 500 }
           : answering(() => ({ value: "red" }))(probe),
     ],
-  ])("with %s, the provider fails", async (_how, answer) => {
+  ])("fail C11 if they get %s", async (_how, answer) => {
     expect(await findingOf(decisionListing(), answer)).toMatchObject({ status: "fail" });
   });
 });
@@ -121,7 +121,7 @@ function wireAnswer(truth: unknown): object {
 }
 
 describe("two questions of one name", () => {
-  test("are not answered", async () => {
+  test("fail C11 if the provider answers them", async () => {
     const { status, message } = await findingOf(
       decisionListing(),
       ({ changeBody: _changed, ...probe }) => once(probe),
@@ -131,7 +131,7 @@ describe("two questions of one name", () => {
   });
 });
 
-test("where a usual request is refused, C11 has nothing to say", async () => {
+test("C11 is skipped when an ordinary request fails", async () => {
   const refused = (): Answer => ({ status: 500 });
   expect(await findingOf(decisionListing(), refused)).toMatchObject({ status: "skip" });
 });

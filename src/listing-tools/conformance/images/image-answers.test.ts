@@ -60,44 +60,44 @@ const GOOD = { C2: "pass", C4: "pass", C11: "pass" };
 test.each([
   ["by tokens", byToken],
   ["by its own cost", byCost],
-])("a provider that bills %s and keeps what it lists passes", async (_how, deployment) => {
+])("an honest provider that bills %s passes C2, C4 and C11", async (_how, deployment) => {
   expect(await statusesOf(deployment)).toEqual(GOOD);
 });
 
-describe("only C2 is for the form of an answer", () => {
+describe("only C2 fails for", () => {
   test.each<[string, Cheat]>([
     ["one image too few", (report) => ({ ...report, data: report.data.slice(1) })],
-    ["addresses", (report) => ({ ...report, data: report.data.map(() => ({ url: "https://a" })) })],
+    ["URLs", (report) => ({ ...report, data: report.data.map(() => ({ url: "https://a" })) })],
     [
       "a text as an image",
       (report) => ({ ...report, data: report.data.map(() => ({ b64_json: btoa("no image") })) }),
     ],
     [
-      "images only where one is asked for",
+      "no images where several are asked for",
       (report, probe) => ({ ...report, data: imageCount(probe) === 1 ? report.data : [] }),
     ],
     ["another content type", (report) => ({ body: report, type: "text/html" })],
-    ["what the gateway cannot use", (report) => ({ body: report, unusable: "no image" })],
+    ["an answer that the gateway cannot use", (report) => ({ body: report, unusable: "no image" })],
   ])("%s", async (_what, cheat) => {
     expect(await statusesOf(byToken, cheat)).toEqual({ ...GOOD, C2: "fail" });
   });
 });
 
-describe("only C4 is for the arithmetic of tokens", () => {
+describe("only C4 fails for", () => {
   test.each<[string, Readonly<Record<string, unknown>> | undefined]>([
     ["no usage", undefined],
-    ["a total that is none", { input_tokens: 10, output_tokens: 10, total_tokens: 30 }],
+    ["a total that is not the sum", { input_tokens: 10, output_tokens: 10, total_tokens: 30 }],
     [
-      "more cached tokens than tokens",
+      "more cached tokens than input tokens",
       { input_tokens: 10, output_tokens: 10, input_tokens_details: { cached_tokens: 11 } },
     ],
-    ["more input tokens than bytes", { input_tokens: 100_000, output_tokens: 10 }],
+    ["more input tokens than the prompt has bytes", { input_tokens: 100_000, output_tokens: 10 }],
   ])("%s", async (_what, usage) => {
     const cheat: Cheat = (report) => ({ ...report, usage });
     expect(await statusesOf(byToken, cheat)).toEqual({ ...GOOD, C4: "fail" });
   });
 
-  test("a reported cost needs no tokens beside it, but what is there adds up", async () => {
+  test("token counts beside a reported cost that do not add up", async () => {
     const usage = { cost: 0.04, input_tokens: 10, output_tokens: 10, total_tokens: 30 };
     expect(await statusesOf(byCost, (report) => ({ ...report, usage }))).toEqual({
       ...GOOD,
@@ -106,7 +106,7 @@ describe("only C4 is for the arithmetic of tokens", () => {
   });
 });
 
-describe("only C11 is for shapes and costs", () => {
+describe("only C11 fails for", () => {
   const stock: Cheat = (report, { body }) => {
     const width = body["size"] === "96x64" ? 96 : 64;
     const image = (at: number): object => ({ b64_json: pngOfSize(width, 64, String(at)) });
@@ -135,10 +135,10 @@ describe("only C11 is for shapes and costs", () => {
       stock,
     ],
     ["two images that are the same", byToken, twins],
-    ["half the width", byToken, half],
+    ["half the requested width", byToken, half],
     ["more tokens than the ceiling", byToken, dearTokens],
     ["a cost above the ceiling", byCost, dearCost],
-    ["no cost", byCost, (report) => ({ ...report, usage: {} })],
+    ["no reported cost", byCost, (report) => ({ ...report, usage: {} })],
     [
       "no usable image in a declared size",
       byToken,
@@ -154,7 +154,7 @@ describe("only C11 is for shapes and costs", () => {
       (report) => report,
     ],
     [
-      "a declared size is refused",
+      "a refusal of a declared size",
       byToken,
       (report, { body }) => (body["size"] === "96x64" ? { status: 400 } : report),
     ],
@@ -163,7 +163,7 @@ describe("only C11 is for shapes and costs", () => {
   });
 });
 
-test("a file format that promises no kind of picture is not held against a provider", async () => {
+test("a provider of PNG files passes C11 with the output_format auto or PNG", async () => {
   const output_format = { type: "enum", values: ["auto", "PNG"] } as const;
   const deployment = imageListing("token", {
     size: { type: "enum", values: ["64x64", "96x64"] },
@@ -172,7 +172,7 @@ test("a file format that promises no kind of picture is not held against a provi
   expect(await statusesOf(deployment)).toEqual(GOOD);
 });
 
-test("what was not asked for want of budget is said, and what was seen before still counts", async () => {
+test("C11 is skipped if the budget ends before its last probe, unless an earlier image was wrong", async () => {
   const isLast = ({ body }: Probe): boolean => body["size"] === "auto";
   expect(await statusesOf(byToken, (report, probe) => (isLast(probe) ? "unsent" : report))).toEqual(
     { ...GOOD, C11: "skip" },
@@ -184,7 +184,7 @@ test("what was not asked for want of budget is said, and what was seen before st
   expect(await statusesOf(byToken, wrong)).toEqual({ ...GOOD, C11: "fail" });
 });
 
-test("shapes that the budget does not cover leave the verdict on a listing open", async () => {
+test("the verdict is inconclusive if the budget does not cover every image shape", async () => {
   const lab = stubLab(byToken, (probe) =>
     probe.body["size"] === "auto" ? "unsent" : { body: honest(probe, byToken) },
   );
@@ -195,7 +195,7 @@ test("shapes that the budget does not cover leave the verdict on a listing open"
   expect(modelVerdict(checks)).toBe("inconclusive");
 });
 
-test("where a usual request is refused, C11 has nothing to say", async () => {
+test("a provider that fails every request fails C2, and C4 and C11 are skipped", async () => {
   expect(await statusesOf(byToken, () => ({ status: 503 }))).toEqual({
     C2: "fail",
     C4: "skip",

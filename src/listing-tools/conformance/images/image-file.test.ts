@@ -42,7 +42,7 @@ function bytesOf(name: keyof typeof FILES): Buffer {
 }
 
 describe("the size of an image is read from its file", () => {
-  test.each(FORMATS)("%s", (name, format) => {
+  test.each(FORMATS)("encoded as %s", (name, format) => {
     const file = fileOfBase64(FILES[name]) ?? Buffer.alloc(0);
     const size = { format, width: 33, height: 17 };
     expect(readImageSize(file)).toEqual(size);
@@ -50,7 +50,7 @@ describe("the size of an image is read from its file", () => {
     expect(hashPicture(file.subarray(0, file.length / 2), size)).toBeUndefined();
   });
 
-  test("where a JPEG has a profile, markers without content and filling bytes before its size", () => {
+  test("where a JPEG has profiles, empty markers and fill bytes before its size", () => {
     const file = bytesOf("jpeg");
     const profile = Buffer.alloc(60_000, 0xc0);
     profile.set([0xff, 0xe2, (profile.length - 2) >> 8, (profile.length - 2) & 0xff]);
@@ -67,8 +67,8 @@ describe("the size of an image is read from its file", () => {
   });
 });
 
-describe("what is no image has no size", () => {
-  test.each(FORMATS)("%s that ends before its size", (name) => {
+describe("data that is not an image has no size", () => {
+  test.each(FORMATS)("an image encoded as %s that is cut before its size", (name) => {
     const file = bytesOf(name);
     for (let length = 0; length < 20; length += 1) {
       expect(readImageSize(file.subarray(0, length))).toBeUndefined();

@@ -38,17 +38,17 @@ test.each(["completed", "failed", "cancelled", "expired"])("a job ends as %s", a
   expect(end).toMatchObject({ kind: "ended", polls: 3, job: { state: status } });
 });
 
-test("a job that does not end is late", async () => {
+test("a job still in progress at the deadline is late", async () => {
   const end = await followJob(answering([running]), "j");
   expect(end).toEqual({ kind: "late", state: "in_progress", polls: 11 });
 });
 
-test("a state that no provider has is no end", async () => {
+test("an unknown state does not end a job", async () => {
   const end = await followJob(answering([{ id: "j", status: "baking" }]), "j");
   expect(end).toMatchObject({ kind: "late", state: "unknown" });
 });
 
-describe("answers that say nothing", () => {
+describe("unusable answers to polls of a job", () => {
   test("are passed over while they are few", async () => {
     const answers = [500, 503, undefined, {}, running, 500, { id: "j", status: "completed" }];
     expect(await followJob(answering(answers), "j")).toMatchObject({ kind: "ended" });
@@ -57,11 +57,11 @@ describe("answers that say nothing", () => {
   test.each([
     [404, "its record is answered with 404"],
     [{ hello: 1 }, "its record has neither an id nor a state"],
-  ])("end the job's life after five of %j", async (answer, reason) => {
+  ])("end the polling after five of %j: the job is lost", async (answer, reason) => {
     expect(await followJob(answering([running, answer]), "j")).toEqual({ kind: "lost", reason });
   });
 
-  test("are no failure of the provider where the network is silent", async () => {
+  test("are an error of the run, not the provider's failure, if the network is silent", async () => {
     await expect(followJob(answering([running, undefined]), "j")).rejects.toMatchObject({
       status: "error",
     });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 import { BLUE, renderMp4, renderPdf, renderPng, RED, renderWav } from "./media-files.ts";
 
-test("a PNG is whole, and has its colour in every pixel", () => {
+test("a rendered PNG is valid, and has its colour in every pixel", () => {
   const file = renderPng(BLUE);
   const chunks = pngChunks(file);
   expect(chunks.map(({ name }) => name)).toEqual(["IHDR", "IDAT", "IEND"]);
@@ -31,7 +31,7 @@ function pngChunks(file: Buffer): { readonly name: string; readonly data: Buffer
   return chunks;
 }
 
-test("a PDF says where each of its objects and its table begin", () => {
+test("a rendered PDF has the true offsets of its objects and its cross-reference table", () => {
   const file = renderPdf("The fruit of this page is the plum.").toString("latin1");
   const tableAt = Number(/startxref\n(\d+)\n%%EOF\n$/.exec(file)?.[1]);
   expect(file.slice(tableAt, tableAt + 9)).toBe("xref\n0 6\n");
@@ -47,7 +47,7 @@ test("a PDF says where each of its objects and its table begin", () => {
   expect(drawn?.[2]).toContain("(The fruit of this page is the plum.) Tj");
 });
 
-test("a WAV is a second of samples: a tone, or silence", () => {
+test("a rendered WAV is one second of a tone, or of silence", () => {
   const [tone, silence] = [renderWav(440), renderWav(0)];
   for (const file of [tone, silence]) {
     expect(file.readUInt32LE(4)).toBe(file.length - 8);
@@ -61,7 +61,7 @@ test("a WAV is a second of samples: a tone, or silence", () => {
   expect(rises.length).toBeLessThanOrEqual(440);
 });
 
-test("an MP4 has boxes that fill it, and its frames are where it says", () => {
+test("a rendered MP4 consists of whole boxes, and states the true offset of its frames", () => {
   for (const colour of ["red", "blue"] as const) {
     const file = renderMp4(colour);
     const boxes = boxesOf(file);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { microUsd } from "../../../kernel/core/money.ts";
 import { Spending } from "./spending.ts";
 
-test("what is held and spent never passes the budget, for any order of probes", () => {
+test("holds and spending together never exceed the budget, for any order of probes", () => {
   const step = fc.record({ worst: fc.nat(400), share: fc.integer({ min: 0, max: 100 }) });
   fc.assert(
     fc.property(fc.nat(1_000), fc.array(step), (budget, steps) => {
@@ -24,7 +24,7 @@ test("what is held and spent never passes the budget, for any order of probes", 
   );
 });
 
-test("a provider that bills more than its prices allow ends the run the sooner", () => {
+test("a cost above its hold counts in full against the budget", () => {
   const spending = new Spending(microUsd(100n));
   expect(spending.hold(microUsd(10n))).toBe(true);
   spending.settle(microUsd(10n), microUsd(95n));

@@ -10,20 +10,20 @@ test("a text of a provider is one line, bounded, and no character is cut in two"
   expect(long).toMatch(/^(?:😀)+…$/u);
 });
 
-test("the key of the run, and whatever is written like a key, is taken out", () => {
+test("the run's key, and all that looks like a key, are removed from a provider's text", () => {
   const redaction = new Redaction(["canary-key-1", ""]);
   const shown = redaction.shown("no: canary-key-1 sk-abcdefghijkl Bearer xyz tm_vk_0123456789");
   expect(shown).toBe("no: [removed] [removed] [removed] [removed]");
 });
 
-test("a part of the key is taken out too", () => {
+test("a part of the run's key is removed from a provider's text", () => {
   const redaction = new Redaction(["9f3a77c1d2e84b60"]);
   expect(redaction.shown("9f3a77c1...: or a77c1d2e84b, bad")).toBe(
     "[removed]...: or [removed], bad",
   );
 });
 
-test("a prompt that is sent back is taken out, whole, in part and inside JSON text", () => {
+test("an echoed prompt is removed, whole, in part and inside JSON text", () => {
   const redaction = new Redaction([]);
   redaction.addPrompt({
     messages: [{ content: 'The ferry "Aurora" leaves the harbour at seven.' }],
@@ -37,7 +37,7 @@ test("a prompt that is sent back is taken out, whole, in part and inside JSON te
   expect(redaction.shown("The ferry is late.")).toBe("The ferry is late.");
 });
 
-test("a finding is cleaned in its message and in every text of its evidence", () => {
+test("secrets are removed from a finding's message and from every text of its evidence", () => {
   const shown = presentFinding(
     {
       status: "fail",

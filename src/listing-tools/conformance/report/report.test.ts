@@ -38,7 +38,7 @@ const REPORT: ConformanceReport = {
   ],
 };
 
-test("the table for people has a row a model, and a sentence for what did not pass", () => {
+test("the Markdown report has a row for each model, and a line for a check that did not pass", () => {
   const text = markdownReport(REPORT);
   expect(text).toContain(String.raw`| lab/one\|two | **fail** | pass | fail |`);
   expect(text).toContain("| lab/staged (staged) | **fail** |  | fail |");
@@ -46,7 +46,7 @@ test("the table for people has a row a model, and a sentence for what did not pa
   expect(text).toContain("ended early");
 });
 
-test("the XML for CI escapes what a provider wrote, and a staged model fails nothing", () => {
+test("the JUnit report escapes a provider's text, and counts no failure of a staged model", () => {
   const text = junitReport(REPORT);
   expect(text).toContain('<failure message="not &lt;&quot;this&quot;&gt;"/>');
   expect(text.match(/<failure /g)).toHaveLength(1);

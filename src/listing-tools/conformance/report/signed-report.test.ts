@@ -37,7 +37,7 @@ function signedText(report: object = REPORT): string {
   return JSON.stringify(signReport(report as ConformanceReport, key.privateKey), undefined, 2);
 }
 
-test("what was signed is read as it was, however it is indented", () => {
+test("a signed report is read back unchanged, even if it is indented", () => {
   expect(readSignedReport(signedText(), key.publicKey)).toEqual({ ok: true, report: REPORT });
 });
 
@@ -50,7 +50,7 @@ test("a report that was changed, or that another key signed, is refused", () => 
   });
 });
 
-test("a report that says a thing twice is refused, whichever was signed", () => {
+test("a report with a duplicate member is refused", () => {
   const twice = signedText().replace('"verdict": "pass"', '"verdict": "fail", "verdict": "pass"');
   expect(readSignedReport(twice, key.publicKey)).toEqual({
     ok: false,
@@ -65,18 +65,12 @@ test("a report without a signature is refused with the next step", () => {
 });
 
 test.each([
-  ["a hash that is none", { ...REPORT, manifest_sha256: "x" }],
+  ["an invalid hash", { ...REPORT, manifest_sha256: "x" }],
   ["the same model twice", { ...REPORT, models: [REPORT.models[0], REPORT.models[0]] }],
-  ["no word on whether it is whole", { ...REPORT, is_complete: undefined }],
+  ["no is_complete", { ...REPORT, is_complete: undefined }],
   ["evidence longer than a run writes", withCheck({ evidence: { text: "x".repeat(9_000) } })],
-  [
-    "a verdict that there is not",
-    { ...REPORT, models: [{ ...REPORT.models[0], verdict: "fine" }] },
-  ],
-  [
-    "a check that there is not",
-    { ...REPORT, models: [{ ...REPORT.models[0], checks: [{ id: "C99" }] }] },
-  ],
+  ["an unknown verdict", { ...REPORT, models: [{ ...REPORT.models[0], verdict: "fine" }] }],
+  ["an unknown check", { ...REPORT, models: [{ ...REPORT.models[0], checks: [{ id: "C99" }] }] }],
 ])("a signed report with %s is refused", (_name, report) => {
   expect(readSignedReport(signedText(report), key.publicKey)).toMatchObject({ ok: false });
 });

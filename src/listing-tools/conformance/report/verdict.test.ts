@@ -15,27 +15,27 @@ describe("the verdict on a model", () => {
     }
   });
 
-  test("is warn when C12 fails, which says how an endpoint was in these minutes", () => {
+  test("is warn when only C12 fails", () => {
     expect(modelVerdict(all("pass", { C12: "fail" }))).toBe("warn");
   });
 
-  test("is inconclusive when something could not be asked, whatever else only warned", () => {
+  test("is inconclusive when a check ends in an error, or when all are skipped", () => {
     expect(modelVerdict(all("pass", { C4: "error", C5: "warn" }))).toBe("inconclusive");
     expect(modelVerdict(all("skip"))).toBe("inconclusive");
   });
 
-  test("is inconclusive when a check that applies was not asked for want of budget", () => {
+  test("is inconclusive when an applicable check was not run for lack of budget", () => {
     const checks = all("pass").map((each) =>
       each.id === "C9" ? { ...each, status: "skip" as const, isUnasked: true } : each,
     );
     expect(modelVerdict(checks)).toBe("inconclusive");
   });
 
-  test("is fail when a promise was seen broken, whatever could not be asked", () => {
+  test("is fail when a check fails, even if all others end in an error", () => {
     expect(modelVerdict(all("error", { C7: "fail" }))).toBe("fail");
   });
 
-  test("never gets better by one worse check", () => {
+  test("never improves when one check other than C12 gets worse", () => {
     const order: readonly Verdict[] = ["pass", "warn", "inconclusive", "fail"];
     const worse: readonly CheckStatus[] = ["pass", "warn", "error", "fail"];
     const status = fc.constantFrom<CheckStatus>("pass", "warn", "error", "fail");
@@ -57,7 +57,7 @@ describe("the verdict on a model", () => {
 });
 
 describe("the verdict on a provider", () => {
-  test("is the worst of the models that are offered", () => {
+  test("is the worst verdict of the ready models, or staged if none is ready", () => {
     const model = (verdict: Verdict, ready = true) => ({ ready, verdict });
     expect(providerVerdict([model("pass"), model("warn")])).toBe("warn");
     expect(providerVerdict([model("warn"), model("inconclusive")])).toBe("inconclusive");
@@ -67,7 +67,7 @@ describe("the verdict on a provider", () => {
     expect(providerVerdict([])).toBe("inconclusive");
   });
 
-  test("is the exit code of the command", () => {
+  test("sets the exit code: 0, but 1 for fail and 2 for inconclusive", () => {
     const codes = (["pass", "warn", "staged", "fail", "inconclusive"] as const).map(toExitCode);
     expect(codes).toEqual([0, 0, 0, 1, 2]);
   });

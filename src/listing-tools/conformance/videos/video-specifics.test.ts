@@ -95,7 +95,7 @@ function partOf(file: Buffer, { first, last }: ByteRange): FilePart {
   };
 }
 
-test("a provider that keeps what it lists passes", async () => {
+test("an honest video provider passes C11", async () => {
   const { status, message, asked, cancelled, ended } = await seenOf();
   expect(status).toBe("pass");
   expect(message).toContain("video of 8 s: completed, with a cost under the ceiling");
@@ -104,16 +104,16 @@ test("a provider that keeps what it lists passes", async () => {
   expect(ended.map(({ model }) => model)).toEqual(["m", "m"]);
 });
 
-test("a run that does not ask after jobs says so", async () => {
+test("C11 is skipped in a run that does not poll jobs", async () => {
   const lab = stubLab(videoListing({ min: 4, max: 12, default: 4 }), () => ({ status: 400 }));
   expect(await videoSpecifics(lab)).toMatchObject({ status: "skip" });
 });
 
-describe("a film that", () => {
+describe("C11 fails a film that", () => {
   test.each<[string, NonNullable<Provider["film"]>, string]>([
-    ["is a page", () => Buffer.from("<html>".repeat(20)), "the file is no film"],
+    ["is an HTML page", () => Buffer.from("<html>".repeat(20)), "the file is no film"],
     ["is too short", (_seconds, id) => filmOf(1, id), "not as long as was asked for"],
-    ["is another job's", (seconds) => filmOf(seconds, "one"), "have the same film"],
+    ["belongs to another job", (seconds) => filmOf(seconds, "one"), "have the same film"],
   ])("%s", async (_what, film, message) => {
     const { status, message: found } = await seenOf({ film });
     expect(status).toBe("fail");
@@ -121,7 +121,7 @@ describe("a film that", () => {
   });
 });
 
-describe("a job that", () => {
+describe("C11 fails a job that", () => {
   test.each<[string, object, string]>([
     ["costs more than its seconds", { usage: { cost: 0.401 } }, "costs more than the ceiling"],
     ["reports no cost", { usage: {} }, "reports no cost"],
@@ -139,8 +139,8 @@ describe("a job that", () => {
   });
 });
 
-describe("one second too many", () => {
-  test("is not accepted; if it is, the job is cancelled", async () => {
+describe("a video one second above the maximum", () => {
+  test("fails C11 if it is accepted, and its job is cancelled", async () => {
     const { status, message, cancelled } = await seenOf({
       accept: (probe) => ({ body: { id: idOf(probe), status: "queued" } }),
     });
@@ -150,27 +150,27 @@ describe("one second too many", () => {
   });
 });
 
-describe("a file of which", () => {
+describe("C11 does not pass a file", () => {
   test.each<[string, Provider["read"], string, string]>([
     [
-      "a range has other bytes",
+      "whose range has other bytes",
       ({ first }) => (first === 0 ? {} : { bytes: FILE.subarray(0, 32) }),
       "fail",
       "differ in the bytes",
     ],
     [
-      "there is no byte",
+      "whose range is answered with 416",
       () => ({ status: 416, bytes: Buffer.alloc(0) }),
       "fail",
       "answered with 416",
     ],
     [
-      "there is no file",
+      "that cannot be read",
       () => ({ status: undefined, end: { kind: "refused", status: 404, headers: {} } }),
       "fail",
       "not read: status 404",
     ],
-    ["ranges are ignored", () => ({ status: 200 }), "warn", "answered with all of it"],
+    ["that is sent whole for a range", () => ({ status: 200 }), "warn", "answered with all of it"],
   ])("%s", async (_what, read, status, message) => {
     const found = await seenOf({ ...(read && { read }) });
     expect(found.status).toBe(status);
@@ -178,7 +178,7 @@ describe("a file of which", () => {
   });
 });
 
-test("what is over the budget is said, and what was seen before still counts", async () => {
+test("C11 is skipped for a video over the budget, unless an earlier one failed", async () => {
   const overBudget = (other: Answer) => (probe: Probe) =>
     probe.name === "video of 8 s" ? ("unsent" as const) : other;
   const queued = { body: { id: "j", status: "queued" } };

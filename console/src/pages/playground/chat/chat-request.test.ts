@@ -35,13 +35,13 @@ const reasoner = buildModel({
   parameters: { reasoning_effort: { type: "enum", values: ["low", "high"] } },
 });
 
-describe("the parameters", () => {
-  test("shown are those that a model declares and a field can set", () => {
+describe("the parameters of a chat", () => {
+  test("are shown if a model declares them and a field can set them", () => {
     const names = presentParameters([temperate, reasoner]).map(({ name }) => name);
     expect(names).toEqual(["temperature", "reasoning_effort", "response_format", "stop"]);
   });
 
-  test("sent are those that the model declares, within its bounds", () => {
+  test("are sent if the model declares them, limited to its bounds", () => {
     const values = { temperature: 1.5, reasoning_effort: "high", stop: "END\n", seed: 3 };
     expect(sentParameters(temperate, values)).toEqual({ temperature: 1, stop: ["END"] });
     expect(sentParameters(reasoner, values)).toEqual({ reasoning_effort: "high" });
@@ -53,7 +53,7 @@ describe("the parameters", () => {
 });
 
 describe("the conversation sent to a model", () => {
-  test("has the model's own answers, or another's to messages that it did not get", () => {
+  test("has the model's own answers, and another model's where it has none", () => {
     const turns = [
       turn("hi", { a: "hello from a", b: "hello from b" }),
       turn("more", { a: "only a" }),
@@ -74,7 +74,7 @@ describe("the conversation sent to a model", () => {
     ]);
   });
 
-  test("has files in the format of the route", () => {
+  test("has images, audio and PDF files as content parts of chat completions", () => {
     const attachments = [
       { kind: "image", name: "a.png", dataUrl: "data:image/png;base64,AAAA" },
       { kind: "audio", name: "a.wav", dataUrl: "data:audio/wav;base64,BBBB" },

@@ -59,7 +59,7 @@ test("a damaged image and one with too many pixels are refused", async () => {
   expect(await readAttachment(file, is(10, 8_001))).toMatch(/8,001 pixels/);
 });
 
-test("a conversation with a file that the model does not accept is a problem", () => {
+test("a model that does not accept a file of the conversation is reported with the file's name", () => {
   const image = { kind: "image", name: "cat.png", dataUrl: "" } as const;
   const turns = [{ attachments: [] }, { attachments: [image] }];
   const model = (...kinds: string[]) => ({ name: "Plain", input_modalities: kinds });
@@ -70,7 +70,7 @@ test("a conversation with a file that the model does not accept is a problem", (
   expect(untakenProblem(model("text"), [{ attachments: [] }])).toBeUndefined();
 });
 
-test("the file dialog offers only the types of the given kinds", () => {
+test("the file dialog offers only the types of the accepted kinds of files", () => {
   expect(acceptedTypes(["file"])).toBe("application/pdf");
   expect(acceptedTypes([])).toBe("");
 });

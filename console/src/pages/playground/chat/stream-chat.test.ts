@@ -80,7 +80,7 @@ describe("an answer", () => {
     });
   });
 
-  test("whose stream breaks off ended early", async () => {
+  test("whose stream breaks off is marked as ended early and gets its cost from its record", async () => {
     network(
       events(delta("half")),
       () => new Response('{"data":{"outcome":"reset","cost_micro_usd":7}}'),

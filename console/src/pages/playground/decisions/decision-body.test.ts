@@ -88,11 +88,11 @@ describe("a problem of the form", () => {
     ["labels", draft(question({ type: "enum", labels: "one" }))],
     ["range", draft(question({ type: "integer", min: "5", max: "5" }))],
     ["range", draft(question({ type: "number", min: "", max: "5" }))],
-  ] as const)("is reported at the field %s", (field, wrong) => {
+  ] as const)("is reported at the field %s (case %#)", (field, wrong) => {
     expect(decisionBody("lab/decide", "systemone", wrong)).toMatchObject({ field });
   });
 
-  test("is not a question named like a member of every object", () => {
+  test("is not reported for a question named constructor", () => {
     const made = decisionBody("m", "systemone", draft(question({ name: "constructor" })));
     expect(made).toHaveProperty("body");
   });
