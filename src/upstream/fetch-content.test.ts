@@ -172,35 +172,6 @@ describe("a file", () => {
     },
   );
 
-  test("is not read when only its head is wanted", async () => {
-    const got = await fetched({ headOnly: true });
-    expect(got).toMatchObject({ end: { kind: "complete" }, head: { status: 200 }, text: "" });
-  });
-
-  test("arrives in the requested part", async () => {
-    home.serve = (_request, response) =>
-      void response
-        .writeHead(206, { "content-type": "video/mp4", "content-range": "bytes 1-2/4" })
-        .end("il");
-    const got = await fetched({ range: "bytes=1-2", ifRange: '"v1"' });
-    expect(home.asked[0]?.headers).toMatchObject({ range: "bytes=1-2", "if-range": '"v1"' });
-    expect(got).toMatchObject({ text: "il", end: { kind: "complete" }, head: { status: 206 } });
-    expect(got.head?.contentHeaders["content-range"]).toBe("bytes 1-2/4");
-  });
-
-  test("without the requested part is a 416 with its length and no provider's message", async () => {
-    home.serve = (_request, response) =>
-      void response.writeHead(416, { "content-range": "bytes */4" }).end("provider words");
-    expect(await fetched({ range: "bytes=9-" })).toEqual({
-      end: { kind: "complete" },
-      text: "",
-      head: {
-        status: 416,
-        contentHeaders: { "content-range": "bytes */4", "content-length": "0" },
-      },
-    });
-  });
-
   test("waits for a slow reader, however long", async () => {
     const idleMs = 60_000;
     let paused = 0;

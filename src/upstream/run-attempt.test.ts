@@ -157,40 +157,6 @@ test("an attempt whose client has left still counts the provider's output, and w
   expect(left.written).toEqual([]);
 });
 
-test("comments do not renew the time to the first content", async () => {
-  const attempt = scriptedAttempt();
-  const { running, time, connected, headers, bytes, sink, written, aborted } = attempt;
-  connected();
-  headers();
-  for (time.ms = 10_000; time.ms < FIRST_CONTENT_MS; time.ms += 10_000) {
-    bytes("ping");
-    running.onDue(time.ms);
-    // The 200 is sent once, soon enough for proxies that wait for only one minute.
-    expect(written).toEqual(time.ms < COMMIT_MS ? [] : ["begun"]);
-  }
-  expect(aborted).toHaveLength(0);
-  bytes("ping");
-  running.onDue(FIRST_CONTENT_MS);
-  expect(await running.ended).toMatchObject({ timedOut: true, hasOutput: false });
-  expect(sink.committed).toBe(true);
-  expect(written).toEqual(["begun"]);
-});
-
-test("a stream with content is ended at the total time limit, not at that of the first content", async () => {
-  const { running, time, connected, headers, bytes, written, aborted } = scriptedAttempt();
-  connected();
-  headers();
-  bytes("hello");
-  for (time.ms = 10_000; time.ms < TOTAL_MS; time.ms += 10_000) {
-    bytes("ping");
-    running.onDue(time.ms);
-    expect(aborted).toHaveLength(0);
-  }
-  running.onDue(TOTAL_MS);
-  expect(await running.ended).toMatchObject({ timedOut: true, hasOutput: true });
-  expect(written).toEqual(["hello"]);
-});
-
 test("a request that waited for a connection is not sent after its attempt has ended", async () => {
   const { running, aborted, connected } = scriptedAttempt();
   running.abandon();
