@@ -116,7 +116,7 @@ describe("the shipped manifests", () => {
     }
   });
 
-  test("have only confirmed models as ready, and a documented reason for every staged model", () => {
+  test("mark only confirmed models as ready, and a documented reason for every staged model", () => {
     const page = readFileSync(join(root, "docs/catalog.md"), "utf8");
     for (const { file, manifest, terms } of shipped) {
       const doubtful = manifest.models.filter((model) => {

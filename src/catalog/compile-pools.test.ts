@@ -74,7 +74,7 @@ describe("a deployment in no stated pool", () => {
     expect(poolOf(nib)).toEqual({ id: nib, capacity: [], orgSharePercent: 50 });
   });
 
-  test("gives an organization three quarters of a decision model", () => {
+  test("lets one organization use three quarters of its pool, instead of half, if it is a decisions listing", () => {
     expect(poolOf("judge/acme/judge").orgSharePercent).toBe(75);
   });
 });

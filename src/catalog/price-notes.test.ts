@@ -71,7 +71,7 @@ describe("a compiled catalog", () => {
     expect(compiled("2026-08-24").buildId).not.toBe(compiled("2026-08-25").buildId);
   });
 
-  test("does not route a listing from the day after the operator's bound", () => {
+  test("stops routing a listing when its price check becomes older than stale_after_days", () => {
     expect(order(compiled("2026-10-24", 30))).toEqual(["first", "second"]);
     const catalog = compiled("2026-10-23", 30);
     expect(order(catalog)).toEqual(["second"]);

@@ -41,7 +41,7 @@ describe("the purchase prices of a listing", () => {
     ],
   });
 
-  test("are a separate sheet with the same defaults, own tiers and own hour-long writes", () => {
+  test("are a separate sheet: missing SKUs default as for sale prices, but tiers and one-hour cache writes are its own", () => {
     expect(sheet.purchase).toMatchObject({
       prompt: 4_000_000n,
       cacheWrite: 4_000_000n,

@@ -58,7 +58,7 @@ async function wrongCosts(): Promise<readonly string[]> {
   return (check?.examples ?? []).map(({ row, expected }) => `${row}: ${expected}`);
 }
 
-test("an audit checks a cost by the price sheet of its whole prompt, at and above each bound", async () => {
+test("an audit finds a cost of the wrong tier, which all prompt tokens select, cached and written ones too", async () => {
   await settled({ prompt: 0, cachedPrompt: 0, cacheWrite: 0 }, 5n);
   await settled({ prompt: 40, cachedPrompt: 30, cacheWrite: 30 }, 5n);
   await settled({ prompt: 40, cachedPrompt: 30, cacheWrite: 31 }, 7n);

@@ -171,17 +171,20 @@ describe("an installation imported from LiteLLM", () => {
 });
 
 describe("fields of OpenRouter's requests", () => {
-  test.each(openrouterFields)("$in $name is $fate", async ({ in: place, name, fate, example }) => {
-    const [own = ""] = moved.manifests.map(({ provider }) => provider.id);
-    const value: unknown = JSON.parse(JSON.stringify(example).replaceAll("prov-a", own));
-    const more = place === "provider" ? { provider: { [name]: value } } : { [name]: value };
-    const answer = await call("/v1/chat/completions", chatBody("team-chat", more));
-    const dropped = String(answer.headers["x-tm-dropped-params"] ?? "")
-      .split(/, ?/)
-      .includes(name);
-    const named = place === "provider" ? `provider.${name}` : name;
-    const isTaken = fate === "as_sent" || fate === "dropped";
-    expect([answer.status, dropped]).toEqual([isTaken ? 200 : 400, fate === "dropped"]);
-    expect(isTaken || textAt(answer.json, "error.message").includes(named)).toBe(true);
-  });
+  test.each(openrouterFields)(
+    "the $in field $name is handled as documented: $fate",
+    async ({ in: place, name, fate, example }) => {
+      const [own = ""] = moved.manifests.map(({ provider }) => provider.id);
+      const value: unknown = JSON.parse(JSON.stringify(example).replaceAll("prov-a", own));
+      const more = place === "provider" ? { provider: { [name]: value } } : { [name]: value };
+      const answer = await call("/v1/chat/completions", chatBody("team-chat", more));
+      const dropped = String(answer.headers["x-tm-dropped-params"] ?? "")
+        .split(/, ?/)
+        .includes(name);
+      const named = place === "provider" ? `provider.${name}` : name;
+      const isTaken = fate === "as_sent" || fate === "dropped";
+      expect([answer.status, dropped]).toEqual([isTaken ? 200 : 400, fate === "dropped"]);
+      expect(isTaken || textAt(answer.json, "error.message").includes(named)).toBe(true);
+    },
+  );
 });

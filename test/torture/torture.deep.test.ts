@@ -42,7 +42,7 @@ describe("three gateways under load that are killed, frozen and left without a d
     expect(tally.broken).toBeGreaterThan(0);
   });
 
-  test("refuse requests for the balance, the organization's cap and the key's cap", () => {
+  test("refuse some requests for each reason: too little balance, the organization's cap, the key's cap", () => {
     const { tally } = outcome;
     for (const words of [/ org$/, / org cap$/, / key cap$/]) {
       expect(tally.refused(words)).toBeGreaterThan(0);

@@ -99,7 +99,7 @@ test("a notice of a change clears a remembered rate limit, but not the window of
   expect(opened.check(UNFUNDED)).toMatchObject({ limit: { id: "refusals:key_a" } });
 });
 
-test("a full rate limit of settings changes refuses no other request", () => {
+test("an exhausted rate limit for settings changes does not refuse other requests", () => {
   const { opened } = windows();
   const full = refusal("rate_limit", "60 changes a minute", {
     origin: "gateway_admission",

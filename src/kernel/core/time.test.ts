@@ -74,7 +74,7 @@ describe("Deadlines", () => {
     );
   });
 
-  test("cuts at a shutdown only the work that can be cut", () => {
+  test("abort, at shutdown, only the watched work that has a cut() handler", () => {
     const { deadlines: watcher } = deadlines();
     let cut = 0;
     watcher.watch({ ...deadline(1e9), cut: () => (cut += 1) });

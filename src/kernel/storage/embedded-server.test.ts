@@ -158,19 +158,23 @@ test("a process that ends leaves the server to another one that uses it", async 
   expect(isPidAlive(pid)).toBe(false);
 });
 
-test("root that cannot see other users' processes, as in a container, shares and stops the server", async () => {
-  if (!isRoot) return;
-  const server = await start(ONE);
-  const blind = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"];
-  const child = await startElsewhere(ONE, blind);
-  expect(child).toMatchObject({ started: false, connectionString: server.connectionString });
-  const pid = postmasterPid(server);
-  await server.stop();
-  expect(isPidAlive(pid)).toBe(true);
-  child.process.stdin?.end();
-  await once(child.process, "exit");
-  expect(isPidAlive(pid)).toBe(false);
-});
+const rootTest = test.skipIf(!isRoot);
+
+rootTest(
+  "root that cannot see other users' processes, as in a container, shares and stops the server",
+  async () => {
+    const server = await start(ONE);
+    const blind = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"];
+    const child = await startElsewhere(ONE, blind);
+    expect(child).toMatchObject({ started: false, connectionString: server.connectionString });
+    const pid = postmasterPid(server);
+    await server.stop();
+    expect(isPidAlive(pid)).toBe(true);
+    child.process.stdin?.end();
+    await once(child.process, "exit");
+    expect(isPidAlive(pid)).toBe(false);
+  },
+);
 
 test("a pid file that names another program's process does not keep the database down", async () => {
   const first = await start(ONE);

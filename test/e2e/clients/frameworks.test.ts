@@ -339,10 +339,10 @@ describe("a conversation", () => {
   );
 });
 
-describe("a client that sends the maximum of a model it knows", () => {
+describe("a client that fills in max_tokens from its own table of models", () => {
   const prompt = "say pong";
 
-  test("gets a 400 that names the client's own setting, and an answer with that setting: @ai-sdk/anthropic", async () => {
+  test("gets a 400 that names the client's own setting (maxOutputTokens), and is answered once that is lowered: @ai-sdk/anthropic", async () => {
     const asked = { model: messagesOf(KNOWN), prompt, maxRetries: 0 };
     const fault: unknown = await generateText(asked).catch((error: unknown) => error);
     if (!APICallError.isInstance(fault)) throw new Error("the request was not refused");

@@ -33,10 +33,13 @@ function answered(answer: object | number | undefined): JobAnswer | undefined {
 
 const running = { id: "j", status: "in_progress" };
 
-test.each(["completed", "failed", "cancelled", "expired"])("a job ends as %s", async (status) => {
-  const end = await followJob(answering([running, running, { id: "j", status }]), "j");
-  expect(end).toMatchObject({ kind: "ended", polls: 3, job: { state: status } });
-});
+test.each(["completed", "failed", "cancelled", "expired"])(
+  "polling a job stops when its status is %s, and that status is reported",
+  async (status) => {
+    const end = await followJob(answering([running, running, { id: "j", status }]), "j");
+    expect(end).toMatchObject({ kind: "ended", polls: 3, job: { state: status } });
+  },
+);
 
 test("a job still in progress at the deadline is late", async () => {
   const end = await followJob(answering([running]), "j");
