@@ -158,9 +158,7 @@ test("a process that ends leaves the server to another one that uses it", async 
   expect(isPidAlive(pid)).toBe(false);
 });
 
-const rootTest = test.skipIf(!isRoot);
-
-rootTest(
+test.skipIf(!isRoot)(
   "root that cannot see other users' processes, as in a container, shares and stops the server",
   async () => {
     const server = await start(ONE);
