@@ -65,6 +65,9 @@ export type LoadedCatalog =
     }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
+/** Why a manifest is left out of the catalog. */
+export const PRIVATE_NOTE = "its address is private; TM_ALLOW_PRIVATE_UPSTREAMS=1 allows it";
+
 export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   const isThere = existsSync(sources.manifestsDir);
   if (!isThere && sources.isFolderOptional !== true) {

@@ -16,6 +16,7 @@ import {
   type CatalogSources,
   loadCatalog,
   type LoadedCatalog,
+  PRIVATE_NOTE,
   renderIssue,
 } from "./load-catalog.ts";
 import type { Logging } from "./logging.ts";
@@ -132,7 +133,7 @@ export function logNotes(
     log.info({ file, reason, listings, example: message }, "listings not routed");
   }
   for (const file of leftOut) {
-    log.info({ file }, "skipped: its address is private; TM_ALLOW_PRIVATE_UPSTREAMS=1 allows it");
+    log.info({ file }, `skipped: ${PRIVATE_NOTE}`);
   }
 }
 

@@ -115,6 +115,8 @@ export async function prepareConsole(
 
 export interface RunningConsole {
   readonly server: Server;
+  /** The number of requests whose answers have not ended. */
+  inFlight(): number;
   start(): void;
   /** Ends the running Optimize searches, so that they make no further model calls. */
   endSearches(): Promise<void>;
@@ -185,6 +187,7 @@ export async function openConsole(
   const jobs: { close(): Promise<void> }[] = [];
   return {
     server: console.server,
+    inFlight: () => console.inFlight(),
     start: () => {
       billing.start();
       worker.start();

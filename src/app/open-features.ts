@@ -201,8 +201,10 @@ async function stopServing(
   // running polls release their leases.
   const pollerClosed = videos.poller.close();
   const searchesEnded = console.endSearches();
-  // Requests of the console are finished too, because its playground makes calls.
-  await finishRequests([servers.gateway, servers.console], serve, config.shutdownGraceMs);
+  await finishRequests([servers.gateway, servers.console], config.shutdownGraceMs, {
+    ...serve,
+    inFlight: () => serve.metrics.inFlight + serve.drains.active + console.inFlight(),
+  });
   for (const server of Object.values(servers)) closeNow(server);
   await Promise.all([pollerClosed, searchesEnded]);
 }

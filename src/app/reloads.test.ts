@@ -6,7 +6,7 @@ import { pino } from "pino";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { CatalogHolder } from "../catalog/index.ts";
-import { edited, textManifest } from "../../test/fixtures/manifest/samples.ts";
+import { edited, type Edits, textManifest } from "../../test/fixtures/manifest/samples.ts";
 import { loadConfig } from "../kernel/config/load-config.ts";
 import { SettingsInForce } from "../kernel/config/settings-in-force.ts";
 import { systemClock } from "../kernel/core/time.ts";
@@ -14,14 +14,15 @@ import { EventCounts } from "./event-counts.ts";
 import { type CatalogOptions, firstCatalog } from "./open-catalog.ts";
 import { Reloads, readFileState, watchState } from "./reloads.ts";
 
-test("a catalog whose prices could not be stored is tried again though no file changes", async () => {
+/** Reloads over one manifest that `write` replaces. */
+async function openReloads() {
   const manifestsDir = mkdtempSync(join(tmpdir(), "tokenmarket-reload-"));
   onTestFinished(() => rmSync(manifestsDir, { recursive: true, force: true }));
-  const write = (name: string): void => {
-    const manifest = edited(textManifest(), { "/provider/name": name });
-    writeFileSync(join(manifestsDir, "one.json"), JSON.stringify(manifest));
+  const write = (edits: Edits, indent?: number): void => {
+    const text = JSON.stringify(edited(textManifest(), edits), null, indent);
+    writeFileSync(join(manifestsDir, "one.json"), text);
   };
-  write("before");
+  write({ "/provider/name": "before" });
   const outcome = loadConfig({ flags: { manifestsDir }, env: {} });
   if (outcome.kind === "invalid") throw new Error(outcome.problems.join());
   const { config } = outcome;
@@ -35,8 +36,6 @@ test("a catalog whose prices could not be stored is tried again though no file c
   } as unknown as CatalogOptions;
   const first = await firstCatalog(options);
   const holder = new CatalogHolder(first.catalog);
-  ensurePricePins.mockRejectedValueOnce(new Error("the database is away"));
-  write("after");
   const reloads = new Reloads({
     options,
     events: new EventCounts(),
@@ -45,11 +44,30 @@ test("a catalog whose prices could not be stored is tried again though no file c
     keyOwners: first.keyOwners,
   });
   onTestFinished(() => reloads.close());
+  return { reloads, holder, write, ensurePricePins };
+}
+
+test("a catalog whose prices could not be stored is tried again though no file changes", async () => {
+  const { reloads, holder, write, ensurePricePins } = await openReloads();
+  const first = holder.current;
+  ensurePricePins.mockRejectedValueOnce(new Error("the database is away"));
+  write({ "/provider/name": "after" });
   reloads.watch();
   const WAIT = { timeout: 10_000 };
   await vi.waitFor(() => expect(ensurePricePins).toHaveBeenCalledTimes(2), WAIT);
-  expect(holder.current).toBe(first.catalog);
-  await vi.waitFor(() => expect(holder.current).not.toBe(first.catalog), WAIT);
+  expect(holder.current).toBe(first);
+  await vi.waitFor(() => expect(holder.current).not.toBe(first), WAIT);
+});
+
+test("a manifest whose bytes changed but not its content is in use with its new hash", async () => {
+  const { reloads, holder, write } = await openReloads();
+  const { buildId, deployments } = holder.current;
+  write({ "/provider/name": "before" }, 2);
+  reloads.all();
+  await vi.waitFor(() => {
+    expect(holder.current.deployments[0]?.manifestSha256).not.toBe(deployments[0]?.manifestSha256);
+  });
+  expect(holder.current.buildId).toBe(buildId);
 });
 
 const WAIT = { timeout: 5_000 };

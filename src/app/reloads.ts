@@ -2,7 +2,13 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { type CatalogHolder, type KeyOwners, nextPricesMs, priceJumps } from "../catalog/index.ts";
+import {
+  type Catalog,
+  type CatalogHolder,
+  type KeyOwners,
+  nextPricesMs,
+  priceJumps,
+} from "../catalog/index.ts";
 import { openKeyVault } from "../gateway/index.ts";
 import {
   type Config,
@@ -186,7 +192,7 @@ export class Reloads {
       options.log.error({ issues }, "the manifests are not valid: the old catalog stays in use");
       return "failed";
     }
-    if (loaded.catalog.buildId === holder.current.buildId) {
+    if (isSameCatalog(loaded.catalog, holder.current)) {
       events.reload("catalog", "unchanged");
       return undefined;
     }
@@ -223,6 +229,16 @@ export class Reloads {
     const { buildId, models } = loaded.catalog;
     options.log.info({ build_id: buildId, models: models.length }, "catalog swapped");
   }
+}
+
+/**
+ * The build id ignores white space and the order of files, but a verdict of conformance counts for
+ * the very bytes of a manifest.
+ */
+function isSameCatalog(one: Catalog, other: Catalog): boolean {
+  const hashes = ({ deployments }: Catalog): string =>
+    deployments.map(({ id, manifestSha256 }) => `${id} ${manifestSha256}`).join();
+  return one.buildId === other.buildId && hashes(one) === hashes(other);
 }
 
 const NO_PROBLEMS: ReadonlyMap<string, string> = new Map();

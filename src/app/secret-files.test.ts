@@ -57,6 +57,27 @@ describe("a secret in a file", () => {
     expect(secrets.problems.get("ACME_KEY")).toBe(`ACME_KEY_FILE: ${file} ${problem}`);
   });
 
+  test("stays readable again where a command adds values of its own, which replace files", () => {
+    const [acme, other] = [fileOf("sk-first"), fileOf("sk-other")];
+    const given = { ACME_KEY_FILE: acme, OTHER_KEY_FILE: other, PATH: "/bin" };
+    const secrets = new SecretFiles(given).withValues(
+      new Map([
+        ["ADDED_KEY", "sk-added"],
+        ["OTHER_KEY", "sk-replaced"],
+      ]),
+    );
+    expect(secrets.problems.size).toBe(0);
+    writeFileSync(acme, "sk-rotated");
+    const reading = secrets.read();
+    const keys = { ADDED_KEY: "sk-added", OTHER_KEY: "sk-replaced", PATH: "/bin" };
+    expect(reading).toMatchObject({
+      changed: ["ACME_KEY"],
+      env: { ...keys, ACME_KEY: "sk-rotated" },
+    });
+    secrets.use(reading);
+    expect(secrets.env).toMatchObject({ ...keys, ACME_KEY: "sk-rotated" });
+  });
+
   test("beside its variable is refused: it is not clear which one is meant", () => {
     const given = { ACME_KEY: "sk-one", ACME_KEY_FILE: fileOf("sk-two") };
     const message = "ACME_KEY and ACME_KEY_FILE are both set; keep one of them";

@@ -40,6 +40,16 @@ export class SecretFiles {
     this.env = Object.freeze(view);
   }
 
+  /** Returns the same secrets, with values that replace those of some variables and their files. */
+  withValues(values: ReadonlyMap<string, string>): SecretFiles {
+    const files = [...values.keys()].map((name) => [`${name}${SUFFIX}`, ""] as const);
+    return new SecretFiles({
+      ...this.#given,
+      ...Object.fromEntries(files),
+      ...Object.fromEntries(values),
+    });
+  }
+
   get problems(): ReadonlyMap<string, string> {
     return this.#problems;
   }

@@ -21,24 +21,28 @@ export async function drain(readiness: Readiness, delayMs: number): Promise<void
  */
 export async function finishRequests(
   servers: readonly Server[],
-  serve: CallPorts,
   graceMs: number,
+  running: RunningRequests,
 ): Promise<void> {
   for (const server of servers) server.close();
-  await emptied(servers, serve, graceMs);
-  serve.deadlines.cutAll();
-  await emptied(servers, serve, LAST_ANSWERS_MS);
+  await emptied(servers, graceMs, running);
+  running.deadlines.cutAll();
+  await emptied(servers, LAST_ANSWERS_MS, running);
+}
+
+interface RunningRequests extends Pick<CallPorts, "clock" | "deadlines"> {
+  /** The number of requests, and of answers whose client has left, that have not ended. */
+  readonly inFlight: () => number;
 }
 
 async function emptied(
   servers: readonly Server[],
-  serve: CallPorts,
   withinMs: number,
+  { clock, inFlight }: RunningRequests,
 ): Promise<void> {
-  const { clock, metrics, drains } = serve;
   const lastMs = clock.monotonicMs() + withinMs;
   for (const server of servers) server.closeIdleConnections();
-  while (metrics.inFlight + drains.active > 0 && clock.monotonicMs() < lastMs) {
+  while (inFlight() > 0 && clock.monotonicMs() < lastMs) {
     await sleep(SHUTDOWN_POLL_MS);
     for (const server of servers) server.closeIdleConnections();
   }

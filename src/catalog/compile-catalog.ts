@@ -60,14 +60,13 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
   if (taken.length > 0) return { ok: false, issues: taken.map(toIssue) };
   const elsewhere = new Map(misplaced.map(({ file, message }) => [file, message]));
   const dated = input.manifests.flatMap(toEntries);
-  const [past, current] = partition(dated, (entry) => isPast(entry, input.today));
   const {
     hasKey,
     publicForm = () => false,
     nowMs = Date.parse(`${input.today}T00:00:00Z`),
     staleAfterDays = Infinity,
   } = input;
-  const compiled = current.map((entry): CompiledEntry => ({
+  const compiled = dated.map((entry): CompiledEntry => ({
     ...entry,
     deployment: compileDeployment(entry, entry.model, {
       hasKey,
@@ -77,10 +76,13 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
       staleAfterDays,
     }),
   }));
-  const single = compiled.sort(byProviderThenModel);
+  compiled.sort(byProviderThenModel);
+  const [past, single] = partition(compiled, (entry) => isPast(entry, input.today));
+  // A listing whose deprecation date has passed still declares the capacity of its pool. Otherwise
+  // that day would make a valid pools file invalid.
   const pools = compilePools(
     input.pools ?? NO_POOLS,
-    single.map(({ deployment }) => deployment),
+    compiled.map(({ deployment }) => deployment),
   );
   const issues = [...modalityConflicts(single), ...pools.issues];
   if (issues.length > 0) return { ok: false, issues };
@@ -198,7 +200,7 @@ function computeBuildId(
     datedPrices === undefined || prices === null ? [] : [`${id} ${prices.pinId}`],
   );
   const aged = ordered.flatMap(({ deployment: { id, checked, notReady } }) =>
-    checked === undefined || checked.age === "recent"
+    checked === undefined || (checked.age === "recent" && notReady !== "stale")
       ? []
       : [`${id} ${checked.age} ${notReady ?? ""}`],
   );

@@ -115,6 +115,16 @@ describe("a stated pool", () => {
     });
   });
 
+  test("keeps the capacity that a listing declares after that listing's deprecation date", () => {
+    const files = [
+      writeManifest("text", textManifest(), { "/models/0/deprecation_date": "2026-11-19" }),
+    ];
+    const pools = { file: "pools.yaml", pools: [stated("shared", ["text/*"])] };
+    const { deployments } = compileFiles(files, { pools }).catalog;
+    expect(deployments.map(({ id }) => id)).toEqual([nib]);
+    expect(deployments[0]?.pool.capacity).toContainEqual(minute600);
+  });
+
   test.each<[string, readonly string[], string, number]>([
     ["three quarters of decision models", ["judge/*"], "judge/acme/judge", 75],
     ["half of text models", ["text/*"], quill, 50],

@@ -77,6 +77,8 @@ describe("a compiled catalog", () => {
     expect(order(catalog)).toEqual(["second"]);
     const nib = catalog.deployments.find(({ id }) => id === "first/acme/nib");
     expect(nib?.notReady).toBe("stale");
+    // A reload replaces the catalog in use only if the build id differs.
+    expect(catalog.buildId).not.toBe(compiled("2026-10-23").buildId);
   });
 
   test("is due to be built again when the age of a price check ends", () => {

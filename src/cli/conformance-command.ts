@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Command } from "commander";
 
@@ -102,6 +102,7 @@ async function runConformance(
   // This call records nothing. It ends the command, before any probe is paid for, if the database
   // does not answer.
   if (isRecorded) await record(context, flags, []);
+  openOutputs(flags);
   const stop = new AbortController();
   // The first signal ends the run, with a report on the checks that have run.
   const stopListening = onSignals({ SIGINT: () => stop.abort(), SIGTERM: () => stop.abort() });
@@ -122,9 +123,9 @@ async function runConformance(
     if (!outcome.ok) return invalid(outcome.problems);
     const { report } = outcome;
     const written = key === undefined ? report : signReport(report, key.privateKey);
-    writeReports(report, written, flags);
     const verdicts = isRecorded ? toVerdicts(report, "run") : [];
     if (isRecorded) await record(context, flags, verdicts);
+    writeReports(report, written, flags);
     const text = isRecorded
       ? `${renderSummary(report)}\n${recordedText(verdicts)}`
       : renderSummary(report);
@@ -215,13 +216,19 @@ function parseChecks(value: string | undefined): readonly CheckId[] {
   return CHECK_IDS.filter((id) => named.includes(id));
 }
 
+/** Fails if a report could not be written, before any probe is paid for. */
+function openOutputs(flags: Flags): void {
+  const { json, markdown, junit, evidence } = pickTexts(flags);
+  for (const file of [json, markdown, junit]) if (file !== undefined) appendFileSync(file, "");
+  if (evidence !== undefined) mkdirSync(evidence, { recursive: true });
+}
+
 function writeReports(report: ConformanceReport, written: object, flags: Flags): void {
   const { json, markdown, junit, evidence } = pickTexts(flags);
   if (json !== undefined) writeFileSync(json, `${JSON.stringify(written, undefined, 2)}\n`);
   if (markdown !== undefined) writeFileSync(markdown, markdownReport(report));
   if (junit !== undefined) writeFileSync(junit, junitReport(report));
   if (evidence === undefined) return;
-  mkdirSync(evidence, { recursive: true });
   for (const model of report.models) {
     const name = `${model.id.replaceAll(/[^\w.-]+/g, "_")}.json`;
     writeFileSync(join(evidence, name), `${JSON.stringify(model, undefined, 2)}\n`);

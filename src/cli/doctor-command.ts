@@ -69,13 +69,7 @@ function readExamined(context: CommandContext, flags: Flags): ReadExamined {
   try {
     const config = readConfig(context, flags);
     const fileProblems = context.secrets.problems;
-    const loaded = loadCatalog({
-      ...config,
-      env,
-      fileProblems,
-      clock,
-      allowPrivateUpstreams: true,
-    });
+    const loaded = loadCatalog({ ...config, env, fileProblems, clock });
     return { ok: true, value: { env, config, loaded } };
   } catch (fault) {
     const { config: file } = pickTexts(flags);

@@ -84,10 +84,9 @@ async function firstRun(context: CommandContext, flags: Flags): Promise<FirstRun
   const config = readConfig(context, flags);
   const gatewayUrl = findGatewayUrl(config);
   const found = findKeys(context.env, readText(flags, "keys-file"));
-  const inner: CommandContext = {
-    ...context,
-    env: { ...context.env, ...Object.fromEntries(found.keys) },
-  };
+  const added = [...found.keys].filter(([name, key]) => context.env[name] !== key);
+  const secrets = context.secrets.withValues(new Map(added));
+  const inner: CommandContext = { ...context, env: secrets.env, secrets };
   const baseUrls = readBaseUrls(flags);
   const plan = await planned(context, flags, found);
   mkdirSync(config.manifestsDir, { recursive: true });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import type { Command } from "commander";
 
-import { listJsonFiles, loadCatalog, renderIssue } from "../app/index.ts";
+import { listJsonFiles, loadCatalog, PRIVATE_NOTE, renderIssue } from "../app/index.ts";
 import {
   compileCatalog,
   keyProblems,
@@ -79,20 +79,14 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
     .description("compile the catalog")
     .command("build")
     .description("compile the manifests folder as the server does; exit 1 when it is not valid")
+    .option(...CONFIG_OPTION)
     .option(...MANIFESTS_OPTION)
     .option("--out <file>", "write the catalog to this file")
     .option(...JSON_OPTION)
     .action(
       answering(context, (_, flags: Flags) => {
-        const { manifestsDir, poolsFile, providerKeyOrigins } = readConfig(context, flags);
-        const loaded = loadCatalog({
-          manifestsDir,
-          poolsFile,
-          providerKeyOrigins,
-          env: context.env,
-          clock,
-          allowPrivateUpstreams: true,
-        });
+        const config = readConfig(context, flags);
+        const loaded = loadCatalog({ ...config, env: context.env, clock });
         if (!loaded.ok) {
           const text = loaded.issues.map(renderIssue);
           return { json: loaded, text: text.join("\n"), exitCode: 1 };
@@ -103,10 +97,17 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
           writeFileSync(out, `${JSON.stringify({ buildId, models, deployments }, printable, 2)}\n`);
         }
         return {
-          json: { ok: true, build_id: buildId, models: models.length, notes: loaded.notes },
+          json: {
+            ok: true,
+            build_id: buildId,
+            models: models.length,
+            notes: loaded.notes,
+            left_out: loaded.leftOut,
+          },
           text: [
             `build ${buildId}: ${models.length} models, ${deployments.length} deployments`,
             ...loaded.notes.map((note) => note.message),
+            ...loaded.leftOut.map((file) => `${file} is left out: ${PRIVATE_NOTE}`),
           ].join("\n"),
         };
       }),

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 
 import { NoDatabaseFault } from "../app/index.ts";
 import { type Manifest, validateManifest } from "../catalog/index.ts";
-import type { Change } from "../kernel/index.ts";
+import { type Change, defined } from "../kernel/index.ts";
 import {
   diffManifests,
   type PriceRules,
@@ -76,13 +76,11 @@ async function refresh(
   flags: RefreshFlags,
 ): Promise<CommandAnswer> {
   const rules = readPriceRules(flags, clock.nowMs());
-  const { manifests } = flags;
+  const { manifests, config } = flags;
   const files =
     named.length > 0
       ? named
-      : listManifestFiles(
-          readConfig(context, manifests === undefined ? {} : { manifests }).manifestsDir,
-        );
+      : listManifestFiles(readConfig(context, defined({ manifests, config })).manifestsDir);
   const read = files.map(readManifestFile);
   const accepted = acceptedModels(flags.accept, read);
   const sources = await readSources(flags.source, read);

@@ -11,7 +11,7 @@ import { type Change, type ChangeLog, readRawJson } from "../kernel/index.ts";
 import type { Manifest } from "../catalog/index.ts";
 import { findHead, importListings, isImportable } from "../listing-tools/index.ts";
 import type { SourceFile } from "./read-source-file.ts";
-import { refreshNow, startRefreshes } from "./refresh-schedule.ts";
+import { checkRefreshSettings, refreshNow, startRefreshes } from "./refresh-schedule.ts";
 
 const NOW_MS = Date.parse("2026-11-28T12:00:00Z");
 const LITELLM = "https://one.example/litellm.json";
@@ -134,7 +134,10 @@ test("a price rise above 20 percent waits, and the operator is told how to accep
   const [wait, ...more] = readRefreshState(join(folder, "data"))?.waits ?? [];
   expect(more).toEqual([]);
   expect(wait).toContain("groq/groq/acme-1 rises by more than 20 %");
-  expect(wait).toContain("--accept groq/acme-1");
+  const sources = `--source litellm=${LITELLM} --source genai-prices=${GENAI}`;
+  expect(wait).toContain(
+    `tokenmarket manifest refresh ${path()} ${sources} --accept groq/acme-1 --write`,
+  );
   // A second refresh changes nothing, because the rise has not been accepted.
   expect(await refreshed()).toEqual({ prompt: "10", changes: [] });
   expect([owed(), readRefreshState(join(folder, "data"))?.waits]).toEqual(["13", [wait]]);
@@ -162,7 +165,8 @@ test("one source alone changes nothing, but the kept copy of an unreachable sour
 test("scheduled refreshes need two source addresses, and are off without an interval", async () => {
   const { config, ...rest } = schedule();
   const one = { ...config, refreshSources: `litellm=${LITELLM}` };
-  expect(() => startRefreshes({ ...rest, config: one })).toThrow("two catalog.refresh_sources");
+  expect(() => checkRefreshSettings(one)).toThrow("two catalog.refresh_sources");
+  expect(() => checkRefreshSettings({ ...one, refreshEvery: "" })).not.toThrow();
   await startRefreshes({ ...rest, config: { ...one, refreshEvery: "" } }).close();
 });
 
@@ -214,6 +218,18 @@ test("a refresh runs when it is due, and not again before", async () => {
   listsAt(0.5);
   await startRefreshes(schedule()).close();
   expect(noted).toHaveLength(1);
+});
+
+test("a data folder that cannot be written fails the refresh, and the server keeps running", async () => {
+  const errors = vi.fn<(line: string) => void>();
+  const log = pino({ level: "error" }, { write: errors });
+  writeFileSync(join(folder, "data"), "a file");
+  const running = startRefreshes({ ...schedule(), log });
+  await vi.waitFor(() => expect(errors).toHaveBeenCalledTimes(2));
+  expect(errors.mock.calls.join("")).toMatch(
+    /the catalog could not be refreshed.*cannot show that the refresh failed/s,
+  );
+  await running.close();
 });
 
 test("a failed refresh is retried in an hour, and a shutdown does not wait for a slow source", async () => {

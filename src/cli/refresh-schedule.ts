@@ -39,28 +39,41 @@ const LOOK_EVERY_MS = 60_000;
 const SOURCES_LEAST = 2;
 const MAX_RISE_PERCENT = "20";
 
+/** Throws a fault if refreshes are scheduled without two sources that can agree. */
+export function checkRefreshSettings(
+  config: Pick<Config, "refreshEvery" | "refreshSources">,
+): void {
+  if (refreshHours(config.refreshEvery) === undefined) return;
+  if (listAddresses(config).length < SOURCES_LEAST) {
+    throw new UsageFault("catalog.refresh_every needs two catalog.refresh_sources that can agree");
+  }
+}
+
 /** Refreshes the manifests on schedule until it is closed. Does nothing if no schedule is set. */
 export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<void> } {
   const hours = refreshHours(schedule.config.refreshEvery);
   if (hours === undefined) return { close: () => Promise.resolve() };
-  if (listAddresses(schedule).length < SOURCES_LEAST) {
-    throw new UsageFault("catalog.refresh_every needs two catalog.refresh_sources that can agree");
-  }
+  const { clock, config, log } = schedule;
   const stop = new AbortController();
   let last = Promise.resolve();
   let isBusy = false;
+  let tryAgainMs = -Infinity;
   const look = (): void => {
-    const { clock, config, log } = schedule;
     const lastMs = readRefreshState(config.dataDir)?.atMs ?? -Infinity;
-    if (isBusy || clock.nowMs() < lastMs + hours * HOUR_MS) return;
+    if (isBusy || clock.nowMs() < Math.max(lastMs + hours * HOUR_MS, tryAgainMs)) return;
     isBusy = true;
     last = refreshNow(schedule, stop.signal)
       .catch((fault: unknown) => {
         if (stop.signal.aborted) return;
         log.error({ err: fault }, "the catalog could not be refreshed");
+        tryAgainMs = clock.nowMs() + HOUR_MS;
         const text = cutText(String(fault));
         const waits = [`The last refresh failed, and is tried again in an hour: ${text}`];
-        writeRefreshState(config.dataDir, { atMs: clock.nowMs() - (hours - 1) * HOUR_MS, waits });
+        writeRefreshState(config.dataDir, { atMs: tryAgainMs - hours * HOUR_MS, waits });
+      })
+      .catch((fault: unknown) => {
+        // The data folder can be what made the refresh fail.
+        log.error({ err: fault }, "the operator's pages cannot show that the refresh failed");
       })
       .finally(() => (isBusy = false));
   };
@@ -79,7 +92,7 @@ export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<vo
 export async function refreshNow(schedule: RefreshSchedule, stopped?: AbortSignal): Promise<void> {
   const { config, clock, log, changeLog } = schedule;
   const sources = new Map<ListingSource, SourceInput>();
-  for (const [from, url] of listAddresses(schedule)) {
+  for (const [from, url] of listAddresses(config)) {
     const file = await readKept(schedule, { from, url, stopped });
     if (file !== undefined) sources.set(from, { from, ...file });
   }
@@ -106,14 +119,20 @@ export async function refreshNow(schedule: RefreshSchedule, stopped?: AbortSigna
       return Promise.resolve();
     });
   }
-  const waits = outcomes.flatMap((each) => [...summarizeNews(each), ...listWaiting(each)]);
+  const addresses = listAddresses(config).map(([from, url]) => `--source ${from}=${url}`);
+  const waits = outcomes.flatMap((each) => [
+    ...summarizeNews(each),
+    ...listWaiting(each, addresses.join(" ")),
+  ]);
   writeRefreshState(config.dataDir, { atMs: nowMs, waits });
   const providers = changed.map(({ change }) => change.target);
   log.info({ changed: providers, waits: waits.length }, "the catalog was refreshed");
 }
 
-function listAddresses({ config }: RefreshSchedule): readonly (readonly [ListingSource, string])[] {
-  return [...(readPairList(config.refreshSources) ?? [])].flatMap(([from, url]) =>
+function listAddresses({
+  refreshSources,
+}: Pick<Config, "refreshSources">): readonly (readonly [ListingSource, string])[] {
+  return [...(readPairList(refreshSources) ?? [])].flatMap(([from, url]) =>
     isListingSource(from) ? [[from, url] as const] : [],
   );
 }
@@ -178,16 +197,17 @@ const WAITS_SAY: Readonly<Record<string, string>> = {
   edited: "was edited, and the sources say that it costs more",
 };
 
-function listWaiting({ result }: RefreshOutcome): readonly string[] {
+function listWaiting({ result }: RefreshOutcome, sources: string): readonly string[] {
   const { file, provider, state, detail, findings } = result;
   if (state !== "changed" && state !== "unchanged") {
     return [`${file} was not refreshed: ${cutText(detail ?? state)}`];
   }
-  return findings
-    .filter(needsDecision)
-    .map(
-      ({ model, kind }) =>
-        `${provider}/${cutText(model)} ${WAITS_SAY[kind] ?? kind}: its price is as it was. ` +
-        `\`tokenmarket manifest refresh --accept ${cutText(model)}\` takes it.`,
-    );
+  return findings.filter(needsDecision).map(
+    ({ model, kind }) =>
+      `${provider}/${cutText(model)} ${WAITS_SAY[kind] ?? kind}: its price is as it was. ` +
+      (kind === "edited"
+        ? // A refresh never changes an edited listing, not even one that `--accept` names.
+          `Edit it in ${file}.`
+        : `\`tokenmarket manifest refresh ${file} ${sources} --accept ${cutText(model)} --write\` takes it.`),
+  );
 }

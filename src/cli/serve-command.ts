@@ -29,7 +29,7 @@ import {
   reportFault,
   UsageFault,
 } from "./command-context.ts";
-import { startRefreshes } from "./refresh-schedule.ts";
+import { checkRefreshSettings, startRefreshes } from "./refresh-schedule.ts";
 import { runToEnd, type Serving } from "./run-to-end.ts";
 import { announceReady, type ReadyLine, superviseWorkers, workerNumber } from "./workers.ts";
 import { openCommandLogging } from "./with-backend.ts";
@@ -190,6 +190,7 @@ async function startServer(
 ): Promise<Serving> {
   const { env, secrets, stdout } = io;
   const isDevelopment = dev !== undefined;
+  if (!isDevelopment) checkRefreshSettings(config);
   // Workers do not check the ports: the supervisor did, and other workers may already use them.
   if (workerNumber() === undefined) await checkPorts(Object.values(listListeners(config)));
   const logFile = dev?.logFile;

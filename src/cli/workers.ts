@@ -40,9 +40,9 @@ export function followSupervisor(listener: {
     if (order === "reload") listener.reload();
   });
   process.on("disconnect", listener.stop);
-  // A terminal signals the whole process group, but the supervisor decides when a worker ends.
-  process.on("SIGTERM", () => undefined);
-  process.on("SIGINT", () => undefined);
+  // A terminal signals the whole process group, but the supervisor decides when a worker ends or
+  // reloads.
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => undefined);
 }
 
 export interface SupervisorOptions {

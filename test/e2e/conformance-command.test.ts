@@ -296,6 +296,14 @@ describe("stored verdicts", () => {
     expect(calls()).toBe(before);
   });
 
+  test("are not paid for if a report could not be written afterwards", async () => {
+    const before = calls();
+    const { code, stderr } = await run(["--markdown", inFolder("none/report.md")]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("none/report.md: there is no such file or folder");
+    expect(calls()).toBe(before);
+  });
+
   test("are not recorded by a run of only some checks, and the command says so", async () => {
     const args = [served(), "--allow-private", "--record", "--checks", "C1,C2"];
     const { code, stdout } = await conformance("run", ...args);

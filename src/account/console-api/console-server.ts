@@ -1,4 +1,4 @@
-import type { Server } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 
 import { fastify, type FastifyInstance, type FastifyReply } from "fastify";
 
@@ -30,6 +30,8 @@ const PARAM_CHARS_MAX = 1_000;
 export interface ConsoleServer {
   /** Created, but not listening yet. */
   readonly server: Server;
+  /** The number of requests whose answers have not ended. */
+  inFlight(): number;
   /** Closes every connection, even in the middle of a request. */
   close(): Promise<void>;
 }
@@ -79,8 +81,14 @@ export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleSer
   app.setNotFoundHandler((request, reply) => refuseUnknownPath(deps, request, reply));
   register(app, deps);
   await app.ready();
+  let inFlight = 0;
+  app.server.on("request", (_request, response: ServerResponse) => {
+    inFlight += 1;
+    response.once("close", () => (inFlight -= 1));
+  });
   return {
     server: app.server,
+    inFlight: () => inFlight,
     close: async () => {
       app.server.close();
       app.server.closeAllConnections();

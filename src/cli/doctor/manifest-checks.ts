@@ -17,7 +17,7 @@ import {
 } from "../../gateway/index.ts";
 import { clock } from "../command-context.ts";
 import { type WatchedListing, watchedListings } from "../watched-run.ts";
-import { renderIssue } from "../../app/index.ts";
+import { PRIVATE_NOTE, renderIssue } from "../../app/index.ts";
 
 export const manifestChecks: CheckGroup = (examined) => [
   manifestCheck(examined),
@@ -30,7 +30,9 @@ export const manifestChecks: CheckGroup = (examined) => [
 function manifestCheck({ config, loaded }: Examined): DoctorCheck {
   if (loaded.ok) {
     const detail = `${loaded.catalog.models.length} models in ${config.manifestsDir}`;
-    return { id: "manifests", level: "ok", detail };
+    if (loaded.leftOut.length === 0) return { id: "manifests", level: "ok", detail };
+    const left = loaded.leftOut.map((file) => `${file} is left out: ${PRIVATE_NOTE}`);
+    return { id: "manifests", level: "warning", detail: [detail, ...left].join("; ") };
   }
   const detail = loaded.issues.map(renderIssue);
   return { id: "manifests", level: "problem", detail: detail.join("; ") };

@@ -44,6 +44,19 @@ async function doctor(env: Readonly<Record<string, string>> = {}) {
 const WATCH = "run `tokenmarket conformance watch --once`";
 const RUN = /run `tokenmarket conformance run \S+\/first\.json --models op\/model --record`/;
 
+test("doctor and catalog build say which manifest the server leaves out for its private address", async () => {
+  const settings = { TM_ALLOW_PRIVATE_UPSTREAMS: "0" };
+  const { code, bad } = await doctor(settings);
+  expect(code).toBe(0);
+  const why = "is left out: its address is private; TM_ALLOW_PRIVATE_UPSTREAMS=1 allows it";
+  expect(bad).toContainEqual(
+    expect.objectContaining({ id: "manifests", detail: expect.stringContaining(why) }),
+  );
+  const build = ["catalog", "build", "--manifests", folder.manifestsDir];
+  const { json } = await jsonCommand(build, settings);
+  expect(json).toMatchObject({ models: 0, left_out: ["first.json"] });
+});
+
 test("doctor prints a line for each check, and warns about a listing that was never checked", async () => {
   const { bad } = await doctor();
   expect(bad).toMatchObject([{ id: "listings never checked", level: "warning" }]);

@@ -109,6 +109,19 @@ test("manifest refresh changes a file only with --write: rises are announced, cu
   expect(await runCommand(["manifest", "check", file])).toMatchObject({ code: 0 });
 });
 
+test("manifest refresh --config refreshes the manifests folder that the file names", async () => {
+  const file = await imported("mistral");
+  const config = join(folder.root, "prod.yaml");
+  writeFileSync(config, `manifests: ${folder.manifestsDir}\n`);
+  const source = `litellm=${sourceFile("list-2026-09-01.json", { "small-1": { input: "0.5e-06" } })}`;
+  const args = ["--config", config, "--source", source, "--json"];
+  const { code, stdout, stderr } = await runCommand(["manifest", "refresh", ...args]);
+  expect([code, stderr]).toEqual([1, ""]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    manifests: expect.arrayContaining([expect.objectContaining({ file, state: "changed" })]),
+  });
+});
+
 test("manifest refresh exits with 1 for a rise above the bound, and changes no price until it is accepted", async () => {
   const file = await imported("rise");
   const source = sourceFile("list-2026-09-02.json", { ...MODELS, "small-1": { input: "2e-06" } });

@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:https";
+import { connect } from "node:net";
 import { join } from "node:path";
 
 import { Webhook } from "standardwebhooks";
@@ -278,4 +280,25 @@ test("a setting that cannot be reloaded waits for a restart, and the log and the
   expect((await httpCall(probe)).json).toMatchObject({ ready: true, waiting_settings: waiting });
   await reloadWith(START);
   expect((await httpCall(probe)).json).toMatchObject({ waiting_settings: [] });
+});
+
+test("SIGTERM lets a request of the console finish that had begun, such as an event of a payment", async () => {
+  const { port, hostname } = new URL(String(server.ready["console_url"]));
+  const body = "{}";
+  const head = `POST /webhooks/stripe HTTP/1.1\r\nhost: ${hostname}:${port}\r\ncontent-length: 2\r\n`;
+  const socket = connect(Number(port), hostname);
+  let answer = "";
+  socket.on("data", (bytes: Buffer) => (answer += bytes.toString()));
+  socket.write(`${head}content-type: application/json\r\nconnection: close\r\n\r\n{`);
+  await until("the request has begun", async () => (await report(SECRETS[1])) === 200);
+  const ended = server.end("SIGTERM");
+  const refused = () => httpCall(String(server.ready["console_url"])).catch(() => undefined);
+  await until(
+    "the console accepts no further connection",
+    async () => (await refused()) === undefined,
+  );
+  socket.write(body.slice(1));
+  await once(socket, "close");
+  expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+  expect(await ended).toBe(0);
 });

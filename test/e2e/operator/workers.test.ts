@@ -100,6 +100,18 @@ describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
     expect(running.process.exitCode).toBeNull();
   });
 
+  test("go on at a SIGHUP of their own, as a terminal that closes sends to every process", async () => {
+    const pids = workerPids().slice(-2);
+    for (const pid of pids) process.kill(pid, "SIGHUP");
+    running.process.kill("SIGHUP");
+    await until("the supervisor has passed the reload on", () => {
+      const lines = running.stderr().split("settings and secrets were read again");
+      return lines.length > 2;
+    });
+    expect(workerPids().slice(-2)).toEqual(pids);
+    expect(running.stderr()).not.toContain('exit_code":1');
+  });
+
   test("finish their streams at SIGTERM, and end with 0", async () => {
     const before = simulator.counts().total;
     const stream = chat("[words:9] [[fault:slow:40]]", true);
