@@ -53,6 +53,7 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     ["modalities", { modalities: ["text", "audio"] }],
     ["mcp_servers", { mcp_servers: [{ type: "url" }] }],
     ["container", { container: "c" }],
+    ["compaction", { compaction: { type: "summarize" } }],
     ["inference_geo", { inference_geo: "eu" }],
     ["fallbacks", { fallbacks: ["x"] }],
   ])(
@@ -240,6 +241,7 @@ describe.each(wires)("a %s request with a customer's own provider key", (wire) =
 
   test.each<[string, Members]>([
     ["container", { container: "c" }],
+    ["compaction", { compaction: { type: "summarize" } }],
     ["fallbacks", { fallbacks: ["x"] }],
     ["mcp_servers", { mcp_servers: [{ type: "url" }] }],
   ])("is refused for %s, for another reason than its price", (field, members) => {
