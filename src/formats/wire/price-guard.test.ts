@@ -295,6 +295,8 @@ test("tools that the client runs are served without a declaration of the listing
     { type: "text_editor_20250728", name: "str_replace_based_edit_tool" },
     { type: "computer_20250124", name: "computer" },
     { type: "memory_20250818", name: "memory" },
+    { type: "computer_toolset_20260801" },
+    { type: "browser_toolset_20260801" },
     { type: "custom", name: "c", input_schema: {} },
     { type: null, name: "d", input_schema: {} },
   ];
