@@ -53,6 +53,7 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     ["modalities", { modalities: ["text", "audio"] }],
     ["mcp_servers", { mcp_servers: [{ type: "url" }] }],
     ["container", { container: "c" }],
+    ["compaction", { compaction: { type: "summarize" } }],
     ["inference_geo", { inference_geo: "eu" }],
     ["fallbacks", { fallbacks: ["x"] }],
   ])(
@@ -240,6 +241,7 @@ describe.each(wires)("a %s request with a customer's own provider key", (wire) =
 
   test.each<[string, Members]>([
     ["container", { container: "c" }],
+    ["compaction", { compaction: { type: "summarize" } }],
     ["fallbacks", { fallbacks: ["x"] }],
     ["mcp_servers", { mcp_servers: [{ type: "url" }] }],
   ])("is refused for %s, for another reason than its price", (field, members) => {
@@ -293,6 +295,8 @@ test("tools that the client runs are served without a declaration of the listing
     { type: "text_editor_20250728", name: "str_replace_based_edit_tool" },
     { type: "computer_20250124", name: "computer" },
     { type: "memory_20250818", name: "memory" },
+    { type: "computer_toolset_20260801" },
+    { type: "browser_toolset_20260801" },
     { type: "custom", name: "c", input_schema: {} },
     { type: null, name: "d", input_schema: {} },
   ];

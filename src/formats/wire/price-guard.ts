@@ -10,6 +10,7 @@ import { CANNOT_CROSS, type TranslationIssues } from "./neutral/translation-issu
 /** Fields that the answer depends on and that can raise the price, in requests of either wire. */
 const REFUSED_FIELDS = [
   "audio",
+  "compaction",
   "container",
   "fallbacks",
   "inference_geo",
@@ -102,7 +103,13 @@ function findRefusedFields(doc: JsonDocument): PricedField[] {
  * Fields that are not forwarded even if the customer pays the provider: they need a beta header, or
  * let another model answer.
  */
-const neverOpen: ReadonlySet<string> = new Set(["container", "fallbacks", "mcp_servers", "speed"]);
+const neverOpen: ReadonlySet<string> = new Set([
+  "compaction",
+  "container",
+  "fallbacks",
+  "mcp_servers",
+  "speed",
+]);
 
 /** True if the field is forwarded: the customer pays the provider, or the listing declares it. */
 export function isOpen(doc: JsonDocument, priced: PricedField, deployment: Deployment): boolean {

@@ -67,9 +67,12 @@ export function addServedHeaders(list: HeaderList, served: ServedHeaders): Heade
  */
 const NEVER_RETRY = new Set(["insufficient_quota", "auth"]);
 
+/** Statuses below 500 that official clients retry by themselves. */
+const RETRIED_STATUSES = new Set([408, 409, 429]);
+
 /**
- * The longest wait for a one-minute window, in seconds. For longer waits, a 429 or 503 tells
- * clients not to retry.
+ * The longest wait for a one-minute window, in seconds. For longer waits, a refusal tells clients
+ * not to retry.
  */
 const SLEEP_SECONDS_MAX = RETRY_AFTER_SECONDS_MAX + 1;
 
@@ -98,8 +101,8 @@ export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderLis
   const bug = refusal.class === "gateway_error" && refusal.status === 500;
   // Official clients would otherwise retry at once, or sleep for the whole of `retry-after`.
   const isLong = (refusal.retryAfterSeconds ?? 0) > SLEEP_SECONDS_MAX;
-  const notSoon =
-    (refusal.status === 429 || refusal.status === 503) && (!refusal.retryable || isLong);
+  const isRetried = refusal.status >= 500 || RETRIED_STATUSES.has(refusal.status);
+  const notSoon = isRetried && (!refusal.retryable || isLong);
   if (NEVER_RETRY.has(refusal.class) || bug || notSoon)
     list.push(HEADERS.shouldRetry.name, "false");
   return list;

@@ -436,6 +436,7 @@ describe.each(["test/a", "test/b"])("a beta with the model %s", (model) => {
       { mcp_servers: [{ type: "url", url: "https://example.com/mcp", name: "x" }] },
     ],
     ["skills-2025-10-02", "container", { container: { skills: [] } }],
+    ["compact-2026-09-04", "compaction", { compaction: { type: "summarize" } }],
   ])("%s is refused with a 400 that names the field %s", async (beta, field, more) => {
     const before = gateway.simulator.calls().length;
     const refused = newest().beta.messages.create({ ...hello, model, betas: [beta], ...more });

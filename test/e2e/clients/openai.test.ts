@@ -297,6 +297,15 @@ describe("the client's own retries", () => {
     expect(count()).toBe(1);
   });
 
+  test("a provider's 409, which says that a retry cannot help, is not retried", async () => {
+    const { fetch, count } = countingFetch();
+    const eager = clientWith(account.key, { fetch, maxRetries: 3 });
+    const refused = { ...params, messages: [say("[[fault:status:409]]")] };
+    const fault: unknown = await eager.chat.completions.create(refused).catch((error) => error);
+    expect(fault).toMatchObject({ status: 409, error: { metadata: { retryable: false } } });
+    expect(count()).toBe(1);
+  });
+
   test("a provider's 500 is retried and then served", async () => {
     gateway.simulator.script({ model: "test/a", fault: "status:500", times: 1 });
     const { fetch, count } = countingFetch();

@@ -304,6 +304,25 @@ describe("wire_a answer for a wire_b client", () => {
     },
   );
 
+  test.each([
+    ["length", "max_tokens"],
+    ["content_filter", "refusal"],
+  ])("keeps the call that %s cut off, with empty input and the stop reason %s", (word, reason) => {
+    const whole = { id: "c1", function: { name: "f", arguments: '{"a":1}' } };
+    const cut = { id: "c2", function: { name: "g", arguments: '{"b":"x' } };
+    const body = answerA({ content: null, tool_calls: [whole, cut] }, word);
+    expect(answered(bToA, body)).toMatchObject({
+      content: [
+        { type: "tool_use", id: "c1", name: "f", input: { a: 1 } },
+        { type: "tool_use", id: "c2", name: "g", input: {} },
+      ],
+      stop_reason: reason,
+      usage: { output_tokens: 6, cost: 0.001932 },
+    });
+    const late = answerA({ content: null, tool_calls: [cut, whole] }, word);
+    expect(play(openJson(bToA), [late]).bridge.state).toBe("failed");
+  });
+
   test("with a refusal of the model is complete, with the stop reason refusal", () => {
     expect(answered(bToA, answerA({ content: null, refusal: "I can't." }))).toMatchObject({
       content: [{ type: "text", text: "I can't." }],

@@ -580,6 +580,24 @@ describe("a provider's deviations are corrected", () => {
     expect(text.match(/"stop_reason":"\w+"/g)).toEqual([`"stop_reason":"${expected}"`]);
   });
 
+  test.each([
+    ["tool_use", "end_turn", "tool_use"],
+    ["tool_use", "max_tokens", "max_tokens"],
+    ["server_tool_use", "end_turn", "end_turn"],
+  ])(
+    "a messages client gets beside a %s block the stop reason %s as %s",
+    (type, word, expected) => {
+      const call = { type, id: "t1", name: "f", input: {} };
+      const body = JSON.stringify({ type: "message", content: [call], stop_reason: word });
+      const json = play(openJson(wiresB), [body]).text;
+      expect(JSON.parse(json)).toMatchObject({ content: [call], stop_reason: expected });
+      const sent = play(openStream(wiresB), [
+        events(start, block(0, call), stop(0), ...close(word)),
+      ]);
+      expect(sent.text.match(/"stop_reason":"\w+"/g)).toEqual([`"stop_reason":"${expected}"`]);
+    },
+  );
+
   test("blocks are numbered in the order of their starts, and incomplete events are left out", () => {
     const { text } = play(openStream(wiresB), [
       events(

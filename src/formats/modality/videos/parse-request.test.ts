@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import OpenAI from "openai";
 import { expect, test } from "vitest";
 
 import { formToJson } from "./parse-request.ts";
@@ -20,9 +21,48 @@ function read(body: Buffer, type = TYPE): unknown {
   return sent.ok ? JSON.parse(sent.json.toString()) : sent.refusal.message;
 }
 
-test("generate_audio of a form becomes a boolean, and every other field stays a string", () => {
-  const body = form(field("generate_audio", "true"), field("seconds", "8"));
-  expect(read(body)).toEqual({ generate_audio: true, seconds: "8" });
+test("switches and n of a form become booleans and a number, and other fields stay strings", () => {
+  const body = form(
+    field("generate_audio", "true"),
+    field("stream", "false"),
+    field("n", "1"),
+    field("provider[upstream][allow_fallbacks]", "false"),
+    field("seconds", "8"),
+    field("prompt", "true"),
+    field("metadata[stream]", "true"),
+  );
+  expect(read(body)).toEqual({
+    generate_audio: true,
+    stream: false,
+    n: 1,
+    provider: { upstream: { allow_fallbacks: false } },
+    seconds: "8",
+    prompt: "true",
+    metadata: { stream: "true" },
+  });
+});
+
+test("objects and lists that an official client writes into a form are read like JSON", async () => {
+  const sent = {
+    model: "sim/video",
+    prompt: "waves",
+    provider: { only: ["a", "b"], upstream: { order: ["c"] }, require_parameters: true },
+    metadata: { k: "v" },
+  };
+  let body = Buffer.alloc(0);
+  let type = "";
+  const client = new OpenAI({
+    apiKey: "k",
+    baseURL: "http://unused.test",
+    fetch: async (url, init) => {
+      const request = new Request(url, init);
+      body = Buffer.from(await request.arrayBuffer());
+      type = request.headers.get("content-type") ?? "";
+      return Response.json({});
+    },
+  });
+  await client.videos.create(sent);
+  expect(read(body, type)).toEqual(sent);
 });
 
 test("the text of a form field is read unchanged, whatever its characters", () => {
@@ -42,6 +82,10 @@ test.each([
     "input_reference is a file",
   ],
   ["a duplicate field", form(field("model", "a"), field("model", "b")), "model is duplicated"],
+  ["a text and a member", form(field("a", "x"), field("a[b]", "y")), "a[b] is duplicated"],
+  ["a list and a member", form(field("a[]", "x"), field("a[b]", "y")), "a[b] is duplicated"],
+  ["a member and a list", form(field("a[b]", "x"), field("a[]", "y")), "a[] is duplicated"],
+  ["too many items", form(...Array.from({ length: 40 }, () => field("f[]", ""))), "cannot"],
   ["no boundary", form(field("model", "a")), "names no boundary"],
   ["a part without a name", form(["Content-Disposition: form-data", "b"]), "cannot be read"],
   ["too many fields", form(...Array.from({ length: 40 }, (_, n) => field(`f${n}`, ""))), "cannot"],

@@ -209,23 +209,59 @@ export function formToJson(body: Buffer, contentType: string): Result<{ readonly
   const found = BOUNDARY.exec(contentType);
   const boundary = found?.[1] ?? found?.[2];
   if (boundary === undefined) return notAForm("its content-type names no boundary");
-  const members = new Map<string, string>();
+  const members: FormObject = new Map();
+  let partCount = 0;
   for (const part of iterateParts(body, `--${boundary}`)) {
-    if (part === undefined || members.size === PARTS_MAX) return notAForm("it cannot be read");
+    if (part === undefined || partCount === PARTS_MAX) return notAForm("it cannot be read");
+    partCount += 1;
     const { name, isFile, text } = part;
     if (isFile) return refuseForm(`${name} is a file; videos are made from a text alone`);
-    if (members.has(name)) return refuseForm(`${name} is duplicated; send it once`);
-    members.set(name, jsonValue(name, text));
+    if (!addField(members, name, jsonValue(name, text))) {
+      return refuseForm(`${name} is duplicated; send it once`);
+    }
   }
-  const fields = [...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`);
-  return { ok: true, json: Buffer.from(`{${fields.join(",")}}`) };
+  return { ok: true, json: Buffer.from(toJson(members)) };
 }
 
-/** All fields of a form are texts, so `generate_audio`, the only boolean field, is converted. */
-function jsonValue(name: string, text: string): string {
-  const isSwitch = name === "generate_audio" && (text === "true" || text === "false");
-  return isSwitch ? text : JSON.stringify(text);
+/** A value of a form; a string is the JSON text of a value that is no object and no list. */
+type FormValue = string | FormValue[] | FormObject;
+type FormObject = Map<string, FormValue>;
+
+/** Matches the name of a member, `a[b]`, or of an item of a list, `a[b][]`. */
+const NESTED = /^[^[\]]+(?:\[[^[\]]+\]){0,4}(?:\[\])?$/;
+
+/** False if the object already has the field, or has a value of another kind in its place. */
+function addField(members: FormObject, name: string, json: string): boolean {
+  const path = NESTED.test(name) ? name.replaceAll("]", "").split("[") : [name];
+  let holder: FormValue = members;
+  for (const [at, step] of path.entries()) {
+    const next = path[at + 1];
+    const known: FormValue | undefined = holder instanceof Map ? holder.get(step) : undefined;
+    const value: FormValue = known ?? (next === undefined ? json : next === "" ? [] : new Map());
+    if (known !== undefined && next === undefined) return false;
+    if (holder instanceof Map && step !== "") holder.set(step, value);
+    else if (Array.isArray(holder) && step === "") holder.push(value);
+    else return false;
+    holder = value;
+  }
+  return true;
 }
+
+function toJson(value: FormValue): string {
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return `[${value.map(toJson).join(",")}]`;
+  const members = [...value].map(([name, inner]) => `${JSON.stringify(name)}:${toJson(inner)}`);
+  return `{${members.join(",")}}`;
+}
+
+/** The fields of a form are texts, so those that the gateway reads as other values are converted. */
+function jsonValue(name: string, text: string): string {
+  const isSwitch = SWITCHES.test(name) && (text === "true" || text === "false");
+  return isSwitch || (name === "n" && /^[1-9]\d{0,8}$/.test(text)) ? text : JSON.stringify(text);
+}
+
+const SWITCHES =
+  /^(?:generate_audio|stream|provider(?:\[upstream\])?\[(?:allow_fallbacks|require_parameters)\])$/;
 
 interface FormPart {
   readonly name: string;

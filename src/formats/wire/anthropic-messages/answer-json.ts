@@ -23,6 +23,7 @@ import {
   ABSENT_MEMBERS,
   clientWord,
   isCall,
+  isClientCall,
   isWrongWord,
   neededInMessage,
   toReason,
@@ -131,7 +132,7 @@ function toolUseJson(call: ToolCall, ids: UniqueIds): string {
 function relayed(json: AnswerJson, blocks: Blocks, label: AnswerLabel): ReadAnswer<ReadyAnswer> {
   const report = readReport(json);
   const { stop_reason: stopReason, usage } = json.value;
-  const word = clientWord(textOf(stopReason), blocks.some(isCall));
+  const word = clientWord(textOf(stopReason), blocks.some(isClientCall));
   let text = withoutCostDetails(json.text, usage, "usage");
   text = withNeeded(text, (made) => findPath(made), json.value, neededInMessage(label.idTail));
   text = withCounts(text, usage, { usage: report?.usage, path: ["usage"] });

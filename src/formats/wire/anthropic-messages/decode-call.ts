@@ -12,6 +12,7 @@ import {
   type ChatCall,
   type Effort,
   type Message,
+  portableUserId,
   type ToolChoice,
   type ToolResult,
   type ToolSpec,
@@ -107,7 +108,7 @@ function decodeUserId(doc: JsonDocument, notes: TranslationIssues): JsonText | u
   const metadata = doc.present(0, word.metadata);
   if (metadata === ABSENT) return undefined;
   dropOthers(doc, metadata, { carried: new Set([word.user_id]), path: "metadata.", notes });
-  return findRaw(doc, metadata, word.user_id);
+  return portableUserId(findRaw(doc, metadata, word.user_id));
 }
 
 const toolMembers = new Set([word.type, word.name, word.description, word.input_schema]);

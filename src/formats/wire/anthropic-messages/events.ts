@@ -68,9 +68,13 @@ const wireWords: ReadonlySet<string> = new Set([
   "pause_turn",
 ]);
 
-/** Converts a stop reason to a word of wire_b, because strict clients accept no other. */
-export function clientWord(word: string, hasCalls: boolean): string {
-  return wireWords.has(word) ? word : toWord(settledFinish(toReason(word), hasCalls));
+/**
+ * Converts a stop reason to a word of wire_b, because strict clients accept no other. `end_turn`
+ * becomes `tool_use` if the client has calls to run, because tool runners stop at `end_turn`.
+ */
+export function clientWord(word: string, hasClientCalls: boolean): string {
+  if (word !== "end_turn" && wireWords.has(word)) return word;
+  return toWord(settledFinish(toReason(word), hasClientCalls));
 }
 
 /** An unknown word counts as a plain stop. Some providers write words in upper case. */
@@ -88,6 +92,11 @@ export function isWrongWord(word: string, hasCalls: boolean): boolean {
 export function isCall(block: Readonly<Record<string, unknown>> | undefined): boolean {
   const type = block?.["type"];
   return typeof type === "string" && type.endsWith("tool_use");
+}
+
+/** True for a call that the client runs. */
+export function isClientCall(block: Readonly<Record<string, unknown>> | undefined): boolean {
+  return block?.["type"] === "tool_use";
 }
 
 export function toWord(reason: FinishReason): string {

@@ -138,7 +138,7 @@ function inlineBytes(doc: JsonDocument, block: JsonNode): number {
 }
 
 /** Types of tools that the provider defines and the client runs. */
-const CLIENT_TOOLS = /^(?:bash|text_editor|computer|memory)_\d{8}$/;
+const CLIENT_TOOLS = /^(?:bash|text_editor|memory|computer|(?:computer|browser)_toolset)_\d{8}$/;
 
 /**
  * Maximum size of a body whose tokens are counted by reading it. Reading a longer one would block

@@ -33,6 +33,7 @@ import {
   errorEventText,
   eventText,
   isCall,
+  isClientCall,
   isWrongWord,
   neededInMessage,
   pingText,
@@ -64,6 +65,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
   #hasContent = false;
   #stopReason = "";
   #hasCalls = false;
+  #hasClientCalls = false;
 
   constructor(label: AnswerLabel, note: ServedModelNote) {
     this.#note = note;
@@ -119,7 +121,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     const sent = this.#stopReason === "" ? undefined : this.#sentDelta;
     const last = this.#heldDeltas.pop() ?? sent;
     if (last === undefined) {
-      const word = clientWord(this.#stopReason, this.#hasCalls);
+      const word = clientWord(this.#stopReason, this.#hasClientCalls);
       const usage = usageJson(this.report?.usage, costUsd);
       return closingText(`{"stop_reason":"${word}","stop_sequence":null}`, usage);
     }
@@ -148,7 +150,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     this.#reporter.read(json, usage, ["usage"]);
     const delta = asObject(json.value["delta"]);
     this.#stopReason ||= textOf(delta?.["stop_reason"]);
-    const known = this.#stopReason && clientWord(this.#stopReason, this.#hasCalls);
+    const known = this.#stopReason && clientWord(this.#stopReason, this.#hasClientCalls);
     const word = JSON.stringify(known || null);
     const text =
       delta === undefined
@@ -183,7 +185,9 @@ export class AnthropicMessagesRelay implements StreamDriver {
     if (missing !== undefined) this.#openBlock(json.value["index"], missing, out);
     const text = this.#withBlock(this.#withIndex(type, json), json.value["content_block"]);
     out.add(sseEventText(type, text));
-    this.#hasCalls ||= isCall(asObject(json.value["content_block"]));
+    const block = asObject(json.value["content_block"]);
+    this.#hasCalls ||= isCall(block);
+    this.#hasClientCalls ||= isClientCall(block);
     if (!bearsContent(json.value)) return "silent";
     this.#hasContent = true;
     if (text === json.text) this.#learn(json);

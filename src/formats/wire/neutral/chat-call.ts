@@ -1,5 +1,13 @@
+import { createHash } from "node:crypto";
+
 import type { Deployment } from "../../../catalog/index.ts";
-import { ABSENT, type JsonDocument, type JsonText, textToken } from "../../../kernel/index.ts";
+import {
+  ABSENT,
+  type JsonDocument,
+  type JsonText,
+  textToken,
+  tokenText,
+} from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 
 /**
@@ -19,6 +27,17 @@ export interface ChatCall {
   readonly topP: JsonText | undefined;
   readonly effort: Effort | undefined;
   readonly userId: JsonText | undefined;
+}
+
+const PORTABLE_ID = /^"[A-Za-z0-9_-]{1,64}"$/;
+
+/**
+ * Returns the user's id as a provider of any wire accepts it. An id with other characters or more
+ * of them becomes its SHA-256, because some providers refuse long ids, and some refuse addresses.
+ */
+export function portableUserId(id: JsonText | undefined): JsonText | undefined {
+  if (id === undefined || PORTABLE_ID.test(id)) return id;
+  return textToken(createHash("sha256").update(tokenText(id)).digest("hex"));
 }
 
 export type Message = SystemMessage | UserMessage | AssistantMessage;

@@ -58,14 +58,15 @@ export const openaiChatAnswers: AnswerCodec = {
     const failure = failureInChoice(json, choice);
     if (failure !== undefined) return failure;
     const message = asObject(choice["message"]) ?? {};
-    const calls = readCalls(json, message["tool_calls"], reading);
+    const refusal = textOf(message["refusal"]);
+    const reason = refusal === "" ? toReason(textOf(choice["finish_reason"])) : "refusal";
+    const isCut = reason === "length" || reason === "refusal";
+    const calls = readCalls(json, message["tool_calls"], { ...reading, isCut });
     if (calls === undefined) return UNUSABLE_CALLS;
     const { text, reasoning } = answerTexts(message);
-    const refusal = textOf(message["refusal"]);
     const hasWrongFinish = isWrongWord(textOf(choice["finish_reason"]), containsCalls(message));
     const answer = { text: text + refusal, reasoning, calls };
     const stopSequence = textOf(choice["stop_reason"]);
-    const reason = refusal === "" ? toReason(textOf(choice["finish_reason"])) : "refusal";
     const finish = settledFinish(reason, calls.length > 0);
     const report = readUsage(json.value, json.text, reading);
     if (finish === "stop" && stopSequence !== "" && isStopSequence(stopSequence)) {
@@ -116,19 +117,23 @@ function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefin
   return failedRead(classifyEmbeddedError(isOwn ? choice : json.value));
 }
 
-/** Undefined if a call has no name, or has arguments that are not a JSON object. */
+/**
+ * Undefined if a call has no name, or has arguments that are not a JSON object. The last call of an
+ * answer that was cut off gets empty arguments instead, because the stop reason tells the client.
+ */
 function readCalls(
   { text }: AnswerJson,
   value: unknown,
-  { toolSignature }: AnswerReading,
+  { toolSignature, isCut }: AnswerReading & { readonly isCut: boolean },
 ): ToolCall[] | undefined {
   if (!Array.isArray(value)) return [];
   const calls: ToolCall[] = [];
   const budget = new JsonBudget();
-  for (const entry of callsIn(text, "message", value)) {
+  for (const [at, entry] of callsIn(text, "message", value).entries()) {
     const fields = asObject(entry);
     const fn = asObject(fields?.["function"]);
-    const argumentsJson = normalizeArguments(fn?.["arguments"], budget);
+    const cutShort = isCut && at === value.length - 1 ? "{}" : undefined;
+    const argumentsJson = normalizeArguments(fn?.["arguments"], budget) ?? cutShort;
     const name = textOf(fn?.["name"]);
     if (argumentsJson === undefined || name === "") return undefined;
     const id = textOf(fields?.["id"]);

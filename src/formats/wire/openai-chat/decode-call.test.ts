@@ -1,5 +1,7 @@
+import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {
+  buildBody,
   call,
   readGood,
   result,
@@ -16,6 +18,10 @@ type Messages = readonly Readonly<Record<string, unknown>>[];
 
 function sent(members: Readonly<Record<string, unknown>>): Sent {
   return sendAcross("wire_a", members);
+}
+
+function sha256(id: string): string {
+  return createHash("sha256").update(id).digest("hex");
 }
 
 function messagesOf(messages: Messages): unknown {
@@ -314,6 +320,20 @@ describe("the other fields", () => {
     expect(body["stop_sequences"]).toEqual(["x"]);
     expect(dropped).toEqual(["stop"]);
     expect(sent({ stop: " " }).body).not.toHaveProperty("stop_sequences");
+  });
+
+  test.each([
+    ["joe@example.com", sha256("joe@example.com")],
+    ["é", sha256("é")],
+    ["x".repeat(65), sha256("x".repeat(65))],
+    ["x".repeat(64), "x".repeat(64)],
+    ["Team-7_a", "Team-7_a"],
+  ])("send the user %j as %j, which every messages provider accepts", (id, expected) => {
+    expect(sent({ user: id }).body["metadata"]).toEqual({ user_id: expected });
+    expect(sent({ safety_identifier: id }).body["metadata"]).toEqual({ user_id: expected });
+    const escaped = JSON.stringify(id).replaceAll("é", "\\u00e9");
+    const body = buildBody({ user: "@" }).replace('"@"', escaped);
+    expect(sendAcross("wire_a", body).body["metadata"]).toEqual({ user_id: expected });
   });
 
   test("prefer user to safety_identifier", () => {

@@ -11,6 +11,7 @@ import { GATEWAY_FIELDS } from "../fields/common-fields.ts";
 import {
   type ChatCall,
   type Effort,
+  portableUserId,
   type ToolChoice,
   type ToolSpec,
 } from "../neutral/chat-call.ts";
@@ -58,7 +59,7 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
     temperature: findRaw(doc, 0, word.temperature),
     topP: findRaw(doc, 0, word.top_p),
     effort: decodeEffort(doc),
-    userId: findRaw(doc, 0, word.user) ?? findRaw(doc, 0, word.safety_identifier),
+    userId: portableUserId(findRaw(doc, 0, word.user) ?? findRaw(doc, 0, word.safety_identifier)),
   };
 }
 
