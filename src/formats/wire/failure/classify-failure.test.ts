@@ -206,6 +206,40 @@ describe("a provider that blames the request", () => {
     });
   });
 
+  test.each([
+    ["In context=('properties', 'rate_limits'), array schema missing items."],
+    ["tools[0].parameters.properties[rate_limits].items: missing field."],
+    ["tools.0.input_schema.ratelimit.type: Field required"],
+    ["rate_limit: Extra inputs are not permitted"],
+    ["messages.0.content.0: Input tag 'too many requests' found using 'type' does not match"],
+    ["messages.0: Input tag 'x' too many requests 'y' found using 'type' does not match"],
+    ["messages.0: Input tag 'too many requests that the provider has cut"],
+    [`messages.0: Input tag 'x' too many requests ${"x".repeat(9_000)}' found`],
+    ["tools.0: properties[x] too many requests [y]: missing field"],
+    ["The account has a field 'disabled', which is not known."],
+    ["tool report_violation lacks the property policy_id."],
+    ['Invalid value: "spend limit". The field `seed` must be a number.'],
+  ])("with words of the request is not one with limits, policies or accounts: %s", (message) => {
+    for (const status of [400, 413, 422]) {
+      const found = rejected(status, message);
+      expect(found).toMatchObject({
+        refusal: { class: "upstream_error", status, retryable: false },
+        failover: false,
+        strike: "neutral",
+      });
+      expect(found).not.toHaveProperty("coolSeconds");
+    }
+  });
+
+  test.each([
+    ["You've sent too many requests to 'model-a'. Don't retry at once.", "rate_limit"],
+    ["The users' rate limit isn't reset yet.", "rate_limit"],
+    ["Project 'p' has been suspended.", "auth"],
+    ["Your prompt 'x' was blocked by our safety system.", "content_policy"],
+  ])("is not one that quotes the request and has its own trouble: %s", (message, cls) => {
+    expect(rejected(400, message).refusal.class).toBe(cls);
+  });
+
   test("is quoted without account names and with fewer than 350 characters", () => {
     const account = rejected(400, "organization 'Acme Inc' or project p-77 may not send seed");
     expect(account.refusal.message).toBe(
