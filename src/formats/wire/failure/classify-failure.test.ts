@@ -214,7 +214,6 @@ describe("a provider that blames the request", () => {
     ["messages.0.content.0: Input tag 'too many requests' found using 'type' does not match"],
     ["messages.0: Input tag 'x' too many requests 'y' found using 'type' does not match"],
     ["messages.0: Input tag 'too many requests that the provider has cut"],
-    [`messages.0: Input tag 'x' too many requests ${"x".repeat(9_000)}' found`],
     ["tools.0: properties[x] too many requests [y]: missing field"],
     ["The account has a field 'disabled', which is not known."],
     ["tool report_violation lacks the property policy_id."],
@@ -229,6 +228,11 @@ describe("a provider that blames the request", () => {
       });
       expect(found).not.toHaveProperty("coolSeconds");
     }
+  });
+
+  test("with a quotation so long that its end is not read is no rate limit", () => {
+    const long = `Input tag 'x' too many requests ${"x".repeat(9_000)}' found`;
+    expect(rejected(400, long).refusal.class).toBe("upstream_error");
   });
 
   test.each([
