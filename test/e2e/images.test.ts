@@ -264,13 +264,14 @@ describe("an image request on the books", () => {
     ['image:{"cost":"0.0123456789"}', 12_345n, "reported"],
     ['image:{"cost":null}', 0n, "none"],
   ])(
-    "is charged rounded down, and nothing without a reported cost: %s",
+    "is charged rounded down, and is free and counted as missing usage without a cost: %s",
     async (fault, debit, basis) => {
       const answer = await draw({ model: "pic/relay", prompt: `a bicycle [[fault:${fault}]]` });
       expect(answer.status).toBe(200);
       const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
       expect(record.attempts).toMatchObject([{ debitMicroUsd: debit, basis }]);
       expect(at(answer.json, "usage.cost")).toBe(Number(debit) / 1_000_000);
+      if (basis === "none") expect(await unbilledModels()).toContain("pic/relay");
     },
   );
 
