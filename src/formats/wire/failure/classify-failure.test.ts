@@ -92,6 +92,21 @@ describe("provider faults", () => {
     expect(failed(503, "").refusal.retryAfterSeconds).toBeGreaterThan(0);
   });
 
+  test.each([500, 503, 529])(
+    "answer a %i without the reset of rate-limit windows, which is in every answer of some providers",
+    (status) => {
+      const headers = {
+        "x-ratelimit-remaining-requests": "99",
+        "x-ratelimit-reset-requests": "1m",
+      };
+      const { retryAfterSeconds } = failed(status, "", headers).refusal;
+      expect(retryAfterSeconds).toBe(failed(status, "").refusal.retryAfterSeconds);
+      expect(failed(429, "", headers).refusal.retryAfterSeconds).toBe(60);
+      const limited = failed(400, openai("rate_limit_exceeded", "slow down"), headers);
+      expect(limited.coolSeconds).toBe(60);
+    },
+  );
+
   test("answer a model that the provider no longer serves as 502, and fail over", () => {
     for (const status of [404, 400]) {
       expect(failed(status, openai("model_not_found", "The model does not exist"))).toMatchObject({

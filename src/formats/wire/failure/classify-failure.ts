@@ -24,7 +24,7 @@ import {
   extractErrorText,
   withoutQuotes,
 } from "./provider-message.ts";
-import { retryAfterSeconds } from "./retry-after.ts";
+import { readWaits, type Waits } from "./retry-after.ts";
 
 /**
  * Classifies a provider's failed answer. A date in `retry-after` is compared with `nowMs`
@@ -36,7 +36,7 @@ export function classifyFailure(answer: FailedAnswer, nowMs?: number): UpstreamF
     status: answer.status,
     upstreamStatus: answer.status,
     errorText: readProviderErrorText(answer.body),
-    waitSeconds: retryAfterSeconds(answer.headers, nowMs),
+    ...readWaits(answer.headers, nowMs),
   });
 }
 
@@ -61,12 +61,11 @@ export function classifyEmbeddedError(body: unknown): UpstreamFailure {
   });
 }
 
-export interface Failed {
+export interface Failed extends Waits {
   /** The status that the error stands for. For an error inside a 200, `upstreamStatus` is 200. */
   readonly status: number;
   readonly upstreamStatus: number;
   readonly errorText: ProviderErrorText;
-  readonly waitSeconds: number | undefined;
 }
 
 /** The steps of `classify` in which modalities differ. Their order is the same for all. */
@@ -169,7 +168,8 @@ export function rateLimited(failed: Failed): UpstreamFailure {
   const isQuota =
     failed.errorText.codes.some((code) => QUOTA_CODES.includes(code)) ||
     matchesWording(failed.errorText, billingWording);
-  const coolSeconds = failed.waitSeconds ?? (isQuota ? QUOTA_COOL_SECONDS : COOL_SECONDS);
+  const usualSeconds = isQuota ? QUOTA_COOL_SECONDS : COOL_SECONDS;
+  const coolSeconds = failed.waitSeconds ?? failed.resetSeconds ?? usualSeconds;
   const message = `the providers of this model are at their rate limit; retry in ${coolSeconds} s`;
   return {
     refusal: refusal("rate_limit", message, {
