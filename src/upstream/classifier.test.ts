@@ -1,20 +1,19 @@
 import { expect, test } from "vitest";
 
 import type { OrgId, ProviderId } from "../kernel/core/ids.ts";
-import { attemptClassifier, ownKeyClassifier } from "./classifier.ts";
+import { attemptClassifier, ownKeyFailure } from "./classifier.ts";
 
 const plain = attemptClassifier({ nowMs: () => 0, monotonicMs: () => 0 });
-const own = ownKeyClassifier(plain, {
-  ownKey: {
-    connectionId: "conn_1",
-    orgId: "org_1" as OrgId,
-    providerId: "acme" as ProviderId,
-    sealedKey: Buffer.alloc(0),
-  },
-});
+const ownKey = {
+  connectionId: "conn_1",
+  orgId: "org_1" as OrgId,
+  providerId: "acme" as ProviderId,
+  sealedKey: Buffer.alloc(0),
+};
 
 test("a failure of the marketplace's own key is reported as it is", () => {
-  expect(ownKeyClassifier(plain, {})).toBe(plain);
+  const failure = plain.answer(answered(401));
+  expect(ownKeyFailure(failure, {})).toBe(failure);
 });
 
 function answered(status: number) {
@@ -24,7 +23,7 @@ function answered(status: number) {
 test.each([401, 402, 403])(
   "a provider's %i for a customer's key keeps its status and is reported to its owner",
   (status) => {
-    const reported = own.answer(answered(status));
+    const reported = ownKeyFailure(plain.answer(answered(status)), { ownKey });
     const { message, ...rest } = reported.refusal;
     const { message: marketplaceMessage, ...marketplaceCooldown } = plain.answer(
       answered(status),
@@ -38,6 +37,7 @@ test.each([401, 402, 403])(
 );
 
 test.each([404, 429])("status %i for a customer's key is classified as usual", (status) => {
-  expect(own.answer(answered(status))).toEqual(plain.answer(answered(status)));
-  expect(own.timeout(status)).toEqual(plain.timeout(status));
+  for (const failure of [plain.answer(answered(status)), plain.timeout(status)]) {
+    expect(ownKeyFailure(failure, { ownKey })).toBe(failure);
+  }
 });

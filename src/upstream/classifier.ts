@@ -55,20 +55,15 @@ function classifyFault(code: string): ConnectionFault {
 }
 
 /**
- * Returns a classifier whose message tells a customer that the provider refused the customer's own
- * key, because only the customer can fix that.
+ * Tells a customer that the provider refused the customer's own key, because only the customer can
+ * fix that. Other failures are returned unchanged.
  */
-export function ownKeyClassifier(
-  classifier: AttemptClassifier,
+export function ownKeyFailure(
+  failure: UpstreamFailure,
   deployment: Pick<Deployment, "ownKey">,
-): AttemptClassifier {
-  if (deployment.ownKey === undefined) return classifier;
-  return { ...classifier, answer: (failed) => toOwner(classifier.answer(failed)) };
-}
-
-function toOwner(failure: UpstreamFailure): UpstreamFailure {
+): UpstreamFailure {
   const { refusal } = failure;
-  if (refusal.class !== "auth") return failure;
+  if (deployment.ownKey === undefined || refusal.class !== "auth") return failure;
   const message =
     `the provider refused your organization's own key with status ${refusal.status}; ` +
     `check its connection, or set provider.connections to "never" in the meantime`;

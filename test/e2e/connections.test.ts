@@ -226,6 +226,21 @@ describe("a provider's refusal of a customer's key", () => {
     expect(await settledMicroUsd(account)).toBe(1_000_000n);
   });
 
+  test.each([true, false])(
+    "inside a 200 is not blamed on the marketplace: stream %s",
+    async (stream) => {
+      const account = await gateway.account("1.00");
+      await connect(account, { providerKey: BAD_KEY });
+      const text = "[[fault:error_in_200]] Hello";
+      const answer = await asking(account, { text, stream, ...connections("only") });
+      expect(answer.headers).toMatchObject({
+        "x-tm-error-code": "auth",
+        "x-tm-upstream-status": "200",
+      });
+      expect(at(answer.json, "error", "message")).toContain("your organization's own key");
+    },
+  );
+
   test("with a 429 pauses that connection only", async () => {
     const account = await gateway.account("1.00");
     const id = await connect(account);

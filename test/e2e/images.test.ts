@@ -264,13 +264,14 @@ describe("an image request on the books", () => {
     ['image:{"cost":"0.0123456789"}', 12_345n, "reported"],
     ['image:{"cost":null}', 0n, "none"],
   ])(
-    "is charged rounded down, and nothing without a reported cost: %s",
+    "is charged rounded down, and is free and counted as missing usage without a cost: %s",
     async (fault, debit, basis) => {
       const answer = await draw({ model: "pic/relay", prompt: `a bicycle [[fault:${fault}]]` });
       expect(answer.status).toBe(200);
       const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
       expect(record.attempts).toMatchObject([{ debitMicroUsd: debit, basis }]);
       expect(at(answer.json, "usage.cost")).toBe(Number(debit) / 1_000_000);
+      if (basis === "none") expect(await unbilledModels()).toContain("pic/relay");
     },
   );
 
@@ -283,17 +284,25 @@ describe("an image request on the books", () => {
     expect(await unbilledModels()).toContain("pic/one");
   });
 
-  test("without usage costs the tokens that its listing declares, and is not counted as missing usage", async () => {
-    const prompt = "a bicycle [[fault:no_usage]]";
-    const asked = { size: "1024x1024", quality: "low", n: 2 };
-    const answer = await draw({ model: "pic/declared", prompt, ...asked });
-    expect(answer.status).toBe(200);
-    expect(at(answer.json, "usage.cost")).toBe(0.02176);
-    const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
-    const usage = { prompt: 0, completion: 544 };
-    expect(record.attempts).toMatchObject([{ debitMicroUsd: 21_760n, basis: "declared", usage }]);
-    expect(await unbilledModels()).not.toContain("pic/declared");
-  });
+  const zeros = '{"input_tokens":0,"output_tokens":0,"total_tokens":0}';
+
+  test.each([
+    ["without usage", "no_usage"],
+    ["with zero usage", `usage:${zeros}`],
+  ])(
+    "%s costs the tokens that its listing declares, and is not missing usage",
+    async (_what, fault) => {
+      const prompt = `a bicycle [[fault:${fault}]]`;
+      const asked = { size: "1024x1024", quality: "low", n: 2 };
+      const answer = await draw({ model: "pic/declared", prompt, ...asked });
+      expect(answer.status).toBe(200);
+      expect(at(answer.json, "usage.cost")).toBe(0.02176);
+      const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
+      const usage = { prompt: 0, completion: 544 };
+      expect(record.attempts).toMatchObject([{ debitMicroUsd: 21_760n, basis: "declared", usage }]);
+      expect(await unbilledModels()).not.toContain("pic/declared");
+    },
+  );
 
   async function unbilledModels(): Promise<readonly (string | undefined)[]> {
     const { text } = await httpCall(`${gateway.running.internalUrl}/metrics`);

@@ -211,6 +211,18 @@ describe("a finished video", () => {
     expect(await counted()).toEqual([missing + 1, over + 1]);
   });
 
+  test("with an impossible cost is counted as such, and not as one whose reserve was debited", async () => {
+    const counted = () =>
+      Promise.all(
+        ["tm_usage_impossible_total", "tm_video_cost_over_reserve_total"].map((name) =>
+          metric(name, 'provider="films",model="test/video"'),
+        ),
+      );
+    const [impossible = 0, over = 0] = await counted();
+    await poll(await running({ id: "x", status: "completed", usage: { cost: 1e300 } }));
+    expect(await counted()).toEqual([impossible + 1, over]);
+  });
+
   test("without a cost makes its listing suspect at the tenth time", async () => {
     const suspects = () => fixture.gateway.backend.verdictStore.suspects();
     expect(await suspects()).toEqual([]);

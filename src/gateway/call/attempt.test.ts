@@ -152,6 +152,11 @@ test("a reported cost replaces usage in tokens only if the listing is billed by 
   expect(noted({ deployment: image, bridge: { usage: undefined } })).toBe(BREACH.usageMissing);
 });
 
+test("tokens do not hide that an answer billed by reported cost reports none and is given away", () => {
+  const image = { modality: "image", billing: "reported_cost" } as const;
+  expect(noted({ deployment: image, bridge: { usage: USAGE } })).toBe(BREACH.usageMissing);
+});
+
 test("an accepted video job is counted with no breach although it reports no usage yet", () => {
   const video = { modality: "video", billing: "reported_cost" } as const;
   expect(noted({ deployment: video, bridge: { usage: undefined } })).toBe(0);

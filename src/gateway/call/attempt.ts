@@ -6,7 +6,7 @@ import { type MicroUsd, outputTokensTotal } from "../../kernel/index.ts";
 import {
   type AttemptClassifier,
   type AttemptResult,
-  ownKeyClassifier,
+  ownKeyFailure,
   runAttempt,
   type RunningAttempt,
   streamBytesMax,
@@ -101,8 +101,9 @@ async function dispatch<R extends CallRequest>(
     const ownMs = ports.clock.monotonicMs() - client.ownTimeFromMs - input.hold.limits.queueMs;
     ports.metrics.dispatched(client.route, ownMs);
   }
-  const result = await startAttempt(ports, client, input).ended;
-  const { failure } = result;
+  const ran = await startAttempt(ports, client, input).ended;
+  const failure = ran.failure && ownKeyFailure(ran.failure, deployment);
+  const result = { ...ran, failure };
   if (failure?.reason !== undefined) client.unreached?.(deployment.providerId, failure.reason);
   const nowMs = ports.clock.monotonicMs();
   input.held.trace?.ended(nowMs);
@@ -196,11 +197,9 @@ function chooseClassifier<R extends CallRequest>(
   { classify }: CallKind<R>,
   deployment: Deployment,
 ): AttemptClassifier {
-  const own: AttemptClassifier =
-    classify === undefined
-      ? base
-      : { ...base, answer: (failed) => classify(failed, deployment, clock.nowMs()) };
-  return ownKeyClassifier(own, deployment);
+  return classify === undefined
+    ? base
+    : { ...base, answer: (failed) => classify(failed, deployment, clock.nowMs()) };
 }
 
 function followClient(

@@ -140,7 +140,7 @@ export class GatewayMetrics {
   ): void {
     const { result, settlement, reserveMicroUsd } = ended;
     const { usage, flag, costPicoUsd, owedPicoUsd = costPicoUsd } = settlement;
-    if (flag !== undefined) increment(this.usageImpossible, toListingKey(deployment));
+    if (flag !== undefined) this.reportedImpossible(deployment);
     const series = this.#openListing(deployment);
     if (usage !== null) {
       const { tokens } = series;
@@ -161,6 +161,10 @@ export class GatewayMetrics {
     if (firstOutputMs === null || failure !== undefined || outputTokens < 2) return;
     series.outputToken ??= this.#outputTokens.of(...series.labels);
     series.outputToken.observe((durationMs - firstOutputMs) / (outputTokens - 1) / 1000);
+  }
+
+  reportedImpossible(listing: Listing): void {
+    increment(this.usageImpossible, toListingKey(listing));
   }
 
   /** Records the cost of a job that outlived its request. */

@@ -104,8 +104,9 @@ export function lacksUsage(
   { usage, declaredUsage, reportedCostUsd }: AnswerBridge,
   { modality, billing }: Deployment,
 ): boolean {
-  const hasCost = billing === "reported_cost" && reportedCostUsd !== undefined;
-  return modality !== "video" && (usage ?? declaredUsage) === undefined && !hasCost;
+  if (modality === "video") return false;
+  const billed = billing === "reported_cost" ? reportedCostUsd : (usage ?? declaredUsage);
+  return billed === undefined;
 }
 
 /** Returns the tokens that token windows count: `estimate` for a complete answer without usage. */

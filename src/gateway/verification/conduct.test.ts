@@ -64,6 +64,20 @@ test.each([
   },
 );
 
+test("images given away to two organizations make a listing suspect, but not those given to one", () => {
+  const { found, conduct } = conductFixture();
+  const images = { ...LISTING, modality: "image" };
+  const note = (times: number, breaches: Breaches, orgId: string): void => {
+    for (let n = 0; n < times; n += 1) conduct.note(images, orgId, breaches);
+  };
+  note(990, GOOD, "other");
+  note(30, BREACH.usageMissing, "org-1");
+  note(9, BREACH.usageMissing, "org-2");
+  expect(found).toEqual([]);
+  note(1, BREACH.usageMissing, "org-2");
+  expect(found).toMatchObject([{ answers: 1_030, usageMissing: 40 }]);
+});
+
 test("a listing is never suspect below 200 answers", () => {
   const { found, note } = conductFixture();
   note(199, SUBSTITUTED);

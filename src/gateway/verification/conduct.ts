@@ -67,11 +67,14 @@ const HALF_WINDOW_ANSWERS = 1_000;
 interface Share {
   answers: number;
   bad: number;
+  /** Those of `bad` that reported no usage. */
+  given: number;
 }
 
 class Half implements Share {
   answers = 0;
   bad = 0;
+  given = 0;
   readonly byOrg = new Map<string, Share>();
   readonly breaches = byBreach(() => 0);
 }
@@ -105,11 +108,9 @@ export class Conduct {
     const watched = this.#watch(listing);
     const { newer } = watched;
     const org = openShare(newer, orgId);
-    newer.answers += 1;
-    org.answers += 1;
+    count(newer, breaches);
+    count(org, breaches);
     if (breaches !== 0) {
-      newer.bad += 1;
-      org.bad += 1;
       add(newer, breaches);
       this.#judge(listing, watched);
     }
@@ -133,11 +134,14 @@ export class Conduct {
   }
 
   #judge(listing: WatchedListing, { older, newer }: Watched): void {
-    const all = { answers: older.answers + newer.answers, bad: older.bad + newer.bad };
-    const given = older.breaches.usageMissing + newer.breaches.usageMissing;
-    const givesAway = MEDIA.has(listing.modality) && given >= GIVEN_MEDIA_MAX;
-    if (!this.#isOver(all) && !givesAway) return;
-    if (this.#isContradicted(all, older, newer)) return;
+    const all = {
+      answers: older.answers + newer.answers,
+      bad: older.bad + newer.bad,
+      given: older.given + newer.given,
+    };
+    const givenMax = MEDIA.has(listing.modality) ? GIVEN_MEDIA_MAX : Number.POSITIVE_INFINITY;
+    const isSuspect = (share: Share): boolean => share.given >= givenMax || this.#isOver(share);
+    if (!isSuspect(all) || this.#isContradicted(all, { older, newer }, isSuspect)) return;
     this.#watched.delete(listing.id);
     this.#onSuspect(listing, addBreaches(older, newer));
   }
@@ -152,10 +156,14 @@ export class Conduct {
    * good. That organization's requests then cause the broken promises, and one customer must not
    * demote a provider for all others.
    */
-  #isContradicted(all: Share, older: Half, newer: Half): boolean {
+  #isContradicted(
+    all: Share,
+    { older, newer }: Pick<Watched, "older" | "newer">,
+    isSuspect: (share: Share) => boolean,
+  ): boolean {
     const { answersMin } = this.#policy;
     const contradicts = (others: Share): boolean =>
-      others.answers >= answersMin && !this.#isOver(others);
+      others.answers >= answersMin && !isSuspect(others);
     for (const [orgId, own] of newer.byOrg) {
       if (contradicts(without(all, own, older.byOrg.get(orgId)))) return true;
     }
@@ -169,7 +177,7 @@ export class Conduct {
 function openShare({ byOrg }: Half, orgId: string): Share {
   const known = byOrg.get(orgId);
   if (known !== undefined) return known;
-  const share = { answers: 0, bad: 0 };
+  const share = { answers: 0, bad: 0, given: 0 };
   byOrg.set(orgId, share);
   return share;
 }
@@ -177,10 +185,20 @@ function openShare({ byOrg }: Half, orgId: string): Share {
 function without(all: Share, own: Share, earlier: Share = NOTHING): Share {
   const bad = own.bad + earlier.bad;
   if (bad === 0) return all;
-  return { answers: all.answers - own.answers - earlier.answers, bad: all.bad - bad };
+  return {
+    answers: all.answers - own.answers - earlier.answers,
+    bad: all.bad - bad,
+    given: all.given - own.given - earlier.given,
+  };
 }
 
-const NOTHING: Share = Object.freeze({ answers: 0, bad: 0 });
+const NOTHING: Share = Object.freeze({ answers: 0, bad: 0, given: 0 });
+
+function count(share: Share, breaches: Breaches): void {
+  share.answers += 1;
+  if (breaches !== 0) share.bad += 1;
+  if ((breaches & BREACH.usageMissing) !== 0) share.given += 1;
+}
 
 function add(half: Half, breaches: Breaches): void {
   for (const name of NAMES) {

@@ -1,7 +1,7 @@
 import { type Deployment, ownKeyDeployment } from "../../catalog/index.ts";
 import { readServedModel } from "../../kernel/index.ts";
 import { fetchAnswer, type FetchedAnswer, type RunningFetch } from "../../upstream/index.ts";
-import { jobPath, readJob, retryAfterSeconds } from "../../formats/index.ts";
+import { jobPath, readJob, readWaits } from "../../formats/index.ts";
 import type { PollResult } from "./job-state.ts";
 import type { VideoDeps } from "./video-deps.ts";
 import type { VideoJob } from "./video-job.ts";
@@ -58,10 +58,11 @@ export function toPollResult(
   const { status, headers, body } = answer;
   if (status === 404 || status === 410) return { kind: "missing" };
   if (status >= 300) {
-    const waitSeconds = retryAfterSeconds(headers, nowMs);
-    return waitSeconds === undefined
+    const { waitSeconds, resetSeconds } = readWaits(headers, nowMs);
+    const seconds = waitSeconds ?? (status === 429 ? resetSeconds : undefined);
+    return seconds === undefined
       ? { kind: "failure" }
-      : { kind: "failure", retryAfterMs: waitSeconds * 1000 };
+      : { kind: "failure", retryAfterMs: seconds * 1000 };
   }
   const job = readJob(body);
   if (job === undefined) return { kind: "failure" };

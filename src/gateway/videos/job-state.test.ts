@@ -2,7 +2,9 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
 import { JOB_DEADLINE_MS, keptJob, takenJob, reported } from "../../../test/support/video-jobs.ts";
+import type { Deployment } from "../../catalog/catalog.ts";
 import { picoUsd } from "../../kernel/core/money.ts";
+import { toPollResult } from "./ask-video-provider.ts";
 import {
   evaluatePoll,
   firstPollMs,
@@ -33,6 +35,13 @@ function updateOf(verdict: JobVerdict): JobUpdate {
 function nextPollMsOf(verdict: JobVerdict): number {
   return updateOf(verdict).nextPollMs;
 }
+
+test("a failed poll waits for the reset of a rate-limit window only after a 429", () => {
+  const answer = { headers: { "x-ratelimit-reset": "50" }, body: Buffer.alloc(0) };
+  const resultAt = (status: number) => toPollResult({ ...answer, status }, {} as Deployment, 0);
+  expect(resultAt(503)).toEqual({ kind: "failure" });
+  expect(resultAt(429)).toEqual({ kind: "failure", retryAfterMs: 50_000 });
+});
 
 describe("a provider's report", () => {
   test.each([

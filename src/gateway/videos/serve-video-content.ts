@@ -2,7 +2,7 @@ import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
 import { countRequest } from "../call/count-tokens.ts";
 import type { Deployment } from "../../catalog/index.ts";
 import { invalidRequest, refusal, type Refusal, unreachable, defined } from "../../kernel/index.ts";
-import { type ContentEnd, fetchContent, ownKeyClassifier } from "../../upstream/index.ts";
+import { type ContentEnd, fetchContent, ownKeyFailure } from "../../upstream/index.ts";
 import { contentPath } from "../../formats/index.ts";
 import { findDeployment } from "./ask-video-provider.ts";
 import { findVideo, type VideoReadDeps } from "./serve-video.ts";
@@ -148,8 +148,8 @@ function passThroughRefusal(
       const { status, headers, unusableReason } = end;
       if (unusableReason !== undefined) return unusableFile(status);
       if (status === 404 || status === 410) return goneFile(status);
-      const classify = ownKeyClassifier(deps.classify, deployment);
-      return classify.answer({ status, headers, body: NO_MESSAGES }).refusal;
+      const failure = deps.classify.answer({ status, headers, body: NO_MESSAGES });
+      return ownKeyFailure(failure, deployment).refusal;
     }
     default:
       return unreachable(end);

@@ -225,24 +225,28 @@ export class VideoPoller {
     if (job.state !== "completed" || job.connectionId !== undefined) return;
     const { catalog, standing } = this.#deps;
     const listing = catalog.current.deployments.find(({ id }) => id === job.deploymentId);
-    const breaches = costPicoUsd === undefined ? BREACH.usageMissing : 0;
-    if (listing !== undefined) standing.note(listing, job.orgId, breaches);
     const { reserveMicroUsd } = job;
+    const isImpossible = costPicoUsd !== undefined && !isWithinExcess(costPicoUsd, reserveMicroUsd);
+    const missing = costPicoUsd === undefined ? BREACH.usageMissing : 0;
+    const breaches = isImpossible ? BREACH.usageImpossible : missing;
+    if (listing !== undefined) standing.note(listing, job.orgId, breaches);
     if (costPicoUsd === undefined) return this.#flag("costMissing", job);
+    if (isImpossible) return this.#flag("costImpossible", job);
     if (floorToMicroUsd(costPicoUsd) > reserveMicroUsd) this.#flag("costOverReserve", job);
-    if (!isWithinExcess(costPicoUsd, reserveMicroUsd)) return;
     metrics.owed(job, { costPicoUsd, owedPicoUsd: costPicoUsd, reserveMicroUsd });
   }
 
-  #flag(flag: "costMissing" | "costOverReserve", job: VideoJob): void {
-    const { videoMetrics, log } = this.#deps;
-    videoMetrics.flagged(flag, job);
+  #flag(flag: keyof typeof FLAG_LABELS, job: VideoJob): void {
+    const { videoMetrics, metrics, log } = this.#deps;
+    if (flag === "costImpossible") metrics.reportedImpossible(job);
+    else videoMetrics.flagged(flag, job);
     log.warn({ job_id: job.jobId, deployment: job.deploymentId, flag }, FLAG_LABELS[flag]);
   }
 }
 
 const FLAG_LABELS = {
   costMissing: "a finished video has no reported cost: nothing was debited",
+  costImpossible: "a finished video has an impossible reported cost: nothing was debited",
   costOverReserve: "a finished video cost more than its ceiling: the reserve was debited",
 } as const;
 

@@ -22,6 +22,7 @@ const gateway = withGateway({
       dialect: "wire_a",
       models: ["struck", "poisoned", "throttled", "slow", "rejecting"].map((id) => textModel(id)),
     }),
+    simulatorManifest({ provider: "strict", dialect: "wire_b", models: [textModel("quoting")] }),
   ],
 });
 const account = withAccount(gateway, "10");
@@ -75,6 +76,24 @@ test("429s open no circuit: the pool cools down for as long as the provider aske
     clock.moveOn(1_000);
     expect((await ask(gateway.url, asked("throttled"))).status).toBe(200);
   }
+});
+
+test("a provider's 400 that quotes a field named rate_limit pauses the model for nobody", async () => {
+  const refused = await post(gateway.url, {
+    key: account.key,
+    path: "/v1/messages",
+    body: JSON.stringify({
+      model: "quoting",
+      max_tokens: 5,
+      messages: [{ role: "user", content: "well" }],
+      rate_limit: 1,
+    }),
+  });
+  expect(refused.status).toBe(400);
+  expect(refused.text).toContain("rate_limit: Extra inputs are not permitted");
+  const other = await gateway.account("1");
+  const answer = await ask(gateway.url, { ...asked("quoting"), key: other.key });
+  expect(answer.status).toBe(200);
 });
 
 test.each([

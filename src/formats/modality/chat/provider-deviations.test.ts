@@ -438,6 +438,26 @@ describe("a provider's deviations are corrected", () => {
     expect(dataOf(text).at(-1)).toMatchObject({ id: "up-1", created: 7, choices: [] });
   });
 
+  test("a long id of the first chunk is not written into each later chunk", () => {
+    const long = { ...delta({ content: "Hi" }), id: "x".repeat(100_000) };
+    const bare = { choices: [{ index: 0, delta: { content: "again" } }] };
+    const { text } = play(openStream(wiresA), [
+      chunks(long, ...Array.from({ length: 50 }, () => bare), delta({}, "stop"), done),
+    ]);
+    expect(text.length).toBeLessThan(200_000);
+    expect(text.match(/"chatcmpl-/g)).toHaveLength(50);
+  });
+
+  test("a stream is cut after 32 MiB of events without content, which would fill the memory", () => {
+    const silent = { ...delta({}), padding: "x".repeat(1_000_000) };
+    const { bridge, text } = play(openStream(wiresA), [
+      ...Array.from({ length: 40 }, () => chunks(silent)),
+      chunks(delta({ content: "Hi" }, "stop"), done),
+    ]);
+    expect(bridge.failure).toMatchObject({ refusal: { class: "upstream_error" }, failover: true });
+    expect(text).not.toContain("Hi");
+  });
+
   test("a messages stream has content and usage at its start, and usage in every message_delta", () => {
     const hi = [textStart(0), said(0, "Hi"), stop(0)];
     for (const message of [undefined, {}, { content: null, usage: null }]) {

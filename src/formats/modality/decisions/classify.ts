@@ -23,7 +23,7 @@ import {
   unusableFailure,
 } from "../../wire/failure/failures.ts";
 import type { ProviderErrorText } from "../../wire/failure/provider-message.ts";
-import { retryAfterSeconds } from "../../wire/failure/retry-after.ts";
+import { readWaits } from "../../wire/failure/retry-after.ts";
 import {
   envelopeWording,
   openEnvelope,
@@ -47,7 +47,7 @@ export function classifyDecision(
       status,
       upstreamStatus: status,
       errorText: readDecisionWording(failed.body),
-      waitSeconds: retryAfterSeconds(failed.headers, nowMs),
+      ...readWaits(failed.headers, nowMs),
     },
     deployment,
   );
@@ -138,7 +138,7 @@ const allowanceWording: Wording = {
  */
 function throttled(failed: Failed): UpstreamFailure {
   if (!matchesWording(failed.errorText, allowanceWording)) return rateLimited(failed);
-  const coolSeconds = failed.waitSeconds ?? RETRY_AFTER_SECONDS_MAX;
+  const coolSeconds = failed.waitSeconds ?? failed.resetSeconds ?? RETRY_AFTER_SECONDS_MAX;
   return { ...allowanceRefused(failed), strike: "neutral", coolSeconds };
 }
 

@@ -197,6 +197,23 @@ describe("usage", () => {
     },
   );
 
+  test.each([
+    { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
+    { input_tokens: 9, output_tokens: 0 },
+    { prompt_tokens: 9 },
+  ])("without output tokens is none for an image billed by tokens: %j", (usage) => {
+    const text = buildAnswer([PNG], { usage });
+    const bridge = openBridge();
+    const { json } = playImages(bridge, [text]);
+    expect([bridge.usage, bridge.declaredUsage]).toEqual([undefined, undefined]);
+    expect((json as Members)["usage"]).toEqual({ cost: 0.001932 });
+    const declared = openBridge({
+      listing: imageListing(PARAMETERS, { imageTokens: [{ tokens: 700 }] }),
+    });
+    playImages(declared, [text]);
+    expect([declared.usage, declared.declaredUsage?.completion]).toEqual([undefined, 700]);
+  });
+
   test("has the provider's own cost as an exact decimal, and no tokens derived from it", () => {
     const answer = (usage: string): string => `{"data":[{"b64_json":"${PNG}"}],"usage":{${usage}}}`;
     for (const [usage, cost] of [

@@ -52,6 +52,18 @@ export function readImageReport(
   };
 }
 
+/**
+ * Removes token counts without output from the report of an image that is billed by tokens. An image
+ * has output, so a proxy has filled in the zeros.
+ */
+export function withoutEmptyUsage(
+  report: ImageReport,
+  { billing }: Pick<Deployment, "billing">,
+): ImageReport {
+  if (billing !== "token" || report.usage?.completion !== 0) return report;
+  return { ...report, usage: undefined, counts: [] };
+}
+
 export function declaredUsage(
   request: ParsedImageRequest,
   { imageTokens, supportedParameters }: Deployment,

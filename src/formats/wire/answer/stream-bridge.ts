@@ -92,7 +92,7 @@ export class StreamBridge implements AnswerBridge {
     else if (this.#head.length > 0) this.#head.take();
     if (!this.#isReading()) return;
     if (fault !== undefined) this.#conclude(TOO_LONG);
-    else if (this.#bytes > STREAM_BYTES_MAX) this.#conclude(withoutBlame(brokenOffFailure()));
+    else if (this.#isTooLong()) this.#conclude(withoutBlame(brokenOffFailure()));
   }
 
   end(): void {
@@ -134,6 +134,11 @@ export class StreamBridge implements AnswerBridge {
 
   #isReading(): boolean {
     return this.state === "waiting" || this.state === "flowing";
+  }
+
+  /** Output that waits for the first content can be larger than the events that it is made of. */
+  #isTooLong(): boolean {
+    return this.#bytes > STREAM_BYTES_MAX || this.#out.length > ANSWER_BYTES_MAX;
   }
 
   #take(event: SseEvent): void {

@@ -92,6 +92,21 @@ describe("provider faults", () => {
     expect(failed(503, "").refusal.retryAfterSeconds).toBeGreaterThan(0);
   });
 
+  test.each([500, 503, 529])(
+    "answer a %i without the reset of rate-limit windows, which is in every answer of some providers",
+    (status) => {
+      const headers = {
+        "x-ratelimit-remaining-requests": "99",
+        "x-ratelimit-reset-requests": "1m",
+      };
+      const { retryAfterSeconds } = failed(status, "", headers).refusal;
+      expect(retryAfterSeconds).toBe(failed(status, "").refusal.retryAfterSeconds);
+      expect(failed(429, "", headers).refusal.retryAfterSeconds).toBe(60);
+      const limited = failed(400, openai("rate_limit_exceeded", "slow down"), headers);
+      expect(limited.coolSeconds).toBe(60);
+    },
+  );
+
   test("answer a model that the provider no longer serves as 502, and fail over", () => {
     for (const status of [404, 400]) {
       expect(failed(status, openai("model_not_found", "The model does not exist"))).toMatchObject({
@@ -204,6 +219,44 @@ describe("a provider that blames the request", () => {
     expect(body).toMatchObject({
       error: { type: "invalid_request_error", error_type: "upstream_error" },
     });
+  });
+
+  test.each([
+    ["In context=('properties', 'rate_limits'), array schema missing items."],
+    ["tools[0].parameters.properties[rate_limits].items: missing field."],
+    ["tools.0.input_schema.ratelimit.type: Field required"],
+    ["rate_limit: Extra inputs are not permitted"],
+    ["messages.0.content.0: Input tag 'too many requests' found using 'type' does not match"],
+    ["messages.0: Input tag 'x' too many requests 'y' found using 'type' does not match"],
+    ["messages.0: Input tag 'too many requests that the provider has cut"],
+    ["tools.0: properties[x] too many requests [y]: missing field"],
+    ["The account has a field 'disabled', which is not known."],
+    ["tool report_violation lacks the property policy_id."],
+    ['Invalid value: "spend limit". The field `seed` must be a number.'],
+  ])("with words of the request is not one with limits, policies or accounts: %s", (message) => {
+    for (const status of [400, 413, 422]) {
+      const found = rejected(status, message);
+      expect(found).toMatchObject({
+        refusal: { class: "upstream_error", status, retryable: false },
+        failover: false,
+        strike: "neutral",
+      });
+      expect(found).not.toHaveProperty("coolSeconds");
+    }
+  });
+
+  test("with a quotation so long that its end is not read is no rate limit", () => {
+    const long = `Input tag 'x' too many requests ${"x".repeat(9_000)}' found`;
+    expect(rejected(400, long).refusal.class).toBe("upstream_error");
+  });
+
+  test.each([
+    ["You've sent too many requests to 'model-a'. Don't retry at once.", "rate_limit"],
+    ["The users' rate limit isn't reset yet.", "rate_limit"],
+    ["Project 'p' has been suspended.", "auth"],
+    ["Your prompt 'x' was blocked by our safety system.", "content_policy"],
+  ])("is not one that quotes the request and has its own trouble: %s", (message, cls) => {
+    expect(rejected(400, message).refusal.class).toBe(cls);
   });
 
   test("is quoted without account names and with fewer than 350 characters", () => {

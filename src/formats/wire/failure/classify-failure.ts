@@ -22,8 +22,9 @@ import {
   quoteRequestMessage,
   readProviderErrorText,
   extractErrorText,
+  withoutQuotes,
 } from "./provider-message.ts";
-import { retryAfterSeconds } from "./retry-after.ts";
+import { readWaits, type Waits } from "./retry-after.ts";
 
 /**
  * Classifies a provider's failed answer. A date in `retry-after` is compared with `nowMs`
@@ -35,7 +36,7 @@ export function classifyFailure(answer: FailedAnswer, nowMs?: number): UpstreamF
     status: answer.status,
     upstreamStatus: answer.status,
     errorText: readProviderErrorText(answer.body),
-    waitSeconds: retryAfterSeconds(answer.headers, nowMs),
+    ...readWaits(answer.headers, nowMs),
   });
 }
 
@@ -60,12 +61,11 @@ export function classifyEmbeddedError(body: unknown): UpstreamFailure {
   });
 }
 
-export interface Failed {
+export interface Failed extends Waits {
   /** The status that the error stands for. For an error inside a 200, `upstreamStatus` is 200. */
   readonly status: number;
   readonly upstreamStatus: number;
   readonly errorText: ProviderErrorText;
-  readonly waitSeconds: number | undefined;
 }
 
 /** The steps of `classify` in which modalities differ. Their order is the same for all. */
@@ -98,18 +98,31 @@ export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): Upst
   if (special !== undefined) return special;
   if (status < 400 || status >= 500) return providerFault(failed);
   if (status === 429) return rules.throttled(failed);
-  if (isAboutAccess(failed)) return rules.accountRefused(failed, status === 400 ? 401 : status);
-  if (isAboutContent(failed)) return contentRefused(failed);
-  if (isRateLimit(failed)) return rateLimited(failed);
+  const stated = withoutQuotedRequest(failed);
+  if (isAboutAccess(stated)) return rules.accountRefused(failed, status === 400 ? 401 : status);
+  if (isAboutContent(stated)) return contentRefused(failed);
+  if (isRateLimit(stated)) return rateLimited(stated);
   if (rules.isOverflow(failed)) return contextOverflow(failed);
-  if (status === 401 || status === 402 || status === 403) {
-    return rules.accountRefused(failed, status);
-  }
-  if (status === 400 && matchesWording(errorText, billingWording)) {
+  if (isOfAccount(status)) return rules.accountRefused(failed, status);
+  if (status === 400 && matchesWording(stated.errorText, billingWording)) {
     return rules.accountRefused(failed, 402);
   }
   if (status === 404 || errorText.codes.includes("model_not_found")) return modelGone(failed);
   return rules.rejected(failed);
+}
+
+function isOfAccount(status: number): boolean {
+  return status === 401 || status === 402 || status === 403;
+}
+
+/**
+ * Removes what a rejection may quote from the request. Otherwise a client's own words, such as a
+ * tool parameter named `rate_limits`, would pause a model for all or count against its provider.
+ */
+function withoutQuotedRequest(failed: Failed): Failed {
+  if (isOfAccount(failed.status)) return failed;
+  const { errorText } = failed;
+  return { ...failed, errorText: { ...errorText, all: withoutQuotes(errorText.all) } };
 }
 
 function quoteProvider(
@@ -138,7 +151,7 @@ function isAboutContent({ status, errorText }: Failed): boolean {
 function isRateLimit({ status, errorText }: Failed): boolean {
   if (status === 498) return true;
   // A 401, 402 or 403 that mentions limits is still about the account.
-  if (status === 401 || status === 402 || status === 403) return false;
+  if (isOfAccount(status)) return false;
   return matchesWording(errorText, rateLimitWording);
 }
 
@@ -155,7 +168,8 @@ export function rateLimited(failed: Failed): UpstreamFailure {
   const isQuota =
     failed.errorText.codes.some((code) => QUOTA_CODES.includes(code)) ||
     matchesWording(failed.errorText, billingWording);
-  const coolSeconds = failed.waitSeconds ?? (isQuota ? QUOTA_COOL_SECONDS : COOL_SECONDS);
+  const usualSeconds = isQuota ? QUOTA_COOL_SECONDS : COOL_SECONDS;
+  const coolSeconds = failed.waitSeconds ?? failed.resetSeconds ?? usualSeconds;
   const message = `the providers of this model are at their rate limit; retry in ${coolSeconds} s`;
   return {
     refusal: refusal("rate_limit", message, {

@@ -129,6 +129,28 @@ function cut(text: string): string {
   return `${text.slice(0, PROVIDER_MESSAGE_CHARS_MAX - 1).trimEnd()}…`;
 }
 
+const QUOTE_START = /(?<!\w)["'`“‘]|\[/;
+const QUOTE_END = /["'`”’](?!\w)|\]/g;
+
+/**
+ * Removes what a provider quotes, and names of fields. All from the first quotation mark or bracket
+ * to the last one is removed, because the quoted text itself can contain such marks.
+ */
+export function withoutQuotes(text: string): string {
+  const start = text.search(QUOTE_START);
+  const end = [...text.matchAll(QUOTE_END)].at(-1)?.index ?? start;
+  // Of a text or quotation that was cut, all after the first mark can be quoted.
+  const isCut = end <= start || text.length >= MATCHED_CHARS_MAX;
+  const after = isCut ? "" : text.slice(end + 1);
+  const own = start === -1 ? text : `${text.slice(0, start)} ${after}`;
+  return own.replaceAll(/[\w.$-]+/g, (word) => (isFieldPath(word) ? " " : word));
+}
+
+/** True for names with an underscore, and for paths such as `messages.0.name`. */
+function isFieldPath(word: string): boolean {
+  return word.includes("_") || /\.\d+\./.test(word);
+}
+
 export interface ProviderErrorText {
   /** Error codes, error types and statuses in lower case; numbers as text. */
   readonly codes: readonly string[];

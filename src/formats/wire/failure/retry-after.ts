@@ -2,17 +2,30 @@ import { parseForeignInstant, RETRY_AFTER_SECONDS_MAX } from "../../../kernel/in
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
+/** Seconds to wait: rounded up, at least 1, at most `RETRY_AFTER_SECONDS_MAX`. */
+export interface Waits {
+  /** Undefined if the provider asks for no wait. */
+  readonly waitSeconds: number | undefined;
+  /**
+   * Until the rate-limit windows reset. Some providers tell it in every answer, so it counts only
+   * after a rate limit.
+   */
+  readonly resetSeconds?: number | undefined;
+}
+
 /**
- * Returns how many seconds a provider asks to wait, from any header that providers use: rounded up,
- * at least 1, at most `RETRY_AFTER_SECONDS_MAX`. Dates are compared with `nowMs`; if `nowMs` is
- * absent, with the answer's `date` header. Undefined if no header is readable.
+ * Reads the waits from any header that providers use. Dates are compared with `nowMs`; if `nowMs`
+ * is absent, with the answer's `date` header.
  */
-export function retryAfterSeconds(headers: Headers, nowMs?: number): number | undefined {
+export function readWaits(headers: Headers, nowMs?: number): Waits {
   const now = nowMs ?? parseDate(readHeader(headers, "date"));
   const waitMs =
     parseMilliseconds(readHeader(headers, "retry-after-ms")) ??
-    parseWait(readHeader(headers, "retry-after"), now) ??
-    longestReset(headers, now);
+    parseWait(readHeader(headers, "retry-after"), now);
+  return { waitSeconds: toSeconds(waitMs), resetSeconds: toSeconds(longestReset(headers, now)) };
+}
+
+function toSeconds(waitMs: number | undefined): number | undefined {
   if (waitMs === undefined) return undefined;
   return Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(waitMs / 1000)));
 }

@@ -318,10 +318,13 @@ export class OpenaiChatRelay implements StreamDriver {
 
 type ChunkNames = Omit<ChunkLabel, "modelId">;
 
+/** A longer id is not copied: a chunk of a few bytes would become as long as the id. */
+const ID_CHARS_MAX = 256;
+
 /** Undefined if the chunk has no id: some providers send a first chunk without an id or a time. */
 function readNames(chunk: Fields, label: AnswerLabel): ChunkNames | undefined {
   const id = textOf(chunk["id"]);
-  if (id === "") return undefined;
+  if (id === "" || id.length > ID_CHARS_MAX) return undefined;
   return { id, createdSeconds: asCount(chunk["created"]) ?? label.createdSeconds };
 }
 

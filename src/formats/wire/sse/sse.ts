@@ -200,6 +200,10 @@ export class GrowingBuffer {
 export class OutputPieces {
   #text = "";
 
+  get length(): number {
+    return this.#text.length;
+  }
+
   add(text: string): void {
     this.#text += text;
   }
