@@ -124,8 +124,7 @@ export class PostgresPurchaseStore {
     const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
     return rows.map((row) => {
       const purchase = readPurchaseRow(row);
-      const state = purchase.state === "parked" ? "parked" : "pending";
-      return { ...purchase, state, isGrantedByHand: row["is_granted"] === true };
+      return { ...purchase, state: purchase.state === "parked" ? "parked" : "pending" };
     });
   }
 
@@ -203,7 +202,8 @@ export class PostgresPurchaseStore {
    * Takes the amount of a refund or dispute from the wallet, or returns it if the claim is
    * reversed. All claims on a purchase together never take more than it credited. A new claim
    * pauses automatic top-up, which would charge the returned amount again; a reversed claim does
-   * not, nor does one on a parked purchase, which credited nothing. True if the claim is new.
+   * not, nor does one on a parked purchase, unless its credit was granted by hand. True if the
+   * claim is new.
    */
   async claim(claim: PurchaseClaim): Promise<boolean> {
     const { purchaseId, claimId, kind, amountMicroUsd } = claim;
@@ -217,10 +217,10 @@ export class PostgresPurchaseStore {
       assert(stored[0] !== undefined, "a claim that was taken is stored");
       const before = known[0]?.is_reversed == null ? null : claimFacts(claim, known[0]);
       const after = claimFacts(claim, stored[0]);
-      const { org_id: orgId, state } = stored[0];
+      const { org_id: orgId, credited_nothing: creditedNothing } = stored[0];
       note({ action: "purchase.claim", orgId, target: purchaseId, before, after });
       const isNew = made[0]?.answer === true;
-      if (isNew && !claim.isReversed && state !== "parked") {
+      if (isNew && !claim.isReversed && !creditedNothing) {
         await pauseTopUp(client, note, { orgId, reason: "payment_returned" });
       }
       return isNew;
@@ -349,12 +349,13 @@ interface GrantedRow {
 const CLAIM_SQL = "select claim_purchase($1, $2, $3, $4, $5, $6) as answer";
 
 const KNOWN_CLAIM_SQL = `
-  select p.org_id, p.state, c.is_reversed, c.is_over
+  select p.org_id, c.is_reversed, c.is_over, p.state = 'parked'
+    and not exists (select from transfer_ref t where t.ref = p.purchase_id) as credited_nothing
   from purchase p left join purchase_claim c on c.claim_id = $1 where p.purchase_id = $2`;
 
 interface ClaimRow {
   readonly org_id: OrgId;
-  readonly state: string;
+  readonly credited_nothing: boolean;
   readonly is_reversed: boolean | null;
   readonly is_over: boolean | null;
 }

@@ -47,8 +47,6 @@ export type PurchaseRecord = Omit<KnownPurchase, "cents" | "sessionId" | "expire
 /** `parked` waits for an operator, `pending` for a bank. */
 export interface WaitingPurchase extends Omit<PurchaseRecord, "state"> {
   readonly state: "parked" | "pending";
-  /** True if an operator granted the credit, with the purchase's id as the reference. */
-  readonly isGrantedByHand: boolean;
 }
 
 export type UngrantedState = "pending" | "failed" | "expired" | "parked";
@@ -95,6 +93,8 @@ const purchaseColumns = columns({
   ),
   isTestMoney: bool("is_test_money"),
   isAutomatic: bool("is_automatic"),
+  /** True if an operator granted the credit, with the purchase's id as the reference. */
+  isGrantedByHand: bool("is_granted"),
   sessionId: orNull(text("session_id")),
 });
 type StoredPurchase = RecordOf<typeof purchaseColumns>;
@@ -102,6 +102,7 @@ type StoredPurchase = RecordOf<typeof purchaseColumns>;
 /** Refunds are subtracted before disputes; both together never exceed the purchase's amount. */
 export const SELECT_PURCHASE_SQL: string = `
   select p.*, exists (select from top_up t where t.purchase_id = p.purchase_id) as is_automatic,
+    exists (select from transfer_ref t where t.ref = p.purchase_id) as is_granted,
     case when p.granted_at is null then 0 else least(p.micro_usd, c.refunds) end as refunded,
     case when p.granted_at is null then 0
       else least(p.micro_usd - least(p.micro_usd, c.refunds), c.disputes) end as disputed
