@@ -118,7 +118,7 @@ export class PostgresPurchaseStore {
 
   /**
    * Lists parked and pending purchases of all organizations. Parked ones come first, and among
-   * these the ones whose credit no operator has granted by hand.
+   * these the ones that nobody has granted by hand, refunded or disputed.
    */
   async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
     const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
@@ -324,13 +324,9 @@ const NOBODY: Seller = {
 
 const PAYMENT_NEWS = byProviderNews("stripe");
 
-// Refunds and disputes are 0: nothing can be taken back from a purchase that credited nothing.
-const WAITING_SQL = `
-  select p.*, 0::bigint as refunded, 0::bigint as disputed,
-    exists (select from top_up t where t.purchase_id = p.purchase_id) as is_automatic,
-    exists (select from transfer_ref t where t.ref = p.purchase_id) as is_granted
-  from purchase p where p.state in ('parked', 'pending')
-  order by p.state = 'parked' desc, is_granted, p.created_at desc, p.purchase_id limit $1`;
+const WAITING_SQL = `${SELECT_PURCHASE_SQL} where p.state in ('parked', 'pending')
+  order by p.state = 'parked' desc, c.is_granted or c.refunds + c.disputes > 0,
+    p.created_at desc, p.purchase_id limit $1`;
 
 const GRANT_SQL = `
   select grant_purchase($1, $2, $3, $4, $5) as answer,
