@@ -239,6 +239,9 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     for (const secret of [old.secret, second]) {
       expect((await callGateway(fixture, secret)).status).toBe(200);
     }
+    await page.getByText("Old secret works until").waitFor();
+    await page.getByRole("button", { name: "Rotate" }).click();
+    await form.getByText("Rotating again ends it at once.").waitFor();
     expect(ann.complaints).toEqual([]);
   });
 
