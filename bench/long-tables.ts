@@ -146,6 +146,7 @@ function keyList(): KeyList {
     is_expired: false,
     models: null,
     last_used_at: instantOf(at),
+    old_works_until: null,
     rpm_ceiling: 300,
     rpm: 60,
     rpm_effective: 60,

@@ -178,6 +178,29 @@ test("an organization sees only its own purchases, newest first", async () => {
   expect(await store.findOwn(other, fresh)).toBeUndefined();
 });
 
+test("a parked purchase that was refunded or disputed says so to operators, after those to be decided", async () => {
+  const parked = async (ageMs: number, claim?: Partial<PurchaseClaim>): Promise<string> => {
+    const purchaseId = await begin(await newOrg(), 10n, ageMs);
+    await store.decide(purchaseId, "parked");
+    if (claim !== undefined) await store.claim(claimOf(purchaseId, claim));
+    return purchaseId;
+  };
+  const refunded = await parked(0, {});
+  const disputed = await parked(1_000, { kind: "dispute" });
+  const open = await parked(2_000);
+  const failedRefund = await parked(3_000, { isReversed: true });
+  const ids = new Set([refunded, disputed, open, failedRefund]);
+  const waiting = (await store.listWaiting(100)).filter(({ purchaseId }) => ids.has(purchaseId));
+  expect(
+    waiting.map((each) => [each.purchaseId, each.refundedMicroUsd, each.disputedMicroUsd]),
+  ).toEqual([
+    [open, 0n, 0n],
+    [failedRefund, 0n, 0n],
+    [refunded, 3n * USD, 0n],
+    [disputed, 0n, 3n * USD],
+  ]);
+});
+
 test("a purchase that has ended does not become pending again", async () => {
   const purchaseId = await begin(await newOrg(), 5n);
   expect(await store.decide(purchaseId, "pending")).toBe(true);

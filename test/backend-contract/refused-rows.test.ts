@@ -151,7 +151,7 @@ test("the reason of a refusal is stored for its organization only", async () => 
   expect(await recordStore.refusedFor(other.orgId, fromMs)).toEqual([]);
 });
 
-test("caps of a key that are 80% used are reported, each with its period", async () => {
+test("caps of a key that are 80% used or held are reported, each with its period", async () => {
   const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   await backend.query(
     `update api_key set name = 'ci', cap_day_micro_usd = 10, cap_week_micro_usd = 10,
@@ -169,7 +169,7 @@ test("caps of a key that are 80% used are reported, each with its period", async
     [keyId],
   );
   const { cappedKeys } = await backend.recordStore.noticeFacts(orgId, systemClock.nowMs());
-  const ci = { keyId, name: "ci", capMicroUsd: 10n, spentMicroUsd: 10n };
+  const ci = { keyId, name: "ci", capMicroUsd: 10n, spentMicroUsd: 8n, heldMicroUsd: 2n };
   expect(cappedKeys).toEqual([
     { ...ci, period: "day" },
     { ...ci, period: "week" },

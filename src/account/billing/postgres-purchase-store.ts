@@ -118,14 +118,13 @@ export class PostgresPurchaseStore {
 
   /**
    * Lists parked and pending purchases of all organizations. Parked ones come first, and among
-   * these the ones whose credit no operator has granted by hand.
+   * these the ones that nobody has granted by hand, refunded or disputed.
    */
   async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
     const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
     return rows.map((row) => {
       const purchase = readPurchaseRow(row);
-      const state = purchase.state === "parked" ? "parked" : "pending";
-      return { ...purchase, state, isGrantedByHand: row["is_granted"] === true };
+      return { ...purchase, state: purchase.state === "parked" ? "parked" : "pending" };
     });
   }
 
@@ -203,7 +202,8 @@ export class PostgresPurchaseStore {
    * Takes the amount of a refund or dispute from the wallet, or returns it if the claim is
    * reversed. All claims on a purchase together never take more than it credited. A new claim
    * pauses automatic top-up, which would charge the returned amount again; a reversed claim does
-   * not, nor does one on a parked purchase, which credited nothing. True if the claim is new.
+   * not, nor does one on a parked purchase, unless its credit was granted by hand. True if the
+   * claim is new.
    */
   async claim(claim: PurchaseClaim): Promise<boolean> {
     const { purchaseId, claimId, kind, amountMicroUsd } = claim;
@@ -217,10 +217,10 @@ export class PostgresPurchaseStore {
       assert(stored[0] !== undefined, "a claim that was taken is stored");
       const before = known[0]?.is_reversed == null ? null : claimFacts(claim, known[0]);
       const after = claimFacts(claim, stored[0]);
-      const { org_id: orgId, state } = stored[0];
+      const { org_id: orgId, credited_nothing: creditedNothing } = stored[0];
       note({ action: "purchase.claim", orgId, target: purchaseId, before, after });
       const isNew = made[0]?.answer === true;
-      if (isNew && !claim.isReversed && state !== "parked") {
+      if (isNew && !claim.isReversed && !creditedNothing) {
         await pauseTopUp(client, note, { orgId, reason: "payment_returned" });
       }
       return isNew;
@@ -324,13 +324,9 @@ const NOBODY: Seller = {
 
 const PAYMENT_NEWS = byProviderNews("stripe");
 
-// Refunds and disputes are 0: nothing can be taken back from a purchase that credited nothing.
-const WAITING_SQL = `
-  select p.*, 0::bigint as refunded, 0::bigint as disputed,
-    exists (select from top_up t where t.purchase_id = p.purchase_id) as is_automatic,
-    exists (select from transfer_ref t where t.ref = p.purchase_id) as is_granted
-  from purchase p where p.state in ('parked', 'pending')
-  order by p.state = 'parked' desc, is_granted, p.created_at desc, p.purchase_id limit $1`;
+const WAITING_SQL = `${SELECT_PURCHASE_SQL} where p.state in ('parked', 'pending')
+  order by p.state = 'parked' desc, c.is_granted or c.refunds + c.disputes > 0,
+    p.created_at desc, p.purchase_id limit $1`;
 
 const GRANT_SQL = `
   select grant_purchase($1, $2, $3, $4, $5) as answer,
@@ -349,12 +345,13 @@ interface GrantedRow {
 const CLAIM_SQL = "select claim_purchase($1, $2, $3, $4, $5, $6) as answer";
 
 const KNOWN_CLAIM_SQL = `
-  select p.org_id, p.state, c.is_reversed, c.is_over
+  select p.org_id, c.is_reversed, c.is_over, p.state = 'parked'
+    and not exists (select from transfer_ref t where t.ref = p.purchase_id) as credited_nothing
   from purchase p left join purchase_claim c on c.claim_id = $1 where p.purchase_id = $2`;
 
 interface ClaimRow {
   readonly org_id: OrgId;
-  readonly state: string;
+  readonly credited_nothing: boolean;
   readonly is_reversed: boolean | null;
   readonly is_over: boolean | null;
 }

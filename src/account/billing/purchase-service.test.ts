@@ -23,6 +23,7 @@ const purchase: KnownPurchase = {
   receipt: null,
   isTestMoney: false,
   isAutomatic: false,
+  isGrantedByHand: false,
   sessionId: "cs_1",
 };
 

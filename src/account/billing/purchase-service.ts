@@ -110,7 +110,9 @@ export class PurchaseService {
     const isNew = await store.claim(reported);
     if (!isNew) return;
     const detail = { claimId, purchaseId, orgId, amountUsd: formatUsd(amountMicroUsd) };
-    if (kind === "refund") log.info(detail, "a purchase was refunded");
+    if (!isReversed && purchase.state === "parked" && purchase.isGrantedByHand) {
+      log.error({ ...detail, kind }, GRANT_STAYS);
+    } else if (kind === "refund") log.info(detail, "a purchase was refunded");
     else log.warn(detail, "a purchase is disputed: review the organization");
   }
 
@@ -127,6 +129,12 @@ export class PurchaseService {
     return purchaseId === undefined ? undefined : await store.find(purchaseId);
   }
 }
+
+// What a person granted is not taken back: neither the currency nor the amount needs to be that of
+// the payment.
+const GRANT_STAYS =
+  "a payment went back whose purchase was granted by hand: the granted credit stays; " +
+  "settle the amount with the organization";
 
 export type SessionVerdict =
   | { readonly kind: "grant" }

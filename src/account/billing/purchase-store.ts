@@ -47,8 +47,6 @@ export type PurchaseRecord = Omit<KnownPurchase, "cents" | "sessionId" | "expire
 /** `parked` waits for an operator, `pending` for a bank. */
 export interface WaitingPurchase extends Omit<PurchaseRecord, "state"> {
   readonly state: "parked" | "pending";
-  /** True if an operator granted the credit, with the purchase's id as the reference. */
-  readonly isGrantedByHand: boolean;
 }
 
 export type UngrantedState = "pending" | "failed" | "expired" | "parked";
@@ -95,19 +93,24 @@ const purchaseColumns = columns({
   ),
   isTestMoney: bool("is_test_money"),
   isAutomatic: bool("is_automatic"),
+  /** True if an operator granted the credit, with the purchase's id as the reference. */
+  isGrantedByHand: bool("is_granted"),
   sessionId: orNull(text("session_id")),
 });
 type StoredPurchase = RecordOf<typeof purchaseColumns>;
 
-/** Refunds are subtracted before disputes; both together never exceed the purchase's amount. */
+/**
+ * Refunds are subtracted before disputes; both together never exceed the purchase's amount. A
+ * purchase that is not granted has them too: what went back is not credited any more.
+ */
 export const SELECT_PURCHASE_SQL: string = `
   select p.*, exists (select from top_up t where t.purchase_id = p.purchase_id) as is_automatic,
-    case when p.granted_at is null then 0 else least(p.micro_usd, c.refunds) end as refunded,
-    case when p.granted_at is null then 0
-      else least(p.micro_usd - least(p.micro_usd, c.refunds), c.disputes) end as disputed
+    c.is_granted, least(p.micro_usd, c.refunds) as refunded,
+    least(p.micro_usd - least(p.micro_usd, c.refunds), c.disputes) as disputed
   from purchase p cross join lateral (
     select coalesce(sum(micro_usd) filter (where kind = 'refund'), 0) as refunds,
-      coalesce(sum(micro_usd) filter (where kind = 'dispute'), 0) as disputes
+      coalesce(sum(micro_usd) filter (where kind = 'dispute'), 0) as disputes,
+      exists (select from transfer_ref t where t.ref = p.purchase_id) as is_granted
     from purchase_claim where purchase_id = p.purchase_id and not is_reversed
   ) c`;
 

@@ -136,7 +136,7 @@ test("notices are sorted by severity, each with its text, refusal count, start t
       ...NOTHING,
       refused: { balance: 1_204 },
       refusedSinceMs: NOW_MS - 60_000,
-      cappedKeys: [{ ...key, spentMicroUsd: dollars(2) }],
+      cappedKeys: [{ ...key, spentMicroUsd: dollars(2), heldMicroUsd: dollars(0) }],
     },
   });
   expect(
@@ -165,11 +165,12 @@ test("notices are sorted by severity, each with its text, refusal count, start t
 
 describe("the notice about caps of keys", () => {
   type Cap = NoticeInput["facts"]["cappedKeys"][number];
-  const cap = (of: typeof CI, period: Cap["period"], spent: number): Cap => ({
+  const cap = (of: typeof CI, period: Cap["period"], spent: number, heldUsd = 0): Cap => ({
     ...of,
     period,
     capMicroUsd: dollars(10),
     spentMicroUsd: dollars(spent),
+    heldMicroUsd: dollars(heldUsd),
   });
   const cases: readonly (readonly [string, readonly Cap[], readonly string[]])[] = [
     [
@@ -189,6 +190,20 @@ describe("the notice about caps of keys", () => {
       [cap(CI, "day", 11), cap(CI, "week", 10), cap(CI, "month", 9)],
       [
         "Key “ci” has used up its weekly cap of $10.00: its requests are rejected until it resets on 30 November (UTC).",
+      ],
+    ],
+    [
+      "does not call a cap used up whose rest is only held by requests in progress",
+      [cap(CI, "day", 3, 7)],
+      [
+        "Key “ci”: $10.00 of its daily cap of $10.00 is used or held by requests in progress. The cap resets on 25 November (UTC).",
+      ],
+    ],
+    [
+      "says that a part is held if it is so for one of several keys",
+      [cap(CI, "day", 3, 7), cap(LAB, "day", 8)],
+      [
+        "2 keys have 80% or more of their daily caps used or held by requests in progress. The caps reset on 25 November (UTC).",
       ],
     ],
     [

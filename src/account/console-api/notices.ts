@@ -148,10 +148,7 @@ function keyCapNotices({ facts, nowMs }: NoticeInput): Notice[] {
   }
   const [firstNear] = near;
   if (firstNear !== undefined) {
-    const text =
-      near.length === 1
-        ? `Key “${firstNear.name}” has used ${money(firstNear.spentMicroUsd)} of its ${ADJECTIVES[firstNear.period]} cap of ${money(firstNear.capMicroUsd)}, which resets on ${formatReset(firstNear, nowMs)}.`
-        : `${near.length} keys have used ${NEAR_PERCENT}% or more of their ${commonWord(near)}caps. ${firstReset(near, nowMs)}`;
+    const text = near.length === 1 ? nearText(firstNear, nowMs) : allNearText(near, nowMs);
     const target = near.length === 1 ? firstNear.keyId : null;
     notices.push({ ...INFO, kind: "key_cap_near", text, action: "raise_cap", target });
   }
@@ -171,6 +168,23 @@ function formatReset({ period }: CappedKey, nowMs: number): string {
 
 function fullText(full: readonly CappedKey[], nowMs: number): string {
   return `${full.length} keys have used up their ${commonWord(full)}caps: their requests are rejected until the caps reset. ${firstReset(full, nowMs)}`;
+}
+
+/** What is held comes back, at least in part, so it is told apart from what is used. */
+function nearText(key: CappedKey, nowMs: number): string {
+  const { name, period, spentMicroUsd: spent, heldMicroUsd: held } = key;
+  const cap = `${ADJECTIVES[period]} cap of ${money(key.capMicroUsd)}`;
+  return held === 0n
+    ? `Key “${name}” has used ${money(spent)} of its ${cap}, which resets on ${formatReset(key, nowMs)}.`
+    : `Key “${name}”: ${money(spent + held)} of its ${cap} is used or held by requests in progress. The cap resets on ${formatReset(key, nowMs)}.`;
+}
+
+function allNearText(near: readonly CappedKey[], nowMs: number): string {
+  const share = `${NEAR_PERCENT}% or more of their ${commonWord(near)}caps`;
+  const text = near.some(({ heldMicroUsd }) => heldMicroUsd > 0n)
+    ? `keys have ${share} used or held by requests in progress`
+    : `keys have used ${share}`;
+  return `${near.length} ${text}. ${firstReset(near, nowMs)}`;
 }
 
 function commonWord(caps: readonly CappedKey[]): string {

@@ -42,6 +42,7 @@ export function presentKey(
     origin: presentOrigin(key.origin),
     is_expired: isExpired(key, nowMs),
     last_used_at: instantOrNull(lastUsedAtMs),
+    old_works_until: instantOrNull(oldSecretEndMs(key, nowMs)),
     rpm_ceiling: ceiling,
     rpm: own,
     rpm_effective: Math.min(held, row?.unfundedRequestsPerMinute ?? held),
@@ -55,6 +56,13 @@ export function presentKey(
 function spentIn(periods: readonly PeriodSpend[], period: PeriodSpend["period"]): string | null {
   const found = periods.find((each) => each.period === period);
   return found === undefined ? null : formatUsd(found.spentMicroUsd);
+}
+
+/** Null if only the newest secret works. */
+function oldSecretEndMs(key: KeySummary, nowMs: number): number | null {
+  if (key.oldUntilMs === null || !isActive(key, nowMs)) return null;
+  const endMs = Math.min(key.oldUntilMs, key.expiresAtMs ?? key.oldUntilMs);
+  return endMs > nowMs ? endMs : null;
 }
 
 function isExpired({ expiresAtMs }: Pick<KeySummary, "expiresAtMs">, nowMs: number): boolean {

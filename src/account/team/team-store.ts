@@ -109,11 +109,12 @@ export interface PersonRow {
   readonly masked: string | null;
 }
 
+/* Includes what the account rotated: it knows the newer secret too. */
 export const MADE_BY_SQL = `
   with made as (
     select distinct target from change
     where org_id = $1 and actor_kind = 'account' and actor_id = $2
-      and action in ('key.create', 'alert.destination')
+      and action in ('key.create', 'key.rotate', 'alert.destination', 'alert.secret')
   )
   (select 'key' as kind, k.key_id as id, k.name from api_key k join made on target = k.key_id
   where k.org_id = $1 and k.disabled_at is null order by k.name, k.key_id limit ${ROWS_MAX})

@@ -87,6 +87,8 @@ export const keyColumns = columns({
   expiresAtMs: orNull(instantMs("expires_at")),
   /** Ids of the models that the key may call; null means every model. A list is never empty. */
   models: orNull(opaque<readonly string[]>("models")),
+  /** Until when the secret before the last rotation works, unless the key expires earlier. */
+  oldUntilMs: orNull(instantMs("old_until")),
   /** Labels that the owner chose, sorted. */
   tags: computed("coalesce(tags, '{}')", opaque<readonly string[]>("tags")),
 });

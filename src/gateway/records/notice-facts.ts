@@ -64,7 +64,7 @@ const NOTICE_FACTS_SQL = `
       and attempt_id >= attempt_id_at(now() - interval '25 hours')
     order by request_id desc limit 1
   ), capped as (
-    select k.key_id, k.name, p.period, p.cap, s.reserved + p.settled as spent
+    select k.key_id, k.name, p.period, p.cap, p.settled as spent, s.reserved as held
     from api_key k cross join lateral (
       select coalesce(sum(reserved), 0) as reserved, coalesce(sum(settled) filter (
         where month = date_trunc('month', now() at time zone 'utc')), 0) as of_month
@@ -99,7 +99,7 @@ const NOTICE_FACTS_SQL = `
       order by request_id limit 1) as refused_since,
     (select coalesce(jsonb_agg(jsonb_build_object(
       'keyId', key_id, 'name', name, 'period', period, 'cap', cap::text,
-      'spent', spent::text)), '[]')
+      'spent', spent::text, 'held', held::text)), '[]')
       from capped) as capped,
     (select coalesce(jsonb_agg(distinct model_id), '[]') from (
       (select model_id from attempt
@@ -159,14 +159,17 @@ interface CapRow {
   readonly period: CapPeriod;
   readonly cap: string;
   readonly spent: string;
+  readonly held: string;
 }
 
 /**
- * A spend cap of which the key has used 80 percent or more. A key may have one cap for each period.
+ * A spend cap of which 80 percent or more is used, or held for requests in progress. A key may have
+ * one cap for each period.
  */
-export interface CappedKey extends Omit<CapRow, "cap" | "spent"> {
+export interface CappedKey extends Omit<CapRow, "cap" | "spent" | "held"> {
   readonly capMicroUsd: MicroUsd;
   readonly spentMicroUsd: MicroUsd;
+  readonly heldMicroUsd: MicroUsd;
 }
 
 export interface NoticeFacts extends RecordOf<typeof factColumns> {
@@ -176,10 +179,11 @@ export interface NoticeFacts extends RecordOf<typeof factColumns> {
 
 export function noticeFacts(row: Row): NoticeFacts {
   const capped = row["capped"] as readonly CapRow[];
-  const cappedKeys = capped.map(({ cap, spent, ...key }) => ({
+  const cappedKeys = capped.map(({ cap, spent, held, ...key }) => ({
     ...key,
     capMicroUsd: microUsd(BigInt(cap)),
     spentMicroUsd: microUsd(BigInt(spent)),
+    heldMicroUsd: microUsd(BigInt(held)),
   }));
   return { ...factColumns.read(row), cappedKeys };
 }

@@ -354,6 +354,30 @@ test.each(["refund", "dispute"] as const)(
   },
 );
 
+test.each(["refund", "dispute"] as const)(
+  "a %s of a parked purchase that an operator granted by hand pauses automatic top-up and is logged as an error",
+  async (kind) => {
+    orgId = await orgWithRule(fixture);
+    const bought = await fixture.buy(orgId, 20);
+    const payment = fixture.checkout.book.pay(bought.session, { currency: "eur" });
+    await fixture.checkout.webhooks.settled();
+    const grant = { orgId, amountMicroUsd: usd(20), ref: bought.purchaseId };
+    await fixture.backend.creditStore.grant({ ...grant, isTrial: false }, testOperator);
+    const before = fixture.log.length;
+    fixture.checkout.book[kind](payment, 2_000);
+    await fixture.checkout.webhooks.settled();
+    expect(await view()).toMatchObject({
+      rule: { isOn: false },
+      pause: { reason: "payment_returned" },
+    });
+    expect(fixture.log.slice(before)).toMatchObject([
+      { level: "error", detail: { purchaseId: bought.purchaseId, orgId } },
+    ]);
+    expect(await balance()).toBe(20n);
+    expect(await fixture.broken()).toEqual([]);
+  },
+);
+
 test("the refund of a parked purchase, which credited nothing, leaves automatic top-up on", async () => {
   orgId = await orgWithRule(fixture);
   const bought = await fixture.buy(orgId, 20);

@@ -24,7 +24,7 @@ import {
   signIn,
 } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
-import { textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { at, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { serveYesterday } from "../../support/served-yesterday.ts";
 import { runSql } from "../../support/sql.ts";
 import { testOperator } from "../../support/test-operator.ts";
@@ -127,6 +127,41 @@ describe.skipIf(!hasChromium)("a purchase of credit", () => {
     // An organization that has ever had credit does not get the unfunded limit again.
     await expect.poll(() => page.getByText(UNFUNDED).count()).toBe(0);
     expect(complaints).toEqual([]);
+  });
+});
+
+describe.skipIf(!hasChromium)("company data", () => {
+  test("that another member changed are in the open form, which does not write the old ones over them", async () => {
+    const { page } = await newcomer(fixture, browser, { name: "two-hands" });
+    const path = "/api/console/company";
+    const before = {
+      legal_name: "Acme Ltd",
+      address_lines: ["1 Main St"],
+      postal_code: "",
+      city: "London",
+      country: "GB",
+      tax_id: null,
+      billing_email: "",
+      purchase_order: "PO-1",
+    };
+    const theirs = { ...before, purchase_order: "PO-2" };
+    await ask(fixture, page, `POST ${path}`, before);
+    await page.goto(`${fixture.consoleUrl}/billing/company`);
+    const order = page.getByLabel("Purchase order");
+    await expect.poll(() => order.inputValue()).toBe("PO-1");
+    await ask(fixture, page, `POST ${path}`, theirs);
+    // The page reads the data again after a change whose answer it lost.
+    await page.route(`**${path}`, (route) =>
+      route.request().method() === "GET" ? route.fallback() : route.abort(),
+    );
+    await page.getByRole("button", { name: "Save company data" }).click();
+    await expect.poll(() => order.inputValue()).toBe("PO-2");
+    await page.unroute(`**${path}`);
+    await page.getByLabel("City").fill("Leeds");
+    await page.getByRole("button", { name: "Save company data" }).click();
+    await page.getByText("Company data was saved").waitFor();
+    const { json } = await ask(fixture, page, `GET ${path}`);
+    expect(at(json, "company")).toEqual({ ...theirs, city: "Leeds" });
   });
 });
 

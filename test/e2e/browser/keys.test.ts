@@ -104,6 +104,29 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await page.getByText("made", { exact: true }).waitFor();
   });
 
+  test("keeps another member's change to a field that was not edited while the form was open", async () => {
+    const { page } = await newcomer(fixture, browser, { name: "both" });
+    const { keyId } = await makeKey(fixture, page, { name: "shared" });
+    const path = `/api/console/keys/${keyId}`;
+    await open(page, `/keys/${keyId}`);
+    await page.getByRole("button", { name: "Edit", exact: true }).click();
+    const edit = page.getByRole("dialog", { name: "Edit “shared”" });
+    await edit.getByLabel("Requests per minute").fill("50");
+    await ask(fixture, page, `PATCH ${path}`, { tags: ["theirs"] });
+    // The page reads the key again after a change whose answer it lost.
+    await page.route(`**${path}`, (route) =>
+      route.request().method() === "GET" ? route.fallback() : route.abort(),
+    );
+    await edit.getByRole("button", { name: "Save" }).click();
+    await edit.getByText("The console cannot be reached.").waitFor();
+    await page.getByText("theirs", { exact: true }).waitFor();
+    await page.unroute(`**${path}`);
+    await edit.getByRole("button", { name: "Save" }).click();
+    await edit.waitFor({ state: "detached" });
+    const { json } = await ask(fixture, page, `GET ${path}`);
+    expect(at(json, "key")).toMatchObject({ rpm: 50, tags: ["theirs"] });
+  });
+
   test("makes a key with the keyboard alone", async () => {
     const { page, complaints } = await newcomer(fixture, browser, {
       name: "hands",
@@ -239,6 +262,9 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     for (const secret of [old.secret, second]) {
       expect((await callGateway(fixture, secret)).status).toBe(200);
     }
+    await page.getByText("Old secret works until").waitFor();
+    await page.getByRole("button", { name: "Rotate" }).click();
+    await form.getByText("Rotating again ends it at once.").waitFor();
     expect(ann.complaints).toEqual([]);
   });
 

@@ -285,12 +285,22 @@ describe("a key that is rotated", () => {
     const leftMs = Date.parse(textAt(rotated.json, "old_works_until")) - Date.now();
     expect(leftMs).toBeGreaterThan(3_540_000);
     expect(leftMs).toBeLessThanOrEqual(3_600_000);
-    const { last_used_at: _used, ...same } = before;
-    expect(at(rotated.json, "key")).toMatchObject({ ...same, label: secret.slice(0, 12) });
+    const { last_used_at: _used, old_works_until: none, ...same } = before;
+    expect(none).toBeNull();
+    const old_works_until = at(rotated.json, "old_works_until");
+    const after = { ...same, label: secret.slice(0, 12), old_works_until };
+    expect(at(rotated.json, "key")).toMatchObject(after);
     expect(await status(secret)).toBe(200);
     expect(await status(made.secret)).toBe(200);
     const later = await bob.ask(`GET /api/console/keys/${made.id}`);
     expect(later.text).not.toContain(secret.slice(0, 13));
+    expect(at(later.json, "key")).toMatchObject({ old_works_until });
+    const expires_at = new Date(Date.now() + 60_000).toISOString();
+    await bob.do(`PATCH /api/console/keys/${made.id}`, { body: { expires_at } });
+    expect(await readOfBob(made.id)).toMatchObject({ old_works_until: expires_at });
+    const confirm = { body: { confirm_name: "rotated" } };
+    await bob.do(`POST /api/console/keys/${made.id}/disable`, confirm);
+    expect(await readOfBob(made.id)).toMatchObject({ old_works_until: null });
   });
 
   test("loses its old secret at once without a grace period, and a further rotation ends an older grace", async () => {

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { ROUTES } from "../../../src/account/console-api/contract.ts";
 import { FOLD_HOUR_SQL } from "../../../src/gateway/records/listing-sums-sql.ts";
 import type { RouteContract } from "../../../src/account/console-api/contract/shared.ts";
+import { microUsd } from "../../../src/kernel/core/money.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import {
   at,
@@ -260,6 +261,26 @@ describe("an operator", () => {
       const [record] = await fixture.gateway.backend.changeStore.list({ limit: 1 });
       expect(record?.after?.["asked"]).toBe(asked);
     }
+  });
+
+  test("sees that a parked purchase was refunded, and its customer sees it too", async () => {
+    const { purchaseStore } = fixture.gateway.backend;
+    const { orgId } = customer;
+    const purchaseId = "pur_parked";
+    const [amountMicroUsd, nowMs] = [microUsd(20_000_000n), Date.now()];
+    const times = { nowMs, expiresAtMs: nowMs + 60_000, countedFromMs: nowMs, purchasesMax: 1 };
+    const made = { purchaseId, orgId, amountMicroUsd, isTestMoney: false, ...times };
+    await purchaseStore.create(made, testOperator);
+    await purchaseStore.decide(purchaseId, "parked");
+    const refund = { claimId: "re_parked", purchaseId, kind: "refund", isReversed: false } as const;
+    await purchaseStore.claim({ ...refund, amountMicroUsd: microUsd(10_000n), isOver: true });
+    const waiting = await boss.do("GET /api/operator/purchases");
+    const facts = { purchase_id: purchaseId, status: "parked", refunded_usd: "0.010000" };
+    expect(listAt(waiting.json, "data")).toMatchObject([{ ...facts, is_granted: false }]);
+    const grant = { orgId, amountMicroUsd: microUsd(5_000n), ref: purchaseId, isTrial: true };
+    await fixture.gateway.backend.creditStore.grant(grant, testOperator);
+    const own = await customer.do("GET /api/console/billing");
+    expect(listAt(own.json, "purchases")).toMatchObject([{ ...facts, is_granted_by_hand: true }]);
   });
 
   test("sees a request as its customer sees it, and under no other organization", async () => {

@@ -404,10 +404,13 @@ describe("a member who is removed or may no longer invite", () => {
     expect((await ann.ask("POST /api/console/reveal")).status).not.toBe(200);
   });
 
-  test("has their active keys and webhooks listed for the removal dialog", async () => {
+  test("has the active keys and webhooks whose secrets they made listed for the removal dialog", async () => {
     const ann = await signedIn("keeper");
-    const bob = await joined(ann, "maker", "developer");
+    const bob = await joined(ann, "maker", "owner");
     await ann.do("POST /api/console/keys", { body: { name: "of the keeper" } });
+    const rotated = await ann.do("POST /api/console/keys", { body: { name: "rotated by maker" } });
+    const rotatedId = textAt(rotated.json, "key.key_id");
+    await bob.do(`POST /api/console/keys/${rotatedId}/rotate`, { body: { grace_hours: 0 } });
     const made = await bob.do("POST /api/console/keys", { body: { name: "of the maker" } });
     const gone = await bob.do("POST /api/console/keys", { body: { name: "gone" } });
     const goneId = textAt(gone.json, "key.key_id");
@@ -418,10 +421,15 @@ describe("a member who is removed or may no longer invite", () => {
       body: { channel: "webhook", url },
     });
     expect(hook.status).toBe(200);
+    const hookId = textAt(hook.json, "destination_id");
+    await bob.do(`POST /api/console/alerts/destinations/${hookId}/rotate`);
     const { json } = await ann.do(`GET /api/console/members/${await idOf(bob)}/made`);
     expect(json).toEqual({
-      keys: [{ id: textAt(made.json, "key.key_id"), name: "of the maker" }],
-      webhooks: [],
+      keys: [
+        { id: textAt(made.json, "key.key_id"), name: "of the maker" },
+        { id: rotatedId, name: "rotated by maker" },
+      ],
+      webhooks: [{ id: hookId, name: url }],
     });
     const own = (await ann.do(`GET /api/console/members/${await idOf(ann)}/made`)).json;
     expect(at(own, "webhooks")).toMatchObject([{ name: url }]);

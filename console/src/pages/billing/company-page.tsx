@@ -22,7 +22,8 @@ export function CompanyPage() {
           <>
             <RoleNote need="billing" what="change company data" />
             <ForRole need="billing">
-              <CompanyForm company={company} />
+              {/* The React key starts the form anew when another member changed the data. */}
+              <CompanyForm key={JSON.stringify(company)} company={company} />
             </ForRole>
           </>
         )}
@@ -70,7 +71,11 @@ function CompanyForm({ company }: { readonly company: Answered["company"] }) {
       country: typed.country.trim().toUpperCase(),
       tax_id: taxId.trim() === "" ? null : { type: taxType, value: taxId },
     };
-    change.mutate({ body }, { onSuccess: () => notifyDone("Company data was saved") });
+    // The promise is kept although the form starts anew with what was saved; a callback is not.
+    change.mutateAsync({ body }).then(
+      () => notifyDone("Company data was saved"),
+      () => undefined,
+    );
   }
 
   const field = (name: keyof typeof typed, label: string, maxLength: number) => ({

@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<Purchase>[] = [
 ];
 
 export function PurchaseState({ purchase }: { readonly purchase: Purchase }) {
-  const { label, tone } = PURCHASE_WORDS[purchase.status];
+  const { label, tone } = purchaseWords(purchase);
   return (
     <>
       <StatusBadge tone={tone}>{label}</StatusBadge>
@@ -63,7 +63,7 @@ export function PurchaseState({ purchase }: { readonly purchase: Purchase }) {
 
 /** Links to the receipt or, while the payment is open, to the page that polls the purchase. */
 function Receipt({ purchase }: { readonly purchase: Purchase }) {
-  const { purchase_id: id, receipt, status } = purchase;
+  const { purchase_id: id, receipt } = purchase;
   if (receipt !== null) {
     return (
       <AppLink
@@ -76,7 +76,7 @@ function Receipt({ purchase }: { readonly purchase: Purchase }) {
       </AppLink>
     );
   }
-  if (PURCHASE_WORDS[status].isDecided) return "–";
+  if (purchaseWords(purchase).isDecided) return "–";
   return (
     <AppLink to="/billing/return/$purchaseId" params={{ purchaseId: id }} inherit>
       Check again
@@ -92,7 +92,21 @@ interface PurchaseMessage {
   readonly isDecided: boolean;
 }
 
-export const PURCHASE_WORDS: Readonly<Record<PurchaseStatus, PurchaseMessage>> = {
+export function purchaseWords(purchase: Purchase): PurchaseMessage {
+  const words = PURCHASE_WORDS[purchase.status];
+  if (purchase.status !== "parked") return words;
+  if (purchase.is_granted_by_hand) {
+    const meaning = "The payment did not match the order. Support has added credit for it.";
+    return { ...words, label: "Credited by support", tone: "ok", meaning };
+  }
+  if (compareUsd(purchase.refunded_usd, "0") > 0) {
+    const meaning = "The payment did not match the order and was refunded. No credit was added.";
+    return { ...words, label: "Refunded", tone: "quiet", meaning };
+  }
+  return words;
+}
+
+const PURCHASE_WORDS: Readonly<Record<PurchaseStatus, PurchaseMessage>> = {
   created: {
     label: "Not paid",
     tone: "quiet",

@@ -12,7 +12,7 @@ import { Copyable } from "../../ui/copyable.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { PurchaseState, PURCHASE_WORDS } from "./purchase-panel.tsx";
+import { PurchaseState, purchaseWords } from "./purchase-panel.tsx";
 import { pollAfterMs } from "./poll-pace.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
 import { Note } from "../../ui/note.tsx";
@@ -46,7 +46,7 @@ function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }) {
     setAnswers((count) => count + 1);
   }, [dataUpdatedAt, errorUpdateCount]);
   useEffect(() => {
-    setIsDecided(data !== undefined && PURCHASE_WORDS[data.status].isDecided);
+    setIsDecided(data !== undefined && purchaseWords(data).isDecided);
   }, [data]);
   useRefreshWhenGranted(data);
   const isToWelcome = useNextIsWelcome();
@@ -97,7 +97,7 @@ function PurchaseReport(props: {
   readonly onCheckAgain: () => void;
 }) {
   const { purchase, isWaiting, onCheckAgain } = props;
-  const { meaning, isDecided } = PURCHASE_WORDS[purchase.status];
+  const { meaning, isDecided } = purchaseWords(purchase);
   return (
     <Stack gap="md" align="flex-start">
       <Group gap="sm">

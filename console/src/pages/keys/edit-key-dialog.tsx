@@ -1,3 +1,5 @@
+import { useState } from "react";
+
 import type { Key } from "../../api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { notifyDone } from "../../ui/notice.ts";
@@ -19,7 +21,10 @@ export default editDialog(
   ({ key_id }) => key_id,
 );
 
-function EditKeyForm({ edited, onClose }: EditProps<Key>) {
+function EditKeyForm({ edited: newest, onClose }: EditProps<Key>) {
+  // What was typed is compared with the key as it was then. Compared with a newer one, a field
+  // that nobody typed in would take back another member's change.
+  const [edited] = useState(newest);
   const change = useChange("PATCH /api/console/keys/:key_id", KEY_READERS);
   const form = useForm<Omit<TypedKey, "name">>(
     {

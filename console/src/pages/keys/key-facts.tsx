@@ -18,6 +18,7 @@ import { Note } from "../../ui/note.tsx";
 
 export function KeyFacts({ shown }: { readonly shown: Key }) {
   const { tags, models, expires_at: expiresAt, disabled_at: disabledAt } = shown;
+  const { old_works_until: oldUntil } = shown;
   return (
     <Panel>
       <FactList
@@ -30,6 +31,7 @@ export function KeyFacts({ shown }: { readonly shown: Key }) {
             shown.is_expired ? "Expired" : "Expires",
             expiresAt === null ? "Never" : <Time at={expiresAt} />,
           ],
+          oldUntil !== null && ["Old secret works until", <Time at={oldUntil} />],
           ["Models", models === null ? "All" : models.join(", ")],
           tags.length !== 0 && ["Tags", tags.join(", ")],
           ...periodUse("Today", shown.spent_day_usd, shown.cap_day_usd),

@@ -118,12 +118,13 @@ function RotateForm(props: {
   const client = useQueryClient();
   const form = useForm({ grace_hours: "24" });
   const { grace_hours: hours } = form.typed;
+  const { key_id, old_works_until: oldUntil } = props.rotated;
   const isWhole = /^\d{1,2}$/.test(hours) && Number(hours) <= GRACE_HOURS_MAX;
   const send = (): void => {
     if (!isWhole) return;
     form.submission.run(async () => {
       const { secret } = await call("POST /api/console/keys/:key_id/rotate", {
-        params: { key_id: props.rotated.key_id },
+        params: { key_id },
         body: { grace_hours: Number(hours) },
       });
       props.onClose();
@@ -142,6 +143,12 @@ function RotateForm(props: {
       <Text size="sm">
         The key keeps its name, caps, limits, tags and history. Both secrets count as one key.
       </Text>
+      {oldUntil === null ? null : (
+        <Text size="sm">
+          The secret before this one works until <Time at={oldUntil} />. Rotating again ends it at
+          once.
+        </Text>
+      )}
       <TextInput
         label="Hours for which the old secret still works"
         description={`0 to ${GRACE_HOURS_MAX}. With 0 it stops working at once.`}

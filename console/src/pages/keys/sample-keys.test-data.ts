@@ -13,6 +13,7 @@ export function buildKey(some: Partial<Key> = {}): Key {
     is_expired: false,
     models: null,
     last_used_at: null,
+    old_works_until: null,
     rpm_ceiling: 300,
     rpm: null,
     rpm_effective: 300,

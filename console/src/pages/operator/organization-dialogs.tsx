@@ -48,17 +48,16 @@ export function AmountFields<T extends { readonly amount: string; readonly ref: 
 }
 
 interface GrantProps extends OrgProps {
-  /** Suggested amount. Set, together with `reference`, if a purchase is granted by hand. */
-  readonly amountUsd?: string;
+  /** Set if a purchase is granted by hand. Its amount is not suggested: another one was paid. */
   readonly reference?: string;
 }
 
 /** Grants credit to an organization. The server grants credit at most once per reference. */
 export const GrantDialog = inDialog("Grant credit", GrantForm);
 
-function GrantForm({ orgId, amountUsd = "", reference = "", onClose }: GrantProps) {
+function GrantForm({ orgId, reference = "", onClose }: GrantProps) {
   const grant = useChange("POST /api/operator/organizations/:org_id/grants", refreshes);
-  const form = useForm({ amount: amountUsd, ref: reference, isTrial: false });
+  const form = useForm({ amount: "", ref: reference, isTrial: false });
   const { amount, ref, isTrial } = form.typed;
   const send = (): void =>
     form.submission.run(async () => {

@@ -9,6 +9,7 @@ import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { moneyColumn, timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { compareUsd } from "../../ui/money-math.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { OrgLink } from "./desk-page.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
@@ -33,9 +34,9 @@ function Purchases() {
     <Panel title="Purchases">
       <Stack gap="md">
         <Note>
-          Parked: the payment did not match the order, so nothing was credited. Refund it at the
-          payment provider, or grant the credit with the purchase ID as the reference, which counts
-          only once.
+          Parked: the payment did not match the order, so nothing was credited. See at the payment
+          provider what was paid. Refund it there, or grant credit for it with the purchase ID as
+          the reference, which counts only once.
         </Note>
         <Answer of={found} rows={4}>
           {({ data }) => (
@@ -54,7 +55,6 @@ function Purchases() {
           key={granted.purchase_id}
           opened
           orgId={granted.org_id}
-          amountUsd={granted.amount_usd}
           reference={granted.purchase_id}
           onClose={() => setGranted(undefined)}
         />
@@ -72,10 +72,10 @@ function purchaseColumns(
     )),
     ORGANIZATION,
     column("status", "Status", purchaseState),
-    moneyColumn("amount", "Amount", ({ amount_usd: usd }) => usd, { isBrief: true }),
+    moneyColumn("amount", "Ordered", ({ amount_usd: usd }) => usd, { isBrief: true }),
     timeColumn("at", "Date", ({ created_at: at }) => at),
     actionsColumn((purchase) =>
-      purchase.status !== "parked" || purchase.is_granted ? null : (
+      purchase.status !== "parked" || purchase.is_granted || isReturned(purchase) ? null : (
         <CompactButton
           aria-label={`Grant credit for ${purchase.purchase_id}`}
           onClick={() => onGrant(purchase)}
@@ -87,13 +87,31 @@ function purchaseColumns(
   ];
 }
 
-function purchaseState({ status, is_granted: isGranted }: WaitingPurchase) {
-  if (isGranted) return <StatusBadge tone="quiet">Granted by hand</StatusBadge>;
-  return status === "parked" ? (
-    <StatusBadge tone="bad">Parked</StatusBadge>
-  ) : (
-    <StatusBadge tone="quiet">Payment pending</StatusBadge>
+function purchaseState(purchase: WaitingPurchase) {
+  const { status, is_granted: isGranted } = purchase;
+  if (!isGranted && !isReturned(purchase)) {
+    return status === "parked" ? (
+      <StatusBadge tone="bad">Parked</StatusBadge>
+    ) : (
+      <StatusBadge tone="quiet">Payment pending</StatusBadge>
+    );
+  }
+  return (
+    <Group gap={4}>
+      {isGranted ? <StatusBadge tone="quiet">Granted by hand</StatusBadge> : null}
+      {compareUsd(purchase.refunded_usd, "0") > 0 ? (
+        <StatusBadge tone="quiet">Refunded</StatusBadge>
+      ) : null}
+      {compareUsd(purchase.disputed_usd, "0") > 0 ? (
+        <StatusBadge tone="bad">Disputed</StatusBadge>
+      ) : null}
+    </Group>
   );
+}
+
+/** Credit that was granted for a returned payment would pay the customer twice. */
+function isReturned({ refunded_usd: refunded, disputed_usd: disputed }: WaitingPurchase): boolean {
+  return compareUsd(refunded, "0") > 0 || compareUsd(disputed, "0") > 0;
 }
 
 const ORGANIZATION = column(

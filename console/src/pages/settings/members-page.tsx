@@ -160,13 +160,14 @@ function RemoveDialog(props: {
       onClose={onClose}
     >
       Access ends with the next request, and invitations from this member end. Keys that this member
-      created keep working, and webhooks keep receiving: disable what the member may still use.
+      created or rotated keep working, and webhooks keep receiving: disable what the member may
+      still use.
       {removed === undefined ? null : <Staying accountId={removed.account_id} />}
     </ConfirmName>
   );
 }
 
-/** Lists the keys and webhooks that the member created: they keep working after the removal. */
+/** Lists the keys and webhooks that the member created or rotated: they keep working after the removal. */
 function Staying({ accountId }: { readonly accountId: string }) {
   const made = useAnswer("GET /api/console/members/:account_id/made", {
     params: { account_id: accountId },

@@ -35,6 +35,7 @@ export const Key = Type.Object({
   is_expired: Type.Boolean(),
   models: nullable(Type.Array(Type.String())),
   last_used_at: nullable(Instant),
+  old_works_until: nullable(Instant),
   rpm_ceiling: Count,
   rpm: nullable(Count),
   rpm_effective: Count,

@@ -89,7 +89,8 @@ export const memberRoutes = {
     answer: Team,
   },
   "GET /api/console/members/:account_id/made": {
-    summary: "The keys and webhooks that a member created, which stay when the member is removed",
+    summary:
+      "The keys and webhooks that a member created or rotated, which stay when the member is removed",
     needs: "members",
     params: ofMember,
     answer: MadeByMember,

@@ -196,6 +196,8 @@ export const WaitingPurchase = Type.Object({
   org_name: Type.String(),
   amount_usd: Usd,
   status: oneOf("parked", "pending"),
+  refunded_usd: Usd,
+  disputed_usd: Usd,
   created_at: Instant,
   is_test_money: Type.Boolean(),
   /** True if an operator granted the credit, with the purchase's id as the reference. */

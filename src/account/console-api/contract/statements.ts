@@ -196,6 +196,7 @@ export const Purchase = Type.Object({
   receipt_url: nullable(Type.String()),
   is_test_money: Type.Boolean(),
   is_automatic: Type.Boolean(),
+  is_granted_by_hand: Type.Boolean(),
 });
 export type Purchase = Static<typeof Purchase>;
 
