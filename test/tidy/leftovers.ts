@@ -32,6 +32,7 @@ const SKIP_CONDITIONS: Readonly<Record<string, string>> = {
   "!hasPgbackrest": "no pgBackRest on PATH: said by test/support/pgbackrest.ts",
   "!canCarryOut": "no debootstrap or not root: said by test/e2e/deploy/root-filesystem.ts",
   "!hasNamespaces": "not root on Linux: said by test/support/namespace.ts",
+  "!isRoot": "gives up rights of root, so it needs them: its name says so",
   "kind.isMissing": "a kind of limit store without its program: said by test/support/redis.ts",
   'process.platform !== "linux"': "reads /proc, or binds a second loopback address",
 };

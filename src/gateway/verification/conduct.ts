@@ -34,8 +34,8 @@ export const BREACH = {
 type BreachName = keyof typeof BREACH;
 const NAMES = Object.keys(BREACH) as BreachName[];
 
-function byBreach(count: (name: BreachName) => number): Record<BreachName, number> {
-  return Object.fromEntries(NAMES.map((name) => [name, count(name)])) as Record<BreachName, number>;
+function byBreach(read: (name: BreachName) => number): Record<BreachName, number> {
+  return Object.fromEntries(NAMES.map((name) => [name, read(name)])) as Record<BreachName, number>;
 }
 
 /** `answers` is the number of live answers; every other field counts those that broke a promise. */
