@@ -204,6 +204,9 @@ export const REFUSED_ROWS_PER_MINUTE: number = 60;
 /** How many refused requests of one organization each process stores as rows per minute. */
 export const REFUSED_ROWS_PER_MINUTE_PER_ORG: number = 3 * REFUSED_ROWS_PER_MINUTE;
 
+/** A refused request may name any text as its model, up to the length of its body. */
+export const REFUSED_MODEL_CHARS_MAX: number = 256;
+
 export const KEY_CACHE_MS: number = 5_000;
 
 export const KEY_CACHE_ENTRIES_MAX: number = 100_000;
