@@ -118,7 +118,7 @@ test("a refused request for a model with a name of a megabyte is a small row", a
     modelId: `\0\u{1f4a1}${"long".repeat(262_144)}`,
     route: "/v1/messages",
     stream: false,
-    errorClass: "model_not_found",
+    errorClass: "not_found",
     createdAtMs,
   });
   const modelId = `\u{1f4a1}${"long".repeat(64)}`.slice(0, 256);
