@@ -393,6 +393,7 @@ function sorted(search: Readonly<Record<string, string>>): readonly unknown[] {
 async function downloadedRows(page: Page): Promise<ReturnType<typeof readCsv>> {
   const link = page.getByRole("link", { name: "Download CSV" });
   const address = new URL((await link.getAttribute("href")) ?? "", fixture.consoleUrl);
+  expect(address.searchParams.get("org")).toBe(ann.orgId);
   const answer = await page.request.get(address.href);
   expect(answer.headers()["content-disposition"]).toMatch(
     /^attachment; filename="requests-\d{4}-[-\w]+\.csv"$/,
