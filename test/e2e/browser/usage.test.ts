@@ -270,7 +270,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await open(page, "/usage?range=7d");
     await page.getByText("No requests match").waitFor();
     await page.clock.setSystemTime(nowMs);
-    await page.evaluate(() => globalThis.dispatchEvent(new Event("focus")));
+    await page.evaluate(`dispatchEvent(new Event("focus"))`);
     await log.waitFor();
   });
 
