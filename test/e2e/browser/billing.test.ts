@@ -24,7 +24,7 @@ import {
   signIn,
 } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
-import { at, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { at, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { serveYesterday } from "../../support/served-yesterday.ts";
 import { runSql } from "../../support/sql.ts";
 import { testOperator } from "../../support/test-operator.ts";
@@ -76,6 +76,31 @@ describe.skipIf(!hasChromium)("a purchase of credit", () => {
     expect((await download).suggestedFilename()).toBe("receipt-test-000001.pdf");
     await expectPrintFits(page);
     expect(complaints).toEqual([]);
+  });
+
+  test("is listed among the newest thousand, and the page says where the older ones are", async () => {
+    const { page, orgId } = await newcomer(fixture, browser, { name: "many" });
+    const add = async (from: number, to: number): Promise<void> =>
+      await runSql(
+        fixture.gateway,
+        `insert into purchase (purchase_id, org_id, micro_usd, cents, state, is_test_money,
+           created_at, expires_at)
+         select 'pur_many' || n, $1, 10000, 1, 'expired', true, now(), now()
+         from generate_series($2::int, $3::int) n`,
+        [orgId, from, to],
+      );
+    await add(1, 999);
+    await open(page, "/billing");
+    await page.getByRole("table", { name: "All purchases" }).waitFor();
+    const note = page.getByText("Only the newest 1,000 are listed. Older purchases are in");
+    expect(await note.count()).toBe(0);
+    await add(1_000, 1_001);
+    await open(page, "/billing");
+    await note.waitFor();
+    await page.getByRole("table", { name: "Newest purchases" }).waitFor();
+    expect(
+      listAt((await ask(fixture, page, "GET /api/console/billing")).json, "purchases"),
+    ).toHaveLength(1_000);
   });
 
   test("that fails or is abandoned adds no credit, and its return page confirms no payment", async () => {
