@@ -68,9 +68,9 @@ describe.skipIf(isMissing)("several instances on one Redis", () => {
     expect((await side.claim(slot, [key, ...full])).kind).toBe("refused");
     const keys = (await redis.command("keys", "*")) as string[];
     expect(keys.length).toBeGreaterThan(4);
-    for (const key of keys) {
-      expect(key).toMatch(/^tm:\{org:shared-\d+\}/);
-      expect(Number(await redis.command("ttl", key))).toBeGreaterThan(0);
+    for (const name of keys) {
+      expect(name).toMatch(/^tm:\{org:shared-\d+\}/);
+      expect(Number(await redis.command("ttl", name))).toBeGreaterThan(0);
     }
   });
 
