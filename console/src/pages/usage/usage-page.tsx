@@ -1,7 +1,7 @@
 import { ActionIcon, Skeleton, Stack, Group, TextInput } from "@mantine/core";
 import { focusManager, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
 import { RefreshCw } from "lucide-react";
-import { useCallback, useEffect, useMemo, useState, type SyntheticEvent } from "react";
+import { useCallback, useEffect, useMemo, useReducer, useState, type SyntheticEvent } from "react";
 import { useNavigate } from "@tanstack/react-router";
 
 import type { RouteName, Usage, UsageFigures } from "../../api/contract.ts";
@@ -84,8 +84,7 @@ export function UsagePage() {
  * so. While the page is hidden, its time stands still.
  */
 function useClock(): readonly [nowMs: number, readClock: () => void] {
-  const [nowMs, setNow] = useState(() => Date.now());
-  const readClock = useCallback(() => setNow(Date.now()), []);
+  const [nowMs, readClock] = useReducer(Date.now, 0, Date.now);
   useEffect(() => {
     const readVisible = (): void => {
       if (focusManager.isFocused()) readClock();
@@ -96,7 +95,7 @@ function useClock(): readonly [nowMs: number, readClock: () => void] {
       clearInterval(timer);
       stop();
     };
-  }, [readClock]);
+  }, []);
   return [nowMs, readClock];
 }
 
