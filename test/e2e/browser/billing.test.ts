@@ -384,6 +384,36 @@ describe.skipIf(!hasChromium)("an operator at the console", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("is offered a grant without an amount for a parked purchase, and none for a refunded one, of which its customer reads", async () => {
+    const customer = await newcomer(fixture, browser, { name: "parker" });
+    const { purchaseStore } = fixture.gateway.backend;
+    const { orgId } = customer;
+    const [amountMicroUsd, nowMs] = [microUsd(20_000_000n), Date.now()];
+    const times = { nowMs, expiresAtMs: nowMs + 60_000, countedFromMs: nowMs, purchasesMax: 5 };
+    for (const purchaseId of ["pur_open", "pur_refunded"]) {
+      const made = { purchaseId, orgId, amountMicroUsd, isTestMoney: false, ...times };
+      await purchaseStore.create(made, testOperator);
+      await purchaseStore.decide(purchaseId, "parked");
+    }
+    const refund = { claimId: "re_1", kind: "refund", isReversed: false, isOver: true } as const;
+    const back = { ...refund, purchaseId: "pur_refunded", amountMicroUsd: microUsd(10_000n) };
+    await purchaseStore.claim(back);
+    const { page, complaints } = await openBoss();
+    await page.goto(`${fixture.consoleUrl}/operator/review`);
+    const purchases = page.getByRole("table", { name: "Purchases that are not credited" });
+    await purchases.getByText("Refunded", { exact: true }).waitFor();
+    await purchases.getByText("Parked", { exact: true }).waitFor();
+    const grants = purchases.getByRole("button", { name: /^Grant credit/ });
+    await expect.poll(() => grants.count()).toBe(1);
+    await page.getByRole("button", { name: "Grant credit for pur_open" }).click();
+    const grant = page.getByRole("dialog", { name: "Grant credit" });
+    await expect.poll(() => grant.getByLabel("Reference").inputValue()).toBe("pur_open");
+    await expect.poll(() => grant.getByLabel("Dollars").inputValue()).toBe("");
+    await customer.page.goto(`${fixture.consoleUrl}/billing/return/pur_refunded`);
+    await customer.page.getByText("was refunded. No credit was added.").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   deepTest("records a deposit, closes a period and compares a statement", async () => {
     await serveYesterday(fixture.gateway, "test/a", ["one", "two words"]);
     const { page, complaints } = await openBoss();
