@@ -55,7 +55,9 @@ export const anthropicMessagesAnswers: AnswerCodec = {
   },
 
   write(answer, label, { report, costUsd }) {
-    const ids = new UniqueIds(`toolu_${label.idTail}`);
+    const ids = new UniqueIds(`toolu_${label.idTail}`, () =>
+      label.listUsedIds().map(answeredToolId),
+    );
     const text = answer.text === "" ? [] : [JSON.stringify({ type: "text", text: answer.text })];
     const content = [...text, ...answer.calls.map((call) => toolUseJson(call, ids))].join(",");
     const reason = settledFinish(answer.finish, answer.calls.length > 0);

@@ -52,7 +52,9 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
 
   constructor(label: AnswerLabel) {
     this.#label = label;
-    this.#ids = new UniqueIds(`toolu_${label.idTail}`);
+    this.#ids = new UniqueIds(`toolu_${label.idTail}`, () =>
+      label.listUsedIds().map(answeredToolId),
+    );
   }
 
   encode(event: ChatEvent, out: OutputPieces): void {

@@ -203,6 +203,29 @@ describe("tool calls and results", () => {
     ]);
   });
 
+  test("get an id of their own if an earlier call has it, and each result follows its call", () => {
+    const answered = (...ids: string[]): Messages => [
+      { role: "assistant", tool_calls: ids.map((id) => call(id)) },
+      ...ids.map((id, at) => ({ role: "tool", tool_call_id: id, content: `${id}/${at}` })),
+    ];
+    const history = [user, ...answered("c"), ...answered("c", "d", "c"), ...answered("toolu_1")];
+    const messages = messagesOf(history) as readonly { content: readonly Sent["body"][] }[];
+    const named = messages
+      .slice(1)
+      .map(({ content }) =>
+        content.map(({ id, tool_use_id, content: said }) => id ?? [tool_use_id, said]),
+      );
+    const results = (...pairs: [string, string][]): unknown => pairs;
+    expect(named).toEqual([
+      ["c"],
+      results(["c", "c/0"]),
+      ["toolu_1", "d", "toolu_3"],
+      results(["toolu_1", "c/0"], ["d", "d/1"], ["toolu_3", "c/2"]),
+      ["toolu_4"],
+      results(["toolu_4", "toolu_1/0"]),
+    ]);
+  });
+
   test("refuse an image in a result, with its path", () => {
     const content = [{ type: "image_url", image_url: { url: "https://a.test/i.png" } }];
     const messages = round([call("c1")], { role: "tool", tool_call_id: "c1", content });
