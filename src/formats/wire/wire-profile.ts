@@ -148,7 +148,12 @@ function hasFormat(doc: JsonDocument, config: JsonNode): boolean {
   return doc.isObject(config) && doc.present(config, word.format) !== ABSENT;
 }
 
-export function applyProfile(doc: JsonDocument, splice: Splice, target: Target): void {
+/** `written` is the name of a fixed member that the wire has already written into the body. */
+export function applyProfile(
+  doc: JsonDocument,
+  splice: Splice,
+  { target, written }: { readonly target: Target; readonly written?: string },
+): void {
   const { wireProfile: profile, fixedBody = [] } = target;
   const kept = new Set(undeclaredFields(doc, target).keys);
   for (const key of kept) splice.removeKey(0, key);
@@ -167,8 +172,7 @@ export function applyProfile(doc: JsonDocument, splice: Splice, target: Target):
     }
   }
   for (const { name, json } of fixedBody) {
-    // `provider` is skipped here, because `aggregatorControls` writes it.
-    if (name !== "provider") splice.insert(name, json as JsonText);
+    if (name !== written) splice.insert(name, json as JsonText);
   }
 }
 
@@ -188,7 +192,10 @@ export function profiledMembers(
     const changed = words?.get(tokenText(token as JsonText));
     taken[newName(target, name) ?? name] = changed === undefined ? token : textToken(changed);
   }
-  for (const { name, json } of fixedBody) if (name !== "provider") taken[name] = json;
+  for (const { name, json } of fixedBody) {
+    // A `provider` that is there has this one in it: `aggregatorControls` wrote it.
+    if (name !== "provider" || taken[name] === undefined) taken[name] = json;
+  }
   return taken;
 }
 

@@ -177,6 +177,16 @@ describe("body", () => {
     expect(read).toThrow("provider.upstream.max_price is not a known field");
   });
 
+  test("a fixed provider object reaches a messages endpoint, on the same wire and translated", () => {
+    const provider = { upstream: { only: ["x"] } };
+    for (const sent of [
+      sendSame("wire_b", { provider, max_tokens: 5 }, ceiling),
+      sendAcross("wire_a", { provider, max_tokens: 5 }, ceiling),
+    ]) {
+      expect(sent.body["provider"]).toEqual({ max_price });
+    }
+  });
+
   test("fixed members of a listing replace the manifest's members of the same name", () => {
     const members = compileFixedBody({ a: 1, b: 2 }, { b: 3 });
     expect(members.map(({ name, json }) => `${name}=${json}`)).toEqual(["a=1", "b=3"]);

@@ -153,7 +153,7 @@ function countTokens(doc: JsonDocument): number {
 }
 
 function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
-  applyProfile(doc, splice, deployment);
+  applyProfile(doc, splice, { target: deployment });
   applyHistoryRules(doc, splice, deployment.wireProfile?.history ?? NO_RULES);
   writeBound(doc, splice, { name: "max_tokens", tokens: request.outputTokens });
 }
