@@ -10,6 +10,7 @@ import {
   textToken,
   tokenText,
 } from "../../kernel/index.ts";
+import type { RequestCodec } from "./contract.ts";
 import { chatVocabulary, readName, word } from "./fields/chat-vocabulary.ts";
 import { isEmptyArray } from "./fields/check-shape.ts";
 import { GATEWAY_FIELDS, upstreamControls } from "./fields/common-fields.ts";
@@ -199,20 +200,25 @@ export function profiledMembers(
   return taken;
 }
 
+/** How the wire of the deployment names parameters that the wires write differently. */
+type WrittenNames = Pick<RequestCodec, "userField" | "parallelField">;
+
 /** Parameters of a translated call that the deployment does not get, by the client's names. */
 export function lostParameters(
   call: ChatCall,
   doc: JsonDocument,
-  { target, userField }: { readonly target: Target; readonly userField: string },
+  { target, codec }: { readonly target: Target; readonly codec: WrittenNames },
 ): readonly string[] {
   const fixed = new Set(target.fixedBody?.map(({ name }) => name));
   const drops = target.wireProfile?.dropsUndeclared === true;
+  const { userField, parallelField } = codec;
+  const isOneCall = !call.parallelTools && call.tools.length > 0;
   const sent: readonly (readonly [string, boolean, readonly string[]])[] = [
     ["temperature", call.temperature !== undefined, ["temperature"]],
     ["top_p", call.topP !== undefined, ["top_p"]],
     ["stop", call.stops.length > 0, ["stop", "stop_sequences"]],
     [userField, call.userId !== undefined, ["user", "safety_identifier", "metadata"]],
-    ["parallel_tool_calls", !call.parallelTools && call.tools.length > 0, ["parallel_tool_calls"]],
+    [parallelField, isOneCall, ["parallel_tool_calls", "tool_choice"]],
   ];
   return sent.flatMap(([name, isSent, names]) => {
     if (!isSent || (!fixed.has(name) && !(drops && !declares(target, name)))) return [];

@@ -105,11 +105,10 @@ function translationProblem(
   const [first] = needs.refused;
   if (first !== undefined) return first;
   if (!request.controls.requireParameters) return undefined;
-  const target = { target: deployment, userField: requests.userField };
   return lostFieldProblem([
     ...needs.dropped,
     ...lostEffort(call, deployment),
-    ...lostParameters(call, request.doc, target),
+    ...lostParameters(call, request.doc, { target: deployment, codec: requests }),
   ]);
 }
 

@@ -112,6 +112,19 @@ describe("undeclared: drop", () => {
   });
 });
 
+test("parallel_tool_calls is lost to a messages endpoint only if tool_choice is", () => {
+  const members = { tools: [tool], parallel_tool_calls: false };
+  const taking = profiled({ undeclared: "drop" }, "tools", "tool_choice");
+  const sent = sendAcross("wire_a", members, taking);
+  expect(sent.body["tool_choice"]).toEqual({ type: "auto", disable_parallel_tool_use: true });
+  expect(sent.dropped).toEqual([]);
+  const across = { to: "wire_b", ...taking } as const;
+  expect(findProblem("wire_a", { ...members, provider: strict }, across)).toBeUndefined();
+  const refusing = profiled({ undeclared: "drop" }, "tools", "parallel_tool_calls");
+  expect(sendAcross("wire_a", members, refusing).body).not.toHaveProperty("tool_choice");
+  expect(sendAcross("wire_a", members, refusing).dropped).toEqual(["parallel_tool_calls"]);
+});
+
 describe("rename and values", () => {
   const mistral = profiled(
     { rename: { seed: "random_seed" }, values: { tool_choice: { required: "any" } } },

@@ -38,6 +38,7 @@ export const anthropicMessages: Wire = {
     path: "/messages",
     temperatureMax: 1,
     userField: "metadata",
+    parallelField: "tool_choice",
     checkBody,
     renderPath: (path) =>
       path.map((step) => (typeof step === "number" ? step : step.slice(0, 64))).join("."),

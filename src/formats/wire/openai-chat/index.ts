@@ -33,6 +33,7 @@ export const openaiChat: Wire = {
     path: "/chat/completions",
     temperatureMax: 2,
     userField: "user",
+    parallelField: "parallel_tool_calls",
     checkBody,
     renderPath: (path) =>
       path
