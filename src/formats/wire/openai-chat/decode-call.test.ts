@@ -49,6 +49,19 @@ describe("system and developer messages", () => {
     expect(body["system"]).toEqual([text("one"), text("two"), text("later")]);
     expect(body["messages"]).toEqual([user]);
   });
+
+  test("become the user's message if there is no other, and the changed role is reported", () => {
+    const system = { role: "system", content: "one" };
+    const later = { role: "developer", content: [text("two"), text("three")] };
+    const alone = sent({ messages: [system] });
+    expect(alone.body).not.toHaveProperty("system");
+    expect(alone.body["messages"]).toEqual([{ role: "user", content: "one" }]);
+    expect(alone.dropped).toEqual(["messages[].role"]);
+    const { body } = sent({ messages: [system, later] });
+    expect(body["system"]).toEqual([text("one"), text("two")]);
+    expect(body["messages"]).toEqual([{ role: "user", content: "three" }]);
+    expect(refusedBy({ messages: [{ role: "system", content: " " }] })).toBe("messages");
+  });
 });
 
 describe("user messages", () => {
