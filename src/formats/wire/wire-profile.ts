@@ -5,16 +5,14 @@ import {
   type JsonDocument,
   type JsonNode,
   type JsonText,
-  NUMBER_KIND,
   type Splice,
   textToken,
   tokenText,
 } from "../../kernel/index.ts";
 import type { RequestCodec } from "./contract.ts";
 import { chatVocabulary, readName, word } from "./fields/chat-vocabulary.ts";
-import { isEmptyArray } from "./fields/check-shape.ts";
 import { GATEWAY_FIELDS, upstreamControls } from "./fields/common-fields.ts";
-import { type ChatCall, isNoOp } from "./neutral/chat-call.ts";
+import { type ChatCall, isUsual } from "./neutral/chat-call.ts";
 import { headerName } from "./neutral/translation-issues.ts";
 import { pricedNames } from "./price-guard.ts";
 
@@ -32,20 +30,6 @@ const ALSO_DECLARED: Readonly<Record<string, readonly string[]>> = {
   functions: ["tools"],
   function_call: ["tool_choice"],
   top_logprobs: ["logprobs"],
-};
-
-/** Values, as JSON text, that mean the same as an absent parameter. */
-const USUAL: Readonly<Record<string, string>> = {
-  n: "1",
-  store: "false",
-  logprobs: "false",
-  top_logprobs: "0",
-  frequency_penalty: "0",
-  presence_penalty: "0",
-  top_p: "1",
-  parallel_tool_calls: "true",
-  tool_choice: '"auto"',
-  function_call: '"auto"',
 };
 
 /** Top-level fields that a deployment of the client's own wire does not get. */
@@ -106,22 +90,6 @@ function takenNames(doc: JsonDocument, target: Target): ReadonlySet<string> {
 function newName(target: Target, name: string): string | undefined {
   const renamed = target.wireProfile?.rename.get(name);
   return renamed !== undefined && declares(target, name) ? renamed : undefined;
-}
-
-function isUsual(doc: JsonDocument, name: string, value: JsonNode): boolean {
-  if (doc.isNull(value) || isNoOp(doc, name)) return true;
-  const usual = Object.hasOwn(USUAL, name) ? USUAL[name] : undefined;
-  if (usual === undefined) return isEmptyArray(doc, value);
-  if (doc.kind(value) === NUMBER_KIND) return doc.number(value) === Number(usual);
-  if (doc.isObject(value)) return isPlainAuto(doc, value);
-  return doc.end(value) - doc.start(value) <= USUAL_CHARS_MAX && doc.raw(value) === usual;
-}
-
-const USUAL_CHARS_MAX = 8;
-
-function isPlainAuto(doc: JsonDocument, value: JsonNode): boolean {
-  const type = doc.present(value, word.type);
-  return type !== ABSENT && doc.word(type) === word.auto && doc.keys(value).length === 1;
 }
 
 const DEPENDED_ON: ReadonlySet<string> = new Set([
