@@ -94,6 +94,10 @@ describe("a messages client of a chat-completions provider", () => {
       [hi, delta({ reasoning: "c" }), delta({ content: "d" })], { blocks: [said("ad")] }],
     ["vercel/ai 5576: no empty text is sent before a call",
       [delta({ content: "" }), call], { blocks: [tool("f")] }],
+    ["no blank text is sent before a call, because a history may not have one",
+      [delta({ content: "\n" }), delta({ content: " " }), call], { blocks: [tool("f")] }],
+    ["white space before a text is sent with the text",
+      [delta({ content: "\n" }), delta({ content: " " }), hi, call], { blocks: [said("\n a"), tool("f")] }],
     ["new-api 4697: an answer without usage is closed, with counts of zero",
       [hi, finish("stop")], { isStopped: true, usage: { input_tokens: 0, output_tokens: 0 } }],
     ["CLIProxyAPI 5308: [DONE] without a finish reason is end_turn", [hi], { stopReason: "end_turn" }],
@@ -109,6 +113,14 @@ describe("a messages client of a chat-completions provider", () => {
   ])("%s", (_bug, sent, expected) => {
     expect(toWireB(...sent, done)).toMatchObject(expected);
   }); // prettier-ignore
+
+  test("no blank text is in an answer that is not streamed", () => {
+    const calls = [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }];
+    const { text: sent } = play(openJson(bToA), [
+      wholeAnswer({ content: "\n\n", tool_calls: calls }, "tool_calls"),
+    ]);
+    expect(JSON.parse(sent)).toMatchObject({ content: [{ type: "tool_use", id: "c" }] });
+  });
 
   test.each([
     ["stop", "end_turn"],

@@ -58,7 +58,9 @@ export const anthropicMessagesAnswers: AnswerCodec = {
     const ids = new UniqueIds(`toolu_${label.idTail}`, () =>
       label.listUsedIds().map(answeredToolId),
     );
-    const text = answer.text === "" ? [] : [JSON.stringify({ type: "text", text: answer.text })];
+    // A blank text is left out, because wire_b refuses it when it comes back in the history.
+    const isBlank = answer.text.trim() === "";
+    const text = isBlank ? [] : [JSON.stringify({ type: "text", text: answer.text })];
     const content = [...text, ...answer.calls.map((call) => toolUseJson(call, ids))].join(",");
     const reason = settledFinish(answer.finish, answer.calls.length > 0);
     const sequence = reason === "stop_sequence" ? (answer.stopSequence ?? null) : null;
