@@ -103,8 +103,8 @@ describe("the request to the provider", () => {
   });
 
   test("has metadata if the listing declares it", () => {
-    const declared = new Map([...listing.supportedParameters, ["metadata", { type: "unknown" }]]);
-    const noting = { ...listing, supportedParameters: declared } as typeof listing;
+    const declared = new Map(listing.supportedParameters).set("metadata", { type: "unknown" });
+    const noting = { ...listing, supportedParameters: declared };
     const request = read({ metadata: { a: 1 } });
     expect(videos.servabilityProblem(request, noting)).toBeUndefined();
     expect(sent({ metadata: { a: 1 } }, noting)).toContain('"metadata":{"a":1}');

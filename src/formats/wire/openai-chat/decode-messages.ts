@@ -50,7 +50,7 @@ export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): Dec
         for (const text of contentTexts(message)) system.push(text);
     }
   }
-  const [last] = system.slice(-1);
+  const last = system.at(-1);
   if (last !== undefined && messages.isEmpty) {
     notes.drop("messages[].role");
     return {
