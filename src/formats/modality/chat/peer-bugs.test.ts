@@ -180,7 +180,9 @@ describe("Switchyard 502: a provider that uses the call ids of its earlier answe
       { role: "user", content: [{ ...result, tool_use_id: renamed }] },
     ];
     expect(sendAcross("wire_b", { messages: [...historyB, ...turn] }).body["messages"]).toEqual([
-      ...[user, { role: "assistant", content: null, tool_calls: [toolCall] }, historyA[2]],
+      user,
+      { role: "assistant", content: null, tool_calls: [toolCall] },
+      historyA[2],
       { role: "assistant", content: null, tool_calls: [{ ...toolCall, id: renamed }] },
       { role: "tool", tool_call_id: renamed, content: "r" },
     ]);
