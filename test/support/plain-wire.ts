@@ -41,6 +41,7 @@ const requests: RequestCodec = {
   path: "/plain",
   temperatureMax: 2,
   userField: "user",
+  parallelField: "parallel_tool_calls",
   checkBody: shape(
     {
       model: isFilledText,

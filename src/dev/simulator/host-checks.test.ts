@@ -24,6 +24,8 @@ const called = {
   content: [{ type: "tool_use", id: "a", name: "f", input: {} }],
 };
 const tool = { name: "f", input_schema: { type: "object" } };
+const answered = { role: "user", content: [{ type: "tool_result", tool_use_id: "a" }] };
+const twice = [user, called, answered, called, answered];
 const said = { model: "m", max_tokens: 9, messages: [user] };
 const picture = { model: "painter", prompt: "a red bicycle" };
 const urgent = { type: "noul", instructions: "Is it urgent?" };
@@ -46,6 +48,7 @@ test.each([
   [MESSAGES, { ...said, model: "unknown-x" }, 404, "not_found_error"],
   [MESSAGES, { ...said, stream_options: {} }, 400, "stream_options: Extra inputs"],
   [MESSAGES, { ...said, messages: [user, called], tools: [tool] }, 400, "immediately after: a"],
+  [MESSAGES, { ...said, messages: twice, tools: [tool] }, 400, "ids must be unique"],
   [MESSAGES, { ...said, messages: [user, { role: "user", content: "" }] }, 400, "non-empty"],
   ["/img/v1/images", { ...picture, model: "unknown-painter" }, 404, "model"],
   ["/img/v1/images", { ...picture, aspect_ratio: "1:1" }, 400, "aspect_ratio: Extra"],

@@ -194,11 +194,15 @@ function orderComplaint(messages: readonly JsonObject[]): Complaint {
   if (first === undefined) return "messages: at least one message is required";
   if (first["role"] !== "user") return 'messages: first message must use the "user" role';
   let called: readonly string[] = [];
+  const used = new Set<string>();
   for (const [index, message] of messages.entries()) {
     const complaint = emptyComplaint(messages, index) ?? answersComplaint(message, called, index);
     if (complaint !== undefined) return complaint;
     called = pickBlocks(message, "tool_use").map((block) => textOf(block["id"]));
-    if (new Set(called).size < called.length) return "messages: `tool_use` ids must be unique";
+    for (const id of called) {
+      if (used.has(id)) return `messages.${index}: \`tool_use\` ids must be unique`;
+      used.add(id);
+    }
   }
   return called.length === 0 ? undefined : unanswered(messages.length - 1, called);
 }

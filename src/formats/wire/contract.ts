@@ -35,6 +35,8 @@ export interface RequestCodec {
   readonly temperatureMax: number;
   /** The parameter in which clients send the id of their end user. */
   readonly userField: string;
+  /** The parameter in which clients limit an answer to one tool call. */
+  readonly parallelField: string;
   /** Checks the type of every known field, and refuses duplicate keys. */
   readonly checkBody: Check;
   /** Writes a path in the wire's notation: `messages[0].role` or `messages.0.role`. */

@@ -4,7 +4,7 @@ import type { RequestCodec } from "./contract.ts";
 import { describeAccepted } from "./fields/accepted-values.ts";
 import { type ChatWord, readName, word } from "./fields/chat-vocabulary.ts";
 import { isEmptyArray } from "./fields/check-shape.ts";
-import { isNoOp } from "./neutral/chat-call.ts";
+import { isUsual } from "./neutral/chat-call.ts";
 import { CANNOT_CROSS, type TranslationIssues } from "./neutral/translation-issues.ts";
 
 /** Fields that the answer depends on and that can raise the price, in requests of either wire. */
@@ -37,15 +37,17 @@ interface FieldRules {
  */
 export function noteFields(doc: JsonDocument, notes: TranslationIssues, rules: FieldRules): void {
   for (const key of doc.keys(0)) {
-    if (doc.isNull(doc.valueOf(key))) continue;
     const name = readName(doc, key);
-    if (isNoOp(doc, name)) continue;
+    if (isUsual(doc, name, doc.valueOf(key))) continue;
     if (rules.refused.has(name)) notes.refuse(name, CANNOT_CROSS);
     else if (!rules.carried.has(name) && !pricedNames.has(name)) notes.drop(name);
   }
   for (const { field } of findRefusedFields(doc)) notes.refuse(field, CANNOT_CROSS);
   if (isTextOnly(doc, doc.present(0, word.modalities))) notes.drop("modalities");
-  for (const name of DROPPED_FIELDS) if (doc.present(0, word[name]) !== ABSENT) notes.drop(name);
+  for (const name of DROPPED_FIELDS) {
+    const node = doc.present(0, word[name]);
+    if (node !== ABSENT && !isUsual(doc, name, node)) notes.drop(name);
+  }
 }
 
 export interface PricedField {

@@ -5,15 +5,14 @@ import {
   type JsonDocument,
   type JsonNode,
   type JsonText,
-  NUMBER_KIND,
   type Splice,
   textToken,
   tokenText,
 } from "../../kernel/index.ts";
+import type { RequestCodec } from "./contract.ts";
 import { chatVocabulary, readName, word } from "./fields/chat-vocabulary.ts";
-import { isEmptyArray } from "./fields/check-shape.ts";
 import { GATEWAY_FIELDS, upstreamControls } from "./fields/common-fields.ts";
-import { type ChatCall, isNoOp } from "./neutral/chat-call.ts";
+import { type ChatCall, isUsual } from "./neutral/chat-call.ts";
 import { headerName } from "./neutral/translation-issues.ts";
 import { pricedNames } from "./price-guard.ts";
 
@@ -31,20 +30,6 @@ const ALSO_DECLARED: Readonly<Record<string, readonly string[]>> = {
   functions: ["tools"],
   function_call: ["tool_choice"],
   top_logprobs: ["logprobs"],
-};
-
-/** Values, as JSON text, that mean the same as an absent parameter. */
-const USUAL: Readonly<Record<string, string>> = {
-  n: "1",
-  store: "false",
-  logprobs: "false",
-  top_logprobs: "0",
-  frequency_penalty: "0",
-  presence_penalty: "0",
-  top_p: "1",
-  parallel_tool_calls: "true",
-  tool_choice: '"auto"',
-  function_call: '"auto"',
 };
 
 /** Top-level fields that a deployment of the client's own wire does not get. */
@@ -107,22 +92,6 @@ function newName(target: Target, name: string): string | undefined {
   return renamed !== undefined && declares(target, name) ? renamed : undefined;
 }
 
-function isUsual(doc: JsonDocument, name: string, value: JsonNode): boolean {
-  if (doc.isNull(value) || isNoOp(doc, name)) return true;
-  const usual = Object.hasOwn(USUAL, name) ? USUAL[name] : undefined;
-  if (usual === undefined) return isEmptyArray(doc, value);
-  if (doc.kind(value) === NUMBER_KIND) return doc.number(value) === Number(usual);
-  if (doc.isObject(value)) return isPlainAuto(doc, value);
-  return doc.end(value) - doc.start(value) <= USUAL_CHARS_MAX && doc.raw(value) === usual;
-}
-
-const USUAL_CHARS_MAX = 8;
-
-function isPlainAuto(doc: JsonDocument, value: JsonNode): boolean {
-  const type = doc.present(value, word.type);
-  return type !== ABSENT && doc.word(type) === word.auto && doc.keys(value).length === 1;
-}
-
 const DEPENDED_ON: ReadonlySet<string> = new Set([
   "tools",
   "tool_choice",
@@ -148,7 +117,12 @@ function hasFormat(doc: JsonDocument, config: JsonNode): boolean {
   return doc.isObject(config) && doc.present(config, word.format) !== ABSENT;
 }
 
-export function applyProfile(doc: JsonDocument, splice: Splice, target: Target): void {
+/** `written` is the name of a fixed member that the wire has already written into the body. */
+export function applyProfile(
+  doc: JsonDocument,
+  splice: Splice,
+  { target, written }: { readonly target: Target; readonly written?: string },
+): void {
   const { wireProfile: profile, fixedBody = [] } = target;
   const kept = new Set(undeclaredFields(doc, target).keys);
   for (const key of kept) splice.removeKey(0, key);
@@ -167,8 +141,7 @@ export function applyProfile(doc: JsonDocument, splice: Splice, target: Target):
     }
   }
   for (const { name, json } of fixedBody) {
-    // `provider` is skipped here, because `aggregatorControls` writes it.
-    if (name !== "provider") splice.insert(name, json as JsonText);
+    if (name !== written) splice.insert(name, json as JsonText);
   }
 }
 
@@ -188,24 +161,32 @@ export function profiledMembers(
     const changed = words?.get(tokenText(token as JsonText));
     taken[newName(target, name) ?? name] = changed === undefined ? token : textToken(changed);
   }
-  for (const { name, json } of fixedBody) if (name !== "provider") taken[name] = json;
+  for (const { name, json } of fixedBody) {
+    // A `provider` that is there has this one in it: `aggregatorControls` wrote it.
+    if (name !== "provider" || taken[name] === undefined) taken[name] = json;
+  }
   return taken;
 }
+
+/** How the wire of the deployment names parameters that the wires write differently. */
+type WrittenNames = Pick<RequestCodec, "userField" | "parallelField">;
 
 /** Parameters of a translated call that the deployment does not get, by the client's names. */
 export function lostParameters(
   call: ChatCall,
   doc: JsonDocument,
-  { target, userField }: { readonly target: Target; readonly userField: string },
+  { target, codec }: { readonly target: Target; readonly codec: WrittenNames },
 ): readonly string[] {
   const fixed = new Set(target.fixedBody?.map(({ name }) => name));
   const drops = target.wireProfile?.dropsUndeclared === true;
+  const { userField, parallelField } = codec;
+  const isOneCall = !call.parallelTools && call.tools.length > 0;
   const sent: readonly (readonly [string, boolean, readonly string[]])[] = [
     ["temperature", call.temperature !== undefined, ["temperature"]],
     ["top_p", call.topP !== undefined, ["top_p"]],
     ["stop", call.stops.length > 0, ["stop", "stop_sequences"]],
     [userField, call.userId !== undefined, ["user", "safety_identifier", "metadata"]],
-    ["parallel_tool_calls", !call.parallelTools && call.tools.length > 0, ["parallel_tool_calls"]],
+    [parallelField, isOneCall, ["parallel_tool_calls", "tool_choice"]],
   ];
   return sent.flatMap(([name, isSent, names]) => {
     if (!isSent || (!fixed.has(name) && !(drops && !declares(target, name)))) return [];

@@ -54,7 +54,7 @@ export function encodeAcross(
       ...request.droppedParams,
       ...needs.dropped,
       ...lostEffort(call, deployment),
-      ...lostParameters(call, request.doc, { target: deployment, userField: codec.userField }),
+      ...lostParameters(call, request.doc, { target: deployment, codec }),
       ...kept,
       ...others,
     ],

@@ -2,6 +2,8 @@ import type { Deployment } from "../../../catalog/index.ts";
 import { type ModelNames, type RequestId, asObject, tryParse } from "../../../kernel/index.ts";
 import { type AnswerBridge, ServedModelNote } from "../../wire/answer/answer-bridge.ts";
 import type { AnswerLabel, AnswerReader } from "../../wire/neutral/chat-answer.ts";
+import type { ChatCall } from "../../wire/neutral/chat-call.ts";
+import { signedId } from "../../wire/neutral/tool-calls.ts";
 import { JsonBridge } from "../../wire/answer/json-bridge.ts";
 import { StreamBridge } from "../../wire/answer/stream-bridge.ts";
 import { StreamTranslation } from "../../wire/answer/stream-driver.ts";
@@ -11,7 +13,13 @@ import type { ParsedChatRequest } from "./parse-request.ts";
 export interface OpenChatAnswer {
   readonly request: Pick<
     ParsedChatRequest,
-    "wire" | "stream" | "body" | "wantsUsageChunk" | "usesFunctions" | "countInputTokens"
+    | "wire"
+    | "stream"
+    | "body"
+    | "wantsUsageChunk"
+    | "usesFunctions"
+    | "countInputTokens"
+    | "decoded"
   >;
   readonly deployment: ModelNames & Pick<Deployment, "modelId" | "wireProfile">;
   readonly upstream: Wire;
@@ -76,7 +84,16 @@ function toAnswerLabel(open: OpenChatAnswer): AnswerLabel {
     wantsUsageChunk: open.request.wantsUsageChunk,
     usesFunctions: open.request.usesFunctions,
     countInputTokens: () => open.request.countInputTokens(),
+    listUsedIds: () => listCallIds(open.request.decoded().call),
   };
+}
+
+function listCallIds({ messages }: ChatCall): readonly string[] {
+  return messages.flatMap((message) =>
+    message.role === "assistant"
+      ? message.parts.flatMap((part) => (part.kind === "call" ? [signedId(part.call)] : []))
+      : [],
+  );
 }
 
 /**

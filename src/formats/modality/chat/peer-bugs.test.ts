@@ -1,13 +1,18 @@
 import { describe, expect, test } from "vitest";
 
 import {
+  aToB,
+  bToA,
   chunks,
   delta,
   done,
   events,
+  idTail,
+  openJson,
   openStream,
   play,
   toolDelta,
+  wholeAnswer,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 import { readLegalWireA } from "../../../../test/fixtures/modality/legal-wire-a.ts";
 import {
@@ -28,6 +33,7 @@ import {
   toWireB,
   usageChunk,
 } from "../../../../test/fixtures/modality/peer-kit.ts";
+import { sendAcross } from "../../../../test/fixtures/modality/request-kit.ts";
 
 /**
  * Bugs in the answers of other gateways, by the numbers of their issues, and the correct answers.
@@ -88,6 +94,10 @@ describe("a messages client of a chat-completions provider", () => {
       [hi, delta({ reasoning: "c" }), delta({ content: "d" })], { blocks: [said("ad")] }],
     ["vercel/ai 5576: no empty text is sent before a call",
       [delta({ content: "" }), call], { blocks: [tool("f")] }],
+    ["no blank text is sent before a call, because a history may not have one",
+      [delta({ content: "\n" }), delta({ content: " " }), call], { blocks: [tool("f")] }],
+    ["white space before a text is sent with the text",
+      [delta({ content: "\n" }), delta({ content: " " }), hi, call], { blocks: [said("\n a"), tool("f")] }],
     ["new-api 4697: an answer without usage is closed, with counts of zero",
       [hi, finish("stop")], { isStopped: true, usage: { input_tokens: 0, output_tokens: 0 } }],
     ["CLIProxyAPI 5308: [DONE] without a finish reason is end_turn", [hi], { stopReason: "end_turn" }],
@@ -103,6 +113,14 @@ describe("a messages client of a chat-completions provider", () => {
   ])("%s", (_bug, sent, expected) => {
     expect(toWireB(...sent, done)).toMatchObject(expected);
   }); // prettier-ignore
+
+  test("no blank text is in an answer that is not streamed", () => {
+    const calls = [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }];
+    const { text: sent } = play(openJson(bToA), [
+      wholeAnswer({ content: "\n\n", tool_calls: calls }, "tool_calls"),
+    ]);
+    expect(JSON.parse(sent)).toMatchObject({ content: [{ type: "tool_use", id: "c" }] });
+  });
 
   test.each([
     ["stop", "end_turn"],
@@ -127,6 +145,56 @@ describe("a messages client of a chat-completions provider", () => {
     };
     expect(read({ stop_sequences: ["###"] })).toEqual(["stop_sequence", "###"]);
     expect(read()).toEqual(["end_turn", null]);
+  });
+});
+
+describe("Switchyard 502: a provider that uses the call ids of its earlier answers again", () => {
+  const toolCall = { id: "call_0", type: "function", function: { name: "f", arguments: "{}" } };
+  const use = { type: "tool_use", id: "call_0", name: "f", input: {} };
+  const result = { type: "tool_result", tool_use_id: "call_0", content: "r" };
+  const user = { role: "user", content: "hi" };
+  const historyB = [
+    user,
+    { role: "assistant", content: [use] },
+    { role: "user", content: [result] },
+  ];
+  const historyA = [
+    user,
+    { role: "assistant", tool_calls: [toolCall] },
+    { role: "tool", tool_call_id: "call_0", content: "r" },
+  ];
+  const again = toolDelta(0, named("f", "{}", "call_0"));
+  const fresh = toolDelta(1, named("f", "{}", "call_1"));
+
+  test("gives a messages client another id, and the second turn is consistent", () => {
+    const stream = openStream({ ...bToA, messages: historyB });
+    const { text: sent } = play(stream, [chunks(again, fresh, finish("tool_calls"), done)]);
+    const whole = play(openJson({ ...bToA, messages: historyB }), [
+      wholeAnswer({ tool_calls: [toolCall] }, "tool_calls"),
+    ]);
+    const renamed = `toolu_${idTail}_0`;
+    expect(readLegalWireB(sent).blocks).toMatchObject([{ id: renamed }, { id: "call_1" }]);
+    expect(JSON.parse(whole.text)).toMatchObject({ content: [{ id: renamed }] });
+    const turn = [
+      { role: "assistant", content: [{ ...use, id: renamed }] },
+      { role: "user", content: [{ ...result, tool_use_id: renamed }] },
+    ];
+    expect(sendAcross("wire_b", { messages: [...historyB, ...turn] }).body["messages"]).toEqual([
+      user,
+      { role: "assistant", content: null, tool_calls: [toolCall] },
+      historyA[2],
+      { role: "assistant", content: null, tool_calls: [{ ...toolCall, id: renamed }] },
+      { role: "tool", tool_call_id: renamed, content: "r" },
+    ]);
+  });
+
+  test("gives a chat-completions client of a messages provider another id", () => {
+    const input = events(start, block(0, use), stop(0), ...close("tool_use"));
+    const { text: sent } = play(openStream({ ...aToB, messages: historyA }), [input]);
+    expect(readLegalWireA(sent).calls[0]?.id).toBe(`call_${idTail}_0`);
+    const message = { role: "assistant", content: [use], stop_reason: "tool_use" };
+    const whole = play(openJson({ ...aToB, messages: historyA }), [JSON.stringify(message)]).text;
+    expect(whole).toContain(`"id":"call_${idTail}_0"`);
   });
 });
 

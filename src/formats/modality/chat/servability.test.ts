@@ -71,6 +71,14 @@ describe("a translation to the other wire", () => {
     expect(found?.message).toMatch(/^response_format cannot be translated/);
   });
 
+  test("is refused if no message has text, so that a provider of the client's wire answers", () => {
+    const members = { messages: [{ role: "system", content: "" }] };
+    expect(reason({ from: a, to: a, members })).toBeUndefined();
+    expect(reason({ from: a, to: b, members })?.message).toBe(
+      "messages has no text; add a user message",
+    );
+  });
+
   test("is refused under require_parameters if it would drop a field", () => {
     const strict = { seed: 1, provider: { require_parameters: true } };
     expect(reason({ from: a, to: a, members: strict })).toBeUndefined();

@@ -5,6 +5,7 @@ import { word } from "../../wire/fields/chat-vocabulary.ts";
 import { historyLosses } from "../../wire/history-rules.ts";
 import type { Unservable } from "../../wire/modality.ts";
 import { lostEffort } from "../../wire/neutral/chat-call.ts";
+import { HISTORY_REASONING } from "../../wire/neutral/translation-issues.ts";
 import { isOpen, isPricedMark } from "../../wire/price-guard.ts";
 import { lostParameters, neededField, undeclaredFields } from "../../wire/wire-profile.ts";
 import type { SameWireDrops } from "./beta-fields.ts";
@@ -105,11 +106,10 @@ function translationProblem(
   const [first] = needs.refused;
   if (first !== undefined) return first;
   if (!request.controls.requireParameters) return undefined;
-  const target = { target: deployment, userField: requests.userField };
   return lostFieldProblem([
-    ...needs.dropped,
+    ...[...needs.dropped].filter((name) => !HISTORY_REASONING.has(name)),
     ...lostEffort(call, deployment),
-    ...lostParameters(call, request.doc, target),
+    ...lostParameters(call, request.doc, { target: deployment, codec: requests }),
   ]);
 }
 

@@ -28,6 +28,7 @@ const label = {
   wantsUsageChunk: false,
   usesFunctions: false,
   countInputTokens: () => 0,
+  listUsedIds: () => [],
 };
 const END = { type: "end" } as const;
 const failure = refusal("upstream_error", "the provider failed");

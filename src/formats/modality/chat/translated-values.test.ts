@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Deployment } from "../../../catalog/catalog.ts";
+import { findProblem } from "../../../../test/fixtures/modality/profile-kit.ts";
 import { readBad, readGood, sendAcross } from "../../../../test/fixtures/modality/request-kit.ts";
 
 const user = { role: "user", content: "hi" };
@@ -22,11 +23,48 @@ describe("values that ask for nothing", () => {
     ["wire_a", { thinking: { type: "disabled" } }],
     ["wire_b", { thinking: { type: "disabled" } }],
     ["wire_b", { response_format: { type: "text" } }],
+    ["wire_a", { frequency_penalty: 0, presence_penalty: 0.0, store: false, logprobs: false }],
+    ["wire_a", { service_tier: "default", logit_bias: null }],
   ] as const)("%s %j is removed in a translation and not reported as dropped", (wire, members) => {
     const { body, dropped } = sendAcross(wire, members);
     expect(Object.keys(body).toSorted()).toEqual(["max_tokens", "messages", "model"]);
     expect(dropped).toEqual([]);
   });
+});
+
+test("no default value and no reasoning of the history excludes a provider of the other wire", () => {
+  const strict = { provider: { require_parameters: true } };
+  const calls = [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }];
+  const spec = { name: "f", parameters: { type: "object" }, strict: false };
+  const told = { role: "assistant", content: "a", reasoning_content: "r", tool_calls: calls };
+  const result = { role: "tool", tool_call_id: "c", content: "r" };
+  const membersA = {
+    messages: [user, told, result],
+    tools: [{ type: "function", function: spec }],
+  };
+  expect(
+    findProblem("wire_a", { ...membersA, store: false, ...strict }, { to: "wire_b" }),
+  ).toBeUndefined();
+  expect(sendAcross("wire_a", membersA).dropped).toEqual(["messages[].reasoning_content"]);
+  const thought = { type: "thinking", thinking: "t", signature: "s" };
+  const use = { type: "tool_use", id: "c", name: "f", input: {} };
+  const done = { type: "tool_result", tool_use_id: "c", content: "r", is_error: false };
+  const messages = [
+    user,
+    { role: "assistant", content: [thought, use] },
+    { role: "user", content: [done] },
+  ];
+  const membersB = {
+    messages,
+    tools: [{ name: "f", input_schema: { type: "object" }, strict: false }],
+  };
+  expect(findProblem("wire_b", { ...membersB, ...strict }, { to: "wire_a" })).toBeUndefined();
+  expect(sendAcross("wire_b", membersB).dropped).toEqual(["messages.content.thinking"]);
+  const failed = { ...done, is_error: true };
+  const wrong = [messages[0], messages[1], { role: "user", content: [failed] }];
+  expect(findProblem("wire_b", { ...membersB, messages: wrong, ...strict }, { to: "wire_a" })).toBe(
+    "messages.content.is_error",
+  );
 });
 
 describe("effort", () => {

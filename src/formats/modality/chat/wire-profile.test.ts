@@ -112,6 +112,19 @@ describe("undeclared: drop", () => {
   });
 });
 
+test("parallel_tool_calls is lost to a messages endpoint only if tool_choice is", () => {
+  const members = { tools: [tool], parallel_tool_calls: false };
+  const taking = profiled({ undeclared: "drop" }, "tools", "tool_choice");
+  const sent = sendAcross("wire_a", members, taking);
+  expect(sent.body["tool_choice"]).toEqual({ type: "auto", disable_parallel_tool_use: true });
+  expect(sent.dropped).toEqual([]);
+  const across = { to: "wire_b", ...taking } as const;
+  expect(findProblem("wire_a", { ...members, provider: strict }, across)).toBeUndefined();
+  const refusing = profiled({ undeclared: "drop" }, "tools", "parallel_tool_calls");
+  expect(sendAcross("wire_a", members, refusing).body).not.toHaveProperty("tool_choice");
+  expect(sendAcross("wire_a", members, refusing).dropped).toEqual(["parallel_tool_calls"]);
+});
+
 describe("rename and values", () => {
   const mistral = profiled(
     { rename: { seed: "random_seed" }, values: { tool_choice: { required: "any" } } },
@@ -175,6 +188,16 @@ describe("body", () => {
     expect(sendAcross("wire_b", {}, ceiling).body["provider"]).toEqual({ max_price });
     const read = () => readGood("wire_a", { provider: { upstream: { max_price } } });
     expect(read).toThrow("provider.upstream.max_price is not a known field");
+  });
+
+  test("a fixed provider object reaches a messages endpoint, on the same wire and translated", () => {
+    const provider = { upstream: { only: ["x"] } };
+    for (const sent of [
+      sendSame("wire_b", { provider, max_tokens: 5 }, ceiling),
+      sendAcross("wire_a", { provider, max_tokens: 5 }, ceiling),
+    ]) {
+      expect(sent.body["provider"]).toEqual({ max_price });
+    }
   });
 
   test("fixed members of a listing replace the manifest's members of the same name", () => {

@@ -109,6 +109,14 @@ describe("the provider is sent", () => {
     });
   });
 
+  test("the caller's metadata if the listing declares it", () => {
+    const listing = imageListing({ ...PARAMETERS, metadata: { type: "unknown" } });
+    expect(servabilityOf({ metadata: { a: "b" } }, listing)).toBeUndefined();
+    expect(JSON.parse(sent({ metadata: { a: "b" } }, listing))).toMatchObject({
+      metadata: { a: "b" },
+    });
+  });
+
   test.each([
     [
       "response_format b64_json if the listing declares that value",

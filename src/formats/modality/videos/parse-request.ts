@@ -133,7 +133,6 @@ const checkBody: Check = shape(
 /** Fields that the gateway reads itself, so listings do not declare them. */
 const ownNames = new Set([
   "model", "provider", "route", "models", "transforms", "stream", "n", "response_format", "seconds",
-  "metadata",
 ]); // prettier-ignore
 
 function readFields(doc: JsonDocument): VideoFields | Problem {

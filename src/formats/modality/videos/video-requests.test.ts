@@ -102,6 +102,14 @@ describe("the request to the provider", () => {
     );
   });
 
+  test("has metadata if the listing declares it", () => {
+    const declared = new Map(listing.supportedParameters).set("metadata", { type: "unknown" });
+    const noting = { ...listing, supportedParameters: declared };
+    const request = read({ metadata: { a: 1 } });
+    expect(videos.servabilityProblem(request, noting)).toBeUndefined();
+    expect(sent({ metadata: { a: 1 } }, noting)).toContain('"metadata":{"a":1}');
+  });
+
   test("has provider.upstream as its provider field only if the provider is an aggregator", () => {
     const body = { provider: { upstream: { only: ["x"] } } };
     expect(sent(body, { ...listing, priority: 1 })).toContain('"provider":{"only":["x"]}');

@@ -55,8 +55,12 @@ export const anthropicMessagesAnswers: AnswerCodec = {
   },
 
   write(answer, label, { report, costUsd }) {
-    const ids = new UniqueIds(`toolu_${label.idTail}`);
-    const text = answer.text === "" ? [] : [JSON.stringify({ type: "text", text: answer.text })];
+    const ids = new UniqueIds(`toolu_${label.idTail}`, () =>
+      label.listUsedIds().map(answeredToolId),
+    );
+    // A blank text is left out, because wire_b refuses it when it comes back in the history.
+    const isBlank = answer.text.trim() === "";
+    const text = isBlank ? [] : [JSON.stringify({ type: "text", text: answer.text })];
     const content = [...text, ...answer.calls.map((call) => toolUseJson(call, ids))].join(",");
     const reason = settledFinish(answer.finish, answer.calls.length > 0);
     const sequence = reason === "stop_sequence" ? (answer.stopSequence ?? null) : null;

@@ -17,7 +17,7 @@ import {
   type ToolResult,
   type ToolSpec,
 } from "../neutral/chat-call.ts";
-import { toMessagesToolId } from "../neutral/tool-calls.ts";
+import { HistoryIds } from "../neutral/tool-calls.ts";
 import { profiledMembers } from "../wire-profile.ts";
 
 export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
@@ -51,13 +51,17 @@ function systemTexts(call: ChatCall): readonly JsonText[] {
 
 function messageTexts(messages: readonly Message[]): readonly JsonText[] {
   const texts: JsonText[] = [];
+  const ids = new HistoryIds();
   for (const [index, message] of messages.entries()) {
     if (message.role === "user") {
-      const content = contentText(message.results.map(resultBlock), message.texts);
+      const content = contentText(
+        message.results.map((result) => resultBlock(result, ids)),
+        message.texts,
+      );
       texts.push(objectText({ role: '"user"', content }));
     } else if (message.role === "assistant") {
       const parts = index === messages.length - 1 ? trimmedPrefill(message.parts) : message.parts;
-      const content = assistantContent(parts);
+      const content = assistantContent(parts, ids);
       texts.push(objectText({ role: '"assistant"', content }));
     }
   }
@@ -70,11 +74,12 @@ function contentText(blocks: readonly JsonText[], texts: readonly JsonText[]): J
   return arrayText([...blocks, ...texts.map(textBlock)]);
 }
 
-function assistantContent(parts: readonly AssistantPart[]): JsonText {
+function assistantContent(parts: readonly AssistantPart[], ids: HistoryIds): JsonText {
+  ids.begin();
   const [first] = parts;
   if (parts.length === 1 && first?.kind === "text") return first.text;
   return arrayText(
-    parts.map((part) => (part.kind === "text" ? textBlock(part.text) : callBlock(part.call))),
+    parts.map((part) => (part.kind === "text" ? textBlock(part.text) : callBlock(part.call, ids))),
   );
 }
 
@@ -94,15 +99,15 @@ function textBlock(text: JsonText): JsonText {
   return `{"type":"text","text":${text}}` as JsonText;
 }
 
-function callBlock(call: ToolCall): JsonText {
-  const id = textToken(toMessagesToolId(call.id));
+function callBlock(call: ToolCall, ids: HistoryIds): JsonText {
+  const id = textToken(ids.callId(call.id));
   return objectText({ type: '"tool_use"', id, name: call.name, input: call.input });
 }
 
-function resultBlock(result: ToolResult): JsonText {
+function resultBlock(result: ToolResult, ids: HistoryIds): JsonText {
   return objectText({
     type: '"tool_result"',
-    tool_use_id: textToken(toMessagesToolId(result.callId)),
+    tool_use_id: textToken(ids.resultId(result.callId)),
     content: result.texts.length > 0 ? contentText([], result.texts) : undefined,
   });
 }

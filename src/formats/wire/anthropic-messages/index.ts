@@ -38,6 +38,7 @@ export const anthropicMessages: Wire = {
     path: "/messages",
     temperatureMax: 1,
     userField: "metadata",
+    parallelField: "tool_choice",
     checkBody,
     renderPath: (path) =>
       path.map((step) => (typeof step === "number" ? step : step.slice(0, 64))).join("."),
@@ -153,7 +154,7 @@ function countTokens(doc: JsonDocument): number {
 }
 
 function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
-  applyProfile(doc, splice, deployment);
+  applyProfile(doc, splice, { target: deployment });
   applyHistoryRules(doc, splice, deployment.wireProfile?.history ?? NO_RULES);
   writeBound(doc, splice, { name: "max_tokens", tokens: request.outputTokens });
 }

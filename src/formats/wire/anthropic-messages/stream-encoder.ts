@@ -42,6 +42,11 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
   readonly #ids: UniqueIds;
   readonly #queue: Block[] = [];
   readonly #tools = new Map<number, ToolBlock>();
+  /**
+   * White space with which a text begins. It waits for other text, because wire_b refuses a history
+   * that has a blank text block.
+   */
+  #blank = "";
   #index = 0;
   #isOpen = false;
   #hasBegun = false;
@@ -52,7 +57,9 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
 
   constructor(label: AnswerLabel) {
     this.#label = label;
-    this.#ids = new UniqueIds(`toolu_${label.idTail}`);
+    this.#ids = new UniqueIds(`toolu_${label.idTail}`, () =>
+      label.listUsedIds().map(answeredToolId),
+    );
   }
 
   encode(event: ChatEvent, out: OutputPieces): void {
@@ -116,13 +123,19 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
     this.#begin(out);
     const last = this.#queue.at(-1);
     if (last?.kind === "text") last.pending += text;
-    else this.#queue.push({ kind: "text", pending: text });
+    else {
+      this.#blank += text;
+      if (text.trim() === "") return;
+      this.#queue.push({ kind: "text", pending: this.#blank });
+      this.#blank = "";
+    }
     this.#pump(out);
   }
 
   #startTool(event: Extract<ChatEvent, { type: "tool_start" }>, out: OutputPieces): void {
     if (this.#tools.has(event.call)) return;
     this.#begin(out);
+    this.#blank = "";
     const block: ToolBlock = {
       kind: "tool",
       id: this.#ids.take(answeredToolId(event.id)),

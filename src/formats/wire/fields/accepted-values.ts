@@ -37,6 +37,8 @@ export function findUnlistedField(
       const taken = ["prompt", ...supportedParameters.keys()].join(", ");
       return { field, message: `${field} is not accepted by this model; it accepts ${taken}` };
     }
+    // A listing declares an object of notes without saying what is in it.
+    if (name === "metadata" && descriptor.type === "unknown" && doc.isObject(value)) continue;
     const taken = describeAccepted(doc, value, descriptor);
     if (taken !== undefined) return { field, message: `${field} must be ${taken}` };
   }

@@ -64,6 +64,8 @@ export interface AnswerLabel {
   readonly wantsUsageChunk: boolean;
   readonly usesFunctions: boolean;
   readonly countInputTokens: () => number;
+  /** The ids of the calls in the client's history, as wire_a writes them. */
+  readonly listUsedIds: () => readonly string[];
 }
 
 /** Decodes UTF-8 without a leading byte order mark, which JSON parsers refuse. */

@@ -4,11 +4,14 @@ import type { Deployment } from "../../../catalog/index.ts";
 import {
   ABSENT,
   type JsonDocument,
+  type JsonNode,
   type JsonText,
+  NUMBER_KIND,
   textToken,
   tokenText,
 } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
+import { isEmptyArray } from "../fields/check-shape.ts";
 
 /**
  * A chat request in the terms that both chat wires have: decoded from one wire and encoded for the
@@ -130,10 +133,42 @@ function nearestWord(asked: string, taken: readonly string[]): string | undefine
 const NO_OPS: Readonly<Record<string, string>> = { response_format: "text", thinking: "disabled" };
 
 /** True if the top-level field is an object whose `type` requests nothing. */
-export function isNoOp(doc: JsonDocument, name: string): boolean {
+function isNoOp(doc: JsonDocument, name: string): boolean {
   const usual = Object.hasOwn(NO_OPS, name) ? NO_OPS[name] : undefined;
   if (usual === undefined) return false;
   const value = doc.present(0, name === "thinking" ? word.thinking : word.response_format);
   const type = value === ABSENT ? ABSENT : doc.present(value, word.type);
   return type !== ABSENT && doc.isString(type) && doc.text(type) === usual;
+}
+
+/** Values, as JSON text, that mean the same as an absent parameter. */
+const USUAL: Readonly<Record<string, string>> = {
+  n: "1",
+  service_tier: '"default"',
+  store: "false",
+  logprobs: "false",
+  top_logprobs: "0",
+  frequency_penalty: "0",
+  presence_penalty: "0",
+  top_p: "1",
+  parallel_tool_calls: "true",
+  tool_choice: '"auto"',
+  function_call: '"auto"',
+};
+
+/** True if the top-level field `name` with this value means the same as without it. */
+export function isUsual(doc: JsonDocument, name: string, value: JsonNode): boolean {
+  if (doc.isNull(value) || isNoOp(doc, name)) return true;
+  const usual = Object.hasOwn(USUAL, name) ? USUAL[name] : undefined;
+  if (usual === undefined) return isEmptyArray(doc, value);
+  if (doc.kind(value) === NUMBER_KIND) return doc.number(value) === Number(usual);
+  if (doc.isObject(value)) return isPlainAuto(doc, value);
+  return doc.end(value) - doc.start(value) <= USUAL_CHARS_MAX && doc.raw(value) === usual;
+}
+
+const USUAL_CHARS_MAX = 9;
+
+function isPlainAuto(doc: JsonDocument, value: JsonNode): boolean {
+  const type = doc.present(value, word.type);
+  return type !== ABSENT && doc.word(type) === word.auto && doc.keys(value).length === 1;
 }

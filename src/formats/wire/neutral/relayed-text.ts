@@ -70,7 +70,7 @@ function fits(value: unknown, json = "null"): boolean {
 /** Members in which OpenRouter and xAI explain `usage.cost`. */
 const COST_DETAILS = ["cost_details", "cost_in_usd_ticks"];
 
-export function hasCostDetails(usage: unknown): boolean {
+function hasCostDetails(usage: unknown): boolean {
   const fields = asObject(usage) ?? {};
   return COST_DETAILS.some((key) => fields[key] !== undefined);
 }

@@ -101,21 +101,56 @@ function original(carried: string): string {
   return Buffer.from(carried, "base64url").toString("base64");
 }
 
-/** Makes the call ids of one answer unique: keeps the provider's id, or makes one. */
+/**
+ * Makes call ids unique: keeps the provider's id, or makes one. `listUsed` gives the ids of earlier
+ * answers, because some providers begin anew in every answer and clients pair results by id alone.
+ */
 export class UniqueIds {
-  readonly #taken = new Set<string>();
   readonly #prefix: string;
+  readonly #listUsed: () => readonly string[];
+  #taken: Set<string> | undefined;
+  #count = 0;
 
-  constructor(prefix: string) {
+  constructor(prefix: string, listUsed: () => readonly string[] = () => []) {
     this.#prefix = prefix;
+    this.#listUsed = listUsed;
   }
 
   take(offered: string): string {
-    const isUsable = offered !== "" && !this.#taken.has(offered);
-    let id = isUsable ? offered : `${this.#prefix}_${this.#taken.size}`;
-    while (this.#taken.has(id)) id += "x";
-    this.#taken.add(id);
+    const taken = (this.#taken ??= new Set(this.#listUsed()));
+    let id = offered !== "" && !taken.has(offered) ? offered : `${this.#prefix}_${this.#count}`;
+    while (taken.has(id)) id += "x";
+    taken.add(id);
+    this.#count += 1;
     return id;
+  }
+}
+
+/**
+ * The call ids of a history for wire_b, which refuses an id that was used before. A later use gets
+ * another id, the same in every request, and the results that follow it get that id too.
+ */
+export class HistoryIds {
+  readonly #ids = new UniqueIds("toolu");
+  #open = new Map<string, { readonly names: string[]; answered: number }>();
+
+  /** Begins an assistant message: results that follow belong to its calls alone. */
+  begin(): void {
+    this.#open = new Map();
+  }
+
+  callId(id: string): string {
+    const taken = this.#ids.take(toMessagesToolId(id));
+    const named = this.#open.get(id);
+    if (named === undefined) this.#open.set(id, { names: [taken], answered: 0 });
+    else named.names.push(taken);
+    return taken;
+  }
+
+  resultId(id: string): string {
+    const named = this.#open.get(id);
+    if (named === undefined) return toMessagesToolId(id);
+    return named.names[named.answered++] ?? named.names.at(-1) ?? toMessagesToolId(id);
   }
 }
 

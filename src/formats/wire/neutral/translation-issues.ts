@@ -1,4 +1,4 @@
-import type { JsonDocument, JsonNode } from "../../../kernel/index.ts";
+import { FALSE_KIND, type JsonDocument, type JsonNode, NULL_KIND } from "../../../kernel/index.ts";
 import { readName, word } from "../fields/chat-vocabulary.ts";
 
 const DROPPED_NAMES_MAX = 64;
@@ -25,6 +25,18 @@ export function headerName(name: string): string {
   return name.slice(0, NAME_CHARS_MAX).replaceAll(/[^\w.[\]\-:/@+]/g, "?");
 }
 
+/**
+ * Names under which reasoning of earlier answers is dropped. Only the provider that wrote it can
+ * read it, so it is no parameter that a request could require.
+ */
+export const HISTORY_REASONING: ReadonlySet<string> = new Set([
+  "messages.content.redacted_thinking",
+  "messages.content.thinking",
+  "messages[].reasoning",
+  "messages[].reasoning_content",
+  "messages[].reasoning_details",
+]);
+
 export const CANNOT_CROSS =
   "cannot be translated for the providers of this model; remove it or choose a model that accepts it";
 
@@ -39,11 +51,16 @@ export interface DropRule {
 /** Cache marks can be in many places, so they are reported once and without a path. */
 const namedWithoutPlace = new Set([word.cache_control]);
 
-/** Reports the members of `object` that are not in `rule.carried` as dropped, except nulls. */
+/** Members whose false means the same as their absence. */
+const usuallyFalse = new Set([word.is_error, word.strict]);
+
+/** Reports the members that are not in `rule.carried` as dropped, except nulls and usual values. */
 export function dropOthers(doc: JsonDocument, object: JsonNode, rule: DropRule): void {
   for (const key of doc.keys(object)) {
     const wordId = doc.keyWord(key);
-    if (rule.carried.has(wordId) || doc.isNull(doc.valueOf(key))) continue;
+    const kind = doc.kind(doc.valueOf(key));
+    if (rule.carried.has(wordId) || kind === NULL_KIND) continue;
+    if (kind === FALSE_KIND && usuallyFalse.has(wordId)) continue;
     const name = readName(doc, key);
     rule.notes.drop(namedWithoutPlace.has(wordId) ? name : rule.path + name);
   }

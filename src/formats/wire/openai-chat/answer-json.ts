@@ -77,7 +77,7 @@ export const openaiChatAnswers: AnswerCodec = {
   },
 
   write(answer, label, { report, costUsd }) {
-    const ids = new UniqueIds(`call_${label.idTail}`);
+    const ids = new UniqueIds(`call_${label.idTail}`, label.listUsedIds);
     const content = answer.text === "" ? "null" : JSON.stringify(answer.text);
     const reasoning =
       answer.reasoning === "" ? "" : `,"reasoning_content":${JSON.stringify(answer.reasoning)}`;

@@ -49,6 +49,19 @@ describe("system and developer messages", () => {
     expect(body["system"]).toEqual([text("one"), text("two"), text("later")]);
     expect(body["messages"]).toEqual([user]);
   });
+
+  test("become the user's message if there is no other, and the changed role is reported", () => {
+    const system = { role: "system", content: "one" };
+    const later = { role: "developer", content: [text("two"), text("three")] };
+    const alone = sent({ messages: [system] });
+    expect(alone.body).not.toHaveProperty("system");
+    expect(alone.body["messages"]).toEqual([{ role: "user", content: "one" }]);
+    expect(alone.dropped).toEqual(["messages[].role"]);
+    const { body } = sent({ messages: [system, later] });
+    expect(body["system"]).toEqual([text("one"), text("two")]);
+    expect(body["messages"]).toEqual([{ role: "user", content: "three" }]);
+    expect(refusedBy({ messages: [{ role: "system", content: " " }] })).toBe("messages");
+  });
 });
 
 describe("user messages", () => {
@@ -200,6 +213,29 @@ describe("tool calls and results", () => {
         role: "user",
         content: [result("c1", expected === undefined ? {} : { content: expected })],
       },
+    ]);
+  });
+
+  test("get an id of their own if an earlier call has it, and each result follows its call", () => {
+    const answered = (...ids: string[]): Messages => [
+      { role: "assistant", tool_calls: ids.map((id) => call(id)) },
+      ...ids.map((id, at) => ({ role: "tool", tool_call_id: id, content: `${id}/${at}` })),
+    ];
+    const history = [user, ...answered("c"), ...answered("c", "d", "c"), ...answered("toolu_1")];
+    const messages = messagesOf(history) as readonly { content: readonly Sent["body"][] }[];
+    const named = messages
+      .slice(1)
+      .map(({ content }) =>
+        content.map(({ id, tool_use_id, content: said }) => id ?? [tool_use_id, said]),
+      );
+    const results = (...pairs: [string, string][]): unknown => pairs;
+    expect(named).toEqual([
+      ["c"],
+      results(["c", "c/0"]),
+      ["toolu_1", "d", "toolu_3"],
+      results(["toolu_1", "c/0"], ["d", "d/1"], ["toolu_3", "c/2"]),
+      ["toolu_4"],
+      results(["toolu_4", "toolu_1/0"]),
     ]);
   });
 

@@ -16,7 +16,10 @@ export interface DecodedMessages {
   readonly messages: readonly Message[];
 }
 
-/** Separates system texts from the messages. Tool results become part of a user message. */
+/**
+ * Separates system texts from the messages. Tool results become part of a user message. Without any
+ * message the last system text becomes the user's, because wire_b requires one and wire_a does not.
+ */
 export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): DecodedMessages {
   const system: JsonText[] = [];
   const messages = new MessageList(notes);
@@ -47,6 +50,15 @@ export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): Dec
         for (const text of contentTexts(message)) system.push(text);
     }
   }
+  const last = system.at(-1);
+  if (last !== undefined && messages.isEmpty) {
+    notes.drop("messages[].role");
+    return {
+      system: system.slice(0, -1),
+      messages: [{ role: "user", results: [], texts: [last] }],
+    };
+  }
+  if (messages.isEmpty) notes.refuse("messages", "has no text; add a user message");
   return { system, messages: messages.finish() };
 }
 
@@ -181,6 +193,11 @@ class MessageList {
 
   constructor(notes: TranslationIssues) {
     this.#notes = notes;
+  }
+
+  /** True if there is no message, and no empty one that is refused. */
+  get isEmpty(): boolean {
+    return this.#messages.length === 0 && this.#emptyPath === undefined;
   }
 
   addUserTexts(texts: readonly JsonText[], path: string): void {

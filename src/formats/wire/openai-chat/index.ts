@@ -33,6 +33,7 @@ export const openaiChat: Wire = {
     path: "/chat/completions",
     temperatureMax: 2,
     userField: "user",
+    parallelField: "parallel_tool_calls",
     checkBody,
     renderPath: (path) =>
       path
@@ -82,7 +83,7 @@ function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: En
   if (controls !== undefined) splice.insert("provider", controls);
   removeClientCopies(doc, splice);
   const { wireProfile: profile } = deployment;
-  applyProfile(doc, splice, deployment);
+  applyProfile(doc, splice, { target: deployment, written: "provider" });
   if (profile !== undefined) applyHistoryRules(doc, splice, profile.history);
   if (profile?.toolSignature !== undefined) addPlaceholderSignatures(doc, splice);
   const name = boundNameFor(doc, deployment);

@@ -41,7 +41,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
   constructor(label: AnswerLabel) {
     this.#head = chunkHead({ ...label, id: `chatcmpl-${label.idTail}` });
     this.#chunkStart = `data: ${this.#head}"choices":[{"index":0,"delta":`;
-    this.#ids = new UniqueIds(`call_${label.idTail}`);
+    this.#ids = new UniqueIds(`call_${label.idTail}`, label.listUsedIds);
     this.#wantsUsageChunk = label.wantsUsageChunk;
     this.#usesFunctions = label.usesFunctions;
     this.#chunkEnd = label.wantsUsageChunk ? '],"usage":null}\n\n' : "]}\n\n";

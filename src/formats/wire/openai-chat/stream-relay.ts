@@ -26,7 +26,7 @@ import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
-import { hasCostDetails, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
+import { withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
 import { asCount, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import {
   answerTexts,
@@ -166,7 +166,7 @@ export class OpenaiChatRelay implements StreamDriver {
     const finish = received === "" ? "" : this.#clientWord(received);
     out.add(this.#takeLast());
     const hadRole = this.#hasRole;
-    const kept = this.#label.wantsUsageChunk ? withoutCost(json) : withoutUsage(json);
+    const kept = this.#label.wantsUsageChunk ? withNullUsage(json) : withoutUsage(json);
     const whole = this.#withNames(withOneChoice(kept, choices), json.value);
     const text = this.#withModel(this.#mended(whole, choice));
     if (this.#label.wantsUsageChunk || finish === "") {
@@ -328,10 +328,9 @@ function readNames(chunk: Fields, label: AnswerLabel): ChunkNames | undefined {
   return { id, createdSeconds: asCount(chunk["created"]) ?? label.createdSeconds };
 }
 
-/** Replaces a usage that has the provider's cost by null: the client pays another amount. */
-function withoutCost(json: EventJson): string {
-  const { usage } = json.value;
-  if (asObject(usage)?.["cost"] === undefined && !hasCostDetails(usage)) return json.text;
+/** Replaces a usage by null: the usage chunk reports it once, with the amount the client pays. */
+function withNullUsage(json: EventJson): string {
+  if (asObject(json.value["usage"]) === undefined) return json.text;
   const object = findPath(json.text);
   if (object === undefined) return json.text;
   return withMember(json.text, object, { key: "usage", json: "null" });

@@ -95,6 +95,13 @@ describe("chunks of a wire_a provider", () => {
     expect(rest).toEqual([]);
   });
 
+  test("that have a usage beside a choice report it once, in the usage chunk", () => {
+    const counted = (chunk: object): object => ({ ...chunk, usage });
+    const pieces = chunks(counted(hi), counted(delta({}, "stop")), usageChunk, done);
+    const all = chunksOf(served("wire_a", pieces, true));
+    expect(all.map((chunk) => chunk.usage)).toEqual([null, null, { ...usage, cost: 0.001932 }]);
+  });
+
   test("without a choice reach only clients that requested a usage chunk", () => {
     const note = { ...delta({}), choices: [], prompt_filter_results: [] };
     const pieces = chunks(note, hi, delta({}, "stop"), usageChunk, done);
