@@ -14,9 +14,9 @@ import {
 } from "../../../kernel/index.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import {
-  unusableFailure,
-  withoutBlame,
   failedRead,
+  tooLargeFailure,
+  unusableFailure,
   type ReadAnswer,
   type UpstreamFailure,
 } from "../failure/failures.ts";
@@ -127,8 +127,7 @@ export class JsonBridge implements AnswerBridge {
 }
 
 const UNUSABLE = failedRead(unusableFailure());
-/** The answer exceeds a bound of the gateway, which does not count as a breach of the listing. */
-const TOO_LARGE = failedRead(withoutBlame(unusableFailure()));
+const TOO_LARGE = failedRead(tooLargeFailure());
 
 function readBody(
   body: Buffer,
