@@ -300,7 +300,7 @@ test("a stream with 20 alternatives for each token is read to its end and to its
   const running = start(undefined, RECIPE_PRINCIPAL, { ...BODY, ...asked });
   await promisesOnly();
   const one = { token: "x".repeat(60), logprob: -12.345678901234567, bytes: Array(60).fill(120) };
-  const token = { ...one, top_logprobs: Array(20).fill(one) };
+  const token = { ...one, top_logprobs: Array.from({ length: 20 }, () => one) };
   const choice = { index: 0, delta: { content: one.token }, logprobs: { content: [token] } };
   const call = last(running);
   call.headers(200, { "content-type": "text/event-stream" });
