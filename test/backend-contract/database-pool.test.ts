@@ -24,6 +24,8 @@ test("a process opens exactly as many database connections as its pool setting d
     Promise.all(Array.from({ length: MANY }, ask));
   const member = await backend.ledgerBatchStore.join("counted", 60_000);
   await backend.accountNotices.start(() => undefined);
+  const witness = { beat: 0n, attemptId: null, storeNowMs: member.storeNowMs };
+  await backend.ledgerBatchStore.renewLease({ member, witness, leaseMs: 60_000, goesOn: false });
   await Promise.all([
     many(() => backend.ping()),
     many(() => backend.usageReports.substitutions()),

@@ -18,6 +18,15 @@ export function killPostmaster(dataDir: string, signal: NodeJS.Signals = "SIGKIL
   return pid;
 }
 
+/** Ends what a test may have left running; a process that has ended in the meantime is no fault. */
+export function endIfRunning(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (fault) {
+    if ((fault as { readonly code?: string }).code !== "ESRCH") throw fault;
+  }
+}
+
 /** Returns the servers that run on this folder, of which there should be at most one. */
 export function postgresServers(dataDir: string): number[] {
   const cluster = realpathSync(join(dataDir, "cluster"));

@@ -30,10 +30,10 @@ export interface AnswerOptions<T> {
    */
   readonly isRecorded?: boolean;
   /**
-   * Name of a query parameter. If only this parameter changes, the previous answer stays visible
-   * until the new one has loaded.
+   * Names what the page shows of the route. While it is the same, and the query is another one, the
+   * previous answer stays visible until the new one has loaded.
    */
-  readonly staysDespite?: string;
+  readonly subject?: string;
 }
 
 /** Reads the answer of a route. React Query caches it under the key `[name, asked]`. */
@@ -42,7 +42,7 @@ export function useAnswer<N extends RouteName>(
   asked?: Omit<Asked<N>, "signal">,
   options: AnswerOptions<AnswerOf<N>> = {},
 ): UseQueryResult<AnswerOf<N>, ApiFault> {
-  const { refetchMs } = options;
+  const { refetchMs, subject } = options;
   return useQuery<AnswerOf<N>, ApiFault>({
     queryKey: answerKey(name, asked),
     queryFn: ({ signal }) => callLoosely(name, { ...asked, signal }),
@@ -50,17 +50,10 @@ export function useAnswer<N extends RouteName>(
     ...(options.isRecorded === true ? { staleTime: Number.POSITIVE_INFINITY } : {}),
     refetchInterval: ({ state }) =>
       (typeof refetchMs === "function" ? refetchMs(state.data) : refetchMs) ?? false,
+    meta: { subject },
     placeholderData: (before, query) =>
-      isSameBut(options.staysDespite, query?.queryKey[1], asked) ? before : undefined,
+      subject !== undefined && query?.meta?.["subject"] === subject ? before : undefined,
   });
-}
-
-function isSameBut(name: string | undefined, before: unknown, now: unknown): boolean {
-  return name !== undefined && before !== undefined && without(name, before) === without(name, now);
-}
-
-function without(name: string, asked: unknown): string {
-  return JSON.stringify(asked, (key, value: unknown) => (key === name ? undefined : value));
 }
 
 /** Calls a route that changes something, then reads the answers of the routes `refreshes` again. */

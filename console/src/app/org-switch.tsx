@@ -1,30 +1,20 @@
 import { Text } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
+import { Link, useSearch } from "@tanstack/react-router";
 import { Building2, MailOpen } from "lucide-react";
 import { useState } from "react";
 
 import { call } from "../api/client.ts";
 import { useSession } from "../api/use-session.ts";
+import { Banner } from "../ui/banner.tsx";
+import { CompactButton } from "../ui/buttons.tsx";
 import { notifyFault } from "../ui/notice.ts";
 import { MovedNote } from "./moved-note.tsx";
 import shell from "./shell.module.css";
 
 export function OrgSwitch({ onLeave }: { readonly onLeave: () => void }) {
   const { others, invitations } = useSession();
-  const [isBusy, setBusy] = useState(false);
+  const [isBusy, change] = useSwitch(() => globalThis.location.assign("/"));
   if (others.length + invitations.length === 0) return null;
-  async function change(org_id: string): Promise<void> {
-    setBusy(true);
-    try {
-      await MovedNote.during(() =>
-        call("POST /api/console/organizations/:org_id/switch", { params: { org_id } }),
-      );
-      globalThis.location.assign("/");
-    } catch (fault) {
-      setBusy(false);
-      notifyFault(fault);
-    }
-  }
   return (
     <div role="group" aria-label="Change organization">
       {others.map(({ org_id: id, name }) => (
@@ -33,7 +23,7 @@ export function OrgSwitch({ onLeave }: { readonly onLeave: () => void }) {
           type="button"
           className={shell.navLink}
           disabled={isBusy}
-          onClick={() => void change(id)}
+          onClick={() => change(id)}
         >
           <Building2 size={16} aria-hidden />
           <Text size="sm" truncate>
@@ -51,4 +41,48 @@ export function OrgSwitch({ onLeave }: { readonly onLeave: () => void }) {
       ))}
     </div>
   );
+}
+
+/**
+ * Above a page whose link is about another organization of this person, such as one in a mail.
+ * Nothing is switched before the person asks for it, because a link must change nothing.
+ */
+export function LinkedLine() {
+  const { org, others } = useSession();
+  const { org: linked } = useSearch({ strict: false }) as { readonly org?: string };
+  const [isBusy, change] = useSwitch(() => globalThis.location.reload());
+  const meant = others.find(({ org_id: id }) => id === linked);
+  if (meant === undefined || org === null) return null;
+  return (
+    <div role="alert">
+      <Banner
+        tone="warn"
+        action={
+          <CompactButton loading={isBusy} onClick={() => change(meant.org_id)}>
+            Go to {meant.name}
+          </CompactButton>
+        }
+      >
+        This link is about {meant.name}. The page shows {org.name}.
+      </Banner>
+    </div>
+  );
+}
+
+/** Switches to another organization, then loads a page anew, as none of this one may stay. */
+function useSwitch(load: () => void): readonly [isBusy: boolean, change: (orgId: string) => void] {
+  const [isBusy, setBusy] = useState(false);
+  async function change(org_id: string): Promise<void> {
+    setBusy(true);
+    try {
+      await MovedNote.during(() =>
+        call("POST /api/console/organizations/:org_id/switch", { params: { org_id } }),
+      );
+      load();
+    } catch (fault) {
+      setBusy(false);
+      notifyFault(fault);
+    }
+  }
+  return [isBusy, (orgId) => void change(orgId)];
 }

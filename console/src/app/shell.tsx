@@ -19,6 +19,7 @@ import { Note } from "../ui/note.tsx";
 const CommandPalette = lazy(() => import("./command-palette.tsx"));
 const HelpDialog = lazy(() => import("./help-dialog.tsx"));
 const OrgSwitch = lazy(async () => ({ default: (await import("./org-switch.tsx")).OrgSwitch }));
+const LinkedLine = lazy(async () => ({ default: (await import("./org-switch.tsx")).LinkedLine }));
 
 export function Shell({ children }: { readonly children?: ReactNode }) {
   const session = useSession();
@@ -76,6 +77,7 @@ export function Shell({ children }: { readonly children?: ReactNode }) {
         {isMenuOpen ? <div className={shell.shade} onClick={menu.close} /> : null}
         <main id="main" tabIndex={-1} ref={main} className={shell.main}>
           <MovedLine />
+          <Suspense>{session.others.length === 0 ? null : <LinkedLine />}</Suspense>
           <Banners session={session} />
           <div className={shell.content}>{children ?? <Outlet />}</div>
         </main>

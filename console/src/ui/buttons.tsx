@@ -2,6 +2,8 @@ import { Button, type ButtonProps, CopyButton } from "@mantine/core";
 import type { ComponentProps, ReactNode } from "react";
 import { Download, Check, Copy } from "lucide-react";
 
+import { useSession } from "../api/use-session.ts";
+
 type Props = ButtonProps & Omit<ComponentProps<"button">, keyof ButtonProps>;
 
 /** A button of a panel or form that is not its main action. */
@@ -14,17 +16,23 @@ export function CompactButton(props: Props) {
   return <Button size="compact-xs" variant="default" {...props} />;
 }
 
-/** A button that saves a file. The default file name is the one that the server gives it. */
+/**
+ * A button that saves a file. The default file name is the one that the server gives it. The link
+ * to a file of the organization names it, because another tab may switch to another one.
+ */
 export function DownloadLink(props: {
   readonly href: string;
   readonly fileName?: string;
   readonly label?: string;
   readonly children: ReactNode;
 }) {
+  const orgId = useSession().org?.org_id ?? "";
+  const { href } = props;
+  const bound = `${href}${href.includes("?") ? "&" : "?"}org=${encodeURIComponent(orgId)}`;
   return (
     <Button
       component="a"
-      href={props.href}
+      href={href.startsWith("/api/console/") ? bound : href}
       download={props.fileName ?? true}
       size="xs"
       variant="default"

@@ -178,12 +178,14 @@ type TablePanelProps<T> = Omit<PanelProps, "title" | "children"> &
     readonly title: string;
     /** The table's accessible name. Default: the title. */
     readonly caption?: string;
+    readonly note?: ReactElement;
   };
 
-export function TablePanel<T>({ id, title, actions, ...table }: TablePanelProps<T>) {
+export function TablePanel<T>({ id, title, actions, note, ...table }: TablePanelProps<T>) {
   return (
     <Panel {...defined({ id, actions })} title={title}>
       <DataTable caption={title} {...table} />
+      {note}
     </Panel>
   );
 }

@@ -1,4 +1,5 @@
 import { dayAndHour, dollars, mailText, nameInMail } from "../../kernel/index.ts";
+import { orgPage } from "../identity/console-address.ts";
 import { ALERT_KINDS, type AlertEvent, type Fact } from "./alert-kinds.ts";
 
 export function alertLink(token: string, consoleUrl: string): string {
@@ -26,7 +27,7 @@ export function confirmationText(of: {
   });
 }
 
-/** Writes an alert's e-mail. `consoleUrl` must not end with a slash. */
+/** Writes an alert's e-mail. */
 export function alertText(
   event: AlertEvent,
   consoleUrl: string,
@@ -40,13 +41,13 @@ export function alertText(
     return name === "key_name" ? nameInMail(value) : value;
   };
   const { subject, sentence, path, action } = ALERT_KINDS[event.kind].words(fact);
-  const settings = `${consoleUrl}/settings/alerts`;
+  const settings = orgPage(consoleUrl, "/settings/alerts", event.orgId);
   const about = `Organization: ${orgName}. Event: ${event.eventId}.`;
   const foot = `Change which alerts you get: ${settings}`;
   return mailText({
     subject: `${subject} – ${orgName}`,
     sentences: [sentence],
-    action: { label: action, url: `${consoleUrl}${path}` },
+    action: { label: action, url: orgPage(consoleUrl, path, event.orgId) },
     foot: [about, foot, `Stop all alerts to this address: ${stopUrl}`],
   });
 }

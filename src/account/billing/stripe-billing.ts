@@ -11,6 +11,7 @@ import {
   type OrgId,
   type Public,
 } from "../../kernel/index.ts";
+import { orgPage } from "../identity/console-address.ts";
 import { type PurchaseBounds, PurchaseFault } from "./billing.ts";
 import {
   CardKeeper,
@@ -154,14 +155,14 @@ export class StripeBilling {
     this.#checkAmount(wanted.amountMicroUsd);
     const purchase = await this.#create(wanted, by);
     const { purchaseId } = purchase;
-    const consoleUrl = this.#options.consoleUrl().replace(/\/+$/, "");
+    const page = (path: string): string => orgPage(this.#options.consoleUrl(), path, wanted.orgId);
     const { backTo = "billing", company } = wanted;
     const next = backTo === "welcome" ? "?next=welcome" : "";
     try {
       const visit = defined({
         email: wanted.email,
-        successUrl: `${consoleUrl}/billing/return/${purchaseId}${next}`,
-        cancelUrl: `${consoleUrl}/${backTo}`,
+        successUrl: page(`/billing/return/${purchaseId}${next}`),
+        cancelUrl: page(`/${backTo}`),
         company,
       });
       const savesCard = wanted.savesCard === true && this.topUps !== undefined;

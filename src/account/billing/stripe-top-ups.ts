@@ -16,6 +16,7 @@ import {
   TopUpFault,
   type TopUpView,
 } from "./billing.ts";
+import { orgPage } from "../identity/console-address.ts";
 import { MICRO_PER_CENT } from "./stripe-updates.ts";
 import { monthStartMs, type TopUpRule } from "./top-up-store.ts";
 import { isMissing, type StripeCards } from "./stripe-cards.ts";
@@ -192,8 +193,8 @@ export class StripeTopUps {
   /** Opens the payment provider's page that saves a card; rejects with `PurchaseFault`. */
   async openCardCheckout(orgId: OrgId): Promise<{ readonly checkoutUrl: string }> {
     const { keeper, log } = this.#deps;
-    const page = `${this.#deps.consoleUrl().replace(/\/+$/, "")}/billing`;
-    const visit = { successUrl: `${page}?card=saved`, cancelUrl: page };
+    const page = (path: string): string => orgPage(this.#deps.consoleUrl(), path, orgId);
+    const visit = { successUrl: page("/billing?card=saved"), cancelUrl: page("/billing") };
     try {
       return await keeper.openSetup(orgId, visit);
     } catch (fault) {

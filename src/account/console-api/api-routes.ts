@@ -22,6 +22,7 @@ import {
   readOpenSession,
   readOperatorSession,
   staleSignInProblem,
+  takeLinkedOrg,
 } from "./guard-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField, ofGateway, rateLimited } from "./console-refusal.ts";
@@ -198,8 +199,9 @@ function settingsRefusal(refusal: Refusal): ConsoleRefusal {
 async function openSession(
   deps: ConsoleDeps,
   contract: RouteContract,
-  { method, headers }: FastifyRequest,
+  request: FastifyRequest,
 ): Promise<SignedIn | ConsoleRefusal | undefined> {
+  const { method, headers } = request;
   const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
   if (contract.access === "operator") {
     const { identity, operator, clock } = deps;
@@ -209,7 +211,8 @@ async function openSession(
   }
   if (foreign !== undefined) return foreign;
   if (contract.needs === undefined) return undefined;
-  return await readOpenSession(deps.identity, headers, contract.needs);
+  const shown = contract.answerType === undefined ? headers : takeLinkedOrg(request);
+  return await readOpenSession(deps.identity, shown, contract.needs);
 }
 
 interface Parts {

@@ -107,6 +107,20 @@ const NOT_JSON = new ConsoleRefusal(
 /** Names the organization that the page shows; another tab may have switched the session since. */
 const SHOWN_ORG_HEADER = "x-tm-org";
 
+/**
+ * Returns the headers of a request for a file, after it has moved the query's `org` into the header
+ * that a link cannot send. A header that was sent counts more.
+ */
+export function takeLinkedOrg({
+  headers,
+  query,
+}: Pick<FastifyRequest, "headers" | "query">): IncomingHttpHeaders {
+  const asked = query as { org?: string };
+  const { org } = asked;
+  delete asked.org;
+  return org === undefined ? headers : { [SHOWN_ORG_HEADER]: org, ...headers };
+}
+
 /** Reads the browser's session; a refusal if the role of its member lacks the right `need`. */
 export async function readOpenSession(
   identity: Pick<Identity, "readSession">,

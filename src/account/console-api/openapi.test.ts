@@ -48,6 +48,17 @@ test("every placeholder of a path is a required parameter, and every operation h
   expect(new Set(ids).size).toBe(ids.length);
 });
 
+test("only a file of an organization can be asked for with the organization that a page shows", () => {
+  const named = operations.filter(({ operation }) =>
+    operation.parameters.some((each) => each.name === "org" && each.in === "query"),
+  );
+  const files = Object.entries<RouteContract>(ROUTES).filter(
+    ([, { answerType, needs }]) => answerType !== undefined && needs !== undefined,
+  );
+  const asked = named.map(({ path, method }) => `${method.toUpperCase()} ${path}`);
+  expect(asked.sort()).toEqual(files.map(([name]) => name.replaceAll(/:(\w+)/g, "{$1}")).sort());
+});
+
 test("every schema of the API document compiles, and every operation describes its refusals", () => {
   const ajv = new Ajv({ strict: true, strictTypes: false }).addFormat("date-time", /T/);
   const compiled = new Set<string>();

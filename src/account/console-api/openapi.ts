@@ -53,15 +53,16 @@ const DESCRIPTION =
   "get 403 `forbidden`.";
 
 function operation(name: string, contract: RouteContract): object {
-  const { summary, access, body } = contract;
+  const { summary, access, needs, body, answerType } = contract;
   return {
     operationId: operationId(name),
     summary,
     ...(access === "public" ? { security: [] } : { security: [{ session: [] }] }),
-    ...(contract.needs === undefined ? {} : { "x-roles": rolesWith(contract.needs) }),
+    ...(needs === undefined ? {} : { "x-roles": rolesWith(needs) }),
     parameters: [
       ...listParameters(contract.params, "path"),
       ...listParameters(contract.query, "query"),
+      ...(needs === undefined || answerType === undefined ? [] : [LINKED_ORG]),
     ],
     ...(body === undefined
       ? {}
@@ -77,6 +78,14 @@ function operation(name: string, contract: RouteContract): object {
     },
   };
 }
+
+const LINKED_ORG = {
+  name: "org",
+  in: "query",
+  required: false,
+  description: "the organization that the file must be of; 409 `other_organization` otherwise",
+  schema: { type: "string" },
+};
 
 function operationId(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "_");

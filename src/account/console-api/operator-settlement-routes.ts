@@ -56,10 +56,12 @@ export function settlementHandlers(deps: OperationDeps): Handlers<Names> {
     "GET /api/operator/settlement": async ({ session, query: { provider_id: providerId } }) => {
       const [balances, periods] = await Promise.all([
         operator.settlement.balances(providerId),
-        operator.settlement.periods(providerId),
+        operator.settlement.periods(
+          providerId,
+          session.isOperator === true ? undefined : PERIODS_SHOWN,
+        ),
       ]);
-      const shown = session.isOperator === true ? periods : periods.slice(0, PERIODS_SHOWN);
-      return presentSettlement(balances, shown);
+      return presentSettlement(balances, periods);
     },
 
     "GET /api/operator/settlement/:provider_id/:period_start": async ({ params }) => {

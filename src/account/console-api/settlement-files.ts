@@ -52,7 +52,7 @@ async function exportPeriods(
 ): Promise<number> {
   mkdirSync(folder, { recursive: true });
   let written = 0;
-  for (const period of await settlement.periods(undefined, null)) {
+  for (const period of await settlement.periods()) {
     const file = join(folder, periodFileName(period));
     if (existsSync(file)) continue;
     const statement = await settlement.statement(period);

@@ -1,4 +1,4 @@
-import type { Config } from "../../kernel/index.ts";
+import type { Config, OrgId } from "../../kernel/index.ts";
 
 /** The console would send session cookies over a network in plain text. */
 export class InsecureConsoleFault extends Error {
@@ -20,6 +20,15 @@ export type SignInKind = "oidc" | "local" | "none";
 export function chooseSignInKind(config: AddressConfig): SignInKind {
   if (config.oidcIssuer !== "") return "oidc";
   return config.localSignIn || isLoopback(findConsoleHost(config)) ? "local" : "none";
+}
+
+/**
+ * The address of a page of the console. It names the organization that the page is about, because
+ * its reader may be in several, and the console in another one of them.
+ */
+export function orgPage(consoleUrl: string, path: string, orgId: OrgId): string {
+  const address = consoleUrl.replace(/\/+$/, "") + path;
+  return `${address}${path.includes("?") ? "&" : "?"}org=${orgId}`;
 }
 
 /**

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import {
+  endIfRunning,
   killPostmaster,
   postgresProcesses,
   postgresServers,
@@ -36,7 +37,7 @@ beforeAll(() => {
 afterEach(() => void said.splice(0));
 afterAll(() => {
   // A failed test may have left a server running.
-  for (const pid of postgresServers(join(root, "postgres"))) process.kill(pid, "SIGKILL");
+  for (const pid of postgresServers(join(root, "postgres"))) endIfRunning(pid, "SIGKILL");
   rmSync(root, { recursive: true, force: true });
 });
 

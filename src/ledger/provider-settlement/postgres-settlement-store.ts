@@ -52,7 +52,6 @@ import {
   type SettlementStatement,
 } from "./settlement-store.ts";
 
-const PERIODS_MAX = 1_000;
 const ENTRIES_PER_BLOCK = 1_000;
 const UNIQUE_VIOLATION = "23505";
 const PAYOUT_ACCOUNT = "cash:payouts";
@@ -75,12 +74,9 @@ export class PostgresSettlementStore {
     return closeDuePeriods({ pool: this.#pool, changes: this.#changes }, request, by);
   }
 
-  /** Lists closed periods, newest first: at most `limit`, or all if it is null. */
-  async periods(
-    providerId?: string,
-    limit: number | null = PERIODS_MAX,
-  ): Promise<readonly ProviderPeriod[]> {
-    const values = [providerId ?? null, null, limit];
+  /** Lists closed periods, newest first: at most `limit`, or all without one. */
+  async periods(providerId?: string, limit?: number): Promise<readonly ProviderPeriod[]> {
+    const values = [providerId ?? null, null, limit ?? null];
     const { rows } = await this.#pool.query<Row>(PERIODS_SQL, values);
     return rows.map(periodColumns.read);
   }

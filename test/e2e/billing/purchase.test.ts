@@ -46,7 +46,8 @@ describe("a purchase of credit", () => {
     expect(await fixture.purchase(bought)).toMatchObject({ state: "created", grantedAtMs: null });
     expect(await isFunded(fixture, orgId)).toBe(false);
     const back = await press(bought, "pay");
-    expect(back).toMatch(new RegExp(`^http://127.0.0.1:\\d+/billing/return/${bought.purchaseId}$`));
+    const page = `/billing/return/${bought.purchaseId}\\?org=${orgId}`;
+    expect(back).toMatch(new RegExp(`^http://127.0.0.1:\\d+${page}$`));
     await fixture.checkout.webhooks.settled();
     expect(await fixture.balance(orgId)).toBe(25n * MICRO_PER_USD);
     expect(await isFunded(fixture, orgId)).toBe(true);
@@ -82,7 +83,7 @@ describe("a purchase of credit", () => {
 
   test("stays open after its checkout was closed, until it expires", async () => {
     const bought = await fixture.buy(await fixture.newOrg(), 10);
-    expect(await press(bought, "close")).toMatch(/\/billing$/);
+    expect(await press(bought, "close")).toMatch(/\/billing\?org=org_\w+$/);
     expect((await fixture.purchase(bought)).state).toBe("created");
     fixture.checkout.book.expire(bought.session);
     await fixture.checkout.webhooks.settled();

@@ -41,7 +41,8 @@ async function saveCard(of: BillingFixture, org: OrgId, last4 = "4242"): Promise
     body: new URLSearchParams({ card: last4 }),
     redirect: "manual",
   });
-  expect(answer.headers.get("location")).toMatch(/\/billing\?card=saved$/);
+  const page = new RegExp(`/billing\\?card=saved&org=${org}$`);
+  expect(answer.headers.get("location")).toMatch(page);
   await of.checkout.webhooks.settled();
 }
 

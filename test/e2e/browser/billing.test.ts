@@ -24,7 +24,7 @@ import {
   signIn,
 } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
-import { at, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { at, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { serveYesterday } from "../../support/served-yesterday.ts";
 import { runSql } from "../../support/sql.ts";
 import { testOperator } from "../../support/test-operator.ts";
@@ -76,6 +76,31 @@ describe.skipIf(!hasChromium)("a purchase of credit", () => {
     expect((await download).suggestedFilename()).toBe("receipt-test-000001.pdf");
     await expectPrintFits(page);
     expect(complaints).toEqual([]);
+  });
+
+  test("is listed among the newest thousand, and the page says where the older ones are", async () => {
+    const { page, orgId } = await newcomer(fixture, browser, { name: "many" });
+    const add = async (from: number, to: number): Promise<void> =>
+      await runSql(
+        fixture.gateway,
+        `insert into purchase (purchase_id, org_id, micro_usd, cents, state, is_test_money,
+           created_at, expires_at)
+         select 'pur_many' || n, $1, 10000, 1, 'expired', true, now(), now()
+         from generate_series($2::int, $3::int) n`,
+        [orgId, from, to],
+      );
+    await add(1, 999);
+    await open(page, "/billing");
+    await page.getByRole("table", { name: "All purchases" }).waitFor();
+    const note = page.getByText("Only the newest 1,000 are listed. Older purchases are in");
+    expect(await note.count()).toBe(0);
+    await add(1_000, 1_001);
+    await open(page, "/billing");
+    await note.waitFor();
+    await page.getByRole("table", { name: "Newest purchases" }).waitFor();
+    expect(
+      listAt((await ask(fixture, page, "GET /api/console/billing")).json, "purchases"),
+    ).toHaveLength(1_000);
   });
 
   test("that fails or is abandoned adds no credit, and its return page confirms no payment", async () => {
@@ -356,6 +381,36 @@ describe.skipIf(!hasChromium)("an operator at the console", () => {
     await page.getByText("The restrictions were lifted").waitFor();
     await page.getByRole("button", { name: "Lift restrictions" }).waitFor({ state: "detached" });
     expect(await usageHoldStore.list({ orgId, isWithPast: false })).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  test("is offered a grant without an amount for a parked purchase, and none for a refunded one, of which its customer reads", async () => {
+    const customer = await newcomer(fixture, browser, { name: "parker" });
+    const { purchaseStore } = fixture.gateway.backend;
+    const { orgId } = customer;
+    const [amountMicroUsd, nowMs] = [microUsd(20_000_000n), Date.now()];
+    const times = { nowMs, expiresAtMs: nowMs + 60_000, countedFromMs: nowMs, purchasesMax: 5 };
+    for (const purchaseId of ["pur_open", "pur_refunded"]) {
+      const made = { purchaseId, orgId, amountMicroUsd, isTestMoney: false, ...times };
+      await purchaseStore.create(made, testOperator);
+      await purchaseStore.decide(purchaseId, "parked");
+    }
+    const refund = { claimId: "re_1", kind: "refund", isReversed: false, isOver: true } as const;
+    const back = { ...refund, purchaseId: "pur_refunded", amountMicroUsd: microUsd(10_000n) };
+    await purchaseStore.claim(back);
+    const { page, complaints } = await openBoss();
+    await page.goto(`${fixture.consoleUrl}/operator/review`);
+    const purchases = page.getByRole("table", { name: "Purchases that are not credited" });
+    await purchases.getByText("Refunded", { exact: true }).waitFor();
+    await purchases.getByText("Parked", { exact: true }).waitFor();
+    const grants = purchases.getByRole("button", { name: /^Grant credit/ });
+    await expect.poll(() => grants.count()).toBe(1);
+    await page.getByRole("button", { name: "Grant credit for pur_open" }).click();
+    const grant = page.getByRole("dialog", { name: "Grant credit" });
+    await expect.poll(() => grant.getByLabel("Reference").inputValue()).toBe("pur_open");
+    await expect.poll(() => grant.getByLabel("Dollars").inputValue()).toBe("");
+    await customer.page.goto(`${fixture.consoleUrl}/billing/return/pur_refunded`);
+    await customer.page.getByText("was refunded. No credit was added.").waitFor();
     expect(complaints).toEqual([]);
   });
 

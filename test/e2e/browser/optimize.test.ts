@@ -7,6 +7,8 @@ import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../su
 import { ask, newcomer, type Newcomer } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
+import { listAt } from "../../support/http-call.ts";
+import { runSql } from "../../support/sql.ts";
 import { everyStoredText } from "../console/every-stored-text.ts";
 
 /** Models with equal answers at two prices; a call with 16 tokens costs some cents at most. */
@@ -42,7 +44,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
   }
 
   test("run from the form to a table that ranks the models, and no prompt is stored on the server", async () => {
-    const { page, complaints } = await searcher("search", "10");
+    const { page, orgId, complaints } = await searcher("search", "10");
     await page.getByRole("button", { name: "Start search" }).waitFor();
     await page.getByRole("button", { name: "Start search" }).click();
     await page.getByText("Give the search a name.").waitFor();
@@ -85,6 +87,16 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     const keys = await ask(fixture, page, "GET /api/console/keys");
     expect(JSON.stringify(keys.json)).not.toContain(name);
     expect(await everyStoredText(fixture.gateway.config.databaseUrl)).not.toContain(secret);
+    await page.goto(`${fixture.consoleUrl}/optimize`);
+    await page.getByRole("link", { name }).waitFor();
+    const note = page.getByText("Only the newest 200 are listed.");
+    expect(await note.count()).toBe(0);
+    await copySearches(orgId, 200);
+    await page.reload();
+    await note.waitFor();
+    const searches = await ask(fixture, page, "GET /api/console/optimize");
+    expect(listAt(searches.json, "data")).toHaveLength(200);
+    await page.goBack();
     await page.getByRole("link", { name: "Try it in the playground" }).click();
     await page.waitForURL(/\/playground\?/);
     await page.getByRole("combobox", { name: "Model" }).waitFor();
@@ -113,4 +125,20 @@ async function fillIn(
   await page.keyboard.press("Escape");
   await page.getByLabel("Max output tokens").fill("16");
   await page.getByLabel("Budget, dollars").fill(search.budget);
+}
+
+/** Adds copies of an organization's only search, each with a key of its own. */
+async function copySearches(orgId: string, copies: number): Promise<void> {
+  await runSql(
+    fixture.gateway,
+    `with known as (select s, k from optimize_search s join api_key k using (key_id)
+       where s.org_id = $1),
+     keys as (insert into api_key select (jsonb_populate_record(k, jsonb_build_object(
+         'key_id', 'key_copy' || n, 'digest', '\\x' || encode(sha256(n::text::bytea), 'hex')))).*
+       from known, generate_series(1, $2::int) n)
+     insert into optimize_search select (jsonb_populate_record(s, jsonb_build_object(
+         'search_id', 'search_copy' || n, 'key_id', 'key_copy' || n))).*
+       from known, generate_series(1, $2::int) n`,
+    [orgId, copies],
+  );
 }

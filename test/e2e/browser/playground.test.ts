@@ -268,6 +268,40 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("of two tabs with one conversation keeps the answers of both", async () => {
+    const { page, context } = await chatter("tabs");
+    const saidTo = async (tab: Page, text: string): Promise<void> => {
+      await say(tab, text);
+      await tab.getByText(`You said: ${text}`).waitFor();
+      await until("the browser has kept the answer", () => isKept(tab, `You said: ${text}`));
+    };
+    const open = async (tab: Page, title: string): Promise<Locator> => {
+      await tab.getByRole("button", { name: "History" }).click();
+      const drawer = tab.getByRole("dialog", { name: "Conversations in this browser" });
+      const rows = drawer.getByRole("button", { name: new RegExp(`^${title}`) });
+      await rows.first().waitFor();
+      return rows;
+    };
+    await chooseModel(page, "Plain");
+    await saidTo(page, "First");
+    const other = await context.newPage();
+    await other.goto(`${fixture.consoleUrl}/playground`);
+    await (await open(other, "First")).click();
+    await other.getByText("You said: First").waitFor();
+    // Opening it in another tab has changed nothing, so the first tab goes on with it.
+    await saidTo(page, "Second");
+    await saidTo(other, "Third");
+    await saidTo(other, "Fourth");
+    const shown = async (tab: Page): Promise<string> => {
+      await tab.reload();
+      await tab.getByText("You said: First").waitFor();
+      return (await tab.getByText(/^You said: /).allInnerTexts()).join();
+    };
+    expect(await shown(page)).toBe("You said: First,You said: Second");
+    expect(await shown(other)).toBe("You said: First,You said: Third,You said: Fourth");
+    expect(await (await open(other, "First")).count()).toBe(2);
+  });
+
   deepTest("sends tools, a response schema and routing, and a preset restores them", async () => {
     const { page, complaints } = await chatter("structures");
     await chooseModel(page, "Rich");

@@ -215,6 +215,31 @@ describe.skipIf(!hasChromium)("a session", () => {
     await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
     expect(complaints).toEqual([]);
   });
+
+  test("in another organization than a link is about offers to go there, to members only", async () => {
+    const [owner, own] = [await fixture.signIn(newcomer("kim")), newcomer("lee")];
+    const { orgId } = await fixture.signIn(own);
+    const { page, complaints } = await signedIn("lee", "/");
+    const body = { email: own.email, role: "owner" };
+    await owner.do("POST /api/console/invitations", { body });
+    await page.goto(`${fixture.url}/join`);
+    await page.getByRole("button", { name: "Join kim" }).click();
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+    const alert = page.getByRole("alert");
+    const stranger = await fixture.signIn(newcomer("mia"));
+    for (const org of [owner.orgId, stranger.orgId]) {
+      await page.goto(`${fixture.url}/settings/organization?org=${org}`);
+      await pageShown(page);
+      expect(await alert.count()).toBe(0);
+    }
+    await page.goto(`${fixture.url}/settings/organization?org=${orgId}`);
+    await alert.getByText("This link is about lee. The page shows kim.").waitFor();
+    await page.getByText(owner.orgId).waitFor();
+    await alert.getByRole("button", { name: "Go to lee" }).click();
+    await page.getByText(orgId).waitFor();
+    expect(await alert.count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
 });
 
 describe.skipIf(!hasChromium)("an invitation", () => {

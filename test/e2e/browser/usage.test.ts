@@ -34,6 +34,7 @@ import { readSql, runSql } from "../../support/sql.ts";
 import { makeTraffic, TRAFFIC_MANIFESTS, type Traffic } from "../../support/usage-traffic.ts";
 
 const KEYS = 54;
+const HOUR_MS = 3_600_000;
 /** Every page whose main part is a table, with that table's name. */
 const TABLES: Readonly<Record<string, string>> = {
   "/keys": "Keys",
@@ -246,6 +247,33 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await page.waitForURL((url) => url.searchParams.get("status") === "succeeded");
   });
 
+  test("goes on with time in a page that stays open, and keeps its figures while it reads", async () => {
+    // The clock is that of the whole context, so no other test may use this one.
+    const own = await browser.newContext({ storageState: await ann.context.storageState() });
+    const page = await own.newPage();
+    const nowMs = Date.now();
+    await page.clock.install({ time: nowMs - 3 * HOUR_MS });
+    await open(page, "/usage?range=1h");
+    const log = page.getByRole("table", { name: "Requests, newest first" });
+    await log.waitFor();
+    await page.route("**/api/console/requests?*", () => undefined);
+    await page.clock.fastForward(3 * HOUR_MS);
+    const link = page.getByRole("link", { name: "Download CSV" });
+    await until("the hour is the last one", async () => {
+      const search = new URLSearchParams((await link.getAttribute("href"))?.split("?")[1]);
+      return Date.parse(search.get("from") ?? "") >= nowMs - HOUR_MS - 60_000;
+    });
+    expect(await log.count()).toBe(1);
+    await page.unroute("**/api/console/requests?*");
+
+    await page.clock.setSystemTime(nowMs - 48 * HOUR_MS);
+    await open(page, "/usage?range=7d");
+    await page.getByText("No requests match").waitFor();
+    await page.clock.setSystemTime(nowMs);
+    await page.evaluate(`dispatchEvent(new Event("focus"))`);
+    await log.waitFor();
+  });
+
   test("opens a day from the table, and refuses a range that ends before it starts", async () => {
     const { page } = ann;
     await open(page, "/usage?by=day&range=7d");
@@ -393,6 +421,7 @@ function sorted(search: Readonly<Record<string, string>>): readonly unknown[] {
 async function downloadedRows(page: Page): Promise<ReturnType<typeof readCsv>> {
   const link = page.getByRole("link", { name: "Download CSV" });
   const address = new URL((await link.getAttribute("href")) ?? "", fixture.consoleUrl);
+  expect(address.searchParams.get("org")).toBe(ann.orgId);
   const answer = await page.request.get(address.href);
   expect(answer.headers()["content-disposition"]).toMatch(
     /^attachment; filename="requests-\d{4}-[-\w]+\.csv"$/,

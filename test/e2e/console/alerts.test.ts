@@ -78,6 +78,9 @@ describe("destinations of alerts", () => {
     const mails = mail.received.filter(({ to }) => to.includes("bob@example.com"));
     expect(mails.map(({ to }) => to)).toEqual([["bob@example.com"]]);
     expect(mails[0]?.source).toContain("Subject: =?UTF-8?Q?Test_alert");
+    // A reader who is in several organizations must not act in another one.
+    const text = mails[0]?.source.replaceAll("=\r\n", "").replaceAll("=3D", "=");
+    expect(text).toContain(`Open alert settings: ${fixture.url}/settings/alerts?org=${bob.orgId}`);
 
     await bob.do(`POST ${ALERTS}/destinations/${id}/remove`);
     const gone = await bob.ask(`POST ${ALERTS}/destinations/${id}/test`);

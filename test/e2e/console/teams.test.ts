@@ -495,6 +495,12 @@ describe("a session", () => {
     const headers = { "x-tm-org": ann.orgId };
     const stale = await bob.ask("PATCH /api/console/settings", { body: { name: "X" }, headers });
     expect(stale.status).toBe(409);
+    // A link to a file sends no header, so it names the organization in its query.
+    for (const file of ["credit-ledger.csv", "requests.csv?model=x", "export.json"]) {
+      const link = `GET /api/console/${file}${file.includes("?") ? "&" : "?"}org=`;
+      expect((await bob.ask(link + ann.orgId)).status).toBe(409);
+      expect((await bob.ask(link + own)).status).toBe(200);
+    }
     const stranger = await signedIn("far");
     const foreign = await bob.ask(`POST /api/console/organizations/${stranger.orgId}/switch`);
     expect(foreign.status).toBe(404);

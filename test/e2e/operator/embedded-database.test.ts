@@ -15,6 +15,7 @@ import {
   withOperatorFolder,
 } from "../../support/operator.ts";
 import {
+  endIfRunning,
   killPostmaster,
   postgresProcesses,
   postgresServers,
@@ -244,7 +245,7 @@ test("SIGTERM ends a server whose data folder was deleted, and the log names the
   const program = await serve(folder, { TM_SHUTDOWN_GRACE_MS: String(GRACE_MS) });
   const pidFile = join(folder.dataDir, "postgres", "cluster", "postmaster.pid");
   const postmaster = Number.parseInt(readFileSync(pidFile, "utf8"));
-  onTestFinished(() => void process.kill(postmaster, "SIGQUIT"));
+  onTestFinished(() => endIfRunning(postmaster, "SIGQUIT"));
   rmSync(folder.dataDir, { recursive: true, force: true });
   const beganMs = performance.now();
   expect(await program.end("SIGTERM")).toBe(0);

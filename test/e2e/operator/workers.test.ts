@@ -38,7 +38,7 @@ test("--workers beyond the connections of the embedded PostgreSQL is refused, an
   const env = { ...OPERATOR_ENV, REDIS_URL: "redis://127.0.0.1:1" };
   for (const [count, poolMax, most] of [
     ["3", "30", 2],
-    ["7", "10", 6],
+    ["6", "10", 5],
   ] as const) {
     const more = { ...env, TM_DATABASE_POOL_MAX: poolMax };
     const { code, stderr } = await runCommand([...serveArgs(count), "--port", port], more);

@@ -6,18 +6,28 @@ import { moneyColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { type Column, TablePanel } from "../../ui/data-table.tsx";
 import { compareUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
-import { Note } from "../../ui/note.tsx";
+import { NewestNote, Note } from "../../ui/note.tsx";
+
+/** Maximum number of purchases that the server lists. */
+const LISTED_MAX = 1_000;
 
 /** Lists every purchase, including failed and abandoned ones. */
-export function PurchasePanel(props: { readonly purchases: readonly Purchase[] }) {
+export function PurchasePanel({ purchases }: { readonly purchases: readonly Purchase[] }) {
   return (
     <TablePanel
       title="Purchases"
-      caption="All purchases"
+      caption={purchases.length < LISTED_MAX ? "All purchases" : "Newest purchases"}
       columns={COLUMNS}
-      rows={props.purchases}
+      rows={purchases}
       rowKey={(purchase) => purchase.purchase_id}
       empty="No purchases yet."
+      note={
+        <NewestNote
+          rows={purchases}
+          max={LISTED_MAX}
+          older="Older purchases are in the monthly statements and in the file of your data, under Settings."
+        />
+      }
     />
   );
 }

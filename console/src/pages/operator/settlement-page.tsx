@@ -9,6 +9,7 @@ import { LinkButton } from "../../ui/app-link.tsx";
 import { Banner } from "../../ui/banner.tsx";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { type Column, TablePanel } from "../../ui/data-table.tsx";
+import { NewestNote } from "../../ui/note.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -16,6 +17,9 @@ import { OperatorPage } from "./operator-frame.tsx";
 import { CloseDialog, DepositDialog, PaymentDialog } from "./settlement-dialogs.tsx";
 import { StatementPanel } from "./statement-panel.tsx";
 import { SmallButton, CompactButton } from "../../ui/buttons.tsx";
+
+/** Maximum number of periods that the server lists for pages. */
+const PERIODS_MAX = 200;
 
 export function OperatorSettlementPage() {
   const found = useAnswer("GET /api/operator/settlement");
@@ -55,6 +59,13 @@ function Settlement({ balances, periods }: OperatorSettlement) {
         rows={periods}
         rowKey={({ provider, start }) => `${provider} ${start}`}
         empty="No closed periods yet."
+        note={
+          <NewestNote
+            rows={periods}
+            max={PERIODS_MAX}
+            older="The command tokenmarket settlement list has all."
+          />
+        }
       />
       <CloseDialog
         opened={opened === "close"}

@@ -5,12 +5,15 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { moneyColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { NewestNote } from "../../ui/note.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { NewSearchForm } from "./new-search-form.tsx";
 import { objectiveLabel, STATES } from "./optimize-labels.ts";
 
 const POLL_MS = 5_000;
+/** Maximum number of searches that the server lists. */
+const LISTED_MAX = 200;
 
 export function OptimizePage() {
   const searches = useAnswer("GET /api/console/optimize", undefined, {
@@ -34,13 +37,20 @@ export function OptimizePage() {
       <Panel title="Searches">
         <Answer of={searches}>
           {({ data }) => (
-            <DataTable<OptimizeSearch>
-              caption="Searches"
-              rows={data}
-              rowKey={({ search_id: id }) => id}
-              columns={COLUMNS}
-              empty="No searches yet. Start one above."
-            />
+            <>
+              <DataTable<OptimizeSearch>
+                caption="Searches"
+                rows={data}
+                rowKey={({ search_id: id }) => id}
+                columns={COLUMNS}
+                empty="No searches yet. Start one above."
+              />
+              <NewestNote
+                rows={data}
+                max={LISTED_MAX}
+                older="Older searches are in the file of your data, under Settings."
+              />
+            </>
           )}
         </Answer>
       </Panel>

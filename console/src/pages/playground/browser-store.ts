@@ -34,11 +34,20 @@ export class BrowserShelf<T extends Kept> {
 
   /**
    * Stores a record, then removes the oldest beyond `countMax`. Returns false if the record could
-   * not be stored.
+   * not be stored. `choose` gets what is stored under its ID, and returns what to store instead; no
+   * other tab can write in between.
    */
-  async keep(record: T): Promise<boolean> {
-    const kept = await this.#run("readwrite", (store) => store.put(record));
-    if (kept === undefined) return false;
+  async keep(record: T, choose: (stored: T | undefined) => T = () => record): Promise<boolean> {
+    let isKept = false;
+    await this.#run("readwrite", (store) => {
+      const found: IDBRequest<T | undefined> = store.get(record.id);
+      found.addEventListener("success", () => store.put(choose(found.result)));
+      store.transaction.addEventListener("complete", () => {
+        isKept = true;
+      });
+      return found;
+    });
+    if (!isKept) return false;
     const beyond = (await this.list(record.orgId)).slice(this.countMax);
     for (const { id } of beyond) await this.forget(id);
     return true;

@@ -1,11 +1,11 @@
 import { Button, Group, Stack, Switch, TextInput, Text } from "@mantine/core";
 import { useState, type FormEvent } from "react";
-import { Download } from "lucide-react";
 
 import type { Settings } from "../../api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay, useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
+import { DownloadLink } from "../../ui/buttons.tsx";
 import { controlled, fieldError, checkable } from "../../ui/fields.ts";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Fault } from "../../ui/fault.tsx";
@@ -15,7 +15,6 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import { SettingsFrame } from "./settings-frame.tsx";
-import { buildAddress } from "../../api/client.ts";
 import { Support } from "../../app/repair-link.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Note } from "../../ui/note.tsx";
@@ -134,15 +133,7 @@ function DataPanel() {
           </AppLink>
           , which you can download on their pages. Prompts and answers are not stored.
         </Text>
-        <Button
-          component="a"
-          href={buildAddress("/api/console/export.json")}
-          download
-          variant="default"
-          leftSection={<Download size={16} aria-hidden />}
-        >
-          Download as JSON
-        </Button>
+        <DownloadLink href="/api/console/export.json">Download as JSON</DownloadLink>
         {installation.support === null ? null : (
           <Note>
             <Support support={installation.support} />

@@ -31,6 +31,8 @@ import { Note } from "../../ui/note.tsx";
 
 export interface RequestLogProps {
   readonly filters: Filters;
+  /** Names what the filters select. */
+  readonly selection: string;
   readonly cursor: string | undefined;
   /** Number of requests on a page, as a text from the URL. Undefined means the default number. */
   readonly rows: string | undefined;
@@ -55,7 +57,8 @@ const SORTS: Readonly<Record<string, NonNullable<QueryOf<"GET /api/console/reque
 const NEWEST_FIRST: Sort = { id: "time", direction: "descending" };
 
 /** The request log, page by page, newest first or sorted, with a download of all its requests. */
-export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps) {
+export function RequestLog(props: RequestLogProps) {
+  const { filters, selection, cursor, rows, onChange } = props;
   /**
    * Cursors of the pages that were visited, in order. They lead back to earlier pages: a cursor
    * itself leads only to the next page.
@@ -73,7 +76,10 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
   const requests = useAnswer(
     "GET /api/console/requests",
     { query: { ...filters, ...order, cursor, limit } },
-    isLive && mayBeLive ? { refetchMs: LIVE_MS } : {},
+    {
+      subject: JSON.stringify([selection, order, cursor, limit]),
+      ...(isLive && mayBeLive ? { refetchMs: LIVE_MS } : {}),
+    },
   );
   return (
     <Panel

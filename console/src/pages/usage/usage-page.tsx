@@ -1,7 +1,7 @@
 import { ActionIcon, Skeleton, Stack, Group, TextInput } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
+import { focusManager, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
 import { RefreshCw } from "lucide-react";
-import { useCallback, useMemo, useState, type SyntheticEvent } from "react";
+import { useCallback, useEffect, useMemo, useReducer, useState, type SyntheticEvent } from "react";
 import { useNavigate } from "@tanstack/react-router";
 
 import type { RouteName, Usage, UsageFigures } from "../../api/contract.ts";
@@ -23,6 +23,7 @@ import {
   GROUPS,
   METRICS,
   nameBefore,
+  nameSelection,
   RANKS,
   spanBefore,
   type ChangeSearch,
@@ -43,7 +44,7 @@ import { Note } from "../../ui/note.tsx";
 /** `/usage`: figures by group, and the request log. The page's URL keeps filters and pages. */
 export function UsagePage() {
   const [search, setSearch] = useFilters<UsageSearch>();
-  const [nowMs, setNow] = useState(() => Date.now());
+  const [nowMs, readClock] = useClock();
   const filters = useMemo(() => readFilters(search, nowMs), [search, nowMs]);
   /** Changes the filters. Every change also returns to the first page of the log. */
   const change = useCallback<ChangeSearch>(
@@ -58,7 +59,7 @@ export function UsagePage() {
       actions={
         <>
           <FindRequest />
-          <RefreshButton onRefresh={() => setNow(Date.now())} />
+          <RefreshButton onRefresh={readClock} />
         </>
       }
     >
@@ -66,9 +67,10 @@ export function UsagePage() {
         <RangeFields search={search} change={change} nowMs={nowMs} />
         <FilterFields search={search} change={change} />
       </div>
-      <Figures filters={filters} search={search} change={change} nowMs={nowMs} />
+      <Figures filters={filters} search={search} change={change} />
       <RequestLog
         filters={filters}
+        selection={nameSelection(search)}
         cursor={search.cursor}
         rows={search.rows}
         onChange={(wanted) => setSearch(wanted, STEP)}
@@ -76,6 +78,28 @@ export function UsagePage() {
     </Page>
   );
 }
+
+/**
+ * The time of the page, read each minute and on return, so that a range that ends now goes on doing
+ * so. While the page is hidden, its time stands still.
+ */
+function useClock(): readonly [nowMs: number, readClock: () => void] {
+  const [nowMs, readClock] = useReducer(Date.now, 0, Date.now);
+  useEffect(() => {
+    const readVisible = (): void => {
+      if (focusManager.isFocused()) readClock();
+    };
+    const timer = setInterval(readVisible, MINUTE_MS);
+    const stop = focusManager.subscribe(readVisible);
+    return () => {
+      clearInterval(timer);
+      stop();
+    };
+  }, []);
+  return [nowMs, readClock];
+}
+
+const MINUTE_MS = 60_000;
 
 /** Every change of ranges, filters and pages adds to the history, so that Back undoes it. */
 const STEP = { history: "step" } as const;
@@ -103,19 +127,18 @@ function RefreshButton({ onRefresh }: { readonly onRefresh: () => void }) {
 
 interface FiguresProps extends SearchProps {
   readonly filters: Filters;
-  readonly nowMs: number;
 }
 
-function Figures({ filters, search, change, nowMs }: FiguresProps) {
+function Figures({ filters, search, change }: FiguresProps) {
   const by = chosen(GROUPS, search.by);
   const metric = chosen(METRICS, search.metric);
   const rank = RANKS[metric];
   const usage = useAnswer(
     "GET /api/console/usage",
     { query: { ...filters, group_by: by, rank_by: rank } },
-    { staysDespite: "rank_by" },
+    { subject: `${nameSelection(search)} ${by}` },
   );
-  const before = useFiguresBefore(filters, search, usage.data, nowMs);
+  const before = useFiguresBefore(filters, search, usage);
   const groupBy = (
     <div className={styles.labelled}>
       <span aria-hidden>By</span>
@@ -162,19 +185,19 @@ function Figures({ filters, search, change, nowMs }: FiguresProps) {
 
 /**
  * Reads the figures of the previous time range. They are loaded last, so that the current figures
- * do not wait for them.
+ * do not wait for them, and compared as of the time when these were read.
  */
 function useFiguresBefore(
   { from: _from, to: _to, ...filters }: Filters,
   search: UsageSearch,
-  shown: Usage | undefined,
-  nowMs: number,
+  usage: UseQueryResult<Usage>,
 ): UsageFigures | undefined {
-  const span = shown === undefined ? undefined : spanBefore(search, shown, nowMs);
+  const { data: shown, dataUpdatedAt: readMs, isPlaceholderData: isOld } = usage;
+  const span = shown === undefined || isOld ? undefined : spanBefore(search, shown, readMs);
   const before = useAnswer(
     "GET /api/console/usage",
     { query: { ...filters, ...span, group_by: "status" } },
-    { enabled: span !== undefined },
+    { enabled: span !== undefined, subject: nameSelection(search) },
   ).data?.totals;
   return before === undefined || before.requests === 0 ? undefined : before;
 }

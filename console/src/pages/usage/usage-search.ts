@@ -124,6 +124,12 @@ export function readFilters(search: UsageSearch, nowMs: number): Filters {
   return filters;
 }
 
+/** Names what the filters select. Unlike their times, the name stays the same as time passes. */
+export function nameSelection(search: UsageSearch): string {
+  const names = ["range", "from", "to", ...FILTER_NAMES] as const;
+  return JSON.stringify(names.map((name) => search[name]));
+}
+
 /**
  * Reads the bounds of a range. A range of days has whole UTC days and ends with today. The last 24
  * hours have no bounds and the last hour has no end, so that both follow the server's clock.

@@ -85,4 +85,8 @@ export interface Conversation {
   readonly updatedAtMs: number;
   readonly settings: ChatSettings;
   readonly turns: readonly Turn[];
+  /** Drawn by each tab that opens it; in a stored one, that of the tab which wrote it last. */
+  readonly copyId?: string;
+  /** Drawn at each write. A tab whose copy has another one has missed a write of another tab. */
+  readonly revision?: string;
 }

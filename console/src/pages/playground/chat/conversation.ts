@@ -17,7 +17,23 @@ export function emptyConversation(orgId: string, settings: ChatSettings): Conver
     updatedAtMs: Date.now(),
     settings,
     turns: [],
+    copyId: crypto.randomUUID(),
   };
+}
+
+/**
+ * Returns what to store for a tab's copy of a conversation. If another tab has changed the stored
+ * one since, the copy becomes a conversation of its own, so that neither loses its answers.
+ */
+export function nextStored(copy: Conversation, stored: Conversation | undefined): Conversation {
+  const isOwn =
+    stored === undefined || stored.copyId === copy.copyId || stored.revision === copy.revision;
+  const next = { ...copy, revision: crypto.randomUUID() };
+  if (isOwn) return next;
+  const { copyId = copy.id } = copy;
+  // Two writes of one copy, neither of which knows of the other, become one conversation.
+  const id = copyId === copy.id ? crypto.randomUUID() : copyId;
+  return { ...next, id, copyId: id };
 }
 
 export function createTurn(
@@ -90,10 +106,14 @@ export function isEnd(state: ChatAnswer["state"] | undefined): boolean {
   return state !== undefined && state !== "waiting" && state !== "streaming";
 }
 
-/** Changes answers that were incomplete when the page was left into answers that ended early. */
-export function withEnds(kept: Conversation): Conversation {
+/**
+ * Returns a tab's copy of a stored conversation. Answers that were incomplete when the page was left
+ * become answers that ended early.
+ */
+export function openCopy(kept: Conversation): Conversation {
   return {
     ...kept,
+    copyId: crypto.randomUUID(),
     turns: kept.turns.map((turn) => ({
       ...turn,
       answers: turn.answers.map((answer) =>

@@ -12,9 +12,10 @@ import {
   createTurn,
   emptyConversation,
   isEnd,
+  nextStored,
+  openCopy,
   turnsBefore,
   withAnswer,
-  withEnds,
 } from "./conversation.ts";
 import { untakenProblem } from "./read-attachment.ts";
 import { streamChat } from "./stream-chat.ts";
@@ -52,14 +53,14 @@ export function useChat(options: {
 }): Chat {
   const { orgId, models, settings, mayReopen } = options;
   const [conversation, setConversation] = useState(() => emptyConversation(orgId, settings));
-  const [isKept, setKept] = useState(true);
+  const [isKept, keep] = useKeeping(setConversation);
   const { ask, isBusy, stop } = useAnswers(models, setConversation);
   useReopened(orgId, mayReopen, setConversation);
 
   useEffect(() => {
     if (isBusy || conversation.turns.length === 0) return;
-    void conversations.keep(conversation).then(setKept);
-  }, [conversation, isBusy]);
+    keep(conversation);
+  }, [conversation, isBusy, keep]);
 
   return useMemo(() => {
     const go = (turns: readonly Turn[]): void => {
@@ -67,14 +68,14 @@ export function useChat(options: {
       setConversation(next);
       OpenThread.remember(orgId, next.id);
       // The message is stored before the answers come, so that leaving the page does not lose it.
-      void conversations.keep(next).then(setKept);
+      keep(next);
       ask(turns, conversation.settings);
     };
     const say = (before: readonly Turn[], said: string, files: readonly Attachment[]): void =>
       go([...before, createTurn(said, files, conversation.settings.modelIds)]);
     const leave = (): void => {
       stop();
-      if (isBusy) void conversations.keep(conversation);
+      if (isBusy) keep(conversation);
     };
     const show = (next: Conversation): void => {
       leave();
@@ -106,13 +107,48 @@ export function useChat(options: {
         if (turns !== undefined) go(turns);
       },
       stop,
-      open: (kept) => show(withEnds(kept)),
+      open: (kept) => show(openUnchanged(kept)),
       startNew: () => show(emptyConversation(orgId, conversation.settings)),
     };
-  }, [ask, stop, conversation, isBusy, isKept, orgId]);
+  }, [ask, stop, keep, conversation, isBusy, isKept, orgId]);
 }
 
 type SetConversation = (change: (before: Conversation) => Conversation) => void;
+
+/** Copies as they were opened. Storing one of them would be a change for the other tabs. */
+const unchanged = new WeakSet<Conversation>();
+
+function openUnchanged(kept: Conversation): Conversation {
+  const copy = openCopy(kept);
+  unchanged.add(copy);
+  return copy;
+}
+
+/** Stores this tab's copies. One whose stored conversation another tab changed gets another id. */
+function useKeeping(
+  setConversation: SetConversation,
+): readonly [isKept: boolean, keep: (copy: Conversation) => void] {
+  const [isKept, setKept] = useState(true);
+  const keep = useCallback(
+    (copy: Conversation) => {
+      if (unchanged.has(copy)) return;
+      let { id } = copy;
+      const choose = (stored: Conversation | undefined): Conversation => {
+        const next = nextStored(copy, stored);
+        ({ id } = next);
+        return next;
+      };
+      void conversations.keep(copy, choose).then((isStored) => {
+        setKept(isStored);
+        if (!isStored || id === copy.id) return;
+        setConversation((now) => (now.copyId === copy.copyId ? { ...now, id, copyId: id } : now));
+        if (OpenThread.recall(copy.orgId) === copy.id) OpenThread.remember(copy.orgId, id);
+      });
+    },
+    [setConversation],
+  );
+  return [isKept, keep];
+}
 
 /** Streams the answers of the last turn that are waiting, with one stream per model. */
 function useAnswers(
@@ -175,7 +211,7 @@ function useReopened(
       const found = kept.find(({ id }) => id === openId);
       if (found === undefined || !atFirst.current(found)) return;
       // If the reader has sent a message in the meantime, the new conversation stays open.
-      setConversation((before) => (before.turns.length === 0 ? withEnds(found) : before));
+      setConversation((before) => (before.turns.length === 0 ? openUnchanged(found) : before));
     });
   }, [orgId, setConversation]);
 }
