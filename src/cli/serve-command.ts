@@ -15,7 +15,14 @@ import {
   type SettingsSource,
   SHIPPED_MANIFESTS,
 } from "../app/index.ts";
-import { type Config, type Logger, SETTINGS } from "../kernel/index.ts";
+import {
+  type Config,
+  EMBEDDED_CONNECTIONS_KEPT,
+  EMBEDDED_CONNECTIONS_MAX,
+  type Logger,
+  OTHER_CONNECTIONS_MAX,
+  SETTINGS,
+} from "../kernel/index.ts";
 import { chooseSignInKind } from "../account/index.ts";
 import {
   clock,
@@ -153,12 +160,25 @@ async function runWorkers(context: CommandContext, flags: Flags): Promise<void> 
     );
   }
   const count = readWorkers(flags);
+  checkConnections(config, count);
   await checkPorts(workerListeners(config, count));
   const logging = openCommandLogging(context, config);
   const { log } = logging;
   const onReady = (lines: readonly ReadyLine[]): void => announceAll(context, logging, lines);
   context.setExitCode(await superviseWorkers({ count, log, clock, onReady }));
   logging.flush();
+}
+
+/** Without this check, workers would fail later, when traffic fills their pools. */
+function checkConnections({ databaseUrl, databasePoolMax }: Config, count: number): void {
+  if (databaseUrl !== "") return;
+  const perProcess = databasePoolMax + OTHER_CONNECTIONS_MAX;
+  const most = Math.floor((EMBEDDED_CONNECTIONS_MAX - EMBEDDED_CONNECTIONS_KEPT) / perProcess);
+  if (count <= most) return;
+  throw new UsageFault(
+    `--workers: the embedded PostgreSQL has connections for at most ${most} processes with ` +
+      `${perProcess} each; run fewer, lower database.pool_max, or set DATABASE_URL`,
+  );
 }
 
 /** Gives each worker a separate internal port: the configured port plus the worker's number. */

@@ -28,8 +28,8 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
     timeout: (status) => timeoutFailure(status ?? undefined),
     brokenBody: (status) => brokenOffFailure(status),
     unusable: (status) => unusableFailure(status),
-    // Exceeding `streamBytesMax` is not the provider's fault: some requests need more bytes per
-    // token.
+    // Some requests may need more bytes per token than `streamBytesMax` allows, so this is no breach
+    // of the listing. It is a strike, because most such streams would not end for any client.
     endless: (status) => withoutBlame(brokenOffFailure(status)),
     // The gateway ended the attempt, so the provider's health does not change and no other provider
     // is tried.

@@ -10,6 +10,7 @@ import {
 } from "../kernel/index.ts";
 import {
   type AnswerBridge,
+  type CallRequest,
   type FailedAnswer,
   type Output,
   type UpstreamFailure,
@@ -40,14 +41,20 @@ export interface OutputSink {
 
 /** Bytes of framing and text that a stream may use per token of its output bound. */
 const STREAM_BYTES_PER_TOKEN = 2_048;
+/** Bytes that a stream may use in addition for each entry of log probabilities. */
+const STREAM_BYTES_PER_LOGPROB = 256;
 /**
  * Bytes that every stream may use, whatever its output bound. They exceed the maximum length of a
  * line, so that an overlong line is detected first and reported as such.
  */
 const STREAM_BYTES_FREE = 2 * SSE_LINE_BYTES_MAX;
 
-export function streamBytesMax(outputTokens: number): number {
-  return STREAM_BYTES_FREE + outputTokens * STREAM_BYTES_PER_TOKEN;
+export function streamBytesMax({
+  outputTokens,
+  logprobsPerToken = 0,
+}: Pick<CallRequest, "outputTokens" | "logprobsPerToken">): number {
+  const perToken = STREAM_BYTES_PER_TOKEN + logprobsPerToken * STREAM_BYTES_PER_LOGPROB;
+  return STREAM_BYTES_FREE + outputTokens * perToken;
 }
 
 export interface AttemptInput {

@@ -4,6 +4,7 @@ import { openBackend } from "../../src/app/open-backend.ts";
 import { openLogging } from "../../src/app/logging.ts";
 import { loadConfig } from "../../src/kernel/config/load-config.ts";
 import { SETTINGS } from "../../src/kernel/config/settings.ts";
+import { OTHER_CONNECTIONS_MAX } from "../../src/kernel/core/constants.ts";
 import { until } from "../support/books.ts";
 import { databaseOfTest } from "../support/postgres.ts";
 import { readSql } from "../support/sql.ts";
@@ -38,6 +39,8 @@ test("a process opens exactly as many database connections as its pool setting d
   });
   const counted = await readSql({ config }, CONNECTIONS_SQL, []);
   expect(counted).toEqual([{ connections: POOL_MAX + besides() }]);
+  // By this number `serve --workers` knows how many processes fit.
+  expect(besides()).toBe(OTHER_CONNECTIONS_MAX);
 });
 
 /** The number of connections in addition to the pool, as the setting's documentation states it. */

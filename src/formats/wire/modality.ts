@@ -49,6 +49,8 @@ export interface CallRequest {
   readonly droppedParams: readonly string[];
   readonly estimatedInputTokens: number;
   readonly outputTokens: number;
+  /** For each output token, how many entries of log probabilities the answer has; absent: none. */
+  readonly logprobsPerToken?: number;
   /** Identifies the request's conversation; absent: the modality has no conversations. */
   conversation?(): Conversation | undefined;
 }

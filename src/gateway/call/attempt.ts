@@ -174,7 +174,7 @@ function startAttempt<R extends CallRequest>(
     deadlines: ports.deadlines,
     timeouts,
     stream: request.stream,
-    streamBytesMax: streamBytesMax(request.outputTokens),
+    streamBytesMax: streamBytesMax(request),
     sink: delivery,
     commitDueMs: delivery.commitDueMs,
     openBridge: () =>

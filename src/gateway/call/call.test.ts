@@ -294,3 +294,21 @@ describe("a client that leaves a stream after its usage was reported", () => {
     expect(drains.active).toBe(0);
   });
 });
+
+test("a stream with 20 alternatives for each token is read to its end and to its usage", async () => {
+  const asked = { max_tokens: 1_000, stream: true, logprobs: true, top_logprobs: 20 };
+  const running = start(undefined, RECIPE_PRINCIPAL, { ...BODY, ...asked });
+  await promisesOnly();
+  const one = { token: "x".repeat(60), logprob: -12.345678901234567, bytes: Array(60).fill(120) };
+  const token = { ...one, top_logprobs: Array.from({ length: 20 }, () => one) };
+  const choice = { index: 0, delta: { content: one.token }, logprobs: { content: [token] } };
+  const call = last(running);
+  call.headers(200, { "content-type": "text/event-stream" });
+  for (let n = 0; n < 1_000; n += 1)
+    call.data(`data: ${JSON.stringify({ choices: [choice] })}\n\n`);
+  const ended = { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] };
+  const counts = { prompt_tokens: 3, completion_tokens: 1_000, total_tokens: 1_003 };
+  call.data(`data: ${JSON.stringify({ ...ended, usage: counts })}\n\ndata: [DONE]\n\n`);
+  await promisesOnly();
+  expect(running.client.text).toMatch(/"completion_tokens":1000.*\n\ndata: \[DONE\]\n\n$/);
+});

@@ -181,6 +181,22 @@ describe("a connection whose client reads slowly", () => {
   });
 });
 
+test("answers that wait behind another on their connection are bounded, however small they are", async () => {
+  const kib = 1024;
+  const bounds = { unreadBytesMax: 2 ** 30, unreadBytesMaxPerKey: 100 * kib };
+  let answered = 0;
+  const route = get("/v1/models", async (exchange) => {
+    // The first answer never ends, so that the others wait for it.
+    if ((answered += 1) === 1) exchange.begin("text/event-stream", {});
+    else exchange.answer("application/json", {}, "x".repeat(16 * kib));
+  });
+  const { port, server } = await listen([route], { unread: new UnreadAnswers(bounds) });
+  const ask = "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n";
+  await listeners.client(port, ask.repeat(12), false);
+  await vi.waitFor(() => expect(answered).toBeGreaterThanOrEqual(8), PATIENCE);
+  await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
+});
+
 describe("bodies that do not arrive whole", () => {
   const KB_400 = Buffer.alloc(400_000, 0x20);
   const serve = async (exchange: HttpExchange): Promise<void> => {

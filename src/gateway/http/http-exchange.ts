@@ -266,8 +266,9 @@ export class HttpExchange implements ClientExchange, Deadline {
   #endWith(pieces: readonly Output[], keyId?: KeyId): void {
     const { request, response, unread } = this.#input;
     const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
-    if (keyId !== undefined && bytes > ANSWER_SLICE_BYTES) {
-      // A pipelined response has no socket yet, so the request's socket is destroyed.
+    // A pipelined response has no socket until the earlier ones have ended. Many can wait for one,
+    // so they are counted whatever their size, and the request's socket is destroyed.
+    if (keyId !== undefined && (bytes > ANSWER_SLICE_BYTES || response.socket === null)) {
       this.#unread = { keyId, bytes, destroy: () => request.socket.destroy() };
       unread.add(this.#unread);
     }

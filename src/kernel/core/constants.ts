@@ -146,6 +146,15 @@ export const KEY_MODELS_MAX: number = 100;
 export const KEY_TAGS_MAX: number = 10;
 
 export const REPORT_CONNECTIONS_MAX: number = 3;
+/**
+ * Database connections per process in addition to its pool: those for reports, three for the ledger
+ * and one that listens for changes.
+ */
+export const OTHER_CONNECTIONS_MAX: number = REPORT_CONNECTIONS_MAX + 4;
+/** `max_connections` of the embedded PostgreSQL. */
+export const EMBEDDED_CONNECTIONS_MAX: number = 100;
+/** How many of them PostgreSQL keeps for superusers, which the program's role is not. */
+export const EMBEDDED_CONNECTIONS_KEPT: number = 3;
 
 export const REPORT_GROUPS_MAX: number = 200;
 

@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Static, Type } from "typebox";
 
+import { EMBEDDED_CONNECTIONS_KEPT, EMBEDDED_CONNECTIONS_MAX } from "../core/constants.ts";
 import { conforms } from "../json/check-schema.ts";
 import { type EmbeddedBinaries, embeddedEnvironment } from "./embedded-binaries.ts";
 import { DATABASE_NAME } from "./embedded-database.ts";
@@ -159,7 +160,8 @@ function settings(port: number): Record<string, string> {
     listen_addresses: "127.0.0.1",
     port: String(port),
     unix_socket_directories: "",
-    max_connections: "100",
+    max_connections: String(EMBEDDED_CONNECTIONS_MAX),
+    superuser_reserved_connections: String(EMBEDDED_CONNECTIONS_KEPT),
     password_encryption: "scram-sha-256",
     fsync: "on",
     synchronous_commit: "on",

@@ -32,6 +32,22 @@ test("--workers without Redis or with a count of 0 is refused, and the message n
   }
 });
 
+test("--workers beyond the connections of the embedded PostgreSQL is refused, and the message says how many fit", async () => {
+  // A program that accepted the count would be refused this port, which is in use.
+  const { port } = new URL(simulator.url);
+  const env = { ...OPERATOR_ENV, REDIS_URL: "redis://127.0.0.1:1" };
+  for (const [count, poolMax, most] of [
+    ["3", "30", 2],
+    ["6", "10", 5],
+  ] as const) {
+    const more = { ...env, TM_DATABASE_POOL_MAX: poolMax };
+    const { code, stderr } = await runCommand([...serveArgs(count), "--port", port], more);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`at most ${most} processes`);
+    expect(stderr).toContain("DATABASE_URL");
+  }
+});
+
 describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
   let redis: TestRedis;
   let database: FreshDatabase;

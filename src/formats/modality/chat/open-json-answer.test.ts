@@ -411,8 +411,10 @@ describe("log probabilities of thousands of tokens with alternatives", () => {
     for (const bad of [broken, longer]) {
       const { bridge } = play(openJson(wire_a), [bad]);
       expect(bridge.failure).toMatchObject({ refusal: { status: 502 }, failover: false });
-      // The client's own request may have caused this, so it is no breach of the listing.
+      // The client's own request may have caused this, so it is no breach of the listing, and does
+      // not open the circuit for other clients.
       expect(bridge.failure?.isMalformed).toBeUndefined();
+      expect(bridge.failure?.strike).toBe("neutral");
     }
   });
 });

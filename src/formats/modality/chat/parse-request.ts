@@ -139,6 +139,8 @@ export class ParsedChatRequest implements CallRequest {
   readonly usesFunctions: boolean;
   /** The client's output bound, or the default, which is then written into the body. */
   readonly outputTokens: number;
+  /** For each output token, how many entries of log probabilities the answer has; usually 0. */
+  readonly logprobsPerToken: number;
   /** The client's temperature; absent if the client sent none. Some wires accept at most 1. */
   declare readonly temperature?: number;
   readonly mediaParts: readonly MediaPart[];
@@ -169,6 +171,7 @@ export class ParsedChatRequest implements CallRequest {
     this.wantsUsageChunk = readWantsUsageChunk(doc);
     this.usesFunctions = hasItems(doc, word.functions);
     this.outputTokens = outputTokens;
+    this.logprobsPerToken = readLogprobsPerToken(doc);
     if (temperature >= 0) this.temperature = doc.number(temperature);
     this.mediaParts = media.parts;
     this.estimatedInputTokens = doc.body.length + media.extraTokens;
@@ -229,6 +232,13 @@ function readWantsUsageChunk(doc: JsonDocument): boolean {
   if (options === ABSENT || !doc.isObject(options)) return false;
   const asked = doc.member(options, word.include_usage);
   return asked !== ABSENT && doc.isTrue(asked);
+}
+
+/** Counts the token itself and its alternatives. */
+function readLogprobsPerToken(doc: JsonDocument): number {
+  const asked = doc.member(0, word.logprobs);
+  if (asked === ABSENT || !doc.isTrue(asked)) return 0;
+  return 1 + Math.max(0, readNumber(doc, word.top_logprobs) ?? 0);
 }
 
 function hasItems(doc: JsonDocument, wordId: number): boolean {

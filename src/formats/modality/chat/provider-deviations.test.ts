@@ -714,13 +714,34 @@ test.each(CLIENTS)(
   (client) => {
     const call = (at: number): object =>
       toolDelta(undefined, { id: `c${at}`, function: { name: "f", arguments: "{}" } });
+    const usage = { prompt_tokens: 10, completion_tokens: 9_000, total_tokens: 9_010 };
+    const last = { ...delta({}), choices: [], usage };
     const calls = (count: number): string =>
-      chunks(...Array.from({ length: count }, (_, at) => call(at)), delta({}, "tool_calls"), done);
+      chunks(
+        ...Array.from({ length: count }, (_, at) => call(at)),
+        delta({}, "tool_calls"),
+        last,
+        done,
+      );
     const open = (): ReturnType<typeof openStream> =>
       openStream({ client, upstream: "wire_a", wantsUsageChunk: true });
     expect(play(open(), [calls(1_000)]).bridge.state).toBe("complete");
     // For a client of the same wire, the number of calls is not limited.
     const isRelayed = client === "wire_a";
-    expect(play(open(), [calls(1_025)]).bridge.state).toBe(isRelayed ? "complete" : "failed");
+    const { bridge } = play(open(), [calls(1_025)]);
+    expect(bridge.state).toBe(isRelayed ? "complete" : "failed");
+    // The client got 1,024 calls, so the answer is read to its usage and charged.
+    expect(bridge.usage).toMatchObject({ prompt: 10, completion: 9_000 });
+    expect(bridge.failure?.strike).toBe(isRelayed ? undefined : "neutral");
   },
 );
+
+test("an answer of 1,025 calls that fails in a translation to wire_a is read to its usage", () => {
+  const use = (at: number) => [block(at, { type: "tool_use", id: `c${at}`, name: "f" }), stop(at)];
+  const all = Array.from({ length: 1_025 }, (_, at) => use(at)).flat();
+  const { bridge } = play(openStream({ client: "wire_a", upstream: "wire_b" }), [
+    events(start, ...all, ...close("tool_use", { output_tokens: 9_000 })),
+  ]);
+  expect(bridge.failure).toMatchObject({ failover: false, strike: "neutral" });
+  expect(bridge.usage).toMatchObject({ prompt: 3, completion: 9_000 });
+});

@@ -61,6 +61,30 @@ describe("media", () => {
   });
 });
 
+describe("log probabilities in an answer that is not streamed", () => {
+  const twenty = { logprobs: true, top_logprobs: 20 };
+  const long = { ...twenty, max_tokens: 32_768 };
+
+  test("are refused before the provider is paid if they would be too large to read", () => {
+    const found = reason({ from: a, to: a, members: long });
+    expect(found?.field).toBe("top_logprobs");
+    expect(found?.message).toMatch(/stream to true, .*at most 4,?761 output tokens/);
+    const most = { ...twenty, max_tokens: 4_761 };
+    expect(reason({ from: a, to: a, members: most })).toBeUndefined();
+    expect(reason({ from: a, to: a, members: { ...most, max_tokens: 4_762 } })).toBeDefined();
+  });
+
+  test.each<[string, Omit<Case, "from">]>([
+    ["the default output bound", { to: a, members: twenty }],
+    ["few alternatives", { to: a, members: { ...long, top_logprobs: 2 } }],
+    ["a stream", { to: a, members: { ...long, stream: true } }],
+    ["no log probabilities after all", { to: a, members: { ...long, logprobs: false } }],
+    ["a provider of the other wire, which gives none", { to: b, members: long }],
+  ])("are served with %s", (_name, to) => {
+    expect(reason({ from: a, ...to })).toBeUndefined();
+  });
+});
+
 describe("a translation to the other wire", () => {
   const format = { response_format: { type: "json_object" } };
 

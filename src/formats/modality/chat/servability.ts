@@ -1,5 +1,6 @@
 import { type Deployment, pricesHourWrites } from "../../../catalog/index.ts";
 import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.ts";
+import { logprobTokensMax } from "../../wire/answer/json-bridge.ts";
 import type { Wire } from "../../wire/contract.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
 import { historyLosses } from "../../wire/history-rules.ts";
@@ -22,7 +23,7 @@ export function servabilityProblem(
     undeclaredMedia(request, deployment) ??
     profileProblem(request, deployment) ??
     (target === request.wire
-      ? pricingProblem(request, deployment)
+      ? (logprobsProblem(request, deployment) ?? pricingProblem(request, deployment))
       : translationProblem(request, deployment, target))
   );
 }
@@ -79,6 +80,25 @@ function undeclaredMedia(
       `${[...taken].join(", ")}; send one of these or choose a model that accepts ${kind}`,
     undeclared: { kind, taken },
   };
+}
+
+/**
+ * Refuses log probabilities that would make the answer too large to be read as a whole. Such an
+ * answer is a 502 that nobody is charged for, although the provider has done the work.
+ */
+function logprobsProblem(
+  request: ParsedChatRequest,
+  deployment: Deployment,
+): Unservable | undefined {
+  const { stream, outputTokens, logprobsPerToken: entries } = request;
+  const most = logprobTokensMax(entries);
+  if (stream || outputTokens <= most) return undefined;
+  const dropped = profileDrops(request, deployment);
+  if (dropped.includes("logprobs") || dropped.includes("top_logprobs")) return undefined;
+  const message =
+    `top_logprobs is too high for an answer of up to ${outputTokens} tokens that is not ` +
+    `streamed; set stream to true, lower top_logprobs, or ask for at most ${most} output tokens`;
+  return { field: "top_logprobs", message };
 }
 
 /**

@@ -14,9 +14,9 @@ import {
 } from "../../../kernel/index.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import {
-  unusableFailure,
-  withoutBlame,
   failedRead,
+  tooLargeFailure,
+  unusableFailure,
   type ReadAnswer,
   type UpstreamFailure,
 } from "../failure/failures.ts";
@@ -127,8 +127,7 @@ export class JsonBridge implements AnswerBridge {
 }
 
 const UNUSABLE = failedRead(unusableFailure());
-/** The answer exceeds a bound of the gateway, which does not count as a breach of the listing. */
-const TOO_LARGE = failedRead(withoutBlame(unusableFailure()));
+const TOO_LARGE = failedRead(tooLargeFailure());
 
 function readBody(
   body: Buffer,
@@ -199,6 +198,14 @@ function logprobsIn(body: Buffer): { readonly start: number; readonly end: numbe
   return undefined;
 }
 
+/**
+ * The most output tokens whose log probabilities can be read in an answer that is not streamed.
+ * `entries` is how many a token has: one for itself and one for each alternative.
+ */
+export function logprobTokensMax(entries: number): number {
+  return Math.floor(PART_BYTES_MAX / (entries * ENTRY_BYTES));
+}
+
 const KEY = '"logprobs"';
 const BLANKS_MAX = 100;
 /**
@@ -208,4 +215,6 @@ const BLANKS_MAX = 100;
 const TRIES_MAX = 16;
 /** Maximum size of the log probabilities, enough for 4,700 tokens with 20 alternatives each. */
 const PART_BYTES_MAX = 8_000_000;
+/** Usual size of one entry of log probabilities. */
+const ENTRY_BYTES = 80;
 const REST_VALUES_MAX = 50_000;

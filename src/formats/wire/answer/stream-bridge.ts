@@ -8,7 +8,7 @@ import {
 import { classifyPlainBody } from "../failure/classify-failure.ts";
 import {
   brokenOffFailure,
-  unusableFailure,
+  tooLargeFailure,
   withoutBlame,
   type UpstreamFailure,
 } from "../failure/failures.ts";
@@ -29,11 +29,8 @@ import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
  */
 const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;
 
-/**
- * A line or an event exceeds a bound of the gateway, which does not count as a breach of the
- * listing.
- */
-const TOO_LONG = withoutBlame(unusableFailure());
+/** A line or an event exceeds a bound of the gateway. */
+const TOO_LONG = tooLargeFailure();
 
 /**
  * An `AnswerBridge` for streams. It reads events and lets the driver relay or translate them. The

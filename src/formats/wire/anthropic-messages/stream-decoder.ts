@@ -15,7 +15,7 @@ import {
   type SseEvent,
 } from "../sse/sse.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
-import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
+import { brokenOffFailure, tooLargeFailure, unusableFailure } from "../failure/failures.ts";
 import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import { costText, type Fields, type UsageReport } from "../neutral/usage-report.ts";
@@ -126,8 +126,8 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     if (block["type"] === "text") emitText("text", block["text"], emit);
     if (block["type"] === "thinking") emitText("reasoning", block["thinking"], emit);
     if (block["type"] !== "tool_use") return;
-    if (this.#callCount === ANSWER_CALLS_MAX) return emit(TOO_MANY_CALLS);
     const call = this.#callCount++;
+    if (call >= ANSWER_CALLS_MAX) return;
     const fallback = inputText(json);
     this.#tools.set(json.value["index"], { call, fallback, hasArguments: false });
     emit({ type: "tool_start", call, id: textOf(block["id"]), name: textOf(block["name"]) });
@@ -188,6 +188,9 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
       emit({ type: "failure", failure: unusableFailure() });
       return;
     }
+    // The answer was read to its end, because its usage is reported there: the client, who got the
+    // first calls, pays for it.
+    if (this.#callCount > ANSWER_CALLS_MAX) return emit(TOO_MANY_CALLS);
     for (const index of this.#tools.keys()) this.#blockStop(index, emit);
     const stopSequence = this.#stopSequence;
     const reason = toReason(this.#stopReason);
@@ -196,8 +199,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
   }
 }
 
-/** The model wrote too many tool calls, which is no breach of the provider's listing. */
-const TOO_MANY_CALLS = { type: "failure", failure: withoutBlame(unusableFailure()) } as const;
+const TOO_MANY_CALLS = { type: "failure", failure: tooLargeFailure() } as const;
 
 function emitText(type: "text" | "reasoning", value: unknown, emit: Emit): void {
   const text = textOf(value);

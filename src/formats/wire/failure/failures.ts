@@ -77,6 +77,14 @@ export function withoutBlame({
   return failure;
 }
 
+/**
+ * A 2xx that exceeds a bound of the gateway. The client's request may have caused it, so it is no
+ * breach of the listing, and does not open the circuit for other clients.
+ */
+export function tooLargeFailure(): UpstreamFailure {
+  return { ...withoutBlame(unusableFailure()), strike: "neutral" };
+}
+
 /** How a failed attempt counts against the deployment's circuit. */
 export type StrikeKind = "strike" | "timeout" | "neutral";
 

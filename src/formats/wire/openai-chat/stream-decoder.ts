@@ -9,7 +9,12 @@ import {
   type SseEvent,
 } from "../sse/sse.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
-import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
+import {
+  brokenOffFailure,
+  tooLargeFailure,
+  unusableFailure,
+  withoutBlame,
+} from "../failure/failures.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
@@ -93,7 +98,6 @@ export class OpenaiChatDecoder implements StreamDecoder {
     if (Array.isArray(calls)) {
       for (const call of callsIn(chunk, "delta", calls)) this.#calls.read(call, emit);
     }
-    if (this.#calls.hasTooManyCalls) emit({ type: "failure", failure: TOO_MANY_CALLS });
   }
 
   #keepFinish(choice: Fields): void {
@@ -109,6 +113,9 @@ export class OpenaiChatDecoder implements StreamDecoder {
 
   #complete(emit: Emit): void {
     if (!this.#hasChoices) return emit({ type: "failure", failure: brokenOffFailure() });
+    // The answer was read to its end, because its usage is reported there: the client, who got the
+    // first calls, pays for it.
+    if (this.#calls.hasTooManyCalls) return emit({ type: "failure", failure: TOO_MANY_CALLS });
     if (this.#calls.hasNamelessCall()) {
       return emit({ type: "failure", failure: withoutBlame(unusableFailure()) });
     }
@@ -119,5 +126,4 @@ export class OpenaiChatDecoder implements StreamDecoder {
   }
 }
 
-/** The model wrote too many tool calls, which is no breach of the provider's listing. */
-const TOO_MANY_CALLS = withoutBlame(unusableFailure());
+const TOO_MANY_CALLS = tooLargeFailure();

@@ -133,7 +133,7 @@ function prepareFor<R extends CallRequest>(
       deadlines: deps.deadlines,
       timeouts: { headersMs: totalMs, idleMs: totalMs, totalMs, drainMs: totalMs },
       stream: request.stream,
-      streamBytesMax: streamBytesMax(request.outputTokens),
+      streamBytesMax: streamBytesMax(request),
       sink: recorder,
       commitDueMs: Number.POSITIVE_INFINITY,
       openBridge: () =>
