@@ -85,7 +85,7 @@ export function openPostgresBackend(options: DatabaseOptions) {
     changeStore: new PostgresChangeStore(pool, changeLog),
     ...openNoticed(pool, changeLog, accountNotices),
     ...openAccounts(pools, changeLog),
-    recordStore: new PostgresRecordStore(pool),
+    recordStore: new PostgresRecordStore(pool, reports),
     usageReports: new PostgresUsageReports(reports),
     listingFigures: new PostgresListingFigures(reports),
     usageRollup: new PostgresUsageRollup(sessions),

@@ -6,6 +6,7 @@ import {
   LEASE_RENEW_MS,
   type Logger,
   MAINTAIN_EVERY_MS,
+  utcDay,
 } from "../kernel/index.ts";
 import { StuckAttempts } from "./books-figures.ts";
 import {
@@ -103,6 +104,8 @@ export class InstanceLease {
   #attemptFloorMs: number;
   readonly #storeClock: StoreClock;
   #maintainedAtMs: number;
+  /** The store's day when it was last maintained. */
+  #maintainedDay: number;
   #validUntilMs: number;
   #heldSinceMs: number;
   #renewal: NodeJS.Timeout | undefined;
@@ -136,6 +139,7 @@ export class InstanceLease {
     const { storeNowMs } = member;
     this.#storeClock = new StoreClock(options.clock, { askedAtMs: joinedAtMs, storeNowMs });
     this.#maintainedAtMs = askedAtMs;
+    this.#maintainedDay = utcDay(storeNowMs);
     this.#heldSinceMs = askedAtMs;
     this.#validUntilMs = askedAtMs + LEASE_MS - SAFETY_MS;
     this.#witness = freshWitness(member);
@@ -321,11 +325,15 @@ export class InstanceLease {
     this.#recovery = setTimeout(() => void this.#recoveryLoop(), RECOVERY_EVERY_MS).unref();
   }
 
+  /** The store's day is compared, because its clock may be set to a day without a partition. */
   async #maintain(): Promise<void> {
     const nowMs = this.#options.clock.monotonicMs();
-    if (nowMs - this.#maintainedAtMs < MAINTAIN_EVERY_MS) return;
+    const day = utcDay(this.#storeClock.nowMs());
+    const isRecent = nowMs - this.#maintainedAtMs < MAINTAIN_EVERY_MS;
+    if (isRecent && day === this.#maintainedDay) return;
     await this.#options.store.maintain();
     this.#maintainedAtMs = nowMs;
+    this.#maintainedDay = day;
   }
 
   async #recover(): Promise<void> {

@@ -10,8 +10,10 @@ import {
   type Columns,
   count,
   marks,
+  openPool,
   orAbsent,
   type PoolUse,
+  poolUse,
   queryInTime,
   type Row,
   text,
@@ -64,6 +66,8 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   readonly #changes: ChangeLog;
   readonly #batches: LaneConnection;
   readonly #late: LaneConnection;
+  /** A connection of its own, because a process that cannot renew its lease refuses all calls. */
+  readonly #lease: Pool;
   #prove: () => Promise<void> = () => Promise.resolve();
 
   constructor(
@@ -86,12 +90,14 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
       statementTimeoutMs: LATE_STATEMENT_TIMEOUT_MS,
       lockTimeoutMs: LATE_LOCK_TIMEOUT_MS,
     });
+    this.#lease = openPool(lanes.connectionString, lanes.log, 1);
   }
 
   get connections(): PoolUse {
     const uses = [this.#batches.use, this.#late.use];
-    const busy = uses.filter((use) => use === "busy").length;
-    const idle = uses.filter((use) => use === "idle").length;
+    const lease = poolUse(this.#lease);
+    const busy = uses.filter((use) => use === "busy").length + lease.busy;
+    const idle = uses.filter((use) => use === "idle").length + lease.idle;
     return { busy, idle, waiting: 0 };
   }
 
@@ -139,7 +145,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   }
 
   renewLease(renewal: Parameters<LedgerBatchStore["renewLease"]>[0]): Promise<Renewal> {
-    return renewMembership(this.#pool, renewal);
+    return renewMembership(this.#lease, renewal);
   }
 
   onReconnect(prove: () => Promise<void>): void {
@@ -185,7 +191,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#batches.close(), this.#late.close()]);
+    await Promise.all([this.#batches.close(), this.#late.close(), this.#lease.end()]);
   }
 }
 

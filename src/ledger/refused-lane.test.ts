@@ -52,6 +52,21 @@ test("refused requests beyond a key's rows per minute are counted, and sent twic
   ]);
 });
 
+test("a refused request is stored with at most 256 characters of its model name", async () => {
+  const sent: RefusedRequest[] = [];
+  const lane = new RefusedLane({
+    log: silentLog,
+    send: (rows) => {
+      sent.push(...rows);
+      return Promise.resolve();
+    },
+  });
+  const long = "m\0".repeat(1_000);
+  for (const modelId of [long, "acme/small", null]) lane.submit({ ...refused("key_a"), modelId });
+  await lane.drained();
+  expect(sent.map(({ modelId }) => modelId)).toEqual(["m".repeat(256), "acme/small", null]);
+});
+
 test("each refused request of a key is counted once, even if sending fails in between", async () => {
   const counted = new Map<string, number>();
   let rows = 0;

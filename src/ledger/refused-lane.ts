@@ -6,6 +6,7 @@ import {
   type Logger,
   type OrgId,
   queryInTime,
+  REFUSED_MODEL_CHARS_MAX,
   REFUSED_ROWS_PER_MINUTE,
   REFUSED_ROWS_PER_MINUTE_PER_ORG,
 } from "../kernel/index.ts";
@@ -69,7 +70,7 @@ export class RefusedLane {
       this.#lost += 1;
       return;
     }
-    this.#queue.push(request);
+    this.#queue.push({ ...request, modelId: storedModel(request.modelId) });
     this.#timer ??= setTimeout(() => this.#start(), GATHER_MS).unref();
   }
 
@@ -154,6 +155,13 @@ export class RefusedLane {
   }
 }
 
+/** The name is copied, because a slice of a string keeps all of its text in memory. */
+function storedModel(modelId: string | null): string | null {
+  if (modelId === null) return null;
+  const shown = modelId.replaceAll("\0", "").slice(0, REFUSED_MODEL_CHARS_MAX);
+  return Buffer.from(shown).toString();
+}
+
 export async function recordRefused(
   pool: Pool,
   requests: readonly RefusedRequest[],
@@ -165,7 +173,7 @@ export async function recordRefused(
     column((request) => request.requestId),
     column((request) => request.orgId),
     column((request) => request.keyId),
-    column((request) => request.modelId?.replaceAll("\0", "") ?? null),
+    column((request) => request.modelId),
     column((request) => request.route),
     column((request) => request.stream),
     column((request) => request.errorClass),

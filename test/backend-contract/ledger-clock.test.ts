@@ -1,7 +1,9 @@
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import type { AttemptId } from "../../src/kernel/core/ids.ts";
+import { attemptInstantMs, type AttemptId } from "../../src/kernel/core/ids.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import { LaneConnection, runBatch } from "../../src/ledger/ledger-batches.ts";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { until } from "../support/books.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { openOnDatabaseClock, setDatabaseClock } from "../support/database-clock.ts";
@@ -131,6 +133,25 @@ test("a hold that waits for a locked wallet past the end of a month counts in th
   await blocker.query("commit");
   expect(await held).toMatchObject({ outcomes: [{ kind: "reserved" }] });
   expect(await monthOf(3n)).toBe("2031-07");
+});
+
+test("attempts are written within seconds after the database's clock has moved ten days ahead", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  await setClock("2040-01-01T12:00:00Z");
+  const store = backend.ledgerBatchStore;
+  const options = { store, clock: systemClock, log: silentLog, instanceName: "jumped" };
+  const ledger = await openLedger(options);
+  onTestFinished(() => ledger.shutDown());
+  const attempt = async (): Promise<unknown> => {
+    const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 1n);
+    const { kind } = await ledger.reserve(row);
+    const end = kind === "reserved" ? await ledger.close(closeRow(row.attemptId, 1n)) : { kind };
+    return [end.kind, new Date(attemptInstantMs(row.attemptId)).toISOString().slice(0, 10)];
+  };
+  for (const day of ["2040-01-01", "2040-01-11"]) {
+    await setClock(`${day}T12:00:00Z`);
+    await expect.poll(attempt, { timeout: 15_000, interval: 200 }).toEqual(["closed", day]);
+  }
 });
 
 test("a day's table begins and ends at midnight UTC in any time zone of the database", async () => {

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { byGateway } from "../../src/kernel/changes/change.ts";
 import { LEASE_MS } from "../../src/kernel/core/constants.ts";
 import type { AttemptId } from "../../src/kernel/core/ids.ts";
 import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
@@ -56,6 +57,28 @@ test("a living instance charges the open attempts of a dead peer within seconds"
     return (await backend.query(sql, [row.attemptId]))[0];
   };
   await expect.poll(state, PATIENCE).toEqual({ state: "unknown_after_crash", debit: "40" });
+  await ledger.shutDown();
+});
+
+test("a process renews its lease while all its other connections wait", async () => {
+  const { connectionString } = backend;
+  const waiting = openPostgresBackend({ connectionString, log: silentLog, poolMax: 1 });
+  onTestFinished(() => waiting.close());
+  const store = waiting.ledgerBatchStore;
+  const instanceName = "waiting";
+  const ledger = await openLedger({ store, clock: systemClock, log: silentLog, instanceName });
+  await backend.query("select pg_advisory_lock(4711)");
+  const wait = "select pg_advisory_xact_lock(4711)";
+  const work = waiting.changeLog.write(byGateway("tests"), (client) => client.query(wait));
+  const beat = async (): Promise<number> => {
+    const sql = "select beat from instance_lease where instance_id = $1";
+    return Number((await backend.query(sql, [instanceName]))[0]?.["beat"]);
+  };
+  // A renewal may already be under way, so two are awaited.
+  const awaited = (await beat()) + 2;
+  await expect.poll(beat, PATIENCE).toBeGreaterThanOrEqual(awaited);
+  await backend.query("select pg_advisory_unlock(4711)");
+  await work;
   await ledger.shutDown();
 });
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createRequestId, type AttemptId } from "../../src/kernel/core/ids.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { beginSession } from "../../src/kernel/storage/connection.ts";
@@ -10,6 +10,7 @@ import { until } from "../support/books.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { withPricedBackend, withLedger } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { testOperator } from "../support/test-operator.ts";
 import { inSession, lockWallet } from "../support/sql.ts";
 
 const backend = withPricedBackend();
@@ -194,6 +195,25 @@ test("closings that wait for a locked wallet do not delay another organization's
     .poll(() => backend.recordStore.balance(org.orgId), { timeout: 10_000 })
     .toEqual({ settledMicroUsd: 880n, heldMicroUsd: 0n });
   expect(await ledger.close(voidRow(held.attemptId))).toMatchObject({ kind: "closed" });
+});
+
+test("a wallet that a hung process has locked takes holds again after seconds", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  let goOn = (): void => undefined;
+  onTestFinished(() => goOn());
+  let isLocked = false;
+  const hung = backend.changeLog.write(testOperator, async (client) => {
+    await client.query("select lock_wallets($1)", [[org.orgId]]);
+    isLocked = true;
+    await new Promise<void>((resolve) => (goOn = resolve));
+  });
+  await until("the wallet is locked", () => isLocked);
+  const reserve = async (): Promise<string> =>
+    (await ledger.reserve(reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 1n))).kind;
+  expect(await reserve()).toBe("unavailable");
+  await expect.poll(reserve, { timeout: 15_000, interval: 100 }).toBe("reserved");
+  goOn();
+  await expect(hung).rejects.toThrow();
 });
 
 test("attempt ids increase over restarts, even when the clock was set back", async () => {

@@ -60,6 +60,12 @@ describe.skipIf(isMissing)("several instances on one Redis", () => {
   });
 
   test("leave no key in Redis without an expiry", async () => {
+    const [side] = sides as [Side];
+    const [slot, full] = [newSlot(), orgScope({ concurrent: 1 })];
+    await side.take(slot, full);
+    // A refused claim is the first that names this key.
+    const key: ScopeClaim = { scope: "key", id: "key:new", limits: { requestsPerMinute: 5 } };
+    expect((await side.claim(slot, [key, ...full])).kind).toBe("refused");
     const keys = (await redis.command("keys", "*")) as string[];
     expect(keys.length).toBeGreaterThan(4);
     for (const key of keys) {

@@ -108,6 +108,25 @@ test("refusals that are only counted belong to no model, and to their organizati
   expect((await backend.usageReports.report(ofModel, "status")).totals.requests).toBe(60);
 });
 
+test("a refused request for a model with a name of a megabyte is a small row", async () => {
+  const owner = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const createdAtMs = systemClock.nowMs();
+  const requestId = createRequestId(createdAtMs);
+  ledger.recordRefused({
+    ...owner,
+    requestId,
+    modelId: `\0\u{1f4a1}${"long".repeat(262_144)}`,
+    route: "/v1/messages",
+    stream: false,
+    errorClass: "not_found",
+    createdAtMs,
+  });
+  const modelId = `\u{1f4a1}${"long".repeat(64)}`.slice(0, 256);
+  await expect
+    .poll(() => backend.recordStore.generation(owner.orgId, requestId), PATIENCE)
+    .toMatchObject({ outcome: "refused", modelId });
+});
+
 test("the reason of a refusal is stored for its organization only", async () => {
   const owner = await orgWithKey(backend, { creditMicroUsd: 0n });
   const other = await orgWithKey(backend, { creditMicroUsd: 0n });

@@ -18,7 +18,7 @@ import {
 import { rawHttp } from "../support/raw-http.ts";
 import { expectRefusal } from "../support/refusals.ts";
 import { settledRecord } from "../support/settled.ts";
-import { runSql } from "../support/sql.ts";
+import { openTransaction, runSql } from "../support/sql.ts";
 
 const served: HttpAnswer[] = [];
 
@@ -373,6 +373,27 @@ describe("a client that does not read its CSV files", () => {
       const answer = await usage("?format=csv&limit=1", heavy);
       return answer.status === 200;
     });
+  });
+});
+
+describe("an organization that has its usage summed up many times at once", () => {
+  test("gets 429 for all but two, and keeps no database connection from others", async () => {
+    const lock = "lock table attempt in access exclusive mode";
+    const locked = await openTransaction({ connectionString: gateway.config.databaseUrl }, lock);
+    const sums = Array.from({ length: 12 }, () => usage("?group_by=provider", many));
+    try {
+      const early: HttpAnswer[] = [];
+      for (const sum of sums) void sum.then((answer) => early.push(answer));
+      await until("ten are refused", async () => early.length >= 10);
+      for (const answer of early) {
+        expectRefusal(answer, { status: 429, code: "rate_limit", message: "2 sums of the usage" });
+      }
+      expect((await read("/v1/limits")).status).toBe(200);
+    } finally {
+      await locked.end();
+    }
+    const answers = await Promise.all(sums);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
   });
 });
 

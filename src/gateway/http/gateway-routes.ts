@@ -11,6 +11,7 @@ import {
   wires,
   type WireTable,
 } from "../../formats/index.ts";
+import { USAGE_SUMS_PER_ORG_MAX } from "../../kernel/index.ts";
 import type { LimitDeps } from "../records/limit-use.ts";
 import {
   type RecordDeps,
@@ -21,6 +22,7 @@ import {
 } from "../records/serve-records.ts";
 import { serveAdmissionLimits, serveLimits } from "../records/serve-admission-limits.ts";
 import { UsageCsv } from "../records/usage-csv.ts";
+import { UsageGate } from "../records/usage-gate.ts";
 import { serveVideo, type VideoReadDeps } from "../videos/serve-video.ts";
 import { serveVideoContent } from "../videos/serve-video-content.ts";
 import { videoCall } from "../videos/video-call.ts";
@@ -43,7 +45,8 @@ export function gatewayRoutes(
   ]);
   const routeDeps = { ...ports, records: records.records };
   const limitDeps: LimitDeps = { ...ports, ...records };
-  const usageDeps = { ...records, csv: new UsageCsv(records.records, ports.clock) };
+  const sums = new UsageGate(USAGE_SUMS_PER_ORG_MAX, SUMS_UNDER_WAY);
+  const usageDeps = { ...records, sums, csv: new UsageCsv(records.records, ports.clock, sums) };
   const routes = [
     ...chats.flatMap(({ wire, chat }) => [
       post(wire.clientPath, (exchange) => serveCall(ports, exchange, chat)),
@@ -82,6 +85,8 @@ export function gatewayRoutes(
   ];
   return new RouteTable(routes, table);
 }
+
+const SUMS_UNDER_WAY = "sums of the usage of this organization are already being read";
 
 function countRoutes(
   ports: CallPorts,

@@ -6,7 +6,6 @@ import {
   columns,
   type Columns,
   instantMs,
-  inTransaction,
   micro,
   type OrgId,
   orNull,
@@ -42,6 +41,7 @@ import {
   type UsageQuery,
 } from "./record-rows.ts";
 import { type ReportQuery, TOKENS_AND_DEBIT } from "./report-parts.ts";
+import type { ReportSources } from "./report-sources.ts";
 import { type RequestPage, requestsQuery, toRequestPage } from "./request-pages.ts";
 import {
   attemptedSql,
@@ -55,9 +55,11 @@ export type RecordStore = Public<PostgresRecordStore>;
 
 export class PostgresRecordStore implements SpendReads {
   readonly #pool: Pool;
+  readonly #reports: Pick<ReportSources, "runNow">;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, reports: Pick<ReportSources, "runNow">) {
     this.#pool = pool;
+    this.#reports = reports;
   }
 
   async balance(orgId: OrgId): Promise<Balance> {
@@ -87,8 +89,9 @@ export class PostgresRecordStore implements SpendReads {
     return toRequestPage(await this.#run<Row>(query), page);
   }
 
+  /** Uses a connection for reports, because it may read the whole journal of the organization. */
   async usageGroups(query: UsageQuery, by: Grouping): Promise<readonly UsageGroup[]> {
-    const rows = await inTransaction(this.#pool, (client) => readUsageGroups(client, query, by));
+    const rows = await this.#reports.runNow((client) => readUsageGroups(client, query, by));
     return rows.map(groupColumns.read);
   }
 
@@ -202,7 +205,6 @@ async function readUsageGroups(
   query: UsageQuery,
   by: Grouping,
 ): Promise<readonly Row[]> {
-  await client.query("set transaction isolation level repeatable read, read only");
   const { from, end } = toRequestSpan(query);
   // The page ends before the cursor, which is the last id of the previous page.
   const { cursor = end } = query;

@@ -9,6 +9,7 @@ import { queryReader, readUsageQuery } from "./read-query.ts";
 import type { RecordStore } from "./postgres-record-store.ts";
 import type { UsageQuery } from "./record-rows.ts";
 import type { UsageCsv } from "./usage-csv.ts";
+import type { UsageGate } from "./usage-gate.ts";
 import type { ListingVerification } from "../verification/verification.ts";
 
 export interface RecordDeps {
@@ -63,7 +64,7 @@ export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: strin
  * grouping. As a CSV file it returns only the requests or sums.
  */
 export async function serveUsage(
-  deps: RecordDeps & { readonly csv: UsageCsv },
+  deps: RecordDeps & { readonly csv: UsageCsv; readonly sums: UsageGate },
   exchange: ClientExchange,
   query: URLSearchParams,
 ): Promise<void> {
@@ -72,14 +73,17 @@ export async function serveUsage(
   if (!read.ok) return exchange.refuse(read.refusal);
   if (read.isFile) return await deps.csv.serve(exchange, read);
   const usageQuery: UsageQuery = { orgId, limit: read.limit ?? USAGE_ROWS_DEFAULT, ...read.range };
-  const [balance, month, page] = await Promise.all([
-    deps.records.balance(orgId),
-    deps.records.monthSpend(orgId, keyId),
-    read.groupBy === undefined
-      ? deps.records.usagePage(usageQuery)
-      : readGroups(deps.records, usageQuery, read.groupBy),
-  ]);
-  json(exchange, printJson(usagePage.show({ balance, month, ...page })));
+  const serve = async (): Promise<void> => {
+    const [balance, month, page] = await Promise.all([
+      deps.records.balance(orgId),
+      deps.records.monthSpend(orgId, keyId),
+      read.groupBy === undefined
+        ? deps.records.usagePage(usageQuery)
+        : readGroups(deps.records, usageQuery, read.groupBy),
+    ]);
+    json(exchange, printJson(usagePage.show({ balance, month, ...page })));
+  };
+  await (read.groupBy === undefined ? serve() : deps.sums.run(exchange, serve));
 }
 
 /** Groups have no cursor: a client that wants more sends a higher limit or a shorter range. */

@@ -11,6 +11,9 @@ import type { UsageGroup, UsageQuery } from "./record-rows.ts";
 import type { ReportedRequest } from "./request-pages.ts";
 import { serveUsage } from "./serve-records.ts";
 import { UsageCsv } from "./usage-csv.ts";
+import { UsageGate } from "./usage-gate.ts";
+
+const sums = new UsageGate(1, "sums");
 
 /** A client that takes every byte at once, and a list of how its answers ended. */
 function openExchange(): { readonly exchange: ClientExchange; readonly ends: string[] } {
@@ -53,7 +56,7 @@ test("a usage file that takes too long is cut off, even if its client reads fast
   } as unknown as RecordStore;
   const clock = { nowMs: () => 0, monotonicMs: () => (pages * USAGE_FILE_TIMEOUT_MS) / 10 };
   const { exchange, ends } = openExchange();
-  await new UsageCsv(records, clock).serve(exchange, { range: {} });
+  await new UsageCsv(records, clock, sums).serve(exchange, { range: {} });
   expect(ends).toEqual(["cut"]);
   expect(pages).toBe(11);
 });
@@ -86,7 +89,7 @@ test.each([
       header: () => undefined,
       answer: (_type: string, _headers: object, body: Buffer) => void bodies.push(body.toString()),
     } as unknown as ClientExchange;
-    const deps = { records } as unknown as Parameters<typeof serveUsage>[0];
+    const deps = { records, sums } as unknown as Parameters<typeof serveUsage>[0];
     await serveUsage(deps, exchange, new URLSearchParams(`group_by=model${more}`));
     const answer = JSON.parse(bodies[0] ?? "") as { data: unknown[] };
     expect(answer).toMatchObject({ has_more: hasMore, next_cursor: null });
@@ -101,7 +104,7 @@ test("more groups than a file may have are refused, not omitted", async () => {
   } as unknown as RecordStore;
   const clock = { nowMs: () => 0, monotonicMs: () => 0 };
   const { exchange, ends } = openExchange();
-  const csv = new UsageCsv(records, clock);
+  const csv = new UsageCsv(records, clock, sums);
   await csv.serve(exchange, { range: {}, groupBy: "key" });
   expect(ends).toEqual([expect.stringContaining("ask for a shorter time range")]);
   await csv.serve(exchange, { range: {}, groupBy: "key", limit: 10 });

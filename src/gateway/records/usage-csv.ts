@@ -5,10 +5,8 @@ import {
   formatUsd,
   instant,
   invalidRequest,
-  type OrgId,
   plainCell,
   presentKeyId,
-  refusal,
   TOKEN_BUCKET_NAMES,
   TOKEN_BUCKETS,
   USAGE_FILE_GROUPS_MAX,
@@ -22,41 +20,35 @@ import type { UsageGroup } from "./record-rows.ts";
 import type { ReportedRequest, RequestPage } from "./request-pages.ts";
 import { isoDay } from "./report-parts.ts";
 import type { ReadUsageQuery } from "./read-query.ts";
+import { UsageGate } from "./usage-gate.ts";
 
 const CONTENT_TYPE = "text/csv; charset=utf-8";
-const RETRY_AFTER_SECONDS = 10;
 
 /** Usage as a CSV file, read and sent page by page, as fast as the client reads it. */
 export class UsageCsv {
   readonly #records: RecordStore;
   readonly #clock: Clock;
-  /**
-   * The number of running exports by organization, bounded so that no organization can occupy the
-   * database.
-   */
-  readonly #underWay = new Map<OrgId, number>();
+  readonly #files = new UsageGate(
+    USAGE_FILES_PER_ORG_MAX,
+    "usage files of this organization are already being written",
+  );
+  readonly #sums: UsageGate;
 
-  constructor(records: RecordStore, clock: Clock) {
+  constructor(records: RecordStore, clock: Clock, sums: UsageGate) {
     this.#records = records;
     this.#clock = clock;
+    this.#sums = sums;
   }
 
   /**
    * Sends every row, or at most `limit`. The connection is reset if the file cannot be completed.
    */
   async serve(exchange: ClientExchange, asked: ReadUsageQuery): Promise<void> {
-    const { orgId } = exchange.principal;
-    const underWay = this.#underWay.get(orgId) ?? 0;
-    if (underWay >= USAGE_FILES_PER_ORG_MAX) return exchange.refuse(tooManyFiles());
-    this.#underWay.set(orgId, underWay + 1);
-    try {
-      if (asked.groupBy === undefined) await this.#sendRows(exchange, asked);
-      else await this.#sendGroups(exchange, asked, asked.groupBy);
-    } finally {
-      const left = (this.#underWay.get(orgId) ?? 1) - 1;
-      if (left > 0) this.#underWay.set(orgId, left);
-      else this.#underWay.delete(orgId);
-    }
+    const { groupBy } = asked;
+    await this.#files.run(exchange, async () => {
+      if (groupBy === undefined) return await this.#sendRows(exchange, asked);
+      await this.#sums.run(exchange, () => this.#sendGroups(exchange, asked, groupBy));
+    });
   }
 
   async #sendRows(exchange: ClientExchange, asked: ReadUsageQuery): Promise<void> {
@@ -150,16 +142,4 @@ function fileName({ groupBy, range }: ReadUsageQuery): string {
   if (range.fromMs !== undefined) parts.push(`from-${isoDay(range.fromMs)}`);
   if (range.toMs !== undefined) parts.push(`to-${isoDay(range.toMs)}`);
   return `${parts.join("-")}.csv`;
-}
-
-function tooManyFiles(): ReturnType<typeof refusal> {
-  return refusal(
-    "rate_limit",
-    `${USAGE_FILES_PER_ORG_MAX} usage files of this organization are already being written; wait until one of them is complete`,
-    {
-      origin: "gateway_admission",
-      limit: { scope: "org", kind: "concurrency" },
-      retryAfterSeconds: RETRY_AFTER_SECONDS,
-    },
-  );
 }

@@ -79,7 +79,7 @@ export const SETTINGS = {
   }),
   databasePoolMax: integer("database.pool_max", DATABASE_CONNECTIONS_MAX, {
     doc:
-      "Maximum database connections per process, in addition to 3 for reports, 2 for the ledger and 1 " +
+      "Maximum database connections per process, in addition to 3 for reports, 3 for the ledger and 1 " +
       "that listens for changes.",
   }),
   redisUrl: text("redis_url", "", {

@@ -121,6 +121,8 @@ export const USAGE_FILE_PAGE_ROWS: number = 500;
 export const USAGE_FILE_GROUPS_MAX: number = 100_000;
 
 export const USAGE_FILES_PER_ORG_MAX: number = 4;
+/** Fewer than the connections for reports, so that one organization leaves some to others. */
+export const USAGE_SUMS_PER_ORG_MAX: number = 2;
 
 export const SETTLEMENT_STATEMENT_BYTES_MAX: number = 64 * MiB;
 /**
@@ -204,6 +206,9 @@ export const REFUSED_ROWS_PER_MINUTE: number = 60;
 /** How many refused requests of one organization each process stores as rows per minute. */
 export const REFUSED_ROWS_PER_MINUTE_PER_ORG: number = 3 * REFUSED_ROWS_PER_MINUTE;
 
+/** A refused request may name any text as its model, up to the length of its body. */
+export const REFUSED_MODEL_CHARS_MAX: number = 256;
+
 export const KEY_CACHE_MS: number = 5_000;
 
 export const KEY_CACHE_ENTRIES_MAX: number = 100_000;
@@ -260,6 +265,7 @@ assert(ARRIVING_BYTES_MAX >= BODY_BYTES_MAX, "a body that arrives alone is not r
 assert(SMALL_BODY_BYTES_MAX <= BODY_BYTES_MAX, "no route takes more than the general body bound");
 assert(POOLED_BYTES_MAX <= POOL_BYTES_MAX, "each length that is lent fits into the pool");
 assert(UNFUNDED_REQUESTS_PER_MINUTE <= ORG_REQUESTS_PER_MINUTE, "unfunded organizations get less");
+assert(USAGE_SUMS_PER_ORG_MAX < REPORT_CONNECTIONS_MAX, "sums of one organization leave room");
 assert(LEASE_RENEW_MS * 3 < LEASE_MS, "a lease survives two lost renewals");
 
 export const WELCOME_REF_PREFIX = "welcome-credit-";

@@ -1,5 +1,8 @@
 import type { Pool, PoolClient, QueryConfig } from "pg";
 
+/** The server ends a transaction whose process hangs, because its locks stop the traffic. */
+const BEGIN_SQL = "begin; set local idle_in_transaction_session_timeout = 5000";
+
 /**
  * Runs `work` in one transaction on its own connection. After a fault the connection is closed,
  * because its state is unknown; that also rolls back. `answerTimeoutMs` bounds the wait for `begin`
@@ -18,7 +21,7 @@ export async function inTransaction<T>(
   };
   let isDone = false;
   try {
-    await run("begin");
+    await run(BEGIN_SQL);
     const outcome = await work(client);
     await run("commit");
     isDone = true;

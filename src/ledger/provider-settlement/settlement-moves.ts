@@ -33,7 +33,9 @@ export async function inSettlement<T>(
   for (let tries = 1; ; tries++) {
     try {
       return await changes.write(by, async (client, note) => {
-        await client.query("set local statement_timeout = 0");
+        await client.query(
+          "set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0",
+        );
         await client.query("select pg_advisory_xact_lock(hashtext('tokenmarket settlement work'))");
         const clock = await client.query<{ now: Date }>("select now()");
         const nowMs = clock.rows[0]?.now.getTime();

@@ -131,8 +131,10 @@ local function ringAt(key, length, second)
   if ring.head then
     advance(ring, bucket)
   else
-    ring.head = newHead(bucket)
-    ring.moved, ring.isChanged = true, true
+    -- A refused claim writes no empty ring. What is written later may begin a hash.
+    ring.head, ring.moved = newHead(bucket), true
+    local usage = usageAt(key)
+    usage.keep = math.max(usage.keep, ${USAGE_SECONDS})
   end
   return ring
 end
