@@ -147,18 +147,23 @@ export async function countRequest(
 }
 
 /**
- * Counts one change of a setting in a separate window. If it used the key's window, a key that had
- * lowered its own limit could not raise it again within the minute.
+ * Claims one change of a setting by a key, in separate windows of the key and of all keys of its
+ * organization. If it used the key's window, a key that had lowered its own limit could not raise
+ * it again within the minute. If the organization's keys shared the window of its persons, a stolen
+ * key could keep them from the settings. Release the claim if the change was made; undo it if not.
  */
-export async function countSetting(
-  ports: CallPorts,
-  client: ClientExchange,
-): Promise<Result<Counted>> {
-  const { principal } = client;
-  const id = `settings:${principal.keyId}`;
+export async function claimKeySetting(
+  ports: Pick<CallPorts, "limits" | "clock">,
+  principal: Principal,
+): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
+  const { orgId, keyId } = principal;
+  const id = `settings:${keyId}`;
   const shownId = `settings:${presentKeyId(principal)}`;
   const limits = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
-  return await countIn(ports, client, [{ scope: "key", id, shownId, limits }]);
+  return await claimIn(ports, principal, [
+    { scope: "key", id, shownId, limits },
+    { scope: "org", id: `settings-by-keys:${orgId}`, limits },
+  ]);
 }
 
 /**
