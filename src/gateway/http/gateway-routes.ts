@@ -11,7 +11,11 @@ import {
   wires,
   type WireTable,
 } from "../../formats/index.ts";
-import { USAGE_SUMS_PER_ORG_MAX } from "../../kernel/index.ts";
+import {
+  ORG_READS_MAX,
+  ORG_READS_WAITING_MAX,
+  USAGE_SUMS_PER_ORG_MAX,
+} from "../../kernel/index.ts";
 import type { LimitDeps } from "../records/limit-use.ts";
 import {
   type RecordDeps,
@@ -45,8 +49,12 @@ export function gatewayRoutes(
   ]);
   const routeDeps = { ...ports, records: records.records };
   const limitDeps: LimitDeps = { ...ports, ...records };
-  const sums = new UsageGate(USAGE_SUMS_PER_ORG_MAX, SUMS_UNDER_WAY);
-  const usageDeps = { ...records, sums, csv: new UsageCsv(records.records, ports.clock, sums) };
+  const sums = new UsageGate({ running: USAGE_SUMS_PER_ORG_MAX, waiting: 0 }, SUMS_UNDER_WAY);
+  const queue = { running: ORG_READS_MAX, waiting: ORG_READS_WAITING_MAX };
+  const reads = new UsageGate(queue, READS_UNDER_WAY);
+  const csv = new UsageCsv(records.records, ports.clock, sums);
+  const usageDeps = { ...records, sums, reads, csv };
+  const videoDeps = { ...records.videos, reads };
   const routes = [
     ...chats.flatMap(({ wire, chat }) => [
       post(wire.clientPath, (exchange) => serveCall(ports, exchange, chat)),
@@ -56,12 +64,10 @@ export function gatewayRoutes(
       post(path, (exchange) => serveCall(ports, exchange, images)),
     ),
     postSmall("/v1/videos", (exchange) => serveCall(ports, exchange, video)),
-    get("/v1/videos/{id}", (exchange, target) =>
-      serveVideo(records.videos, exchange, target.id ?? ""),
-    ),
+    get("/v1/videos/{id}", (exchange, target) => serveVideo(videoDeps, exchange, target.id ?? "")),
     {
       ...get("/v1/videos/{id}/content", (exchange, target) =>
-        serveVideoContent(records.videos, exchange, {
+        serveVideoContent(videoDeps, exchange, {
           id: target.id ?? "",
           query: parseQuery(target),
         }),
@@ -77,16 +83,19 @@ export function gatewayRoutes(
       serveModel(records, exchange, target.id ?? ""),
     ),
     get("/v1/usage", (exchange, target) => serveUsage(usageDeps, exchange, parseQuery(target))),
-    get("/v1/limits", (exchange, target) => serveLimits(limitDeps, exchange, parseQuery(target))),
+    get("/v1/limits", (exchange, target) =>
+      reads.run(exchange, () => serveLimits(limitDeps, exchange, parseQuery(target))),
+    ),
     post("/api/admission-limits", (exchange) => serveAdmissionLimits(limitDeps, exchange)),
     get("/v1/generation", (exchange, target) =>
-      serveGeneration(records, exchange, parseQuery(target)),
+      reads.run(exchange, () => serveGeneration(records, exchange, parseQuery(target))),
     ),
   ];
   return new RouteTable(routes, table);
 }
 
 const SUMS_UNDER_WAY = "sums of the usage of this organization are already being read";
+const READS_UNDER_WAY = "GET requests of this organization are already being answered";
 
 function countRoutes(
   ports: CallPorts,

@@ -5,7 +5,7 @@ import { invalidRequest, refusal, type Refusal, unreachable, defined } from "../
 import { type ContentEnd, fetchContent, ownKeyFailure } from "../../upstream/index.ts";
 import { contentPath } from "../../formats/index.ts";
 import { findDeployment } from "./ask-video-provider.ts";
-import { findVideo, type VideoReadDeps } from "./serve-video.ts";
+import { findVideo, type VideoGates, type VideoReadDeps } from "./serve-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
 import { VIDEO_ERRORS, type VideoJob } from "./video-job.ts";
 
@@ -17,7 +17,7 @@ const CONTENT_IDLE_MS = 60_000;
  * the limits.
  */
 export async function serveVideoContent(
-  deps: VideoReadDeps,
+  deps: VideoReadDeps & VideoGates,
   exchange: ClientExchange,
   asked: { readonly id: string; readonly query: URLSearchParams },
 ): Promise<void> {
@@ -26,8 +26,8 @@ export async function serveVideoContent(
     return exchange.refuse(invalidRequest("variant must be video or left out"));
   }
   const found = await findVideo(deps, exchange, asked.id);
-  if (!found.ok) return exchange.refuse(found.refusal);
-  const job = await deps.poller.refresh(found.job).catch(() => found.job);
+  if (found === undefined) return;
+  const job = await deps.poller.refresh(found).catch(() => found);
   const unready = contentRefusal(job, deps.clock.nowMs());
   if (unready !== undefined) return exchange.refuse(unready);
   const counted = await countRequest(deps, exchange);
