@@ -15,6 +15,7 @@ import {
   ORG_READS_MAX,
   ORG_READS_WAITING_MAX,
   USAGE_SUMS_PER_ORG_MAX,
+  VIDEO_FILES_PER_ORG_MAX,
 } from "../../kernel/index.ts";
 import type { LimitDeps } from "../records/limit-use.ts";
 import {
@@ -54,7 +55,8 @@ export function gatewayRoutes(
   const reads = new UsageGate(queue, READS_UNDER_WAY);
   const csv = new UsageCsv(records.records, ports.clock, sums);
   const usageDeps = { ...records, sums, reads, csv };
-  const videoDeps = { ...records.videos, reads };
+  const files = new UsageGate({ running: VIDEO_FILES_PER_ORG_MAX, waiting: 0 }, FILES_UNDER_WAY);
+  const videoDeps = { ...records.videos, reads, files };
   const routes = [
     ...chats.flatMap(({ wire, chat }) => [
       post(wire.clientPath, (exchange) => serveCall(ports, exchange, chat)),
@@ -96,6 +98,7 @@ export function gatewayRoutes(
 
 const SUMS_UNDER_WAY = "sums of the usage of this organization are already being read";
 const READS_UNDER_WAY = "GET requests of this organization are already being answered";
+const FILES_UNDER_WAY = "video files of this organization are already being sent";
 
 function countRoutes(
   ports: CallPorts,

@@ -30,6 +30,14 @@ export async function serveVideoContent(
   const job = await deps.poller.refresh(found).catch(() => found);
   const unready = contentRefusal(job, deps.clock.nowMs());
   if (unready !== undefined) return exchange.refuse(unready);
+  await deps.files.run(exchange, () => sendFile(deps, exchange, job));
+}
+
+async function sendFile(
+  deps: VideoReadDeps,
+  exchange: ClientExchange,
+  job: VideoJob,
+): Promise<void> {
   const counted = await countRequest(deps, exchange);
   if (!counted.ok) return exchange.refuse(counted.refusal);
   const deployment = await findDeployment(deps, job).catch(() => null);
@@ -79,6 +87,7 @@ async function passOn(
     ...defined({ range, ifRange }),
     headOnly: !exchange.wantsBody,
     idleMs: CONTENT_IDLE_MS,
+    totalMs: deps.timeouts.stream.totalMs,
     bytesMax: deps.videos.contentBytesMax,
     sink: {
       get committed() {

@@ -19,6 +19,7 @@ export interface VideoReadDeps extends VideoDeps {
 /** Bounds the requests of each organization: those that look up a job, and those that get a file. */
 export interface VideoGates {
   readonly reads: UsageGate;
+  readonly files: UsageGate;
 }
 
 /**

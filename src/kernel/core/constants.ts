@@ -130,6 +130,8 @@ export const USAGE_SUMS_PER_ORG_MAX: number = 2;
 export const ORG_READS_MAX: number = 2;
 export const ORG_READS_WAITING_MAX: number = 1_000;
 
+export const VIDEO_FILES_PER_ORG_MAX: number = 16;
+
 export const SETTLEMENT_STATEMENT_BYTES_MAX: number = 64 * MiB;
 /**
  * Bytes of a provider's statement that a page may upload. Lower than for a command, because the
