@@ -1,7 +1,7 @@
 import type { CallPorts } from "../call/ports.ts";
 import { bindDryRun, serveRoute } from "../call/serve-route.ts";
 import { serveCall } from "../call/call.ts";
-import { serveCountTokens } from "../call/count-tokens.ts";
+import { type CountedCall, serveCountTokens } from "../call/count-tokens.ts";
 import {
   chatOn,
   decisions,
@@ -12,8 +12,10 @@ import {
   type WireTable,
 } from "../../formats/index.ts";
 import {
+  CONCURRENT_REQUESTS_MAX,
   ORG_READS_MAX,
   ORG_READS_WAITING_MAX,
+  Turns,
   USAGE_SUMS_PER_ORG_MAX,
   VIDEO_FILES_PER_ORG_MAX,
 } from "../../kernel/index.ts";
@@ -41,6 +43,7 @@ export function gatewayRoutes(
   table: WireTable = wires,
 ): RouteTable {
   const chats = table.all.map((wire) => ({ wire, chat: chatOn(wire, table) }));
+  const asking = new Turns({ running: CONCURRENT_REQUESTS_MAX, waiting: 0 });
   const video = videoCall(records.videos);
   const dryRuns = new Map([
     ...chats.map(({ wire, chat }) => [wire.dryRunName, bindDryRun(chat)] as const),
@@ -60,7 +63,7 @@ export function gatewayRoutes(
   const routes = [
     ...chats.flatMap(({ wire, chat }) => [
       post(wire.clientPath, (exchange) => serveCall(ports, exchange, chat)),
-      ...countRoutes(ports, wire, chat),
+      ...countRoutes(ports, wire, { chat, asking }),
     ]),
     ...["/v1/images/generations", "/images/generations"].map((path) =>
       post(path, (exchange) => serveCall(ports, exchange, images)),
@@ -103,12 +106,14 @@ const FILES_UNDER_WAY = "video files of this organization are already being sent
 function countRoutes(
   ports: CallPorts,
   wire: Wire,
-  chat: ReturnType<typeof chatOn>,
+  count: Pick<CountedCall, "asking" | "chat">,
 ): readonly Route[] {
   const counting = tokenCounting(wire);
   if (counting === undefined) return [];
   const { clientPath } = counting.counter;
-  return [post(clientPath, (exchange) => serveCountTokens(ports, exchange, { counting, chat }))];
+  return [
+    post(clientPath, (exchange) => serveCountTokens(ports, exchange, { counting, ...count })),
+  ];
 }
 
 function parseQuery(target: RequestTarget): URLSearchParams {
