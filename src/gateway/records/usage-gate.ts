@@ -5,8 +5,8 @@ import { ReportTimeout } from "./report-sources.ts";
 const RETRY_AFTER_SECONDS = 10;
 
 /**
- * Bounds how many long reads of one kind each organization has at once, so that none can occupy the
- * database.
+ * Bounds how many requests of one kind each organization has at once, so that none can occupy the
+ * database or the connections. Further ones wait in order of arrival, as far as the gate allows.
  */
 export class UsageGate {
   readonly #max: TurnsMax;
@@ -20,7 +20,7 @@ export class UsageGate {
   }
 
   /**
-   * Runs `serve`, or refuses the request if its organization already has all of these reads.
+   * Runs `serve`, or refuses the request if its organization already has all of these requests.
    * Undefined if it was refused, or if its client left while it waited.
    */
   async run<T>(exchange: ClientExchange, serve: () => Promise<T>): Promise<T | undefined> {
