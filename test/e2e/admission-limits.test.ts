@@ -130,10 +130,9 @@ describe("a key that lowers its own limits", () => {
     const account = await gateway.account("5.00");
     const { orgId } = account;
     const sibling = { ...account, ...(await addKey(gateway.backend, orgId)) };
-    const [one, other] = [account, sibling];
     for (let n = 1; n <= changesMax; n += 2) {
-      for (const [at, by] of [one, other].entries()) {
-        expect((await setLimit(by, { scope: "key", tpm: n + at })).status).toBe(200);
+      for (const by of [account, sibling]) {
+        expect((await setLimit(by, { scope: "key", tpm: n })).status).toBe(200);
       }
     }
     const refused = await setLimit(sibling, { scope: "key", tpm: 400_000 });

@@ -108,7 +108,8 @@ describe("the local estimate", () => {
       expect(answer.headers["x-tm-estimate"]).toBe("local");
       attempts.push(answer.headers["x-tm-attempts"]);
     }
-    expect(attempts.toSorted()).toEqual([...Array.from({ length: 8 }, () => "1"), undefined]);
+    expect(attempts.filter((asked) => asked === "1")).toHaveLength(8);
+    expect(attempts).toContain(undefined);
   });
 
   test("is the count for a wire_a model, and is marked as an estimate", async () => {

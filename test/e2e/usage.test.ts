@@ -2,7 +2,7 @@ import { request, type ClientRequest, type IncomingMessage } from "node:http";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { createRequestId, type OrgId } from "../../src/kernel/core/ids.ts";
+import { createRequestId } from "../../src/kernel/core/ids.ts";
 import { addKey } from "../support/add-key.ts";
 import { until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
@@ -413,7 +413,7 @@ describe.each(["/v1/usage", "/v1/limits", "/v1/generation?id=", "/v1/videos/"])(
           return (await readSql(gateway, waiting, [])).length > 1;
         });
         const { rulesStore } = gateway.backend;
-        expect(await rulesStore.listEndpoints(account.orgId as OrgId)).toEqual([]);
+        expect(await rulesStore.listEndpoints(account.orgId)).toEqual([]);
       } finally {
         await locked.end();
       }

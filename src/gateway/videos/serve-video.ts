@@ -50,7 +50,10 @@ export async function findVideo(
   id: string,
 ): Promise<VideoJob | undefined> {
   const jobId = parseJobId(id);
-  if (jobId === undefined) return void exchange.refuse(noSuchVideo());
+  if (jobId === undefined) {
+    exchange.refuse(noSuchVideo());
+    return undefined;
+  }
   return await reads.run(exchange, async () => {
     const job = await jobs.find(exchange.principal.orgId, jobId);
     if (job === undefined) exchange.refuse(noSuchVideo());
