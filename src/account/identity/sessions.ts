@@ -4,6 +4,7 @@ import {
   ExpiringCache,
   type Logger,
   type MicroUsd,
+  STORE_ANSWER_TIMEOUT_MS,
   Turns,
   UNKNOWN_KEY_MS,
   UNKNOWN_KEYS_MAX,
@@ -51,7 +52,11 @@ export interface ProvedSignIn {
 export class Sessions {
   readonly #options: SessionsOptions;
   /** Reads of sessions under way; they are few, because anyone can send cookies that cost one. */
-  readonly #reads = new Turns({ running: SESSION_READS_MAX, waiting: Number.POSITIVE_INFINITY });
+  readonly #reads = new Turns({
+    running: SESSION_READS_MAX,
+    waiting: Number.POSITIVE_INFINITY,
+    waitMs: STORE_ANSWER_TIMEOUT_MS,
+  });
   readonly #unknown = new ExpiringCache<true>(UNKNOWN_KEY_MS, UNKNOWN_KEYS_MAX);
 
   constructor(options: SessionsOptions) {

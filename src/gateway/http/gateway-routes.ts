@@ -15,6 +15,7 @@ import {
   CONCURRENT_REQUESTS_MAX,
   ORG_READS_MAX,
   ORG_READS_WAITING_MAX,
+  STORE_ANSWER_TIMEOUT_MS,
   Turns,
   USAGE_SUMS_PER_ORG_MAX,
   VIDEO_FILES_PER_ORG_MAX,
@@ -54,8 +55,10 @@ export function gatewayRoutes(
   const routeDeps = { ...ports, records: records.records };
   const limitDeps: LimitDeps = { ...ports, ...records };
   const sums = new UsageGate({ running: USAGE_SUMS_PER_ORG_MAX, waiting: 0 }, SUMS_UNDER_WAY);
-  const queue = { running: ORG_READS_MAX, waiting: ORG_READS_WAITING_MAX };
-  const reads = new UsageGate(queue, READS_UNDER_WAY);
+  const reads = new UsageGate(
+    { running: ORG_READS_MAX, waiting: ORG_READS_WAITING_MAX, waitMs: STORE_ANSWER_TIMEOUT_MS },
+    READS_UNDER_WAY,
+  );
   const csv = new UsageCsv(records.records, ports.clock, sums);
   const usageDeps = { ...records, sums, reads, csv };
   const files = new UsageGate({ running: VIDEO_FILES_PER_ORG_MAX, waiting: 0 }, FILES_UNDER_WAY);

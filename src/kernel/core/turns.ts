@@ -1,4 +1,5 @@
 import { assert } from "./assert.ts";
+import { asStoreFault } from "./store-fault.ts";
 
 interface Queue {
   running: number;
@@ -9,6 +10,11 @@ export interface TurnsMax {
   readonly running: number;
   /** How many more may wait; 0 to refuse them at once. */
   readonly waiting: number;
+  /**
+   * How long each may wait in milliseconds. After that it fails with a fault of the store, which
+   * does not answer those whose turn it is. Default: unlimited.
+   */
+  readonly waitMs?: number;
 }
 
 /**
@@ -37,8 +43,20 @@ export class Turns {
     }
     if (queue.waiting.length >= this.#max.waiting) return undefined;
     // A released permit passes to the next waiter, so `running` does not change.
-    return new Promise((grant) => {
-      queue.waiting.push(() => grant(this.#ender(owner, queue)));
+    return new Promise((grant, fail) => {
+      const go = (): void => {
+        clearTimeout(timer);
+        grant(this.#ender(owner, queue));
+      };
+      const { waitMs } = this.#max;
+      const timer =
+        waitMs === undefined
+          ? undefined
+          : setTimeout(() => {
+              queue.waiting.splice(queue.waiting.indexOf(go), 1);
+              fail(asStoreFault(new Error("a request waited too long for its turn at the store")));
+            }, waitMs);
+      queue.waiting.push(go);
     });
   }
 
