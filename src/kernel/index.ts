@@ -40,6 +40,7 @@ export * from "./core/served-model.ts";
 export * from "./core/store-fault.ts";
 export * from "./core/tax-id-types.ts";
 export * from "./core/top-up-pauses.ts";
+export * from "./core/turns.ts";
 export * from "./core/usage.ts";
 export * from "./json/check-schema.ts";
 export * from "./json/splice.ts";

@@ -172,7 +172,33 @@ describe("a file", () => {
     },
   );
 
-  test("waits for a slow reader, however long", async () => {
+  test("is cut off after its total time, however often its slow reader reads", async () => {
+    let movedMs = 0;
+    const clock: Clock = {
+      ...systemClock,
+      monotonicMs: () => systemClock.monotonicMs() + movedMs,
+    };
+    deadlines = new Deadlines(clock);
+    home.serve = (_request, response) => {
+      response.writeHead(200, { "content-type": "video/mp4" }).write("film");
+    };
+    const { end } = await fetched({
+      clock,
+      idleMs: 60_000,
+      totalMs: 100_000,
+      sink: sinkOf({
+        begin: () => undefined,
+        write: () => {
+          movedMs += 60_000;
+          setTimeout(() => (movedMs += 40_000), 150);
+          return false;
+        },
+      }),
+    });
+    expect(end).toEqual({ kind: "broken", reason: "the transfer took too long" });
+  });
+
+  test("waits for a reader that is slower than the idle limit", async () => {
     const idleMs = 60_000;
     let paused = 0;
     let movedMs = 0;

@@ -26,6 +26,8 @@ export interface ContentInput {
   readonly headOnly: boolean;
   /** Maximum silence of the provider in ms, before its headers and between parts of the body. */
   readonly idleMs: number;
+  /** Maximum time of the whole transfer in ms, however slowly it is read. Default: unlimited. */
+  readonly totalMs?: number;
   /** Maximum size of the file in bytes. A larger file is refused or broken off. */
   readonly bytesMax: number;
   readonly sink: ContentSink;
@@ -74,6 +76,7 @@ class ContentRun implements RunningContent, Deadline {
 
   readonly #input: ContentInput;
   readonly #home: URL;
+  readonly #endMs: number;
   #resolve: (end: ContentEnd) => void = () => {};
   #controller: Dispatcher.DispatchController | undefined;
   #hop = 0;
@@ -87,7 +90,9 @@ class ContentRun implements RunningContent, Deadline {
     this.#input = input;
     this.#home = new URL(input.deployment.baseUrl + input.path);
     this.#url = this.#home;
-    this.dueMs = input.clock.monotonicMs() + input.idleMs;
+    const nowMs = input.clock.monotonicMs();
+    this.dueMs = nowMs + input.idleMs;
+    this.#endMs = nowMs + (input.totalMs ?? Number.POSITIVE_INFINITY);
     this.ended = new Promise((resolve) => {
       this.#resolve = resolve;
     });
@@ -125,14 +130,14 @@ class ContentRun implements RunningContent, Deadline {
   onDue(nowMs: number): void {
     // A paused provider is silent too, but only because the client is slow. The client has its own
     // time limit.
-    if (this.#sawData || this.#controller?.paused === true) {
+    const isOver = nowMs >= this.#endMs;
+    if (!isOver && (this.#sawData || this.#controller?.paused === true)) {
       this.#sawData = false;
-      this.dueMs = nowMs + this.#input.idleMs;
+      this.dueMs = Math.min(nowMs + this.#input.idleMs, this.#endMs);
       return;
     }
-    this.#end(
-      this.#input.sink.committed ? { kind: "broken", reason: "the provider is silent" } : SILENT,
-    );
+    const reason = isOver ? "the transfer took too long" : "the provider is silent";
+    this.#end(this.#input.sink.committed ? { kind: "broken", reason } : SILENT);
   }
 
   /** Returns a handler that ignores the events of a request that was redirected or has ended. */
@@ -163,7 +168,7 @@ class ContentRun implements RunningContent, Deadline {
 
   #answered(status: number, headers: Record<string, string | string[] | undefined>): void {
     const { range, headOnly, idleMs, clock, bytesMax, sink } = this.#input;
-    this.dueMs = clock.monotonicMs() + idleMs;
+    this.dueMs = Math.min(clock.monotonicMs() + idleMs, this.#endMs);
     const target = redirectTarget(status, headers, this.#url);
     if (target !== undefined) return this.#follow(target, { status, headers });
     const read = readContentHead(status, headers, { isPart: range !== undefined, bytesMax });

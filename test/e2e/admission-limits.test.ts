@@ -125,6 +125,20 @@ describe("a key that lowers its own limits", () => {
     expect(refused.headers["x-tm-limit-id"]).toBe(`settings:${account.keyId}`);
     expect(await stored(account)).toMatchObject([{ tokensPerMinute: changesMax }]);
   });
+
+  test(`shares ${changesMax} changes a minute with the other keys of its organization`, async () => {
+    const account = await gateway.account("5.00");
+    const { orgId } = account;
+    const sibling = { ...account, ...(await addKey(gateway.backend, orgId)) };
+    for (let n = 1; n <= changesMax; n += 2) {
+      for (const by of [account, sibling]) {
+        expect((await setLimit(by, { scope: "key", tpm: n })).status).toBe(200);
+      }
+    }
+    const refused = await setLimit(sibling, { scope: "key", tpm: 400_000 });
+    expectRefusal(refused, { status: 429, code: "rate_limit", message: "the organization" });
+    expect(refused.headers["x-tm-limit-id"]).toBe(`settings-by-keys:${orgId}`);
+  });
 });
 
 describe("limits of a model", () => {

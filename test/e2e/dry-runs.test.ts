@@ -99,6 +99,19 @@ describe("the provider's own token count", () => {
 });
 
 describe("the local estimate", () => {
+  test("is the answer to a ninth count while eight of its organization wait for the provider", async () => {
+    gateway.simulator.script({ path: COUNTING, fault: "hang:headers", times: 8 });
+    const nine = Array.from({ length: 9 }, () => count(question("test/b")));
+    const attempts: unknown[] = [];
+    for (const answer of await Promise.all(nine)) {
+      expectCount(answer);
+      expect(answer.headers["x-tm-estimate"]).toBe("local");
+      attempts.push(answer.headers["x-tm-attempts"]);
+    }
+    expect(attempts.filter((asked) => asked === "1")).toHaveLength(8);
+    expect(attempts).toContain(undefined);
+  });
+
   test("is the count for a wire_a model, and is marked as an estimate", async () => {
     const before = await accountState(gateway, account);
     const answer = await count(question("test/a"));

@@ -2,6 +2,7 @@ import { request, type ClientRequest, type IncomingMessage } from "node:http";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
+import { createRequestId } from "../../src/kernel/core/ids.ts";
 import { addKey } from "../support/add-key.ts";
 import { until } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
@@ -18,7 +19,7 @@ import {
 import { rawHttp } from "../support/raw-http.ts";
 import { expectRefusal } from "../support/refusals.ts";
 import { settledRecord } from "../support/settled.ts";
-import { openTransaction, runSql } from "../support/sql.ts";
+import { openTransaction, readSql, runSql } from "../support/sql.ts";
 
 const served: HttpAnswer[] = [];
 
@@ -396,6 +397,31 @@ describe("an organization that has its usage summed up many times at once", () =
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
   });
 });
+
+describe.each(["/v1/usage", "/v1/limits", "/v1/generation?id=", "/v1/videos/"])(
+  "an organization that sends many requests of %s at once",
+  (path) => {
+    test("keeps no database connection from others, and its requests wait for their turn", async () => {
+      const id = path.endsWith("/") ? `video_${"0".repeat(32)}` : createRequestId(Date.now());
+      const url = /[=/]$/.test(path) ? path + id : path;
+      const lock = "lock table attempt, video_job, spend in access exclusive mode";
+      const locked = await openTransaction({ connectionString: gateway.config.databaseUrl }, lock);
+      const reads = Array.from({ length: 40 }, () => read(url, many.key));
+      try {
+        await until("the first ones wait for the lock", async () => {
+          const waiting = "select pid from pg_locks where not granted";
+          return (await readSql(gateway, waiting, [])).length > 1;
+        });
+        const { rulesStore } = gateway.backend;
+        expect(await rulesStore.listEndpoints(account.orgId)).toEqual([]);
+      } finally {
+        await locked.end();
+      }
+      const statuses = new Set((await Promise.all(reads)).map(({ status }) => status));
+      expect(statuses).not.toContain(429);
+    });
+  },
+);
 
 function headersOf(answer: HttpAnswer | undefined): object {
   const kept = Object.entries(answer?.headers ?? {}).filter(

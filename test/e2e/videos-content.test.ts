@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 
 import { beforeEach, describe, expect, test } from "vitest";
 
+import { VIDEO_FILES_PER_ORG_MAX as filesMax } from "../../src/kernel/core/constants.ts";
 import { until } from "../support/books.ts";
 import type { TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
@@ -375,6 +376,23 @@ describe("limits of video files", () => {
     expect(answer.headers).toMatchObject({ "x-tm-limit-scope": "key", "x-tm-limit-kind": "rpm" });
     expect(fixture.host.last.fetched).toHaveLength(1);
     expect((await getVideo(fixture.gateway, account.key, video.id)).status).toBe(200);
+  });
+
+  test(`refuse the ${filesMax + 1}th file that is downloaded at the same time, until one has ended`, async () => {
+    fixture.host.last.content = (_request, response) => {
+      response.writeHead(200, { "content-type": "video/mp4" }).write("a");
+    };
+    const open = await Promise.all(Array.from({ length: filesMax }, () => openContent()));
+    for (const response of open) response.on("error", () => undefined);
+    const before = await remaining();
+    const refused = await content();
+    expectRefusal(refused, { status: 429, code: "rate_limit", message: "are already being sent" });
+    expect(refused.headers["retry-after"]).toBeDefined();
+    expect(await remaining()).toBe(before);
+    fixture.host.last.content = undefined;
+    open[0]?.destroy();
+    await until("another file may be read", async () => (await content()).status === 200);
+    for (const response of open) response.destroy();
   });
 
   test("do not count a slow download as a concurrent request", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { isStoreFault } from "../../kernel/core/store-fault.ts";
 import { ConcurrencyGate } from "./concurrency-gate.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 
@@ -54,6 +55,17 @@ describe("the work of one organization", () => {
     work.finish("mine");
     work.finish("yours");
     await Promise.all([mine, yours]);
+  });
+
+  test("fails as a fault of the store if it waits too long, and then takes no turn", async () => {
+    const gates = new ConcurrencyGate({ running: 1, waiting: 2, waitMs: 20 });
+    const end = await gates.take("a");
+    const late = await gates.take("a").catch((fault: unknown) => fault);
+    expect(isStoreFault(late)).toBe(true);
+    if (end instanceof ConsoleRefusal) throw new Error("the first has its turn");
+    const next = gates.take("a");
+    end();
+    expect(await next).toBeTypeOf("function");
   });
 
   test("that fails releases its permit, and a permit that is released twice counts once", async () => {

@@ -1,23 +1,17 @@
-import { assert } from "../../kernel/index.ts";
+import { Turns, type TurnsMax } from "../../kernel/index.ts";
 import { ConsoleRefusal, rateLimited } from "./console-refusal.ts";
-
-interface Queue {
-  running: number;
-  readonly waiting: (() => void)[];
-}
 
 /**
  * Limits how many tasks of one organization run at a time, so that an organization that opens many
  * pages cannot occupy the database alone. Further tasks wait in order of arrival, up to a limit.
  */
 export class ConcurrencyGate {
-  readonly #runningMax: number;
-  readonly #waitingMax: number;
-  readonly #queues = new Map<string, Queue>();
+  readonly #max: TurnsMax;
+  readonly #turns: Turns;
 
-  constructor(max: { readonly running: number; readonly waiting: number }) {
-    this.#runningMax = max.running;
-    this.#waitingMax = max.waiting;
+  constructor(max: TurnsMax) {
+    this.#max = max;
+    this.#turns = new Turns(max);
   }
 
   async run<T>(owner: string, work: () => Promise<T>): Promise<T | ConsoleRefusal> {
@@ -35,26 +29,8 @@ export class ConcurrencyGate {
    * a refusal if too many tasks already wait.
    */
   async take(owner: string): Promise<(() => void) | ConsoleRefusal> {
-    const queue = this.#queues.get(owner) ?? { running: 0, waiting: [] };
-    this.#queues.set(owner, queue);
-    if (queue.running < this.#runningMax) queue.running += 1;
-    else if (queue.waiting.length >= this.#waitingMax) return tooMany(this.#runningMax);
-    // A released permit passes to the next waiter, so `running` does not change.
-    else await new Promise<void>((go) => queue.waiting.push(go));
-    return this.#ender(owner, queue);
-  }
-
-  #ender(owner: string, queue: Queue): () => void {
-    let isEnded = false;
-    return () => {
-      if (isEnded) return;
-      isEnded = true;
-      const next = queue.waiting.shift();
-      if (next !== undefined) return next();
-      queue.running -= 1;
-      assert(queue.running >= 0, "a permit is released once");
-      if (queue.running === 0) this.#queues.delete(owner);
-    };
+    const end = this.#turns.take(owner);
+    return (end instanceof Promise ? await end : end) ?? tooMany(this.#max.running);
   }
 }
 

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 
-import { isRecheckOverdue, recheckDueAtMs } from "./sessions.ts";
+import { systemClock } from "../../kernel/core/time.ts";
+import { silentLog } from "../../../test/support/silent-log.ts";
+import { microUsd } from "../../kernel/core/money.ts";
+import type { IdentityStore } from "./postgres-identity-store.ts";
+import { isRecheckOverdue, recheckDueAtMs, Sessions } from "./sessions.ts";
 
 const HOUR_MS = 3_600_000;
 const session = { idpCheckedAtMs: 0, idpTriedAtMs: 0, recheckAskedAtMs: null };
@@ -20,5 +24,35 @@ describe("a session at an identity provider", () => {
     expect(isRecheckOverdue(expected, 24 * HOUR_MS - 1)).toBe(false);
     expect(isRecheckOverdue(expected, 24 * HOUR_MS)).toBe(true);
     expect(isRecheckOverdue(session, 99 * HOUR_MS)).toBe(false);
+  });
+});
+
+describe("cookies of no session", () => {
+  test("are looked up once, and only three at a time, because the calls need the database too", async () => {
+    const asked: Buffer[] = [];
+    let open = 0;
+    let mostOpen = 0;
+    const findSession = async (hash: Buffer): Promise<undefined> => {
+      asked.push(hash);
+      mostOpen = Math.max(mostOpen, ++open);
+      await new Promise((done) => setTimeout(done, 5));
+      open -= 1;
+    };
+    const sessions = new Sessions({
+      consoleUrl: () => "http://127.0.0.1:8081",
+      store: { findSession } as unknown as IdentityStore,
+      clock: { ...systemClock, monotonicMs: () => 0 },
+      log: silentLog,
+      kind: "oidc",
+      welcomeMicroUsd: microUsd(0n),
+    });
+    const cookies = Array.from({ length: 20 }, (_, n) => {
+      return `tm_session=${String.fromCharCode(65 + n).repeat(43)}`;
+    });
+    for (const found of await Promise.all(cookies.map((each) => sessions.readSession(each)))) {
+      expect(found).toBeUndefined();
+    }
+    for (const each of cookies) expect(await sessions.sessionEndReason(each)).toBeUndefined();
+    expect({ asked: asked.length, mostOpen }).toEqual({ asked: cookies.length, mostOpen: 3 });
   });
 });

@@ -1,4 +1,14 @@
-import { type Clock, defined, type Logger, type MicroUsd } from "../../kernel/index.ts";
+import {
+  type Clock,
+  defined,
+  ExpiringCache,
+  type Logger,
+  type MicroUsd,
+  STORE_ANSWER_TIMEOUT_MS,
+  Turns,
+  UNKNOWN_KEY_MS,
+  UNKNOWN_KEYS_MAX,
+} from "../../kernel/index.ts";
 import { type BrowserToken, cookieJar, hashToken, createBrowserToken } from "./browser-token.ts";
 import type { SignInKind } from "./console-address.ts";
 import type {
@@ -41,6 +51,13 @@ export interface ProvedSignIn {
 
 export class Sessions {
   readonly #options: SessionsOptions;
+  /** Reads of sessions under way; they are few, because anyone can send cookies that cost one. */
+  readonly #reads = new Turns({
+    running: SESSION_READS_MAX,
+    waiting: Number.POSITIVE_INFINITY,
+    waitMs: STORE_ANSWER_TIMEOUT_MS,
+  });
+  readonly #unknown = new ExpiringCache<true>(UNKNOWN_KEY_MS, UNKNOWN_KEYS_MAX);
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -116,7 +133,7 @@ export class Sessions {
     const token = this.readToken(cookieHeader);
     if (token === undefined || kind === "none") return undefined;
     const nowMs = clock.nowMs();
-    const session = await store.findSession(token.hash);
+    const session = await this.#find(token.hash);
     if (session === undefined || !isLive(session, nowMs)) return undefined;
     if (kind === "oidc" && isRecheckOverdue(session, nowMs)) {
       await store.endSession({ sessionId: token.hash, reason: "idp-ended", nowMs });
@@ -144,7 +161,7 @@ export class Sessions {
   ): Promise<"expired" | "signed-out" | "idp-ended" | undefined> {
     const token = this.readToken(cookieHeader);
     if (token === undefined) return undefined;
-    const session = await this.#options.store.findSession(token.hash);
+    const session = await this.#find(token.hash);
     if (session === undefined) return undefined;
     if (session.endedReason !== null) return session.endedReason;
     return session.expiresAtMs <= this.#options.clock.nowMs() ? "expired" : undefined;
@@ -191,10 +208,22 @@ export class Sessions {
     return token !== undefined && (await store.endReveal(token.hash, clock.nowMs(), from));
   }
 
+  /** Remembers for a moment that a token is unknown; no later session gets a token that was sent. */
+  async #find(hash: Buffer): Promise<StoredSession | undefined> {
+    const { store, clock } = this.#options;
+    const id = hash.toString("base64");
+    const nowMs = clock.monotonicMs();
+    if (this.#unknown.get(id, nowMs) === true) return undefined;
+    const end = await this.#reads.take("all");
+    const session = await store.findSession(hash).finally(end);
+    if (session === undefined) this.#unknown.set(id, true, nowMs);
+    return session;
+  }
+
   async #liveToken(cookieHeader: string | undefined): Promise<BrowserToken | undefined> {
     const token = this.readToken(cookieHeader);
     if (token === undefined) return undefined;
-    const session = await this.#options.store.findSession(token.hash);
+    const session = await this.#find(token.hash);
     const isOpen = session !== undefined && isLive(session, this.#options.clock.nowMs());
     return isOpen ? token : undefined;
   }
@@ -213,6 +242,9 @@ function landing(
 export function isLive(session: StoredSession, nowMs: number): boolean {
   return session.endedReason === null && nowMs < session.expiresAtMs;
 }
+
+/** Far fewer than the connections of the pool, which serves the gateway's calls too. */
+const SESSION_READS_MAX = 3;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -6,12 +6,14 @@ import type {
   UpstreamRequest,
 } from "../../formats/index.ts";
 import {
+  CONCURRENT_REQUESTS_MAX,
   ERROR_BODY_BYTES_MAX,
   memoizeByObject,
   type OrgId,
   refused,
   type Result,
   SETTINGS_REQUESTS_PER_MINUTE,
+  type Turns,
   presentKeyId,
 } from "../../kernel/index.ts";
 import { fetchJson } from "../../upstream/index.ts";
@@ -28,11 +30,14 @@ import { refuseCall } from "./refuse.ts";
 export interface CountedCall {
   readonly counting: TokenCounting;
   readonly chat: CallKind<ParsedChatRequest>;
+  /** The requests that wait for a provider's count, by organization; each keeps its body. */
+  readonly asking: Turns;
 }
 
 /**
  * Counts tokens free of charge: by the first provider of the plan, if its wire has a token count
- * and the provider answers in time, or else by an estimate that the answer marks as one.
+ * and the provider answers in time, or else by an estimate that the answer marks as one. An
+ * organization that already waits for as many counts as it may have requests gets the estimate.
  */
 export async function serveCountTokens(
   deps: CallPorts,
@@ -40,10 +45,12 @@ export async function serveCountTokens(
   count: CountedCall,
 ): Promise<void> {
   const { counting } = count;
+  const { principal } = exchange;
+  const { orgId } = principal;
   const parsed = counting.parse(exchange);
   if (!parsed.ok) return refuseCall(deps, exchange, parsed);
   const { request } = parsed;
-  const choice = chooseCounter(deps, exchange.principal, { ...count, request });
+  const choice = chooseCounter(deps, principal, { ...count, request });
   if (!choice.ok) return refuseCall(deps, exchange, { ...choice, request });
   const counted = await countRequest(deps, exchange);
   if (!counted.ok) return refuseCall(deps, exchange, { ...counted, request });
@@ -55,10 +62,14 @@ export async function serveCountTokens(
   const answer = (tokens: number, headers: ServedHeaders): void =>
     exchange.answer("application/json", headers, counting.counter.answerBody(tokens));
   const estimated = { remainingRequests, droppedParams, estimate: "local" } as const;
-  if (deployment === undefined) return answer(counting.estimate(request), estimated);
+  const end = deployment && (await count.asking.take(orgId, mostAtOnce(deps, principal)));
+  if (deployment === undefined || end === undefined) {
+    return answer(counting.estimate(request), estimated);
+  }
   const upstream = counting.encode(request, deployment);
   const { counter } = counting;
-  const tokens = await askProvider(deps, exchange, { counter, deployment, upstream });
+  const asked = askProvider(deps, exchange, { counter, deployment, upstream });
+  const tokens = await asked.finally(end);
   const attempts = 1;
   if (tokens === undefined) return answer(counting.estimate(request), { attempts, ...estimated });
   answer(tokens, {
@@ -69,6 +80,11 @@ export async function serveCountTokens(
   });
 }
 
+function mostAtOnce(deps: CallPorts, principal: Principal): number {
+  const scopes = deps.scopesOf(principal);
+  return Math.max(CONCURRENT_REQUESTS_MAX, ...scopes.map(({ limits }) => limits.concurrent ?? 0));
+}
+
 /**
  * Chooses the deployment that is asked for the token count; undefined if the gateway must estimate.
  * Refuses a model that the caller cannot use.
@@ -76,7 +92,11 @@ export async function serveCountTokens(
 function chooseCounter(
   deps: CallPorts,
   principal: Principal,
-  { counting, chat, request }: CountedCall & { readonly request: ParsedChatRequest },
+  {
+    counting,
+    chat,
+    request,
+  }: Omit<CountedCall, "asking"> & { readonly request: ParsedChatRequest },
 ): Result<{ readonly deployment: Deployment | undefined }> {
   const nowMs = deps.clock.monotonicMs();
   const asSent = planInput(deps, principal, {
@@ -147,18 +167,23 @@ export async function countRequest(
 }
 
 /**
- * Counts one change of a setting in a separate window. If it used the key's window, a key that had
- * lowered its own limit could not raise it again within the minute.
+ * Claims one change of a setting by a key, in separate windows of the key and of all keys of its
+ * organization. If it used the key's window, a key that had lowered its own limit could not raise
+ * it again within the minute. If the organization's keys shared the window of its persons, a stolen
+ * key could keep them from the settings. Release the claim if the change was made; undo it if not.
  */
-export async function countSetting(
-  ports: CallPorts,
-  client: ClientExchange,
-): Promise<Result<Counted>> {
-  const { principal } = client;
-  const id = `settings:${principal.keyId}`;
+export async function claimKeySetting(
+  ports: Pick<CallPorts, "limits" | "clock">,
+  principal: Principal,
+): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
+  const { orgId, keyId } = principal;
+  const id = `settings:${keyId}`;
   const shownId = `settings:${presentKeyId(principal)}`;
   const limits = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
-  return await countIn(ports, client, [{ scope: "key", id, shownId, limits }]);
+  return await claimIn(ports, principal, [
+    { scope: "key", id, shownId, limits },
+    { scope: "org", id: `settings-by-keys:${orgId}`, limits },
+  ]);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { CallPorts } from "../call/ports.ts";
 import { bindDryRun, serveRoute } from "../call/serve-route.ts";
 import { serveCall } from "../call/call.ts";
-import { serveCountTokens } from "../call/count-tokens.ts";
+import { type CountedCall, serveCountTokens } from "../call/count-tokens.ts";
 import {
   chatOn,
   decisions,
@@ -11,7 +11,15 @@ import {
   wires,
   type WireTable,
 } from "../../formats/index.ts";
-import { USAGE_SUMS_PER_ORG_MAX } from "../../kernel/index.ts";
+import {
+  CONCURRENT_REQUESTS_MAX,
+  ORG_READS_MAX,
+  ORG_READS_WAITING_MAX,
+  STORE_ANSWER_TIMEOUT_MS,
+  Turns,
+  USAGE_SUMS_PER_ORG_MAX,
+  VIDEO_FILES_PER_ORG_MAX,
+} from "../../kernel/index.ts";
 import type { LimitDeps } from "../records/limit-use.ts";
 import {
   type RecordDeps,
@@ -36,6 +44,7 @@ export function gatewayRoutes(
   table: WireTable = wires,
 ): RouteTable {
   const chats = table.all.map((wire) => ({ wire, chat: chatOn(wire, table) }));
+  const asking = new Turns({ running: CONCURRENT_REQUESTS_MAX, waiting: 0 });
   const video = videoCall(records.videos);
   const dryRuns = new Map([
     ...chats.map(({ wire, chat }) => [wire.dryRunName, bindDryRun(chat)] as const),
@@ -45,23 +54,28 @@ export function gatewayRoutes(
   ]);
   const routeDeps = { ...ports, records: records.records };
   const limitDeps: LimitDeps = { ...ports, ...records };
-  const sums = new UsageGate(USAGE_SUMS_PER_ORG_MAX, SUMS_UNDER_WAY);
-  const usageDeps = { ...records, sums, csv: new UsageCsv(records.records, ports.clock, sums) };
+  const sums = new UsageGate({ running: USAGE_SUMS_PER_ORG_MAX, waiting: 0 }, SUMS_UNDER_WAY);
+  const reads = new UsageGate(
+    { running: ORG_READS_MAX, waiting: ORG_READS_WAITING_MAX, waitMs: STORE_ANSWER_TIMEOUT_MS },
+    READS_UNDER_WAY,
+  );
+  const csv = new UsageCsv(records.records, ports.clock, sums);
+  const usageDeps = { ...records, sums, reads, csv };
+  const files = new UsageGate({ running: VIDEO_FILES_PER_ORG_MAX, waiting: 0 }, FILES_UNDER_WAY);
+  const videoDeps = { ...records.videos, reads, files };
   const routes = [
     ...chats.flatMap(({ wire, chat }) => [
       post(wire.clientPath, (exchange) => serveCall(ports, exchange, chat)),
-      ...countRoutes(ports, wire, chat),
+      ...countRoutes(ports, wire, { chat, asking }),
     ]),
     ...["/v1/images/generations", "/images/generations"].map((path) =>
       post(path, (exchange) => serveCall(ports, exchange, images)),
     ),
     postSmall("/v1/videos", (exchange) => serveCall(ports, exchange, video)),
-    get("/v1/videos/{id}", (exchange, target) =>
-      serveVideo(records.videos, exchange, target.id ?? ""),
-    ),
+    get("/v1/videos/{id}", (exchange, target) => serveVideo(videoDeps, exchange, target.id ?? "")),
     {
       ...get("/v1/videos/{id}/content", (exchange, target) =>
-        serveVideoContent(records.videos, exchange, {
+        serveVideoContent(videoDeps, exchange, {
           id: target.id ?? "",
           query: parseQuery(target),
         }),
@@ -77,26 +91,32 @@ export function gatewayRoutes(
       serveModel(records, exchange, target.id ?? ""),
     ),
     get("/v1/usage", (exchange, target) => serveUsage(usageDeps, exchange, parseQuery(target))),
-    get("/v1/limits", (exchange, target) => serveLimits(limitDeps, exchange, parseQuery(target))),
+    get("/v1/limits", (exchange, target) =>
+      reads.run(exchange, () => serveLimits(limitDeps, exchange, parseQuery(target))),
+    ),
     post("/api/admission-limits", (exchange) => serveAdmissionLimits(limitDeps, exchange)),
     get("/v1/generation", (exchange, target) =>
-      serveGeneration(records, exchange, parseQuery(target)),
+      reads.run(exchange, () => serveGeneration(records, exchange, parseQuery(target))),
     ),
   ];
   return new RouteTable(routes, table);
 }
 
 const SUMS_UNDER_WAY = "sums of the usage of this organization are already being read";
+const READS_UNDER_WAY = "GET requests of this organization are already being answered";
+const FILES_UNDER_WAY = "video files of this organization are already being sent";
 
 function countRoutes(
   ports: CallPorts,
   wire: Wire,
-  chat: ReturnType<typeof chatOn>,
+  count: Pick<CountedCall, "asking" | "chat">,
 ): readonly Route[] {
   const counting = tokenCounting(wire);
   if (counting === undefined) return [];
   const { clientPath } = counting.counter;
-  return [post(clientPath, (exchange) => serveCountTokens(ports, exchange, { counting, chat }))];
+  return [
+    post(clientPath, (exchange) => serveCountTokens(ports, exchange, { counting, ...count })),
+  ];
 }
 
 function parseQuery(target: RequestTarget): URLSearchParams {

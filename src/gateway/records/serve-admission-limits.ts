@@ -6,11 +6,18 @@ import {
   type Refusal,
 } from "../../kernel/index.ts";
 import type { ClientExchange } from "../call/client-exchange.ts";
-import { countSetting } from "../call/count-tokens.ts";
+import { claimKeySetting } from "../call/count-tokens.ts";
 import { claimRefusal } from "../call/limit-refusals.ts";
 import { refuseCall } from "../call/refuse.ts";
 import { unknownModel } from "../routing/plan-route.ts";
-import { makeLimitChange, planLimitChange, readLimitRequest } from "./change-limit.ts";
+import type { StoredLimit } from "../limits/limit-ceilings.ts";
+import { NO_TOKENS } from "../limits/limit-store.ts";
+import {
+  type LimitRequest,
+  makeLimitChange,
+  planLimitChange,
+  readLimitRequest,
+} from "./change-limit.ts";
 import { type LimitDeps, readLimitUse } from "./limit-use.ts";
 import { presentChangedLimit, presentLimits } from "./show-limits.ts";
 
@@ -45,7 +52,8 @@ export async function serveLimits(
 /**
  * Answers `POST /api/admission-limits` with a virtual key: lowers a limit of that key, of a model
  * under it or, where the organization allows it, of the organization. The request is free and
- * counts in a separate window of setting changes, unless the change is not allowed.
+ * counts in separate windows of setting changes, unless the change is not allowed. The windows are
+ * claimed before the first query, so that they bound the queries too.
  */
 export async function serveAdmissionLimits(
   deps: LimitDeps,
@@ -54,22 +62,45 @@ export async function serveAdmissionLimits(
   const refuse = (value: Refusal): void => refuseCall(deps, exchange, { refusal: value });
   const read = readLimitRequest(exchange.body);
   if (!read.ok) return refuse(read.refusal);
-  const { request } = read;
-  const { principal } = exchange;
-  const { orgId, keyId } = principal;
+  const claiming = await claimKeySetting(deps, exchange.principal);
+  if (!claiming.ok) return refuse(claiming.refusal);
+  const { claimed } = claiming;
+  const nowMs = deps.clock.monotonicMs();
+  let isMade = false;
+  try {
+    const made = await changeByKey(deps, exchange, read.request);
+    if (!made.ok) return refuse(made.refusal);
+    isMade = true;
+    const { remainingRequests } = claimed;
+    const body = await presentMade(deps, exchange, { ...made, modelId: read.request.modelId });
+    exchange.answer("application/json", { remainingRequests }, body);
+  } finally {
+    if (isMade) claimed.release(NO_TOKENS, nowMs);
+    else claimed.undo(nowMs);
+  }
+}
+
+async function changeByKey(
+  deps: LimitDeps,
+  exchange: ClientExchange,
+  request: LimitRequest,
+): ReturnType<typeof makeLimitChange> {
+  const { orgId, keyId } = exchange.principal;
   const planned = await planLimitChange(deps, { kind: "key", orgId, keyId }, request);
-  if (!planned.ok) return refuse(planned.refusal);
-  const counted = await countSetting(deps, exchange);
-  if (!counted.ok) return refuse(counted.refusal);
-  const made = await makeLimitChange(deps.rules, planned, byKey(exchange));
-  if (!made.ok) return refuse(made.refusal);
-  const { stored } = made;
-  const { scopes } = await readLimitUse(deps, principal, request.modelId);
+  if (!planned.ok) return planned;
+  return await makeLimitChange(deps.rules, planned, byKey(exchange));
+}
+
+async function presentMade(
+  deps: LimitDeps,
+  { principal }: ClientExchange,
+  made: { readonly stored: StoredLimit; readonly modelId: string | undefined },
+): Promise<Buffer> {
+  const { stored, modelId } = made;
+  const { scopes } = await readLimitUse(deps, principal, modelId);
   // This route stores limits of no other key, so a stored key id is that of the calling key.
   const named = stored.keyId === undefined ? {} : { shownKeyId: presentKeyId(principal) };
-  const body = Buffer.from(printJson(presentChangedLimit({ ...stored, ...named }, scopes)));
-  const { remainingRequests } = counted;
-  exchange.answer("application/json", { remainingRequests }, body);
+  return Buffer.from(printJson(presentChangedLimit({ ...stored, ...named }, scopes)));
 }
 
 function byKey({ principal, requestId, clientAddress }: ClientExchange): ChangedBy {

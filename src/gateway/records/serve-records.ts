@@ -18,6 +18,12 @@ export interface RecordDeps {
   readonly verdicts: Verdicts;
 }
 
+export interface UsageDeps extends RecordDeps {
+  readonly csv: UsageCsv;
+  readonly sums: UsageGate;
+  readonly reads: UsageGate;
+}
+
 const JSON_TYPE = "application/json";
 const USAGE_ROWS_DEFAULT = 50;
 
@@ -64,7 +70,7 @@ export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: strin
  * grouping. As a CSV file it returns only the requests or sums.
  */
 export async function serveUsage(
-  deps: RecordDeps & { readonly csv: UsageCsv; readonly sums: UsageGate },
+  deps: UsageDeps,
   exchange: ClientExchange,
   query: URLSearchParams,
 ): Promise<void> {
@@ -83,7 +89,7 @@ export async function serveUsage(
     ]);
     json(exchange, printJson(usagePage.show({ balance, month, ...page })));
   };
-  await (read.groupBy === undefined ? serve() : deps.sums.run(exchange, serve));
+  await (read.groupBy === undefined ? deps.reads : deps.sums).run(exchange, serve);
 }
 
 /** Groups have no cursor: a client that wants more sends a higher limit or a shorter range. */

@@ -13,7 +13,7 @@ import { serveUsage } from "./serve-records.ts";
 import { UsageCsv } from "./usage-csv.ts";
 import { UsageGate } from "./usage-gate.ts";
 
-const sums = new UsageGate(1, "sums");
+const sums = new UsageGate({ running: 1, waiting: 0 }, "sums");
 
 /** A client that takes every byte at once, and a list of how its answers ended. */
 function openExchange(): { readonly exchange: ClientExchange; readonly ends: string[] } {

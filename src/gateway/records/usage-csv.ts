@@ -29,7 +29,7 @@ export class UsageCsv {
   readonly #records: RecordStore;
   readonly #clock: Clock;
   readonly #files = new UsageGate(
-    USAGE_FILES_PER_ORG_MAX,
+    { running: USAGE_FILES_PER_ORG_MAX, waiting: 0 },
     "usage files of this organization are already being written",
   );
   readonly #sums: UsageGate;

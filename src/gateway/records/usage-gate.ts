@@ -1,45 +1,50 @@
-import { type OrgId, refusal, unavailable } from "../../kernel/index.ts";
+import { refusal, Turns, type TurnsMax, unavailable } from "../../kernel/index.ts";
 import type { ClientExchange } from "../call/client-exchange.ts";
 import { ReportTimeout } from "./report-sources.ts";
 
 const RETRY_AFTER_SECONDS = 10;
 
 /**
- * Bounds how many long reads of one kind each organization has at once, so that none can occupy the
- * database.
+ * Bounds how many requests of one kind each organization has at once, so that none can occupy the
+ * database or the connections. Further ones wait in order of arrival, as far as the gate allows.
  */
 export class UsageGate {
-  readonly #max: number;
+  readonly #max: TurnsMax;
   readonly #tooMany: string;
-  readonly #underWay = new Map<OrgId, number>();
+  readonly #turns: Turns;
 
-  constructor(max: number, tooMany: string) {
+  constructor(max: TurnsMax, tooMany: string) {
     this.#max = max;
     this.#tooMany = tooMany;
+    this.#turns = new Turns(max);
   }
 
-  /** Runs `serve`, or refuses the request if its organization has `max` of these reads. */
-  async run(exchange: ClientExchange, serve: () => Promise<void>): Promise<void> {
-    const { orgId } = exchange.principal;
-    const underWay = this.#underWay.get(orgId) ?? 0;
-    if (underWay >= this.#max) return exchange.refuse(this.#refusal());
-    this.#underWay.set(orgId, underWay + 1);
+  /**
+   * Runs `serve`, or refuses the request if its organization already has all of these requests.
+   * Undefined if it was refused, or if its client left while it waited.
+   */
+  async run<T>(exchange: ClientExchange, serve: () => Promise<T>): Promise<T | undefined> {
+    const end = await this.#turns.take(exchange.principal.orgId);
+    if (end === undefined) {
+      exchange.refuse(this.#refusal());
+      return undefined;
+    }
     try {
-      await serve();
+      return exchange.gone ? undefined : await serve();
     } catch (fault) {
       if (!(fault instanceof ReportTimeout)) throw fault;
       exchange.refuse(TOO_SLOW);
+      return undefined;
     } finally {
-      const left = (this.#underWay.get(orgId) ?? 1) - 1;
-      if (left > 0) this.#underWay.set(orgId, left);
-      else this.#underWay.delete(orgId);
+      end();
     }
   }
 
   #refusal(): ReturnType<typeof refusal> {
+    const { running, waiting } = this.#max;
     return refusal(
       "rate_limit",
-      `${this.#max} ${this.#tooMany}; wait until one of them is complete`,
+      `${running + waiting} ${this.#tooMany}; wait until one of them is complete`,
       {
         origin: "gateway_admission",
         limit: { scope: "org", kind: "concurrency" },

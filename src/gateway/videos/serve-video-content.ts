@@ -5,7 +5,7 @@ import { invalidRequest, refusal, type Refusal, unreachable, defined } from "../
 import { type ContentEnd, fetchContent, ownKeyFailure } from "../../upstream/index.ts";
 import { contentPath } from "../../formats/index.ts";
 import { findDeployment } from "./ask-video-provider.ts";
-import { findVideo, type VideoReadDeps } from "./serve-video.ts";
+import { findVideo, type VideoGates, type VideoReadDeps } from "./serve-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
 import { VIDEO_ERRORS, type VideoJob } from "./video-job.ts";
 
@@ -17,7 +17,7 @@ const CONTENT_IDLE_MS = 60_000;
  * the limits.
  */
 export async function serveVideoContent(
-  deps: VideoReadDeps,
+  deps: VideoReadDeps & VideoGates,
   exchange: ClientExchange,
   asked: { readonly id: string; readonly query: URLSearchParams },
 ): Promise<void> {
@@ -26,10 +26,18 @@ export async function serveVideoContent(
     return exchange.refuse(invalidRequest("variant must be video or left out"));
   }
   const found = await findVideo(deps, exchange, asked.id);
-  if (!found.ok) return exchange.refuse(found.refusal);
-  const job = await deps.poller.refresh(found.job).catch(() => found.job);
+  if (found === undefined) return;
+  const job = await deps.poller.refresh(found).catch(() => found);
   const unready = contentRefusal(job, deps.clock.nowMs());
   if (unready !== undefined) return exchange.refuse(unready);
+  await deps.files.run(exchange, () => sendFile(deps, exchange, job));
+}
+
+async function sendFile(
+  deps: VideoReadDeps,
+  exchange: ClientExchange,
+  job: VideoJob,
+): Promise<void> {
   const counted = await countRequest(deps, exchange);
   if (!counted.ok) return exchange.refuse(counted.refusal);
   const deployment = await findDeployment(deps, job).catch(() => null);
@@ -79,6 +87,7 @@ async function passOn(
     ...defined({ range, ifRange }),
     headOnly: !exchange.wantsBody,
     idleMs: CONTENT_IDLE_MS,
+    totalMs: deps.timeouts.stream.totalMs,
     bytesMax: deps.videos.contentBytesMax,
     sink: {
       get committed() {

@@ -3,12 +3,11 @@ import {
   printJson,
   type Refusal,
   refusal,
-  refused,
-  type Result,
   usd,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import type { ClientExchange } from "../call/client-exchange.ts";
+import type { UsageGate } from "../records/usage-gate.ts";
 import type { VideoDeps } from "./video-deps.ts";
 import { type NewVideoJob, VIDEO_ERRORS, type VideoJob } from "./video-job.ts";
 import type { VideoPoller } from "./video-poller.ts";
@@ -17,18 +16,23 @@ export interface VideoReadDeps extends VideoDeps {
   readonly poller: VideoPoller;
 }
 
+/** Bounds the requests of each organization: those that look up a job, and those that get a file. */
+export interface VideoGates {
+  readonly reads: UsageGate;
+  readonly files: UsageGate;
+}
+
 /**
  * `GET /v1/videos/{id}` returns a video job, after a poll of its provider if the last poll is old.
  * The request is free and counts against no limit.
  */
 export async function serveVideo(
-  deps: VideoReadDeps,
+  deps: VideoReadDeps & Pick<VideoGates, "reads">,
   exchange: ClientExchange,
   id: string,
 ): Promise<void> {
-  const found = await findVideo(deps, exchange, id);
-  if (!found.ok) return exchange.refuse(found.refusal);
-  const { job } = found;
+  const job = await findVideo(deps, exchange, id);
+  if (job === undefined) return;
   // If the job store fails here, the client gets the job as it was read before.
   const polled = await deps.poller.refresh(job).catch(() => job);
   const { providerId } = polled;
@@ -36,18 +40,25 @@ export async function serveVideo(
 }
 
 /**
- * Finds a job of the caller's organization. A job of another organization is answered like an
- * unknown id.
+ * Finds a job of the caller's organization, or refuses the request. A job of another organization
+ * is answered like an unknown id. Clients that poll wait for their turn; a poll of the provider
+ * does not count as such a turn.
  */
 export async function findVideo(
-  deps: Pick<VideoDeps, "jobs">,
+  { jobs, reads }: Pick<VideoDeps, "jobs"> & Pick<VideoGates, "reads">,
   exchange: ClientExchange,
   id: string,
-): Promise<Result<{ readonly job: VideoJob }>> {
+): Promise<VideoJob | undefined> {
   const jobId = parseJobId(id);
-  if (jobId === undefined) return refused(noSuchVideo());
-  const job = await deps.jobs.find(exchange.principal.orgId, jobId);
-  return job === undefined ? refused(noSuchVideo()) : { ok: true, job };
+  if (jobId === undefined) {
+    exchange.refuse(noSuchVideo());
+    return undefined;
+  }
+  return await reads.run(exchange, async () => {
+    const job = await jobs.find(exchange.principal.orgId, jobId);
+    if (job === undefined) exchange.refuse(noSuchVideo());
+    return job;
+  });
 }
 
 function noSuchVideo(): Refusal {

@@ -123,6 +123,14 @@ export const USAGE_FILE_GROUPS_MAX: number = 100_000;
 export const USAGE_FILES_PER_ORG_MAX: number = 4;
 /** Fewer than the connections for reports, so that one organization leaves some to others. */
 export const USAGE_SUMS_PER_ORG_MAX: number = 2;
+/**
+ * How many GET requests of an organization read the database at once in a process, each with up to
+ * three connections. The others wait, because many clients that poll are legitimate.
+ */
+export const ORG_READS_MAX: number = 2;
+export const ORG_READS_WAITING_MAX: number = 1_000;
+
+export const VIDEO_FILES_PER_ORG_MAX: number = 16;
 
 export const SETTLEMENT_STATEMENT_BYTES_MAX: number = 64 * MiB;
 /**

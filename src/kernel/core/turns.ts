@@ -1,0 +1,75 @@
+import { assert } from "./assert.ts";
+import { asStoreFault } from "./store-fault.ts";
+
+interface Queue {
+  running: number;
+  readonly waiting: (() => void)[];
+}
+
+export interface TurnsMax {
+  readonly running: number;
+  /** How many more may wait; 0 to refuse them at once. */
+  readonly waiting: number;
+  /**
+   * How long each may wait in milliseconds. After that it fails with a fault of the store, which
+   * does not answer those whose turn it is. Default: unlimited.
+   */
+  readonly waitMs?: number;
+}
+
+/**
+ * Bounds how many tasks of one owner run at a time, so that none can occupy what all share. Further
+ * tasks wait in order of arrival, up to a limit.
+ */
+export class Turns {
+  readonly #max: TurnsMax;
+  readonly #queues = new Map<string, Queue>();
+
+  constructor(max: TurnsMax) {
+    this.#max = max;
+  }
+
+  /**
+   * Returns the function that releases the permit, which may be called repeatedly; a promise of it
+   * if the task has to wait; undefined if too many tasks already wait. `running` is the maximum of
+   * this owner.
+   */
+  take(owner: string, running = this.#max.running): (() => void) | undefined | Promise<() => void> {
+    const queue = this.#queues.get(owner) ?? { running: 0, waiting: [] };
+    this.#queues.set(owner, queue);
+    if (queue.running < running) {
+      queue.running += 1;
+      return this.#ender(owner, queue);
+    }
+    if (queue.waiting.length >= this.#max.waiting) return undefined;
+    // A released permit passes to the next waiter, so `running` does not change.
+    return new Promise((grant, fail) => {
+      const go = (): void => {
+        clearTimeout(timer);
+        grant(this.#ender(owner, queue));
+      };
+      const { waitMs } = this.#max;
+      const timer =
+        waitMs === undefined
+          ? undefined
+          : setTimeout(() => {
+              queue.waiting.splice(queue.waiting.indexOf(go), 1);
+              fail(asStoreFault(new Error("a request waited too long for its turn at the store")));
+            }, waitMs);
+      queue.waiting.push(go);
+    });
+  }
+
+  #ender(owner: string, queue: Queue): () => void {
+    let isEnded = false;
+    return () => {
+      if (isEnded) return;
+      isEnded = true;
+      const next = queue.waiting.shift();
+      if (next !== undefined) return next();
+      queue.running -= 1;
+      assert(queue.running >= 0, "a permit is released once");
+      if (queue.running === 0) this.#queues.delete(owner);
+    };
+  }
+}
