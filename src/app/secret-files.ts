@@ -42,12 +42,11 @@ export class SecretFiles {
 
   /** Returns the same secrets, with values that replace those of some variables and their files. */
   withValues(values: ReadonlyMap<string, string>): SecretFiles {
-    const files = [...values.keys()].map((name) => [`${name}${SUFFIX}`, ""] as const);
-    return new SecretFiles({
-      ...this.#given,
-      ...Object.fromEntries(files),
-      ...Object.fromEntries(values),
-    });
+    const given = [...values].flatMap(([name, value]) => [
+      [name + SUFFIX, ""],
+      [name, value],
+    ]);
+    return new SecretFiles({ ...this.#given, ...Object.fromEntries(given) });
   }
 
   get problems(): ReadonlyMap<string, string> {

@@ -125,6 +125,17 @@ describe("a stated pool", () => {
     expect(deployments[0]?.pool.capacity).toContainEqual(minute600);
   });
 
+  test("has the capacity of its only current listing, whatever listings of the past declare", () => {
+    const past = { "/models/1/capacity": [minute600], "/models/1/deprecation_date": "2026-11-19" };
+    const more = { "/models/0/capacity": [{ ...minute600, value: 900 }] };
+    const files = [writeManifest("text", textManifest(), { ...past, ...more })];
+    const pools = { file: "pools.yaml", pools: [stated("shared", ["text/*"])] };
+    const { deployments } = compileFiles(files, { pools }).catalog;
+    expect(deployments.map(({ id, pool }) => [id, pool.capacity])).toEqual([
+      [quill, more["/models/0/capacity"]],
+    ]);
+  });
+
   test.each<[string, readonly string[], string, number]>([
     ["three quarters of decision models", ["judge/*"], "judge/acme/judge", 75],
     ["half of text models", ["text/*"], quill, 50],

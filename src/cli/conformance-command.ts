@@ -1,4 +1,12 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  appendFileSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, join } from "node:path";
 import type { Command } from "commander";
 
@@ -124,8 +132,11 @@ async function runConformance(
     const { report } = outcome;
     const written = key === undefined ? report : signReport(report, key.privateKey);
     const verdicts = isRecorded ? toVerdicts(report, "run") : [];
-    if (isRecorded) await record(context, flags, verdicts);
-    writeReports(report, written, flags);
+    try {
+      if (isRecorded) await record(context, flags, verdicts);
+    } finally {
+      writeReports(report, written, flags);
+    }
     const text = isRecorded
       ? `${renderSummary(report)}\n${recordedText(verdicts)}`
       : renderSummary(report);
@@ -220,7 +231,9 @@ function parseChecks(value: string | undefined): readonly CheckId[] {
 function openOutputs(flags: Flags): void {
   const { json, markdown, junit, evidence } = pickTexts(flags);
   for (const file of [json, markdown, junit]) if (file !== undefined) appendFileSync(file, "");
-  if (evidence !== undefined) mkdirSync(evidence, { recursive: true });
+  if (evidence === undefined) return;
+  mkdirSync(evidence, { recursive: true });
+  accessSync(evidence, constants.W_OK);
 }
 
 function writeReports(report: ConformanceReport, written: object, flags: Flags): void {

@@ -178,8 +178,8 @@ type FirstListing =
   | { readonly ok: false; readonly problem: string };
 
 /** Compiles the catalog as a server would, and finds the cheapest listing that can be sold. */
-function firstListing(config: Config, { env }: CommandContext): FirstListing {
-  const loaded = loadCatalog({ ...config, env, clock });
+function firstListing(config: Config, { env, secrets }: CommandContext): FirstListing {
+  const loaded = loadCatalog({ ...config, env, fileProblems: secrets.problems, clock });
   if (!loaded.ok) {
     return { ok: false, problem: loaded.issues.map(renderIssue).join("\n") };
   }

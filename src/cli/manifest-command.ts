@@ -86,7 +86,8 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
     .action(
       answering(context, (_, flags: Flags) => {
         const config = readConfig(context, flags);
-        const loaded = loadCatalog({ ...config, env: context.env, clock });
+        const { env, secrets } = context;
+        const loaded = loadCatalog({ ...config, env, fileProblems: secrets.problems, clock });
         if (!loaded.ok) {
           const text = loaded.issues.map(renderIssue);
           return { json: loaded, text: text.join("\n"), exitCode: 1 };

@@ -23,6 +23,7 @@ import {
   type RefreshOutcome,
   readPriceRules,
 } from "./manifest-refresh-command.ts";
+import { shellWord } from "./manifest-init/init-flags.ts";
 import { readSourceFile, type SourceFile } from "./read-source-file.ts";
 import { replaceFiles } from "./replace-file.ts";
 
@@ -119,7 +120,9 @@ export async function refreshNow(schedule: RefreshSchedule, stopped?: AbortSigna
       return Promise.resolve();
     });
   }
-  const addresses = listAddresses(config).map(([from, url]) => `--source ${from}=${url}`);
+  const addresses = listAddresses(config).map(
+    ([from, url]) => `--source ${shellWord(`${from}=${url}`)}`,
+  );
   const waits = outcomes.flatMap((each) => [
     ...summarizeNews(each),
     ...listWaiting(each, addresses.join(" ")),
@@ -208,6 +211,6 @@ function listWaiting({ result }: RefreshOutcome, sources: string): readonly stri
       (kind === "edited"
         ? // A refresh never changes an edited listing, not even one that `--accept` names.
           `Edit it in ${file}.`
-        : `\`tokenmarket manifest refresh ${file} ${sources} --accept ${cutText(model)} --write\` takes it.`),
+        : `\`tokenmarket manifest refresh ${shellWord(file)} ${sources} --accept ${cutText(model)} --write\` takes it.`),
   );
 }

@@ -176,7 +176,7 @@ function checkConnections({ databaseUrl, databasePoolMax }: Config, count: numbe
   const most = Math.floor((EMBEDDED_CONNECTIONS_MAX - EMBEDDED_CONNECTIONS_KEPT) / perProcess);
   if (count <= most) return;
   throw new UsageFault(
-    `--workers: the embedded PostgreSQL has connections for at most ${most} processes with ` +
+    `--workers: the embedded PostgreSQL has connections for at most ${Math.max(1, most)} processes with ` +
       `${perProcess} each; run fewer, lower database.pool_max, or set DATABASE_URL`,
   );
 }

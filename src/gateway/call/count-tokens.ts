@@ -6,7 +6,6 @@ import type {
   UpstreamRequest,
 } from "../../formats/index.ts";
 import {
-  CONCURRENT_REQUESTS_MAX,
   ERROR_BODY_BYTES_MAX,
   memoizeByObject,
   type OrgId,
@@ -37,7 +36,7 @@ export interface CountedCall {
 /**
  * Counts tokens free of charge: by the first provider of the plan, if its wire has a token count
  * and the provider answers in time, or else by an estimate that the answer marks as one. An
- * organization that already waits for as many counts as it may have requests gets the estimate.
+ * organization that already waits for the most counts it may have gets the estimate.
  */
 export async function serveCountTokens(
   deps: CallPorts,
@@ -46,7 +45,6 @@ export async function serveCountTokens(
 ): Promise<void> {
   const { counting } = count;
   const { principal } = exchange;
-  const { orgId } = principal;
   const parsed = counting.parse(exchange);
   if (!parsed.ok) return refuseCall(deps, exchange, parsed);
   const { request } = parsed;
@@ -62,11 +60,11 @@ export async function serveCountTokens(
   const answer = (tokens: number, headers: ServedHeaders): void =>
     exchange.answer("application/json", headers, counting.counter.answerBody(tokens));
   const estimated = { remainingRequests, droppedParams, estimate: "local" } as const;
-  const end = deployment && (await count.asking.take(orgId, mostAtOnce(deps, principal)));
-  if (deployment === undefined || end === undefined) {
+  const upstream = deployment && counting.encode(request, deployment);
+  const end = upstream && (await count.asking.take(principal.orgId));
+  if (deployment === undefined || upstream === undefined || end === undefined) {
     return answer(counting.estimate(request), estimated);
   }
-  const upstream = counting.encode(request, deployment);
   const { counter } = counting;
   const asked = askProvider(deps, exchange, { counter, deployment, upstream });
   const tokens = await asked.finally(end);
@@ -80,11 +78,6 @@ export async function serveCountTokens(
   });
 }
 
-function mostAtOnce(deps: CallPorts, principal: Principal): number {
-  const scopes = deps.scopesOf(principal);
-  return Math.max(CONCURRENT_REQUESTS_MAX, ...scopes.map(({ limits }) => limits.concurrent ?? 0));
-}
-
 /**
  * Chooses the deployment that is asked for the token count; undefined if the gateway must estimate.
  * Refuses a model that the caller cannot use.
@@ -92,11 +85,7 @@ function mostAtOnce(deps: CallPorts, principal: Principal): number {
 function chooseCounter(
   deps: CallPorts,
   principal: Principal,
-  {
-    counting,
-    chat,
-    request,
-  }: Omit<CountedCall, "asking"> & { readonly request: ParsedChatRequest },
+  { counting, chat, request }: CountedCall & { readonly request: ParsedChatRequest },
 ): Result<{ readonly deployment: Deployment | undefined }> {
   const nowMs = deps.clock.monotonicMs();
   const asSent = planInput(deps, principal, {

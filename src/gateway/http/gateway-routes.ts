@@ -12,12 +12,13 @@ import {
   type WireTable,
 } from "../../formats/index.ts";
 import {
-  CONCURRENT_REQUESTS_MAX,
+  ORG_READ_WAIT_MS,
   ORG_READS_MAX,
   ORG_READS_WAITING_MAX,
-  STORE_ANSWER_TIMEOUT_MS,
+  TOKEN_COUNTS_PER_ORG_MAX,
   Turns,
   USAGE_SUMS_PER_ORG_MAX,
+  USAGE_SUMS_WAITING_MAX,
   VIDEO_FILES_PER_ORG_MAX,
 } from "../../kernel/index.ts";
 import type { LimitDeps } from "../records/limit-use.ts";
@@ -44,7 +45,7 @@ export function gatewayRoutes(
   table: WireTable = wires,
 ): RouteTable {
   const chats = table.all.map((wire) => ({ wire, chat: chatOn(wire, table) }));
-  const asking = new Turns({ running: CONCURRENT_REQUESTS_MAX, waiting: 0 });
+  const asking = new Turns({ running: TOKEN_COUNTS_PER_ORG_MAX, waiting: 0 });
   const video = videoCall(records.videos);
   const dryRuns = new Map([
     ...chats.map(({ wire, chat }) => [wire.dryRunName, bindDryRun(chat)] as const),
@@ -54,14 +55,21 @@ export function gatewayRoutes(
   ]);
   const routeDeps = { ...ports, records: records.records };
   const limitDeps: LimitDeps = { ...ports, ...records };
-  const sums = new UsageGate({ running: USAGE_SUMS_PER_ORG_MAX, waiting: 0 }, SUMS_UNDER_WAY);
+  const waitMs = ORG_READ_WAIT_MS;
+  const sums = new UsageGate(
+    { running: USAGE_SUMS_PER_ORG_MAX, waiting: USAGE_SUMS_WAITING_MAX, waitMs },
+    "too many sums of the usage of this organization are being read or wait",
+  );
   const reads = new UsageGate(
-    { running: ORG_READS_MAX, waiting: ORG_READS_WAITING_MAX, waitMs: STORE_ANSWER_TIMEOUT_MS },
-    READS_UNDER_WAY,
+    { running: ORG_READS_MAX, waiting: ORG_READS_WAITING_MAX, waitMs },
+    "too many GET requests of this organization are being answered or wait",
   );
   const csv = new UsageCsv(records.records, ports.clock, sums);
   const usageDeps = { ...records, sums, reads, csv };
-  const files = new UsageGate({ running: VIDEO_FILES_PER_ORG_MAX, waiting: 0 }, FILES_UNDER_WAY);
+  const files = new UsageGate(
+    { running: VIDEO_FILES_PER_ORG_MAX, waiting: 0 },
+    `${VIDEO_FILES_PER_ORG_MAX} video files of this organization are already being sent`,
+  );
   const videoDeps = { ...records.videos, reads, files };
   const routes = [
     ...chats.flatMap(({ wire, chat }) => [
@@ -101,10 +109,6 @@ export function gatewayRoutes(
   ];
   return new RouteTable(routes, table);
 }
-
-const SUMS_UNDER_WAY = "sums of the usage of this organization are already being read";
-const READS_UNDER_WAY = "GET requests of this organization are already being answered";
-const FILES_UNDER_WAY = "video files of this organization are already being sent";
 
 function countRoutes(
   ports: CallPorts,

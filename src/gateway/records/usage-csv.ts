@@ -30,7 +30,7 @@ export class UsageCsv {
   readonly #clock: Clock;
   readonly #files = new UsageGate(
     { running: USAGE_FILES_PER_ORG_MAX, waiting: 0 },
-    "usage files of this organization are already being written",
+    `${USAGE_FILES_PER_ORG_MAX} usage files of this organization are already being written`,
   );
   readonly #sums: UsageGate;
 

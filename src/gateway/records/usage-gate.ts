@@ -9,12 +9,10 @@ const RETRY_AFTER_SECONDS = 10;
  * database or the connections. Further ones wait in order of arrival, as far as the gate allows.
  */
 export class UsageGate {
-  readonly #max: TurnsMax;
   readonly #tooMany: string;
   readonly #turns: Turns;
 
   constructor(max: TurnsMax, tooMany: string) {
-    this.#max = max;
     this.#tooMany = tooMany;
     this.#turns = new Turns(max);
   }
@@ -41,16 +39,11 @@ export class UsageGate {
   }
 
   #refusal(): ReturnType<typeof refusal> {
-    const { running, waiting } = this.#max;
-    return refusal(
-      "rate_limit",
-      `${running + waiting} ${this.#tooMany}; wait until one of them is complete`,
-      {
-        origin: "gateway_admission",
-        limit: { scope: "org", kind: "concurrency" },
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      },
-    );
+    return refusal("rate_limit", `${this.#tooMany}; wait until one of them is complete`, {
+      origin: "gateway_admission",
+      limit: { scope: "org", kind: "concurrency" },
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    });
   }
 }
 

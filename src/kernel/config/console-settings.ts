@@ -73,7 +73,7 @@ export const CONSOLE_SETTINGS = {
     problem: welcomeProblem,
   }),
   reportTimeoutMs: integer("reports.timeout_ms", 10_000, {
-    doc: "Maximum duration of a console report on the journal.",
+    doc: "Maximum duration of a report on the journal, in the console and in `GET /v1/usage` with `group_by`.",
   }),
   support: text("support", "", {
     doc: "Support contact shown in the console: an e-mail address or a link.",

@@ -121,8 +121,17 @@ export const USAGE_FILE_PAGE_ROWS: number = 500;
 export const USAGE_FILE_GROUPS_MAX: number = 100_000;
 
 export const USAGE_FILES_PER_ORG_MAX: number = 4;
-/** Fewer than the connections for reports, so that one organization leaves some to others. */
+/**
+ * Fewer than the connections for reports. The pages of the console may use two more, so one
+ * organization can take all of them for `reports.timeout_ms`.
+ */
 export const USAGE_SUMS_PER_ORG_MAX: number = 2;
+/** A dashboard asks for several sums at once. */
+export const USAGE_SUMS_WAITING_MAX: number = 8;
+/** Longer than a store that is away takes to fail those whose turn it is. */
+export const ORG_READ_WAIT_MS: number = 10_000;
+/** How many token counts of an organization wait for providers at once in a process, with bodies. */
+export const TOKEN_COUNTS_PER_ORG_MAX: number = 32;
 /**
  * How many GET requests of an organization read the database at once in a process, each with up to
  * three connections. The others wait, because many clients that poll are legitimate.
@@ -282,7 +291,10 @@ assert(ARRIVING_BYTES_MAX >= BODY_BYTES_MAX, "a body that arrives alone is not r
 assert(SMALL_BODY_BYTES_MAX <= BODY_BYTES_MAX, "no route takes more than the general body bound");
 assert(POOLED_BYTES_MAX <= POOL_BYTES_MAX, "each length that is lent fits into the pool");
 assert(UNFUNDED_REQUESTS_PER_MINUTE <= ORG_REQUESTS_PER_MINUTE, "unfunded organizations get less");
-assert(USAGE_SUMS_PER_ORG_MAX < REPORT_CONNECTIONS_MAX, "sums of one organization leave room");
+assert(
+  USAGE_SUMS_PER_ORG_MAX < REPORT_CONNECTIONS_MAX,
+  "sums by keys leave a connection for reports",
+);
 assert(LEASE_RENEW_MS * 3 < LEASE_MS, "a lease survives two lost renewals");
 
 export const WELCOME_REF_PREFIX = "welcome-credit-";

@@ -1,5 +1,4 @@
 import { assert } from "./assert.ts";
-import { asStoreFault } from "./store-fault.ts";
 
 interface Queue {
   running: number;
@@ -10,10 +9,7 @@ export interface TurnsMax {
   readonly running: number;
   /** How many more may wait; 0 to refuse them at once. */
   readonly waiting: number;
-  /**
-   * How long each may wait in milliseconds. After that it fails with a fault of the store, which
-   * does not answer those whose turn it is. Default: unlimited.
-   */
+  /** How long each may wait, in milliseconds; then it gets no turn. Default: unlimited. */
   readonly waitMs?: number;
 }
 
@@ -31,10 +27,13 @@ export class Turns {
 
   /**
    * Returns the function that releases the permit, which may be called repeatedly; a promise of it
-   * if the task has to wait; undefined if too many tasks already wait. `running` is the maximum of
-   * this owner.
+   * if the task has to wait; undefined if too many tasks already wait, or if it has waited too long.
+   * `running` is the maximum of this owner.
    */
-  take(owner: string, running = this.#max.running): (() => void) | undefined | Promise<() => void> {
+  take(
+    owner: string,
+    running = this.#max.running,
+  ): (() => void) | undefined | Promise<(() => void) | undefined> {
     const queue = this.#queues.get(owner) ?? { running: 0, waiting: [] };
     this.#queues.set(owner, queue);
     if (queue.running < running) {
@@ -43,10 +42,10 @@ export class Turns {
     }
     if (queue.waiting.length >= this.#max.waiting) return undefined;
     // A released permit passes to the next waiter, so `running` does not change.
-    return new Promise((grant, fail) => {
+    return new Promise((resolve) => {
       const go = (): void => {
         clearTimeout(timer);
-        grant(this.#ender(owner, queue));
+        resolve(this.#ender(owner, queue));
       };
       const { waitMs } = this.#max;
       const timer =
@@ -54,7 +53,7 @@ export class Turns {
           ? undefined
           : setTimeout(() => {
               queue.waiting.splice(queue.waiting.indexOf(go), 1);
-              fail(asStoreFault(new Error("a request waited too long for its turn at the store")));
+              resolve(undefined);
             }, waitMs);
       queue.waiting.push(go);
     });

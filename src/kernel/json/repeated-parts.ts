@@ -52,9 +52,8 @@ export class RepeatedParts {
       return;
     }
     const bytes = Buffer.from(body.subarray(start, end));
-    const { keys, rules } = read;
     const tape = relative(read.tape(), start);
-    const part = { bytes, tape, keys, rules, passed: new Set<object>() };
+    const part = { ...read, bytes, tape, passed: new Set<object>() };
     if (sizeOf(part) > KEPT_BYTES_MAX) return;
     this.#parts.unshift(part);
     this.#keptBytes += sizeOf(part);
