@@ -36,7 +36,10 @@ export const SSE_LINE_BYTES_MAX: number = 1 * MiB;
 export const SSE_EVENT_BYTES_MAX: number = 4 * MiB;
 
 export const ANSWER_BYTES_MAX: number = 32 * MiB;
-/** The most tool calls that one streamed answer may have. */
+/**
+ * The most tool calls that one streamed answer may have. An answer with more is read to its end,
+ * because its usage is reported there: the client, who got the first calls, pays for it.
+ */
 export const ANSWER_CALLS_MAX = 1_024;
 /** Bytes of all decoded images of one answer. As base64 in the answer, they are a third longer. */
 export const IMAGE_BYTES_MAX: number = 32 * MiB;

@@ -93,13 +93,13 @@ export const CALL_ROWS = {
   },
   tm_usage_missing_total: {
     type: "counter",
-    help: "Complete answers of a listing that reported no usage and were therefore not billed.",
+    help: "Complete answers of a listing that reported no usage, or no cost where the cost is billed, and were therefore not billed.",
     labels: LISTING,
     mayBeEmpty: true,
   },
   tm_usage_impossible_total: {
     type: "counter",
-    help: "Answers of a listing that reported more tokens than there can be; not billed.",
+    help: "Answers of a listing that reported an impossible usage or cost; not billed.",
     labels: LISTING,
     mayBeEmpty: true,
   },

@@ -140,10 +140,10 @@ describe("an answer that fails", () => {
     expect(broken?.isMalformed).toBeUndefined();
   });
 
-  test("is neither malformed nor a strike when it is longer than the gateway reads", () => {
+  test("is a strike but not malformed when a line is longer than the gateway reads", () => {
     const long = failure(stream(), `data: ${"x".repeat(1_100_000)}\n\n`);
     expect(long).toMatchObject({
-      strike: "neutral",
+      strike: "strike",
       refusal: { class: "gateway_error", status: 502 },
     });
     expect(long?.isMalformed).toBeUndefined();

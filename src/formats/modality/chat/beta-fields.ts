@@ -11,8 +11,7 @@ interface OpenedFields {
 
 /** Body fields that are dropped if their beta name is dropped. No answer depends on them. */
 const OPENED: readonly OpenedFields[] = [
-  { beta: /^context-management-/, top: ["context_management"] },
-  { beta: /^compact-/, top: ["context_management"] },
+  { beta: /^(?:context-management|compact)-/, top: ["context_management"] },
   {
     beta: /^(?:advanced-tool-use|tool-search-tool|tool-examples)-/,
     tools: ["allowed_callers", "defer_loading", "input_examples"],

@@ -60,6 +60,8 @@ describe("history rules", () => {
     );
     expect(sent.body["messages"]).toEqual([{ role: "assistant", content: "a" }]);
     expect(sent.dropped).toHaveLength(3);
+    const strictly = { messages: [{ ...thought, ...user }], provider: strict };
+    expect(findProblem("wire_a", strictly, rules("no-reasoning"))).toBeUndefined();
   });
 
   test("no-strict and no-cache-control remove both fields, but no schema property of that name", () => {

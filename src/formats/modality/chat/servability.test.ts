@@ -69,6 +69,8 @@ describe("log probabilities in an answer that is not streamed", () => {
     const found = reason({ from: a, to: a, members: long });
     expect(found?.field).toBe("top_logprobs");
     expect(found?.message).toMatch(/stream to true, .*at most 4,?761 output tokens/);
+    // A provider that drops log probabilities is not used silently instead.
+    expect(reason({ from: a, to: b, members: long })?.field).toBe("top_logprobs");
     const most = { ...twenty, max_tokens: 4_761 };
     expect(reason({ from: a, to: a, members: most })).toBeUndefined();
     expect(reason({ from: a, to: a, members: { ...most, max_tokens: 4_762 } })).toBeDefined();
@@ -79,7 +81,6 @@ describe("log probabilities in an answer that is not streamed", () => {
     ["few alternatives", { to: a, members: { ...long, top_logprobs: 2 } }],
     ["a stream", { to: a, members: { ...long, stream: true } }],
     ["no log probabilities after all", { to: a, members: { ...long, logprobs: false } }],
-    ["a provider of the other wire, which gives none", { to: b, members: long }],
   ])("are served with %s", (_name, to) => {
     expect(reason({ from: a, ...to })).toBeUndefined();
   });

@@ -22,8 +22,9 @@ export function servabilityProblem(
     temperatureProblem(request, target) ??
     undeclaredMedia(request, deployment) ??
     profileProblem(request, deployment) ??
+    logprobsProblem(request) ??
     (target === request.wire
-      ? (logprobsProblem(request, deployment) ?? pricingProblem(request, deployment))
+      ? pricingProblem(request, deployment)
       : translationProblem(request, deployment, target))
   );
 }
@@ -83,18 +84,17 @@ function undeclaredMedia(
 }
 
 /**
- * Refuses log probabilities that would make the answer too large to be read as a whole. Such an
- * answer is a 502 that nobody is charged for, although the provider has done the work.
+ * Refuses log probabilities that could make the answer too large to be read as a whole. Such an
+ * answer is a 502 that nobody is charged for, although the provider has done the work. It is the
+ * same for every deployment, so that none is used because it drops the log probabilities.
  */
-function logprobsProblem(
-  request: ParsedChatRequest,
-  deployment: Deployment,
-): Unservable | undefined {
-  const { stream, outputTokens, logprobsPerToken: entries } = request;
+function logprobsProblem({
+  stream,
+  outputTokens,
+  logprobsPerToken: entries,
+}: ParsedChatRequest): Unservable | undefined {
   const most = logprobTokensMax(entries);
   if (stream || outputTokens <= most) return undefined;
-  const dropped = profileDrops(request, deployment);
-  if (dropped.includes("logprobs") || dropped.includes("top_logprobs")) return undefined;
   const message =
     `top_logprobs is too high for an answer of up to ${outputTokens} tokens that is not ` +
     `streamed; set stream to true, lower top_logprobs, or ask for at most ${most} output tokens`;
@@ -127,13 +127,14 @@ function translationProblem(
   if (first !== undefined) return first;
   if (!request.controls.requireParameters) return undefined;
   return lostFieldProblem([
-    ...[...needs.dropped].filter((name) => !HISTORY_REASONING.has(name)),
+    ...needs.dropped,
     ...lostEffort(call, deployment),
     ...lostParameters(call, request.doc, { target: deployment, codec: requests }),
   ]);
 }
 
-function lostFieldProblem([lost]: readonly string[]): Unservable | undefined {
+function lostFieldProblem(names: readonly string[]): Unservable | undefined {
+  const lost = names.find((name) => !HISTORY_REASONING.has(name));
   if (lost === undefined) return undefined;
   return {
     field: lost,

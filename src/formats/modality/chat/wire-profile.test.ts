@@ -73,6 +73,7 @@ describe("undeclared: drop", () => {
     expect(findProblem("wire_a", { temperature: 1, provider: strict }, drop)).toBeUndefined();
     const across = { ...drop, to: "wire_a" } as const;
     expect(findProblem("wire_b", { top_p: 0.5, provider: strict }, across)).toBe("top_p");
+    expect(findProblem("wire_b", { top_p: 1, provider: strict }, across)).toBeUndefined();
     expect(
       findProblem("wire_b", { stop_sequences: ["x"], provider: strict }, across),
     ).toBeUndefined();

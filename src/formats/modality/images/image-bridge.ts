@@ -20,7 +20,7 @@ import {
   tooLargeImagesFailure,
   unusableImagesFailure,
 } from "./read-image-answer.ts";
-import { declaredUsage, type ImageReport, withoutEmptyUsage } from "./image-usage.ts";
+import { declaredUsage, type ImageReport } from "./image-usage.ts";
 import type { ParsedImageRequest } from "./parse-request.ts";
 
 export interface OpenImageAnswer extends AnswerContext {
@@ -104,11 +104,7 @@ export class ImageBridge implements AnswerBridge {
   end(): void {
     if (this.state !== "waiting") return;
     const parser = this.#parser;
-    const { request, deployment } = this.#open;
-    const answer = parser === undefined ? UNREADABLE : readImageAnswer(parser, request);
-    const read = answer.ok
-      ? { ...answer, report: withoutEmptyUsage(answer.report, deployment) }
-      : answer;
+    const read = parser === undefined ? UNREADABLE : readImageAnswer(parser, this.#open);
     this.#conclude(read.ok && this.#costsTooMuch(read) ? ABOVE_RESERVE : read);
   }
 

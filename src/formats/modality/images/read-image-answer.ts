@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 
+import type { Deployment } from "../../../catalog/index.ts";
 import { asObject, asText, refusal, textOf, tryParse } from "../../../kernel/index.ts";
 import { classifyEmbeddedError } from "../../wire/failure/classify-failure.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
@@ -8,7 +9,7 @@ import { contentPolicyWording, matchesWording } from "../../wire/failure/wording
 import { decodeBody } from "../../wire/neutral/chat-answer.ts";
 import { asCount, type Fields } from "../../wire/neutral/usage-report.ts";
 import type { Base64Text, ImageAnswerParser } from "./image-answer-parser.ts";
-import { type ImageReport, readImageReport } from "./image-usage.ts";
+import { type ImageReport, readImageReport, withoutEmptyUsage } from "./image-usage.ts";
 import type { ParsedImageRequest } from "./parse-request.ts";
 
 export interface ImageAnswer {
@@ -25,9 +26,14 @@ export interface AnsweredImage {
   readonly revisedPrompt: string | undefined;
 }
 
+interface Asked {
+  readonly request: Pick<ParsedImageRequest, "count" | "outputFormat">;
+  readonly deployment: Pick<Deployment, "billing">;
+}
+
 export function readImageAnswer(
   parser: ImageAnswerParser,
-  asked: Pick<ParsedImageRequest, "count" | "outputFormat">,
+  { request: asked, deployment }: Asked,
 ): ReadAnswer<ImageAnswer> {
   const bytes = parser.rest();
   const rest = isUtf8(bytes) ? decodeBody(bytes) : "";
@@ -61,7 +67,7 @@ export function readImageAnswer(
     created: asCount(answer["created"]),
     images,
     echoed: pickEchoed(answer),
-    report: readImageReport(answer, rest),
+    report: withoutEmptyUsage(readImageReport(answer, rest), deployment),
     model: answer["model"],
   };
 }

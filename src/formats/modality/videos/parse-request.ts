@@ -193,8 +193,8 @@ function refuse({ path, message }: Problem): Refused {
   return refused(invalidRequest(`${openaiChat.requests.renderPath(path)} ${message}`));
 }
 
-/** Maximum parts of a form: more than a video request has fields. */
-const PARTS_MAX = 32;
+/** Maximum parts of a form. Each item of a list and each member of an object is a part. */
+const PARTS_MAX = 256;
 const PART_HEAD_BYTES_MAX = 4_096;
 /** The boundary of a form in its `content-type` (RFC 2046, section 5.1.1). */
 const BOUNDARY = /;\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s;"]{1,70}))/i;
@@ -211,12 +211,13 @@ export function formToJson(body: Buffer, contentType: string): Result<{ readonly
   const members: FormObject = new Map();
   let partCount = 0;
   for (const part of iterateParts(body, `--${boundary}`)) {
-    if (part === undefined || partCount === PARTS_MAX) return notAForm("it cannot be read");
+    if (part === undefined) return notAForm("it cannot be read");
+    if (partCount === PARTS_MAX) return notAForm("it has too many parts");
     partCount += 1;
     const { name, isFile, text } = part;
     if (isFile) return refuseForm(`${name} is a file; videos are made from a text alone`);
     if (!addField(members, name, jsonValue(name, text))) {
-      return refuseForm(`${name} is duplicated; send it once`);
+      return refuseForm(`${name} is sent twice, or conflicts with another field; send it once`);
     }
   }
   return { ok: true, json: Buffer.from(toJson(members)) };
@@ -260,7 +261,7 @@ function jsonValue(name: string, text: string): string {
 }
 
 const SWITCHES =
-  /^(?:generate_audio|stream|provider(?:\[upstream\])?\[(?:allow_fallbacks|require_parameters)\])$/;
+  /^(?:generate_audio|stream|provider\[(?:allow_fallbacks|require_parameters|upstream\]\[allow_fallbacks)\])$/;
 
 interface FormPart {
   readonly name: string;

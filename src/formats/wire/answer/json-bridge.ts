@@ -17,6 +17,7 @@ import {
   failedRead,
   tooLargeFailure,
   unusableFailure,
+  withoutBlame,
   type ReadAnswer,
   type UpstreamFailure,
 } from "../failure/failures.ts";
@@ -33,7 +34,10 @@ export interface JsonBridgeOptions {
   readonly read: AnswerReader;
   readonly note: ServedModelNote;
   readonly renderError: (refusal: Refusal) => Buffer;
-  /** Maximum size of the provider's body; default: `ANSWER_BYTES_MAX`. */
+  /**
+   * Maximum size of the provider's body; default: `ANSWER_BYTES_MAX`. A body above a maximum that
+   * is given here is a strike, because no request can cause it.
+   */
   readonly bytesMax?: number;
   /**
    * Classifies the `error` in the body of a 200; undefined if the body is an answer nevertheless.
@@ -90,7 +94,9 @@ export class JsonBridge implements AnswerBridge {
   push(bytes: Buffer): void {
     if (this.state !== "waiting") return;
     this.#held.add(bytes);
-    if (this.#held.length > (this.#options.bytesMax ?? ANSWER_BYTES_MAX)) this.#conclude(TOO_LARGE);
+    const { bytesMax } = this.#options;
+    if (this.#held.length <= (bytesMax ?? ANSWER_BYTES_MAX)) return;
+    this.#conclude(bytesMax === undefined ? TOO_LARGE : ABOVE_GIVEN_MAX);
   }
 
   end(): void {
@@ -128,6 +134,7 @@ export class JsonBridge implements AnswerBridge {
 
 const UNUSABLE = failedRead(unusableFailure());
 const TOO_LARGE = failedRead(tooLargeFailure());
+const ABOVE_GIVEN_MAX = failedRead(withoutBlame(unusableFailure()));
 
 function readBody(
   body: Buffer,

@@ -8,7 +8,7 @@ import {
 import { classifyPlainBody } from "../failure/classify-failure.ts";
 import {
   brokenOffFailure,
-  tooLargeFailure,
+  unusableFailure,
   withoutBlame,
   type UpstreamFailure,
 } from "../failure/failures.ts";
@@ -30,7 +30,7 @@ import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
 const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;
 
 /** A line or an event exceeds a bound of the gateway. */
-const TOO_LONG = tooLargeFailure();
+const TOO_LONG = withoutBlame(unusableFailure());
 
 /**
  * An `AnswerBridge` for streams. It reads events and lets the driver relay or translate them. The

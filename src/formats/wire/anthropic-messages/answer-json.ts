@@ -17,7 +17,7 @@ import type {
 } from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
 import { relayText, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
-import { answeredToolId, UniqueIds } from "../neutral/tool-calls.ts";
+import { answeredToolId, answerToolIds, type UniqueIds } from "../neutral/tool-calls.ts";
 import { costText, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import {
   ABSENT_MEMBERS,
@@ -55,9 +55,7 @@ export const anthropicMessagesAnswers: AnswerCodec = {
   },
 
   write(answer, label, { report, costUsd }) {
-    const ids = new UniqueIds(`toolu_${label.idTail}`, () =>
-      label.listUsedIds().map(answeredToolId),
-    );
+    const ids = answerToolIds(label);
     // A blank text is left out, because wire_b refuses it when it comes back in the history.
     const isBlank = answer.text.trim() === "";
     const text = isBlank ? [] : [JSON.stringify({ type: "text", text: answer.text })];

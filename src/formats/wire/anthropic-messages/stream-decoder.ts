@@ -188,8 +188,6 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
       emit({ type: "failure", failure: unusableFailure() });
       return;
     }
-    // The answer was read to its end, because its usage is reported there: the client, who got the
-    // first calls, pays for it.
     if (this.#callCount > ANSWER_CALLS_MAX) return emit(TOO_MANY_CALLS);
     for (const index of this.#tools.keys()) this.#blockStop(index, emit);
     const stopSequence = this.#stopSequence;

@@ -3,7 +3,7 @@ import type { OutputPieces } from "../sse/sse.ts";
 import type { StreamEncoder } from "../answer/stream-driver.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
 import { type ChatEvent, type FinishReason, settledFinish } from "../neutral/chat-event.ts";
-import { answeredToolId, UniqueIds } from "../neutral/tool-calls.ts";
+import { answeredToolId, answerToolIds, type UniqueIds } from "../neutral/tool-calls.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import {
   ABSENT_MEMBERS,
@@ -57,9 +57,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
 
   constructor(label: AnswerLabel) {
     this.#label = label;
-    this.#ids = new UniqueIds(`toolu_${label.idTail}`, () =>
-      label.listUsedIds().map(answeredToolId),
-    );
+    this.#ids = answerToolIds(label);
   }
 
   encode(event: ChatEvent, out: OutputPieces): void {

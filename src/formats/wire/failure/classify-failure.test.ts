@@ -24,12 +24,20 @@ const anthropic = (type: string, message: string): object => ({
   error: { type, message },
 });
 
+/** An error body in the message of a proxy. */
+const NESTED = `litellm.BadRequestError: AnthropicException - ${JSON.stringify(
+  anthropic("invalid_request_error", "Your credit balance is too low to access the API."),
+)}`;
+
 describe("the marketplace's own account", () => {
   test.each([
     [401, 401, openai("invalid_api_key", "Incorrect API key provided: sk-abc")],
     [402, 402, openai("invalid_request_error", "Insufficient Balance")],
     [403, 403, anthropic("permission_error", "Your API key does not have permission")],
     [400, 402, openai(null, "Your credit balance is too low to access the API.")],
+    [400, 402, openai("400", NESTED)],
+    [400, 402, openai("400", `${NESTED}. Received Model Group=claude`)],
+    [400, 402, { error: { message: 'The field "x', error: { message: "Insufficient balance" } } }],
     [400, 402, openai(null, "You have reached your specified API usage limits.")],
     [400, 401, [{ error: { code: 400, message: "API key not valid.", status: "INVALID" } }]],
     [403, 403, "<html>Forbidden</html>"],
@@ -226,6 +234,8 @@ describe("a provider that blames the request", () => {
     ["tools[0].parameters.properties[rate_limits].items: missing field."],
     ["tools.0.input_schema.ratelimit.type: Field required"],
     ["rate_limit: Extra inputs are not permitted"],
+    ['Arguments are wrong: {"error":{"code":"invalid_api_key","message":"too many requests"}}'],
+    ["messages.0: Input tag 'x\ntoo many requests\ny' found using 'type' does not match"],
     ["messages.0.content.0: Input tag 'too many requests' found using 'type' does not match"],
     ["messages.0: Input tag 'x' too many requests 'y' found using 'type' does not match"],
     ["messages.0: Input tag 'too many requests that the provider has cut"],

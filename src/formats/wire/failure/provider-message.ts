@@ -133,14 +133,21 @@ const QUOTE_START = /(?<!\w)["'`“‘]|\[/;
 const QUOTE_END = /["'`”’](?!\w)|\]/g;
 
 /**
- * Removes what a provider quotes, and names of fields. All from the first quotation mark or bracket
- * to the last one is removed, because the quoted text itself can contain such marks.
+ * Removes what a provider quotes, and names of fields, from lines of one sentence each. In a line,
+ * all from the first quotation mark or bracket to the last one is removed, because the quoted text
+ * itself can contain such marks.
  */
 export function withoutQuotes(text: string): string {
+  const lines = text.split("\n");
+  const last = text.length >= MATCHED_CHARS_MAX ? lines.length - 1 : undefined;
+  return lines.map((line, at) => withoutLineQuotes(line, at === last)).join("\n");
+}
+
+function withoutLineQuotes(text: string, isLineCut: boolean): string {
   const start = text.search(QUOTE_START);
   const end = [...text.matchAll(QUOTE_END)].at(-1)?.index ?? start;
   // Of a text or quotation that was cut, all after the first mark can be quoted.
-  const isCut = end <= start || text.length >= MATCHED_CHARS_MAX;
+  const isCut = end <= start || isLineCut;
   const after = isCut ? "" : text.slice(end + 1);
   const own = start === -1 ? text : `${text.slice(0, start)} ${after}`;
   return own.replaceAll(/[\w.$-]+/g, (word) => (isFieldPath(word) ? " " : word));
@@ -156,7 +163,10 @@ export interface ProviderErrorText {
   readonly codes: readonly string[];
   /** The provider's own sentence; empty if there is none. */
   readonly message: string;
-  /** The error text in lower case, against which the patterns of a `Wording` are matched. */
+  /**
+   * The error text in lower case, each sentence in a line, against which the patterns of a
+   * `Wording` are matched.
+   */
   readonly all: string;
   /** The request field that the provider names; empty if it names none. */
   readonly param: string;
@@ -175,7 +185,7 @@ export function readProviderErrorText(body: Buffer): ProviderErrorText {
   return {
     codes: [],
     message,
-    all: message.slice(0, MATCHED_CHARS_MAX).toLowerCase(),
+    all: toLines([message]),
     param: "",
     flagged: false,
   };
@@ -189,7 +199,7 @@ export function extractErrorText(value: unknown): ProviderErrorText {
   return {
     codes,
     message,
-    all: [message, ...sentences].join("\n").slice(0, MATCHED_CHARS_MAX).toLowerCase(),
+    all: toLines([message, ...sentences]),
     param:
       speakers
         .map((speaker) => textOf(speaker["param"]))
@@ -197,6 +207,11 @@ export function extractErrorText(value: unknown): ProviderErrorText {
         ?.slice(0, CODE_CHARS_MAX) ?? "",
     flagged: speakers.some(isFlagged),
   };
+}
+
+function toLines(sentences: readonly string[]): string {
+  const lines = sentences.map((sentence) => sentence.replaceAll("\n", " "));
+  return lines.join("\n").slice(0, MATCHED_CHARS_MAX).toLowerCase();
 }
 
 /**
@@ -221,6 +236,7 @@ function findSpeakers(value: unknown): Speaker[] {
   const metadata = asObject(error?.["metadata"]);
   const first = Array.isArray(root["errors"]) ? asObject(root["errors"][0]) : undefined;
   const raw = asObject(tryParse(textOf(metadata?.["raw"]).slice(0, SENTENCE_CHARS_MAX))?.value);
+  const nested = findNestedBody(textOf(error?.["message"]).slice(0, SENTENCE_CHARS_MAX));
   return [
     error,
     asObject(error?.["innererror"]),
@@ -228,11 +244,25 @@ function findSpeakers(value: unknown): Speaker[] {
     metadata,
     raw,
     asObject(raw?.["error"]),
+    nested,
+    asObject(nested?.["error"]),
     first,
     asObject(root["message"]),
     asObject(root["detail"]),
     root,
   ].filter((speaker) => speaker !== undefined);
+}
+
+/**
+ * The start of an error body that a proxy put into its own message, after the name of an exception:
+ * "BadRequestError: VendorException - {". Other JSON in a message may be quoted from the request.
+ */
+const NESTED_START = /^[\w.: -]{0,200}(?:Error|Exception)(?:: | - )(?:b')?(?=\{)/;
+
+function findNestedBody(message: string): Speaker | undefined {
+  const start = NESTED_START.exec(message)?.[0].length;
+  if (start === undefined) return undefined;
+  return asObject(tryParse(message.slice(start, message.lastIndexOf("}") + 1))?.value);
 }
 
 function collectCodes(speaker: Speaker): string[] {

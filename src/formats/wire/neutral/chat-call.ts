@@ -35,11 +35,12 @@ export interface ChatCall {
 const PORTABLE_ID = /^"[A-Za-z0-9_-]{1,64}"$/;
 
 /**
- * Returns the user's id as a provider of any wire accepts it. An id with other characters or more
+ * Returns the user's id as a provider of any wire accepts it; an empty id is none. An id with other characters or more
  * of them becomes its SHA-256, because some providers refuse long ids, and some refuse addresses.
  */
 export function portableUserId(id: JsonText | undefined): JsonText | undefined {
-  if (id === undefined || PORTABLE_ID.test(id)) return id;
+  if (id === undefined || id === '""') return undefined;
+  if (PORTABLE_ID.test(id)) return id;
   return textToken(createHash("sha256").update(tokenText(id)).digest("hex"));
 }
 

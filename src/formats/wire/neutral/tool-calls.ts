@@ -126,6 +126,14 @@ export class UniqueIds {
   }
 }
 
+/** The call ids of an answer of wire_b. */
+export function answerToolIds(label: {
+  readonly idTail: string;
+  readonly listUsedIds: () => readonly string[];
+}): UniqueIds {
+  return new UniqueIds(`toolu_${label.idTail}`, () => label.listUsedIds().map(answeredToolId));
+}
+
 /**
  * The call ids of a history for wire_b, which refuses an id that was used before. A later use gets
  * another id, the same in every request, and the results that follow it get that id too.
@@ -141,16 +149,15 @@ export class HistoryIds {
 
   callId(id: string): string {
     const taken = this.#ids.take(toMessagesToolId(id));
-    const named = this.#open.get(id);
-    if (named === undefined) this.#open.set(id, { names: [taken], answered: 0 });
-    else named.names.push(taken);
+    const named = this.#open.get(id) ?? { names: [], answered: 0 };
+    named.names.push(taken);
+    this.#open.set(id, named);
     return taken;
   }
 
   resultId(id: string): string {
     const named = this.#open.get(id);
-    if (named === undefined) return toMessagesToolId(id);
-    return named.names[named.answered++] ?? named.names.at(-1) ?? toMessagesToolId(id);
+    return named?.names[named.answered++] ?? named?.names.at(-1) ?? toMessagesToolId(id);
   }
 }
 

@@ -32,6 +32,9 @@ export function headerName(name: string): string {
 export const HISTORY_REASONING: ReadonlySet<string> = new Set([
   "messages.content.redacted_thinking",
   "messages.content.thinking",
+  "messages.reasoning",
+  "messages.reasoning_content",
+  "messages.reasoning_details",
   "messages[].reasoning",
   "messages[].reasoning_content",
   "messages[].reasoning_details",

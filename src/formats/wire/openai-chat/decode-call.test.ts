@@ -342,6 +342,7 @@ describe("the other fields", () => {
     [{ user: "u" }, { metadata: { user_id: "u" } }],
     [{ safety_identifier: "s" }, { metadata: { user_id: "s" } }],
     [{ n: 1 }, {}],
+    [{ user: "" }, {}],
     [{ response_format: null, thinking: null, stop: null, audio: null, seed: null }, {}],
   ])("%j goes as %j and nothing is dropped", (members, expected) => {
     const { body, dropped } = sent(members);

@@ -113,8 +113,6 @@ export class OpenaiChatDecoder implements StreamDecoder {
 
   #complete(emit: Emit): void {
     if (!this.#hasChoices) return emit({ type: "failure", failure: brokenOffFailure() });
-    // The answer was read to its end, because its usage is reported there: the client, who got the
-    // first calls, pays for it.
     if (this.#calls.hasTooManyCalls) return emit({ type: "failure", failure: TOO_MANY_CALLS });
     if (this.#calls.hasNamelessCall()) {
       return emit({ type: "failure", failure: withoutBlame(unusableFailure()) });
