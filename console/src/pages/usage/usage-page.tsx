@@ -20,6 +20,7 @@ import { RequestLog } from "./request-log.tsx";
 import {
   chosen,
   readFilters,
+  readRange,
   GROUPS,
   METRICS,
   nameBefore,
@@ -136,7 +137,11 @@ function Figures({ filters, search, change }: FiguresProps) {
   const usage = useAnswer(
     "GET /api/console/usage",
     { query: { ...filters, group_by: by, rank_by: rank } },
-    { subject: `${nameSelection(search)} ${by}` },
+    {
+      subject: `${nameSelection(search)} ${by}`,
+      // The query of the last hour is another one each minute.
+      ...(readRange(search) === "1h" ? {} : { refetchMs: MINUTE_MS }),
+    },
   );
   const before = useFiguresBefore(filters, search, usage);
   const groupBy = (
