@@ -29,7 +29,8 @@ export class ConcurrencyGate {
    * a refusal if too many tasks already wait.
    */
   async take(owner: string): Promise<(() => void) | ConsoleRefusal> {
-    return (await this.#turns.take(owner)) ?? tooMany(this.#max.running);
+    const end = this.#turns.take(owner);
+    return (end instanceof Promise ? await end : end) ?? tooMany(this.#max.running);
   }
 }
 

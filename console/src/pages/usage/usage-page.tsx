@@ -20,7 +20,6 @@ import { RequestLog } from "./request-log.tsx";
 import {
   chosen,
   readFilters,
-  readRange,
   GROUPS,
   METRICS,
   nameBefore,
@@ -137,11 +136,7 @@ function Figures({ filters, search, change }: FiguresProps) {
   const usage = useAnswer(
     "GET /api/console/usage",
     { query: { ...filters, group_by: by, rank_by: rank } },
-    {
-      subject: `${nameSelection(search)} ${by}`,
-      // The query of the last hour is another one each minute.
-      ...(readRange(search) === "1h" ? {} : { refetchMs: MINUTE_MS }),
-    },
+    { subject: `${nameSelection(search)} ${by}`, refetchMs: MINUTE_MS },
   );
   const before = useFiguresBefore(filters, search, usage);
   const groupBy = (
