@@ -1,5 +1,5 @@
 import { Text } from "@mantine/core";
-import { Link, useSearch } from "@tanstack/react-router";
+import { Link } from "@tanstack/react-router";
 import { Building2, MailOpen } from "lucide-react";
 import { useState } from "react";
 
@@ -47,9 +47,8 @@ export function OrgSwitch({ onLeave }: { readonly onLeave: () => void }) {
  * Above a page whose link is about another organization of this person, such as one in a mail.
  * Nothing is switched before the person asks for it, because a link must change nothing.
  */
-export function LinkedLine() {
+export function LinkedLine({ linked }: { readonly linked: string }) {
   const { org, others } = useSession();
-  const { org: linked } = useSearch({ strict: false }) as { readonly org?: string };
   const [isBusy, change] = useSwitch(() => globalThis.location.reload());
   const meant = others.find(({ org_id: id }) => id === linked);
   if (meant === undefined || org === null) return null;

@@ -1,6 +1,6 @@
 import { ActionIcon, Burger, Button, Kbd, UnstyledButton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { Outlet, useRouterState } from "@tanstack/react-router";
+import { Outlet, useRouterState, useSearch } from "@tanstack/react-router";
 import { ChevronsUpDown, Search } from "lucide-react";
 import { lazy, Suspense, useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 
@@ -77,7 +77,7 @@ export function Shell({ children }: { readonly children?: ReactNode }) {
         {isMenuOpen ? <div className={shell.shade} onClick={menu.close} /> : null}
         <main id="main" tabIndex={-1} ref={main} className={shell.main}>
           <MovedLine />
-          <Suspense>{session.others.length === 0 ? null : <LinkedLine />}</Suspense>
+          <Linked />
           <Banners session={session} />
           <div className={shell.content}>{children ?? <Outlet />}</div>
         </main>
@@ -88,6 +88,11 @@ export function Shell({ children }: { readonly children?: ReactNode }) {
       </Suspense>
     </>
   );
+}
+
+function Linked() {
+  const { org } = useSearch({ strict: false }) as { readonly org?: string };
+  return <Suspense>{org === undefined ? null : <LinkedLine linked={org} />}</Suspense>;
 }
 
 /**

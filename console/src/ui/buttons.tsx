@@ -17,8 +17,9 @@ export function CompactButton(props: Props) {
 }
 
 /**
- * A button that saves a file. The default file name is the one that the server gives it. The link
- * to a file of the organization names it, because another tab may switch to another one.
+ * A button that saves a file. The default file name is the one that the server gives it. A link to
+ * a file of the console's API names the organization that the page shows, because another tab may
+ * have switched the session.
  */
 export function DownloadLink(props: {
   readonly href: string;

@@ -18,7 +18,7 @@ export function NewestNote(props: {
   if (props.rows.length < props.max) return null;
   return (
     <Note mt="xs">
-      Only the newest {formatCount(props.max)} are listed. {props.older}
+      The newest {formatCount(props.max)} are listed. {props.older}
     </Note>
   );
 }

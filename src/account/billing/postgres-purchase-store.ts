@@ -325,7 +325,7 @@ const NOBODY: Seller = {
 const PAYMENT_NEWS = byProviderNews("stripe");
 
 const WAITING_SQL = `${SELECT_PURCHASE_SQL} where p.state in ('parked', 'pending')
-  order by p.state = 'parked' desc, c.is_granted or c.refunds + c.disputes > 0,
+  order by p.state = 'parked' desc, c.is_granted or c.refunds + c.disputes >= p.micro_usd,
     p.created_at desc, p.purchase_id limit $1`;
 
 const GRANT_SQL = `

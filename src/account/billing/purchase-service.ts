@@ -130,10 +130,10 @@ export class PurchaseService {
   }
 }
 
-// What a person granted is not taken back: neither the currency nor the amount needs to be that of
-// the payment.
+// What a person granted is not taken back: the currency and the amount may differ from those of the
+// payment.
 const GRANT_STAYS =
-  "a payment went back whose purchase was granted by hand: the granted credit stays; " +
+  "a payment was refunded or disputed after its purchase was credited by hand: the credit stays; " +
   "settle the amount with the organization";
 
 export type SessionVerdict =

@@ -170,7 +170,7 @@ function fullText(full: readonly CappedKey[], nowMs: number): string {
   return `${full.length} keys have used up their ${commonWord(full)}caps: their requests are rejected until the caps reset. ${firstReset(full, nowMs)}`;
 }
 
-/** What is held comes back, at least in part, so it is told apart from what is used. */
+/** What is held may come back, so it is told apart from what is used. */
 function nearText(key: CappedKey, nowMs: number): string {
   const { name, period, spentMicroUsd: spent, heldMicroUsd: held } = key;
   const cap = `${ADJECTIVES[period]} cap of ${money(key.capMicroUsd)}`;

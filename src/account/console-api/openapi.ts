@@ -83,7 +83,8 @@ const LINKED_ORG = {
   name: "org",
   in: "query",
   required: false,
-  description: "the organization that the file must be of; 409 `other_organization` otherwise",
+  description:
+    "ID of the organization that the file must belong to; otherwise the answer is 409 `other_organization`",
   schema: { type: "string" },
 };
 

@@ -27,8 +27,7 @@ export function chooseSignInKind(config: AddressConfig): SignInKind {
  * its reader may be in several, and the console in another one of them.
  */
 export function orgPage(consoleUrl: string, path: string, orgId: OrgId): string {
-  const address = consoleUrl.replace(/\/+$/, "") + path;
-  return `${address}${path.includes("?") ? "&" : "?"}org=${orgId}`;
+  return `${consoleUrl}${path}${path.includes("?") ? "&" : "?"}org=${orgId}`;
 }
 
 /**

@@ -92,10 +92,9 @@ class OpenedIdentity extends Sessions {
   readonly #sweeping: Job;
 
   constructor(options: OpenIdentityOptions) {
-    const { config, store, clock, log, onSignIn } = options;
+    const { config, consoleUrl, store, clock, log, onSignIn } = options;
     assertSafeConsole(config);
     const kind = chooseSignInKind(config);
-    const consoleUrl = (): string => options.consoleUrl().replace(/\/+$/, "");
     const common = { consoleUrl, store, clock, log, onSignIn };
     const welcomeMicroUsd = parseUsd(config.welcomeUsd) ?? ZERO_MICRO_USD;
     super({ ...common, kind, welcomeMicroUsd });

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 import { describe, expect, test } from "vitest";
 
 import { systemClock } from "../../kernel/core/time.ts";
@@ -38,14 +40,7 @@ describe("cookies of no session", () => {
       await new Promise((done) => setTimeout(done, 5));
       open -= 1;
     };
-    const sessions = new Sessions({
-      consoleUrl: () => "http://127.0.0.1:8081",
-      store: { findSession } as unknown as IdentityStore,
-      clock: { ...systemClock, monotonicMs: () => 0 },
-      log: silentLog,
-      kind: "oidc",
-      welcomeMicroUsd: microUsd(0n),
-    });
+    const sessions = openSessions({ findSession });
     const cookies = Array.from({ length: 20 }, (_, n) => {
       return `tm_session=${String.fromCharCode(65 + n).repeat(43)}`;
     });
@@ -53,6 +48,35 @@ describe("cookies of no session", () => {
       expect(found).toBeUndefined();
     }
     for (const each of cookies) expect(await sessions.sessionEndReason(each)).toBeUndefined();
+    const late = ["1", "2", "3", "4", "5", "6"].map((digit) => `tm_session=${digit.repeat(43)}`);
+    // The fourth cookie comes twice at once, and the second one waits until the first was read.
+    await Promise.all([...late, late[3]].map((each) => sessions.readSession(each)));
+    await sessions.signOut(late[3]);
+    cookies.push(...late);
     expect({ asked: asked.length, mostOpen }).toEqual({ asked: cookies.length, mostOpen: 3 });
   });
+
+  test("do not delay a session that was just read, however many wait", async () => {
+    const [known, ...unknown] = ["K", "1", "2", "3", "4"].map((sign) => sign.repeat(43));
+    const hash = createHash("sha256")
+      .update(known ?? "")
+      .digest();
+    const findSession = async (asked: Buffer): Promise<object | undefined> =>
+      asked.equals(hash) ? { endedReason: "expired" } : await new Promise(() => undefined);
+    const sessions = openSessions({ findSession });
+    expect(await sessions.sessionEndReason(`tm_session=${known}`)).toBe("expired");
+    for (const each of unknown) void sessions.sessionEndReason(`tm_session=${each}`).catch(() => 0);
+    expect(await sessions.sessionEndReason(`tm_session=${known}`)).toBe("expired");
+  });
 });
+
+function openSessions(store: object): Sessions {
+  return new Sessions({
+    consoleUrl: () => "http://127.0.0.1:8081",
+    store: store as IdentityStore,
+    clock: { ...systemClock, monotonicMs: () => 0 },
+    log: silentLog,
+    kind: "oidc",
+    welcomeMicroUsd: microUsd(0n),
+  });
+}

@@ -1,4 +1,5 @@
 import {
+  asStoreFault,
   type Clock,
   defined,
   ExpiringCache,
@@ -51,13 +52,14 @@ export interface ProvedSignIn {
 
 export class Sessions {
   readonly #options: SessionsOptions;
-  /** Reads of sessions under way; they are few, because anyone can send cookies that cost one. */
+  /** Bounds the reads of sessions, because anyone can send cookies that cost one. */
   readonly #reads = new Turns({
     running: SESSION_READS_MAX,
     waiting: Number.POSITIVE_INFINITY,
     waitMs: STORE_ANSWER_TIMEOUT_MS,
   });
   readonly #unknown = new ExpiringCache<true>(UNKNOWN_KEY_MS, UNKNOWN_KEYS_MAX);
+  readonly #known = new ExpiringCache<true>(KNOWN_MS, UNKNOWN_KEYS_MAX);
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -170,7 +172,7 @@ export class Sessions {
   async signOut(cookieHeader: string | undefined, from?: AskedFrom): Promise<Redirect> {
     const { store, clock, consoleUrl } = this.#options;
     const token = this.readToken(cookieHeader);
-    if (token !== undefined) {
+    if (token !== undefined && (await this.#find(token.hash)) !== undefined) {
       const end = { sessionId: token.hash, reason: "signed-out", nowMs: clock.nowMs() } as const;
       await store.endSession(defined({ ...end, from }));
     }
@@ -208,16 +210,28 @@ export class Sessions {
     return token !== undefined && (await store.endReveal(token.hash, clock.nowMs(), from));
   }
 
-  /** Remembers for a moment that a token is unknown; no later session gets a token that was sent. */
+  /**
+   * Remembers for a moment that a token is unknown; no later session gets a token that was sent. The
+   * reads of a token that was just known do not wait for those of unknown ones.
+   */
   async #find(hash: Buffer): Promise<StoredSession | undefined> {
     const { store, clock } = this.#options;
     const id = hash.toString("base64");
     const nowMs = clock.monotonicMs();
     if (this.#unknown.get(id, nowMs) === true) return undefined;
-    const end = await this.#reads.take("all");
-    const session = await store.findSession(hash).finally(end);
-    if (session === undefined) this.#unknown.set(id, true, nowMs);
-    return session;
+    const end =
+      this.#known.get(id, nowMs) === true ? () => undefined : await this.#reads.take("all");
+    if (end === undefined) throw asStoreFault(new Error("a read of a session waited too long"));
+    try {
+      // Another request may have looked the token up while this one waited.
+      const readAtMs = clock.monotonicMs();
+      if (this.#unknown.get(id, readAtMs) === true) return undefined;
+      const session = await store.findSession(hash);
+      (session === undefined ? this.#unknown : this.#known).set(id, true, readAtMs);
+      return session;
+    } finally {
+      end();
+    }
   }
 
   async #liveToken(cookieHeader: string | undefined): Promise<BrowserToken | undefined> {
@@ -243,8 +257,10 @@ export function isLive(session: StoredSession, nowMs: number): boolean {
   return session.endedReason === null && nowMs < session.expiresAtMs;
 }
 
-/** Far fewer than the connections of the pool, which serves the gateway's calls too. */
+/** Fewer than the default connections of the pool, which serves the gateway's calls too. */
 const SESSION_READS_MAX = 3;
+/** How long the reads of a token that was found do not wait. */
+const KNOWN_MS = 60_000;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)("a purchase of credit", () => {
     await add(1, 999);
     await open(page, "/billing");
     await page.getByRole("table", { name: "All purchases" }).waitFor();
-    const note = page.getByText("Only the newest 1,000 are listed. Older purchases are in");
+    const note = page.getByText("The newest 1,000 are listed. Older ones, if any, are in");
     expect(await note.count()).toBe(0);
     await add(1_000, 1_001);
     await open(page, "/billing");
@@ -384,33 +384,38 @@ describe.skipIf(!hasChromium)("an operator at the console", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("is offered a grant without an amount for a parked purchase, and none for a refunded one, of which its customer reads", async () => {
+  test("is offered a grant without an amount for a parked purchase, and for a partly refunded one, and none for one refunded in full, of which its customer reads", async () => {
     const customer = await newcomer(fixture, browser, { name: "parker" });
     const { purchaseStore } = fixture.gateway.backend;
     const { orgId } = customer;
     const [amountMicroUsd, nowMs] = [microUsd(20_000_000n), Date.now()];
     const times = { nowMs, expiresAtMs: nowMs + 60_000, countedFromMs: nowMs, purchasesMax: 5 };
-    for (const purchaseId of ["pur_open", "pur_refunded"]) {
+    for (const purchaseId of ["pur_open", "pur_partly", "pur_refunded"]) {
       const made = { purchaseId, orgId, amountMicroUsd, isTestMoney: false, ...times };
       await purchaseStore.create(made, testOperator);
       await purchaseStore.decide(purchaseId, "parked");
     }
     const refund = { claimId: "re_1", kind: "refund", isReversed: false, isOver: true } as const;
-    const back = { ...refund, purchaseId: "pur_refunded", amountMicroUsd: microUsd(10_000n) };
+    const back = { ...refund, purchaseId: "pur_refunded", amountMicroUsd };
     await purchaseStore.claim(back);
+    const part = { ...refund, claimId: "re_2", purchaseId: "pur_partly" };
+    await purchaseStore.claim({ ...part, amountMicroUsd: microUsd(10_000n) });
     const { page, complaints } = await openBoss();
     await page.goto(`${fixture.consoleUrl}/operator/review`);
     const purchases = page.getByRole("table", { name: "Purchases that are not credited" });
-    await purchases.getByText("Refunded", { exact: true }).waitFor();
-    await purchases.getByText("Parked", { exact: true }).waitFor();
+    await purchases.getByText("Refunded $20.00", { exact: true }).waitFor();
+    await purchases.getByText("Refunded $0.01", { exact: true }).waitFor();
+    await expect.poll(() => purchases.getByText("Parked", { exact: true }).count()).toBe(2);
     const grants = purchases.getByRole("button", { name: /^Grant credit/ });
-    await expect.poll(() => grants.count()).toBe(1);
+    await expect.poll(() => grants.count()).toBe(2);
     await page.getByRole("button", { name: "Grant credit for pur_open" }).click();
     const grant = page.getByRole("dialog", { name: "Grant credit" });
     await expect.poll(() => grant.getByLabel("Reference").inputValue()).toBe("pur_open");
     await expect.poll(() => grant.getByLabel("Dollars").inputValue()).toBe("");
     await customer.page.goto(`${fixture.consoleUrl}/billing/return/pur_refunded`);
     await customer.page.getByText("was refunded. No credit was added.").waitFor();
+    await customer.page.goto(`${fixture.consoleUrl}/billing/return/pur_partly`);
+    await customer.page.getByText("no credit was added yet.").waitFor();
     expect(complaints).toEqual([]);
   });
 

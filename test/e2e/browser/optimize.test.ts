@@ -89,7 +89,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     expect(await everyStoredText(fixture.gateway.config.databaseUrl)).not.toContain(secret);
     await page.goto(`${fixture.consoleUrl}/optimize`);
     await page.getByRole("link", { name }).waitFor();
-    const note = page.getByText("Only the newest 200 are listed.");
+    const note = page.getByText("The newest 200 are listed.");
     expect(await note.count()).toBe(0);
     await copySearches(orgId, 200);
     await page.reload();

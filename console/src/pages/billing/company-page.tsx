@@ -71,7 +71,8 @@ function CompanyForm({ company }: { readonly company: Answered["company"] }) {
       country: typed.country.trim().toUpperCase(),
       tax_id: taxId.trim() === "" ? null : { type: taxType, value: taxId },
     };
-    // The promise is kept although the form starts anew with what was saved; a callback is not.
+    // A callback of `mutate` would be dropped, because saving gives the form a new key; a promise
+    // is not.
     change.mutateAsync({ body }).then(
       () => notifyDone("Company data was saved"),
       () => undefined,

@@ -11,7 +11,7 @@ import { NewestNote, Note } from "../../ui/note.tsx";
 /** Maximum number of purchases that the server lists. */
 const LISTED_MAX = 1_000;
 
-/** Lists every purchase, including failed and abandoned ones. */
+/** Lists the newest purchases, including failed and abandoned ones. */
 export function PurchasePanel({ purchases }: { readonly purchases: readonly Purchase[] }) {
   return (
     <TablePanel
@@ -25,7 +25,7 @@ export function PurchasePanel({ purchases }: { readonly purchases: readonly Purc
         <NewestNote
           rows={purchases}
           max={LISTED_MAX}
-          older="Older purchases are in the monthly statements and in the file of your data, under Settings."
+          older="Older ones, if any, are in the monthly statements and in the file of your data, under Settings."
         />
       }
     />
@@ -110,11 +110,20 @@ export function purchaseWords(purchase: Purchase): PurchaseMessage {
     return { ...words, label: "Credited by support", tone: "ok", meaning };
   }
   if (compareUsd(purchase.refunded_usd, "0") > 0) {
+    if (compareUsd(purchase.refunded_usd, purchase.amount_usd) < 0) return PARTLY_RETURNED;
     const meaning = "The payment did not match the order and was refunded. No credit was added.";
     return { ...words, label: "Refunded", tone: "quiet", meaning };
   }
   return words;
 }
+
+const PARTLY_RETURNED: PurchaseMessage = {
+  label: "Partially refunded",
+  tone: "warn",
+  meaning:
+    "The payment did not match the order. Part of it was refunded, and no credit was added yet.",
+  isDecided: true,
+};
 
 const PURCHASE_WORDS: Readonly<Record<PurchaseStatus, PurchaseMessage>> = {
   created: {

@@ -17,8 +17,13 @@ import { PERIOD_NAMES, capRows, type Cap, type CapRow } from "./caps.ts";
 import { Note } from "../../ui/note.tsx";
 
 export function KeyFacts({ shown }: { readonly shown: Key }) {
-  const { tags, models, expires_at: expiresAt, disabled_at: disabledAt } = shown;
-  const { old_works_until: oldUntil } = shown;
+  const {
+    tags,
+    models,
+    expires_at: expiresAt,
+    disabled_at: disabledAt,
+    old_works_until: oldUntil,
+  } = shown;
   return (
     <Panel>
       <FactList

@@ -48,7 +48,10 @@ export function AmountFields<T extends { readonly amount: string; readonly ref: 
 }
 
 interface GrantProps extends OrgProps {
-  /** Set if a purchase is granted by hand. Its amount is not suggested: another one was paid. */
+  /**
+   * Set if a purchase is granted by hand. Its amount is not suggested: another one may have been
+   * paid.
+   */
   readonly reference?: string;
 }
 

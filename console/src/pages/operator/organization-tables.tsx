@@ -12,6 +12,7 @@ import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount } from "../../ui/format.ts";
 import { moneyColumn, numberColumn, timeColumn, column } from "../../ui/columns.tsx";
 import type { Column } from "../../ui/data-table.tsx";
+import { addUsd } from "../../ui/money-math.ts";
 
 export const RESTRICTIONS: readonly Column<OperatorRestriction>[] = [
   column("state", "State", (restriction) => stateBadge(restriction)),
@@ -74,8 +75,18 @@ export const PURCHASES: readonly Column<Purchase>[] = [
   column("id", "Purchase", ({ purchase_id: id }) => (
     <Copyable value={id} label="purchase ID" short />
   )),
-  column("status", "Status", ({ status }) => status.replaceAll("_", " ")),
+  column("status", "Status", (purchase) =>
+    purchase.is_granted_by_hand && purchase.status === "parked"
+      ? "granted by hand"
+      : purchase.status.replaceAll("_", " "),
+  ),
   moneyColumn("amount", "Amount", ({ amount_usd: usd }) => usd, { isBrief: true }),
+  moneyColumn(
+    "returned",
+    "Refunded or disputed",
+    ({ refunded_usd: refunded, disputed_usd: disputed }) => addUsd(refunded, disputed),
+    { isBrief: true },
+  ),
 ];
 
 export const CHANGES: readonly Column<OperatorChange>[] = [

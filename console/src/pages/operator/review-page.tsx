@@ -9,7 +9,8 @@ import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { moneyColumn, timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { compareUsd } from "../../ui/money-math.ts";
+import { addUsd, compareUsd } from "../../ui/money-math.ts";
+import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { OrgLink } from "./desk-page.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
@@ -88,30 +89,40 @@ function purchaseColumns(
 }
 
 function purchaseState(purchase: WaitingPurchase) {
-  const { status, is_granted: isGranted } = purchase;
-  if (!isGranted && !isReturned(purchase)) {
-    return status === "parked" ? (
-      <StatusBadge tone="bad">Parked</StatusBadge>
-    ) : (
-      <StatusBadge tone="quiet">Payment pending</StatusBadge>
-    );
-  }
+  const {
+    status,
+    is_granted: isGranted,
+    refunded_usd: refunded,
+    disputed_usd: disputed,
+  } = purchase;
+  const isRefunded = compareUsd(refunded, "0") > 0;
+  const isDisputed = compareUsd(disputed, "0") > 0;
   return (
     <Group gap={4}>
+      {isGranted || isReturned(purchase) ? null : status === "parked" ? (
+        <StatusBadge tone="bad">Parked</StatusBadge>
+      ) : (
+        <StatusBadge tone="quiet">Payment pending</StatusBadge>
+      )}
       {isGranted ? <StatusBadge tone="quiet">Granted by hand</StatusBadge> : null}
-      {compareUsd(purchase.refunded_usd, "0") > 0 ? (
-        <StatusBadge tone="quiet">Refunded</StatusBadge>
+      {isRefunded ? (
+        <StatusBadge tone="quiet">
+          Refunded <Money usd={refunded} isBrief />
+        </StatusBadge>
       ) : null}
-      {compareUsd(purchase.disputed_usd, "0") > 0 ? (
-        <StatusBadge tone="bad">Disputed</StatusBadge>
+      {isDisputed ? (
+        <StatusBadge tone="bad">
+          Disputed <Money usd={disputed} isBrief />
+        </StatusBadge>
       ) : null}
     </Group>
   );
 }
 
 /** Credit that was granted for a returned payment would pay the customer twice. */
-function isReturned({ refunded_usd: refunded, disputed_usd: disputed }: WaitingPurchase): boolean {
-  return compareUsd(refunded, "0") > 0 || compareUsd(disputed, "0") > 0;
+function isReturned(purchase: WaitingPurchase): boolean {
+  const { amount_usd: ordered, refunded_usd: refunded, disputed_usd: disputed } = purchase;
+  return compareUsd(addUsd(refunded, disputed), ordered) >= 0;
 }
 
 const ORGANIZATION = column(

@@ -63,7 +63,7 @@ function Settlement({ balances, periods }: OperatorSettlement) {
           <NewestNote
             rows={periods}
             max={PERIODS_MAX}
-            older="The command tokenmarket settlement list has all."
+            older="The command `tokenmarket settlement list` lists all of them."
           />
         }
       />

@@ -48,7 +48,7 @@ export function OptimizePage() {
               <NewestNote
                 rows={data}
                 max={LISTED_MAX}
-                older="Older searches are in the file of your data, under Settings."
+                older="Older ones, if any, are in the file of your data, under Settings."
               />
             </>
           )}

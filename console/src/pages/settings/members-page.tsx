@@ -167,7 +167,10 @@ function RemoveDialog(props: {
   );
 }
 
-/** Lists the keys and webhooks that the member created or rotated: they keep working after the removal. */
+/**
+ * Lists the keys and webhooks that the member created or rotated: they keep working after the
+ * removal.
+ */
 function Staying({ accountId }: { readonly accountId: string }) {
   const made = useAnswer("GET /api/console/members/:account_id/made", {
     params: { account_id: accountId },

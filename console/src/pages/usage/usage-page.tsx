@@ -136,7 +136,7 @@ function Figures({ filters, search, change }: FiguresProps) {
   const usage = useAnswer(
     "GET /api/console/usage",
     { query: { ...filters, group_by: by, rank_by: rank } },
-    { subject: `${nameSelection(search)} ${by}` },
+    { subject: `${nameSelection(search)} ${by}`, refetchMs: MINUTE_MS },
   );
   const before = useFiguresBefore(filters, search, usage);
   const groupBy = (

@@ -198,7 +198,7 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   cap_reset_at: "when monthly caps reset: the start of the next UTC month",
   week_reset_at: "when weekly caps reset: the next Monday (UTC)",
   day_reset_at: "when daily caps reset: the next UTC day",
-  old_works_until: "until when the secret of before works too; null: it does no longer",
+  old_works_until: "until when the secret before the last rotation works too; null: it does not",
   changed: "how many were changed",
   caps: "the caps",
   scope: "what the limit is for: the organization, a key, a model or an endpoint",
