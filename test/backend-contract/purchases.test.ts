@@ -178,26 +178,29 @@ test("an organization sees only its own purchases, newest first", async () => {
   expect(await store.findOwn(other, fresh)).toBeUndefined();
 });
 
-test("a parked purchase that was refunded or disputed says so to operators, after those to be decided", async () => {
+test("a parked purchase that went back in full comes after those to be decided, and a part is shown", async () => {
   const parked = async (ageMs: number, claim?: Partial<PurchaseClaim>): Promise<string> => {
     const purchaseId = await begin(await newOrg(), 10n, ageMs);
     await store.decide(purchaseId, "parked");
     if (claim !== undefined) await store.claim(claimOf(purchaseId, claim));
     return purchaseId;
   };
-  const refunded = await parked(0, {});
-  const disputed = await parked(1_000, { kind: "dispute" });
+  const whole = { amountMicroUsd: microUsd(10n * USD) };
+  const refunded = await parked(0, whole);
+  const disputed = await parked(1_000, { ...whole, kind: "dispute" });
+  const inPart = await parked(1_500, {});
   const open = await parked(2_000);
   const failedRefund = await parked(3_000, { isReversed: true });
-  const ids = new Set([refunded, disputed, open, failedRefund]);
+  const ids = new Set([refunded, disputed, inPart, open, failedRefund]);
   const waiting = (await store.listWaiting(100)).filter(({ purchaseId }) => ids.has(purchaseId));
   expect(
     waiting.map((each) => [each.purchaseId, each.refundedMicroUsd, each.disputedMicroUsd]),
   ).toEqual([
+    [inPart, 3n * USD, 0n],
     [open, 0n, 0n],
     [failedRefund, 0n, 0n],
-    [refunded, 3n * USD, 0n],
-    [disputed, 0n, 3n * USD],
+    [refunded, 10n * USD, 0n],
+    [disputed, 0n, 10n * USD],
   ]);
 });
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 
-import { isStoreFault } from "../../kernel/core/store-fault.ts";
 import { ConcurrencyGate } from "./concurrency-gate.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 
@@ -57,11 +56,10 @@ describe("the work of one organization", () => {
     await Promise.all([mine, yours]);
   });
 
-  test("fails as a fault of the store if it waits too long, and then takes no turn", async () => {
+  test("is refused if it waits too long, and then takes no turn", async () => {
     const gates = new ConcurrencyGate({ running: 1, waiting: 2, waitMs: 20 });
     const end = await gates.take("a");
-    const late = await gates.take("a").catch((fault: unknown) => fault);
-    expect(isStoreFault(late)).toBe(true);
+    expect(await gates.take("a")).toBeInstanceOf(ConsoleRefusal);
     if (end instanceof ConsoleRefusal) throw new Error("the first has its turn");
     const next = gates.take("a");
     end();
