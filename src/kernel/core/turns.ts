@@ -28,15 +28,11 @@ export class Turns {
   /**
    * Returns the function that releases the permit, which may be called repeatedly; a promise of it
    * if the task has to wait; undefined if too many tasks already wait, or if it has waited too long.
-   * `running` is the maximum of this owner.
    */
-  take(
-    owner: string,
-    running = this.#max.running,
-  ): (() => void) | undefined | Promise<(() => void) | undefined> {
+  take(owner: string): (() => void) | undefined | Promise<(() => void) | undefined> {
     const queue = this.#queues.get(owner) ?? { running: 0, waiting: [] };
     this.#queues.set(owner, queue);
-    if (queue.running < running) {
+    if (queue.running < this.#max.running) {
       queue.running += 1;
       return this.#ender(owner, queue);
     }
