@@ -78,15 +78,15 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
   }));
   compiled.sort(byProviderThenModel);
   const [past, single] = partition(compiled, (entry) => isPast(entry, input.today));
-  const poolsOf = (entries: readonly CompiledEntry[]): ReturnType<typeof compilePools> =>
+  const compileFor = (entries: readonly CompiledEntry[]): ReturnType<typeof compilePools> =>
     compilePools(
       input.pools ?? NO_POOLS,
       entries.map(({ deployment }) => deployment),
     );
   // A listing whose deprecation date has passed counts only if the pools would be invalid without
   // the capacity that it declares.
-  const current = poolsOf(single);
-  const pools = current.issues.length === 0 ? current : poolsOf(compiled);
+  const current = compileFor(single);
+  const pools = current.issues.length === 0 ? current : compileFor(compiled);
   const issues = [...modalityConflicts(single), ...pools.issues];
   if (issues.length > 0) return { ok: false, issues };
   const ordered = single.map((entry) => withPool(entry, pools.poolOf));

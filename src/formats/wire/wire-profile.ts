@@ -190,10 +190,10 @@ export function lostParameters(
   ];
   return sent.flatMap(([name, isSent, names]) => {
     if (!isSent || (!fixed.has(name) && !(drops && !declares(target, name)))) return [];
-    const nodeOf = (each: string): JsonNode => doc.present(0, chatVocabulary.findId(each));
-    const sentAs = names.filter((each) => nodeOf(each) !== ABSENT);
+    const findNode = (each: string): JsonNode => doc.present(0, chatVocabulary.findId(each));
+    const sentAs = names.filter((each) => findNode(each) !== ABSENT);
     if (sentAs.length === 0) return [name];
-    return sentAs.filter((each) => !isUsual(doc, each, nodeOf(each))).slice(0, 1);
+    return sentAs.filter((each) => !isUsual(doc, each, findNode(each))).slice(0, 1);
   });
 }
 

@@ -31,7 +31,7 @@ import {
 } from "../records/serve-records.ts";
 import { serveAdmissionLimits, serveLimits } from "../records/serve-admission-limits.ts";
 import { UsageCsv } from "../records/usage-csv.ts";
-import { UsageGate } from "../records/usage-gate.ts";
+import { OrgGate } from "../records/org-gate.ts";
 import { serveVideo, type VideoReadDeps } from "../videos/serve-video.ts";
 import { serveVideoContent } from "../videos/serve-video-content.ts";
 import { videoCall } from "../videos/video-call.ts";
@@ -56,17 +56,17 @@ export function gatewayRoutes(
   const routeDeps = { ...ports, records: records.records };
   const limitDeps: LimitDeps = { ...ports, ...records };
   const waitMs = ORG_READ_WAIT_MS;
-  const sums = new UsageGate(
+  const sums = new OrgGate(
     { running: USAGE_SUMS_PER_ORG_MAX, waiting: USAGE_SUMS_WAITING_MAX, waitMs },
     "too many sums of the usage of this organization are being read or wait",
   );
-  const reads = new UsageGate(
+  const reads = new OrgGate(
     { running: ORG_READS_MAX, waiting: ORG_READS_WAITING_MAX, waitMs },
     "too many GET requests of this organization are being answered or wait",
   );
   const csv = new UsageCsv(records.records, ports.clock, sums);
   const usageDeps = { ...records, sums, reads, csv };
-  const files = new UsageGate(
+  const files = new OrgGate(
     { running: VIDEO_FILES_PER_ORG_MAX, waiting: 0 },
     `${VIDEO_FILES_PER_ORG_MAX} video files of this organization are already being sent`,
   );

@@ -9,7 +9,7 @@ import { queryReader, readUsageQuery } from "./read-query.ts";
 import type { RecordStore } from "./postgres-record-store.ts";
 import type { UsageQuery } from "./record-rows.ts";
 import type { UsageCsv } from "./usage-csv.ts";
-import type { UsageGate } from "./usage-gate.ts";
+import type { OrgGate } from "./org-gate.ts";
 import type { ListingVerification } from "../verification/verification.ts";
 
 export interface RecordDeps {
@@ -20,8 +20,8 @@ export interface RecordDeps {
 
 export interface UsageDeps extends RecordDeps {
   readonly csv: UsageCsv;
-  readonly sums: UsageGate;
-  readonly reads: UsageGate;
+  readonly sums: OrgGate;
+  readonly reads: OrgGate;
 }
 
 const JSON_TYPE = "application/json";

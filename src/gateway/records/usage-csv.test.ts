@@ -11,9 +11,9 @@ import type { UsageGroup, UsageQuery } from "./record-rows.ts";
 import type { ReportedRequest } from "./request-pages.ts";
 import { serveUsage } from "./serve-records.ts";
 import { UsageCsv } from "./usage-csv.ts";
-import { UsageGate } from "./usage-gate.ts";
+import { OrgGate } from "./org-gate.ts";
 
-const sums = new UsageGate({ running: 1, waiting: 0 }, "sums");
+const sums = new OrgGate({ running: 1, waiting: 0 }, "sums");
 
 /** A client that takes every byte at once, and a list of how its answers ended. */
 function openExchange(): { readonly exchange: ClientExchange; readonly ends: string[] } {

@@ -20,7 +20,7 @@ import type { UsageGroup } from "./record-rows.ts";
 import type { ReportedRequest, RequestPage } from "./request-pages.ts";
 import { isoDay } from "./report-parts.ts";
 import type { ReadUsageQuery } from "./read-query.ts";
-import { UsageGate } from "./usage-gate.ts";
+import { OrgGate } from "./org-gate.ts";
 
 const CONTENT_TYPE = "text/csv; charset=utf-8";
 
@@ -28,13 +28,13 @@ const CONTENT_TYPE = "text/csv; charset=utf-8";
 export class UsageCsv {
   readonly #records: RecordStore;
   readonly #clock: Clock;
-  readonly #files = new UsageGate(
+  readonly #files = new OrgGate(
     { running: USAGE_FILES_PER_ORG_MAX, waiting: 0 },
     `${USAGE_FILES_PER_ORG_MAX} usage files of this organization are already being written`,
   );
-  readonly #sums: UsageGate;
+  readonly #sums: OrgGate;
 
-  constructor(records: RecordStore, clock: Clock, sums: UsageGate) {
+  constructor(records: RecordStore, clock: Clock, sums: OrgGate) {
     this.#records = records;
     this.#clock = clock;
     this.#sums = sums;

@@ -7,7 +7,7 @@ import {
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import type { ClientExchange } from "../call/client-exchange.ts";
-import type { UsageGate } from "../records/usage-gate.ts";
+import type { OrgGate } from "../records/org-gate.ts";
 import type { VideoDeps } from "./video-deps.ts";
 import { type NewVideoJob, VIDEO_ERRORS, type VideoJob } from "./video-job.ts";
 import type { VideoPoller } from "./video-poller.ts";
@@ -18,8 +18,8 @@ export interface VideoReadDeps extends VideoDeps {
 
 /** Bounds the requests of each organization: those that look up a job, and those that get a file. */
 export interface VideoGates {
-  readonly reads: UsageGate;
-  readonly files: UsageGate;
+  readonly reads: OrgGate;
+  readonly files: OrgGate;
 }
 
 /**

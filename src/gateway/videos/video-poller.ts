@@ -218,7 +218,7 @@ export class VideoPoller {
     );
   }
 
-  #noteEnd(job: VideoJob, { costPicoUsd }: EndedJob): void {
+  #noteEnd(job: VideoJob, ended: EndedJob): void {
     const { videoMetrics, metrics } = this.#deps;
     videoMetrics.jobEnded(job);
     if (job.costMicroUsd !== null) metrics.settled(job.modelId, job.costMicroUsd);
@@ -226,14 +226,14 @@ export class VideoPoller {
     const { catalog, standing } = this.#deps;
     const listing = catalog.current.deployments.find(({ id }) => id === job.deploymentId);
     const { reserveMicroUsd } = job;
-    const isImpossible = costPicoUsd !== undefined && !isWithinExcess(costPicoUsd, reserveMicroUsd);
-    const missing = costPicoUsd === undefined ? BREACH.usageMissing : 0;
-    const breaches = isImpossible ? BREACH.usageImpossible : missing;
+    const owed = owedFor(job, ended);
+    const missing = owed === undefined ? BREACH.usageMissing : 0;
+    const breaches = owed === "impossible" ? BREACH.usageImpossible : missing;
     if (listing !== undefined) standing.note(listing, job.orgId, breaches);
-    if (costPicoUsd === undefined) return this.#flag("costMissing", job);
-    if (isImpossible) return this.#flag("costImpossible", job);
-    if (floorToMicroUsd(costPicoUsd) > reserveMicroUsd) this.#flag("costOverReserve", job);
-    metrics.owed(job, { costPicoUsd, owedPicoUsd: costPicoUsd, reserveMicroUsd });
+    if (owed === undefined) return this.#flag("costMissing", job);
+    if (owed === "impossible") return this.#flag("costImpossible", job);
+    if (floorToMicroUsd(owed) > reserveMicroUsd) this.#flag("costOverReserve", job);
+    metrics.owed(job, { costPicoUsd: owed, owedPicoUsd: owed, reserveMicroUsd });
   }
 
   #flag(flag: keyof typeof FLAG_LABELS, job: VideoJob): void {

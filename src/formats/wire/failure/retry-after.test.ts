@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { readWaits } from "./retry-after.ts";
 
 /** Returns the wait after a rate limit. */
-function waitOf(headers: Parameters<typeof readWaits>[0], atMs?: number): number | undefined {
+function readWait(headers: Parameters<typeof readWaits>[0], atMs?: number): number | undefined {
   const { waitSeconds, resetSeconds } = readWaits(headers, atMs);
   return waitSeconds ?? resetSeconds;
 }
@@ -65,7 +65,7 @@ describe("the wait that a provider asks for", () => {
     ["as a negative number is ignored", { "retry-after": "-5" }, undefined],
     ["is undefined if no header has it", {}, undefined],
   ])("%s", (_name, headers, seconds) => {
-    expect(waitOf(headers, nowMs)).toBe(seconds);
+    expect(readWait(headers, nowMs)).toBe(seconds);
   });
 
   test("is measured from the answer's own date if no clock is given", () => {
@@ -73,7 +73,7 @@ describe("the wait that a provider asks for", () => {
       date: "Fri, 20 Nov 2026 12:00:00 GMT",
       "retry-after": "Fri, 20 Nov 2026 12:00:09 GMT",
     };
-    expect(waitOf(headers)).toBe(9);
-    expect(waitOf({ "retry-after": headers["retry-after"] })).toBeUndefined();
+    expect(readWait(headers)).toBe(9);
+    expect(readWait({ "retry-after": headers["retry-after"] })).toBeUndefined();
   });
 });

@@ -8,7 +8,7 @@ const RETRY_AFTER_SECONDS = 10;
  * Bounds how many requests of one kind each organization has at once, so that none can occupy the
  * database or the connections. Further ones wait in order of arrival, as far as the gate allows.
  */
-export class UsageGate {
+export class OrgGate {
   readonly #tooMany: string;
   readonly #turns: Turns;
 
