@@ -4,6 +4,7 @@ import {
   classifyFailure,
   connectionFailure,
   type ConnectionFault,
+  type FailedAnswer,
   timeoutFailure,
   unusableFailure,
   type UpstreamFailure,
@@ -11,29 +12,31 @@ import {
 } from "../formats/index.ts";
 import { type Clock, textOf } from "../kernel/index.ts";
 import { NAME_FAULTS } from "./address-guard.ts";
-import type { AttemptClassifier } from "./run-attempt.ts";
 
 const REFUSED =
   /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT|PRIVATE_ADDRESS)$/;
 const TLS = /^(ERR_(TLS|SSL)|EPROTO$|CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_|INVALID_)/;
 
-export function attemptClassifier(clock: Clock): AttemptClassifier {
+export type AttemptClassifier = ReturnType<typeof attemptClassifier>;
+
+export function attemptClassifier(clock: Clock) {
   return {
-    answer: (failed) => classifyFailure(failed, clock.nowMs()),
-    connection: (error) => {
+    answer: (failed: FailedAnswer): UpstreamFailure => classifyFailure(failed, clock.nowMs()),
+    connection: (error: Error): UpstreamFailure => {
       const code = readCode(error);
       const fault = classifyFault(code);
       return { ...connectionFailure(fault), reason: `${fault} ${code}`.trimEnd() };
     },
-    timeout: (status) => timeoutFailure(status ?? undefined),
-    brokenBody: (status) => brokenOffFailure(status),
-    unusable: (status) => unusableFailure(status),
+    timeout: (status: number | null): UpstreamFailure => timeoutFailure(status ?? undefined),
+    brokenBody: (status: number): UpstreamFailure => brokenOffFailure(status),
+    /** Classifies a 2xx with a compressed body, which was not requested and cannot be read. */
+    unusable: (status: number): UpstreamFailure => unusableFailure(status),
     // Some requests may need more bytes per token than `streamBytesMax` allows, so this is no breach
     // of the listing. It is a strike, because most such streams would not end for any client.
-    endless: (status) => withoutBlame(brokenOffFailure(status)),
+    endless: (status: number): UpstreamFailure => withoutBlame(brokenOffFailure(status)),
     // The gateway ended the attempt, so the provider's health does not change and no other provider
     // is tried.
-    abandoned: (status) => ({
+    abandoned: (status: number | null): UpstreamFailure => ({
       ...withoutBlame(brokenOffFailure(status ?? 200)),
       strike: "neutral",
       failover: false,

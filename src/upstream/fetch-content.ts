@@ -41,7 +41,7 @@ export type ContentEnd =
   | {
       readonly kind: "refused";
       readonly status: number;
-      readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+      readonly headers: Headers;
       readonly unusableReason?: string;
     }
   | { readonly kind: "unreachable"; readonly error: Error }
@@ -70,7 +70,6 @@ export function fetchContent(input: ContentInput): RunningContent {
 }
 
 class ContentRun implements RunningContent, Deadline {
-  readonly ended: Promise<ContentEnd>;
   dueMs: number;
   watchedAt = -1;
 
@@ -78,6 +77,7 @@ class ContentRun implements RunningContent, Deadline {
   readonly #home: URL;
   readonly #endMs: number;
   #resolve: (end: ContentEnd) => void = () => {};
+  readonly ended = new Promise<ContentEnd>((resolve) => (this.#resolve = resolve));
   #controller: Dispatcher.DispatchController | undefined;
   #hop = 0;
   #url: URL;
@@ -93,9 +93,6 @@ class ContentRun implements RunningContent, Deadline {
     const nowMs = input.clock.monotonicMs();
     this.dueMs = nowMs + input.idleMs;
     this.#endMs = nowMs + (input.totalMs ?? Number.POSITIVE_INFINITY);
-    this.ended = new Promise((resolve) => {
-      this.#resolve = resolve;
-    });
   }
 
   start(): void {
@@ -137,7 +134,7 @@ class ContentRun implements RunningContent, Deadline {
       return;
     }
     const reason = isOver ? "the transfer took too long" : "the provider is silent";
-    this.#end(this.#input.sink.committed ? { kind: "broken", reason } : SILENT);
+    this.#end(this.#input.sink.committed ? { kind: "broken", reason } : { kind: "silent" });
   }
 
   /** Returns a handler that ignores the events of a request that was redirected or has ended. */
@@ -166,20 +163,19 @@ class ContentRun implements RunningContent, Deadline {
     };
   }
 
-  #answered(status: number, headers: Record<string, string | string[] | undefined>): void {
+  #answered(status: number, headers: Headers): void {
     const { range, headOnly, idleMs, clock, bytesMax, sink } = this.#input;
     this.dueMs = Math.min(clock.monotonicMs() + idleMs, this.#endMs);
     const target = redirectTarget(status, headers, this.#url);
     if (target !== undefined) return this.#follow(target, { status, headers });
     const read = readContentHead(status, headers, { isPart: range !== undefined, bytesMax });
     if (!read.ok) {
-      const reason = defined({ unusableReason: read.unusableReason });
+      const { ok: _ok, ...reason } = read;
       return this.#end({ kind: "refused", status, headers, ...reason });
     }
-    const { head } = read;
-    sink.begin(head);
+    sink.begin(read.head);
     // A 416 refuses the range, so its body is not the file.
-    if (headOnly || head.status === 416) this.#end({ kind: "complete" });
+    if (headOnly || status === 416) this.#end({ kind: "complete" });
   }
 
   #follow(target: URL, answer: Pick<ContentEnd & { kind: "refused" }, "status" | "headers">): void {
@@ -224,8 +220,6 @@ class ContentRun implements RunningContent, Deadline {
   }
 }
 
-const SILENT: ContentEnd = { kind: "silent" };
-
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface ContentHead {
@@ -235,7 +229,7 @@ export interface ContentHead {
 }
 
 /** `unusableReason` is absent if the status itself is the reason. */
-export type ReadHead =
+type ReadHead =
   | { readonly ok: true; readonly head: ContentHead }
   | { readonly ok: false; readonly unusableReason?: string };
 
@@ -249,7 +243,7 @@ function readContentHead(
   }
   if (status !== 200 && !wanted.isPart) return unusable("a part that was not requested");
   if (status === 416) {
-    const contentHeaders = { ...pickRange(headers), ...EMPTY_BODY };
+    const contentHeaders = { ...pick(headers, RANGE), "content-length": "0" };
     return { ok: true, head: { status, contentHeaders } };
   }
   const encoding = cleanValue(headers, "content-encoding") ?? "identity";
@@ -257,15 +251,13 @@ function readContentHead(
   const type = cleanValue(headers, "content-type") ?? "";
   if (!mayBeVideo(type)) return unusable(`content type ${type}`);
   const length = cleanValue(headers, "content-length");
-  if (length !== undefined && Number(length) > wanted.bytesMax) {
-    return unusable(`${length} bytes`);
-  }
+  if (length !== undefined && Number(length) > wanted.bytesMax) return unusable(`${length} bytes`);
   if (status === 206 && cleanValue(headers, "content-range") === undefined) {
     return unusable("a part that does not say which");
   }
   const contentHeaders = {
-    ...pickPassed(headers),
-    ...(status === 206 && pickRange(headers)),
+    ...pick(headers, PASSED),
+    ...(status === 206 && pick(headers, RANGE)),
     "content-type": isVideo(type) ? type : "application/octet-stream",
   };
   return { ok: true, head: { status, contentHeaders } };
@@ -283,21 +275,16 @@ function redirectTarget(status: number, headers: Headers, from: URL): URL | unde
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-const PASSED = ["content-length", "accept-ranges", "etag", "last-modified"] as const;
-const EMPTY_BODY = { "content-length": "0" };
+const PASSED = ["content-length", "accept-ranges", "etag", "last-modified"];
+const RANGE = ["content-range"];
 
-function pickPassed(headers: Headers): Record<string, string> {
-  const passed: Record<string, string> = {};
-  for (const name of PASSED) {
+function pick(headers: Headers, names: readonly string[]): Record<string, string> {
+  const picked: Record<string, string> = {};
+  for (const name of names) {
     const value = cleanValue(headers, name);
-    if (value !== undefined) passed[name] = value;
+    if (value !== undefined) picked[name] = value;
   }
-  return passed;
-}
-
-function pickRange(headers: Headers): Record<string, string> {
-  const range = cleanValue(headers, "content-range");
-  return defined({ "content-range": range });
+  return picked;
 }
 
 function isVideo(type: string): boolean {

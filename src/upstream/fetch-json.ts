@@ -9,8 +9,7 @@ import {
   NAME_FAULTS,
   NamesBusyError,
 } from "./address-guard.ts";
-
-export type FetchHandler = Dispatcher.DispatchHandler & { onRefused(error: Error): void };
+import type { UpstreamHandler } from "./upstream-client.ts";
 
 export interface FetchInput {
   readonly clock: Clock;
@@ -18,7 +17,7 @@ export interface FetchInput {
   readonly totalMs: number;
   /** Maximum size of the answer in bytes. A longer answer is treated as no answer. */
   readonly bytesMax: number;
-  readonly send: (handler: FetchHandler) => void;
+  readonly send: (handler: UpstreamHandler) => void;
 }
 
 export interface RunningFetch<T> {
@@ -55,18 +54,22 @@ export function fetchAnswer(input: FetchInput): RunningFetch<FetchedAnswer> {
 export function fetchJson(input: FetchInput): RunningJsonFetch {
   const run = fetchAnswer(input);
   return {
-    ended: run.ended.then((answer) => (answer === undefined ? undefined : parseJson(answer))),
+    ended: run.ended.then((answer) =>
+      answer === undefined || answer.status >= 300
+        ? undefined
+        : tryParse(answer.body.toString())?.value,
+    ),
     abandon: () => run.abandon(),
   };
 }
 
-class FetchRun implements FetchHandler, RunningFetch<FetchedAnswer>, Deadline {
-  readonly ended: Promise<FetchedAnswer | undefined>;
+class FetchRun implements UpstreamHandler, RunningFetch<FetchedAnswer>, Deadline {
   dueMs: number;
   watchedAt = -1;
 
   readonly #input: FetchInput;
   #resolve: (answer: FetchedAnswer | undefined) => void = () => {};
+  readonly ended = new Promise<FetchedAnswer | undefined>((resolve) => (this.#resolve = resolve));
   #controller: Dispatcher.DispatchController | undefined;
   #isOver = false;
   #head: Omit<FetchedAnswer, "body"> | undefined;
@@ -75,9 +78,6 @@ class FetchRun implements FetchHandler, RunningFetch<FetchedAnswer>, Deadline {
   constructor(input: FetchInput) {
     this.#input = input;
     this.dueMs = input.clock.monotonicMs() + input.totalMs;
-    this.ended = new Promise((resolve) => {
-      this.#resolve = resolve;
-    });
   }
 
   abandon(): void {
@@ -144,10 +144,6 @@ class FetchRun implements FetchHandler, RunningFetch<FetchedAnswer>, Deadline {
 }
 
 const NO_BYTES = Buffer.alloc(0);
-
-function parseJson({ status, body }: FetchedAnswer): unknown {
-  return status < 300 ? tryParse(body.toString())?.value : undefined;
-}
 
 export type PostEnd =
   | { readonly kind: "answered"; readonly status: number }

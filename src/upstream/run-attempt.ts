@@ -16,6 +16,7 @@ import {
   type UpstreamFailure,
   withoutBlame,
 } from "../formats/index.ts";
+import type { AttemptClassifier } from "./classifier.ts";
 import type { KeptHandler } from "./provider-connections.ts";
 
 export interface AttemptTimeouts {
@@ -75,19 +76,6 @@ export interface AttemptInput {
   readonly send: (handler: AttemptHandler) => void;
 }
 
-export interface AttemptClassifier {
-  answer(failed: FailedAnswer): UpstreamFailure;
-  connection(error: Error): UpstreamFailure;
-  timeout(upstreamStatus: number | null): UpstreamFailure;
-  brokenBody(upstreamStatus: number): UpstreamFailure;
-  /** Classifies a 2xx with a compressed body, which was not requested and cannot be read. */
-  unusable(upstreamStatus: number): UpstreamFailure;
-  /** Classifies a stream that exceeded `streamBytesMax`. */
-  endless(upstreamStatus: number): UpstreamFailure;
-  /** Classifies an attempt that the gateway ended: the client left, or the process stops. */
-  abandoned(upstreamStatus: number | null): UpstreamFailure;
-}
-
 export interface AttemptResult {
   /** Undefined if no 2xx arrived with a body that the gateway can read as an answer. */
   readonly bridge: AnswerBridge | undefined;
@@ -135,7 +123,6 @@ export function runAttempt(input: AttemptInput): RunningAttempt {
 }
 
 class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
-  readonly ended: Promise<AttemptResult>;
   dueMs: number;
   watchedAt = -1;
   isUnwanted = false;
@@ -143,6 +130,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   readonly #input: AttemptInput;
   readonly #startedMs: number;
   #resolve: (result: AttemptResult) => void = () => {};
+  readonly ended = new Promise<AttemptResult>((resolve) => (this.#resolve = resolve));
   #phase: Phase = "headers";
   #controller: Dispatcher.DispatchController | undefined;
   #bridge: AnswerBridge | undefined;
@@ -170,9 +158,6 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#contentDueMs =
       this.#startedMs + (input.timeouts.firstContentMs ?? Number.POSITIVE_INFINITY);
     this.dueMs = this.#nextDueMs();
-    this.ended = new Promise((resolve) => {
-      this.#resolve = resolve;
-    });
   }
 
   resume(): void {
@@ -216,19 +201,12 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#status = status;
     this.#firstByteMs = Math.round(nowMs - this.#startedMs);
     this.#idleDueMs = nowMs + this.#input.timeouts.idleMs;
-    if (status >= 300) {
-      this.#awaitErrorBody(nowMs, headers);
-      return;
-    }
-    const encoding = headers["content-encoding"];
-    if (encoding !== undefined && encoding !== "identity") {
-      this.#end(this.#input.classify.unusable(status));
-      return;
-    }
+    if (status >= 300) return this.#awaitErrorBody(nowMs, headers);
+    const { "content-encoding": encoding = "identity" } = headers;
+    if (encoding !== "identity") return this.#end(this.#input.classify.unusable(status));
     if (this.#input.stream && !isEventStream(headers["content-type"])) {
       // Some providers answer a stream request with a plain JSON error under a 200.
-      this.#awaitErrorBody(nowMs, headers);
-      return;
+      return this.#awaitErrorBody(nowMs, headers);
     }
     this.#phase = "answer";
     this.#bridge = this.#input.openBridge();
@@ -257,9 +235,8 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   onResponseEnd(): void {
     this.#responseEnded = true;
     if (this.#phase === "ended") this.#input.deadlines.unwatch(this);
-    else if (this.#phase === "error_body") {
-      this.#end(this.#classifyErrorBody());
-    } else if (this.#phase === "answer" && this.#bridge !== undefined) {
+    else if (this.#phase === "error_body") this.#end(this.#classifyErrorBody());
+    else if (this.#phase === "answer" && this.#bridge !== undefined) {
       this.#bridge.end();
       this.#afterBridge(this.#bridge);
       this.#end(this.#bridge.failure);
@@ -281,11 +258,8 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
       return;
     }
     if (nowMs >= this.#commitDueMs()) this.#input.sink.commit();
-    if (!this.#isOverdue(nowMs)) {
-      this.dueMs = this.#nextDueMs();
-      return;
-    }
-    if (this.#phase === "error_body") this.#end(this.#classifyErrorBody());
+    if (!this.#isOverdue(nowMs)) this.dueMs = this.#nextDueMs();
+    else if (this.#phase === "error_body") this.#end(this.#classifyErrorBody());
     else this.#end(this.#input.classify.timeout(this.#status), true);
   }
 
@@ -344,12 +318,9 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   }
 
   #classifyErrorBody(): UpstreamFailure {
+    const status = this.#status ?? 200;
     const body = this.#errorBody.joined().subarray(0, ERROR_BODY_BYTES_MAX);
-    return this.#input.classify.answer({
-      status: this.#status ?? 200,
-      headers: this.#headers,
-      body,
-    });
+    return this.#input.classify.answer({ status, headers: this.#headers, body });
   }
 
   #end(failure: UpstreamFailure | undefined, timedOut = false): void {

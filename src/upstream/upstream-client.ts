@@ -147,10 +147,7 @@ export class UpstreamClient {
 
   #dispatch(deployment: Deployment, request: Dispatched, handler: UpstreamHandler): void {
     const endpoint = this.#findEndpoint(deployment);
-    if (endpoint.refused !== undefined) {
-      handler.onRefused(endpoint.refused);
-      return;
-    }
+    if (endpoint.refused !== undefined) return handler.onRefused(endpoint.refused);
     const { method, path, headers, body, sent } = request;
     const options = {
       origin: endpoint.origin,
