@@ -37,11 +37,7 @@ export async function openTracing(options: TracingOptions): Promise<OpenTracing 
   const headers = Object.fromEntries(readPairList(config.telemetryHeaders) ?? []);
   const resource = buildResource(config, version);
   const sender = new OtlpTraceSender({ url, headers, resource, version, clock, log, figures });
-  const sink: NotesSink = {
-    clock,
-    rules,
-    export: (notes) => sender.send(buildSpans(notes)),
-  };
+  const sink: NotesSink = { clock, rules, export: (notes) => sender.send(buildSpans(notes)) };
   return {
     begin: (request) => new RequestNotes(request, sink),
     figures,

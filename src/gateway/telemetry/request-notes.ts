@@ -90,18 +90,6 @@ export class RequestNotes implements RequestTrace {
     this.debitMicroUsd = debitMicroUsd;
   }
 
-  get startedMs(): number {
-    return this.request.startedMs;
-  }
-
-  get isAccepted(): boolean {
-    return this.principal !== undefined;
-  }
-
-  get lastAttempt(): ObservedAttempt | undefined {
-    return this.attempts.at(-1)?.end;
-  }
-
   closed(end: ClosedRequest): string | undefined {
     this.end = end;
     this.#isKept = this.#sink.rules.isKept(this);

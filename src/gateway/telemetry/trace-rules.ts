@@ -10,10 +10,10 @@ export interface TraceRuleSettings {
 }
 
 export interface JudgedRequest {
-  readonly startedMs: number;
-  readonly isAccepted: boolean;
+  readonly request: { readonly startedMs: number };
+  readonly principal: object | undefined;
+  readonly attempts: readonly { readonly end: ObservedAttempt | undefined }[];
   readonly end: ClosedRequest | undefined;
-  readonly lastAttempt: ObservedAttempt | undefined;
   readonly isChosen: boolean;
 }
 
@@ -48,22 +48,22 @@ export class TraceRules {
    * failed.
    */
   isKept(notes: JudgedRequest): boolean {
-    const { end, startedMs, isAccepted } = notes;
+    const { request, principal, end } = notes;
     if (end === undefined) return false;
     const isFailure = hasFailed(notes);
-    const isSlow = end.nowMs - startedMs > this.#settings.telemetrySlowMs;
-    const isWanted = isFailure || (isAccepted && (isSlow || notes.isChosen));
+    const isSlow = end.nowMs - request.startedMs > this.#settings.telemetrySlowMs;
+    const isWanted = isFailure || (principal !== undefined && (isSlow || notes.isChosen));
     return isWanted && this.ceiling.take(isFailure, end.nowMs);
   }
 }
 
 /** True if the gateway or a provider failed. Callers' mistakes and cancellations do not count. */
-function hasFailed({ end, lastAttempt }: JudgedRequest): boolean {
+function hasFailed({ end, attempts }: JudgedRequest): boolean {
   if (end === undefined || end.isGone) return false;
   const { refusal } = end;
   if (refusal !== undefined) return isFault(refusal);
   // A stream that broke has the status 200, so the last attempt decides.
-  const failure = lastAttempt?.result.failure?.refusal;
+  const failure = attempts.at(-1)?.end?.result.failure?.refusal;
   return end.status === 0 || (failure !== undefined && isFault(failure));
 }
 
