@@ -102,11 +102,8 @@ export class AccountNotices {
     try {
       await client.connect();
       await client.query(`listen ${ACCOUNT_CHANNEL}`);
-    } catch (fault) {
-      this.#log.warn(
-        { err: fault },
-        "notifications of other processes are not received at the moment",
-      );
+    } catch (err) {
+      this.#log.warn({ err }, "notifications of other processes are not received at the moment");
       this.#drop(client);
       this.#retryLater();
       return;

@@ -35,19 +35,7 @@ export interface AuthenticatorOptions {
 
 export type AuthOutcome = Result<{ readonly principal: Principal }>;
 
-export interface Authenticator {
-  /**
-   * Identifies the caller by its virtual key. Answers at once for a cached key and for a text that
-   * cannot be a key. Any other text takes one look-up, shared by concurrent requests with the same
-   * key.
-   */
-  authenticate(
-    authorization: string | undefined,
-    xApiKey: string | undefined,
-  ): AuthOutcome | Promise<AuthOutcome>;
-  /** Drops the cached keys of an organization that changed; undefined means all organizations. */
-  forget(orgId: OrgId | undefined): void;
-}
+export type Authenticator = ReturnType<typeof openAuthenticator>;
 
 /* One message for every cause: an answer must not distinguish a wrong key from a disabled one. */
 const NOT_AUTHENTICATED = refused(
@@ -72,7 +60,7 @@ const KEY_STORE_UNAVAILABLE = refused(
   ),
 );
 
-export function openAuthenticator(options: AuthenticatorOptions): Authenticator {
+export function openAuthenticator(options: AuthenticatorOptions) {
   const { keyStore, clock, onStoreFault } = options;
   const timeoutMs = options.storeTimeoutMs ?? STORE_ANSWER_TIMEOUT_MS;
   const lookups = new KeyLookups(keyStore);
@@ -108,7 +96,15 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
   }
 
   return {
-    authenticate(authorization, xApiKey) {
+    /**
+     * Identifies the caller by its virtual key. Answers at once for a cached key and for a text
+     * that cannot be a key. Any other text takes one look-up, shared by concurrent requests with
+     * the same key.
+     */
+    authenticate(
+      authorization: string | undefined,
+      xApiKey: string | undefined,
+    ): AuthOutcome | Promise<AuthOutcome> {
       const raw = bearerToken(authorization) ?? xApiKey;
       if (raw === undefined || !isVirtualKey(raw)) return NOT_AUTHENTICATED;
       const digest = digestHex(raw);
@@ -125,7 +121,8 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
       return search;
     },
 
-    forget(orgId) {
+    /** Drops the cached keys of an organization that changed; undefined: all organizations. */
+    forget(orgId: OrgId | undefined): void {
       changes += 1;
       // A look-up in progress may have read the key before the change, so later requests start a
       // new look-up.
@@ -137,25 +134,19 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
   };
 }
 
-interface Expiring {
-  /** Wall-clock time from which the key is refused; undefined if the key never expires. */
+interface KnownKey {
+  readonly outcome: AuthOutcome;
+  readonly orgId: OrgId;
   readonly expiresAtMs?: number | undefined;
 }
 
-interface KnownKey extends Expiring {
-  readonly outcome: AuthOutcome;
-  readonly orgId: OrgId;
-}
-
 /* Checked at every use, because a key may expire while it is cached. */
-function isExpired({ expiresAtMs }: Expiring, clock: Clock): boolean {
+function isExpired({ expiresAtMs }: Pick<KnownKey, "expiresAtMs">, clock: Clock): boolean {
   return expiresAtMs !== undefined && clock.nowMs() >= expiresAtMs;
 }
 
 function bearerToken(authorization: string | undefined): string | undefined {
-  if (authorization === undefined) return undefined;
-  const match = /^bearer +(\S.*)$/i.exec(authorization);
-  return match?.[1]?.trimEnd();
+  return /^bearer +(\S.*)$/i.exec(authorization ?? "")?.[1]?.trimEnd();
 }
 
 function judge(record: KeyRecord | undefined, clock: Clock): AuthOutcome {
@@ -184,13 +175,7 @@ const LABEL_CHARS = 12;
 const FORM = /^tm_vk_[0-9a-f]{48}$/;
 
 /** `raw` is shown once and never stored; the digest and the label are stored. */
-export interface NewVirtualKey {
-  readonly raw: string;
-  readonly digest: Buffer;
-  readonly label: string;
-}
-
-export function createVirtualKey(): NewVirtualKey {
+export function createVirtualKey() {
   const raw = PREFIX + crypto.randomBytes(RANDOM_BYTES).toString("hex");
   return { raw, digest: Buffer.from(digestHex(raw), "hex"), label: raw.slice(0, LABEL_CHARS) };
 }

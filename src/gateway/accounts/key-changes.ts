@@ -4,7 +4,6 @@ import {
   assert,
   CAP_PERIODS,
   capColumn,
-  type CapPeriod,
   type Caps,
   capsInUsd,
   type Change,
@@ -50,14 +49,6 @@ const CAP_ACTIONS = {
   day: "key.day-cap",
 } as const satisfies Caps<Change["action"]>;
 
-type KeyEditAction =
-  | (typeof CAP_ACTIONS)[CapPeriod]
-  | "key.rename"
-  | "key.expiry"
-  | "key.models"
-  | "key.tags"
-  | "key.disable";
-
 export async function createNotedKey(
   client: PoolClient,
   note: Note,
@@ -92,7 +83,7 @@ export function createdKey(
   return { action: "key.create", orgId, target, before: null, after };
 }
 
-const FACTS: Readonly<Record<KeyEditAction, (key: KeySummary) => Facts>> = {
+const FACTS = {
   "key.rename": ({ name }) => ({ name }),
   [CAP_ACTIONS.month]: ({ caps }) => capFact(caps.month),
   [CAP_ACTIONS.week]: ({ caps }) => capFact(caps.week),
@@ -101,7 +92,9 @@ const FACTS: Readonly<Record<KeyEditAction, (key: KeySummary) => Facts>> = {
   "key.models": ({ models }) => ({ models }),
   "key.tags": ({ tags }) => ({ tags }),
   "key.disable": ({ disabledAtMs }) => ({ disabled_at: instantOrNull(disabledAtMs) }),
-};
+} as const satisfies Partial<Record<Change["action"], (key: KeySummary) => Facts>>;
+
+type KeyEditAction = keyof typeof FACTS;
 
 function expiryFact(expiresAtMs: number | null): { readonly expires_at: string | null } {
   return { expires_at: instantOrNull(expiresAtMs) };

@@ -224,22 +224,11 @@ export interface SealedRows {
   ): Promise<number>;
 }
 
-export interface Resealed {
-  readonly resealed: number;
-  readonly kept: number;
-  /** Ids of rows that none of the vault's keys opens; they are not changed. */
-  readonly unopened: readonly string[];
-}
-
 /**
  * Seals again, with the first encryption key, every row that another key has sealed. Rows may be
  * read and changed meanwhile. May be repeated after an interruption.
  */
-export async function resealRows(
-  tables: readonly SealedRows[],
-  vault: KeyVault,
-  by: ChangedBy,
-): Promise<Resealed> {
+export async function resealRows(tables: readonly SealedRows[], vault: KeyVault, by: ChangedBy) {
   let [resealed, kept] = [0, 0];
   const unopened = new Set<string>();
   for await (const { table, batch } of batches(tables)) {
@@ -255,6 +244,7 @@ export async function resealRows(
     }
     if (others.length > 0) resealed += await table.reseal(others, by);
   }
+  // None of the vault's keys opens the rows with these ids, so they are not changed.
   return { resealed, kept, unopened: [...unopened] };
 }
 

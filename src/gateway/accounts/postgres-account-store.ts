@@ -8,6 +8,7 @@ import {
   type ChangeLog,
   createKeyId,
   createOrgId,
+  type Facts,
   type KeyId,
   KEYS_PER_ORG_MAX,
   MANAGED_KEY_REQUESTS_PER_MINUTE,
@@ -80,47 +81,38 @@ export class PostgresAccountStore implements KeyStore {
   }
 
   async listOrgs(): Promise<readonly OrgSummary[]> {
-    const result = await this.#pool.query<Row>(`${SELECT_ORG_SQL} order by o.created_at, o.org_id`);
-    return result.rows.map(orgColumns.read);
+    const rows = await this.#read(`${SELECT_ORG_SQL} order by o.created_at, o.org_id`);
+    return rows.map(orgColumns.read);
   }
 
   async findOrg(orgId: string): Promise<OrgSummary | undefined> {
-    const result = await this.#pool.query<Row>(`${SELECT_ORG_SQL} where o.org_id = $1`, [orgId]);
-    const row = result.rows[0];
-    return row === undefined ? undefined : orgColumns.read(row);
+    const [row] = await this.#read(`${SELECT_ORG_SQL} where o.org_id = $1`, [orgId]);
+    return row && orgColumns.read(row);
   }
 
   async renameOrg(orgId: OrgId, name: string, by: ChangedBy): Promise<boolean> {
-    return await this.#changes.write(by, async (client, note) => {
-      const changed = await changeOrg(client, orgId, { column: "name", value: name });
-      if (changed === undefined) return false;
-      const before = { name: changed.was };
-      note({ action: "org.rename", orgId, target: orgId, before, after: { name } });
-      return true;
-    });
+    const factsOf = (value: string): Facts => ({ name: value });
+    const change = { orgId, action: "org.rename", column: "name", value: name, factsOf } as const;
+    return await this.#changes.write(by, (client, note) => changeOrg(client, note, change));
   }
 
-  async setOrgCap(id: string, cap: MicroUsd | null, by: ChangedBy): Promise<boolean> {
-    return await this.#changes.write(by, async (client, note) => {
-      const changed = await changeOrg(client, id, { column: "cap_micro_usd", value: cap });
-      if (changed === undefined) return false;
-      const { orgId, was } = changed;
-      note({ action: "org.cap", orgId, target: orgId, before: capFact(was), after: capFact(cap) });
-      return true;
-    });
+  async setOrgCap(orgId: string, value: MicroUsd | null, by: ChangedBy): Promise<boolean> {
+    const column = "cap_micro_usd";
+    const change = { orgId, action: "org.cap", column, value, factsOf: capFact } as const;
+    return await this.#changes.write(by, (client, note) => changeOrg(client, note, change));
   }
 
   async listKeys(orgId?: string): Promise<readonly KeySummary[]> {
-    const result = await this.#pool.query<Row>(
+    const rows = await this.#read(
       `select ${keyColumns.sql} from api_key where $1::text is null or org_id = $1
       order by created_at, key_id`,
       [orgId ?? null],
     );
-    return result.rows.map(keyColumns.read);
+    return rows.map(keyColumns.read);
   }
 
   async listOwnKeys(orgId: OrgId): Promise<readonly KeySummary[]> {
-    const { rows } = await this.#pool.query<Row>(
+    const rows = await this.#read(
       `select ${keyColumns.sql} from api_key where org_id = $1 and not ${MANAGED_SQL}
       order by created_at desc, key_id`,
       [orgId],
@@ -130,11 +122,9 @@ export class PostgresAccountStore implements KeyStore {
 
   async findKey(whose: Whose, keyId: string): Promise<KeySummary | undefined> {
     const { where, values } = among(whose);
-    const { rows } = await this.#pool.query<Row>(
-      `select ${keyColumns.sql} from api_key where key_id = $1 and ${where}`,
-      [keyId, ...values],
-    );
-    return rows[0] === undefined ? undefined : keyColumns.read(rows[0]);
+    const sql = `select ${keyColumns.sql} from api_key where key_id = $1 and ${where}`;
+    const [row] = await this.#read(sql, [keyId, ...values]);
+    return row && keyColumns.read(row);
   }
 
   async createKey(key: NewKey, by: ChangedBy): Promise<KeySummary> {
@@ -185,6 +175,10 @@ export class PostgresAccountStore implements KeyStore {
     const made = await this.#findPlaygroundKey(orgId);
     assert(made !== undefined, "an organization has one Playground key after it was made");
     return made;
+  }
+
+  async #read(text: string, values: unknown[] = []): Promise<readonly Row[]> {
+    return (await this.#pool.query<Row>(text, values)).rows;
   }
 
   async #findPlaygroundKey(orgId: OrgId): Promise<KeyId | undefined> {

@@ -67,8 +67,7 @@ export class PostgresConnectionStore {
     const { connectionId, orgId, keyId, providerId, name, label, sealedKey } = connection;
     const values = [connectionId, orgId, keyId, providerId, name, label, sealedKey];
     return await this.#changes.write(by, async (client, note) => {
-      const { rows } = await client.query<Made>(CREATE_SQL, values);
-      const [row] = rows;
+      const [row] = (await client.query<Made>(CREATE_SQL, values)).rows;
       assert(row !== undefined, "a creation answers one row");
       if (!row.is_known) return undefined;
       if (row.connection_id === null) return "taken";
@@ -87,12 +86,9 @@ export class PostgresConnectionStore {
   }
 
   async find(connectionId: string, owner: ConnectionOwner): Promise<StoredConnection | undefined> {
-    const result = await this.#pool.query<Row>(
-      `select ${storedColumns.sql} from connection ${OWNED_SQL}`,
-      [connectionId, ownerOrNull(owner)],
-    );
-    const row = result.rows[0];
-    return row === undefined ? undefined : storedColumns.read(row);
+    const sql = `select ${storedColumns.sql} from connection ${OWNED_SQL}`;
+    const { rows } = await this.#pool.query<Row>(sql, [connectionId, ownerOrNull(owner)]);
+    return rows[0] && storedColumns.read(rows[0]);
   }
 
   /** Implements `SealedRows`. Disabled connections are left out: their keys are deleted. */
@@ -135,8 +131,7 @@ export class PostgresConnectionStore {
   ): Promise<ConnectionSummary | undefined> {
     return await this.#changes.write(by, async (client, note) => {
       const values = [connectionId, ownerOrNull(owner)];
-      const { rows } = await client.query<Row>(DISABLE_SQL, values);
-      const [row] = rows;
+      const [row] = (await client.query<Row>(DISABLE_SQL, values)).rows;
       if (row === undefined) return undefined;
       const disabled = summaryColumns.read(row);
       const was = wasDisabled.read(row).disabledAtMs;

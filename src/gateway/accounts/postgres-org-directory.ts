@@ -6,9 +6,11 @@ import {
   columns,
   computed,
   count,
+  type Facts,
   instantMs,
   maskedEmail,
   micro,
+  type Note,
   type OrgId,
   orNull,
   type Public,
@@ -51,22 +53,29 @@ export function createdOrg(orgId: OrgId, name: string, email: string): Change {
   return { action: "org.create", orgId, target: orgId, before: null, after };
 }
 
-/**
- * Sets a column of an organization. Returns its old value; undefined if there is no such
- * organization.
- */
+/** Sets a column of an organization. Returns false if there is no such organization. */
 export async function changeOrg<T>(
   client: PoolClient,
-  orgId: string,
-  { column, value }: { readonly column: string; readonly value: T },
-): Promise<{ readonly orgId: OrgId; readonly was: T } | undefined> {
+  note: Note,
+  change: {
+    readonly orgId: string;
+    readonly action: Change["action"];
+    readonly column: string;
+    readonly value: T;
+    readonly factsOf: (value: T) => Facts;
+  },
+): Promise<boolean> {
+  const { action, column, value, factsOf } = change;
   const { rows } = await client.query<{ org_id: OrgId; was: T }>(
     `update org o set ${column} = $2
     from (select org_id, ${column} as was from org where org_id = $1 for no key update) old
     where o.org_id = old.org_id returning o.org_id, was`,
-    [orgId, value],
+    [change.orgId, value],
   );
-  return rows[0] && { orgId: rows[0].org_id, was: rows[0].was };
+  if (rows[0] === undefined) return false;
+  const { org_id: orgId, was } = rows[0];
+  note({ action, orgId, target: orgId, before: factsOf(was), after: factsOf(value) });
+  return true;
 }
 
 /** Reads all organizations of the installation. Only operators may see them, never a customer. */
@@ -87,20 +96,23 @@ export class PostgresOrgDirectory {
     readonly limit: number;
   }): Promise<readonly ListedOrg[]> {
     const { search, after = null, limit } = asked;
-    const query = { text: PAGE_SQL, values: [search.trim(), after, limit] };
-    return (await queryInTime<Row>(this.#pool, query)).rows.map(listedColumns.read);
+    const rows = await this.#read<Row>(PAGE_SQL, [search.trim(), after, limit]);
+    return rows.map(listedColumns.read);
   }
 
   async find(orgId: string): Promise<ListedOrg | undefined> {
-    const query = { text: FIND_SQL, values: [orgId] };
-    const [row] = (await queryInTime<Row>(this.#pool, query)).rows;
-    return row === undefined ? undefined : listedColumns.read(row);
+    const [row] = await this.#read<Row>(FIND_SQL, [orgId]);
+    return row && listedColumns.read(row);
   }
 
   async names(orgIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const query = { text: NAMES_SQL, values: [orgIds] };
-    const { rows } = await queryInTime<{ org_id: string; name: string }>(this.#pool, query);
+    const sql = "select org_id, name from org where org_id = any($1)";
+    const rows = await this.#read<{ org_id: string; name: string }>(sql, [orgIds]);
     return new Map(rows.map(({ org_id: orgId, name }) => [orgId, name]));
+  }
+
+  async #read<R extends object>(text: string, values: unknown[]): Promise<readonly R[]> {
+    return (await queryInTime<R>(this.#pool, { text, values })).rows;
   }
 }
 
@@ -140,8 +152,4 @@ const PAGE_SQL = `
   from o join account w on w.account_id = 'wallet:' || o.org_id
   order by o.created_at desc, o.org_id desc`;
 
-const NAMES_SQL = "select org_id, name from org where org_id = any($1)";
-
-const FIND_SQL = `
-  select ${listedColumns.sqlOf("o")}
-  ${ORG_AND_WALLET_SQL} where o.org_id = $1`;
+const FIND_SQL = `select ${listedColumns.sqlOf("o")} ${ORG_AND_WALLET_SQL} where o.org_id = $1`;

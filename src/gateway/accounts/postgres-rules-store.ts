@@ -1,4 +1,4 @@
-import type { Pool, QueryResult, QueryResultRow } from "pg";
+import type { Pool } from "pg";
 
 import {
   type ChangedBy,
@@ -15,7 +15,7 @@ import {
   type Row,
   text,
 } from "../../kernel/index.ts";
-import type { EndpointLimits, StoredLimit, LimitTarget } from "../limits/limit-ceilings.ts";
+import type { StoredLimit, LimitTarget } from "../limits/limit-ceilings.ts";
 import {
   type KeyRecordRow,
   changeLimit,
@@ -36,12 +36,6 @@ export interface EndpointRecord extends DedicatedEndpoint {
   readonly createdAtMs: number;
 }
 
-export interface NewEndpoint {
-  readonly orgId: OrgId;
-  readonly providerId: string;
-  readonly limits: EndpointLimits;
-}
-
 export class PostgresRulesStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -53,15 +47,13 @@ export class PostgresRulesStore {
 
   /** Reads a key and its rules from the database, never from a cache. */
   async findKey(keyId: string): Promise<KeyRecord | undefined> {
-    const { rows } = await this.#read<KeyRecordRow>(
-      keyRecordSql("k.key_id = $1 and s.digest = k.digest"),
-      [keyId],
-    );
-    return rows[0] === undefined ? undefined : keyRecord(rows[0]);
+    const sql = keyRecordSql("k.key_id = $1 and s.digest = k.digest");
+    const [row] = await this.#read<KeyRecordRow>(sql, [keyId]);
+    return row && keyRecord(row);
   }
 
   async listLimits(orgId: OrgId): Promise<readonly StoredLimit[]> {
-    const { rows } = await this.#read<Row>(LIST_LIMITS_SQL, [orgId]);
+    const rows = await this.#read<Row>(LIST_LIMITS_SQL, [orgId]);
     return rows.map(limitColumns.read);
   }
 
@@ -84,15 +76,10 @@ export class PostgresRulesStore {
   }
 
   async setKeysMaySetOrgLimits(orgId: OrgId, may: boolean, by: ChangedBy): Promise<boolean> {
-    return await this.#changes.write(by, async (client, note) => {
-      const set = { column: "keys_may_set_org_limits", value: may };
-      const changed = await changeOrg(client, orgId, set);
-      if (changed === undefined) return false;
-      const action = "org.keys-may-set-limits";
-      const before = { allowed: changed.was };
-      note({ action, orgId, target: orgId, before, after: { allowed: may } });
-      return true;
-    });
+    const factsOf = (allowed: boolean): Facts => ({ allowed });
+    const set = { column: "keys_may_set_org_limits", value: may, factsOf } as const;
+    const change = { orgId, action: "org.keys-may-set-limits", ...set } as const;
+    return await this.#changes.write(by, (client, note) => changeOrg(client, note, change));
   }
 
   /**
@@ -100,12 +87,14 @@ export class PostgresRulesStore {
    * it already; undefined if the organization does not exist.
    */
   async createEndpoint(
-    endpoint: NewEndpoint,
+    endpoint: Pick<EndpointRecord, "orgId"> & EndpointTerms,
     by: ChangedBy,
   ): Promise<EndpointRecord | "taken" | undefined> {
     const { orgId } = endpoint;
     const made = await this.#changes.write(by, async (client, note) => {
-      const { rows } = await client.query<Row>(CREATE_ENDPOINT_SQL, newEndpointValues(endpoint));
+      // The facts have the order of the columns.
+      const values = [createRecordId("endpoint"), orgId, ...Object.values(endpointFacts(endpoint))];
+      const { rows } = await client.query<Row>(CREATE_ENDPOINT_SQL, values);
       if (rows[0] === undefined) return undefined;
       const added = endpointColumns.read(rows[0]);
       const target = added.endpointId;
@@ -118,7 +107,7 @@ export class PostgresRulesStore {
   }
 
   async listEndpoints(orgId?: OrgId): Promise<readonly EndpointRecord[]> {
-    const { rows } = await this.#read<Row>(LIST_ENDPOINTS_SQL, [orgId ?? null]);
+    const rows = await this.#read<Row>(LIST_ENDPOINTS_SQL, [orgId ?? null]);
     return rows.map(endpointColumns.read);
   }
 
@@ -154,12 +143,12 @@ export class PostgresRulesStore {
   }
 
   async findPolicy(orgId: OrgId): Promise<RoutingPolicy | undefined> {
-    const { rows } = await this.#read<Row>(POLICY_SQL, [orgId]);
-    return rows[0] === undefined ? undefined : policyColumns.read(rows[0]);
+    const [row] = await this.#read<Row>(POLICY_SQL, [orgId]);
+    return row && policyColumns.read(row);
   }
 
-  #read<R extends QueryResultRow>(sql: string, values: unknown[]): Promise<QueryResult<R>> {
-    return queryInTime<R>(this.#pool, { text: sql, values });
+  async #read<R extends object>(text: string, values: unknown[]): Promise<readonly R[]> {
+    return (await queryInTime<R>(this.#pool, { text, values })).rows;
   }
 }
 
@@ -167,7 +156,11 @@ export type RulesStore = Public<PostgresRulesStore>;
 
 const POLICY_SQL = `select ${policyColumns.sql} from routing_policy where org_id = $1`;
 
-function endpointFacts({ providerId, limits }: EndpointRecord): Facts {
+interface EndpointTerms extends Pick<EndpointRecord, "limits"> {
+  readonly providerId: string;
+}
+
+function endpointFacts({ providerId, limits }: EndpointTerms): Facts {
   return {
     provider: providerId,
     rps: limits.requestsPerSecond ?? null,
@@ -202,20 +195,6 @@ const CREATE_ENDPOINT_SQL = `
   select $1, o.org_id, $3, $4, $5, $6, $7, $8, $9 from org o where o.org_id = $2
   on conflict (provider_id) where removed_at is null do nothing
   returning ${endpointColumns.sql}`;
-
-function newEndpointValues({ orgId, providerId, limits }: NewEndpoint): unknown[] {
-  return [
-    createRecordId("endpoint"),
-    orgId,
-    providerId,
-    limits.requestsPerSecond ?? null,
-    limits.paced?.perSecond ?? null,
-    limits.paced?.waitMsMax ?? null,
-    limits.requestsPerMinute ?? null,
-    limits.tokensPerMinute ?? null,
-    limits.concurrent ?? null,
-  ];
-}
 
 const REMOVE_ENDPOINT_SQL = `
   update dedicated_endpoint set removed_at = now()
