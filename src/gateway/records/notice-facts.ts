@@ -3,6 +3,7 @@ import {
   capColumn,
   type CapPeriod,
   CLIENT_LEFT,
+  type Column,
   columns,
   hasDailySpendSql,
   instantMs,
@@ -11,14 +12,12 @@ import {
   microUsd,
   type MicroUsd,
   opaque,
-  type OrgId,
   orNull,
   type RecordOf,
   type Row,
+  text,
 } from "../../kernel/index.ts";
-import { requestIdFrom } from "../../ledger/index.ts";
 import { MANAGED_SQL } from "../accounts/key-store.ts";
-import { DAY_MS, HOUR_MS, type ReportQuery } from "./report-parts.ts";
 
 /** The cause of a refusal, by what the customer can do about it. */
 export type RefusalCause =
@@ -51,7 +50,7 @@ const CAPS_MAX = 60;
  * Reads the facts for the notices of organization $1, from a bounded number of rows. $2 is the
  * first request id of the last hour, $3 that of the last day.
  */
-const NOTICE_FACTS_SQL = `
+export const NOTICE_FACTS_SQL = `
   with lately as (
     select ${CAUSE_SQL} as cause, model_id, created_at,
       ((reason->>'needed_usd')::numeric * 1000000)::bigint as needed
@@ -114,7 +113,7 @@ const NOTICE_FACTS_SQL = `
  * Counts the newest refused requests of organization $1 by cause. $2 is the first request id that
  * counts.
  */
-const REFUSED_CAUSES_SQL = `
+export const REFUSED_CAUSES_SQL = `
   select cause, count(*)::integer as requests from (
     select ${CAUSE_SQL} as cause from refused_request
     where org_id = $1 and request_id >= $2::uuid and error_class <> '${CLIENT_LEFT}'
@@ -124,15 +123,6 @@ const REFUSED_CAUSES_SQL = `
 export interface RefusedFor {
   readonly cause: RefusalCause;
   readonly requests: number;
-}
-
-export function noticeFactsQuery(orgId: OrgId, nowMs: number): ReportQuery {
-  const values = [orgId, requestIdFrom(nowMs - HOUR_MS), requestIdFrom(nowMs - DAY_MS)];
-  return { text: NOTICE_FACTS_SQL, values };
-}
-
-export function refusedCausesQuery(orgId: OrgId, fromMs: number): ReportQuery {
-  return { text: REFUSED_CAUSES_SQL, values: [orgId, requestIdFrom(fromMs)] };
 }
 
 const factColumns = columns({
@@ -153,24 +143,24 @@ const factColumns = columns({
   models: opaque<readonly string[]>("models"),
 });
 
-interface CapRow {
-  readonly keyId: KeyId;
-  readonly name: string;
-  readonly period: CapPeriod;
-  readonly cap: string;
-  readonly spent: string;
-  readonly held: string;
+/** Reads an amount from JSON, which has it as a text. */
+function microText(name: string): Column<MicroUsd> {
+  return { ...micro(name), read: (row) => microUsd(BigInt(text(name).read(row))) };
 }
 
 /**
  * A spend cap of which 80 percent or more is used, or held for requests in progress. A key may have
  * one cap for each period.
  */
-export interface CappedKey extends Omit<CapRow, "cap" | "spent" | "held"> {
-  readonly capMicroUsd: MicroUsd;
-  readonly spentMicroUsd: MicroUsd;
-  readonly heldMicroUsd: MicroUsd;
-}
+const cappedColumns = columns({
+  keyId: text<KeyId>("keyId"),
+  name: text<string>("name"),
+  period: text<CapPeriod>("period"),
+  capMicroUsd: microText("cap"),
+  spentMicroUsd: microText("spent"),
+  heldMicroUsd: microText("held"),
+});
+export type CappedKey = RecordOf<typeof cappedColumns>;
 
 export interface NoticeFacts extends RecordOf<typeof factColumns> {
   /** The fullest cap comes first. */
@@ -178,12 +168,6 @@ export interface NoticeFacts extends RecordOf<typeof factColumns> {
 }
 
 export function noticeFacts(row: Row): NoticeFacts {
-  const capped = row["capped"] as readonly CapRow[];
-  const cappedKeys = capped.map(({ cap, spent, held, ...key }) => ({
-    ...key,
-    capMicroUsd: microUsd(BigInt(cap)),
-    spentMicroUsd: microUsd(BigInt(spent)),
-    heldMicroUsd: microUsd(BigInt(held)),
-  }));
-  return { ...factColumns.read(row), cappedKeys };
+  const capped = row["capped"] as readonly Row[];
+  return { ...factColumns.read(row), cappedKeys: capped.map(cappedColumns.read) };
 }

@@ -22,15 +22,16 @@ import {
   type MonthSpend,
   type PeriodSpend,
   readCreatedAt,
+  requestIdFrom,
   type SpendReads,
 } from "../../ledger/index.ts";
 import type { Grouping } from "./contract/usage.ts";
 import {
+  NOTICE_FACTS_SQL,
   noticeFacts,
   type NoticeFacts,
-  noticeFactsQuery,
+  REFUSED_CAUSES_SQL,
   type RefusedFor,
-  refusedCausesQuery,
 } from "./notice-facts.ts";
 import {
   groupColumns,
@@ -40,9 +41,9 @@ import {
   type UsageGroup,
   type UsageQuery,
 } from "./record-rows.ts";
-import { type ReportQuery, TOKENS_AND_DEBIT } from "./report-parts.ts";
+import { DAY_MS, HOUR_MS, TOKENS_AND_DEBIT } from "./report-parts.ts";
 import type { ReportSources } from "./report-sources.ts";
-import { type RequestPage, requestsQuery, toRequestPage } from "./request-pages.ts";
+import { readRequestPage, type RequestPage } from "./request-pages.ts";
 import {
   attemptedSql,
   findSums,
@@ -85,8 +86,11 @@ export class PostgresRecordStore implements SpendReads {
     toMs = LAST_MS,
     ...page
   }: UsageQuery): Promise<RequestPage> {
-    const query = requestsQuery({ orgId, fromMs, toMs }, page, true);
-    return toRequestPage(await this.#run<Row>(query), page);
+    return await readRequestPage(
+      (query) => queryInTime<Row>(this.#pool, query),
+      { orgId, fromMs, toMs },
+      { ...page, isAttempted: true },
+    );
   }
 
   /** Uses a connection for reports, because it may read the whole journal of the organization. */
@@ -96,14 +100,15 @@ export class PostgresRecordStore implements SpendReads {
   }
 
   async noticeFacts(orgId: OrgId, nowMs: number): Promise<NoticeFacts> {
-    const [row] = await this.#run<Row>(noticeFactsQuery(orgId, nowMs));
+    const since = [requestIdFrom(nowMs - HOUR_MS), requestIdFrom(nowMs - DAY_MS)];
+    const [row] = await this.#read<Row>(NOTICE_FACTS_SQL, [orgId, ...since]);
     assert(row !== undefined, "a statement of sums answers with a row");
     return noticeFacts(row);
   }
 
   /** Counts the causes of the newest ten thousand refusals since `fromMs`, most frequent first. */
   async refusedFor(orgId: OrgId, fromMs: number): Promise<readonly RefusedFor[]> {
-    return await this.#run<RefusedFor>(refusedCausesQuery(orgId, fromMs));
+    return await this.#read<RefusedFor>(REFUSED_CAUSES_SQL, [orgId, requestIdFrom(fromMs)]);
   }
 
   async generation(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined> {
@@ -120,13 +125,9 @@ export class PostgresRecordStore implements SpendReads {
     return { ...common, createdAtMs: readCreatedAt(requestId), outcome };
   }
 
-  #read<R extends object>(text: string, values: unknown[]): Promise<readonly R[]> {
-    return this.#run({ text, values });
-  }
-
   /** A client waits for the result, so a slow query counts as a store fault. */
-  async #run<R extends object>(query: ReportQuery): Promise<readonly R[]> {
-    return (await queryInTime<R>(this.#pool, query)).rows;
+  async #read<R extends object>(text: string, values: unknown[]): Promise<readonly R[]> {
+    return (await queryInTime<R>(this.#pool, { text, values })).rows;
   }
 }
 

@@ -3,7 +3,6 @@ import type { PoolClient } from "pg";
 import {
   assert,
   type KeyId,
-  type MicroUsd,
   type OrgId,
   REPORT_FILE_PAGE_ROWS,
   REPORT_FINE_HOURS_MAX,
@@ -15,17 +14,16 @@ import {
   type Public,
   defined,
 } from "../../kernel/index.ts";
-import { readCreatedAt } from "../../ledger/index.ts";
+import { heldColumns, readCreatedAt } from "../../ledger/index.ts";
 import * as activity from "./activity.ts";
-import { type Recorded, readRecorded } from "./record-rows.ts";
+import { readRecorded } from "./record-rows.ts";
 import { DAY_MS, findRolledDays, HOUR_MS, isoDay } from "./report-parts.ts";
 import type { AsOfListener, ReportSources } from "./report-sources.ts";
 import {
+  readRequestPage,
   type ReportedRequest,
   type RequestPage,
   type RequestPageQuery,
-  requestsQuery,
-  toRequestPage,
 } from "./request-pages.ts";
 import { findSums, type ReportFilter, toRequestSpan } from "./request-rows.ts";
 import {
@@ -45,7 +43,7 @@ import {
   type UsageReport,
   usageReport,
 } from "./report-query.ts";
-import * as wallet from "./wallet-lines.ts";
+import { readWalletPage, type WalletPage } from "./wallet-lines.ts";
 
 /**
  * The console's reports on the journal. They run on separate connections with a statement time
@@ -76,12 +74,11 @@ export class PostgresUsageReports {
     by: ReportGroupBy,
     rank: ReportRank = "spend",
   ): Promise<UsageReport> {
-    const { plan, rows } = await this.#run(async (client) => {
-      const planned = await planReport(client, filter, { by, rank });
-      const { text, values } = reportQuery(planned);
-      return { plan: planned, rows: (await client.query<ReportRow>(text, values)).rows };
+    return await this.#run(async (client) => {
+      const plan = await planReport(client, filter, { by, rank });
+      const { rows } = await client.query<ReportRow>(reportQuery(plan));
+      return usageReport(plan, rows);
     });
-    return usageReport(plan, rows);
   }
 
   /**
@@ -97,14 +94,12 @@ export class PostgresUsageReports {
   }
 
   async requests(filter: ReportFilter, page: RequestPageQuery): Promise<RequestPage> {
-    const { text, values } = requestsQuery(filter, page);
-    const found = await this.#run(async (client) => {
+    return await this.#run(async (client) => {
       // Turns sorting off: the planner overestimates how many requests match a status, and would
       // read and sort all of them.
       if ((page.sort?.by ?? "time") === "time") await client.query("set local enable_sort = off");
-      return (await client.query<Row>(text, values)).rows;
+      return await readRequestPage((query) => client.query<Row>(query), filter, page);
     });
-    return toRequestPage(found, page);
   }
 
   /** Streams all requests, newest first. Only one page is in memory at a time. */
@@ -119,17 +114,18 @@ export class PostgresUsageReports {
     }
   }
 
-  async request(orgId: OrgId, requestId: RequestId): Promise<RequestDetails | undefined> {
+  async request(orgId: OrgId, requestId: RequestId) {
     return await this.#sources.runNow(async (client) => {
       const atMs = readCreatedAt(requestId);
-      const page = { limit: REQUESTS_PER_MS_MAX };
-      const query = requestsQuery({ orgId, fromMs: atMs, toMs: atMs + 1 }, page);
-      const { rows } = toRequestPage((await client.query<Row>(query)).rows, page);
+      const { rows } = await readRequestPage(
+        (query) => client.query<Row>(query),
+        { orgId, fromMs: atMs, toMs: atMs + 1 },
+        { limit: REQUESTS_PER_MS_MAX },
+      );
       const request = rows.find((each) => each.requestId === requestId);
       const values = [orgId, requestId];
-      const found = await readRecorded(
-        async (text) => (await client.query<Row>(text, values)).rows,
-      );
+      const query = async (text: string) => (await client.query<Row>(text, values)).rows;
+      const found = await readRecorded(query);
       if (request === undefined || found === undefined) return undefined;
       const { row: _row, ...recorded } = found;
       return { request, ...recorded };
@@ -146,13 +142,7 @@ export class PostgresUsageReports {
   }
 
   /** Returns the last `days` UTC days of one key, oldest first, including days without requests. */
-  async keyDays(
-    orgId: OrgId,
-    keyId: KeyId,
-    days: number,
-  ): Promise<
-    readonly { readonly day: string; readonly requests: number; readonly debitMicroUsd: MicroUsd }[]
-  > {
+  async keyDays(orgId: OrgId, keyId: KeyId, days: number) {
     assert(days > 0 && days <= REPORT_GROUPS_MAX, "a key's days are a page of a report");
     const [now] = await this.#rows<{ today: string }>(TODAY_SQL, []);
     const endMs = Date.parse(`${now?.today ?? ""}T00:00:00Z`) + DAY_MS;
@@ -161,8 +151,8 @@ export class PostgresUsageReports {
     const known = new Map(groups.map(({ group, figures }) => [group, figures]));
     return Array.from({ length: days }, (_, at) => {
       const day = isoDay(filter.fromMs + at * DAY_MS);
-      const { requests: count = 0, debitMicroUsd = ZERO_MICRO_USD } = known.get(day) ?? {};
-      return { day, requests: count, debitMicroUsd };
+      const { requests = 0, debitMicroUsd = ZERO_MICRO_USD } = known.get(day) ?? {};
+      return { day, requests, debitMicroUsd };
     });
   }
 
@@ -171,11 +161,10 @@ export class PostgresUsageReports {
    * undefined if it has none.
    */
   async firstSuccess(orgId: OrgId): Promise<RequestId | undefined> {
-    const sql = activity.FIRST_SUCCESS_SQL;
-    const { rows } = await this.#sources.runNow((client) =>
-      client.query<{ request_id: RequestId }>(sql, [orgId]),
-    );
-    return rows[0]?.request_id;
+    return await this.#sources.runNow(async (client) => {
+      const { rows } = await client.query<Row>(activity.FIRST_SUCCESS_SQL, [orgId]);
+      return rows[0] && heldColumns.requestId.read(rows[0]);
+    });
   }
 
   /** Reads at most 200,000 attempts of all customers: the newest of the last 24 hours. */
@@ -190,26 +179,8 @@ export class PostgresUsageReports {
     return rows.map(activity.substitutionColumns.read);
   }
 
-  async walletLines(
-    orgId: OrgId,
-    page: { readonly limit: number; readonly cursor?: string },
-  ): Promise<{ readonly lines: readonly wallet.WalletLine[]; readonly nextCursor: string | null }> {
-    const cursor = wallet.readWalletCursor(page.cursor ?? "");
-    const found = await this.#sources.runNow(async (client) => {
-      const rolledDays = await findRolledDays(client, orgId);
-      const { text, values } = wallet.walletQuery(
-        { orgId, rolledDays },
-        { rows: page.limit + 1, ...defined({ cursor }) },
-      );
-      return (await client.query<wallet.WalletRow>(text, values)).rows;
-    });
-    const rows = found.slice(0, page.limit);
-    const last = rows.at(-1);
-    const hasMore = found.length > page.limit && last !== undefined;
-    return {
-      lines: rows.map(wallet.walletLine),
-      nextCursor: hasMore ? wallet.writeWalletCursor(last) : null,
-    };
+  async walletLines(orgId: OrgId, page: Parameters<typeof readWalletPage>[2]): Promise<WalletPage> {
+    return await this.#sources.runNow((client) => readWalletPage(client, orgId, page));
   }
 
   async #rows<R extends object>(text: string, values: unknown[]): Promise<readonly R[]> {
@@ -222,10 +193,6 @@ export class PostgresUsageReports {
 }
 
 export type UsageReports = Public<PostgresUsageReports>;
-
-export interface RequestDetails extends Recorded {
-  readonly request: ReportedRequest;
-}
 
 /** More requests than an organization can send in one millisecond. */
 const REQUESTS_PER_MS_MAX = 1_000;

@@ -30,6 +30,7 @@ import {
   REFUSED_COLUMNS_SQL,
   type ReportFilter,
   statusOfEndSql,
+  UNION_SQL,
 } from "./request-rows.ts";
 
 const storedColumns = columns({
@@ -91,6 +92,8 @@ export interface RequestPageQuery {
   readonly cursor?: string;
   /** Absent means newest first. */
   readonly sort?: RequestSort;
+  /** Leaves out the requests that were refused. */
+  readonly isAttempted?: true;
 }
 
 export interface RequestPage {
@@ -100,17 +103,28 @@ export interface RequestPage {
 
 /* Parameters: $1 organization, $2 first request id, $3 the id after the last, $4 most rows. */
 const RANGE_SQL = "request_id >= $2::uuid and request_id < $3::uuid";
-const UNION_SQL = "\n    union all ";
 
 /**
- * Builds the query for a page of requests, and for one row more, which tells whether there are
- * more. In order of time, the page is read from an index; for another order, all matching requests
- * are sorted. `isAttempted` leaves out the requests that were refused.
+ * Reads a page of requests, and one row more, which tells whether there are more. In order of time,
+ * the page is read from an index; for another order, all matching requests are sorted.
  */
-export function requestsQuery(
+export async function readRequestPage(
+  run: (query: ReportQuery) => Promise<{ readonly rows: readonly Row[] }>,
   filter: ReportFilter,
-  { limit, cursor = "", sort = NEWEST_FIRST }: RequestPageQuery,
-  isAttempted = false,
+  page: RequestPageQuery,
+): Promise<RequestPage> {
+  const { limit, sort = NEWEST_FIRST } = page;
+  const { rows } = await run(requestsQuery(filter, page));
+  const last = rows[limit - 1];
+  return {
+    rows: rows.slice(0, limit).map(reportedRequest),
+    nextCursor: rows.length > limit && last !== undefined ? writeCursor(sort, last) : null,
+  };
+}
+
+function requestsQuery(
+  filter: ReportFilter,
+  { limit, cursor = "", sort = NEWEST_FIRST, isAttempted }: RequestPageQuery,
 ): ReportQuery {
   const { orgId, fromMs, toMs, statuses } = filter;
   const values: unknown[] = [orgId, requestIdFrom(fromMs), requestIdFrom(toMs), limit + 1];
@@ -125,7 +139,7 @@ export function requestsQuery(
       ? []
       : [endedRequestsSql(RANGE_SQL + rare)]),
     openRequestsSql(RANGE_SQL),
-    ...(!isAttempted && mayBeRefused(filter) ? [REFUSED_SQL] : []),
+    ...(isAttempted !== true && mayBeRefused(filter) ? [REFUSED_SQL] : []),
   ];
   const match = matchSql(filter, statusOfEndSql(END_SQL), $);
   const firstSql = (part: string): string => `(
@@ -139,18 +153,6 @@ export function requestsQuery(
 }
 
 const OF_NO_END: ReadonlySet<RequestStatus> = new Set(["rejected_by_gateway", "in_flight"]);
-
-/** Reads the rows of `requestsQuery`, and drops the row beyond the limit. */
-export function toRequestPage(
-  found: readonly Row[],
-  { limit, sort = NEWEST_FIRST }: RequestPageQuery,
-): RequestPage {
-  const last = found[limit - 1];
-  return {
-    rows: found.slice(0, limit).map(reportedRequest),
-    nextCursor: found.length > limit && last !== undefined ? writeCursor(sort, last) : null,
-  };
-}
 
 /*
  * A refused request that has attempts after all, because the answer about its hold was lost, is

@@ -1,5 +1,7 @@
+import type { PoolClient } from "pg";
+
 import { microUsd, type MicroUsd, type OrgId } from "../../kernel/index.ts";
-import { attemptsOutsideSql, type ReportQuery } from "./report-parts.ts";
+import { attemptsOutsideSql, findRolledDays } from "./report-parts.ts";
 
 const KINDS = {
   purchase: "purchase",
@@ -32,16 +34,24 @@ export interface WalletRow {
   readonly amount: bigint;
 }
 
+export interface WalletPage {
+  readonly lines: readonly WalletLine[];
+  readonly nextCursor: string | null;
+}
+
 /**
- * Reads at most `rows` lines, newest first. The usage of a day is dated at the day's first instant.
+ * Reads at most `limit` lines, newest first. The usage of a day is dated at the day's first instant.
  * Paying a debt is not a line, because the refund or dispute behind that debt is one already.
  */
-export function walletQuery(
-  of: { readonly orgId: OrgId; readonly rolledDays: readonly string[] },
-  page: { readonly rows: number; readonly cursor?: WalletCursor },
-): ReportQuery {
-  const { orgId, rolledDays } = of;
-  const { cursor = FROM_THE_NEWEST } = page;
+export async function readWalletPage(
+  client: PoolClient,
+  orgId: OrgId,
+  { limit, cursor = "" }: { readonly limit: number; readonly cursor?: string },
+): Promise<WalletPage> {
+  const rolledDays = await findRolledDays(client, orgId);
+  // A page with an invalid cursor starts with the newest line.
+  const [, atMs = "9223372036854775807", id = "0"] =
+    /^(\d{1,15})_(-1|\d{1,18})$/.exec(cursor) ?? [];
   const text = `
   with line as (
     ${CREDIT_LINES_SQL}
@@ -59,7 +69,14 @@ export function walletQuery(
   )
   select at_ms, id, kind, ref, amount from line
   where (at_ms, id) < ($3, $4) order by at_ms desc, id desc limit $5`;
-  return { text, values: [orgId, rolledDays, cursor.atMs, cursor.id, page.rows] };
+  const values = [orgId, rolledDays, atMs, id, limit + 1];
+  const { rows } = await client.query<WalletRow>(text, values);
+  const last = rows[limit - 1];
+  const hasMore = rows.length > limit && last !== undefined;
+  return {
+    lines: rows.slice(0, limit).map(walletLine),
+    nextCursor: hasMore ? `${last.at_ms}_${last.id}` : null,
+  };
 }
 
 const TRANSFER_COLUMNS = `floor(extract(epoch from at) * 1000)::bigint as at_ms, transfer_id as id,
@@ -74,23 +91,6 @@ export const CREDIT_LINES_SQL: string = `select ${TRANSFER_COLUMNS}, amount from
     union all
     select ${TRANSFER_COLUMNS}, -amount from transfer
     where debit_account = 'wallet:' || $1 and attempt_id is null and kind <> 'collect'`;
-
-interface WalletCursor {
-  readonly atMs: string;
-  readonly id: string;
-}
-
-const FROM_THE_NEWEST: WalletCursor = { atMs: "9223372036854775807", id: "0" };
-
-export function writeWalletCursor({ at_ms: atMs, id }: WalletRow): string {
-  return `${atMs}_${id}`;
-}
-
-/** Returns undefined for an invalid cursor, so that the page starts with the newest line. */
-export function readWalletCursor(text: string): WalletCursor | undefined {
-  const [, atMs, id] = /^(\d{1,15})_(-1|\d{1,18})$/.exec(text) ?? [];
-  return atMs === undefined || id === undefined ? undefined : { atMs, id };
-}
 
 export function walletLine({ at_ms: atMs, kind, ref, amount }: WalletRow): WalletLine {
   const shown = kinds.get(kind) ?? "other";
