@@ -1,14 +1,16 @@
 import {
-  type MicroUsd,
+  columns,
+  type ColumnsOf,
+  count,
+  micro,
+  outputTokensTotal,
+  promptTokensTotal,
+  type RecordOf,
   REPORT_DAYS_MAX,
   REPORT_GROUPS_MAX,
   REPORT_SERIES_GROUPS_MAX,
   REQUEST_STATUSES,
   type RequestStatus,
-  microUsd,
-  outputTokensTotal,
-  promptTokensTotal,
-  type Usage,
 } from "../../kernel/index.ts";
 import { requestIdFrom, usageColumns } from "../../ledger/index.ts";
 import {
@@ -37,48 +39,39 @@ import { spanMiddleMs } from "./listing-figures.ts";
 export type ReportGroupBy = "model" | "key" | "provider" | "day" | "status";
 
 /** The metric by which the largest groups are chosen. */
-export type ReportRank = "spend" | "requests" | "tokens" | "failed" | "rejected";
+export type ReportRank = keyof typeof RANK_SQL;
 
+const STATUSES = Object.keys(REQUEST_STATUSES) as readonly RequestStatus[];
+
+const countProperties = {
+  requests: count("requests"),
+  byStatus: columns(
+    Object.fromEntries(STATUSES.map((each) => [each, count(each)])) as ColumnsOf<
+      Record<RequestStatus, number>
+    >,
+  ),
+  debitMicroUsd: micro("debit"),
+};
 /** A request with several attempts is one request; its cost and tokens are their sum. */
-export interface RequestCounts {
-  readonly requests: number;
-  readonly byStatus: Readonly<Record<RequestStatus, number>>;
-  readonly debitMicroUsd: MicroUsd;
-}
+const countColumns = columns(countProperties);
+const totalColumns = columns({ ...countProperties, usage: usageColumns });
 
 /**
  * Times to the first byte, of last attempts only. Up to 3.2 percent off, because they are stored as
  * histogram buckets.
  */
-export interface FirstByteTimes {
-  readonly firstByteP50Ms: number | null;
-  readonly firstByteP95Ms: number | null;
-}
+type FirstByteTimes = ReturnType<typeof readTimes>;
 
-export interface ReportFigures extends RequestCounts, FirstByteTimes {
-  readonly usage: Usage;
-}
+export type ReportFigures = RecordOf<typeof totalColumns> & FirstByteTimes;
 
 export interface ReportBucket extends FirstByteTimes {
   readonly atMs: number;
-  readonly parts: ReadonlyMap<string, RequestCounts & { readonly tokens: number }>;
+  readonly parts: ReadonlyMap<string, ReportPart>;
 }
 
-export interface UsageReport {
-  readonly totals: ReportFigures;
-  readonly bucket: keyof typeof BUCKET_MS;
-  /**
-   * Buckets, oldest first, including empty ones. Groups beyond the largest seven are summed as
-   * `other`.
-   */
-  readonly series: readonly ReportBucket[];
-  /**
-   * Groups, most spend first, at most 200; if there are more, the last one is `other`. Managed keys
-   * are `playground` and `optimize`. Requests that have no value to group by are `none`: a refused
-   * request has no provider, for example.
-   */
-  readonly groups: readonly { readonly group: string; readonly figures: ReportFigures }[];
-}
+type ReportPart = RecordOf<typeof countColumns> & { readonly tokens: number };
+
+export type UsageReport = ReturnType<typeof usageReport>;
 
 export interface ReportPlan {
   readonly filter: ReportFilter;
@@ -94,8 +87,6 @@ export interface ReportPlan {
 }
 
 export const BUCKET_MS = { five_minutes: HOUR_MS / 12, hour: HOUR_MS, day: DAY_MS } as const;
-
-const STATUSES = Object.keys(REQUEST_STATUSES) as readonly RequestStatus[];
 
 /**
  * Builds one statement for the whole report, with rows of kind `total`, `group`, `bucket` and
@@ -226,7 +217,7 @@ function percentilesSql(kind: string, by: "whole" | "listed" | "bucket"): string
 const sumSql = (columns: readonly string[]): string =>
   columns.map((column) => `coalesce(sum(${column}), 0)`).join(" + ");
 
-const RANK_SQL: Readonly<Record<ReportRank, string>> = {
+const RANK_SQL = {
   spend: sumSql(["debit"]),
   requests: sumSql(["requests"]),
   tokens: sumSql(TOKENS),
@@ -234,7 +225,8 @@ const RANK_SQL: Readonly<Record<ReportRank, string>> = {
   rejected: sumSql(["rejected_by_gateway", "rejected_by_provider"]),
 };
 
-export interface ReportRow extends Readonly<Record<RequestStatus, bigint>> {
+/** Besides these, a row has the columns of `totalColumns`. */
+export interface ReportRow {
   readonly kind: "total" | "group" | "part" | "bucket";
   readonly name: string;
   /** The number of whole buckets from 1970 to the start of this one; the plan sets their length. */
@@ -249,13 +241,22 @@ export interface ReportRow extends Readonly<Record<RequestStatus, bigint>> {
   readonly p95: number | null;
 }
 
-export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]): UsageReport {
+export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]) {
   const total = rows.find((row) => row.kind === "total");
   if (total === undefined) throw new Error("a report answers its totals");
   return {
     totals: readFigures(total),
     bucket: plan.bucket,
+    /**
+     * Buckets, oldest first, including empty ones. Groups beyond the largest seven are summed as
+     * `other`.
+     */
     series: buildSeries(plan, rows),
+    /**
+     * Groups, most spend first, at most 200; if there are more, the last one is `other`. Managed
+     * keys are `playground` and `optimize`. Requests that have no value to group by are `none`: a
+     * refused request has no provider, for example.
+     */
     groups: rows
       .filter((row) => row.kind === "group")
       .toSorted(bySpend)
@@ -275,58 +276,42 @@ function bySpend(a: ReportRow, b: ReportRow): number {
 }
 
 function readFigures(row: ReportRow): ReportFigures {
-  return { ...readCounts(row), ...readTimes(row), usage: usageColumns.read(row) };
+  return { ...totalColumns.read(row), ...readTimes(row) };
 }
 
-function readCounts(row: ReportRow): RequestCounts {
-  const counts = STATUSES.map((each) => [each, Number(row[each])]);
-  return {
-    requests: Number(row.requests),
-    byStatus: Object.fromEntries(counts) as RequestCounts["byStatus"],
-    debitMicroUsd: microUsd(row.debit),
-  };
-}
-
-function readTimes({ p50, p95 }: ReportRow): FirstByteTimes {
+function readTimes({ p50, p95 }: Pick<ReportRow, "p50" | "p95">) {
   return { firstByteP50Ms: spanMiddleMs(p50), firstByteP95Ms: spanMiddleMs(p95) };
 }
 
 /** Returns the buckets, oldest first, including empty ones. */
 function buildSeries(plan: ReportPlan, rows: readonly ReportRow[]): readonly ReportBucket[] {
   const ofBuckets = rows.filter(({ kind }) => kind === "bucket" || kind === "part");
-  const { first, last } = findBuckets(
-    plan,
-    ofBuckets.map(({ bucket }) => Number(bucket)),
-  );
+  const [first, last] = findBuckets(plan, ofBuckets);
   const series = Array.from({ length: last - first + 1 }, (_, at) => ({
     atMs: (first + at) * plan.bucketMs,
-    parts: new Map<string, RequestCounts & { readonly tokens: number }>(),
-    ...NO_TIMES,
+    parts: new Map<string, ReportPart>(),
+    ...readTimes({ p50: null, p95: null }),
   }));
   for (const row of ofBuckets) {
     const bucket = series[Number(row.bucket) - first];
     if (bucket === undefined) continue;
     if (row.kind === "bucket") Object.assign(bucket, readTimes(row));
-    else bucket.parts.set(toGroupName(plan, row), { ...readCounts(row), tokens: countTokens(row) });
+    else {
+      const usage = usageColumns.read(row);
+      const tokens = promptTokensTotal(usage) + outputTokensTotal(usage);
+      bucket.parts.set(toGroupName(plan, row), { ...countColumns.read(row), tokens });
+    }
   }
   return series;
 }
 
-function countTokens(row: ReportRow): number {
-  const usage = usageColumns.read(row);
-  return promptTokensTotal(usage) + outputTokensTotal(usage);
-}
-
-const NO_TIMES: FirstByteTimes = { firstByteP50Ms: null, firstByteP95Ms: null };
-
+/** The rows are in the order of their buckets. */
 function findBuckets(
   { filter: { fromMs, toMs }, bucketMs }: ReportPlan,
-  filled: readonly number[],
-): { readonly first: number; readonly last: number } {
+  rows: readonly ReportRow[],
+): readonly [first: number, last: number] {
   if (toMs - fromMs <= REPORT_DAYS_MAX * DAY_MS) {
-    return { first: Math.floor(fromMs / bucketMs), last: Math.ceil(toMs / bucketMs) - 1 };
+    return [Math.floor(fromMs / bucketMs), Math.ceil(toMs / bucketMs) - 1];
   }
-  let [first = 0, last = -1] = [filled[0], filled[0]];
-  for (const number of filled) [first, last] = [Math.min(first, number), Math.max(last, number)];
-  return { first, last };
+  return [Number(rows[0]?.bucket ?? 0), Number(rows.at(-1)?.bucket ?? -1)];
 }

@@ -117,13 +117,6 @@ export function openRequestsSql(where: string): string {
     ) h left join lateral (${FINAL_OF_HOLD_SQL}) a on true`;
 }
 
-export function endedOfOpenSql(where: string): string {
-  return `select a.* from (
-      select org_id, request_id, min(attempt_id) as attempt_id from hold
-      where org_id = $1 and not annulled and ${where} group by 1, 2
-    ) h cross join lateral (${FINAL_OF_HOLD_SQL}) a`;
-}
-
 const FINAL_OF_HOLD_SQL = `
       select * from attempt f where f.org_id = h.org_id and f.request_id = h.request_id and f.final
         and f.attempt_id > h.attempt_id - ${TWO_DAYS_OF_IDS}
@@ -234,8 +227,12 @@ export function attemptedSql(of: SummedSpan, $: Bind): string {
   const isApart = `(${between(of.from, wholeFrom)} or ${between(wholeEnd, of.end)})`;
   const days = `any (${$(rolledDays)}::date[])`;
   const takenBack = `select ${ENDED_COLUMNS_SQL}
-        from (${endedOfOpenSql(`${isOf} and ${isWhole}`)}) a
-        where attempt_day(attempt_id) = ${days}`;
+        from (
+          select a.* from (
+            select org_id, request_id, min(attempt_id) as attempt_id from hold
+            where org_id = $1 and not annulled and ${isOf} and ${isWhole} group by 1, 2
+          ) h cross join lateral (${FINAL_OF_HOLD_SQL}) a
+        ) a where attempt_day(attempt_id) = ${days}`;
   return [
     one(endedRequestsSql(isApart)),
     one(endedRequestsSql(`${isWhole} and ${attemptsOutsideSql(rolledDays)}`)),
@@ -254,5 +251,5 @@ export function inSumsSql(of: SummedSpan, $: Bind): string {
       and request_day < ${$(isoDay(of.wholeToMs))}::date`;
 }
 
-const UNION_SQL = `
+export const UNION_SQL = `
       union all`;
