@@ -1,38 +1,7 @@
 import type { Pool } from "pg";
 
-import {
-  AccountNotices,
-  flaggedListings,
-  listingLosses,
-  noticed,
-  PostgresAbuseRestrictionStore,
-  PostgresAccountStore,
-  PostgresConnectionStore,
-  PostgresJobStore,
-  PostgresListingFigures,
-  PostgresOperatorDesk,
-  PostgresOrgDirectory,
-  PostgresRecentUse,
-  PostgresRecordStore,
-  PostgresRulesStore,
-  PostgresUsageReports,
-  PostgresUsageRollup,
-  PostgresVerdictStore,
-  PostgresWatchStore,
-} from "../gateway/index.ts";
-import {
-  PostgresAlertQueue,
-  PostgresAlertStore,
-  PostgresCompanyStore,
-  PostgresIdentityStore,
-  PostgresOptimizeStore,
-  PostgresPurchaseStore,
-  PostgresStatementClosing,
-  PostgresStatementStore,
-  PostgresTeamStore,
-  PostgresTopUpStore,
-  PostgresWebhookSecrets,
-} from "../account/index.ts";
+import * as gateway from "../gateway/index.ts";
+import * as account from "../account/index.ts";
 import {
   byGateway,
   ChangeLog,
@@ -43,22 +12,7 @@ import {
   type Public,
   readSchema,
 } from "../kernel/index.ts";
-import {
-  auditBooks,
-  type AuditCheck,
-  type AuditOutcome,
-  closeDay,
-  dayFacts,
-  type LedgerBatchStore,
-  PostgresCreditStore,
-  PostgresLedgerBatchStore,
-  PostgresRetentionStore,
-  PostgresSettlementStore,
-  readBooksFigures,
-  readInstances,
-  recordAudit,
-  reopenBooks,
-} from "../ledger/index.ts";
+import * as ledger from "../ledger/index.ts";
 import { type DatabaseOptions, openPools, type Pools } from "./open-pools.ts";
 
 type Opened = ReturnType<typeof openPostgresBackend>;
@@ -72,36 +26,36 @@ export type PostgresBackend = {
 export function openPostgresBackend(options: DatabaseOptions) {
   const pools = openPools(options);
   const { main: pool, sessions, reports, direct } = pools;
-  const accountNotices = new AccountNotices(pool, direct, options.log);
+  const accountNotices = new gateway.AccountNotices(pool, direct, options.log);
   const changeLog = new ChangeLog(pool, options.log);
   const books = { pool: sessions, changes: changeLog };
   const onRenewed = (): void => accountNotices.renew();
   const lanes = { connectionString: direct, log: options.log, onRenewed };
-  const batches = new PostgresLedgerBatchStore(pool, changeLog, lanes);
-  const ledgerBatchStore: LedgerBatchStore = batches;
+  const batches = new ledger.PostgresLedgerBatchStore(pool, changeLog, lanes);
+  const ledgerBatchStore: ledger.LedgerBatchStore = batches;
   return {
     accountNotices,
     changeLog,
     changeStore: new PostgresChangeStore(pool, changeLog),
     ...openNoticed(pool, changeLog, accountNotices),
     ...openAccounts(pools, changeLog),
-    recordStore: new PostgresRecordStore(pool, reports),
-    usageReports: new PostgresUsageReports(reports),
-    listingFigures: new PostgresListingFigures(reports),
-    usageRollup: new PostgresUsageRollup(sessions),
-    settlementStore: new PostgresSettlementStore(pool, changeLog),
+    recordStore: new gateway.PostgresRecordStore(pool, reports),
+    usageReports: new gateway.PostgresUsageReports(reports),
+    listingFigures: new gateway.PostgresListingFigures(reports),
+    usageRollup: { rollSome: () => gateway.rollUsage(sessions) },
+    settlementStore: new ledger.PostgresSettlementStore(pool, changeLog),
     ledgerBatchStore,
-    verdictStore: new PostgresVerdictStore(pool, changeLog),
-    watchStore: new PostgresWatchStore(sessions),
-    jobStore: new PostgresJobStore(pool),
-    retentionStore: new PostgresRetentionStore(sessions, changeLog),
+    verdictStore: new gateway.PostgresVerdictStore(pool, changeLog),
+    watchStore: new gateway.PostgresWatchStore(sessions),
+    jobStore: new gateway.PostgresJobStore(pool),
+    retentionStore: new ledger.PostgresRetentionStore(sessions, changeLog),
     /** Reads recent use from the journal, to refill a shared limit store that lost its data. */
-    recentUse: new PostgresRecentUse(pool),
+    recentUse: new gateway.PostgresRecentUse(pool),
     ...openSchema(pools, changeLog),
     ...openAudits(books, options.log),
     ...openOperatorReads(pools),
     /** After a restore, lets instances take traffic again. Rejects with `ReopenFault`. */
-    reopenBooks: reopenBooks.bind(undefined, books),
+    reopenBooks: ledger.reopenBooks.bind(undefined, books),
     /** Rejects if the database does not answer; readiness depends on it. */
     ping: async () => {
       await pool.query("select 1");
@@ -120,8 +74,10 @@ export function openPostgresBackend(options: DatabaseOptions) {
 }
 
 /** The methods named here resolve only after this process has been notified of the change. */
-function openNoticed(pool: Pool, changes: ChangeLog, notices: AccountNotices) {
-  const accounts = noticed(new PostgresAccountStore(pool, changes), notices, [
+function openNoticed(pool: Pool, changes: ChangeLog, notices: gateway.AccountNotices) {
+  const noticed = <T extends object>(store: T, verbs: readonly (keyof T)[]): T =>
+    gateway.noticed(store, notices, verbs);
+  const accounts = noticed(new gateway.PostgresAccountStore(pool, changes), [
     "createKey",
     "createOwnKey",
     "setOrgCap",
@@ -130,48 +86,48 @@ function openNoticed(pool: Pool, changes: ChangeLog, notices: AccountNotices) {
   return {
     keyStore: accounts,
     accountStore: accounts,
-    rulesStore: noticed(new PostgresRulesStore(pool, changes), notices, [
+    rulesStore: noticed(new gateway.PostgresRulesStore(pool, changes), [
       "changeLimit",
       "setKeysMaySetOrgLimits",
       "createEndpoint",
       "removeEndpoint",
       "setPolicy",
     ]),
-    connectionStore: noticed(new PostgresConnectionStore(pool, changes), notices, [
+    connectionStore: noticed(new gateway.PostgresConnectionStore(pool, changes), [
       "create",
       "disable",
     ]),
-    usageHoldStore: noticed(new PostgresAbuseRestrictionStore(pool, changes), notices, ["lift"]),
-    creditStore: noticed(new PostgresCreditStore(pool, changes), notices, ["grant"]),
-    purchaseStore: noticed(new PostgresPurchaseStore(pool, changes), notices, ["grant"]),
+    usageHoldStore: noticed(new gateway.PostgresAbuseRestrictionStore(pool, changes), ["lift"]),
+    creditStore: noticed(new ledger.PostgresCreditStore(pool, changes), ["grant"]),
+    purchaseStore: noticed(new account.PostgresPurchaseStore(pool, changes), ["grant"]),
   };
 }
 
 function openAccounts({ main, sessions, reports }: Pools, changes: ChangeLog) {
   return {
-    identityStore: new PostgresIdentityStore({ pool: main, sessions }, changes),
-    topUpStore: new PostgresTopUpStore(main, changes),
-    companyStore: new PostgresCompanyStore(main, changes),
-    statementStore: new PostgresStatementStore(main, reports),
-    statementClosing: new PostgresStatementClosing(main, reports),
-    teamStore: new PostgresTeamStore(main, changes),
-    alertStore: new PostgresAlertStore(main, changes),
-    alertQueue: new PostgresAlertQueue(main, changes),
-    webhookSecrets: new PostgresWebhookSecrets(main, changes),
-    optimizeStore: new PostgresOptimizeStore(main, changes),
+    identityStore: new account.PostgresIdentityStore({ pool: main, sessions }, changes),
+    topUpStore: new account.PostgresTopUpStore(main, changes),
+    companyStore: new account.PostgresCompanyStore(main, changes),
+    statementStore: new account.PostgresStatementStore(main, reports),
+    statementClosing: new account.PostgresStatementClosing(main, reports),
+    teamStore: new account.PostgresTeamStore(main, changes),
+    alertStore: new account.PostgresAlertStore(main, changes),
+    alertQueue: new account.PostgresAlertQueue(main, changes),
+    webhookSecrets: new account.PostgresWebhookSecrets(main, changes),
+    optimizeStore: new account.PostgresOptimizeStore(main, changes),
   };
 }
 
 function openOperatorReads({ main, reports }: Pools) {
   return {
-    orgDirectory: new PostgresOrgDirectory(main),
-    operatorDesk: new PostgresOperatorDesk(main),
+    orgDirectory: new gateway.PostgresOrgDirectory(main),
+    operatorDesk: new gateway.PostgresOperatorDesk(main),
     /** Listings whose providers reported impossible usage in the last `days`. */
-    flaggedListings: flaggedListings.bind(undefined, main),
+    flaggedListings: gateway.flaggedListings.bind(undefined, main),
     /** Listings that were sold below cost in the last `days`. */
-    listingLosses: listingLosses.bind(undefined, main),
-    readBooksFigures: () => readBooksFigures(main),
-    readInstances: () => readInstances(main),
+    listingLosses: gateway.listingLosses.bind(undefined, main),
+    readBooksFigures: () => ledger.readBooksFigures(main),
+    readInstances: () => ledger.readInstances(main),
     /** How old the data of reports from the replica is; undefined if it serves no reports now. */
     replicaLagMs: () => reports.replicaLagMs(),
   };
@@ -201,35 +157,37 @@ function openSchema(pools: Pools, changeLog: ChangeLog) {
 
 function openAudits(books: { readonly pool: Pool; readonly changes: ChangeLog }, log: Logger) {
   const { pool } = books;
-  const noted = async (audited: Promise<AuditOutcome>): Promise<AuditOutcome> => {
+  const noted = async (audited: Promise<ledger.AuditOutcome>): Promise<ledger.AuditOutcome> => {
     const outcome = await audited;
     await noteAudit(pool, log, outcome.checks);
     return outcome;
   };
-  type Options = Parameters<typeof auditBooks>[1];
+  type Options = Parameters<typeof ledger.auditBooks>[1];
   return {
-    /** Audits the whole ledger on one snapshot, and calls `onProgress` meanwhile. */
-    audit: async (onProgress?: Options["onProgress"]): Promise<readonly AuditCheck[]> => {
-      const progress = onProgress === undefined ? {} : { onProgress };
-      return (await noted(auditBooks(pool, { isFull: true, ...progress }))).checks;
-    },
+    /** Audits the whole ledger on one snapshot. */
+    audit: async (): Promise<readonly ledger.AuditCheck[]> =>
+      (await noted(ledger.auditBooks(pool, { isFull: true }))).checks,
     /** Audits the ledger from the newest trusted checkpoint on, or all of it if there is none. */
-    auditBooks: (asked: Options) => noted(auditBooks(pool, asked)),
+    auditBooks: (asked: Options) => noted(ledger.auditBooks(pool, asked)),
     /** Audits the ledger; if it is sound, signs the balances at the end of a day (YYYY-MM-DD). */
     closeDay: (
       day: string,
-      asked: Parameters<typeof closeDay>[2],
-      by: Parameters<typeof closeDay>[0]["by"],
-    ) => noted(closeDay({ ...books, by }, day, asked)),
+      asked: Parameters<typeof ledger.closeDay>[2],
+      by: Parameters<typeof ledger.closeDay>[0]["by"],
+    ) => noted(ledger.closeDay({ ...books, by }, day, asked)),
     /** Attempts and transfers of a past day, page by page, one JSON document per line. */
-    dayFacts: (day: string) => dayFacts(pool, day),
+    dayFacts: (day: string) => ledger.dayFacts(pool, day),
   };
 }
 
 /** Records an audit's result for the metrics. A failure to record it does not fail the audit. */
-async function noteAudit(pool: Pool, log: Logger, checks: readonly AuditCheck[]): Promise<void> {
+async function noteAudit(
+  pool: Pool,
+  log: Logger,
+  checks: readonly ledger.AuditCheck[],
+): Promise<void> {
   try {
-    await recordAudit(
+    await ledger.recordAudit(
       pool,
       checks.reduce((sum, check) => sum + check.violations, 0),
     );

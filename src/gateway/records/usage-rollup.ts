@@ -4,7 +4,6 @@ import {
   Job,
   lockedConnection,
   type Logger,
-  type Public,
   transact,
   unlockConnection,
   USAGE_ROLLUP_BATCHES_MAX,
@@ -18,10 +17,13 @@ import { HOUR_MS, idsOf, idsOfDay, SKUS } from "./report-parts.ts";
 import { END_SQL, ENDED_COLUMNS_SQL, withEarlier } from "./request-rows.ts";
 
 /** Starts the rollup job. Every process may run one; only one works at a time. */
-export function startUsageRollup(options: { readonly rollup: UsageRollup; readonly log: Logger }): {
-  close(): Promise<void>;
-} {
-  const { rollup, log } = options;
+export function startUsageRollup({
+  rollup,
+  log,
+}: {
+  readonly rollup: { rollSome(): Promise<boolean> };
+  readonly log: Logger;
+}): Job {
   let pausesLeft = 0;
   const job = new Job(
     USAGE_ROLLUP_PAUSE_MS,
@@ -45,36 +47,23 @@ const LOCK_TIMEOUT_MS = 100;
 const SQLSTATE_LOCK_TIMEOUT = "55P03";
 
 /**
- * Sums the past days of the journal by organization, so that long reports are fast. Reports have
- * the same results without it.
+ * Sums past days of the journal by organization, so that long reports are fast. Reports have the
+ * same results without it. Works on a bounded part of the days that are due. Returns false if no
+ * part is left, or another process is working. An interrupted part is done again.
  */
-export class PostgresUsageRollup {
-  readonly #pool: Pool;
-
-  constructor(pool: Pool) {
-    this.#pool = pool;
-  }
-
-  /**
-   * Sums a bounded part of the days that are due. Returns false if no part is left, or another
-   * process is working. An interrupted part is done again.
-   */
-  async rollSome(): Promise<boolean> {
-    const client = await lockedConnection(this.#pool, "tokenmarket usage sums");
-    if (client === undefined) return false;
-    let isSpent = true;
-    try {
-      const hasMore = (await rollBatches(client)) || (await rollListings(client));
-      isSpent = false;
-      return hasMore;
-    } finally {
-      // After a fault the connection is closed, because its state is unknown.
-      await unlockConnection(client, isSpent);
-    }
+export async function rollUsage(pool: Pool): Promise<boolean> {
+  const client = await lockedConnection(pool, "tokenmarket usage sums");
+  if (client === undefined) return false;
+  let isSpent = true;
+  try {
+    const hasMore = (await rollBatches(client)) || (await rollListings(client));
+    isSpent = false;
+    return hasMore;
+  } finally {
+    // After a fault the connection is closed, because its state is unknown.
+    await unlockConnection(client, isSpent);
   }
 }
-
-export type UsageRollup = Public<PostgresUsageRollup>;
 
 async function rollBatches(client: PoolClient): Promise<boolean> {
   for (const forget of FORGET_RETIRED_SQL) await client.query(forget);
@@ -153,10 +142,13 @@ async function onOneSnapshot(
   client: PoolClient,
   statements: readonly (readonly [text: string, values: readonly unknown[]])[],
 ): Promise<true> {
-  const run = async (): Promise<void> => {
-    for (const [text, values] of statements) await client.query(text, [...values]);
-  };
-  await transact(client, run, "begin isolation level repeatable read");
+  await transact(
+    client,
+    async () => {
+      for (const [text, values] of statements) await client.query(text, [...values]);
+    },
+    "begin isolation level repeatable read",
+  );
   return true;
 }
 
