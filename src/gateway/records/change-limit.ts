@@ -24,7 +24,6 @@ import {
   isNamed,
   keyCeilings,
   type LimitCeilings,
-  type LimitDefaults,
   orgCeilings,
   type StoredLimit,
   type LimitTarget,
@@ -37,16 +36,11 @@ import {
   LimitValues,
   NamedLimit,
 } from "./contract/limit-change.ts";
+import type { LimitUseDeps } from "./limit-use.ts";
 
 export type LimitActor =
   | { readonly kind: "key"; readonly orgId: OrgId; readonly keyId: KeyId }
   | { readonly kind: "person"; readonly orgId: OrgId };
-
-export interface ChangeLimitDeps {
-  readonly catalog: { readonly current: Catalog };
-  readonly rules: RulesStore;
-  readonly limitDefaults: LimitDefaults;
-}
 
 export interface PlannedChange {
   readonly orgId: OrgId;
@@ -59,7 +53,7 @@ export interface PlannedChange {
  * the ceilings, the number of limits. Only reads. The refusal names the field and the ceiling.
  */
 export async function planLimitChange(
-  deps: ChangeLimitDeps,
+  deps: Pick<LimitUseDeps, "catalog" | "rules" | "limitDefaults">,
   actor: LimitActor,
   request: LimitRequest,
 ): Promise<Result<PlannedChange>> {

@@ -57,12 +57,17 @@ export async function readLimitUse(
   const { model, endpoint } =
     modelId === undefined ? NO_MODEL : findModel(deps.catalog.current, principal, modelId);
   const rowsOf = endpoint === undefined ? limitRows : endpointSelfRows;
-  const parts = listParts(deps, principal, { modelId, endpoint });
+  // The platform's scopes belong to no organization, so they are left out.
+  const own = { scopesOf: deps.scopesOf, platform: [] };
+  const parts =
+    modelId === undefined
+      ? [toClaimPart(orgSlot(principal.orgId), deps.scopesOf(principal), modelId)]
+      : claimParts(own, principal, { modelId, endpoint, ownKeys: "none" });
   return {
     isServed: modelId === undefined || model !== undefined,
     endpoint,
     rows: rowsOf(principal, modelId, deps.limitDefaults),
-    scopes: (await Promise.all(parts.map((part) => peek(deps, part)))).flat(),
+    scopes: await peekAll(deps, parts),
   };
 }
 
@@ -83,36 +88,19 @@ export async function readOrgScopes(
     const scope = endpointScope(endpoint);
     parts.push(toClaimPart(`{${scope.id}}`, [scope], modelId));
   }
-  return (await Promise.all(parts.map((part) => peek(deps, part)))).flat();
+  return await peekAll(deps, parts);
 }
 
-/**
- * Lists the scopes that a request would claim, without the platform's scopes, which belong to no
- * organization.
- */
-function listParts(
+async function peekAll(
   deps: LimitUseDeps,
-  principal: Principal,
-  asked: Pick<LimitUse, "endpoint"> & { readonly modelId: string | undefined },
-): readonly ClaimPart[] {
-  const { modelId, endpoint } = asked;
-  if (modelId === undefined) {
-    return [toClaimPart(orgSlot(principal.orgId), deps.scopesOf(principal), modelId)];
-  }
-  const own = { scopesOf: deps.scopesOf, platform: [] };
-  return claimParts(own, principal, { modelId, endpoint, ownKeys: "none" });
-}
-
-async function peek(
-  deps: LimitUseDeps,
-  { slot, scopes: own, departed = [] }: ClaimPart,
+  parts: readonly ClaimPart[],
 ): Promise<readonly UsedScope[]> {
-  const nowMs = deps.clock.monotonicMs();
-  const scopes = [...own, ...departed];
-  const usages = await deps.limits.peek({ slot, scopes, nowMs });
-  return scopes.map((claim, at) => ({
-    claim,
-    usage: usages?.[at],
-    isDeparted: at >= own.length,
-  }));
+  const used = parts.map(async ({ slot, scopes: own, departed = [] }) => {
+    const scopes = [...own, ...departed];
+    const usages = await deps.limits.peek({ slot, scopes, nowMs: deps.clock.monotonicMs() });
+    return scopes.map((claim, at) => {
+      return { claim, usage: usages?.[at], isDeparted: at >= own.length };
+    });
+  });
+  return (await Promise.all(used)).flat();
 }

@@ -50,18 +50,6 @@ export interface ListingSums extends Readonly<Record<CountName, number>> {
   readonly firstBytes: ReadonlyMap<number, number>;
 }
 
-export interface ListingFilter {
-  readonly orgId: OrgId;
-  readonly modelId?: string;
-  readonly providerId?: string;
-}
-
-export interface ListingHistory {
-  /** Sums by UTC day, oldest first, without days that have no calls. */
-  readonly days: readonly ListingSums[];
-  readonly hours: readonly ListingSums[];
-}
-
 /** A figure is null if there is nothing to compute it from. */
 export function computeFigures(sums: readonly ListingSums[]) {
   const total = byCount((name) => sums.reduce((sum, each) => sum + each[name], 0));
@@ -129,9 +117,9 @@ export class PostgresListingFigures {
   }
 
   async own(
-    filter: ListingFilter,
+    filter: { readonly orgId: OrgId; readonly modelId?: string; readonly providerId?: string },
     from: { readonly dayMs: number; readonly hourMs: number },
-  ): Promise<ListingHistory> {
+  ) {
     const { orgId, modelId = null, providerId = null } = filter;
     const values = (ms: number): unknown[] => [orgId, modelId, providerId, new Date(ms)];
     const { days, hours } = await this.#sources.run(async (client) => ({
@@ -141,6 +129,7 @@ export class PostgresListingFigures {
     const ofDays = days.map(readSumsRow);
     const ofHours = hours.map(readSumsRow);
     return {
+      /** Sums by UTC day, without days that have no calls. */
       days: oldestFirst([...ofDays, ...daysOfHours(ofHours, ofDays)]),
       hours: oldestFirst(ofHours).filter(({ fromMs }) => fromMs >= from.hourMs),
     };

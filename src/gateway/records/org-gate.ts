@@ -1,4 +1,4 @@
-import { refusal, Turns, type TurnsMax, unavailable } from "../../kernel/index.ts";
+import { type Refusal, refusal, Turns, type TurnsMax, unavailable } from "../../kernel/index.ts";
 import type { ClientExchange } from "../call/client-exchange.ts";
 import { ReportTimeout } from "./report-sources.ts";
 
@@ -9,12 +9,16 @@ const RETRY_AFTER_SECONDS = 10;
  * database or the connections. Further ones wait in order of arrival, as far as the gate allows.
  */
 export class OrgGate {
-  readonly #tooMany: string;
   readonly #turns: Turns;
+  readonly #refusal: Refusal;
 
   constructor(max: TurnsMax, tooMany: string) {
-    this.#tooMany = tooMany;
     this.#turns = new Turns(max);
+    this.#refusal = refusal("rate_limit", `${tooMany}; wait until one of them is complete`, {
+      origin: "gateway_admission",
+      limit: { scope: "org", kind: "concurrency" },
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    });
   }
 
   /**
@@ -24,7 +28,7 @@ export class OrgGate {
   async run<T>(exchange: ClientExchange, serve: () => Promise<T>): Promise<T | undefined> {
     const end = await this.#turns.take(exchange.principal.orgId);
     if (end === undefined) {
-      exchange.refuse(this.#refusal());
+      exchange.refuse(this.#refusal);
       return undefined;
     }
     try {
@@ -36,14 +40,6 @@ export class OrgGate {
     } finally {
       end();
     }
-  }
-
-  #refusal(): ReturnType<typeof refusal> {
-    return refusal("rate_limit", `${this.#tooMany}; wait until one of them is complete`, {
-      origin: "gateway_admission",
-      limit: { scope: "org", kind: "concurrency" },
-      retryAfterSeconds: RETRY_AFTER_SECONDS,
-    });
   }
 }
 

@@ -11,16 +11,14 @@ import {
 import { type Grouping, UsageParameters } from "./contract/usage.ts";
 import type { UsageQuery } from "./record-rows.ts";
 
-/** Parses a query, or returns the 400 that names the invalid value. */
-export type QueryReader<S extends TObject> = (
-  query: URLSearchParams,
-) => Result<{ readonly asked: Static<S> }>;
-
 /**
- * Reads a query by its schema. Unknown parameters are ignored, because clients add their own. If a
- * parameter is repeated, the first value counts.
+ * Returns a function that reads a query by its schema, or returns the 400 that names the invalid
+ * value. Unknown parameters are ignored, because clients add their own. If a parameter is repeated,
+ * the first value counts.
  */
-export function queryReader<S extends TObject>(schema: S): QueryReader<S> {
+export function queryReader<S extends TObject>(
+  schema: S,
+): (query: URLSearchParams) => Result<{ readonly asked: Static<S> }> {
   const check = schemaCheck(schema, { missing: "is missing", unknown: "" });
   const types = Object.entries(schema.properties).map(
     ([name, each]) => [name, (each as { readonly type?: unknown }).type] as const,
@@ -82,11 +80,8 @@ export function readUsageQuery(
 
 const readQuery = queryReader(UsageParameters);
 
-function prefersCsv(accept: string | undefined): boolean {
-  return (
-    accept !== undefined &&
-    parseWeight(accept, "text/csv") > parseWeight(accept, "application/json")
-  );
+function prefersCsv(accept = ""): boolean {
+  return parseWeight(accept, "text/csv") > parseWeight(accept, "application/json");
 }
 
 /** Returns the weight of a media type, 0 to 1; 0 unless the header names the type explicitly. */

@@ -2,14 +2,12 @@ import { DatabaseError, type Pool, type PoolClient } from "pg";
 
 import { beginLocally, isStoreFault, type Clock, type ReplicaWatch } from "../../kernel/index.ts";
 
-export interface ReportReplica {
-  readonly pool: Pool;
-  readonly watch: Pick<ReplicaWatch, "isThere" | "ageMs">;
-}
-
 interface ReportSourceOptions {
   readonly primary: Pool;
-  readonly replica?: ReportReplica | undefined;
+  readonly replica?: {
+    readonly pool: Pool;
+    readonly watch: Pick<ReplicaWatch, "isThere" | "ageMs">;
+  };
   readonly clock: Clock;
   readonly statementTimeoutMs: number;
 }
@@ -30,12 +28,12 @@ export class ReportSources {
 
   /** Returns the age of the replica in milliseconds; undefined if no replica is used. */
   async replicaLagMs(): Promise<number | undefined> {
-    let asOfMs: number | undefined;
-    const isThere = async (): Promise<void> => undefined;
-    await this.run(isThere, (at) => (asOfMs = at));
-    return asOfMs === undefined
-      ? undefined
-      : Math.max(0, Math.round(this.#of.clock.nowMs() - asOfMs));
+    let lagMs: number | undefined;
+    await this.run(
+      async () => undefined,
+      (asOfMs) => (lagMs = Math.max(0, Math.round(this.#of.clock.nowMs() - asOfMs))),
+    );
+    return lagMs;
   }
 
   /**

@@ -1,10 +1,4 @@
-import {
-  byCaller,
-  type ChangedBy,
-  presentKeyId,
-  printJson,
-  type Refusal,
-} from "../../kernel/index.ts";
+import { byCaller, presentKeyId, printJson, type Refusal } from "../../kernel/index.ts";
 import type { ClientExchange } from "../call/client-exchange.ts";
 import { claimKeySetting } from "../call/count-tokens.ts";
 import { claimRefusal } from "../call/limit-refusals.ts";
@@ -34,9 +28,7 @@ export async function serveLimits(
   const { orgId, keyId, models } = exchange.principal;
   const modelId = query.get("model") ?? undefined;
   const use = await readLimitUse(deps, exchange.principal, modelId);
-  if (modelId !== undefined && !use.isServed) {
-    return exchange.refuse(unknownModel(modelId, models));
-  }
+  if (modelId !== undefined && !use.isServed) return exchange.refuse(unknownModel(modelId, models));
   if (use.scopes.some(({ usage }) => usage === undefined)) {
     return exchange.refuse(claimRefusal({ kind: "unavailable" }, deps.clock.nowMs()));
   }
@@ -82,13 +74,14 @@ export async function serveAdmissionLimits(
 
 async function changeByKey(
   deps: LimitDeps,
-  exchange: ClientExchange,
+  { principal, requestId, clientAddress }: ClientExchange,
   request: LimitRequest,
 ): ReturnType<typeof makeLimitChange> {
-  const { orgId, keyId } = exchange.principal;
+  const { orgId, keyId } = principal;
   const planned = await planLimitChange(deps, { kind: "key", orgId, keyId }, request);
   if (!planned.ok) return planned;
-  return await makeLimitChange(deps.rules, planned, byKey(exchange));
+  const by = byCaller({ kind: "key", id: presentKeyId(principal), requestId, clientAddress });
+  return await makeLimitChange(deps.rules, planned, by);
 }
 
 async function presentMade(
@@ -101,8 +94,4 @@ async function presentMade(
   // This route stores limits of no other key, so a stored key id is that of the calling key.
   const named = stored.keyId === undefined ? {} : { shownKeyId: presentKeyId(principal) };
   return Buffer.from(printJson(presentChangedLimit({ ...stored, ...named }, scopes)));
-}
-
-function byKey({ principal, requestId, clientAddress }: ClientExchange): ChangedBy {
-  return byCaller({ kind: "key", id: presentKeyId(principal), requestId, clientAddress });
 }

@@ -18,12 +18,6 @@ export interface RecordDeps {
   readonly verdicts: Verdicts;
 }
 
-export interface UsageDeps extends RecordDeps {
-  readonly csv: UsageCsv;
-  readonly sums: OrgGate;
-  readonly reads: OrgGate;
-}
-
 const JSON_TYPE = "application/json";
 const USAGE_ROWS_DEFAULT = 50;
 
@@ -43,12 +37,12 @@ export async function serveModels(
   const { models: allowed } = exchange.principal;
   const fitting = filterModels(listed, read.asked, deps.verdicts);
   const models = allowed === undefined ? fitting : fitting.filter(({ id }) => allowed.has(id));
-  if (!speaksWireB(exchange)) {
-    return exchange.answer(JSON_TYPE, {}, await modelListA(models, deps.verdicts));
+  if (speaksWireB(exchange)) {
+    const page = readPage(query);
+    if (!page.ok) return exchange.refuse(page.refusal);
+    return exchange.answer(JSON_TYPE, {}, await modelListB(models, page.asked));
   }
-  const page = readPage(query);
-  if (!page.ok) return exchange.refuse(page.refusal);
-  exchange.answer(JSON_TYPE, {}, await modelListB(models, page.asked));
+  exchange.answer(JSON_TYPE, {}, await modelListA(models, deps.verdicts));
 }
 
 const readPage = queryReader(ModelPage);
@@ -70,7 +64,7 @@ export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: strin
  * grouping. As a CSV file it returns only the requests or sums.
  */
 export async function serveUsage(
-  deps: UsageDeps,
+  deps: RecordDeps & { readonly csv: UsageCsv; readonly sums: OrgGate; readonly reads: OrgGate },
   exchange: ClientExchange,
   query: URLSearchParams,
 ): Promise<void> {
@@ -110,10 +104,8 @@ export async function serveGeneration(
   query: URLSearchParams,
 ): Promise<void> {
   const requestId = parseRequestId(query.get("id") ?? "");
-  const record =
-    requestId === undefined
-      ? undefined
-      : await deps.records.generation(exchange.principal.orgId, requestId);
+  const { orgId } = exchange.principal;
+  const record = requestId && (await deps.records.generation(orgId, requestId));
   if (record === undefined) {
     return exchange.refuse(
       refusal("not_found", "no request has this id; send the x-request-id of an earlier response"),
@@ -130,10 +122,7 @@ function json(exchange: ClientExchange, body: string): void {
   exchange.answer(JSON_TYPE, {}, Buffer.from(body));
 }
 
-/**
- * Renders `GET /v1/models` in the wire_a format as JSON in pieces, so that a long list does not
- * block other requests.
- */
+/** Renders the list in the wire_a format in pieces, so that it does not block other requests. */
 export function modelListA(
   models: readonly ListedModel[],
   verdicts: Verdicts,
@@ -142,13 +131,8 @@ export function modelListA(
   return listPieces(models, (model) => entryText(model, verdicts), frame);
 }
 
-interface KeptEntry {
-  readonly seen: string;
-  readonly text: string;
-}
-
 // A WeakMap, so that the entries of a replaced catalog are freed with it.
-const keptEntries = new WeakMap<ListedModel, KeptEntry>();
+const keptEntries = new WeakMap<ListedModel, { readonly seen: string; readonly text: string }>();
 
 /**
  * Renders one model as JSON. Cached until a verdict changes, because any client may request the
@@ -167,10 +151,7 @@ function verdictText({ state, verdict, suspect }: ListingVerification): string {
   return `${state} ${verdict?.checkedAtMs ?? ""} ${suspect?.sinceMs ?? ""}`;
 }
 
-/**
- * Renders `GET /v1/models` in the wire_b format as JSON in pieces, so that a long list does not
- * block other requests.
- */
+/** Renders a page of the list in the wire_b format, in pieces like `modelListA`. */
 export function modelListB(
   models: readonly ListedModel[],
   query: ModelPage,
@@ -185,10 +166,7 @@ export function modelListB(
   return listPieces(page.models, (model) => JSON.stringify(messagesModel.show(model)), frame);
 }
 
-function cutPage(
-  models: readonly ListedModel[],
-  query: ModelPage,
-): { models: readonly ListedModel[]; hasMore: boolean } {
+function cutPage(models: readonly ListedModel[], query: ModelPage) {
   let rest = models;
   if (query.after_id !== undefined) {
     rest = rest.slice(rest.findIndex((model) => model.id === query.after_id) + 1);
