@@ -13,6 +13,7 @@ import {
 } from "../kernel/index.ts";
 import { databaseAddress, databasePassword } from "./database-password.ts";
 import type { Logging } from "./logging.ts";
+import type { DatabaseOptions } from "./open-pools.ts";
 import { openPostgresBackend, type PostgresBackend } from "./open-postgres-backend.ts";
 
 export type Backend = PostgresBackend & {
@@ -92,11 +93,10 @@ const ADDRESSES = [
 
 type Schema = NonNullable<BackendOptions["schema"]>;
 
-interface OwnOptions extends BackendOptions {
-  readonly password: (() => Promise<string>) | undefined;
-}
-
-async function openOwn(options: OwnOptions, schema: Schema): Promise<Backend> {
+async function openOwn(
+  options: BackendOptions & Pick<DatabaseOptions, "password">,
+  schema: Schema,
+): Promise<Backend> {
   const { config, log, by, password } = options;
   const { databaseUrl: connectionString } = config;
   const directConnectionString = config.databaseDirectUrl || connectionString;
@@ -114,7 +114,7 @@ async function openOwn(options: OwnOptions, schema: Schema): Promise<Backend> {
       directConnectionString,
       reportsConnectionString: config.databaseReportsUrl,
       reportsLagMs: config.reportsLagMs,
-      ...(password === undefined ? {} : { password }),
+      password,
       log,
       ...pickSizes(config),
     },
@@ -126,9 +126,7 @@ async function openOwn(options: OwnOptions, schema: Schema): Promise<Backend> {
     await opened.close();
     throw new DatabaseUnfitFault(`${NOT_ON_DISK}; ${SETTLE_POOLER}`);
   }
-  if (missing.length > 0) {
-    log.warn({ settings: missing }, `${MISSING_SETTINGS}; ${SETTLE_POOLER}`);
-  }
+  if (missing.length > 0) log.warn({ settings: missing }, `${MISSING_SETTINGS}; ${SETTLE_POOLER}`);
   return { ...opened, dataDir: undefined, embedded: undefined };
 }
 
@@ -162,7 +160,7 @@ function pickSizes(config: Config): { readonly reportTimeoutMs: number; readonly
 }
 
 async function openStores(
-  options: Parameters<typeof openPostgresBackend>[0],
+  options: DatabaseOptions,
   schema: Schema,
   by: ChangedBy | undefined,
 ): Promise<PostgresBackend & { readonly migrated: readonly string[] }> {

@@ -10,7 +10,7 @@ import {
   staleListings,
   zeroPricePin,
 } from "../catalog/index.ts";
-import { type Clock, type Config, type Environment, SETTINGS } from "../kernel/index.ts";
+import { type Clock, type Config, defined, type Environment, SETTINGS } from "../kernel/index.ts";
 import type { PinnedSheet, PricePin } from "../ledger/index.ts";
 import {
   type CatalogSources,
@@ -46,7 +46,6 @@ export type GoodCatalog = Extract<LoadedCatalog, { ok: true }>;
 export function catalogSources(options: CatalogOptions): CatalogSources {
   const { config, env, clock, rewriteManifests, secrets } = options;
   return {
-    ...(secrets === undefined ? {} : { fileProblems: secrets.problems }),
     manifestsDir: config.manifestsDir,
     env,
     clock,
@@ -55,7 +54,7 @@ export function catalogSources(options: CatalogOptions): CatalogSources {
     providerKeyOrigins: config.providerKeyOrigins,
     decisionsPublicForm: config.decisionsPublicForm,
     staleAfterDays: config.staleAfterDays,
-    ...(rewriteManifests === undefined ? {} : { rewrite: rewriteManifests }),
+    ...defined({ fileProblems: secrets?.problems, rewrite: rewriteManifests }),
   };
 }
 
@@ -132,9 +131,7 @@ export function logNotes(
     const { file, reason, message } = first;
     log.info({ file, reason, listings, example: message }, "listings not routed");
   }
-  for (const file of leftOut) {
-    log.info({ file }, `skipped: ${PRIVATE_NOTE}`);
-  }
+  for (const file of leftOut) log.info({ file }, `skipped: ${PRIVATE_NOTE}`);
 }
 
 /**

@@ -13,7 +13,6 @@ import {
   AlertWorker,
   checkWebhookAddress,
   openWebhookSender,
-  type Billing,
   type BillingOptions,
   notingPurchases,
   notingWebhooks,
@@ -22,7 +21,6 @@ import {
   sellerOf,
   startStatementClosing,
   type ConsoleDeps,
-  type Identity,
   makeClaimLink,
   openIdentity,
   openModelCaller,
@@ -74,17 +72,8 @@ export interface Addresses {
   readonly gatewayUrl: () => string;
 }
 
-export interface PreparedConsole {
-  readonly identity: Identity;
-  readonly billing: Billing;
-  close(): Promise<void>;
-}
-
 /** Opens the parts that throw on an invalid setting, before anything else is open. */
-export async function prepareConsole(
-  options: ConsoleOptions,
-  addresses: Addresses,
-): Promise<PreparedConsole> {
+export async function prepareConsole(options: ConsoleOptions, addresses: Addresses) {
   const { config, inForce, clock, log, backend, testCheckout, events } = options;
   const common = { clock, log, consoleUrl: addresses.consoleUrl };
   const store = notingPurchases(backend.purchaseStore, events.purchase);
@@ -94,7 +83,7 @@ export async function prepareConsole(
     store,
     seller: () => sellerOf(config, addresses.consoleUrl()),
     topUpStore: backend.topUpStore,
-    ...(testCheckout === undefined ? {} : { testCheckout }),
+    ...defined({ testCheckout }),
   };
   const billing = notingWebhooks(openBilling({ ...common, ...money }), events.webhook);
   const identity = await openIdentity({
@@ -106,7 +95,7 @@ export async function prepareConsole(
   return {
     identity,
     billing,
-    close: async () => {
+    close: async (): Promise<void> => {
       await billing.close();
       await identity.close();
     },
@@ -140,7 +129,7 @@ interface GatewayParts {
 
 export async function openConsole(
   options: ConsoleOptions,
-  parts: PreparedConsole & Addresses & GatewayParts,
+  parts: Awaited<ReturnType<typeof prepareConsole>> & Addresses & GatewayParts,
 ): Promise<RunningConsole> {
   const { config, clock, log, backend } = options;
   const { catalog, serve, identity, billing, consoleUrl, gatewayUrl, vault } = parts;

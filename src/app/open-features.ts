@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import { hostname } from "node:os";
 
 import type { CatalogHolder } from "../catalog/index.ts";
-import { chatOn, openaiChat, wires as knownWires, type WireTable } from "../formats/index.ts";
+import { chatOn, openaiChat, wires as knownWires } from "../formats/index.ts";
 import {
   callInProcess,
   type CallPorts,
@@ -46,16 +46,11 @@ import {
 } from "./open-console.ts";
 import { openLimits } from "./open-limits.ts";
 import { openMetrics } from "./open-metrics.ts";
-import { openServing, prepareServing } from "./open-serving.ts";
+import { openServing, prepareServing, type ServingOptions } from "./open-serving.ts";
 import { programVersion } from "./shipped-files.ts";
 import { closeNow, drain, finishRequests } from "./shut-down.ts";
 
-export interface FeatureOptions extends ConsoleOptions {
-  /** The wires that clients and providers may speak. Default: all that the program has. */
-  readonly wires?: WireTable;
-  /** Pool of buffers for request bodies. Default: a new pool of the standard size. */
-  readonly bodyPool?: BufferPool;
-}
+export interface FeatureOptions extends ConsoleOptions, ServingOptions {}
 
 export interface OpenedFeatures {
   readonly servers: {

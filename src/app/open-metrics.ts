@@ -12,11 +12,9 @@ import {
 } from "../gateway/index.ts";
 import {
   type Clock,
-  type Config,
   Exposition,
   type Family,
   Job,
-  type Logger,
   mapped,
   microDollars,
   oneValue,
@@ -26,15 +24,13 @@ import {
   type Sample,
 } from "../kernel/index.ts";
 import type { BooksFigures, LedgerCounts, OpenedLedger } from "../ledger/index.ts";
-import type { EventCounts } from "./event-counts.ts";
-import type { Backend } from "./open-backend.ts";
+import type { ConsoleOptions } from "./open-console.ts";
 import { programVersion } from "./shipped-files.ts";
 
-export interface MetricSources {
-  readonly config: Pick<Config, "buildCommit">;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly backend: Pick<Backend, "readBooksFigures" | "connections" | "changeLog">;
+interface MetricSources extends Pick<
+  ConsoleOptions,
+  "config" | "clock" | "log" | "backend" | "events"
+> {
   readonly serve: CallPorts;
   readonly holder: { readonly current: Catalog };
   readonly verification: Verification;
@@ -42,24 +38,17 @@ export interface MetricSources {
   readonly readiness: { readonly state: InstanceState };
   readonly counts: LedgerCounts;
   readonly limits: { readonly counts: LimitStoreCounts };
-  readonly events: EventCounts;
   readonly ledger: Pick<OpenedLedger, "hasGoneBack">;
   readonly tracing: Pick<OpenTracing, "figures"> | undefined;
-}
-
-export interface OpenedMetrics {
-  readonly exposition: Exposition;
-  start(): void;
-  close(): Promise<void>;
 }
 
 /**
  * Joins the metrics of all parts of the program. Each metric in `METRICS` must occur exactly once
  * in `families`.
  */
-export function openMetrics(sources: MetricSources): OpenedMetrics {
-  const { clock, log, backend, serve } = sources;
-  const books = new BooksWatch({ read: () => backend.readBooksFigures(), clock, log });
+export function openMetrics(sources: MetricSources) {
+  const { clock, serve } = sources;
+  const books = new BooksWatch(sources);
   const loop = new LoopUse();
   const families = [
     ...instanceFamilies(sources, books),
@@ -139,17 +128,17 @@ function databaseFamilies({ backend }: MetricSources): readonly Family[] {
 
 function countFamilies({ backend, tracing }: MetricSources): readonly Family[] {
   return [
-    new ReadFamily("tm_spans_total", () => [
-      ...sampleIfKnown("exported", tracing?.figures.exported),
-      ...sampleIfKnown("dropped", tracing?.figures.dropped),
-    ]),
+    new ReadFamily("tm_spans_total", () => {
+      const { exported, dropped } = tracing?.figures ?? {};
+      if (exported === undefined || dropped === undefined) return [];
+      return [
+        [["exported"], exported],
+        [["dropped"], dropped],
+      ];
+    }),
     oneValue("tm_traces_above_ceiling_total", () => tracing?.figures.tracesAboveCeiling),
     mapped("tm_changes_total", backend.changeLog.counts),
   ];
-}
-
-function sampleIfKnown(label: string, value: number | undefined): readonly Sample[] {
-  return value === undefined ? [] : [[[label], value]];
 }
 
 const LOOP_EVERY_MS = 5_000;
@@ -172,44 +161,30 @@ class LoopUse {
 function listingFamilies(sources: MetricSources): readonly Family[] {
   const { serve, verification } = sources;
   const { clock, health, pools } = serve;
-  const ofListings = (valueOf: (listing: Deployment, nowMs: number) => boolean) => () =>
-    listingSamples(sources, valueOf);
-  const ofPools = (valueOf: (poolId: string, nowMs: number) => number) => () =>
-    poolSamples(sources, (poolId) => valueOf(poolId, clock.monotonicMs()));
+  type Name = ReadFamily["name"];
+  const ofListings = (name: Name, isOn: (listing: Deployment, nowMs: number) => boolean): Family =>
+    new ReadFamily(name, () => listingSamples(sources, isOn));
+  const ofPools = (name: Name, valueOf: (poolId: string, nowMs: number) => number): Family =>
+    new ReadFamily(name, () => poolSamples(sources, (id) => valueOf(id, clock.monotonicMs())));
   return [
-    new ReadFamily(
-      "tm_listing_verified",
-      ofListings((listing) => verification.isVerified(listing)),
-    ),
-    new ReadFamily(
-      "tm_listing_suspect",
-      ofListings((listing) => verification.isSuspect(listing)),
-    ),
-    new ReadFamily("tm_listing_below_cost", ofListings(isBelowCost)),
-    new ReadFamily(
-      "tm_circuit_open",
-      ofListings(({ id }, nowMs) => health.mayTry(id, nowMs) !== "yes"),
-    ),
-    new ReadFamily(
-      "tm_pool_cooldown",
-      ofPools((poolId, nowMs) => Number(pools.cooldownMs(poolId, nowMs) > 0)),
-    ),
-    new ReadFamily(
-      "tm_pool_usable_ratio",
-      ofPools((poolId, nowMs) => pools.usablePercent(poolId, nowMs) / 100),
-    ),
+    ofListings("tm_listing_verified", (listing) => verification.isVerified(listing)),
+    ofListings("tm_listing_suspect", (listing) => verification.isSuspect(listing)),
+    ofListings("tm_listing_below_cost", isBelowCost),
+    ofListings("tm_circuit_open", ({ id }, nowMs) => health.mayTry(id, nowMs) !== "yes"),
+    ofPools("tm_pool_cooldown", (id, nowMs) => Number(pools.cooldownMs(id, nowMs) > 0)),
+    ofPools("tm_pool_usable_ratio", (id, nowMs) => pools.usablePercent(id, nowMs) / 100),
   ];
 }
 
 /** Yields 0 or 1 for each listing. `ReadFamily` adds up the values of those labelled `other`. */
 function* listingSamples(
   { serve, holder }: MetricSources,
-  valueOf: (listing: Deployment, nowMs: number) => boolean,
+  isOn: (listing: Deployment, nowMs: number) => boolean,
 ): Iterable<Sample> {
   const nowMs = serve.clock.monotonicMs();
   const routed = holder.current.models.flatMap(({ deployments }) => deployments);
   for (const [labels, listing] of serve.metrics.fold.forAll(routed)) {
-    yield [labels, Number(valueOf(listing, nowMs))];
+    yield [labels, Number(isOn(listing, nowMs))];
   }
 }
 
@@ -235,24 +210,20 @@ const KEPT_MS = 3 * READ_EVERY_MS;
 
 /** Reads the ledger's figures once a minute, so that no scrape queries the database. */
 class BooksWatch {
-  readonly #read: () => Promise<BooksFigures>;
   readonly #clock: Clock;
   #figures: BooksFigures | undefined;
   #readAtMs = Number.NEGATIVE_INFINITY;
   readonly #job: Job;
 
-  constructor(options: {
-    readonly read: () => Promise<BooksFigures>;
-    readonly clock: Clock;
-    readonly log: Logger;
-  }) {
-    this.#read = options.read;
-    this.#clock = options.clock;
-    const message = "the figures of the books could not be read for the metrics";
+  constructor({ backend, clock, log }: Pick<MetricSources, "backend" | "clock" | "log">) {
+    this.#clock = clock;
     this.#job = new Job(
       READ_EVERY_MS,
-      () => this.#readOnce(),
-      (fault) => options.log.warn({ err: fault }, message),
+      async () => {
+        this.#figures = await backend.readBooksFigures();
+        this.#readAtMs = clock.monotonicMs();
+      },
+      (err) => log.warn({ err }, "the figures of the books could not be read for the metrics"),
     );
   }
 
@@ -267,10 +238,5 @@ class BooksWatch {
 
   close(): Promise<void> {
     return this.#job.close();
-  }
-
-  async #readOnce(): Promise<void> {
-    this.#figures = await this.#read();
-    this.#readAtMs = this.#clock.monotonicMs();
   }
 }

@@ -4,7 +4,6 @@ import {
   DIRECT_CONNECTIONS_MAX,
   type Logger,
   systemClock,
-  type DatabaseAddress,
   migrateDatabase,
   missingSettings,
   openPool,
@@ -29,7 +28,7 @@ export interface DatabaseOptions {
   /** A streaming replica for reports. Default: reports are read from the primary. */
   readonly reportsConnectionString?: string;
   /** Called for each new connection to an address without a password. */
-  readonly password?: () => Promise<string>;
+  readonly password?: (() => Promise<string>) | undefined;
   /** How old the replica's data may be. Default: 10 s. */
   readonly reportsLagMs?: number;
   readonly log: Logger;
@@ -39,22 +38,10 @@ export interface DatabaseOptions {
   readonly poolMax?: number;
 }
 
-export interface Pools {
-  /** Use it for transactions only: a session must keep no state after its transaction. */
-  readonly main: Pool;
-  /** Use it for work that needs its own session. Without a pooler, the same pool as `main`. */
-  readonly sessions: Pool;
-  readonly reports: ReportSources;
-  readonly primaryReports: Pool;
-  readonly direct: DatabaseAddress;
-  migrate(): Promise<readonly string[]>;
-  /** PostgreSQL settings that have other values in sessions of `main` than the program needs. */
-  missingSettings(): Promise<readonly string[]>;
-  close(): Promise<void>;
-}
+export type Pools = ReturnType<typeof openPools>;
 
 /** The pools open their connections at first use, and again after a connection is lost. */
-export function openPools(options: DatabaseOptions): Pools {
+export function openPools(options: DatabaseOptions) {
   const { connectionString, directConnectionString = connectionString, log, password } = options;
   const isShared = directConnectionString !== connectionString;
   const direct = databaseAddress(directConnectionString, password);
@@ -63,17 +50,21 @@ export function openPools(options: DatabaseOptions): Pools {
   const sessions = isShared ? openPool(direct, log, DIRECT_CONNECTIONS_MAX) : main;
   const reports = openReports(options, sessions);
   return {
+    /** Use it for transactions only: a session must keep no state after its transaction. */
     main,
+    /** Use it for work that needs its own session. Without a pooler, the same pool as `main`. */
     sessions,
     reports: reports.sources,
     primaryReports: reports.primary,
     direct,
-    migrate: async () => {
+    migrate: async (): Promise<readonly string[]> => {
       const ran = await migrateDatabase(sessions, { log });
       if (isShared) await settleRole(main);
       return ran;
     },
-    missingSettings: async () => (isShared ? await missingSettings(main) : []),
+    /** PostgreSQL settings that have other values in sessions of `main` than the program needs. */
+    missingSettings: async (): Promise<readonly string[]> =>
+      isShared ? await missingSettings(main) : [],
     close: async () => {
       await reports.close();
       if (isShared) await sessions.end();
@@ -82,14 +73,8 @@ export function openPools(options: DatabaseOptions): Pools {
   };
 }
 
-interface OpenReports {
-  readonly primary: Pool;
-  readonly sources: ReportSources;
-  close(): Promise<void>;
-}
-
 /** `sessions` must be a pool of the primary, whose WAL position is compared with the replica's. */
-function openReports(options: DatabaseOptions, sessions: Pool): OpenReports {
+function openReports(options: DatabaseOptions, sessions: Pool) {
   const { connectionString, reportsConnectionString: url = "", log, password } = options;
   const { reportTimeoutMs: statementTimeoutMs = REPORT_TIMEOUT_MS } = options;
   const address = databaseAddress(connectionString, password);

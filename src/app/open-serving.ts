@@ -12,7 +12,6 @@ import {
   DetachedReadLimit,
   GatewayMetrics,
   HealthExchange,
-  type KeyVault,
   limitScopes,
   MemoryDeploymentHealth,
   NO_ABUSE_MONITOR,
@@ -22,57 +21,38 @@ import {
   type ScopeClaim,
   Shortfalls,
   TrialAbuseMonitor,
-  type UsageRule,
 } from "../gateway/index.ts";
 import {
   BufferPool,
-  type Clock,
   type Config,
   Deadlines,
+  defined,
   type LimitConfig,
   parseUsd,
   type TimeoutConfig,
-  type UnusualUseConfig,
 } from "../kernel/index.ts";
 import type { Ledger } from "../ledger/index.ts";
-import {
-  attemptClassifier,
-  type AttemptTimeouts,
-  type Outbound,
-  UpstreamClient,
-} from "../upstream/index.ts";
+import { attemptClassifier, type AttemptTimeouts, UpstreamClient } from "../upstream/index.ts";
 import { readOutbound } from "./check-connection.ts";
 import type { Backend } from "./open-backend.ts";
+import type { ConsoleOptions } from "./open-console.ts";
 import { openConfiguredVault, ownKeyOpener } from "./open-key-vault.ts";
 import type { Limits } from "./open-limits.ts";
 
-export interface ServingOptions {
-  readonly config: Config;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly backend: Backend;
+export interface ServingOptions extends Pick<
+  ConsoleOptions,
+  "config" | "env" | "clock" | "log" | "backend"
+> {
+  /** The wires that clients and providers may speak. Default: all that the program has. */
   readonly wires?: WireTable;
+  /** Pool of buffers for request bodies. Default: a new pool of the standard size. */
   readonly bodyPool?: BufferPool;
 }
 
-export interface Serving {
-  /** What calls need. Close `serve.upstream` after the last call. */
-  readonly serve: CallPorts;
-  readonly bodyPool: BufferPool;
-  close(): void;
-}
-
-/** The parts that throw on an invalid setting. They are made before anything else is open. */
-export interface PreparedServing {
-  readonly outbound: Outbound;
-  readonly usage: AbuseMonitor;
-  readonly vault: KeyVault | undefined;
-}
-
+/** Opens the parts that throw on an invalid setting, before anything else is open. */
 export function prepareServing(
   options: ServingOptions & { readonly inForce: { readonly current: Config } },
-): PreparedServing {
+) {
   const { config, inForce } = options;
   return {
     outbound: readOutbound(config),
@@ -81,16 +61,19 @@ export function prepareServing(
   };
 }
 
+type PreparedServing = ReturnType<typeof prepareServing>;
+
+/** Makes what calls need. Close `serve.upstream` after the last call. */
 export function openServing(
   options: Pick<ServingOptions, "config" | "env" | "clock" | "wires" | "bodyPool">,
   opened: Pick<PreparedServing, "usage"> &
-    Partial<Pick<PreparedServing, "outbound" | "vault">> & {
+    Partial<PreparedServing> & {
       readonly catalog: CatalogHolder;
       readonly ledger: Ledger;
       readonly limits: Pick<Limits, "store" | "sharedHealth">;
       readonly standing: CallPorts["standing"];
     },
-): Serving {
+) {
   const { config, env, clock, wires, bodyPool = new BufferPool() } = options;
   const { catalog, ledger, limits, usage, standing, outbound, vault } = opened;
   const exchange = new HealthExchange({ shared: limits.sharedHealth, clock });
@@ -107,12 +90,11 @@ export function openServing(
     allowPrivateUpstreams: config.allowPrivateUpstreams,
     providerKey: (name) => env[name],
     bodyPool,
-    ...(vault && { openKey: ownKeyOpener(vault) }),
-    ...(outbound && { outbound }),
+    ...defined({ wires, outbound, openKey: vault && ownKeyOpener(vault) }),
     onSentAgain: ({ providerId }) => metrics.sentAgain(providerId),
-    ...(wires === undefined ? {} : { wires }),
   });
   const { refusalsPerMinute, unfundedRequestsPerMinute } = config;
+  const refusedPerMinute = { refusalsPerMinute, unfundedRequestsPerMinute };
   const serve: CallPorts = {
     clock,
     deadlines: new Deadlines(clock),
@@ -128,12 +110,7 @@ export function openServing(
     repeats: new RepeatedFailures(),
     affinity: new Affinity(),
     usage,
-    refusals: new RefusalWindows({
-      limits: limits.store,
-      clock,
-      refusalsPerMinute,
-      unfundedRequestsPerMinute,
-    }),
+    refusals: new RefusalWindows({ limits: limits.store, clock, ...refusedPerMinute }),
     shortfalls: new Shortfalls(clock),
     upstream,
     opensOwnKeys: vault !== undefined,
@@ -170,27 +147,33 @@ function wholeWithin(totalMs: number): AttemptTimeouts {
 function platformScopes(config: LimitConfig): readonly ScopeClaim[] {
   const { platformRequestsPerMinute: rpm, platformConcurrentRequests: concurrent } = config;
   if (rpm === 0 && concurrent === 0) return [];
-  const limits = {
-    ...(rpm === 0 ? {} : { requestsPerMinute: rpm }),
-    ...(concurrent === 0 ? {} : { concurrent }),
-  };
-  return [{ scope: "platform", id: "platform", limits }];
+  const limits = { requestsPerMinute: notZero(rpm), concurrent: notZero(concurrent) };
+  return [{ scope: "platform", id: "platform", limits: defined(limits) }];
 }
 
 const SALT_BYTES = 32;
-interface MonitorOptions {
-  readonly config: Config;
-  readonly clock: Clock;
+
+export function openAbuseMonitor({
+  config,
+  clock,
+  log,
+  backend,
+}: Pick<ServingOptions, "config" | "clock"> & {
   readonly log: Pick<Logger, "warn">;
   readonly backend: Pick<Backend, "usageHoldStore">;
-}
-
-export function openAbuseMonitor(options: MonitorOptions): AbuseMonitor {
-  const { config, clock, log, backend } = options;
-  const rule = buildRule(config);
-  if (rule === undefined) return NO_ABUSE_MONITOR;
+}): AbuseMonitor {
+  if (config.unusualUseWindowSeconds === 0) return NO_ABUSE_MONITOR;
   return new TrialAbuseMonitor({
-    ...rule,
+    policy: {
+      windowMs: config.unusualUseWindowSeconds * 1000,
+      refusedRequests: notZero(config.unusualUseRefusedRequests),
+      clientAddresses: notZero(config.unusualUseClientAddresses),
+      errorPercent: notZero(config.unusualUseErrorPercent),
+      requestsMin: config.unusualUseRequestsMin,
+      spendMicroUsd: parseUsd(config.unusualUseSpendUsd),
+    },
+    limitedMs: config.unusualUseLimitedSeconds * 1000,
+    repeatMs: config.unusualUseRepeatHours * 3_600_000,
     principalMs: config.keyCacheMs,
     store: backend.usageHoldStore,
     clock,
@@ -199,22 +182,6 @@ export function openAbuseMonitor(options: MonitorOptions): AbuseMonitor {
   });
 }
 
-function buildRule(config: UnusualUseConfig): UsageRule | undefined {
-  if (config.unusualUseWindowSeconds === 0) return undefined;
-  return {
-    policy: {
-      windowMs: config.unusualUseWindowSeconds * 1000,
-      refusedRequests: toThreshold(config.unusualUseRefusedRequests),
-      clientAddresses: toThreshold(config.unusualUseClientAddresses),
-      errorPercent: toThreshold(config.unusualUseErrorPercent),
-      requestsMin: config.unusualUseRequestsMin,
-      spendMicroUsd: parseUsd(config.unusualUseSpendUsd),
-    },
-    limitedMs: config.unusualUseLimitedSeconds * 1000,
-    repeatMs: config.unusualUseRepeatHours * 3_600_000,
-  };
-}
-
-function toThreshold(value: number): number | undefined {
+function notZero(value: number): number | undefined {
   return value === 0 ? undefined : value;
 }
