@@ -84,28 +84,25 @@ export function listenFault(fault: unknown, listener: Listener): unknown {
   const { name, host, port, portSettings, hostSettings } = listener;
   const toPort = portSettings.join(" or ");
   const { code = "" } = fault as NodeJS.ErrnoException;
-  if (code === "EADDRINUSE") {
-    return new PortFault(
+  const notThere = `${host} is not an address of this machine; change ${hostSettings.join(" or ")}`;
+  const messages = new Map([
+    [
+      "EADDRINUSE",
       `the ${name} port ${port} on ${host} is in use by another program; choose another with ` +
         `${toPort} (0: any free one)`,
-      { cause: fault },
-    );
-  }
-  if (code === "EACCES") {
-    const text = `this user has no permission to open the ${name} port ${port}; choose one above 1023 with ${toPort}`;
-    return new PortFault(text, { cause: fault });
-  }
-  if (code === "ERR_SOCKET_BAD_PORT") {
-    return new PortFault(`${port} is not a port (0 to 65535); change ${toPort}`, { cause: fault });
-  }
-  if (NO_ADDRESS.has(code)) {
-    const text = `${host} is not an address of this machine; change ${hostSettings.join(" or ")}`;
-    return new PortFault(text, { cause: fault });
-  }
-  return fault;
+    ],
+    [
+      "EACCES",
+      `this user has no permission to open the ${name} port ${port}; choose one above 1023 with ${toPort}`,
+    ],
+    ["ERR_SOCKET_BAD_PORT", `${port} is not a port (0 to 65535); change ${toPort}`],
+    ["EADDRNOTAVAIL", notThere],
+    ["ENOTFOUND", notThere],
+    ["EAI_AGAIN", notThere],
+  ]);
+  const message = messages.get(code);
+  return message === undefined ? fault : new PortFault(message, { cause: fault });
 }
-
-const NO_ADDRESS: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "ENOTFOUND", "EAI_AGAIN"]);
 
 function checkDifferent(listeners: readonly Listener[]): void {
   for (const [at, one] of listeners.entries()) {

@@ -19,14 +19,16 @@ export interface Logging {
   flush(): void;
 }
 
-export interface LoggingOptions {
+/** Opens a log of JSON lines. Lines are written in batches, with secrets blanked out. */
+export function openLogging({
+  level,
+  secrets,
+  output,
+}: {
   readonly level: string;
   readonly secrets: readonly string[];
   readonly output: TextOutput;
-}
-
-/** Opens a log of JSON lines. Lines are written in batches, with secrets blanked out. */
-export function openLogging({ level, secrets, output }: LoggingOptions): Logging {
+}): Logging {
   const hidden = new HiddenValues(secrets);
   const batches = inBatches(output);
   const redacting = new Writable({

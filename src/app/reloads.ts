@@ -74,7 +74,7 @@ export class Reloads {
 
   /** Reloads because an operator asks for it: logs the result even if nothing has changed. */
   all(): void {
-    this.#enqueue(() => this.#reload({ isAsked: true }));
+    this.#enqueue(true);
   }
 
   /**
@@ -87,7 +87,7 @@ export class Reloads {
     const paths = [...named.filter((path) => path !== ""), ...(secrets?.paths ?? [])];
     this.#stop = watchState(
       async () => `${await readFileState(paths)}\n${this.#due()}`,
-      () => this.#enqueue(() => this.#reload({ isAsked: false })),
+      () => this.#enqueue(false),
     );
   }
 
@@ -107,17 +107,18 @@ export class Reloads {
     await this.#last;
   }
 
-  #enqueue(reload: () => Promise<void>): void {
-    this.#last = this.#last.then(reload).catch((fault: unknown) => {
+  #enqueue(isAsked: boolean): void {
+    const reloaded = this.#last.then(() => this.#reload(isAsked));
+    this.#last = reloaded.catch((err: unknown) => {
       // A reload can throw, for example because a file vanished between the listing of its folder
       // and its reading.
       this.#isBroken = true;
       this.#parts.events.reload("catalog", "failed");
-      this.#parts.options.log.error({ err: fault }, "the old catalog stays in use");
+      this.#parts.options.log.error({ err }, "the old catalog stays in use");
     });
   }
 
-  async #reload({ isAsked }: { readonly isAsked: boolean }): Promise<void> {
+  async #reload(isAsked: boolean): Promise<void> {
     const { options, events, inForce, holder } = this.#parts;
     this.#isBroken = false;
     const secrets = options.secrets?.read();
@@ -179,13 +180,8 @@ export class Reloads {
     // Once listings are in use, a missing folder is an error and must not remove them.
     const isFolderOptional =
       hasDefaultFolder(options.config) && holder.current.deployments.length === 0;
-    const keyOwners = this.#keyOwners;
-    const loaded = loadCatalog({
-      ...catalogSources(options),
-      ...keys,
-      keyOwners,
-      isFolderOptional,
-    });
+    const more = { keyOwners: this.#keyOwners, isFolderOptional };
+    const loaded = loadCatalog({ ...catalogSources(options), ...keys, ...more });
     if (!loaded.ok) {
       events.reload("catalog", "failed");
       const { issues } = loaded;

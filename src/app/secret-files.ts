@@ -140,22 +140,19 @@ export function readSecretFile(file: string): SecretText {
 function readOpened(opened: number): SecretText {
   const stat = fstatSync(opened);
   if (!stat.isFile()) return { ok: false, problem: "is not a file" };
-  if (stat.size > SECRET_FILE_BYTES_MAX) {
-    return { ok: false, problem: `is larger than ${SECRET_FILE_BYTES_MAX} bytes` };
-  }
+  if (stat.size > SECRET_FILE_BYTES_MAX) return { ok: false, problem: TOO_LARGE };
   const bytes = readFileSync(opened);
   const problem = contentProblem(bytes);
   if (problem !== undefined) return { ok: false, problem };
   return { ok: true, text: bytes.toString("utf8").replace(LAST_NEWLINE, "") };
 }
 
+const TOO_LARGE = `is larger than ${SECRET_FILE_BYTES_MAX} bytes`;
 const LAST_NEWLINE = /\r?\n$/;
 const CONTROL = /\p{Cc}/u;
 
 function contentProblem(bytes: Buffer): string | undefined {
-  if (bytes.length > SECRET_FILE_BYTES_MAX) {
-    return `is larger than ${SECRET_FILE_BYTES_MAX} bytes`;
-  }
+  if (bytes.length > SECRET_FILE_BYTES_MAX) return TOO_LARGE;
   const whole = bytes.toString("utf8");
   if (!Buffer.from(whole).equals(bytes)) return "is not a text in UTF-8";
   const text = whole.replace(LAST_NEWLINE, "");

@@ -16,11 +16,7 @@ import { copyFile, isMissing, makeFolder, sideBySide, writeFile } from "./files.
 
 export type BackupServer = Pick<EmbeddedPostgres, "adminConnectionString" | "cluster">;
 
-export interface CreateOptions {
-  readonly to: string;
-  readonly clock: Clock;
-  readonly onProgress?: (line: string) => void;
-}
+type OnProgress = (line: string) => void;
 
 export const FILES = "files";
 export const MANIFEST = "backup.json";
@@ -41,7 +37,11 @@ const SUMS_PAUSE_MS = 250;
  */
 export async function createBackup(
   server: BackupServer,
-  { to, clock, onProgress = () => undefined }: CreateOptions,
+  {
+    to,
+    clock,
+    onProgress = () => undefined,
+  }: { readonly to: string; readonly clock: Clock; readonly onProgress?: OnProgress },
 ): Promise<{ readonly folder: string; readonly manifest: BackupManifest }> {
   const name = `base-${new Date(clock.nowMs()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}`;
   const folder = join(resolve(to), name);
@@ -51,14 +51,9 @@ export async function createBackup(
   // second.
   await mkdir(staged, { mode: 0o700 });
   try {
-    const manifest = await onServer(server, (client) =>
-      copyServer(client, {
-        cluster: server.cluster,
-        target: join(staged, FILES),
-        name,
-        onProgress,
-      }),
-    );
+    const { cluster } = server;
+    const task = { cluster, target: join(staged, FILES), name, onProgress };
+    const manifest = await onServer(server, (client) => copyServer(client, task));
     const made = ["", ...manifest.folders, ...manifest.files.map(({ path }) => path)];
     await sideBySide(made, (path) => flushPath(join(staged, FILES, path)));
     await writeFile(join(staged, MANIFEST), [Buffer.from(writeManifest(manifest))]);
@@ -105,7 +100,7 @@ interface CopyTask {
   readonly cluster: string;
   readonly target: string;
   readonly name: string;
-  readonly onProgress: (line: string) => void;
+  readonly onProgress: OnProgress;
 }
 
 async function copyServer(client: Client, task: CopyTask): Promise<BackupManifest> {
@@ -261,7 +256,7 @@ const CONTROL_FILE = "global/pg_control";
 async function copyCluster(
   cluster: string,
   target: string,
-  onProgress: (line: string) => void,
+  onProgress: OnProgress,
 ): Promise<{ readonly folders: readonly string[]; readonly files: CopiedFile[] }> {
   const found = await walk(cluster);
   for (const folder of ["", ...found.folders]) await makeFolder(join(target, folder));

@@ -118,19 +118,10 @@ async function layFile(from: string, cluster: string, file: CopiedFile): Promise
   throw new BackupFault(`${source} is not what was copied: it was changed`);
 }
 
-export interface VerifyOptions extends Pick<RestoreOptions, "from" | "log" | "onProgress"> {
-  readonly scratchDir: string;
-}
-
-export interface BackupCheck {
+interface BackupCheck {
   readonly id: "copy" | "sums" | "books";
   readonly ok: boolean;
   readonly detail: string;
-}
-
-export interface VerifiedBackup {
-  readonly folder: string;
-  readonly checks: readonly BackupCheck[];
 }
 
 /**
@@ -144,7 +135,9 @@ const ASK_FOR_AGES = new Set(["I9", "I15"]);
  * accounts with those in the manifest, audits the ledger, and removes the folder. A backup that
  * cannot be restored gives a failed check, not an exception.
  */
-export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBackup> {
+export async function verifyBackup(
+  options: Omit<RestoreOptions, "dataDir"> & { readonly scratchDir: string },
+): Promise<{ readonly folder: string; readonly checks: readonly BackupCheck[] }> {
   const { log, scratchDir } = options;
   const from = await findNewest(options.from);
   await mkdir(scratchDir, { recursive: true });
@@ -198,14 +191,11 @@ async function checkBooks(
     const broken = (await auditLedger(pool)).filter(
       ({ id, violations }) => violations > 0 && !ASK_FOR_AGES.has(id),
     );
+    const sums = isSame ? found : `found ${found}; noted ${manifest.sums}`;
     const failed = `failed checks: ${broken.map(({ id }) => id).join(", ")}`;
     const ok = broken.length === 0;
     return [
-      {
-        id: "sums",
-        ok: isSame,
-        detail: isSame ? found : `found ${found}; noted ${manifest.sums}`,
-      },
+      { id: "sums", ok: isSame, detail: sums },
       { id: "books", ok, detail: ok ? "they balance" : failed },
     ];
   } finally {
