@@ -10,9 +10,8 @@ import { type Outbound, type OutboundRoute, UpstreamClient } from "../upstream/i
 import { ownKeyOpener } from "./open-key-vault.ts";
 
 /**
- * Sends one request with the connection's key to its provider, to learn whether the key works.
- * Returns undefined if the catalog does not have the provider. Throws a `SealedKeyFault` if the key
- * cannot be decrypted.
+ * Sends one request with the connection's key, to learn whether the key works. Returns undefined if
+ * the catalog lacks the provider. Throws a `SealedKeyFault` if the key cannot be decrypted.
  */
 export async function checkConnection(
   connection: StoredConnection,
@@ -22,8 +21,7 @@ export async function checkConnection(
   const { providerId, sealedKey } = connection;
   const listed = catalog.deployments.find((each) => each.providerId === providerId);
   if (listed === undefined) return undefined;
-  // Decrypts the key before the request, so that a key that cannot be decrypted is not reported as
-  // a failure of the provider.
+  // A key that cannot be decrypted must not be reported as a failure of the provider.
   vault.open(sealedKey, connection);
   const client = new UpstreamClient({
     allowPrivateUpstreams: config.allowPrivateUpstreams,

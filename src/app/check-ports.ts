@@ -41,10 +41,7 @@ export function listListeners(
   };
 }
 
-/**
- * Opens all listeners at once and closes them again, so that a port in use is reported before a
- * database is started.
- */
+/** Opens and closes all listeners: a port in use is reported before a database is started. */
 export async function checkPorts(listeners: readonly Listener[]): Promise<void> {
   checkDifferent(listeners);
   const open: Server[] = [];

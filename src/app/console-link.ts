@@ -12,10 +12,7 @@ export interface ConsoleLink extends ClaimLink {
   readonly isRunning: boolean;
 }
 
-/**
- * Makes a link that signs in whoever opens it, before or after the server starts. Throws an
- * `IdentitySettingFault` if the settings allow no such link.
- */
+/** Makes a link that signs in whoever opens it, or throws an `IdentitySettingFault`. */
 export async function makeConsoleLink(options: {
   readonly config: Config;
   readonly backend: Pick<Backend, "identityStore">;

@@ -8,9 +8,8 @@ export class PasswordFileFault extends Error {
 type PasswordConfig = Pick<Config, "databaseUrl" | "databasePasswordFile">;
 
 /**
- * Returns a function that reads the password file at each call and passes the password to `hide`,
- * which keeps it out of the log; undefined if no file is set. Throws if the file cannot be used
- * now.
+ * Returns a reader of the password file, which passes the password to `hide`, so that the log does
+ * not show it; undefined if no file is set. Throws if the file cannot be used now.
  */
 export function databasePassword(
   { databaseUrl, databasePasswordFile: file }: PasswordConfig,

@@ -29,10 +29,7 @@ export interface CatalogSources {
   readonly fileProblems?: ReadonlyMap<string, string>;
   readonly clock: Clock;
   readonly allowPrivateUpstreams: boolean;
-  /**
-   * Text that is replaced in every manifest: the simulated provider of `dev` listens on a free
-   * port, which its manifest cannot know.
-   */
+  /** Replaces text in every manifest: that of the simulated provider cannot know its port. */
   readonly rewrite?: { readonly from: string; readonly to: string };
   /** The file that says which listings share a provider's capacity. Absent or "": none do. */
   readonly poolsFile?: string;
@@ -43,10 +40,7 @@ export interface CatalogSources {
    * so that a changed manifest cannot send the key elsewhere.
    */
   readonly keyOwners?: KeyOwners;
-  /**
-   * Comma-separated ids of the providers that receive decision requests in the public format of
-   * their wire, not in the marketplace's format.
-   */
+  /** Comma-separated ids of the providers that get decision requests in their wire's own format. */
   readonly decisionsPublicForm?: string;
   /** Listings with prices checked over this many days ago are not routed. Absent or 0: off. */
   readonly staleAfterDays?: number;

@@ -124,10 +124,7 @@ function jsonText(secret: string): string {
   return JSON.stringify(secret).slice(1, -1);
 }
 
-/**
- * JSON does not escape these characters, but readers that follow Unicode end a line at them, so a
- * client could forge a log line.
- */
+/** JSON does not escape these, but some readers end a line there, so a client could forge one. */
 const UNICODE_BREAKS = /[\u0085\u2028\u2029]/g;
 
 function escapeBreaks(line: string): string {
@@ -143,10 +140,7 @@ function escapeBreaks(line: string): string {
  */
 const ESCAPES = /\\(?:ud[89a-f][0-9a-f]{2}|.)/g;
 
-/**
- * Replaces halves of surrogate pairs by U+FFFD, whether the line contains the half itself, which
- * UTF-8 cannot encode, or its escape, which strict JSON parsers reject.
- */
+/** UTF-8 cannot encode half of a surrogate pair, and strict JSON parsers reject its escape. */
 function replaceHalves(line: string): string {
   const whole = line.toWellFormed();
   if (!whole.includes("\\ud")) return whole;

@@ -25,8 +25,7 @@ export type Backend = PostgresBackend & {
 };
 
 /**
- * Thrown if the database does not answer at the start. It has a message, unlike some faults of the
- * driver.
+ * The database does not answer at the start. Unlike some faults of the driver, it has a message.
  */
 export class DatabaseAwayFault extends Error {
   override readonly name = "DatabaseAwayFault";
@@ -48,9 +47,8 @@ export interface BackendOptions {
   /** Restarts the embedded database when it dies, until `close`. For servers. Default: false. */
   readonly isDatabaseKeptUp?: boolean;
   /**
-   * `migrate`: updates or creates the schema. `check`, the default: changes nothing, and throws a
-   * fault that says what to do if this program cannot work with the schema. `any`: does neither,
-   * for commands about the schema.
+   * `migrate` updates or creates the schema. `check`, the default, throws a fault that says what to
+   * do if this program cannot work with it. `any` does neither, for commands about the schema.
    */
   readonly schema?: "migrate" | "check" | "any";
   /** Author of the migration in the change log. Default: this program. */

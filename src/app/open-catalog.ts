@@ -114,8 +114,7 @@ export function logNotes(
   log: Logger,
   { notes, leftOut }: Pick<GoodCatalog, "notes" | "leftOut">,
 ): void {
-  // Logs one line per manifest and reason: a shipped manifest can have a hundred listings without a
-  // key.
+  // A manifest can have a hundred listings without a key, so it gets one line for each reason.
   const groups = new Map<string, { readonly first: (typeof notes)[number]; listings: number }>();
   for (const note of notes) {
     if (note.reason === "purchase_above_price") {
@@ -150,8 +149,7 @@ export function pricePins(catalog: Catalog): PricePin[] {
       ...tiers.map((each) => pricePin(deployment, each)),
       ...all.map((each) => ({
         ...pricePin(deployment, each),
-        // Only token billing has price sheets: a cost that the provider reports is not computed
-        // from prices.
+        // A cost that the provider reports is not computed from prices.
         ...(billing === "token" && { sheets: toPinnedSheets(each) }),
       })),
       { ...pricePin(deployment, zero), sheets: toPinnedSheets(zero) },

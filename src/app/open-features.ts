@@ -192,8 +192,7 @@ async function stopServing(
 ): Promise<void> {
   const { servers, serve, readiness, videos, console } = parts;
   await drain(readiness, config.shutdownDelayMs);
-  // The poller of video jobs is closed first, so that no request waits for one of its polls and
-  // running polls release their leases.
+  // The poller is closed first, so that no request waits for a poll and leases are released.
   const pollerClosed = videos.poller.close();
   const searchesEnded = console.endSearches();
   await finishRequests([servers.gateway, servers.console], config.shutdownGraceMs, {
@@ -264,9 +263,8 @@ function oncePerSecond(clock: Clock, report: (fault: unknown) => void): (fault: 
 }
 
 /**
- * Tracks how far each listing is trusted, by its conformance verdicts and its live answers. If the
- * live answers break a promise of the listing, it is stored as suspect for all processes; no call
- * waits for that write.
+ * Tracks how far each listing is trusted. If live answers break its promise, it is stored as
+ * suspect for all processes; no call waits for that write.
  */
 async function openStanding(
   { config, clock, log, backend: { verdictStore: store } }: FeatureOptions,

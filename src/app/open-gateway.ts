@@ -42,9 +42,8 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     const { keyOwners } = first;
     const reloads = new Reloads({ options, events, inForce, holder, keyOwners });
     const listeners = listListeners(config);
-    // The internal listener opens first, so that its probes answer while the other ports open. Its
-    // port is exclusive, because each process has its own metrics; cluster workers share all other
-    // ports.
+    // This listener opens first, so that its probes answer while the other ports open. Its port is
+    // exclusive, because each process has its own metrics; cluster workers share all other ports.
     const internalUrl = await listen(servers.internal, listeners.internal, true);
     addresses.gatewayUrl = await listen(servers.gateway, listeners.gateway);
     const consoleUrl = await listen(servers.console, listeners.console);

@@ -3,10 +3,7 @@ import { type KeyVault, openKeyVault, type SealedRows } from "../gateway/index.t
 import type { Config } from "../kernel/index.ts";
 import type { PostgresBackend } from "./open-postgres-backend.ts";
 
-/**
- * The vault of customers' own provider keys; undefined if no encryption key is set. Servers pass
- * the settings in force, so that they use new encryption keys at once.
- */
+/** Undefined if no encryption key is set. With `inForce`, new keys are used at once. */
 export function openConfiguredVault(
   config: Pick<Config, "encryptionKey">,
   inForce: { readonly current: Pick<Config, "encryptionKey"> } = { current: config },

@@ -63,9 +63,8 @@ export async function openLimits(options: {
 const LIMIT_KEYS = "tm:";
 
 /**
- * Removes every key from the shared limit store, which instances then refill from the journal.
- * Returns the number of keys; undefined if limits are in memory. Rejects if the store does not
- * answer.
+ * Removes every key from the shared limit store, which instances refill from the journal. Returns
+ * their number; undefined if limits are in memory. Rejects if the store does not answer.
  */
 export async function emptyLimitStore(config: Config): Promise<number | undefined> {
   if (config.redisUrl === "") return undefined;

@@ -42,10 +42,7 @@ interface MetricSources extends Pick<
   readonly tracing: Pick<OpenTracing, "figures"> | undefined;
 }
 
-/**
- * Joins the metrics of all parts of the program. Each metric in `METRICS` must occur exactly once
- * in `families`.
- */
+/** Each metric in `METRICS` must occur exactly once in `families`. */
 export function openMetrics(sources: MetricSources) {
   const { clock, serve } = sources;
   const books = new BooksWatch(sources);

@@ -20,10 +20,7 @@ const REPORTS_LAG_MS = 10_000;
 
 export interface DatabaseOptions {
   readonly connectionString: string;
-  /**
-   * The same database without a pooler in transaction mode, for work that needs its own session:
-   * the ledger's batches, migrations, locks, notifications, snapshots. Default: `connectionString`.
-   */
+  /** Without a pooler, for work that needs its own session. Default: `connectionString`. */
   readonly directConnectionString?: string;
   /** A streaming replica for reports. Default: reports are read from the primary. */
   readonly reportsConnectionString?: string;
@@ -85,8 +82,7 @@ function openReports(options: DatabaseOptions, sessions: Pool) {
   }
   const replica = databaseAddress(url, password);
   const pool = openReportPool(replica, log, statementTimeoutMs);
-  // A separate pool checks the replica, so that it does not seem down when reports use all
-  // connections.
+  // The watch has a pool of its own, so that the replica does not seem down when reports use all.
   const asked = openPool(replica, log, 1);
   const watch = new ReplicaWatch({
     primary: sessions,

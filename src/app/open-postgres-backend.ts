@@ -147,9 +147,8 @@ function openSchema(pools: Pools, changeLog: ChangeLog) {
     },
     checkSchema: () => checkSchema(sessions),
     /**
-     * Names of PostgreSQL settings that have other values in sessions than the program needs. Only
-     * sessions through a pooler in transaction mode can lack them: they get the settings from the
-     * database role, in which `migrate` stores them.
+     * Names of settings that sessions through a pooler in transaction mode lack: they get them from
+     * the database role, in which `migrate` stores them.
      */
     missingSettings: () => pools.missingSettings(),
   };

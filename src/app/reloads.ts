@@ -60,10 +60,7 @@ export class Reloads {
   readonly #parts: ReloadParts;
   #keyOwners: KeyOwners;
   #last: Promise<void> = Promise.resolve();
-  /**
-   * True if a fault of the database or the file system ended the last reload: it is then retried
-   * even if no file changes.
-   */
+  /** True after a fault of the database or the files: the reload is retried without a change. */
   #isBroken = false;
   #stop = (): void => undefined;
 
@@ -78,8 +75,7 @@ export class Reloads {
   }
 
   /**
-   * Reloads when a file changes or announced prices begin. Also notices changes that happened while
-   * the program was starting.
+   * Reloads when a file changes or announced prices begin. Also notices changes during the start.
    */
   watch(): void {
     const { settings, secrets, config } = this.#parts.options;
@@ -110,8 +106,7 @@ export class Reloads {
   #enqueue(isAsked: boolean): void {
     const reloaded = this.#last.then(() => this.#reload(isAsked));
     this.#last = reloaded.catch((err: unknown) => {
-      // A reload can throw, for example because a file vanished between the listing of its folder
-      // and its reading.
+      // A file may vanish between the listing of its folder and its reading.
       this.#isBroken = true;
       this.#parts.events.reload("catalog", "failed");
       this.#parts.options.log.error({ err }, "the old catalog stays in use");
@@ -141,8 +136,7 @@ export class Reloads {
       const message = "settings and secrets were read again";
       options.log.info({ changed, waiting_for_restart: waiting, variables }, message);
     };
-    // The reload is logged once: before the log level changes if the old level shows it, else
-    // after.
+    // Logs before the log level changes if the old level shows it, else after.
     const isShown = options.log.isLevelEnabled("info");
     if (isShown) tell();
     const { logLevel } = settings.config;
@@ -192,8 +186,7 @@ export class Reloads {
       events.reload("catalog", "unchanged");
       return undefined;
     }
-    // A reload refuses prices that jump by a factor of 100 or more. An operator who intends them
-    // can restart: a start accepts any prices.
+    // An operator who intends a jump by a factor of 100 can restart: a start accepts any prices.
     const jumps = priceJumps(holder.current, loaded.catalog);
     if (jumps.length > 0) {
       events.reload("catalog", "failed");
@@ -203,8 +196,7 @@ export class Reloads {
       return "failed";
     }
     try {
-      // The prices are stored before a request can be routed by them, because an attempt refers to
-      // its prices.
+      // An attempt refers to its prices, so they are stored before a request can be routed by them.
       await options.backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));
     } catch (fault) {
       this.#isBroken = true;
@@ -227,10 +219,7 @@ export class Reloads {
   }
 }
 
-/**
- * The build id ignores white space and the order of files, but a verdict of conformance counts for
- * the very bytes of a manifest.
- */
+/** The build id ignores white space and the order of files; a verdict counts for the very bytes. */
 function isSameCatalog(one: Catalog, other: Catalog): boolean {
   const hashes = ({ deployments }: Catalog): string =>
     deployments.map(({ id, manifestSha256 }) => `${id} ${manifestSha256}`).join();
@@ -268,10 +257,7 @@ export function watchState(
   return () => void job.close();
 }
 
-/**
- * Waits until two consecutive calls of `look` return the same text, because an editor may write a
- * file in several steps.
- */
+/** Waits until two calls of `look` agree, because an editor may write a file in several steps. */
 async function settled(look: () => Promise<string>, seen: string): Promise<string> {
   let before = seen;
   for (let round = 0; round < SETTLE_ROUNDS_MAX; round += 1) {

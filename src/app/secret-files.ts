@@ -5,10 +5,7 @@ import { type Environment, isOwnVariable, isSecretSetting } from "../kernel/inde
 export interface SecretReading {
   /** The environment; `X` has the content of the file that `X_FILE` names. */
   readonly env: Environment;
-  /**
-   * Why the file that `X_FILE` names cannot be used, by the variable's name `X`. The text contains
-   * no secret.
-   */
+  /** Why the file of `X_FILE` cannot be used, by the name `X`. Contains no secret. */
   readonly problems: ReadonlyMap<string, string>;
   /** Variables whose values in the files differ from the values in force. */
   readonly changed: readonly string[];

@@ -48,9 +48,8 @@ export function isPrivateHost(hostname: string): boolean {
 }
 
 /**
- * Returns a look-up function for connections, which refuses private addresses unless `allowPrivate`
- * is true. It checks the very address that is then connected to, so a DNS answer cannot change in
- * between.
+ * Refuses private addresses unless `allowPrivate` is true. It checks the very address that is then
+ * connected to, so a DNS answer cannot change in between.
  */
 export function guardedLookup(find: FindAddresses, allowPrivate: boolean): LookupFunction {
   const findThen = callbackify(find);

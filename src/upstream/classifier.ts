@@ -31,11 +31,11 @@ export function attemptClassifier(clock: Clock) {
     brokenBody: (status: number): UpstreamFailure => brokenOffFailure(status),
     /** Classifies a 2xx with a compressed body, which was not requested and cannot be read. */
     unusable: (status: number): UpstreamFailure => unusableFailure(status),
-    // Some requests may need more bytes per token than `streamBytesMax` allows, so this is no breach
-    // of the listing. It is a strike, because most such streams would not end for any client.
+    // Some requests may need more bytes per token than `streamBytesMax` allows, so this is no
+    // breach of the listing. It is a strike, because most such streams would not end for any
+    // client.
     endless: (status: number): UpstreamFailure => withoutBlame(brokenOffFailure(status)),
-    // The gateway ended the attempt, so the provider's health does not change and no other provider
-    // is tried.
+    // The gateway ended it, so the provider's health is the same and no other one is tried.
     abandoned: (status: number | null): UpstreamFailure => ({
       ...withoutBlame(brokenOffFailure(status ?? 200)),
       strike: "neutral",
@@ -57,10 +57,7 @@ function classifyFault(code: string): ConnectionFault {
   return REFUSED.test(code) || code.startsWith("proxy") ? "refused" : "reset";
 }
 
-/**
- * Tells a customer that the provider refused the customer's own key, because only the customer can
- * fix that. Other failures are returned unchanged.
- */
+/** Names the customer's own key as refused, because only the customer can fix that. */
 export function ownKeyFailure(
   failure: UpstreamFailure,
   deployment: Pick<Deployment, "ownKey">,

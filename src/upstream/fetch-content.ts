@@ -48,7 +48,6 @@ export type ContentEnd =
   | { readonly kind: "silent" };
 
 export interface RunningContent {
-  /** Never rejects. */
   readonly ended: Promise<ContentEnd>;
   /** Call it when the client can take more data. */
   resume(): void;
@@ -125,8 +124,7 @@ class ContentRun implements RunningContent, Deadline {
   }
 
   onDue(nowMs: number): void {
-    // A paused provider is silent too, but only because the client is slow. The client has its own
-    // time limit.
+    // A paused provider is silent because the client is slow, which has a time limit of its own.
     const isOver = nowMs >= this.#endMs;
     if (!isOver && (this.#sawData || this.#controller?.paused === true)) {
       this.#sawData = false;
@@ -296,10 +294,7 @@ function mayBeVideo(type: string): boolean {
   return !/^\s*(text\/|application\/(json|xml|xhtml|problem)|multipart\/)/i.test(type);
 }
 
-/**
- * Returns the first value of a header if it is printable ASCII, so that the gateway's answer can
- * contain it unchanged; else undefined.
- */
+/** Returns the first value of a header if it is printable ASCII, so that it can be passed on. */
 function cleanValue(headers: Headers, name: string): string | undefined {
   const value = headers[name];
   const first = (Array.isArray(value) ? value[0] : value)?.trim();

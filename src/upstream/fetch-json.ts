@@ -35,10 +35,7 @@ export interface FetchedAnswer {
   readonly body: Buffer;
 }
 
-/**
- * Sends one small request to a provider, outside of any call: there is no output to a client, no
- * failover and no charge. The answer is limited in time and size. `ended` never rejects.
- */
+/** Sends one small request outside of any call: no client, no failover and no charge. */
 export function fetchAnswer(input: FetchInput): RunningFetch<FetchedAnswer> {
   const run = new FetchRun(input);
   input.deadlines.watch(run);
@@ -195,10 +192,7 @@ export async function postOnce(post: Post): Promise<PostEnd> {
   }
 }
 
-/**
- * Returns true if the name currently has a private address, false if it has none or does not
- * resolve, `busy` if the owner for whom `find` resolves has too many look-ups in flight.
- */
+/** Returns false if the name does not resolve, `busy` if its owner has too many look-ups. */
 export async function resolvesToPrivate(
   hostname: string,
   find: FindAddresses,

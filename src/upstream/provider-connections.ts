@@ -18,15 +18,9 @@ export interface Outbound {
 export interface OutboundRoute {
   /** URL of the proxy for `https:` addresses; empty: no proxy is used. */
   readonly proxy: string;
-  /**
-   * Certificate authorities and the client certificate. Undefined: the default authorities and no
-   * client certificate.
-   */
+  /** Undefined: the default authorities and no client certificate. */
   readonly secureContext?: SecureContext | undefined;
-  /**
-   * The certificate authorities without the client certificate, for connections to the proxy and to
-   * origins other than the provider's.
-   */
+  /** The authorities alone, for the proxy and for origins other than the provider's. */
   readonly trustOnly?: SecureContext | undefined;
 }
 
@@ -182,8 +176,7 @@ class KeptConnections {
     const write = socket.write.bind(socket);
     const read = socket.read.bind(socket);
     Object.assign(socket, {
-      // undici calls `onRequestStart` and then at once writes the request's head, so the next write
-      // belongs to that request.
+      // undici calls `onRequestStart` right before it writes the request's head.
       write: (...args: Parameters<typeof write>) => {
         this.starting?.startsOn(connection);
         this.starting = undefined;

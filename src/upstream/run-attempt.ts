@@ -44,10 +44,7 @@ export interface OutputSink {
 const STREAM_BYTES_PER_TOKEN = 2_048;
 /** Bytes that a stream may use in addition for each entry of log probabilities. */
 const STREAM_BYTES_PER_LOGPROB = 256;
-/**
- * Bytes that every stream may use, whatever its output bound. They exceed the maximum length of a
- * line, so that an overlong line is detected first and reported as such.
- */
+/** They exceed the maximum length of a line, so that an overlong line is reported as such. */
 const STREAM_BYTES_FREE = 2 * SSE_LINE_BYTES_MAX;
 
 export function streamBytesMax({
@@ -66,10 +63,7 @@ export interface AttemptInput {
   /** Maximum bytes of the provider's stream, computed by the function `streamBytesMax`. */
   readonly streamBytesMax: number;
   readonly sink: OutputSink;
-  /**
-   * The monotonic instant at which the gateway sends its 200 if the provider has answered, but its
-   * stream has no content yet.
-   */
+  /** The monotonic instant of the 200 if the answering stream has no content yet. */
   readonly commitDueMs: number;
   readonly openBridge: () => AnswerBridge;
   readonly classify: AttemptClassifier;
@@ -85,7 +79,6 @@ export interface AttemptResult {
   /** True if the provider sent output, even if the client had left. The debit depends on it. */
   readonly hasOutput: boolean;
   readonly upstreamStatus: number | null;
-  /** Time from dispatch to the response headers. */
   readonly firstByteMs: number | null;
   /** Time from dispatch to a stream's first output; null for other answers and without output. */
   readonly firstOutputMs: number | null;
@@ -273,10 +266,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     return this.#input.stream && isOpen && !this.#hasOutput;
   }
 
-  /**
-   * Returns the instant at which the gateway must send its response head although a stream has no
-   * content yet, which ends failover. Infinity unless the provider has answered with such a stream.
-   */
+  /** When the head must be sent although a stream has no content yet; Infinity if it need not. */
   #commitDueMs(): number {
     const { sink, commitDueMs } = this.#input;
     const isSilent = this.#phase === "answer" && this.#awaitsContent();
@@ -330,8 +320,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#releaseProvider(failure);
     this.#resolve({
       bridge: finished === "answer" ? this.#bridge : undefined,
-      // A provider may close a connection that a slow client has paused for long, so it is not
-      // blamed.
+      // A provider may close a connection that was paused for long, so it is not blamed.
       failure: failure !== undefined && this.#hasWaited ? withoutBlame(failure) : failure,
       timedOut,
       hasOutput: this.#hasOutput,

@@ -79,10 +79,7 @@ export class SentBodies {
   }
 }
 
-/**
- * Links bytes to their `SentBody` by a property, because every garbage collection would walk a
- * WeakMap.
- */
+/** The body is a property of its bytes, because every garbage collection would walk a WeakMap. */
 const SENT = Symbol("sent body");
 
 interface FollowedBytes extends Buffer {
@@ -137,8 +134,7 @@ export class PassingHandler implements Dispatcher.DispatchHandler {
 
   onResponseStart(...head: Parameters<Handler["onResponseStart"]>): void {
     this.#handler.onResponseStart?.(...head);
-    // The raw headers are unused, but undici would keep them, and the bytes they came in, until the
-    // stream ends.
+    // The raw headers are unused, but undici would keep them and their bytes until the end.
     head[0].rawHeaders = null;
   }
 

@@ -49,10 +49,7 @@ interface Endpoint {
   readonly providerId: string;
   readonly origin: string;
   readonly basePath: string;
-  /**
-   * The marketplace's key that `headers` contains. If the key is rotated, the endpoint is built
-   * again. Undefined for a customer's own key, and if the endpoint needs no key.
-   */
+  /** The marketplace's key in `headers`. If it is rotated, the endpoint is built again. */
   readonly marketplaceKey: string | undefined;
   /** Names and values in turn: name, value, name, value, … */
   readonly headers: readonly string[];
@@ -80,9 +77,8 @@ export class UpstreamClient {
   }
 
   /**
-   * Dispatches once and reports everything to `handler`, including failures. Sends the attempt's
-   * id, so that a provider's records can be matched with the journal, and its `traceparent` if
-   * traces are propagated to the provider.
+   * Dispatches once and reports everything to `handler`, including failures. The attempt's id is
+   * sent, so that a provider's records can be matched with the journal.
    */
   send(
     deployment: Deployment,
@@ -123,10 +119,7 @@ export class UpstreamClient {
     this.#connections.elsewhere(url.origin, (dispatcher) => dispatcher.dispatch(options, handler));
   }
 
-  /**
-   * Sends one request with the deployment's key, outside of any call. Resolves with the status of
-   * the answer; rejects if there is none in time.
-   */
+  /** Sends one request with the key. Resolves with its status; rejects if there is none in time. */
   async checkKey(deployment: Deployment, request: KeyCheck, timeoutMs: number): Promise<number> {
     const endpoint = this.#findEndpoint(deployment);
     if (endpoint.refused !== undefined) throw endpoint.refused;

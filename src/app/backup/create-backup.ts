@@ -30,10 +30,9 @@ const SUMS_TRIES = 20;
 const SUMS_PAUSE_MS = 250;
 
 /**
- * Copies the data folder of a running PostgreSQL server and its write-ahead log up to a named
- * restore point, and records the totals of all accounts at that point. It needs only SQL and file
- * access. The backup is complete when its folder has its final name; a failure leaves nothing
- * behind.
+ * Copies the data folder of a running server and its write-ahead log up to a named restore point,
+ * with the totals of all accounts at that point. It needs only SQL and file access. The backup is
+ * complete when its folder has its final name; a failure leaves nothing behind.
  */
 export async function createBackup(
   server: BackupServer,
@@ -47,8 +46,7 @@ export async function createBackup(
   const folder = join(resolve(to), name);
   const staged = `${folder}.partial`;
   await makeFolder(to);
-  // This `mkdir` is not recursive, so that it fails if another program made the folder in the same
-  // second.
+  // This `mkdir` is not recursive, so it fails if another program made the folder in that second.
   await mkdir(staged, { mode: 0o700 });
   try {
     const { cluster } = server;
@@ -126,10 +124,7 @@ async function copyServer(client: Client, task: CopyTask): Promise<BackupManifes
   };
 }
 
-/**
- * Makes the server keep its write-ahead log until this connection ends. Because the replication
- * slot has a fixed name, two backups of one database cannot run at the same time.
- */
+/** Makes the server keep its log. The slot has a fixed name, so that only one backup runs. */
 async function keepLog(client: Client): Promise<void> {
   try {
     await client.query(
@@ -190,8 +185,7 @@ async function markPoint(client: Client, name: string): Promise<RestorePoint> {
       const sums = await readSums(client);
       const { rows } = await client.query<{ lsn: string; at: string }>(POINT_SQL, [name]);
       await client.query("commit");
-      // Ends the segment of the write-ahead log that contains the restore point, so that the whole
-      // segment can be copied.
+      // Ends the segment that contains the restore point, so that the whole segment can be copied.
       await client.query("select pg_switch_wal()");
       return { name, sums, lsn: rows[0]?.lsn ?? "", at: rows[0]?.at ?? "" };
     } catch (fault) {
@@ -228,10 +222,7 @@ const EMPTY_FOLDERS = new Set([
   "pg_subtrans",
   "pg_wal",
 ]);
-/**
- * Files that are not copied: those of the running server process, and those that an earlier restore
- * left in the data folder.
- */
+/** Files of the running server process, and those that an earlier restore left behind. */
 const LEFT_OUT = new Set([
   "postmaster.pid",
   "postmaster.opts",
@@ -249,10 +240,7 @@ const LEFT_OUT_ANYWHERE = /^(?:pgsql_tmp|pg_internal\.init)/;
 /** The file that is copied last: it records up to where the write-ahead log must be replayed. */
 const CONTROL_FILE = "global/pg_control";
 
-/**
- * Copies the data folder of a running server between `pg_backup_start` and `pg_backup_stop`. Files
- * may change or vanish during the copy; replaying the write-ahead log repairs both.
- */
+/** Call it within a backup: replaying the log repairs files that change or vanish meanwhile. */
 async function copyCluster(
   cluster: string,
   target: string,

@@ -16,8 +16,7 @@ export async function copyFile(
   from: string,
   to: string,
 ): Promise<{ readonly bytes: number; readonly sha256: string }> {
-  // Opens a file handle and not a stream: a stream that fails before it is read would end the
-  // process.
+  // A stream that fails before it is read would end the process.
   const source = await open(from, "r");
   try {
     return await writeFile(to, readPieces(source));
@@ -26,10 +25,7 @@ export async function copyFile(
   }
 }
 
-/**
- * Yields the content of a file in chunks. All chunks share one buffer, because a database has
- * thousands of small files, so a chunk must be used before the next one is requested.
- */
+/** All chunks share one buffer, so each must be used before the next one is requested. */
 async function* readPieces(file: FileHandle): AsyncGenerator<Buffer> {
   const { size } = await file.stat();
   const buffer = Buffer.allocUnsafe(Math.min(size + 1, PIECE_BYTES));

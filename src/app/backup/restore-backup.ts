@@ -33,19 +33,13 @@ interface RestoreOptions {
 interface Restored {
   readonly folder: string;
   readonly manifest: BackupManifest;
-  /**
-   * The folder of the restored database. It differs from the requested folder if PostgreSQL's user
-   * has no access to that one.
-   */
+  /** Another folder than the requested one if PostgreSQL's user has no access to that. */
   readonly dataDir: string;
 }
 
 const PROGRESS_FILES = 2_000;
 
-/**
- * Restores a backup into an empty data folder, up to its restore point. If a file is changed or
- * missing, throws a fault that names it, and leaves the folder empty.
- */
+/** If a file is changed or missing, throws a fault that names it, and leaves the folder empty. */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { onProgress = () => undefined, log } = options;
   const folder = await findNewest(options.from);
@@ -125,15 +119,13 @@ interface BackupCheck {
 }
 
 /**
- * Ids of the audit's checks that limit how long an attempt may be open. Their failures are ignored,
- * because in a restored copy open attempts are at least as old as the backup.
+ * These checks limit the age of open attempts, which are as old as the backup in a restored copy.
  */
 const ASK_FOR_AGES = new Set(["I9", "I15"]);
 
 /**
- * Restores a backup into a temporary folder, starts a server on it, compares the totals of the
- * accounts with those in the manifest, audits the ledger, and removes the folder. A backup that
- * cannot be restored gives a failed check, not an exception.
+ * Restores a backup into a temporary folder, compares the totals of the accounts with the manifest,
+ * and audits the ledger. A backup that cannot be restored gives a failed check, not an exception.
  */
 export async function verifyBackup(
   options: Omit<RestoreOptions, "dataDir"> & { readonly scratchDir: string },
@@ -165,10 +157,7 @@ export async function verifyBackup(
   }
 }
 
-/**
- * Removes the folders that killed runs left behind, each with a whole database. If the server of
- * such a database still runs, it ends by itself once its files are gone.
- */
+/** Removes databases of killed runs. A server that still runs ends once its files are gone. */
 async function removeLeftovers(scratchDir: string): Promise<void> {
   for (const name of await readdir(scratchDir)) {
     const owner = /^verify-(\d+-\d+)-\w{6}$/.exec(name)?.[1];

@@ -8,7 +8,6 @@ import { type Logger, type OrgId, type DatabaseAddress, openClient } from "../..
 export const ACCOUNT_CHANNEL = "tokenmarket_account";
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS = 500;
-/** How long `applied` waits for its own notice, in milliseconds. */
 const APPLIED_WITHIN_MS = 250;
 const FENCE = "fence:";
 
@@ -37,8 +36,7 @@ export class AccountNotices {
   }
 
   /**
-   * Resolves after the first attempt to connect, even if that attempt failed; further attempts run
-   * in the background.
+   * Resolves after the first attempt to connect, even a failed one; others follow by themselves.
    */
   async start(listener: AccountListener): Promise<void> {
     this.#listener = listener;
@@ -56,10 +54,7 @@ export class AccountNotices {
     this.#listener(undefined);
   }
 
-  /**
-   * Replaces the open connection, because after a failover of the database it may lead to a server
-   * that is no longer the primary. Does nothing if no connection is open.
-   */
+  /** Replaces an open connection: after a failover, its server may no longer be the primary. */
   renew(): void {
     if (this.#client === undefined) return;
     this.#drop(this.#client);
@@ -139,10 +134,7 @@ export class AccountNotices {
   }
 }
 
-/**
- * Wraps the methods `verbs` of a store: each resolves only once this process was notified of the
- * change that the method made.
- */
+/** Makes each of `verbs` resolve only once this process was notified of the change it made. */
 export function noticed<T extends object>(
   store: T,
   notices: Pick<AccountNotices, "applied">,

@@ -37,10 +37,7 @@ import {
 } from "./account-rules.ts";
 import type { KeyRecord } from "./key-store.ts";
 
-/**
- * Columns of a `KeyRecordRow`, for a query over `api_key k` and `org o`. Nested rows arrive as
- * JSON, so that a key is always one row; bytes are encoded as base64.
- */
+/** Selects a `KeyRecordRow`. Nested rows are JSON, so that a key is one row; bytes are base64. */
 const ACCOUNT_RULES_COLUMNS: string = `
   o.bought_at is null as is_trial, o.keys_may_set_org_limits,
   (select json_agg(l order by l.scope, l.model_id, l.key_id, l.source) from limit_override l
@@ -174,10 +171,7 @@ export async function changeLimit(
   return stored;
 }
 
-/**
- * Locks the organization's row until the transaction ends, so that its settings change one at a
- * time. Returns false if the organization does not exist.
- */
+/** Locks the row until the transaction ends. Returns false if there is no such organization. */
 export async function lockOrg(client: PoolClient, orgId: OrgId): Promise<boolean> {
   const lock = { text: "select from org where org_id = $1 for no key update", values: [orgId] };
   return (await queryInTime(client, lock)).rowCount === 1;
@@ -200,8 +194,7 @@ export function valueFacts(limits: LimitValues): Facts {
   };
 }
 
-// Returns the changed row with its old values in `was`. The subquery reads the old values, because
-// it sees the table as it was before this statement.
+// The subquery reads the old values, because it sees the table as it was before this statement.
 const CHANGE_LIMIT_SQL = `
   insert into limit_override as l
     (org_id, scope, key_id, model_id, source, rpm, tpm, concurrency)

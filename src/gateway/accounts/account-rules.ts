@@ -10,14 +10,9 @@ export interface DedicatedEndpoint {
 }
 
 export interface RoutingPolicy {
-  /**
-   * Routing deadline in milliseconds; has an effect only if it is shorter than the installation's.
-   */
+  /** Routing deadline in milliseconds; counts only if it is below the installation's. */
   readonly timeoutMs?: number;
-  /**
-   * Defaults of the request's `provider.only` and `provider.ignore`; a request that sends its own
-   * replaces them.
-   */
+  /** Defaults, which a request's own `provider.only` or `provider.ignore` replaces. */
   readonly only?: readonly string[];
   readonly ignore?: readonly string[];
   /** If set, providers that retain prompts are never used. */
@@ -39,27 +34,18 @@ export type LimitChange = { readonly [N in keyof LimitValues]?: number | null };
 export interface AbuseRestriction {
   readonly family: CallFamily;
   readonly state: "limited" | "restricted";
-  /**
-   * Wall-clock end of state `limited`. Absent for `restricted`, which stays until an operator lifts
-   * it.
-   */
+  /** Wall-clock end of `limited`. Absent for `restricted`, which an operator lifts. */
   readonly untilMs?: number;
 }
 
 export interface AccountRules {
   readonly limits: readonly StoredLimit[];
   readonly endpoints: readonly DedicatedEndpoint[];
-  /**
-   * The connections that this key may use, at most one per provider: the key's own, else the
-   * organization's.
-   */
+  /** There is at most one per provider: the key's own, else the organization's. */
   readonly connections: readonly Connection[];
   readonly policy?: RoutingPolicy;
   readonly abuseRestrictions: readonly AbuseRestriction[];
-  /**
-   * True if the organization has never bought credit. Only calls of such organizations are checked
-   * for unusual use.
-   */
+  /** True if the organization never bought credit; only then is it checked for unusual use. */
   readonly isTrial: boolean;
   readonly keysMaySetOrgLimits: boolean;
 }

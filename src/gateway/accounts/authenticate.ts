@@ -22,10 +22,7 @@ import { type Principal, toPrincipal } from "./principal.ts";
 export interface AuthenticatorOptions {
   readonly keyStore: KeyStore;
   readonly clock: Clock;
-  /**
-   * How long a known key stays cached. If `forget` is not called, a disabled key works for at most
-   * this long. Milliseconds, default 5,000.
-   */
+  /** How long a known key is cached unless `forget` drops it. Milliseconds, default 5,000. */
   readonly cacheMs?: number;
   /** Time limit of one look-up in the key store. Milliseconds, default 2,000. */
   readonly storeTimeoutMs?: number;
@@ -71,10 +68,7 @@ export function openAuthenticator(options: AuthenticatorOptions) {
   const lookingUp = new Map<string, Promise<AuthOutcome>>();
   let changes = 0;
 
-  /*
-   * The age of a cached key counts from before the query, so that a key that is disabled during the
-   * query is refused within `cacheMs`.
-   */
+  /* A key's age counts from before the query, so that one disabled meanwhile expires in time. */
   async function lookUp(digest: string): Promise<AuthOutcome> {
     const askedAtMs = clock.monotonicMs();
     const changesBefore = changes;
@@ -97,9 +91,8 @@ export function openAuthenticator(options: AuthenticatorOptions) {
 
   return {
     /**
-     * Identifies the caller by its virtual key. Answers at once for a cached key and for a text
-     * that cannot be a key. Any other text takes one look-up, shared by concurrent requests with
-     * the same key.
+     * Answers at once for a cached key and for a text that cannot be a key. Any other text takes
+     * one look-up, shared by concurrent requests with the same key.
      */
     authenticate(
       authorization: string | undefined,
@@ -124,8 +117,7 @@ export function openAuthenticator(options: AuthenticatorOptions) {
     /** Drops the cached keys of an organization that changed; undefined: all organizations. */
     forget(orgId: OrgId | undefined): void {
       changes += 1;
-      // A look-up in progress may have read the key before the change, so later requests start a
-      // new look-up.
+      // A look-up in progress may have read the key before the change.
       lookingUp.clear();
       keys.drop((known) => orgId === undefined || known.orgId === orgId);
       // The change may have created a key that is cached as unknown.
@@ -195,9 +187,8 @@ interface Waiting {
 }
 
 /**
- * Reads keys in batches. After a batch with an unknown key the next batch waits for
- * `KEY_LOOKUP_PAUSE_MS`, so that a flood of random keys costs few statements. A valid key in the
- * flood waits for one pause; without unknown keys there is no pause.
+ * Reads keys in batches. After a batch with an unknown key the next one waits for
+ * `KEY_LOOKUP_PAUSE_MS`, so that a flood of random keys costs few statements.
  */
 class KeyLookups {
   readonly #keyStore: KeyStore;
@@ -219,8 +210,7 @@ class KeyLookups {
   #schedule(): void {
     if (this.#isScheduled || this.#pause !== undefined || this.#queue.length === 0) return;
     this.#isScheduled = true;
-    // The batch is sent after this turn of the event loop, so that requests that arrived together
-    // share one query.
+    // Requests that arrive in the same turn of the event loop share one query.
     setImmediate(() => void this.#send());
   }
 

@@ -36,9 +36,7 @@ export interface KeyEdit {
     readonly label: string;
     readonly oldUntilMs: number | null;
   };
-  /**
-   * Disables the key permanently. A key that is disabled already keeps its original `disabled_at`.
-   */
+  /** Disables the key permanently; an earlier `disabled_at` stays. */
   readonly disable?: true;
   readonly limit?: { readonly target: LimitTarget; readonly change: LimitChange };
 }
@@ -59,10 +57,7 @@ export async function createNotedKey(
   return made;
 }
 
-/**
- * Builds the change-log entry of a new key, which names the key by its id and contains no part of
- * its secret.
- */
+/** The change-log entry of a new key contains no part of its secret. */
 export function createdKey(
   key: Pick<KeySummary, "keyId" | "orgId" | "name" | "origin" | "requestsPerMinuteCeiling"> &
     Partial<Pick<KeySummary, "caps" | "expiresAtMs" | "models" | "tags">>,

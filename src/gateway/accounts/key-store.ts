@@ -36,10 +36,7 @@ export interface KeyRecord {
   /** The customer's own limit, below the ceiling; absent if the customer has set none. */
   readonly requestsPerMinute?: number;
   readonly disabled: boolean;
-  /**
-   * Wall-clock time from which the key is refused like an unknown one; undefined if it never
-   * expires.
-   */
+  /** Wall-clock time from which the key is refused; undefined if it never expires. */
   readonly expiresAtMs?: number;
   /** Ids of the models that the key may call; undefined means all. */
   readonly models?: readonly string[];
@@ -51,8 +48,7 @@ export interface KeyRecord {
 
 export interface KeyStore {
   /**
-   * Finds keys, disabled ones too, by their SHA-256 digests. The keys of the map are digests in
-   * hexadecimal; unknown digests are missing.
+   * Finds keys by SHA-256 digests, disabled ones too. The map's keys are digests in hexadecimal.
    */
   findByDigests(digests: readonly Buffer[]): Promise<ReadonlyMap<string, KeyRecord>>;
 }
@@ -80,10 +76,7 @@ export const keyColumns = columns({
   caps: columns<Caps>(byCapPeriod((period) => orNull(micro(capColumn(period))))),
   createdAtMs: instantMs("created_at"),
   disabledAtMs: orNull(instantMs("disabled_at")),
-  /**
-   * Null if the key never expires. An expired key works again if its expiry is moved; a disabled
-   * key never does.
-   */
+  /** Null: never. An expired key works again if this is moved; a disabled key never does. */
   expiresAtMs: orNull(instantMs("expires_at")),
   /** Ids of the models that the key may call; null means every model. A list is never empty. */
   models: orNull(opaque<readonly string[]>("models")),

@@ -30,10 +30,7 @@ export class EncryptionKeyFault extends Error {
   override readonly name = "EncryptionKeyFault";
 }
 
-/**
- * Thrown for a sealed key that does not open: it was changed, moved to another context, or sealed
- * under another encryption key.
- */
+/** The bytes were changed, moved to another context, or sealed under another encryption key. */
 export class SealedKeyFault extends Error {
   override readonly name = "SealedKeyFault";
 }
@@ -101,10 +98,7 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const NAME_BYTES = 8;
-/**
- * First byte of format version 1, which does not name the encryption key. Every release of the
- * gateway can open it.
- */
+/** First byte of version 1, which names no encryption key. Every release can open it. */
 const UNNAMED = 1;
 /** First byte of format version 2, which is followed by the name of the encryption key. */
 const NAMED = 2;
@@ -120,7 +114,6 @@ function ringKey(bytes: Buffer): RingKey {
 }
 
 /**
- * Encrypts customers' own provider keys, so that the result can be stored anywhere.
  * The format of sealed bytes: version, name of the key (version 2), nonce, tag, encrypted key. The
  * context and the bytes before the nonce are authenticated too. A single key seals in version 1, so
  * that the previous release can open it.
@@ -152,10 +145,7 @@ class AesVault {
     return Buffer.concat([head, nonce, cipher.getAuthTag(), encrypted]);
   }
 
-  /**
-   * Throws a `SealedKeyFault` unless the bytes were sealed for this context with one of the vault's
-   * keys.
-   */
+  /** Throws a `SealedKeyFault` unless one of the keys sealed these bytes for this context. */
   open(sealed: Buffer, context: KeyContext): string {
     const opened = this.#open(sealed, context);
     if (opened === undefined) {
@@ -224,10 +214,7 @@ export interface SealedRows {
   ): Promise<number>;
 }
 
-/**
- * Seals again, with the first encryption key, every row that another key has sealed. Rows may be
- * read and changed meanwhile. May be repeated after an interruption.
- */
+/** Seals the rows of other keys with the first key. They may change meanwhile. Repeatable. */
 export async function resealRows(tables: readonly SealedRows[], vault: KeyVault, by: ChangedBy) {
   let [resealed, kept] = [0, 0];
   const unopened = new Set<string>();

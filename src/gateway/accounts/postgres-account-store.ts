@@ -40,10 +40,7 @@ import {
 
 const DIGEST_BYTES = 32;
 
-/**
- * Selects the keys that an operation may see: those of one organization except its managed keys,
- * or, for operators, all keys.
- */
+/** The keys of one organization except its managed keys; or, for operators, all keys. */
 export type Whose = OrgId | "anyone";
 
 export class PostgresAccountStore implements KeyStore {
@@ -70,8 +67,7 @@ export class PostgresAccountStore implements KeyStore {
   ): Promise<OrgSummary> {
     const { orgId = createOrgId(), name, email } = org;
     await this.#changes.write(by, async (client, note) => {
-      // `true` marks the e-mail address as verified: the operator who creates the organization
-      // vouches for it.
+      // `true`: the operator who creates the organization vouches for the e-mail address.
       await client.query(CREATE_ORG_SQL, [orgId, name, email, true]);
       note(createdOrg(orgId, name, email));
     });
@@ -135,10 +131,7 @@ export class PostgresAccountStore implements KeyStore {
     return await this.#changes.write(by, (client, note) => createOwnKey(client, note, key));
   }
 
-  /**
-   * Changes all keys of `keyIds` or none, and records each change in the change log. Returns
-   * undefined if one of the keys is not visible to `whose`.
-   */
+  /** Changes all keys or none. Returns undefined if one of them is not visible to `whose`. */
   async editKeys(
     whose: Whose,
     keyIds: readonly string[],
@@ -155,9 +148,7 @@ export class PostgresAccountStore implements KeyStore {
     });
   }
 
-  /**
-   * Returns the organization's Playground key. The first call creates it, without a usable secret.
-   */
+  /** The first call creates the key, without a usable secret. */
   async playgroundKey(orgId: OrgId): Promise<KeyId> {
     const known = await this.#findPlaygroundKey(orgId);
     if (known !== undefined) return known;
@@ -211,10 +202,7 @@ const FIND_PLAYGROUND_KEY_SQL = `
   select key_id from api_key
   where org_id = $1 and origin = 'playground' and disabled_at is null`;
 
-/**
- * Counts the keys under a lock, so that two concurrent calls cannot both create the last allowed
- * key.
- */
+/** Counts under a lock, so that two concurrent calls cannot both create the last allowed key. */
 async function createOwnKey(
   client: PoolClient,
   note: Note,

@@ -37,10 +37,7 @@ export type OrgSummary = RecordOf<typeof orgColumns>;
 export const ORG_AND_WALLET_SQL =
   "from org o join account w on w.account_id = 'wallet:' || o.org_id";
 
-/**
- * Inserts an organization with an empty wallet. $1 id, $2 name, $3 e-mail, $4 true if the e-mail is
- * verified.
- */
+/** Inserts an organization and its wallet. $1 id, $2 name, $3 e-mail, $4 whether it is verified. */
 export const CREATE_ORG_SQL = `
   with made as (
     insert into org (org_id, name, email, email_verified) values ($1, $2, $3, $4) returning org_id

@@ -58,9 +58,8 @@ export class PostgresRulesStore {
   }
 
   /**
-   * Changes a stored limit, and deletes it if no value is left; returns the stored result. The
-   * caller has checked the values against the ceilings. Returns undefined if the organization does
-   * not exist or the key is not one of its keys.
+   * Deletes the limit if no value is left. The caller has checked the ceilings. Returns undefined
+   * if the organization does not exist or the key is not one of its keys.
    */
   async changeLimit(
     orgId: OrgId,
@@ -82,10 +81,7 @@ export class PostgresRulesStore {
     return await this.#changes.write(by, (client, note) => changeOrg(client, note, change));
   }
 
-  /**
-   * Reserves a provider's private manifest for the organization. Returns `taken` if an endpoint has
-   * it already; undefined if the organization does not exist.
-   */
+  /** Returns `taken` if the manifest has an endpoint; undefined if there is no organization. */
   async createEndpoint(
     endpoint: Pick<EndpointRecord, "orgId"> & EndpointTerms,
     by: ChangedBy,
@@ -123,10 +119,7 @@ export class PostgresRulesStore {
     });
   }
 
-  /**
-   * Replaces the organization's whole policy; an empty policy removes it. Returns false if the
-   * organization does not exist.
-   */
+  /** An empty policy removes it. Returns false if the organization does not exist. */
   async setPolicy(orgId: OrgId, policy: RoutingPolicy, by: ChangedBy): Promise<boolean> {
     const values = policyValues(policy);
     const isEmpty = values.every((value) => value === null);
@@ -213,10 +206,7 @@ const SET_POLICY_SQL = `
     only_providers = excluded.only_providers, ignore_providers = excluded.ignore_providers,
     prompt_logging = excluded.prompt_logging, updated_at = now()`;
 
-/**
- * An empty list becomes null, because as a default of `provider.only` it would exclude every
- * provider.
- */
+/** An empty list becomes null: as `provider.only`, it would exclude every provider. */
 function policyValues({ timeoutMs, only, ignore, promptLogging }: RoutingPolicy): unknown[] {
   const filled = (list: readonly string[] = []): readonly string[] | null =>
     list.length === 0 ? null : list;

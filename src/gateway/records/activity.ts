@@ -15,10 +15,7 @@ import {
 import { attemptsOutsideSql } from "./report-parts.ts";
 import { FAILED_SQL, isOfManySql } from "./listing-sums-sql.ts";
 
-/**
- * Reads the activity of an organization's keys. $1 is the organization, $2 the days whose attempts
- * are read from daily sums.
- */
+/** Reads the activity of keys. $1 organization, $2 days whose attempts are read from daily sums. */
 export function keyActivitySql(rolledDays: readonly string[]): string {
   return `
   with late as (
@@ -103,10 +100,6 @@ export const PROVIDER_ACTIVITY_SQL = `
   ) end as p50
   from known order by provider_id`;
 
-/**
- * The activity of a provider with at least 200 calls of at least 3 organizations, none with more
- * than half of them. Calls that the customer ended or the provider refused are not counted.
- */
 export const providerActivityColumns = columns({
   providerId: word<string>("provider_id"),
   attempts: count("attempts"),
@@ -144,10 +137,7 @@ export const substitutionColumns = columns({
   modelId: word<string>("model_id"),
   /** The name of the wrong model that the provider reported most often. */
   servedModel: text("served_model"),
-  /**
-   * Of the answers that named a model, the share that named a wrong one; null if the answers, or
-   * the wrong ones, come from too few organizations.
-   */
+  /** The share of answers with a wrong model; null if they come from too few organizations. */
   share: opaque<number | null>("share"),
 });
 export type Substitution = RecordOf<typeof substitutionColumns>;

@@ -7,10 +7,7 @@ export interface AnsweredRequest {
   readonly refused?: Refused;
 }
 
-/**
- * Lists the request fields that were not sent to the provider that answered, or those that the
- * gateway dropped before it refused.
- */
+/** Lists the fields that did not reach the provider, or that were dropped before a refusal. */
 export function listDroppedParams({ attempts, refused }: AnsweredRequest): readonly string[] {
   const last = attempts.at(-1);
   if (last === undefined) return refused?.reason?.dropped_params ?? [];
@@ -49,10 +46,7 @@ function listServedHeaders({ attempts }: AnsweredRequest, last: AttemptRecord): 
   ];
 }
 
-/**
- * Finds the `retry-after` that the client got: that of the last attempt that was not throttled, or
- * else of the last attempt.
- */
+/** Finds the `retry-after` of the last attempt that was not throttled, or else of the last one. */
 function findRetryAfter(attempts: readonly AttemptRecord[]): number | undefined {
   const told =
     attempts.findLast(({ errorClass }) => errorClass !== "rate_limit") ?? attempts.at(-1);

@@ -48,10 +48,7 @@ export interface PlannedChange {
   readonly change: LimitChange;
 }
 
-/**
- * Checks whether the actor may make this change: the key and the model that it names, the scope,
- * the ceilings, the number of limits. Only reads. The refusal names the field and the ceiling.
- */
+/** Checks the key and the model, the scope, the ceilings and the number of limits. Only reads. */
 export async function planLimitChange(
   deps: Pick<LimitUseDeps, "catalog" | "rules" | "limitDefaults">,
   actor: LimitActor,
@@ -166,10 +163,7 @@ function limitCountProblem(
 
 export interface LimitRequest {
   readonly scope: NamedLimit["scope"];
-  /**
-   * The key's id as the client sent it; `planLimitChange` checks whether the caller may name this
-   * key.
-   */
+  /** As the client sent it; `planLimitChange` checks whether the caller may name this key. */
   readonly keyId?: string;
   /** The model's id as the client sent it; present if and only if the scope is `model`. */
   readonly modelId?: string;
@@ -177,10 +171,7 @@ export interface LimitRequest {
   readonly change: LimitChange;
 }
 
-/**
- * Reads the body of a limit change; refuses with the 400 that names the invalid field and its valid
- * values.
- */
+/** Reads the body of a limit change, or refuses with a 400 that names the field and its values. */
 export function readLimitRequest(body: Buffer): Result<{ readonly request: LimitRequest }> {
   const read = readJsonObject(body, WORDS);
   if (!read.ok) return read;

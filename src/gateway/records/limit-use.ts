@@ -28,9 +28,7 @@ export type LimitUseDeps = Pick<
 export interface UsedScope {
   readonly claim: ScopeClaim;
   readonly usage: ScopeUsage | undefined;
-  /**
-   * True if the scope counts only calls whose clients have left and whose answers are still read.
-   */
+  /** True if it counts only calls whose clients have left and whose answers are still read. */
   readonly isDeparted: boolean;
 }
 
@@ -39,10 +37,7 @@ export interface LimitUse {
   readonly isServed: boolean;
   readonly endpoint: DedicatedEndpoint | undefined;
   readonly rows: readonly LimitRow[];
-  /**
-   * For each slot of the limit store, the narrowest scope first and the scopes of departed calls
-   * last.
-   */
+  /** For each slot of the limit store, narrowest first, the scopes of departed calls last. */
   readonly scopes: readonly UsedScope[];
 }
 

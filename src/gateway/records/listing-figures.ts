@@ -16,14 +16,10 @@ const COUNTS = {
   succeeded: "succeeded",
   /** Calls that failed because of the provider, not of the request or a client that left. */
   failed: "failed",
-  /** Hours in which at least one call succeeded or failed. */
   usedHours: "used_hours",
   /** Hours in which at least one call succeeded. */
   upHours: "up_hours",
-  /**
-   * This and the next two count only complete streamed answers: others have no time to the first
-   * token.
-   */
+  /** This and the next two count complete streamed answers: others have no first token. */
   streamed: "streamed",
   streamedTokens: "streamed_tokens",
   streamedMs: "streamed_ms",
@@ -43,10 +39,7 @@ export interface ListingSums extends Readonly<Record<CountName, number>> {
   readonly providerId: string;
   readonly modelId: string;
   readonly fromMs: number;
-  /**
-   * Histogram of the time to the first byte: maps the number of a bucket (SQL `first_byte_span`) to
-   * the number of answers in it.
-   */
+  /** Maps buckets of the time to the first byte (SQL `first_byte_span`) to numbers of answers. */
   readonly firstBytes: ReadonlyMap<number, number>;
 }
 
@@ -57,7 +50,6 @@ export function computeFigures(sums: readonly ListingSums[]) {
   const firstBytes = countsTogether(sums.map((each) => each.firstBytes));
   return {
     calls,
-    /** The share of calls that succeeded, 0 to 1. */
     success: computeShare(total.succeeded, calls),
     /** The share of hours with calls in which at least one succeeded, 0 to 1. */
     uptime: computeShare(total.upHours, total.usedHours),
@@ -92,10 +84,7 @@ function findPercentile(counts: ReadonlyMap<number, number>, share: number): num
 const EXACT_BELOW_MS = 32;
 const SPANS_PER_DOUBLING = 16;
 
-/**
- * Returns the middle, in whole milliseconds, of the histogram bucket with this number (SQL
- * `first_byte_span`).
- */
+/** Returns the middle of a bucket (SQL `first_byte_span`), in whole milliseconds. */
 export function spanMiddleMs(span: number | null): number | null {
   if (span === null || span < EXACT_BELOW_MS) return span;
   const doublings = Math.floor(span / SPANS_PER_DOUBLING) - 1;
@@ -135,10 +124,7 @@ export class PostgresListingFigures {
     };
   }
 
-  /**
-   * Returns sums over all organizations, without the days on which they would reveal something
-   * about one organization.
-   */
+  /** Sums over all organizations, without days that would reveal something about one of them. */
   async published(fromDayMs: number): Promise<readonly ListingSums[]> {
     const from = [new Date(fromDayMs)];
     const rows = await this.#sources.run(
@@ -160,10 +146,7 @@ const OF_FILTER_SQL = `org_id = $1 and ($2::text is null or model_id = $2)
 const HOURS_OF_DAY_SQL = `${DAY_MS_SQL} as from_ms,
     bit_count(used_hours::bit(24)) as used_hours, bit_count(up_hours::bit(24)) as up_hours`;
 
-/**
- * Reads an organization's daily sums. $1 organization, $2 model or null, $3 provider or null, $4
- * the first instant.
- */
+/** $1 organization, $2 model or null, $3 provider or null, $4 the first instant. */
 const OWN_DAYS_SQL = `
   select ${SUMS}, ${HOURS_OF_DAY_SQL} from listing_day_sum
   where ${OF_FILTER_SQL} and day >= ($4::timestamptz at time zone 'utc')::date

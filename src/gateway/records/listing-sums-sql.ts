@@ -62,8 +62,7 @@ const SUMS = [
 ] as const;
 const SUMS_SQL = SUMS.map((column) => `sum(${column}) as ${column}`).join(", ");
 /**
- * Returns SQL for two arrays, the numbers and the counts of histogram buckets, from rows with one
- * bucket (`span`) each. Answers without a time to the first byte have no bucket.
+ * Two arrays, the numbers and the counts of buckets, from rows with one bucket (`span`) or none.
  */
 export const spansSql = (count: string): string => `
   coalesce(array_agg(span order by span) filter (where span is not null), '{}'),
@@ -106,10 +105,7 @@ export const FORGET_DAY_SQL: readonly string[] = [
     and hour < ($2::date + 1)::timestamp at time zone 'utc'`,
 ];
 
-/**
- * Finds the newest hour that is over and was not summed yet, or was summed before its late attempts
- * had ended.
- */
+/** Finds the newest hour that is over and not summed, or summed before its late attempts ended. */
 export const DUE_HOUR_SQL = `
   select due.hour
   from generate_series(date_trunc('hour', now()) - interval '${LISTING_HOURS_KEPT - 24} hours',
@@ -131,10 +127,7 @@ export const MARK_HOUR_SQL = `
   insert into listing_hour (hour, folded_at) values ($1, now())
   on conflict (hour) do update set folded_at = excluded.folded_at`;
 
-/**
- * Finds the oldest day that is summed for every organization and not yet published across
- * organizations.
- */
+/** Finds the oldest day that is summed for every organization and not yet published. */
 export const UNPUBLISHED_DAY_SQL = `
   select to_char(u.day, 'YYYY-MM-DD') as day from usage_day u
   where u.is_done and not u.is_published
@@ -152,10 +145,7 @@ export function isOfManySql(calls: string, weight: string): string {
     and sum(${calls}) >= ${PUBLIC_FIGURES_CALLS_MIN} and 2 * max(${weight}) <= sum(${weight})`;
 }
 
-/**
- * Publishes the sums of day $1 over all organizations. Figures of streams are left out if too few
- * organizations used them.
- */
+/** Publishes day $1. Figures of streams are left out if too few organizations used them. */
 export const PUBLISH_DAY_SQL = `
   with known as (
     select provider_id, model_id, sum(succeeded) as succeeded, sum(failed) as failed,

@@ -25,9 +25,8 @@ const SINGLE_NAMES = Object.keys(ModelFilters.properties).filter((name) => !LIST
 
 /**
  * Returns the models that fit, in the requested order; `newest` is the order of the catalog. All
- * filters of providers (price, context, logging, parameters, verdict) must fit the same provider: a
- * cheap provider that keeps prompts and an expensive one that keeps none do not make a cheap model
- * that keeps none.
+ * filters of providers must fit the same provider: a cheap provider that keeps prompts and an
+ * expensive one that keeps none do not make a cheap model that keeps none.
  */
 export function filterModels(
   models: readonly ListedModel[],

@@ -47,8 +47,7 @@ const ROWS_MAX = 1_000;
 const CAPS_MAX = 60;
 
 /**
- * Reads the facts for the notices of organization $1, from a bounded number of rows. $2 is the
- * first request id of the last hour, $3 that of the last day.
+ * Reads a bounded number of rows. $2 is the first request id of the last hour, $3 of the last day.
  */
 export const NOTICE_FACTS_SQL = `
   with lately as (
@@ -109,10 +108,7 @@ export const NOTICE_FACTS_SQL = `
       (select model_id from lately where cause = 'provider')
     ) m where model_id is not null) as models`;
 
-/**
- * Counts the newest refused requests of organization $1 by cause. $2 is the first request id that
- * counts.
- */
+/** Counts the newest refused requests by cause. $2 is the first request id that counts. */
 export const REFUSED_CAUSES_SQL = `
   select cause, count(*)::integer as requests from (
     select ${CAUSE_SQL} as cause from refused_request
@@ -130,15 +126,9 @@ const factColumns = columns({
   refused: opaque<Readonly<Partial<Record<RefusalCause, number>>>>("refused"),
   /** The smallest reserve that the balance refused in the last 15 minutes; null if none. */
   neededMicroUsd: orNull(micro("needed")),
-  /**
-   * The smallest reserve that the organization's spend cap refused in the last 15 minutes; null if
-   * there is none.
-   */
+  /** Like `neededMicroUsd`, for refusals by the organization's spend cap. */
   neededUnderCapMicroUsd: orNull(micro("needed_under_cap")),
-  /**
-   * When the money ran out: the time of the first refusal for lack of money after the last
-   * dispatched request; null if there is none.
-   */
+  /** The first refusal for lack of money after the last dispatched request; null if none. */
   refusedSinceMs: orNull(instantMs("refused_since")),
   models: opaque<readonly string[]>("models"),
 });
@@ -148,10 +138,7 @@ function microText(name: string): Column<MicroUsd> {
   return { ...micro(name), read: (row) => microUsd(BigInt(text(name).read(row))) };
 }
 
-/**
- * A spend cap of which 80 percent or more is used, or held for requests in progress. A key may have
- * one cap for each period.
- */
+/** A spend cap of which 80 percent or more is used or held. A key may have one for each period. */
 const cappedColumns = columns({
   keyId: text<KeyId>("keyId"),
   name: text<string>("name"),

@@ -41,12 +41,8 @@ export class PostgresOperatorDesk {
     return {
       /** Seven days and today, newest first; a day without calls is left out. */
       days: days.map(dayColumns.read),
-      /** The ten organizations with the most spend in `days`. */
       orgs: orgs.map(orgColumns.read),
-      /**
-       * Providers with at least twenty calls in the last 25 hours of which a tenth or more failed;
-       * most failures first.
-       */
+      /** Providers with twenty calls or more in 25 hours, a tenth of them failed; worst first. */
       providers: providers.map(providerColumns.read),
       /** The number of organizations that had credit and have less than a cent. */
       outOfCredit: empty.map(emptyColumns.read)[0]?.total ?? 0,
@@ -62,9 +58,8 @@ export class PostgresOperatorDesk {
   }
 
   /**
-   * Finds the record that `asked` names in full: an id of a request, an organization, a key or a
-   * purchase, the number of a receipt, an e-mail address or an organization's name; or a key by its
-   * first characters.
+   * Finds the record that `asked` names in full: an id, the number of a receipt, an e-mail address
+   * or an organization's name; or a key by its first characters.
    */
   async lookUp(asked: string): Promise<readonly Found[]> {
     const { text: sql, values } = readQuestion(asked.trim());
@@ -174,10 +169,7 @@ function findAttemptSpan(requestId: string): readonly bigint[] {
   return [first - TWO_DAYS_OF_IDS, first + TWO_DAYS_OF_IDS];
 }
 
-/*
- * The index of attempts begins with the organization, so the query probes it for each organization,
- * within the days that can contain the request.
- */
+/* Attempts are indexed by organization, so the query probes the index for each of them. */
 const REQUEST_SQL = `
   select 'request' as kind, $1::text as id, 'Request' as label, o.org_id, o.name as org_name
   from org o where o.org_id in (select org_id from refused_request where request_id = $1::uuid)
@@ -209,10 +201,7 @@ const ORG_SQL = `
   select 'organization' as kind, org_id as id, email as label, org_id, name as org_name from org
   where org_id = $1 or lower(name) = lower($1)`;
 
-/**
- * Returns the listings that lost money in the last `days`, largest loss first. Reads sums, which
- * contain an hour soon after its end.
- */
+/** Largest loss first. Reads sums, which contain an hour soon after its end. */
 export async function listingLosses(pool: Pool, days: number): Promise<readonly ListingLoss[]> {
   return (await pool.query<Row>(LOSSES_SQL, [days])).rows.map(lossColumns.read);
 }

@@ -4,10 +4,7 @@ import { ReportTimeout } from "./report-sources.ts";
 
 const RETRY_AFTER_SECONDS = 10;
 
-/**
- * Bounds how many requests of one kind each organization has at once, so that none can occupy the
- * database or the connections. Further ones wait in order of arrival, as far as the gate allows.
- */
+/** Bounds an organization's requests of one kind, so that none can occupy what all share. */
 export class OrgGate {
   readonly #turns: Turns;
   readonly #refusal: Refusal;
@@ -21,10 +18,7 @@ export class OrgGate {
     });
   }
 
-  /**
-   * Runs `serve`, or refuses the request if its organization already has all of these requests.
-   * Undefined if it was refused, or if its client left while it waited.
-   */
+  /** Undefined if the request was refused, or if its client left while it waited. */
   async run<T>(exchange: ClientExchange, serve: () => Promise<T>): Promise<T | undefined> {
     const end = await this.#turns.take(exchange.principal.orgId);
     if (end === undefined) {

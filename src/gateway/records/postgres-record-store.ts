@@ -170,10 +170,7 @@ const MONTH_SPEND_SQL = `
   from m, s, org o left join api_key k on k.key_id = $2
   where o.org_id = $1 and ($2 is null or k.org_id = o.org_id)`;
 
-/**
- * Reads the spend of keys that have a weekly or daily cap. $1 organization, $2 key or null for all
- * keys. For each key, the week's row comes before the day's.
- */
+/** Reads keys with a weekly or daily cap, the week first. $2 is the key, or null for all keys. */
 const PERIOD_SPEND_SQL = `
   with d as (select (now() at time zone 'utc')::date as today,
     date_trunc('week', now() at time zone 'utc')::date as monday)
@@ -197,9 +194,8 @@ const periodColumns: Columns<PeriodSpend> = columns({
 });
 
 /**
- * Sums requests by one of their columns; by provider it sums attempts, since a request may have
- * attempts at several. Past days are read from daily sums, in the same snapshot as the requests of
- * other days.
+ * By provider it sums attempts, since a request may have attempts at several. Past days are read
+ * from daily sums, in the same snapshot as the requests of other days.
  */
 async function readUsageGroups(
   client: PoolClient,

@@ -46,10 +46,10 @@ import {
 import { readWalletPage, type WalletPage } from "./wallet-lines.ts";
 
 /**
- * The console's reports on the journal. They run on separate connections with a statement time
+ * The console's reports on the journal. They have their own connections with a statement time
  * limit, so that they never slow the gateway; a report that takes too long rejects with
- * `ReportTimeout`. Requests are reported as far back as the journal goes, a wallet from its
- * beginning. Past days are read from daily sums if there are any, with the same results.
+ * `ReportTimeout`. A wallet is reported from its beginning. Past days are read from daily sums if
+ * there are any, with the same results.
  */
 export class PostgresUsageReports {
   readonly #sources: ReportSources;
@@ -61,9 +61,8 @@ export class PostgresUsageReports {
   }
 
   /**
-   * Returns reports for one answer. `onServed` gets the time of the data whenever a replica served
-   * a part of the answer. Wallets, single requests and current key activity are never read from a
-   * replica.
+   * Returns reports for one answer. `onServed` is called if a replica served a part of it. Wallets,
+   * single requests and current key activity are never read from a replica.
    */
   noting(onServed: AsOfListener): UsageReports {
     return new PostgresUsageReports(this.#sources, onServed);
@@ -156,10 +155,7 @@ export class PostgresUsageReports {
     });
   }
 
-  /**
-   * Returns a successful request of the organization, the first one if it has few requests;
-   * undefined if it has none.
-   */
+  /** Returns a successful request, the first one if there are few requests; undefined if none. */
   async firstSuccess(orgId: OrgId): Promise<RequestId | undefined> {
     return await this.#sources.runNow(async (client) => {
       const { rows } = await client.query<Row>(activity.FIRST_SUCCESS_SQL, [orgId]);

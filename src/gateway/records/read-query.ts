@@ -12,9 +12,8 @@ import { type Grouping, UsageParameters } from "./contract/usage.ts";
 import type { UsageQuery } from "./record-rows.ts";
 
 /**
- * Returns a function that reads a query by its schema, or returns the 400 that names the invalid
- * value. Unknown parameters are ignored, because clients add their own. If a parameter is repeated,
- * the first value counts.
+ * Returns a reader, which answers an invalid value with the 400 that names it. Unknown parameters
+ * are ignored, because clients add their own. Of a repeated one, the first value counts.
  */
 export function queryReader<S extends TObject>(
   schema: S,

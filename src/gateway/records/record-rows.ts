@@ -51,19 +51,13 @@ const attemptColumns = columns({
   reserveMicroUsd: heldColumns.reserveMicroUsd,
   debitMicroUsd: journalColumns.debitMicroUsd,
   basis: orNull(closedColumns.basis),
-  /**
-   * The price sheet that settles the attempt: the one in force at its admission, for the size of
-   * its prompt.
-   */
+  /** The price sheet in force at the attempt's admission, for the size of its prompt. */
   sheet: columns({
     pinId: computed(
       `coalesce((select s.sheet_pin_id ${SHEET_SQL}), price_pin_id)`,
       word("price_sheet_id"),
     ),
-    /**
-     * The sheet applies to prompts above this number of tokens (prompt, cached and cache-write
-     * tokens together); 0 for the sheet of all other prompts.
-     */
+    /** The sheet is for prompts above this number of tokens; 0 for that of all others. */
     abovePromptTokens: computed(
       `coalesce((select s.above_prompt_tokens ${SHEET_SQL}), 0)`,
       count("price_sheet_above"),
@@ -134,8 +128,7 @@ export interface Recorded {
 }
 
 /**
- * Reads the attempts of a request, or why it was refused. `row` is the first row that was found.
- * `query` runs a statement with the organization as $1 and the request as $2.
+ * `row` is the first row that was found. `query` gets the organization as $1, the request as $2.
  */
 export async function readRecorded(
   query: (text: string) => Promise<readonly Row[]>,

@@ -35,10 +35,7 @@ export function idsOf(startMs: number, lengthMs: number): AttemptSpan {
   return { first: attemptIdFrom(startMs), end: attemptIdFrom(startMs + lengthMs) };
 }
 
-/**
- * Returns the SQL condition for attempts outside `days`, which must be sorted. The ranges of ids
- * are literals, so that the planner skips the tables of these days.
- */
+/** `days` must be sorted. Ids are literals, so that the planner skips the tables of these days. */
 export function attemptsOutsideSql(days: readonly string[]): string {
   const ranges: string[] = [];
   let first = 0n;
@@ -51,9 +48,8 @@ export function attemptsOutsideSql(days: readonly string[]): string {
 }
 
 /**
- * Returns the days for which this organization's sums are valid in this transaction, `YYYY-MM-DD`,
- * oldest first. The table lock prevents all other days from being removed from the journal until
- * the transaction ends.
+ * Returns the days for which this organization's sums are valid, oldest first. The table lock keeps
+ * all other days in the journal until the transaction ends.
  */
 export async function findRolledDays(client: PoolClient, orgId: OrgId): Promise<readonly string[]> {
   await client.query("lock table only attempt in access share mode");

@@ -56,10 +56,7 @@ const countProperties = {
 const countColumns = columns(countProperties);
 const totalColumns = columns({ ...countProperties, usage: usageColumns });
 
-/**
- * Times to the first byte, of last attempts only. Up to 3.2 percent off, because they are stored as
- * histogram buckets.
- */
+/** Times to the first byte of last attempts, up to 3.2 percent off: they are histogram buckets. */
 type FirstByteTimes = ReturnType<typeof readTimes>;
 
 export type ReportFigures = RecordOf<typeof totalColumns> & FirstByteTimes;
@@ -79,19 +76,15 @@ export interface ReportPlan {
   readonly rank: ReportRank;
   readonly bucket: keyof typeof BUCKET_MS;
   readonly bucketMs: number;
-  /**
-   * The span of the report, with the days that are read from sums: none if buckets are shorter than
-   * a day.
-   */
+  /** Its days that are read from sums; there are none if buckets are shorter than a day. */
   readonly span: SummedSpan;
 }
 
 export const BUCKET_MS = { five_minutes: HOUR_MS / 12, hour: HOUR_MS, day: DAY_MS } as const;
 
 /**
- * Builds one statement for the whole report, with rows of kind `total`, `group`, `bucket` and
- * `part`. First-byte times are counted separately (`timed`), because a daily sum stores them as a
- * histogram.
+ * Builds one statement with rows of kind `total`, `group`, `bucket` and `part`. First-byte times
+ * are counted separately (`timed`), because a daily sum stores them as a histogram.
  */
 export function reportQuery(plan: ReportPlan): ReportQuery {
   const { filter, by, bucketMs, span, rank } = plan;
@@ -166,10 +159,7 @@ function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
 
 const NO_TOKENS_SQL = TOKENS_AND_DEBIT.map(() => "0").join(", ");
 
-/*
- * A refused request may have attempts after all, if the ledger's answer to its hold was lost; then
- * the report counts only the attempts.
- */
+/* If the answer to a hold was lost, a refused request may have attempts; only they are counted. */
 function refusedSql(plan: ReportPlan, $: Bind): string {
   const { from, end, rolledDays } = plan.span;
   return `
@@ -182,10 +172,7 @@ function refusedSql(plan: ReportPlan, $: Bind): string {
         where org_id = $1 and day = any (${$(rolledDays)}::date[]))`;
 }
 
-/*
- * Refused requests that have no row and are only counted by the minute: they have no model, and
- * their time is the start of their minute.
- */
+/* Requests that are only counted by the minute: they have no model, and its start is their time. */
 function unlistedSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
   return `
     select key_id, null, null, 'none/', null, unlisted, 0, ${NO_TOKENS_SQL},
@@ -233,10 +220,7 @@ export interface ReportRow {
   readonly bucket: bigint;
   readonly requests: bigint;
   readonly debit: bigint;
-  /**
-   * Percentiles of the time to the first byte, as numbers of histogram buckets (SQL
-   * `first_byte_span`).
-   */
+  /** Percentiles of the time to the first byte, as buckets (SQL `first_byte_span`). */
   readonly p50: number | null;
   readonly p95: number | null;
 }
@@ -247,15 +231,11 @@ export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]) {
   return {
     totals: readFigures(total),
     bucket: plan.bucket,
-    /**
-     * Buckets, oldest first, including empty ones. Groups beyond the largest seven are summed as
-     * `other`.
-     */
+    /** Buckets, oldest first, including empty ones. Groups beyond the largest seven are `other`. */
     series: buildSeries(plan, rows),
     /**
-     * Groups, most spend first, at most 200; if there are more, the last one is `other`. Managed
-     * keys are `playground` and `optimize`. Requests that have no value to group by are `none`: a
-     * refused request has no provider, for example.
+     * Most spend first, at most 200; if there are more, the last one is `other`. Managed keys are
+     * `playground` and `optimize`. Requests without a value to group by are `none`.
      */
     groups: rows
       .filter((row) => row.kind === "group")
@@ -283,7 +263,6 @@ function readTimes({ p50, p95 }: Pick<ReportRow, "p50" | "p95">) {
   return { firstByteP50Ms: spanMiddleMs(p50), firstByteP95Ms: spanMiddleMs(p95) };
 }
 
-/** Returns the buckets, oldest first, including empty ones. */
 function buildSeries(plan: ReportPlan, rows: readonly ReportRow[]): readonly ReportBucket[] {
   const ofBuckets = rows.filter(({ kind }) => kind === "bucket" || kind === "part");
   const [first, last] = findBuckets(plan, ofBuckets);

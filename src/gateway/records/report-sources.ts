@@ -15,10 +15,7 @@ interface ReportSourceOptions {
 /** Called after the replica has served a query: its data is from `asOfMs` or later. */
 export type AsOfListener = (asOfMs: number) => void;
 
-/**
- * Runs reports on a replica if one is recent enough, and otherwise on the primary. Each report uses
- * one snapshot, and each statement has a time limit.
- */
+/** Each report uses one snapshot, and each statement has a time limit. */
 export class ReportSources {
   readonly #of: ReportSourceOptions;
 
@@ -36,10 +33,7 @@ export class ReportSources {
     return lagMs;
   }
 
-  /**
-   * Runs a query on the replica if that is recent enough, otherwise on the primary. The data may be
-   * as old as the replica's.
-   */
+  /** Runs a query on the replica if that is recent enough, otherwise on the primary. */
   async run<T>(query: (client: PoolClient) => Promise<T>, onServed?: AsOfListener): Promise<T> {
     const { replica } = this.#of;
     if (replica === undefined || !replica.watch.isThere()) return await this.runNow(query);
@@ -60,10 +54,7 @@ export class ReportSources {
     return await this.runNow(query);
   }
 
-  /**
-   * Runs a query on the primary, because it needs current data: money, keys, and rows from a second
-   * ago.
-   */
+  /** Runs a query on the primary, which has current money, keys, and rows from a second ago. */
   async runNow<T>(query: (client: PoolClient) => Promise<T>): Promise<T> {
     return await onConnection(this.#of.primary, (client) => this.#read(client, query));
   }
@@ -98,10 +89,7 @@ async function onConnection<T>(pool: Pool, work: (client: PoolClient) => Promise
 
 const SQLSTATE_QUERY_CANCELED = "57014";
 
-/**
- * Turns a canceled query, and a wait for a connection while other reports use them all, into a
- * `ReportTimeout`.
- */
+/** A wait for a connection while other reports use them all is a timeout, too. */
 function asTimeout(fault: unknown): unknown {
   const isCanceled = fault instanceof DatabaseError && fault.code === SQLSTATE_QUERY_CANCELED;
   const isWaitOver =

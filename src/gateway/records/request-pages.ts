@@ -45,7 +45,6 @@ const storedColumns = columns({
   outcome: word<AttemptEnd>("outcome"),
   errorClass: orNull(word<string>("error_class")),
   usage: orNull(usageColumns),
-  /** The time to the first byte of the last attempt. */
   firstByteMs: closedColumns.firstByteMs,
   /** The duration of all attempts together. */
   durationMs: orNull(closedColumns.durationMs),
@@ -130,8 +129,7 @@ function requestsQuery(
   const values: unknown[] = [orgId, requestIdFrom(fromMs), requestIdFrom(toMs), limit + 1];
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const { sorted, order, behind } = orderSql(sort, readCursor(cursor, sort), $);
-  // Must match the condition of the partial index of attempts that did not complete, so that the
-  // planner uses the index.
+  // This is the condition of the partial index of attempts that did not complete.
   const isRare = statuses?.includes("succeeded") === false;
   const rare = isRare ? " and outcome is distinct from 'completed'" : "";
   const parts = [

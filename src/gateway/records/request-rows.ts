@@ -25,19 +25,14 @@ import {
 
 export interface ReportFilter {
   readonly orgId: OrgId;
-  /**
-   * `fromMs` is inclusive, `toMs` exclusive; both are compared with the time in the request's id.
-   */
+  /** `fromMs` is inclusive and `toMs` exclusive; both are compared with the time in the id. */
   readonly fromMs: number;
   readonly toMs: number;
   /** Matches requests of any of these models; absent means all. */
   readonly modelIds?: readonly string[];
   /** Matches requests whose last attempt was at one of these providers. */
   readonly providerIds?: readonly string[];
-  /**
-   * A request matches if its key is in `keyIds` or is a managed key of one of the origins in
-   * `managed`.
-   */
+  /** Matches keys in `keyIds`, and managed keys of one of the origins in `managed`. */
   readonly keyIds?: readonly string[];
   readonly managed?: readonly ManagedOrigin[];
   readonly statuses?: readonly RequestStatus[];
@@ -48,10 +43,7 @@ export const END_SQL: string = `case when outcome = 'completed' then 'ok'
       when attempts = 0 then 'none/' || error_class
       else outcome || '/' || coalesce(error_class, '') end`;
 
-/**
- * Returns SQL for the public status of an end. It is generated from the results of
- * `toRequestStatus`, so that both agree.
- */
+/** The public status of an end, generated from `toRequestStatus`, so that both agree. */
 export function statusOfEndSql(end: string): string {
   const whens = ATTEMPT_OUTCOMES.flatMap((outcome) => {
     const classifyEnd = (errorClass: string | null): string =>
@@ -69,10 +61,7 @@ export function statusOfEndSql(end: string): string {
       else 'failed' end`;
 }
 
-/**
- * Returns SQL for a column of a request's final `attempt` row plus its sum over the request's
- * earlier attempts.
- */
+/** A column of a request's final `attempt` row plus its sum over the earlier attempts. */
 export function withEarlier(column: string, of = ""): string {
   const [own, earlier] = [`${of}${column}`, `(${of}earlier).${column}`];
   return `coalesce(${own} + ${earlier}, ${own}, ${earlier})`;
@@ -128,19 +117,13 @@ export const REFUSED_COLUMNS_SQL: string = `request_id, key_id, model_id, null a
       ${TOKENS.map((column) => `null::bigint as ${column}`).join(", ")}, 0::bigint as debit,
       null::integer as duration_ms`;
 
-/**
- * Returns false if the filter excludes refused requests: by status, or by a provider, because they
- * never reached one.
- */
+/** False if the filter excludes refused requests, by status or by a provider. */
 export function mayBeRefused({ providerIds, statuses }: ReportFilter): boolean {
   const isAsked = statuses?.some((each) => each === "rejected_by_gateway" || each === "cancelled");
   return providerIds === undefined && isAsked !== false;
 }
 
-/**
- * Selects the keys that the marketplace made for its own use, such as the playground's. Reports
- * show their purpose in place of a name.
- */
+/** Keys that the marketplace made for its own use. Reports show their purpose instead of a name. */
 export const MANAGED_KEYS_SQL: string = `
   select key_id as managed_id, origin from api_key where org_id = $1 and ${MANAGED_SQL}`;
 
@@ -189,9 +172,7 @@ export interface SummedSpan extends RequestSpan {
 /** Dates are written with a year of four digits, so later days cannot be named. */
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);
 
-/**
- * Finds the days of a span that can be read from sums. Call it in the transaction that reads them.
- */
+/** Call it in the transaction that reads the sums. */
 export async function findSums(
   client: PoolClient,
   orgId: OrgId,
@@ -206,9 +187,8 @@ export async function findSums(
 }
 
 /**
- * Reads each request of a span that reached a provider, once: from its own row (`request_id`) or
- * from a daily sum (`request_day`). Both give the same figures. If a request in a sum turns out to
- * be in flight, its row is subtracted.
+ * Reads each request of a span that reached a provider once, from its own row (`request_id`) or
+ * from a daily sum (`request_day`). A request of a sum that is in flight again is subtracted.
  */
 export function attemptedSql(of: SummedSpan, $: Bind): string {
   const { rolledDays, wholeFromMs, wholeToMs } = of;

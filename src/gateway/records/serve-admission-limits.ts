@@ -16,9 +16,8 @@ import { type LimitDeps, readLimitUse } from "./limit-use.ts";
 import { presentChangedLimit, presentLimits } from "./show-limits.ts";
 
 /**
- * Answers `GET /v1/limits?model=` with the current limits of the calling key, and of the model if
- * one is named. The request counts against no limit. A changed limit is shown at once, although
- * calls obey it only seconds later.
+ * Answers `GET /v1/limits?model=`. The request counts against no limit. A changed limit is shown at
+ * once, although calls obey it only seconds later.
  */
 export async function serveLimits(
   deps: LimitDeps,
@@ -42,10 +41,9 @@ export async function serveLimits(
 }
 
 /**
- * Answers `POST /api/admission-limits` with a virtual key: lowers a limit of that key, of a model
- * under it or, where the organization allows it, of the organization. The request is free and
- * counts in separate windows of setting changes, unless the change is not allowed. The windows are
- * claimed before the first query, so that they bound the queries too.
+ * Answers `POST /api/admission-limits` with a virtual key. The request is free and counts in
+ * separate windows of setting changes, unless the change is not allowed. The windows are claimed
+ * before the first query, so that they bound the queries too.
  */
 export async function serveAdmissionLimits(
   deps: LimitDeps,

@@ -21,10 +21,7 @@ export interface RecordDeps {
 const JSON_TYPE = "application/json";
 const USAGE_ROWS_DEFAULT = 50;
 
-/**
- * `GET /v1/models` lists the models that the key may call, filtered by the query. A client that
- * sends wire_b's version header gets the wire_b format.
- */
+/** Answers `GET /v1/models`; a client that sends wire_b's version header gets the wire_b format. */
 export async function serveModels(
   deps: RecordDeps,
   exchange: ClientExchange,
@@ -59,10 +56,7 @@ export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: strin
   json(exchange, JSON.stringify(entry));
 }
 
-/**
- * `GET /v1/usage` returns the balance, this month's spend, and the requests or their sums by one
- * grouping. As a CSV file it returns only the requests or sums.
- */
+/** Answers `GET /v1/usage`. A CSV file has only the requests or sums. */
 export async function serveUsage(
   deps: RecordDeps & { readonly csv: UsageCsv; readonly sums: OrgGate; readonly reads: OrgGate },
   exchange: ClientExchange,
@@ -95,8 +89,7 @@ async function readGroups(records: RecordStore, query: UsageQuery, by: Grouping)
 }
 
 /**
- * `GET /v1/generation?id=` returns one request. An id of another organization is answered like an
- * unknown one.
+ * Answers `GET /v1/generation?id=`. An id of another organization is answered like an unknown one.
  */
 export async function serveGeneration(
   deps: RecordDeps,
@@ -134,10 +127,7 @@ export function modelListA(
 // A WeakMap, so that the entries of a replaced catalog are freed with it.
 const keptEntries = new WeakMap<ListedModel, { readonly seen: string; readonly text: string }>();
 
-/**
- * Renders one model as JSON. Cached until a verdict changes, because any client may request the
- * whole list.
- */
+/** The text is kept until a verdict changes, because any client may request the whole list. */
 function entryText(model: ListedModel, verdicts: Verdicts): string {
   const seen = model.deployments.map((each) => verdictText(verdicts.of(each))).join();
   const kept = keptEntries.get(model);

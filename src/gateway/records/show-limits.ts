@@ -86,8 +86,7 @@ function effective(scopes: readonly UsedScope[]): Effective {
 }
 
 /**
- * The limit that has the least left among several scopes. All fields are null if no scope has
- * such a limit; `used` and `left` are also null if the limit store did not answer.
+ * All fields are null if no scope has the limit; `used` and `left`, if the store did not answer.
  */
 interface Tightest {
   readonly limit: number | null;

@@ -34,10 +34,7 @@ const MEDIA_ROUTES = [
   "/v1/decisions",
 ];
 
-/**
- * Sums the chat tokens of one organization by model and by the bounds of an attempt's tokens. Reads
- * one attempt more than it may count, to detect that there are more.
- */
+/** Reads one attempt more than it may count, to detect that there are more. */
 export function sizesQuery(filter: SizeFilter, bounds: SizeBounds): ReportQuery {
   const { orgId, fromMs, toMs, modelId = null } = filter;
   const sql = `
@@ -83,10 +80,8 @@ export function sizedTokens(rows: readonly Row[]): readonly SizedTokens[] | unde
 }
 
 const readColumns = columns({ all: count("all_attempts") });
-/** The chat tokens of one model's attempts whose sizes are between the same bounds. */
 const sizedColumns = columns({
   modelId: text<string>("model_id"),
-  /** True if the attempts used the organization's own provider key. */
   isOwnKey: bool("is_own_key"),
   /** The number of bounds that the prompts of this group exceed. */
   promptAbove: integer("prompt_above"),

@@ -40,9 +40,7 @@ export class UsageCsv {
     this.#sums = sums;
   }
 
-  /**
-   * Sends every row, or at most `limit`. The connection is reset if the file cannot be completed.
-   */
+  /** Sends at most `limit` rows. Resets the connection if the file cannot be completed. */
   async serve(exchange: ClientExchange, asked: ReadUsageQuery): Promise<void> {
     const { groupBy } = asked;
     await this.#files.run(exchange, async () => {
@@ -59,8 +57,7 @@ export class UsageCsv {
       const limit = Math.min(rowsLeft, USAGE_FILE_PAGE_ROWS);
       return this.#records.usagePage({ orgId, ...range, limit });
     };
-    // Reads the first page before any byte is sent, so that a fault still becomes an ordinary
-    // refusal.
+    // The first page is read before any byte is sent, so that a fault becomes an ordinary refusal.
     let page = await readPage();
     exchange.begin(CONTENT_TYPE, { fileName: fileName(asked) });
     let goOn = (): void => undefined;

@@ -39,10 +39,7 @@ export function startUsageRollup({
   return job;
 }
 
-/**
- * The longest wait for the lock on a day's table, in milliseconds. It is short because the
- * gateways' writes queue behind the waiting lock.
- */
+/** The wait is short because the gateways' writes queue behind the waiting lock. */
 const LOCK_TIMEOUT_MS = 100;
 const SQLSTATE_LOCK_TIMEOUT = "55P03";
 
@@ -73,10 +70,7 @@ async function rollBatches(client: PoolClient): Promise<boolean> {
   return true;
 }
 
-/**
- * Sums some organizations of one day, or begins to watch a due day, or marks it as done. Returns
- * false if nothing is due, or the day's table is locked.
- */
+/** Does one step for a day. Returns false if nothing is due, or the day's table is locked. */
 async function rollBatch(client: PoolClient): Promise<boolean> {
   const stale = await findDue<OrgsOfDay>(client, STALE_ORGS_SQL, [USAGE_ROLLUP_ORGS_MAX]);
   if (stale !== undefined) return await rollOrgs(client, stale);
@@ -106,10 +100,7 @@ async function findDue<R extends object>(
   return (await client.query<R>(text, values)).rows[0];
 }
 
-/**
- * Makes the database note every later change of a day. Commits before the day is summed, so that no
- * change is missed.
- */
+/** Commits before the day is summed, so that no change is missed. */
 async function watchDay(client: PoolClient, day: string): Promise<boolean> {
   try {
     await transact(client, async () => {
@@ -125,10 +116,7 @@ async function watchDay(client: PoolClient, day: string): Promise<boolean> {
   }
 }
 
-/**
- * Sums the day on one snapshot, by usage and by listing, and deletes the rows of `usage_stale` that
- * the snapshot sees. A change that commits later leaves its row, so the day is summed again.
- */
+/** A change that commits after the snapshot leaves its row of `usage_stale`, for the next sum. */
 async function rollOrgs(client: PoolClient, { day, orgs }: OrgsOfDay): Promise<true> {
   const { first, end } = idsOfDay(day);
   return await onOneSnapshot(client, [
@@ -174,10 +162,7 @@ async function rollListings(client: PoolClient): Promise<boolean> {
   return false;
 }
 
-/**
- * Finds the newest day whose sums are due. $1, an SQL interval, is the time from the end of a day
- * until its sums are due.
- */
+/** Finds the newest due day. $1 is the interval from the end of a day until its sums are due. */
 const DUE_DAY_SQL = `
   select to_char(d.day, 'YYYY-MM-DD') as day, u.day is not null as is_watched
   from pg_inherits i
@@ -188,10 +173,7 @@ const DUE_DAY_SQL = `
     and (d.day + 1)::timestamp at time zone 'utc' + $1::interval < clock_timestamp()
   order by d.day desc limit 1`;
 
-/**
- * Makes every later change of this day add a row to `usage_stale`. `day` becomes a part of the SQL
- * text, so it must have only digits and hyphens.
- */
+/** Makes every later change add a row to `usage_stale`. `day` has only digits and hyphens. */
 export function watchDaySql(day: string): string {
   return `create or replace trigger usage_is_watched
     after insert or update on attempt_${day.replaceAll("-", "")}
@@ -233,10 +215,7 @@ const STALE_ORGS_SQL = `
   ) stale
   group by day order by day limit 1`;
 
-/**
- * Deletes the sums of a day, and its rows of `usage_stale`, but only those that this snapshot sees.
- * $1 organizations, $2 the day.
- */
+/** Deletes only rows that this snapshot sees. $1 organizations, $2 the day. */
 const FORGET_SQL = ["usage_stale", "usage_sum", "usage_rolled"].map(
   (table) => `delete from ${table} where day = $2 and org_id = any ($1)`,
 );

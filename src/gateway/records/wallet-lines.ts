@@ -39,10 +39,7 @@ export interface WalletPage {
   readonly nextCursor: string | null;
 }
 
-/**
- * Reads at most `limit` lines, newest first. The usage of a day is dated at the day's first instant.
- * Paying a debt is not a line, because the refund or dispute behind that debt is one already.
- */
+/** Newest first. Paying a debt is no line: the refund or dispute behind it is one already. */
 export async function readWalletPage(
   client: PoolClient,
   orgId: OrgId,

@@ -109,10 +109,7 @@ export class RequestNotes implements RequestTrace {
     return this.#sink.rules.isContinued ? this.#incoming : undefined;
   }
 
-  /**
-   * The caller's span, to which a separate trace of this request links; undefined if the request
-   * joins the caller's trace.
-   */
+  /** The caller's span, to which a separate trace of this request links. */
   get link(): TraceContext | undefined {
     return this.#sink.rules.isContinued ? undefined : this.#incoming;
   }
@@ -134,10 +131,7 @@ export class RequestNotes implements RequestTrace {
     return { traceId, spanId: createSpanId(), isSampled: this.isChosen, isRandom };
   }
 
-  /**
-   * Exports a kept trace once the client has its answer and the gateway has finished serving the
-   * call.
-   */
+  /** Exports a kept trace once the client has its answer and the call is served. */
   #exportWhenOver(): void {
     if (!this.#isKept || this.#isServing) return;
     this.#isKept = false;
@@ -198,9 +192,7 @@ export class AttemptNotes implements AttemptTrace {
 
 /** A position in a trace, as in W3C Trace Context, level 2. */
 export interface TraceContext {
-  /** 32 hexadecimal digits. */
   readonly traceId: string;
-  /** 16 hexadecimal digits. */
   readonly spanId: string;
   readonly isSampled: boolean;
   readonly isRandom: boolean;

@@ -43,9 +43,8 @@ export class TraceRules {
   }
 
   /**
-   * True for failures, slow requests, and requests that the caller or chance has chosen, as far as
-   * the ceiling allows. The trace of a request without a valid key is kept only if the request
-   * failed.
+   * True for failures, slow requests, and chosen requests, as far as the ceiling allows. Without a
+   * valid key, only a failure is kept.
    */
   isKept(notes: JudgedRequest): boolean {
     const { request, principal, end } = notes;
@@ -93,10 +92,7 @@ const RANDOM_VALUES = 1n << 56n;
  * keep. Hexadecimal texts of equal length sort like their numbers.
  */
 export class KeepChance {
-  /**
-   * The smallest value of the last 15 characters of a request id (`xx-xxxxxxxxxxxx`) with which the
-   * request is sampled.
-   */
+  /** The smallest tail (`xx-xxxxxxxxxxxx`) of a request id with which it is sampled. */
   readonly #leastTail: string;
 
   constructor(samplePerMillion: number) {

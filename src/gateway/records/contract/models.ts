@@ -187,7 +187,6 @@ interface JudgedModel {
   readonly verdicts: Verdicts;
 }
 
-/** One entry of `GET /v1/models` in the wire_a format. */
 export const modelEntry = shape((is: DefineField<JudgedModel>) => ({
   id: is(Type.String(), ({ model }) => model.id),
   object: is(Type.Literal("model"), () => "model" as const),

@@ -12,10 +12,7 @@ import {
 import { Pricing } from "./prices.ts";
 import { generation, usagePage, usageRoutes } from "./usage.ts";
 
-/**
- * The contracts of the read routes: queries are checked by them, and the API reference is generated
- * from them.
- */
+/** Queries are checked by these contracts, and the API reference is generated from them. */
 export const RECORD_ROUTES = { ...modelRoutes, ...usageRoutes, ...limitRoutes };
 
 export const NAMED_SCHEMAS = {

@@ -159,10 +159,7 @@ export const usagePage = shape((is: DefineField<UsagePage>) => ({
   next_cursor: is(MaybeText, ({ nextCursor }) => nextCursor),
 }));
 
-/**
- * Defines the fields of the model that served. `substituted` is true if the listing does not allow
- * the model that the provider reported.
- */
+/** `substituted` is true if the listing does not allow the model that the provider reported. */
 function defineServed<R>(
   is: DefineField<R>,
   findAttempt: (record: R) => AttemptRecord | undefined,
