@@ -5,9 +5,7 @@ import {
   type KeyId,
   type OrgId,
   REPORT_FILE_PAGE_ROWS,
-  REPORT_FINE_HOURS_MAX,
   REPORT_GROUPS_MAX,
-  REPORT_HOURS_MAX,
   type RequestId,
   type Row,
   ZERO_MICRO_USD,
@@ -17,7 +15,7 @@ import {
 import { heldColumns, readCreatedAt } from "../../ledger/index.ts";
 import * as activity from "./activity.ts";
 import { readRecorded } from "./record-rows.ts";
-import { DAY_MS, findRolledDays, HOUR_MS, isoDay } from "./report-parts.ts";
+import { DAY_MS, findRolledDays, isoDay } from "./report-parts.ts";
 import type { AsOfListener, ReportSources } from "./report-sources.ts";
 import {
   readRequestPage,
@@ -25,7 +23,7 @@ import {
   type RequestPage,
   type RequestPageQuery,
 } from "./request-pages.ts";
-import { findSums, type ReportFilter, toRequestSpan } from "./request-rows.ts";
+import type { ReportFilter } from "./request-rows.ts";
 import {
   type SizeBounds,
   type SizedTokens,
@@ -34,14 +32,10 @@ import {
   sizesQuery,
 } from "./tokens-by-size.ts";
 import {
-  BUCKET_MS,
+  readReport,
   type ReportGroupBy,
-  type ReportPlan,
-  reportQuery,
   type ReportRank,
-  type ReportRow,
   type UsageReport,
-  usageReport,
 } from "./report-query.ts";
 import { readWalletPage, type WalletPage } from "./wallet-lines.ts";
 
@@ -73,11 +67,7 @@ export class PostgresUsageReports {
     by: ReportGroupBy,
     rank: ReportRank = "spend",
   ): Promise<UsageReport> {
-    return await this.#run(async (client) => {
-      const plan = await planReport(client, filter, { by, rank });
-      const { rows } = await client.query<ReportRow>(reportQuery(plan));
-      return usageReport(plan, rows);
-    });
+    return await this.#run((client) => readReport(client, filter, { by, rank }));
   }
 
   /**
@@ -194,19 +184,3 @@ export type UsageReports = Public<PostgresUsageReports>;
 const REQUESTS_PER_MS_MAX = 1_000;
 
 const TODAY_SQL = "select to_char(now() at time zone 'utc', 'YYYY-MM-DD') as today";
-
-async function planReport(
-  client: PoolClient,
-  filter: ReportFilter,
-  groups: Pick<ReportPlan, "by" | "rank">,
-): Promise<ReportPlan> {
-  const hours = (filter.toMs - filter.fromMs) / HOUR_MS;
-  const isFine = hours <= REPORT_FINE_HOURS_MAX;
-  const bucket = hours > REPORT_HOURS_MAX ? "day" : isFine ? "five_minutes" : "hour";
-  const of = toRequestSpan(filter);
-  const span =
-    bucket === "day"
-      ? await findSums(client, filter.orgId, of)
-      : { ...of, wholeFromMs: 0, wholeToMs: 0, rolledDays: [] };
-  return { filter, ...groups, bucket, bucketMs: BUCKET_MS[bucket], span };
-}

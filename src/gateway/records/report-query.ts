@@ -1,3 +1,5 @@
+import type { PoolClient } from "pg";
+
 import {
   columns,
   type ColumnsOf,
@@ -7,7 +9,9 @@ import {
   promptTokensTotal,
   type RecordOf,
   REPORT_DAYS_MAX,
+  REPORT_FINE_HOURS_MAX,
   REPORT_GROUPS_MAX,
+  REPORT_HOURS_MAX,
   REPORT_SERIES_GROUPS_MAX,
   REQUEST_STATUSES,
   type RequestStatus,
@@ -25,6 +29,7 @@ import {
 import {
   attemptedSql,
   END_SQL,
+  findSums,
   inSumsSql,
   MANAGED_KEYS_SQL,
   matchSql,
@@ -33,6 +38,7 @@ import {
   type ReportFilter,
   statusOfEndSql,
   type SummedSpan,
+  toRequestSpan,
 } from "./request-rows.ts";
 import { spanMiddleMs } from "./listing-figures.ts";
 
@@ -70,7 +76,7 @@ type ReportPart = RecordOf<typeof countColumns> & { readonly tokens: number };
 
 export type UsageReport = ReturnType<typeof usageReport>;
 
-export interface ReportPlan {
+interface ReportPlan {
   readonly filter: ReportFilter;
   readonly by: ReportGroupBy;
   readonly rank: ReportRank;
@@ -80,13 +86,31 @@ export interface ReportPlan {
   readonly span: SummedSpan;
 }
 
-export const BUCKET_MS = { five_minutes: HOUR_MS / 12, hour: HOUR_MS, day: DAY_MS } as const;
+const BUCKET_MS = { five_minutes: HOUR_MS / 12, hour: HOUR_MS, day: DAY_MS } as const;
+
+export async function readReport(
+  client: PoolClient,
+  filter: ReportFilter,
+  groups: Pick<ReportPlan, "by" | "rank">,
+): Promise<UsageReport> {
+  const hours = (filter.toMs - filter.fromMs) / HOUR_MS;
+  const isFine = hours <= REPORT_FINE_HOURS_MAX;
+  const bucket = hours > REPORT_HOURS_MAX ? "day" : isFine ? "five_minutes" : "hour";
+  const of = toRequestSpan(filter);
+  const span =
+    bucket === "day"
+      ? await findSums(client, filter.orgId, of)
+      : { ...of, wholeFromMs: 0, wholeToMs: 0, rolledDays: [] };
+  const plan = { filter, ...groups, bucket, bucketMs: BUCKET_MS[bucket], span } as const;
+  const { rows } = await client.query<ReportRow>(reportQuery(plan));
+  return usageReport(plan, rows);
+}
 
 /**
  * Builds one statement with rows of kind `total`, `group`, `bucket` and `part`. First-byte times
  * are counted separately (`timed`), because a daily sum stores them as a histogram.
  */
-export function reportQuery(plan: ReportPlan): ReportQuery {
+function reportQuery(plan: ReportPlan): ReportQuery {
   const { filter, by, bucketMs, span, rank } = plan;
   const values: unknown[] = [filter.orgId];
   const $ = (value: unknown): string => `$${values.push(value)}`;
@@ -213,7 +237,7 @@ const RANK_SQL = {
 };
 
 /** Besides these, a row has the columns of `totalColumns`. */
-export interface ReportRow {
+interface ReportRow {
   readonly kind: "total" | "group" | "part" | "bucket";
   readonly name: string;
   /** The number of whole buckets from 1970 to the start of this one; the plan sets their length. */
@@ -225,7 +249,7 @@ export interface ReportRow {
   readonly p95: number | null;
 }
 
-export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]) {
+function usageReport(plan: ReportPlan, rows: readonly ReportRow[]) {
   const total = rows.find((row) => row.kind === "total");
   if (total === undefined) throw new Error("a report answers its totals");
   return {
