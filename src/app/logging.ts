@@ -134,10 +134,7 @@ function escapeBreaks(line: string): string {
   );
 }
 
-/**
- * Matches each escape in JSON. A match of six characters is an unpaired half of a surrogate pair,
- * because `JSON.stringify` never escapes the halves of a valid pair.
- */
+/** Six characters match an unpaired half of a surrogate pair: JSON escapes no paired ones. */
 const ESCAPES = /\\(?:ud[89a-f][0-9a-f]{2}|.)/g;
 
 /** UTF-8 cannot encode half of a surrogate pair, and strict JSON parsers reject its escape. */

@@ -24,9 +24,7 @@ export type Backend = PostgresBackend & {
   readonly migrated: readonly string[];
 };
 
-/**
- * The database does not answer at the start. Unlike some faults of the driver, it has a message.
- */
+/** Unlike some faults of the driver, this one has a message. */
 export class DatabaseAwayFault extends Error {
   override readonly name = "DatabaseAwayFault";
 
@@ -59,10 +57,7 @@ export class NoDatabaseFault extends Error {
   override readonly name = "NoDatabaseFault";
 }
 
-/**
- * Opens the PostgreSQL database of `DATABASE_URL`, or else the embedded one. All processes on the
- * data folder share the embedded server, and the last process stops it.
- */
+/** Processes on one data folder share its embedded server, and the last of them stops it. */
 export async function openBackend(options: BackendOptions): Promise<Backend> {
   const { config, schema = "check" } = options;
   const password = databasePassword(config, options.hide);

@@ -262,10 +262,7 @@ function oncePerSecond(clock: Clock, report: (fault: unknown) => void): (fault: 
   };
 }
 
-/**
- * Tracks how far each listing is trusted. If live answers break its promise, it is stored as
- * suspect for all processes; no call waits for that write.
- */
+/** A listing whose live answers break its promise is stored as suspect; no call waits for that. */
 async function openStanding(
   { config, clock, log, backend: { verdictStore: store } }: FeatureOptions,
   stack: DisposalStack,

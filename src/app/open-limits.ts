@@ -28,10 +28,7 @@ export interface Limits {
   close(): void;
 }
 
-/**
- * Opens the limits: in Redis if `REDIS_URL` is set, else in the memory of this process. The program
- * starts even if Redis does not answer yet; requests are refused until it does.
- */
+/** The program starts even if Redis does not answer yet; requests are refused until it does. */
 export async function openLimits(options: {
   readonly config: Config;
   readonly clock: Clock;

@@ -146,10 +146,7 @@ function openSchema(pools: Pools, changeLog: ChangeLog) {
       return steps;
     },
     checkSchema: () => checkSchema(sessions),
-    /**
-     * Names of settings that sessions through a pooler in transaction mode lack: they get them from
-     * the database role, in which `migrate` stores them.
-     */
+    /** Settings that the sessions of a pooler lack; `migrate` stores them in the role. */
     missingSettings: () => pools.missingSettings(),
   };
 }

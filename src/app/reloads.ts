@@ -74,9 +74,7 @@ export class Reloads {
     this.#enqueue(true);
   }
 
-  /**
-   * Reloads when a file changes or announced prices begin. Also notices changes during the start.
-   */
+  /** Reloads when a file changes or announced prices begin, also if that was during the start. */
   watch(): void {
     const { settings, secrets, config } = this.#parts.options;
     const named = [config.manifestsDir, config.poolsFile, settings?.file ?? ""];
@@ -87,10 +85,7 @@ export class Reloads {
     );
   }
 
-  /**
-   * Returns a text that changes every minute while a reload is due without a changed file:
-   * announced prices have begun, or the last reload failed.
-   */
+  /** Returns a text that changes every minute while a reload is due without a changed file. */
   #due(): string {
     const { options, holder } = this.#parts;
     const nowMs = options.clock.nowMs();

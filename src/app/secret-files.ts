@@ -14,10 +14,7 @@ export interface SecretReading {
 /** A larger file cannot be a secret, and is refused. */
 export const SECRET_FILE_BYTES_MAX: number = 65_536;
 
-/**
- * Secrets in files: if the environment has `X_FILE`, then `X` has the content of that file. `env`
- * always has the values in force; `use` replaces them all at once.
- */
+/** `env` always has the values in force, with the contents of files; `use` replaces them all. */
 export class SecretFiles {
   readonly env: Environment;
   readonly #given: Environment;

@@ -76,10 +76,7 @@ export class UpstreamClient {
     this.#connections = new ProviderConnections({ bodies: this.#bodies, allowPrivate, outbound });
   }
 
-  /**
-   * Dispatches once and reports everything to `handler`, including failures. The attempt's id is
-   * sent, so that a provider's records can be matched with the journal.
-   */
+  /** Reports everything to `handler`. Sends the attempt's id, to match a provider's records. */
   send(
     deployment: Deployment,
     request: UpstreamRequest,

@@ -172,10 +172,7 @@ interface RestorePoint {
   readonly sums: string;
 }
 
-/**
- * Writes a named restore point into the write-ahead log, and reads the totals of all accounts at
- * exactly that point: a lock on the table `account` prevents changes in between.
- */
+/** A lock on `account` keeps the totals of accounts as they are at exactly that point. */
 async function markPoint(client: Client, name: string): Promise<RestorePoint> {
   for (let tried = 1; ; tried++) {
     try {

@@ -55,10 +55,7 @@ export async function writeFile(
   }
 }
 
-/**
- * Runs `work` on a few items at a time, because each item waits for the disk. After a fault, it
- * starts no further item, and throws when the running ones have ended.
- */
+/** After a fault, it starts no further item, and throws when the running ones have ended. */
 export async function sideBySide<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,

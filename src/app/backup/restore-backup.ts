@@ -118,9 +118,7 @@ interface BackupCheck {
   readonly detail: string;
 }
 
-/**
- * These checks limit the age of open attempts, which are as old as the backup in a restored copy.
- */
+/** Checks of the age of open attempts, which are as old as the backup in a restored copy. */
 const ASK_FOR_AGES = new Set(["I9", "I15"]);
 
 /**

@@ -35,9 +35,7 @@ export class AccountNotices {
     this.#log = log;
   }
 
-  /**
-   * Resolves after the first attempt to connect, even a failed one; others follow by themselves.
-   */
+  /** Resolves after the first attempt to connect, even a failed one; others follow. */
   async start(listener: AccountListener): Promise<void> {
     this.#listener = listener;
     await this.#connect();

@@ -229,10 +229,7 @@ async function presentKey(client: PoolClient, keyId: KeyId): Promise<string> {
   return presentKeyId({ keyOrigin: rows[0]?.origin ?? "", keyId });
 }
 
-/**
- * Selects keys with the rules of their organizations; `which` is a condition on `api_key k` and its
- * secret `s`. The secret from before a rotation matches too, until it expires.
- */
+/** `which` is a condition on `api_key k` and a secret `s`, which a rotation may have replaced. */
 export function keyRecordSql(which: string): string {
   return `
   select encode(s.digest, 'hex') as digest, ${recordColumns.sqlOf("k")}, ${ACCOUNT_RULES_COLUMNS}

@@ -47,9 +47,7 @@ export interface KeyRecord {
 }
 
 export interface KeyStore {
-  /**
-   * Finds keys by SHA-256 digests, disabled ones too. The map's keys are digests in hexadecimal.
-   */
+  /** Finds keys, disabled ones too, by SHA-256 digests. The map has hexadecimal digests. */
   findByDigests(digests: readonly Buffer[]): Promise<ReadonlyMap<string, KeyRecord>>;
 }
 

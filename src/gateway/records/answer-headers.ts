@@ -14,10 +14,7 @@ export function listDroppedParams({ attempts, refused }: AnsweredRequest): reado
   return droppedNames(last.answered.droppedParams);
 }
 
-/**
- * Rebuilds the headers of the answer by name, from the stored fields and the attempts. An error
- * that a provider caused has no error headers here: its class and status are on the attempt.
- */
+/** An error that a provider caused has no headers here: its class and status are on the attempt. */
 export function buildAnswerHeaders(request: AnsweredRequest): Readonly<Record<string, string>> {
   const last = request.attempts.at(-1);
   if (last?.outcome === "in_flight") return {};

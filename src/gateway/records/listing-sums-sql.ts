@@ -61,9 +61,7 @@ const SUMS = [
   "lost",
 ] as const;
 const SUMS_SQL = SUMS.map((column) => `sum(${column}) as ${column}`).join(", ");
-/**
- * Two arrays, the numbers and the counts of buckets, from rows with one bucket (`span`) or none.
- */
+/** Arrays of the numbers and counts of buckets, from rows with one bucket (`span`) or none. */
 export const spansSql = (count: string): string => `
   coalesce(array_agg(span order by span) filter (where span is not null), '{}'),
   coalesce(array_agg(${count} order by span) filter (where span is not null), '{}')`;

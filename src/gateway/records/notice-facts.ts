@@ -46,9 +46,7 @@ const ROWS_MAX = 1_000;
 /** The most caps that are returned: enough for 20 keys, because each has up to three caps. */
 const CAPS_MAX = 60;
 
-/**
- * Reads a bounded number of rows. $2 is the first request id of the last hour, $3 of the last day.
- */
+/** Reads few rows. $2 is the first request id of the last hour, $3 that of the last day. */
 export const NOTICE_FACTS_SQL = `
   with lately as (
     select ${CAUSE_SQL} as cause, model_id, created_at,

@@ -193,10 +193,7 @@ const periodColumns: Columns<PeriodSpend> = columns({
   capMicroUsd: micro("cap"),
 });
 
-/**
- * By provider it sums attempts, since a request may have attempts at several. Past days are read
- * from daily sums, in the same snapshot as the requests of other days.
- */
+/** By provider it sums attempts, since a request may have attempts at several. */
 async function readUsageGroups(
   client: PoolClient,
   query: UsageQuery,

@@ -70,10 +70,7 @@ export class PostgresUsageReports {
     return await this.#run((client) => readReport(client, filter, { by, rank }));
   }
 
-  /**
-   * Returns the tokens of chat attempts, grouped by model and by the number of `bounds` that an
-   * attempt exceeds; undefined if there are too many attempts to read one by one.
-   */
+  /** Undefined if there are too many attempts to read one by one. */
   async tokensBySize(
     filter: SizeFilter,
     bounds: SizeBounds,

@@ -127,9 +127,7 @@ export interface Recorded {
   readonly refused?: Refused;
 }
 
-/**
- * `row` is the first row that was found. `query` gets the organization as $1, the request as $2.
- */
+/** `row` is the first row found. `query` gets the organization as $1, the request as $2. */
 export async function readRecorded(
   query: (text: string) => Promise<readonly Row[]>,
 ): Promise<(Recorded & { readonly row: Row }) | undefined> {

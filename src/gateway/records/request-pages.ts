@@ -103,10 +103,7 @@ export interface RequestPage {
 /* Parameters: $1 organization, $2 first request id, $3 the id after the last, $4 most rows. */
 const RANGE_SQL = "request_id >= $2::uuid and request_id < $3::uuid";
 
-/**
- * Reads a page of requests, and one row more, which tells whether there are more. In order of time,
- * the page is read from an index; for another order, all matching requests are sorted.
- */
+/** Reads one row more than the page, which tells whether there are more. */
 export async function readRequestPage(
   run: (query: ReportQuery) => Promise<{ readonly rows: readonly Row[] }>,
   filter: ReportFilter,

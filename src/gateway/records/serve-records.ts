@@ -88,9 +88,7 @@ async function readGroups(records: RecordStore, query: UsageQuery, by: Grouping)
   return { rows: [], groups: found.slice(0, limit), hasMoreGroups, nextCursor: null };
 }
 
-/**
- * Answers `GET /v1/generation?id=`. An id of another organization is answered like an unknown one.
- */
+/** Answers `GET /v1/generation?id=`. Ids of other organizations count as unknown. */
 export async function serveGeneration(
   deps: RecordDeps,
   exchange: ClientExchange,

@@ -85,9 +85,7 @@ function effective(scopes: readonly UsedScope[]): Effective {
   };
 }
 
-/**
- * All fields are null if no scope has the limit; `used` and `left`, if the store did not answer.
- */
+/** All are null if no scope has the limit; `used` and `left`, if the store did not answer. */
 interface Tightest {
   readonly limit: number | null;
   readonly used: number | null;
