@@ -1,5 +1,3 @@
-import type { Server } from "node:http";
-
 import type { Logger } from "pino";
 
 import {
@@ -102,17 +100,6 @@ export async function prepareConsole(options: ConsoleOptions, addresses: Address
   };
 }
 
-export interface RunningConsole {
-  readonly server: Server;
-  /** The number of requests whose answers have not ended. */
-  inFlight(): number;
-  start(): void;
-  /** Ends the running Optimize searches, so that they make no further model calls. */
-  endSearches(): Promise<void>;
-  makeClaimLink(email?: string): Promise<string | undefined>;
-  close(): Promise<void>;
-}
-
 interface GatewayParts {
   readonly catalog: CatalogHolder;
   readonly serve: CallPorts;
@@ -130,7 +117,7 @@ interface GatewayParts {
 export async function openConsole(
   options: ConsoleOptions,
   parts: Awaited<ReturnType<typeof prepareConsole>> & Addresses & GatewayParts,
-): Promise<RunningConsole> {
+) {
   const { config, clock, log, backend } = options;
   const { catalog, serve, identity, billing, consoleUrl, gatewayUrl, vault } = parts;
   const optimize = openSearches(options, parts);
@@ -177,7 +164,7 @@ export async function openConsole(
   return {
     server: console.server,
     inFlight: () => console.inFlight(),
-    start: () => {
+    start: (): void => {
       billing.start();
       worker.start();
       jobs.push(
@@ -185,10 +172,11 @@ export async function openConsole(
         startStatementClosing({ closing: backend.statementClosing, clock, log }),
       );
     },
+    /** Ends the running Optimize searches, so that they make no further model calls. */
     endSearches: () => optimize.close(),
-    makeClaimLink: async (email) =>
+    makeClaimLink: async (email?: string): Promise<string | undefined> =>
       identity.isLocal ? await openClaimLink(options, consoleUrl(), email) : undefined,
-    close: async () => {
+    close: async (): Promise<void> => {
       await console.close();
       await worker.close();
       await Promise.all(jobs.map((job) => job.close()));

@@ -38,12 +38,7 @@ import {
 } from "../kernel/index.ts";
 import { LedgerCounts, type OpenedLedger, openLedger } from "../ledger/index.ts";
 import { DisposalStack } from "./disposal-stack.ts";
-import {
-  type ConsoleOptions,
-  openConsole,
-  prepareConsole,
-  type RunningConsole,
-} from "./open-console.ts";
+import { type ConsoleOptions, openConsole, prepareConsole } from "./open-console.ts";
 import { openLimits } from "./open-limits.ts";
 import { openMetrics } from "./open-metrics.ts";
 import { openServing, prepareServing, type ServingOptions } from "./open-serving.ts";
@@ -52,26 +47,11 @@ import { closeNow, drain, finishRequests } from "./shut-down.ts";
 
 export interface FeatureOptions extends ConsoleOptions, ServingOptions {}
 
-export interface OpenedFeatures {
-  readonly servers: {
-    readonly gateway: Server;
-    readonly console: Server;
-    readonly internal: Server;
-  };
-  /** Base URLs. The caller fills them in after it has opened the listeners. */
-  readonly addresses: { gatewayUrl: string; consoleUrl: string };
-  /** Starts background work. Call it after the listeners are open. */
-  start(): void;
-  makeClaimLink(email?: string): Promise<string | undefined>;
-  readonly instanceId: string;
-  close(): Promise<void>;
-}
-
-/** Composes all parts around one catalog. If it fails, it closes what it has opened. */
-export async function openFeatures(
-  options: FeatureOptions,
-  holder: CatalogHolder,
-): Promise<OpenedFeatures> {
+/**
+ * Composes all parts around one catalog. If it fails, it closes what it has opened. When the caller
+ * has opened the listeners, it fills in `addresses` and calls `start`.
+ */
+export async function openFeatures(options: FeatureOptions, holder: CatalogHolder) {
   const stack = new DisposalStack();
   try {
     return await compose(options, holder, stack);
@@ -81,11 +61,7 @@ export async function openFeatures(
   }
 }
 
-async function compose(
-  options: FeatureOptions,
-  holder: CatalogHolder,
-  stack: DisposalStack,
-): Promise<OpenedFeatures> {
+async function compose(options: FeatureOptions, holder: CatalogHolder, stack: DisposalStack) {
   const { config, backend, events } = options;
   const addresses = { gatewayUrl: "", consoleUrl: "" };
   const known = {
@@ -140,13 +116,13 @@ async function compose(
   return {
     servers,
     addresses,
-    start: () => {
+    start: (): void => {
       readiness.serve();
       videos.poller.start();
       metrics.start();
       console.start();
     },
-    makeClaimLink: (email) => console.makeClaimLink(email),
+    makeClaimLink: (email?: string) => console.makeClaimLink(email),
     instanceId: ledger.instanceId,
     close: () => stack.close(),
   };
@@ -183,11 +159,11 @@ function buildReadiness(options: FeatureOptions, ledger: OpenedLedger): Readines
 async function stopServing(
   { config }: FeatureOptions,
   parts: {
-    readonly servers: OpenedFeatures["servers"];
+    readonly servers: Readonly<Record<"gateway" | "console" | "internal", Server>>;
     readonly serve: CallPorts;
     readonly readiness: Readiness;
     readonly videos: ReturnType<typeof openVideos>;
-    readonly console: RunningConsole;
+    readonly console: Awaited<ReturnType<typeof openConsole>>;
   },
 ): Promise<void> {
   const { servers, serve, readiness, videos, console } = parts;

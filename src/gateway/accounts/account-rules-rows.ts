@@ -229,7 +229,7 @@ async function presentKey(client: PoolClient, keyId: KeyId): Promise<string> {
   return presentKeyId({ keyOrigin: rows[0]?.origin ?? "", keyId });
 }
 
-/** `which` is a condition on `api_key k` and a secret `s`, which a rotation may have replaced. */
+/** `which` is a condition on `api_key k` and its secret `s`, or that from before a rotation. */
 export function keyRecordSql(which: string): string {
   return `
   select encode(s.digest, 'hex') as digest, ${recordColumns.sqlOf("k")}, ${ACCOUNT_RULES_COLUMNS}

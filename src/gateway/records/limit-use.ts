@@ -1,4 +1,3 @@
-import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
 import { type Organization, type Principal, toPrincipal } from "../accounts/principal.ts";
 import type { RulesStore } from "../accounts/postgres-rules-store.ts";
 import type { CallPorts } from "../call/ports.ts";
@@ -7,7 +6,6 @@ import { findModel } from "../call/plan.ts";
 import {
   endpointScope,
   endpointSelfRows,
-  type LimitRow,
   limitRows,
   orgScopes,
 } from "../limits/effective-limits.ts";
@@ -32,21 +30,14 @@ export interface UsedScope {
   readonly isDeparted: boolean;
 }
 
-export interface LimitUse {
-  /** True if the caller may use the model, or if no model was named. */
-  readonly isServed: boolean;
-  readonly endpoint: DedicatedEndpoint | undefined;
-  readonly rows: readonly LimitRow[];
-  /** For each slot of the limit store, narrowest first, the scopes of departed calls last. */
-  readonly scopes: readonly UsedScope[];
-}
+export type LimitUse = Awaited<ReturnType<typeof readLimitUse>>;
 
 /** Reads the caller's rules, never from a cache, and the use of each of its scopes. */
 export async function readLimitUse(
   deps: LimitUseDeps,
   caller: Principal,
   modelId: string | undefined,
-): Promise<LimitUse> {
+) {
   const record = await deps.rules.findKey(caller.keyId);
   const principal = record === undefined ? caller : toPrincipal(record);
   const { model, endpoint } =
@@ -59,9 +50,11 @@ export async function readLimitUse(
       ? [toClaimPart(orgSlot(principal.orgId), deps.scopesOf(principal), modelId)]
       : claimParts(own, principal, { modelId, endpoint, ownKeys: "none" });
   return {
+    /** True if the caller may use the model, or if no model was named. */
     isServed: modelId === undefined || model !== undefined,
     endpoint,
     rows: rowsOf(principal, modelId, deps.limitDefaults),
+    /** For each slot of the limit store, narrowest first, the scopes of departed calls last. */
     scopes: await peekAll(deps, parts),
   };
 }
