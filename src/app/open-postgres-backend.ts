@@ -155,7 +155,10 @@ function openAudits(books: { readonly pool: Pool; readonly changes: ChangeLog },
   const { pool } = books;
   const noted = async (audited: Promise<ledger.AuditOutcome>): Promise<ledger.AuditOutcome> => {
     const outcome = await audited;
-    await noteAudit(pool, log, outcome.checks);
+    const violations = outcome.checks.reduce((sum, check) => sum + check.violations, 0);
+    await ledger.recordAudit(pool, violations).catch((err: unknown) => {
+      log.warn({ err }, "the end of this audit could not be recorded for the metrics");
+    });
     return outcome;
   };
   type Options = Parameters<typeof ledger.auditBooks>[1];
@@ -174,20 +177,4 @@ function openAudits(books: { readonly pool: Pool; readonly changes: ChangeLog },
     /** Attempts and transfers of a past day, page by page, one JSON document per line. */
     dayFacts: (day: string) => ledger.dayFacts(pool, day),
   };
-}
-
-/** Records an audit's result for the metrics. A failure to record it does not fail the audit. */
-async function noteAudit(
-  pool: Pool,
-  log: Logger,
-  checks: readonly ledger.AuditCheck[],
-): Promise<void> {
-  try {
-    await ledger.recordAudit(
-      pool,
-      checks.reduce((sum, check) => sum + check.violations, 0),
-    );
-  } catch (fault) {
-    log.warn({ err: fault }, "the end of this audit could not be recorded for the metrics");
-  }
 }

@@ -7,8 +7,10 @@ import {
   type Caps,
   capsInUsd,
   type Change,
+  createKeyId,
   type Facts,
   instantOrNull,
+  marks,
   type MicroUsd,
   NO_CAPS,
   type Note,
@@ -16,9 +18,10 @@ import {
   type Row,
   usdOrNull,
 } from "../../kernel/index.ts";
+import { ACCOUNT_CHANNEL } from "./account-notices.ts";
 import type { LimitTarget } from "../limits/limit-ceilings.ts";
 import type { LimitChange } from "./account-rules.ts";
-import { insertKey, keyColumns, type KeySummary, type NewKey } from "./key-store.ts";
+import { keyColumns, type KeySummary, type NewKey } from "./key-store.ts";
 
 /** The changes to a key; an absent field stays as it is. */
 export interface KeyEdit {
@@ -47,15 +50,39 @@ const CAP_ACTIONS = {
   day: "key.day-cap",
 } as const satisfies Caps<Change["action"]>;
 
+/** The caller has checked that the organization may have one more key. */
 export async function createNotedKey(
   client: PoolClient,
   note: Note,
   key: NewKey,
 ): Promise<KeySummary> {
-  const made = await insertKey(client, key);
+  const { expiresAtMs = null } = key;
+  const { rows } = await client.query<Row>(INSERT_KEY_SQL, [
+    createKeyId(),
+    key.orgId,
+    key.digest,
+    key.label,
+    key.name,
+    key.origin,
+    key.requestsPerMinuteCeiling,
+    expiresAtMs === null ? null : new Date(expiresAtMs),
+    key.models ?? null,
+    key.tags === undefined || key.tags.length === 0 ? null : key.tags,
+    ...CAP_PERIODS.map((period) => key.caps?.[period] ?? null),
+  ]);
+  assert(rows[0] !== undefined, "a created key is returned");
+  const made = keyColumns.read(rows[0]);
   note(createdKey(made));
   return made;
 }
+
+/* Sends a notice, because other processes may have cached that this key does not exist. */
+const INSERT_KEY_SQL = `
+  insert into api_key
+    (key_id, org_id, digest, label, name, origin, rpm_ceiling, expires_at, models, tags,
+      ${CAP_PERIODS.map(capColumn).join(", ")})
+  values (${marks(10 + CAP_PERIODS.length)})
+  returning ${keyColumns.sql}, pg_notify('${ACCOUNT_CHANNEL}', org_id)`;
 
 /** The change-log entry of a new key contains no part of its secret. */
 export function createdKey(

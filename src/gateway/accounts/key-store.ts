@@ -1,9 +1,5 @@
-import type { PoolClient } from "pg";
-
 import {
-  assert,
   byCapPeriod,
-  CAP_PERIODS,
   capColumn,
   type Caps,
   columns,
@@ -12,17 +8,13 @@ import {
   integer,
   type KeyId,
   MANAGED_ORIGINS,
-  marks,
   micro,
-  createKeyId,
   opaque,
   type OrgId,
   orNull,
   type RecordOf,
-  type Row,
   text,
 } from "../../kernel/index.ts";
-import { ACCOUNT_CHANNEL } from "./account-notices.ts";
 import type { AccountRules } from "./account-rules.ts";
 
 export type KeyOrigin = "trial" | "console" | "identity" | "playground" | "optimize";
@@ -84,32 +76,5 @@ export const keyColumns = columns({
   tags: computed("coalesce(tags, '{}')", opaque<readonly string[]>("tags")),
 });
 export type KeySummary = RecordOf<typeof keyColumns>;
-
-/** Inserts a key. The caller has checked that the organization may have one more. */
-export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySummary> {
-  const { rows } = await client.query<Row>(INSERT_KEY_SQL, [
-    createKeyId(),
-    key.orgId,
-    key.digest,
-    key.label,
-    key.name,
-    key.origin,
-    key.requestsPerMinuteCeiling,
-    key.expiresAtMs === undefined || key.expiresAtMs === null ? null : new Date(key.expiresAtMs),
-    key.models ?? null,
-    key.tags === undefined || key.tags.length === 0 ? null : key.tags,
-    ...CAP_PERIODS.map((period) => key.caps?.[period] ?? null),
-  ]);
-  assert(rows[0] !== undefined, "a created key is returned");
-  return keyColumns.read(rows[0]);
-}
-
-/* Sends a notice, because other processes may have cached that this key does not exist. */
-const INSERT_KEY_SQL = `
-  insert into api_key
-    (key_id, org_id, digest, label, name, origin, rpm_ceiling, expires_at, models, tags,
-      ${CAP_PERIODS.map(capColumn).join(", ")})
-  values (${marks(10 + CAP_PERIODS.length)})
-  returning ${keyColumns.sql}, pg_notify('${ACCOUNT_CHANNEL}', org_id)`;
 
 export const MANAGED_SQL: string = `origin in (${MANAGED_ORIGINS.map((each) => `'${each}'`).join(", ")})`;

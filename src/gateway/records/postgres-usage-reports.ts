@@ -24,20 +24,9 @@ import {
   type RequestPageQuery,
 } from "./request-pages.ts";
 import type { ReportFilter } from "./request-rows.ts";
-import {
-  type SizeBounds,
-  type SizedTokens,
-  sizedTokens,
-  type SizeFilter,
-  sizesQuery,
-} from "./tokens-by-size.ts";
-import {
-  readReport,
-  type ReportGroupBy,
-  type ReportRank,
-  type UsageReport,
-} from "./report-query.ts";
-import { readWalletPage, type WalletPage } from "./wallet-lines.ts";
+import { type SizeBounds, sizedTokens, type SizeFilter, sizesQuery } from "./tokens-by-size.ts";
+import { readReport, type ReportGroupBy, type ReportRank } from "./report-query.ts";
+import { readWalletPage } from "./wallet-lines.ts";
 
 /**
  * The console's reports on the journal. They have their own connections with a statement time
@@ -62,19 +51,12 @@ export class PostgresUsageReports {
     return new PostgresUsageReports(this.#sources, onServed);
   }
 
-  async report(
-    filter: ReportFilter,
-    by: ReportGroupBy,
-    rank: ReportRank = "spend",
-  ): Promise<UsageReport> {
+  async report(filter: ReportFilter, by: ReportGroupBy, rank: ReportRank = "spend") {
     return await this.#run((client) => readReport(client, filter, { by, rank }));
   }
 
   /** Undefined if there are too many attempts to read one by one. */
-  async tokensBySize(
-    filter: SizeFilter,
-    bounds: SizeBounds,
-  ): Promise<readonly SizedTokens[] | undefined> {
+  async tokensBySize(filter: SizeFilter, bounds: SizeBounds) {
     const { text, values } = sizesQuery(filter, bounds);
     return sizedTokens(await this.#rows<Row>(text, values));
   }
@@ -162,7 +144,7 @@ export class PostgresUsageReports {
     return rows.map(activity.substitutionColumns.read);
   }
 
-  async walletLines(orgId: OrgId, page: Parameters<typeof readWalletPage>[2]): Promise<WalletPage> {
+  async walletLines(orgId: OrgId, page: Parameters<typeof readWalletPage>[2]) {
     return await this.#sources.runNow((client) => readWalletPage(client, orgId, page));
   }
 

@@ -49,7 +49,8 @@ export class ReportSources {
         return served.value;
       }
     } catch (fault) {
-      if (!isReplicaFault(fault)) throw fault;
+      const isOfServer = isStoreFault(fault) || fault instanceof DatabaseError;
+      if (!isOfServer && !(fault instanceof ReplicaAwayFault)) throw fault;
     }
     return await this.runNow(query);
   }
@@ -97,12 +98,6 @@ function asTimeout(fault: unknown): unknown {
     /^(timeout exceeded when trying to connect|Query read timeout)$/.test(fault.message);
   if (!isCanceled && !isWaitOver) return fault;
   return new ReportTimeout("this report took too long; choose a shorter range", { cause: fault });
-}
-
-/** True if the replica failed or cancelled the query, so that the primary may still answer. */
-function isReplicaFault(fault: unknown): boolean {
-  const isOfServer = isStoreFault(fault) || fault instanceof DatabaseError;
-  return isOfServer || fault instanceof ReplicaAwayFault;
 }
 
 class ReplicaAwayFault extends Error {

@@ -34,17 +34,12 @@ export interface WalletRow {
   readonly amount: bigint;
 }
 
-export interface WalletPage {
-  readonly lines: readonly WalletLine[];
-  readonly nextCursor: string | null;
-}
-
 /** Newest first. Paying a debt is no line: the refund or dispute behind it is one already. */
 export async function readWalletPage(
   client: PoolClient,
   orgId: OrgId,
   { limit, cursor = "" }: { readonly limit: number; readonly cursor?: string },
-): Promise<WalletPage> {
+) {
   const rolledDays = await findRolledDays(client, orgId);
   // A page with an invalid cursor starts with the newest line.
   const [, atMs = "9223372036854775807", id = "0"] =
