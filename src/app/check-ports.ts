@@ -43,7 +43,16 @@ export function listListeners(
 
 /** Opens and closes all listeners: a port in use is reported before a database is started. */
 export async function checkPorts(listeners: readonly Listener[]): Promise<void> {
-  checkDifferent(listeners);
+  for (const [at, one] of listeners.entries()) {
+    const same = listeners.slice(at + 1).find(({ port, host }) => {
+      return port !== 0 && port === one.port && host === one.host;
+    });
+    if (same === undefined) continue;
+    throw new PortFault(
+      `the ${one.name} and the ${same.name} port are both ${one.port}; choose another with ` +
+        same.portSettings.join(" or "),
+    );
+  }
   const open: Server[] = [];
   try {
     for (const listener of listeners) {
@@ -99,17 +108,4 @@ export function listenFault(fault: unknown, listener: Listener): unknown {
   ]);
   const message = messages.get(code);
   return message === undefined ? fault : new PortFault(message, { cause: fault });
-}
-
-function checkDifferent(listeners: readonly Listener[]): void {
-  for (const [at, one] of listeners.entries()) {
-    const same = listeners.slice(at + 1).find(({ port, host }) => {
-      return port !== 0 && port === one.port && host === one.host;
-    });
-    if (same === undefined) continue;
-    throw new PortFault(
-      `the ${one.name} and the ${same.name} port are both ${one.port}; choose another with ` +
-        same.portSettings.join(" or "),
-    );
-  }
 }

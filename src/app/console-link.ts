@@ -1,16 +1,6 @@
 import { type ChangedBy, type Config, type Clock, isEmail } from "../kernel/index.ts";
-import {
-  type ClaimLink,
-  IdentitySettingFault,
-  makeClaimLink,
-  chooseSignInKind,
-} from "../account/index.ts";
+import { IdentitySettingFault, makeClaimLink, chooseSignInKind } from "../account/index.ts";
 import type { Backend } from "./open-backend.ts";
-
-export interface ConsoleLink extends ClaimLink {
-  /** True if a server runs on this database: the link then opens the console of that server. */
-  readonly isRunning: boolean;
-}
 
 /** Makes a link that signs in whoever opens it, or throws an `IdentitySettingFault`. */
 export async function makeConsoleLink(options: {
@@ -20,7 +10,7 @@ export async function makeConsoleLink(options: {
   /** The e-mail address of the person who signs in. If absent, that person enters it. */
   readonly email?: string;
   readonly by: ChangedBy;
-}): Promise<ConsoleLink> {
+}) {
   const { config, backend, clock, email, by } = options;
   if (email !== undefined && !isEmail(email.trim())) {
     throw new IdentitySettingFault(`--email: ${email} is not an e-mail address`);
@@ -35,6 +25,7 @@ export async function makeConsoleLink(options: {
     by,
     ...(email === undefined ? {} : { email }),
   });
+  // If a server runs on this database, the link opens the console of that server.
   return { ...link, isRunning: running !== undefined };
 }
 

@@ -5,14 +5,12 @@ export class PasswordFileFault extends Error {
   override readonly name = "PasswordFileFault";
 }
 
-type PasswordConfig = Pick<Config, "databaseUrl" | "databasePasswordFile">;
-
 /**
  * Returns a reader of the password file, which passes the password to `hide`, so that the log does
  * not show it; undefined if no file is set. Throws if the file cannot be used now.
  */
 export function databasePassword(
-  { databaseUrl, databasePasswordFile: file }: PasswordConfig,
+  { databaseUrl, databasePasswordFile: file }: Pick<Config, "databaseUrl" | "databasePasswordFile">,
   hide: (secrets: readonly string[]) => void = () => undefined,
 ): (() => Promise<string>) | undefined {
   if (file === "") return undefined;

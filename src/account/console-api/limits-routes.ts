@@ -21,7 +21,6 @@ import {
   type ScopeClaim,
   type ScopeUsage,
   type StoredLimit,
-  toOrganization,
   toPrincipal,
   type UsedScope,
 } from "../../gateway/index.ts";
@@ -143,7 +142,8 @@ async function readChangedScopes(
     rules.listLimits(orgId),
     rules.listEndpoints(orgId),
   ]);
-  return await readOrgScopes(limitUse, toOrganization(org, { limits, endpoints }), modelId);
+  const caller = { orgId, funded: org.isFunded, rules: { limits, endpoints } };
+  return await readOrgScopes(limitUse, caller, modelId);
 }
 
 async function readLimits(deps: OperationDeps, session: Acting): Promise<Limits> {

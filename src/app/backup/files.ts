@@ -12,10 +12,7 @@ export async function makeFolder(path: string): Promise<void> {
 }
 
 /** Copies a file and hashes the written bytes. The copy is durable only after `flushPath`. */
-export async function copyFile(
-  from: string,
-  to: string,
-): Promise<{ readonly bytes: number; readonly sha256: string }> {
+export async function copyFile(from: string, to: string) {
   // A stream that fails before it is read would end the process.
   const source = await open(from, "r");
   try {
@@ -36,10 +33,7 @@ async function* readPieces(file: FileHandle): AsyncGenerator<Buffer> {
   }
 }
 
-export async function writeFile(
-  path: string,
-  pieces: AsyncIterable<Buffer> | Iterable<Buffer>,
-): Promise<{ readonly bytes: number; readonly sha256: string }> {
+export async function writeFile(path: string, pieces: AsyncIterable<Buffer> | Iterable<Buffer>) {
   const file = await open(path, "w", FILE_MODE);
   try {
     const hash = createHash("sha256");

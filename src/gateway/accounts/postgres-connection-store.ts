@@ -67,10 +67,11 @@ export class PostgresConnectionStore {
     const { connectionId, orgId, keyId, providerId, name, label, sealedKey } = connection;
     const values = [connectionId, orgId, keyId, providerId, name, label, sealedKey];
     return await this.#changes.write(by, async (client, note) => {
-      const [row] = (await client.query<Made>(CREATE_SQL, values)).rows;
+      const { rows } = await client.query<{ is_known: boolean } & Row>(CREATE_SQL, values);
+      const [row] = rows;
       assert(row !== undefined, "a creation answers one row");
       if (!row.is_known) return undefined;
-      if (row.connection_id === null) return "taken";
+      if (row["connection_id"] === null) return "taken";
       const after = { provider: providerId, name, key_id: keyId };
       note({ action: "connection.add", orgId, target: connectionId, before: null, after });
       return summaryColumns.read(row);
@@ -199,11 +200,6 @@ const CREATE_SQL = `
     on conflict do nothing returning ${summaryColumns.sql}
   )
   select exists (select from owner) as is_known, made.* from (select) as one left join made on true`;
-
-interface Made {
-  readonly is_known: boolean;
-  readonly connection_id: string | null;
-}
 
 function ownerOrNull(owner: ConnectionOwner): OrgId | null {
   return owner === "operator" ? null : owner;

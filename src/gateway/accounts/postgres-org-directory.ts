@@ -108,8 +108,8 @@ export class PostgresOrgDirectory {
     return new Map(rows.map(({ org_id: orgId, name }) => [orgId, name]));
   }
 
-  async #read<R extends object>(text: string, values: unknown[]): Promise<readonly R[]> {
-    return (await queryInTime<R>(this.#pool, { text, values })).rows;
+  async #read<R extends object>(sql: string, values: unknown[]): Promise<readonly R[]> {
+    return (await queryInTime<R>(this.#pool, { text: sql, values })).rows;
   }
 }
 

@@ -140,8 +140,8 @@ export class PostgresRulesStore {
     return row && policyColumns.read(row);
   }
 
-  async #read<R extends object>(text: string, values: unknown[]): Promise<readonly R[]> {
-    return (await queryInTime<R>(this.#pool, { text, values })).rows;
+  async #read<R extends object>(sql: string, values: unknown[]): Promise<readonly R[]> {
+    return (await queryInTime<R>(this.#pool, { text: sql, values })).rows;
   }
 }
 

@@ -1,6 +1,5 @@
 import { isManagedOrigin, type KeyId, type OrgId, defined } from "../../kernel/index.ts";
 import type { AccountRules } from "./account-rules.ts";
-import type { OrgSummary } from "./postgres-org-directory.ts";
 import type { KeyOrigin, KeyRecord } from "./key-store.ts";
 
 export interface Principal {
@@ -23,13 +22,6 @@ export interface Organization {
   readonly orgId: OrgId;
   readonly funded: boolean;
   readonly rules: Pick<AccountRules, "limits" | "endpoints">;
-}
-
-export function toOrganization(
-  { orgId, isFunded }: Pick<OrgSummary, "orgId" | "isFunded">,
-  rules: Organization["rules"],
-): Organization {
-  return { orgId, funded: isFunded, rules };
 }
 
 export function toPrincipal(record: KeyRecord): Principal {

@@ -21,17 +21,12 @@ export function isoDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-interface AttemptSpan {
-  readonly first: bigint;
-  readonly end: bigint;
-}
-
 /** Returns the first attempt id of a UTC day and that of the day after; the day is `YYYY-MM-DD`. */
-export function idsOfDay(day: string): AttemptSpan {
+export function idsOfDay(day: string) {
   return idsOf(Date.parse(`${day}T00:00:00Z`), DAY_MS);
 }
 
-export function idsOf(startMs: number, lengthMs: number): AttemptSpan {
+export function idsOf(startMs: number, lengthMs: number) {
   return { first: attemptIdFrom(startMs), end: attemptIdFrom(startMs + lengthMs) };
 }
 

@@ -174,10 +174,10 @@ function reportQuery(plan: ReportPlan): ReportQuery {
 
 function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
   const first = Math.floor(filter.fromMs / bucketMs);
-  const count = Math.max(1, Math.ceil(filter.toMs / bucketMs) - first);
-  if (count > REPORT_DAYS_MAX) return `request_ms(request_id) / ${bucketMs}`;
+  const length = Math.max(1, Math.ceil(filter.toMs / bucketMs) - first);
+  if (length > REPORT_DAYS_MAX) return `request_ms(request_id) / ${bucketMs}`;
   // Comparing an id with the first ids of all buckets is faster than decoding it.
-  const bounds = Array.from({ length: count }, (_, at) => requestIdFrom((first + at) * bucketMs));
+  const bounds = Array.from({ length }, (_, at) => requestIdFrom((first + at) * bucketMs));
   return `width_bucket(request_id, ${$(bounds)}::uuid[]) + ${first - 1}::bigint`;
 }
 
@@ -225,8 +225,8 @@ function percentilesSql(kind: string, by: "whole" | "listed" | "bucket"): string
     ) spans group by ${by}`;
 }
 
-const sumSql = (columns: readonly string[]): string =>
-  columns.map((column) => `coalesce(sum(${column}), 0)`).join(" + ");
+const sumSql = (names: readonly string[]): string =>
+  names.map((column) => `coalesce(sum(${column}), 0)`).join(" + ");
 
 const RANK_SQL = {
   spend: sumSql(["debit"]),

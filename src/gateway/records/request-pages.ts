@@ -163,14 +163,9 @@ const REFUSED_SQL = `
         and a.attempt_id >= attempt_id_at(r.created_at - interval '2 days')
         and a.attempt_id < attempt_id_at(r.created_at + interval '2 days')))`;
 
-interface SortedPlace {
-  readonly value: string;
-  readonly requestId: string;
-}
-
 function orderSql(
   { by, direction }: RequestSort,
-  after: SortedPlace | undefined,
+  after: ReturnType<typeof readCursor>,
   $: (value: unknown) => string,
 ) {
   const isDown = direction === "desc";
@@ -191,7 +186,7 @@ function writeCursor({ by, direction }: RequestSort, row: Row): string {
 }
 
 /** Returns undefined for the first page, or if the cursor belongs to another order. */
-function readCursor(text: string, sort: RequestSort): SortedPlace | undefined {
+function readCursor(text: string, sort: RequestSort) {
   const [id = "", value = "0", direction = "desc", by = "time"] = text.split(".").toReversed();
   const requestId = parseRequestId(id);
   const isOfOrder = by === sort.by && direction === sort.direction;

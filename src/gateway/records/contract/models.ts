@@ -126,12 +126,9 @@ const Capacity = Type.Object({
   value: Count,
 });
 
-interface JudgedListing {
-  readonly listing: Deployment;
-  readonly verdicts: Verdicts;
-}
+type Judged<L> = L & { readonly verdicts: Verdicts };
 
-export const modelProvider = shape((is: DefineField<JudgedListing>) => ({
+export const modelProvider = shape((is: DefineField<Judged<{ listing: Deployment }>>) => ({
   id: is(Type.String(), ({ listing }) => listing.providerId),
   priority: is(
     Type.Integer({ description: "the lower is tried first" }),
@@ -182,12 +179,7 @@ const LowestPricing = Type.Object(
   { description: "the lowest of any provider, where it is below pricing" },
 );
 
-interface JudgedModel {
-  readonly model: ListedModel;
-  readonly verdicts: Verdicts;
-}
-
-export const modelEntry = shape((is: DefineField<JudgedModel>) => ({
+export const modelEntry = shape((is: DefineField<Judged<{ model: ListedModel }>>) => ({
   id: is(Type.String(), ({ model }) => model.id),
   object: is(Type.Literal("model"), () => "model" as const),
   created: is(Type.Integer({ description: "Unix seconds" }), ({ model }) =>
