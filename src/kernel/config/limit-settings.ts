@@ -81,5 +81,3 @@ export const UNUSUAL_USE_SETTINGS = {
     doc: "A second finding within this time restricts the kind of request until an operator lifts it.",
   }),
 };
-
-export type UnusualUseConfig = ConfigOf<typeof UNUSUAL_USE_SETTINGS>;
