@@ -4,7 +4,7 @@ import type { SecureContext } from "node:tls";
 import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from "undici";
 
 import { ForeignNames, guardedLookup, rememberedNames } from "./address-guard.ts";
-import { PassingHandler, type SentBodies } from "./sent-bodies.ts";
+import { followSockets, PassingHandler, type SentBodies } from "./sent-bodies.ts";
 
 export interface Outbound {
   readonly idleMs: number;
@@ -118,11 +118,10 @@ export class ProviderConnections {
       // The provider's `Keep-Alive` header may shorten the idle time, but never extend it.
       keepAliveMaxTimeout: idleMs,
     };
-    const pooled = (to: string | URL, connector: buildConnector.connector): Pool =>
-      new Pool(to, {
-        ...options,
-        connect: this.#bodies.connector(this.#requests.connector(connector)),
-      });
+    const pooled = (to: string | URL, connector: buildConnector.connector): Pool => {
+      const followed = followSockets(connector, (socket) => this.#requests.follow(socket));
+      return new Pool(to, { ...options, connect: this.#bodies.connector(followed) });
+    };
     if (proxy === "") return pooled(origin, buildConnector({ ...connect, lookup }));
     return new EnvHttpProxyAgent({
       ...options,
@@ -163,15 +162,7 @@ class KeptConnections {
   /** The request whose head is written next. */
   starting: KeptRequest | undefined;
 
-  connector(connect: buildConnector.connector): buildConnector.connector {
-    return (options, callback) =>
-      connect(options, (...outcome) => {
-        if (outcome[0] === null) this.#follow(outcome[1]);
-        callback(...outcome);
-      });
-  }
-
-  #follow(socket: Socket): void {
+  follow(socket: Socket): void {
     const connection: Connection = { requests: 0, hasRead: false };
     const write = socket.write.bind(socket);
     const read = socket.read.bind(socket);

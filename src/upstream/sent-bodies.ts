@@ -49,11 +49,7 @@ export class SentBodies {
 
   /** Wraps a connector so that it tracks the writes of bodies on its sockets. */
   connector(connect: buildConnector.connector): buildConnector.connector {
-    return (options, callback) =>
-      connect(options, (...outcome) => {
-        if (outcome[0] === null) this.follow(outcome[1]);
-        callback(...outcome);
-      });
+    return followSockets(connect, (socket) => this.follow(socket));
   }
 
   follow(socket: Pick<Socket, "write" | "destroy">): void {
@@ -77,6 +73,18 @@ export class SentBodies {
       return write(chunk, undefined, (fault) => sent.written(fault));
     };
   }
+}
+
+/** Wraps a connector so that `follow` gets every socket that it connects. */
+export function followSockets(
+  connect: buildConnector.connector,
+  follow: (socket: Socket) => void,
+): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (...outcome) => {
+      if (outcome[0] === null) follow(outcome[1]);
+      callback(...outcome);
+    });
 }
 
 /** The body is a property of its bytes, because every garbage collection would walk a WeakMap. */

@@ -1,5 +1,4 @@
-import type { Dirent } from "node:fs";
-import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -12,7 +11,7 @@ import {
   type CopiedFile,
   writeManifest,
 } from "./backup-manifest.ts";
-import { copyFile, isMissing, makeFolder, sideBySide, writeFile } from "./files.ts";
+import { copyFile, isMissing, makeFolder, readEntries, sideBySide, writeFile } from "./files.ts";
 
 export type BackupServer = Pick<EmbeddedPostgres, "adminConnectionString" | "cluster">;
 
@@ -298,13 +297,4 @@ async function walk(cluster: string): Promise<{ folders: string[]; files: string
   // The loop does not enter `pg_wal`, but a server does not start without this subfolder.
   folders.push("pg_wal/archive_status");
   return { folders: folders.sort(), files };
-}
-
-async function readEntries(folder: string): Promise<readonly Dirent[]> {
-  try {
-    return await readdir(folder, { withFileTypes: true });
-  } catch (fault) {
-    if (isMissing(fault)) return [];
-    throw fault;
-  }
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { type FileHandle, mkdir, open } from "node:fs/promises";
+import type { Dirent } from "node:fs";
+import { type FileHandle, mkdir, open, readdir } from "node:fs/promises";
 
 /** A backup contains every customer's data, so other users of the machine must not read it. */
 export const FILE_MODE = 0o600;
@@ -67,6 +68,14 @@ export async function sideBySide<T>(
   };
   const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, workNext));
   for (const end of ends) if (end.status === "rejected") throw end.reason;
+}
+
+/** A missing folder has no entries. */
+export async function readEntries(folder: string): Promise<readonly Dirent[]> {
+  return await readdir(folder, { withFileTypes: true }).catch((fault: unknown) => {
+    if (isMissing(fault)) return [];
+    throw fault;
+  });
 }
 
 export function isMissing(fault: unknown): boolean {

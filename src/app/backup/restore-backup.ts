@@ -19,7 +19,7 @@ import {
   readManifest,
 } from "./backup-manifest.ts";
 import { BASE_NAME, FILES, MANIFEST, readSums } from "./create-backup.ts";
-import { copyFile, isMissing, makeFolder, sideBySide } from "./files.ts";
+import { copyFile, isMissing, makeFolder, readEntries, sideBySide } from "./files.ts";
 
 interface RestoreOptions {
   /** A backup, or a folder of backups, of which the newest is used. */
@@ -61,14 +61,11 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
 async function findNewest(from: string): Promise<string> {
   const path = resolve(from);
   if (BASE_NAME.test(basename(path))) return path;
-  const names = await readdir(path).catch((fault: unknown) => {
-    if (isMissing(fault)) return [];
-    throw fault;
-  });
+  const names = (await readEntries(path)).map(({ name }) => name);
   // The folder names contain the time of the backup, so alphabetical order is chronological.
   const newest = names
     .filter((name) => BASE_NAME.test(name))
-    .sort()
+    .toSorted()
     .at(-1);
   if (newest === undefined) throw new BackupFault(`there is no backup in ${from}; check --from`);
   return join(path, newest);

@@ -10,7 +10,6 @@ import {
   type Row,
   ZERO_MICRO_USD,
   type Public,
-  defined,
 } from "../../kernel/index.ts";
 import { heldColumns, readCreatedAt } from "../../ledger/index.ts";
 import * as activity from "./activity.ts";
@@ -72,13 +71,11 @@ export class PostgresUsageReports {
 
   /** Streams all requests, newest first. Only one page is in memory at a time. */
   async *everyRequest(filter: ReportFilter): AsyncGenerator<readonly ReportedRequest[]> {
-    let cursor: string | null | undefined;
-    while (cursor !== null) {
-      const limit = REPORT_FILE_PAGE_ROWS;
-      const page = { limit, ...defined({ cursor }) };
-      const { rows, nextCursor }: RequestPage = await this.requests(filter, page);
-      yield rows;
-      cursor = nextCursor;
+    const limit = REPORT_FILE_PAGE_ROWS;
+    for (let cursor: string | null = ""; cursor !== null;) {
+      const page: RequestPage = await this.requests(filter, { limit, cursor });
+      yield page.rows;
+      cursor = page.nextCursor;
     }
   }
 

@@ -4,7 +4,6 @@ import { claimKeySetting } from "../call/count-tokens.ts";
 import { claimRefusal } from "../call/limit-refusals.ts";
 import { refuseCall } from "../call/refuse.ts";
 import { unknownModel } from "../routing/plan-route.ts";
-import type { StoredLimit } from "../limits/limit-ceilings.ts";
 import { NO_TOKENS } from "../limits/limit-store.ts";
 import {
   type LimitRequest,
@@ -62,8 +61,11 @@ export async function serveAdmissionLimits(
     if (!made.ok) return refuse(made.refusal);
     isMade = true;
     const { remainingRequests } = claimed;
-    const body = await presentMade(deps, exchange, { ...made, modelId: read.request.modelId });
-    exchange.answer("application/json", { remainingRequests }, body);
+    const { scopes } = await readLimitUse(deps, exchange.principal, read.request.modelId);
+    // This route stores limits of no other key, so a stored key id is that of the calling key.
+    const shownKeyId = made.stored.keyId && presentKeyId(exchange.principal);
+    const body = printJson(presentChangedLimit({ ...made.stored, shownKeyId }, scopes));
+    exchange.answer("application/json", { remainingRequests }, Buffer.from(body));
   } finally {
     if (isMade) claimed.release(NO_TOKENS, nowMs);
     else claimed.undo(nowMs);
@@ -80,16 +82,4 @@ async function changeByKey(
   if (!planned.ok) return planned;
   const by = byCaller({ kind: "key", id: presentKeyId(principal), requestId, clientAddress });
   return await makeLimitChange(deps.rules, planned, by);
-}
-
-async function presentMade(
-  deps: LimitDeps,
-  { principal }: ClientExchange,
-  made: { readonly stored: StoredLimit; readonly modelId: string | undefined },
-): Promise<Buffer> {
-  const { stored, modelId } = made;
-  const { scopes } = await readLimitUse(deps, principal, modelId);
-  // This route stores limits of no other key, so a stored key id is that of the calling key.
-  const named = stored.keyId === undefined ? {} : { shownKeyId: presentKeyId(principal) };
-  return Buffer.from(printJson(presentChangedLimit({ ...stored, ...named }, scopes)));
 }

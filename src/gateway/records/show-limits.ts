@@ -54,7 +54,7 @@ export function presentLimits({ modelId, use, spend }: ShownLimits): Limits {
 }
 
 export function presentChangedLimit(
-  stored: StoredLimit & { readonly shownKeyId?: string },
+  stored: StoredLimit & { readonly shownKeyId?: string | undefined },
   scopes: readonly UsedScope[],
 ): ChangedLimit {
   const { scope, keyId, shownKeyId = keyId, modelId } = stored;
