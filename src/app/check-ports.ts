@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
 import { type Config, environmentName, SETTINGS } from "../kernel/index.ts";
@@ -73,13 +74,8 @@ export async function listenOn(
 ): Promise<void> {
   const { host, port } = listener;
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen({ port, host, exclusive }, () => {
-        server.off("error", reject);
-        resolve();
-      });
-    });
+    server.listen({ port, host, exclusive });
+    await once(server, "listening");
   } catch (fault) {
     throw listenFault(fault, listener);
   }
