@@ -214,7 +214,7 @@ export interface SealedRows {
   ): Promise<number>;
 }
 
-/** Seals the rows of other keys with the first key. They may change meanwhile. Repeatable. */
+/** Seals rows of other keys with the first key. They may change meanwhile; it may be repeated. */
 export async function resealRows(tables: readonly SealedRows[], vault: KeyVault, by: ChangedBy) {
   let [resealed, kept] = [0, 0];
   const unopened = new Set<string>();
