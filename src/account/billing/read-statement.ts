@@ -1,13 +1,6 @@
 import type { PoolClient } from "pg";
 
-import {
-  instant,
-  type KeyId,
-  microUsd,
-  type MicroUsd,
-  type OrgId,
-  ZERO_MICRO_USD,
-} from "../../kernel/index.ts";
+import { formatUsd, instant, microUsd, type MicroUsd, type OrgId } from "../../kernel/index.ts";
 import {
   attemptsOutsideSql,
   CREDIT_LINES_SQL,
@@ -21,22 +14,22 @@ import {
   walletLine,
   type WalletRow,
 } from "../../gateway/index.ts";
-import { receiptNumber } from "./purchase-store.ts";
-import {
-  type CreditKind,
-  type CreditLine,
-  type CreditSum,
-  type Month,
-  spanOfMonth,
-  type StatementFigures,
-  type UsageFigures,
-} from "./statements.ts";
 import { requestIdFrom, TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
+import type { StatementDocument, UsageLine } from "../console-api/contract/statements.ts";
+import { receiptNumber } from "./purchase-store.ts";
+import { type Month, spanOfMonth } from "./statements.ts";
+
+export interface StatementFigures {
+  readonly document: StatementDocument;
+  readonly openingMicroUsd: MicroUsd;
+  readonly closingMicroUsd: MicroUsd;
+  readonly usageMicroUsd: MicroUsd;
+}
 
 /**
- * Computes a statement's figures for one month from the ledger, in the caller's snapshot. `opening`
- * is the closing balance of the previous statement; without it, the opening balance is computed
- * from the ledger.
+ * Computes a statement for one month from the ledger, in the caller's snapshot. `opening` is the
+ * closing balance of the previous statement; without it, the opening balance is computed from the
+ * ledger.
  */
 export async function readStatement(
   client: PoolClient,
@@ -57,23 +50,26 @@ export async function readStatement(
   const groups = await queryRows<GroupRow>(client, usageQuery(books, fromMs, toMs));
   const ofModels = groups.filter(({ kind }) => kind === "model");
   const listed = ofModels.reduce((sum, { debit }) => sum + debit, 0n);
-  return {
-    orgId,
+  // The stored text is hashed, so the order of the fields must not change.
+  const document: StatementDocument = {
+    version: 1,
+    org_id: orgId,
     month,
-    openingMicroUsd,
-    closingMicroUsd: closing,
+    opening_usd: formatUsd(openingMicroUsd),
     credits,
+    usage_usd: formatUsd(usage),
+    closing_usd: formatUsd(closing),
     lines: lines.map(creditLine),
-    linesLeftOut: credits.reduce((sum, { count }) => sum + count, 0) - lines.length,
-    usageMicroUsd: usage,
-    unlistedMicroUsd: microUsd(usage - listed),
-    models: ofModels.map((row) => ({ model: row.name, ...toFigures(row) })),
+    lines_left_out: credits.reduce((sum, { count }) => sum + count, 0) - lines.length,
+    unlisted_usage_usd: formatUsd(microUsd(usage - listed)),
+    models: ofModels.map((row) => ({ model: row.name, ...usageLine(row) })),
     keys: await nameKeys(
       client,
       orgId,
       groups.filter(({ kind }) => kind === "key"),
     ),
   };
+  return { document, openingMicroUsd, closingMicroUsd: closing, usageMicroUsd: usage };
 }
 
 interface LineRow extends WalletRow {
@@ -81,10 +77,11 @@ interface LineRow extends WalletRow {
   readonly receipt_number: bigint | null;
 }
 
-function creditLine(row: LineRow): CreditLine {
+function creditLine(row: LineRow): StatementDocument["lines"][number] {
   const { receipt_series: series, receipt_number: number } = row;
   const receipt = series === null || number === null ? null : receiptNumber({ series, number });
-  return { ...(walletLine(row) as Omit<CreditLine, "receipt">), receipt };
+  const { atMs, kind, ref, amountMicroUsd } = walletLine(row);
+  return { at: instant(atMs), kind, ref, receipt, amount_usd: formatUsd(amountMicroUsd) };
 }
 
 interface CreditSumRow {
@@ -115,18 +112,18 @@ function sumAmounts(rows: readonly CreditSumRow[]): bigint {
 }
 
 /** Sums credits by the kinds that customers see, which merge some kinds of the ledger. */
-function creditSums(rows: readonly CreditSumRow[]): readonly CreditSum[] {
-  const sums = new Map<CreditKind, CreditSum>();
+function creditSums(rows: readonly CreditSumRow[]): StatementDocument["credits"] {
+  const sums = new Map<string, { count: number; amount: bigint }>();
   for (const { kind, count, amount } of rows) {
-    const shown = walletLine({ at_ms: 0n, id: 0n, kind, ref: "", amount }).kind as CreditKind;
-    const known = sums.get(shown) ?? { count: 0, amountMicroUsd: ZERO_MICRO_USD };
-    sums.set(shown, {
-      kind: shown,
-      count: known.count + Number(count),
-      amountMicroUsd: microUsd(known.amountMicroUsd + amount),
-    });
+    const shown = walletLine({ at_ms: 0n, id: 0n, kind, ref: "", amount }).kind;
+    const known = sums.get(shown) ?? { count: 0, amount: 0n };
+    sums.set(shown, { count: known.count + Number(count), amount: known.amount + amount });
   }
-  return [...sums.values()];
+  return [...sums].map(([kind, { count, amount }]) => ({
+    kind,
+    count,
+    amount_usd: formatUsd(microUsd(amount)),
+  }));
 }
 
 async function debitsAt(client: PoolClient, books: StatementBooks, atMs: number): Promise<bigint> {
@@ -134,12 +131,12 @@ async function debitsAt(client: PoolClient, books: StatementBooks, atMs: number)
   return row?.debits ?? 0n;
 }
 
-function toFigures(row: GroupRow): UsageFigures {
+function usageLine(row: GroupRow): UsageLine {
   return {
     requests: Number(row.requests),
-    inputTokens: Number(row.input),
-    outputTokens: Number(row.output),
-    costMicroUsd: microUsd(row.debit),
+    input_tokens: Number(row.input),
+    output_tokens: Number(row.output),
+    cost_usd: formatUsd(microUsd(row.debit)),
   };
 }
 
@@ -147,14 +144,14 @@ async function nameKeys(
   client: PoolClient,
   orgId: OrgId,
   rows: readonly GroupRow[],
-): Promise<StatementFigures["keys"]> {
+): Promise<StatementDocument["keys"]> {
   const ids = rows.map(({ name }) => name);
   const found = await client.query<{ key_id: string; name: string }>(KEY_NAMES_SQL, [orgId, ids]);
   const names = new Map(found.rows.map(({ key_id: id, name }) => [id, name]));
   return rows.map((row) => ({
-    keyId: row.name as KeyId | "other",
+    key_id: row.name,
     name: names.get(row.name) ?? row.name,
-    ...toFigures(row),
+    ...usageLine(row),
   }));
 }
 

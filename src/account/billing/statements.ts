@@ -1,4 +1,4 @@
-import { csvLine, type KeyId, type MicroUsd, type OrgId, plainCell } from "../../kernel/index.ts";
+import { csvLine, plainCell } from "../../kernel/index.ts";
 import type { StatementDocument, UsageLine } from "../console-api/contract/statements.ts";
 
 /** A UTC month, `YYYY-MM`. */
@@ -23,54 +23,6 @@ export function spanOfMonth(month: Month): { readonly fromMs: number; readonly t
 
 export function monthAfter(month: Month): Month {
   return toMonth(spanOfMonth(month).toMs);
-}
-
-export type CreditKind =
-  "purchase" | "grant" | "refund" | "refund_reversal" | "dispute" | "dispute_reversal" | "other";
-
-export interface CreditLine {
-  readonly atMs: number;
-  readonly kind: CreditKind;
-  readonly ref: string;
-  /** The receipt's number of a purchase; null for other movements. */
-  readonly receipt: string | null;
-  readonly amountMicroUsd: MicroUsd;
-}
-
-/** The sum of all wallet movements of one kind that belong to no request. */
-export interface CreditSum {
-  readonly kind: CreditKind;
-  readonly count: number;
-  /** Negative if credit left the wallet. */
-  readonly amountMicroUsd: MicroUsd;
-}
-
-export interface UsageFigures {
-  readonly requests: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly costMicroUsd: MicroUsd;
-}
-
-export interface StatementFigures {
-  readonly orgId: OrgId;
-  readonly month: Month;
-  readonly openingMicroUsd: MicroUsd;
-  readonly closingMicroUsd: MicroUsd;
-  readonly credits: readonly CreditSum[];
-  /** Oldest first, at most 500; `linesLeftOut` more lines are in `credits` only. */
-  readonly lines: readonly CreditLine[];
-  readonly linesLeftOut: number;
-  /** The cost of requests, so that opening + credits − usage = closing. */
-  readonly usageMicroUsd: MicroUsd;
-  /** The part of the usage that `models` lacks, because its days were deleted from the journal. */
-  readonly unlistedMicroUsd: MicroUsd;
-  /** Highest cost first, at most 200; one of them may be `other`, the sum of the cheapest. */
-  readonly models: readonly (UsageFigures & { readonly model: string })[];
-  readonly keys: readonly (UsageFigures & {
-    readonly keyId: KeyId | "other";
-    readonly name: string;
-  })[];
 }
 
 /**
