@@ -39,7 +39,7 @@ export interface ReconcilerDeps extends Pick<
   "store" | "service" | "isTestMoney" | "clock" | "log"
 > {
   readonly payments: StripePayments;
-  readonly charges: Pick<TopUpCharges, "check">;
+  readonly charges: TopUpCharges;
 }
 
 /**
@@ -47,25 +47,17 @@ export interface ReconcilerDeps extends Pick<
  * it dies, the next run checks what was left.
  */
 export class PurchaseReconciler {
+  readonly job: Job;
   readonly #deps: ReconcilerDeps;
-  readonly #job: Job;
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
     const message = "purchases could not be reconciled; this will be retried";
-    this.#job = new Job(
+    this.job = new Job(
       TICK_MS,
       () => this.#reconcileDue(),
       (fault) => deps.log.warn({ err: fault }, message),
     );
-  }
-
-  start(): void {
-    this.#job.start();
-  }
-
-  close(): Promise<void> {
-    return this.#job.close();
   }
 
   /** Reconciles everything that is due now, even if another process is doing the same. */
@@ -85,11 +77,8 @@ export class PurchaseReconciler {
   }
 
   async #reconcilePurchases(): Promise<void> {
-    await this.#onEach(
-      this.#takeUnfinished(),
-      ({ purchaseId }) => ({ purchaseId }),
-      (purchase) => this.check(purchase),
-    );
+    const named = ({ purchaseId }: KnownPurchase) => ({ purchaseId });
+    await this.#onEach(this.#takeUnfinished(), named, (purchase) => this.check(purchase));
   }
 
   async *#takeUnfinished(): AsyncGenerator<KnownPurchase> {
@@ -152,7 +141,7 @@ export class PurchaseReconciler {
   ): Promise<boolean> {
     return workOnEach(items, work, {
       failuresMax: FAILURES_MAX,
-      isStopping: () => this.#job.isStopping,
+      isStopping: () => this.job.isStopping,
       failed: (fault, item) => {
         const message = "a payment could not be checked; this will be retried";
         this.#deps.log.warn({ ...named(item), err: fault }, message);

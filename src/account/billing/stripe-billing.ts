@@ -13,13 +13,7 @@ import {
 } from "../../kernel/index.ts";
 import { orgPage } from "../identity/console-address.ts";
 import { type PurchaseBounds, PurchaseFault } from "./billing.ts";
-import {
-  CardKeeper,
-  inCents,
-  pauseBetweenAsks,
-  StripeTopUps,
-  type TopUps,
-} from "./stripe-top-ups.ts";
+import { amountProblem, pauseBetweenAsks, StripeTopUps, type TopUps } from "./stripe-top-ups.ts";
 import { type Company, type Seller } from "./company.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import { PurchaseReconciler } from "./purchase-reconciler.ts";
@@ -27,7 +21,6 @@ import { PurchaseService } from "./purchase-service.ts";
 import type { KnownPurchase, PurchaseRecord } from "./purchase-store.ts";
 import { type RecoveredPayments, recoverPayments } from "./recover-payments.ts";
 import { type StripeAccount, StripePayments } from "./stripe-payments.ts";
-import { MICRO_PER_CENT } from "./stripe-updates.ts";
 import { TopUpCharges } from "./top-up-charges.ts";
 import type { TopUpPause } from "./top-up-store.ts";
 import type { TopUpStore } from "./postgres-top-up-store.ts";
@@ -82,43 +75,39 @@ export class StripeBilling {
   readonly #payments: StripePayments;
   readonly #service: PurchaseService;
   readonly #reconciler: PurchaseReconciler;
-  readonly #keeper: CardKeeper;
   readonly #charges: TopUpCharges;
-  readonly #topUps: TopUps;
+  readonly #topUps: StripeTopUps;
   readonly #topUpJob: Job;
   readonly #mayAsk: (id: string) => boolean;
 
   constructor(options: StripeBillingOptions) {
-    const { account, bounds, store, clock, log } = options;
+    const { account, bounds, store, topUpStore, consoleUrl, seller, clock, log } = options;
     // Money of a Stripe sandbox is test money too.
     this.mode = isLiveKey(account.secretKey()) ? "stripe" : "test";
     this.minMicroUsd = bounds.minMicroUsd;
     this.maxMicroUsd = bounds.maxMicroUsd;
     this.#options = options;
     this.#mayAsk = pauseBetweenAsks(clock);
-    this.#payments = new StripePayments(account, clock);
+    const payments = new StripePayments(account, clock);
+    this.#payments = payments;
+    const { cards } = payments;
     const isTestMoney = this.mode === "test";
-    const { cards } = this.#payments;
-    const common = { topUps: options.topUpStore, isTestMoney, bounds, clock, log };
-    const keeper = new CardKeeper({ ...common, cards });
-    this.#keeper = keeper;
-    this.#service = new PurchaseService({
-      store,
-      payments: this.#payments,
-      takeCard: (card) => keeper.take(card),
-      takeCharge: (charge) => this.#charges.takeCharge(charge),
-      seller: options.seller,
-      log,
-    });
-    const deps = { store, payments: this.#payments, service: this.#service, clock, log };
+    const common = { store, topUps: topUpStore, payments, cards, isTestMoney, clock, log };
+    const topUps = new StripeTopUps({ ...common, bounds, consoleUrl });
+    this.#topUps = topUps;
+    const takeCard = topUps.takeCard.bind(topUps);
+    const takeCharge: TopUpCharges["takeCharge"] = (charge) => this.#charges.takeCharge(charge);
+    const service = new PurchaseService({ ...common, takeCard, takeCharge, seller });
+    this.#service = service;
     const isOn = options.config.autoTopUp;
-    this.#charges = new TopUpCharges({ ...deps, ...common, keeper, cards, isOn });
-    this.#topUps = new StripeTopUps({ ...common, keeper, consoleUrl: options.consoleUrl });
-    this.#reconciler = new PurchaseReconciler({ ...deps, isTestMoney, charges: this.#charges });
+    const detachRemoved = topUps.detachRemoved.bind(topUps);
+    const charges = new TopUpCharges({ ...common, service, bounds, detachRemoved, isOn });
+    this.#charges = charges;
+    this.#reconciler = new PurchaseReconciler({ ...common, service, charges });
     const message = "automatic top-ups could not be checked; this will be retried";
     this.#topUpJob = new Job(
       TOP_UP_TICK_MS,
-      (isStopping) => this.#charges.round(isStopping),
+      (isStopping) => charges.round(isStopping),
       (fault) => log.warn({ err: fault }, message),
     );
   }
@@ -152,7 +141,8 @@ export class StripeBilling {
     },
     by: ChangedBy,
   ): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }> {
-    this.#checkAmount(wanted.amountMicroUsd);
+    const problem = amountProblem(wanted.amountMicroUsd, this.#options.bounds);
+    if (problem !== undefined) throw new PurchaseFault("bad_amount", problem);
     const purchase = await this.#create(wanted, by);
     const { purchaseId } = purchase;
     const page = (path: string): string => orgPage(this.#options.consoleUrl(), path, wanted.orgId);
@@ -167,7 +157,7 @@ export class StripeBilling {
       });
       const savesCard = wanted.savesCard === true && this.topUps !== undefined;
       const { sessionId, url } = savesCard
-        ? await this.#keeper.withCustomer(wanted.orgId, (customerId) =>
+        ? await this.#topUps.withCustomer(wanted.orgId, (customerId) =>
             this.#payments.openCheckout(purchase, { ...visit, customerId }),
           )
         : await this.#payments.openCheckout(purchase, visit);
@@ -180,15 +170,6 @@ export class StripeBilling {
         "the payment provider did not create a checkout; nothing was charged, try again";
       throw new PurchaseFault("provider_failed", message, fault);
     }
-  }
-
-  #checkAmount(amountMicroUsd: MicroUsd): void {
-    const { minMicroUsd, maxMicroUsd } = this;
-    const isWhole = amountMicroUsd % MICRO_PER_CENT === 0n;
-    if (isWhole && amountMicroUsd >= minMicroUsd && amountMicroUsd <= maxMicroUsd) return;
-    const [least, most] = [inCents(minMicroUsd), inCents(maxMicroUsd)];
-    const message = `amount_usd must be whole cents from ${least} to ${most}`;
-    throw new PurchaseFault("bad_amount", message);
   }
 
   async #create(
@@ -277,7 +258,7 @@ export class StripeBilling {
       log.warn({}, message);
     }
     if (this.mode === "stripe") void announceTestMoney(store, log);
-    this.#reconciler.start();
+    this.#reconciler.job.start();
     this.#topUpJob.start();
   }
 
@@ -288,8 +269,7 @@ export class StripeBilling {
 
   /** After a restore, applies what the provider recorded since `sinceMs` and the ledger lacks. */
   async recover(sinceMs: number, by: ChangedBy): Promise<RecoveredPayments> {
-    const { store, log } = this.#options;
-    const topUps = this.#options.topUpStore;
+    const { store, topUpStore: topUps, log } = this.#options;
     const deps = { store, topUps, payments: this.#payments, service: this.#service, log, by };
     const recovered = await recoverPayments(deps, sinceMs);
     // Also ends purchases and claims that began before `sinceMs`.
@@ -299,7 +279,7 @@ export class StripeBilling {
 
   async close(): Promise<void> {
     await this.#topUpJob.close();
-    await this.#reconciler.close();
+    await this.#reconciler.job.close();
     this.#payments.close();
   }
 }

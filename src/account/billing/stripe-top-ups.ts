@@ -7,7 +7,6 @@ import {
   type Logger,
   type MicroUsd,
   type OrgId,
-  type Public,
 } from "../../kernel/index.ts";
 import {
   type CardUpdate,
@@ -25,145 +24,37 @@ import type { TopUpStore } from "./postgres-top-up-store.ts";
 const DETACHED_PER_ROUND = 10;
 const PROVIDER = byProviderNews("stripe");
 
-export interface CardKeeperDeps {
+export interface TopUpsDeps {
   readonly topUps: TopUpStore;
   readonly cards: StripeCards;
   readonly isTestMoney: boolean;
+  readonly bounds: PurchaseBounds;
+  readonly consoleUrl: () => string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /**
- * Manages the saved card of each organization. The payment provider stores the card, the database
- * only what the console shows of it.
+ * Manages the rule and the saved card of each organization. The payment provider stores the card,
+ * the database only what the console shows of it.
  */
-export class CardKeeper {
-  readonly #deps: CardKeeperDeps;
-
-  constructor(deps: CardKeeperDeps) {
-    this.#deps = deps;
-  }
-
-  /**
-   * Runs `work` with the organization's customer at the payment provider. Creates the customer
-   * once, and replaces it if the provider no longer knows it; then `work` runs again.
-   */
-  async withCustomer<T>(orgId: OrgId, work: (customerId: string) => Promise<T>): Promise<T> {
-    const { topUps, isTestMoney, clock } = this.#deps;
-    const { customerId } = await topUps.read(orgId, isTestMoney, clock.nowMs());
-    if (customerId === undefined) return await work(await this.#create(orgId, undefined));
-    try {
-      return await work(customerId);
-    } catch (fault) {
-      if (!isMissing(fault)) throw fault;
-      return await work(await this.#create(orgId, customerId));
-    }
-  }
-
-  async #create(orgId: OrgId, replaced: string | undefined): Promise<string> {
-    const { topUps, cards, isTestMoney } = this.#deps;
-    const customerId = await cards.createCustomer(orgId, replaced);
-    await topUps.keepCustomer(orgId, isTestMoney, customerId);
-    return customerId;
-  }
-
-  async openSetup(
-    orgId: OrgId,
-    visit: { readonly successUrl: string; readonly cancelUrl: string },
-  ): Promise<{ readonly checkoutUrl: string }> {
-    const { topUps, cards, isTestMoney } = this.#deps;
-    const { sessionId, url } = await this.withCustomer(orgId, (customerId) =>
-      cards.openSetup({ orgId, customerId }, visit),
-    );
-    await topUps.beginSetup(orgId, isTestMoney, sessionId);
-    return { checkoutUrl: url };
-  }
-
-  /** Asks the payment provider how the checkout of a card ended, and stores the card. */
-  async checkSetup(orgId: OrgId, sessionId: string): Promise<void> {
-    const { topUps, cards, isTestMoney } = this.#deps;
-    const update = await cards.setup(sessionId);
-    if (update === "open") return;
-    if (update === null) await topUps.endSetup(orgId, isTestMoney, sessionId);
-    else await this.take(update);
-  }
-
-  /** Stores the card that a checkout saved; a repeated report changes nothing. */
-  async take(update: CardUpdate): Promise<void> {
-    const { topUps, cards, isTestMoney, clock, log } = this.#deps;
-    const { orgId, customerId, sessionId, isLive } = update;
-    if (isLive === isTestMoney) return;
-    const card = await cards.cardOf(update);
-    if (card !== undefined) {
-      const fromMs = update.openedAtMs;
-      const saved = { orgId, isTestMoney, customerId, card, fromMs, nowMs: clock.nowMs() };
-      const isNew = await topUps.saveCard(saved, PROVIDER);
-      if (isNew) log.info({ orgId, sessionId }, "a card was saved for automatic top-up");
-    }
-    await topUps.endSetup(orgId, isTestMoney, sessionId);
-  }
-
-  /**
-   * Removes the card, so that it is not charged any more. If the payment provider cannot detach it
-   * now, a later run of the top-up job does.
-   */
-  async remove(orgId: OrgId, by: ChangedBy): Promise<boolean> {
-    const { topUps, isTestMoney } = this.#deps;
-    const isRemoved = await topUps.removeCard(orgId, isTestMoney, by);
-    if (isRemoved) await this.detachRemoved();
-    return isRemoved;
-  }
-
-  async detachRemoved(): Promise<void> {
-    const { topUps, cards, isTestMoney, log } = this.#deps;
-    for (const cardId of await topUps.takeDetachments(isTestMoney, DETACHED_PER_ROUND)) {
-      try {
-        await cards.detach(cardId);
-        await topUps.endDetachment(cardId);
-      } catch (fault) {
-        log.warn({ err: fault }, "a removed card could not be detached; this will be retried");
-      }
-    }
-  }
-}
-
-const ASK_PAUSE_MS = 2_000;
-const ASKED_KEPT_MAX = 10_000;
-
-/** Limits calls to the payment provider: a page that waits for a purchase's end polls often. */
-export function pauseBetweenAsks(clock: Clock): (id: string) => boolean {
-  const asked = new ExpiringCache<true>(ASK_PAUSE_MS, ASKED_KEPT_MAX);
-  return (id) => {
-    const nowMs = clock.monotonicMs();
-    const mayAsk = asked.get(id, nowMs) === undefined;
-    if (mayAsk) asked.set(id, true, nowMs);
-    return mayAsk;
-  };
-}
-
-interface StripeTopUpsDeps extends Omit<CardKeeperDeps, "cards"> {
-  readonly keeper: CardKeeper;
-  readonly bounds: PurchaseBounds;
-  readonly consoleUrl: () => string;
-}
-
 export class StripeTopUps {
-  readonly #deps: StripeTopUpsDeps;
+  readonly #deps: TopUpsDeps;
   readonly #mayAsk: (id: string) => boolean;
 
-  constructor(deps: StripeTopUpsDeps) {
+  constructor(deps: TopUpsDeps) {
     this.#deps = deps;
     this.#mayAsk = pauseBetweenAsks(deps.clock);
   }
 
   async read(orgId: OrgId): Promise<TopUpView> {
-    const { topUps, keeper, isTestMoney, clock, log } = this.#deps;
+    const { topUps, isTestMoney, clock, log } = this.#deps;
     const monthMs = monthStartMs(clock.nowMs());
     let state = await topUps.read(orgId, isTestMoney, monthMs);
     const { setupSessionId } = state;
     if (setupSessionId !== undefined && this.#mayAsk(setupSessionId)) {
       try {
-        await keeper.checkSetup(orgId, setupSessionId);
+        await this.#checkSetup(orgId, setupSessionId);
       } catch (fault) {
         // The stored state is shown; an event or the next read will report the card.
         log.warn({ orgId, err: fault }, "the payment provider did not answer");
@@ -192,11 +83,15 @@ export class StripeTopUps {
 
   /** Opens the payment provider's page that saves a card; rejects with `PurchaseFault`. */
   async openCardCheckout(orgId: OrgId): Promise<{ readonly checkoutUrl: string }> {
-    const { keeper, log } = this.#deps;
-    const page = (path: string): string => orgPage(this.#deps.consoleUrl(), path, orgId);
+    const { topUps, cards, isTestMoney, consoleUrl, log } = this.#deps;
+    const page = (path: string): string => orgPage(consoleUrl(), path, orgId);
     const visit = { successUrl: page("/billing?card=saved"), cancelUrl: page("/billing") };
     try {
-      return await keeper.openSetup(orgId, visit);
+      const { sessionId, url } = await this.withCustomer(orgId, (customerId) =>
+        cards.openSetup({ orgId, customerId }, visit),
+      );
+      await topUps.beginSetup(orgId, isTestMoney, sessionId);
+      return { checkoutUrl: url };
     } catch (fault) {
       log.warn({ orgId, err: fault }, "a checkout for a card could not be created");
       const message = "the payment provider did not create a page for the card; try again";
@@ -204,25 +99,110 @@ export class StripeTopUps {
     }
   }
 
-  /** Also turns the rule off; false if there is no card. */
-  removeCard(orgId: OrgId, by: ChangedBy): Promise<boolean> {
-    return this.#deps.keeper.remove(orgId, by);
+  /**
+   * Removes the card, so that it is not charged any more, and turns the rule off; false if there is
+   * no card. If the payment provider cannot detach it now, a later run of the top-up job does.
+   */
+  async removeCard(orgId: OrgId, by: ChangedBy): Promise<boolean> {
+    const { topUps, isTestMoney } = this.#deps;
+    const isRemoved = await topUps.removeCard(orgId, isTestMoney, by);
+    if (isRemoved) await this.detachRemoved();
+    return isRemoved;
+  }
+
+  async detachRemoved(): Promise<void> {
+    const { topUps, cards, isTestMoney, log } = this.#deps;
+    for (const cardId of await topUps.takeDetachments(isTestMoney, DETACHED_PER_ROUND)) {
+      try {
+        await cards.detach(cardId);
+        await topUps.endDetachment(cardId);
+      } catch (fault) {
+        log.warn({ err: fault }, "a removed card could not be detached; this will be retried");
+      }
+    }
+  }
+
+  /**
+   * Runs `work` with the organization's customer at the payment provider. Creates the customer
+   * once, and replaces it if the provider no longer knows it; then `work` runs again.
+   */
+  async withCustomer<T>(orgId: OrgId, work: (customerId: string) => Promise<T>): Promise<T> {
+    const { topUps, isTestMoney, clock } = this.#deps;
+    const { customerId } = await topUps.read(orgId, isTestMoney, clock.nowMs());
+    if (customerId === undefined) return await work(await this.#createCustomer(orgId, undefined));
+    try {
+      return await work(customerId);
+    } catch (fault) {
+      if (!isMissing(fault)) throw fault;
+      return await work(await this.#createCustomer(orgId, customerId));
+    }
+  }
+
+  async #createCustomer(orgId: OrgId, replaced: string | undefined): Promise<string> {
+    const { topUps, cards, isTestMoney } = this.#deps;
+    const customerId = await cards.createCustomer(orgId, replaced);
+    await topUps.keepCustomer(orgId, isTestMoney, customerId);
+    return customerId;
+  }
+
+  /** Asks the payment provider how the checkout of a card ended, and stores the card. */
+  async #checkSetup(orgId: OrgId, sessionId: string): Promise<void> {
+    const { topUps, cards, isTestMoney } = this.#deps;
+    const update = await cards.setup(sessionId);
+    if (update === "open") return;
+    if (update === null) await topUps.endSetup(orgId, isTestMoney, sessionId);
+    else await this.takeCard(update);
+  }
+
+  /** Stores the card that a checkout saved; a repeated report changes nothing. */
+  async takeCard(update: CardUpdate): Promise<void> {
+    const { topUps, cards, isTestMoney, clock, log } = this.#deps;
+    const { orgId, customerId, sessionId, isLive, openedAtMs: fromMs } = update;
+    if (isLive === isTestMoney) return;
+    const card = await cards.cardOf(update);
+    if (card !== undefined) {
+      const saved = { orgId, isTestMoney, customerId, card, fromMs, nowMs: clock.nowMs() };
+      const isNew = await topUps.saveCard(saved, PROVIDER);
+      if (isNew) log.info({ orgId, sessionId }, "a card was saved for automatic top-up");
+    }
+    await topUps.endSetup(orgId, isTestMoney, sessionId);
   }
 }
 
-export type TopUps = Public<StripeTopUps>;
+export type TopUps = Pick<StripeTopUps, "read" | "setRule" | "openCardCheckout" | "removeCard">;
 
-function checkRule(rule: TopUpRule, { minMicroUsd, maxMicroUsd }: PurchaseBounds): void {
+const ASK_PAUSE_MS = 2_000;
+const ASKED_KEPT_MAX = 10_000;
+
+/** Limits calls to the payment provider: a page that waits for a purchase's end polls often. */
+export function pauseBetweenAsks(clock: Clock): (id: string) => boolean {
+  const asked = new ExpiringCache<true>(ASK_PAUSE_MS, ASKED_KEPT_MAX);
+  return (id) => {
+    const nowMs = clock.monotonicMs();
+    const mayAsk = asked.get(id, nowMs) === undefined;
+    if (mayAsk) asked.set(id, true, nowMs);
+    return mayAsk;
+  };
+}
+
+function checkRule(rule: TopUpRule, bounds: PurchaseBounds): void {
   const { belowMicroUsd, amountMicroUsd, monthMaxMicroUsd } = rule;
   if (belowMicroUsd <= 0n) throw new TopUpFault("below_usd", "below_usd must be above 0");
-  const isWhole = amountMicroUsd % MICRO_PER_CENT === 0n;
-  if (!isWhole || amountMicroUsd < minMicroUsd || amountMicroUsd > maxMicroUsd) {
-    const range = `from ${inCents(minMicroUsd)} to ${inCents(maxMicroUsd)}`;
-    throw new TopUpFault("amount_usd", `amount_usd must be whole cents ${range}`);
-  }
+  const problem = amountProblem(amountMicroUsd, bounds);
+  if (problem !== undefined) throw new TopUpFault("amount_usd", problem);
   if (monthMaxMicroUsd < amountMicroUsd) {
     throw new TopUpFault("month_max_usd", "month_max_usd must be at least amount_usd");
   }
+}
+
+/** Says what is wrong with an amount to buy; undefined if it can be bought. */
+export function amountProblem(
+  amount: MicroUsd,
+  { minMicroUsd, maxMicroUsd }: PurchaseBounds,
+): string | undefined {
+  const isWhole = amount % MICRO_PER_CENT === 0n;
+  if (isWhole && amount >= minMicroUsd && amount <= maxMicroUsd) return undefined;
+  return `amount_usd must be whole cents from ${inCents(minMicroUsd)} to ${inCents(maxMicroUsd)}`;
 }
 
 function hasSameAmounts(rule: TopUpRule, other: TopUpRule | undefined): boolean {
@@ -233,6 +213,6 @@ function hasSameAmounts(rule: TopUpRule, other: TopUpRule | undefined): boolean 
   );
 }
 
-export function inCents(amount: MicroUsd): string {
+function inCents(amount: MicroUsd): string {
   return formatUsd(amount).slice(0, -"0000".length);
 }

@@ -6,8 +6,8 @@ import {
   type PauseReason,
   workOnEach,
 } from "../../kernel/index.ts";
-import type { ChargeUpdate, PurchaseBounds } from "./billing.ts";
-import type { CardKeeper, CardKeeperDeps } from "./stripe-top-ups.ts";
+import type { ChargeUpdate } from "./billing.ts";
+import type { StripeTopUps, TopUpsDeps } from "./stripe-top-ups.ts";
 import type { PurchaseService } from "./purchase-service.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { ChargeAnswer } from "./stripe-cards.ts";
@@ -45,11 +45,10 @@ const FAILURES_MAX = 3;
 const TOP_UP = byGateway("top-up");
 const PROVIDER = byProviderNews("stripe");
 
-export interface TopUpChargesDeps extends CardKeeperDeps {
+export interface TopUpChargesDeps extends Omit<TopUpsDeps, "consoleUrl"> {
   readonly store: PurchaseStore;
-  readonly keeper: CardKeeper;
+  readonly detachRemoved: StripeTopUps["detachRemoved"];
   readonly service: PurchaseService;
-  readonly bounds: PurchaseBounds;
   /** False: no purchase is started, but those that were started are brought to an end. */
   readonly isOn: boolean;
 }
@@ -68,14 +67,10 @@ export class TopUpCharges {
 
   /** Ends open purchases and starts due ones. Row locks let several instances call it at once. */
   async round(isClosed: () => boolean = () => false): Promise<void> {
-    const { keeper } = this.#deps;
+    const { isOn, detachRemoved } = this.#deps;
     await this.#repairOpen(isClosed);
-    if (this.#deps.isOn) await this.#startDue(isClosed);
-    await keeper.detachRemoved();
-  }
-
-  async #startDue(isClosed: () => boolean): Promise<void> {
-    await this.#onEach(this.#decided(), (charge) => this.#sendFirst(charge), isClosed);
+    if (isOn) await this.#onEach(this.#decided(), (charge) => this.#sendFirst(charge), isClosed);
+    await detachRemoved();
   }
 
   async *#decided(): AsyncGenerator<TopUpCharge> {
