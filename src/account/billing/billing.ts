@@ -1,10 +1,6 @@
-import type { PurchaseStatus } from "../console-api/contract/statements.ts";
 import type { MicroUsd, PauseReason } from "../../kernel/index.ts";
 import type { Buyer, Seller } from "./company.ts";
-import type { ShownCard, TopUpPause, TopUpRule } from "./top-up-store.ts";
-
-/** `parked`: paid, but not as ordered; no credit was granted, and an operator has to review it. */
-export type PurchaseState = PurchaseStatus;
+import type { ShownCard, TopUpState } from "./top-up-store.ts";
 
 /** The parties as they were when the purchase was paid; later changes do not alter a receipt. */
 export interface ReceiptFacts {
@@ -28,16 +24,14 @@ export class PurchaseFault extends Error {
   }
 }
 
-export interface TopUpView {
-  readonly rule: TopUpRule | undefined;
-  /** Set while the rule is paused: it is off until a person turns it on again. */
-  readonly pause: TopUpPause | undefined;
+/** `monthMicroUsd`: this UTC month's automatic purchases, but those that failed or expired. */
+export interface TopUpView extends Pick<
+  TopUpState,
+  "rule" | "pause" | "monthMicroUsd" | "hasOpenPurchase"
+> {
   readonly card: ShownCard | undefined;
   /** True if a checkout that saves a card was opened and its outcome is not known yet. */
   readonly isCardPending: boolean;
-  /** The sum of this UTC month's automatic purchases, except those that failed or expired. */
-  readonly monthMicroUsd: MicroUsd;
-  readonly hasOpenPurchase: boolean;
 }
 
 /** `field` is the contract's field that makes the rule invalid. */

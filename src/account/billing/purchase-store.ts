@@ -11,7 +11,8 @@ import {
   type RecordOf,
   text,
 } from "../../kernel/index.ts";
-import type { PurchaseState, ReceiptFacts } from "./billing.ts";
+import type { PurchaseStatus } from "../console-api/contract/statements.ts";
+import type { ReceiptFacts } from "./billing.ts";
 import { buyerOf, type Seller, type StoredBuyer } from "./company.ts";
 
 export interface NewPurchase {
@@ -39,7 +40,8 @@ export interface RecoveredPurchase {
 }
 
 export interface KnownPurchase extends Omit<StoredPurchase, "state" | "receipt"> {
-  readonly state: PurchaseState;
+  /** `parked`: paid, but not as ordered; nothing was granted, and an operator has to review it. */
+  readonly state: PurchaseStatus;
   readonly receipt: ReceiptFacts | null;
 }
 export type PurchaseRecord = Omit<KnownPurchase, "cents" | "sessionId" | "expiresAtMs">;
@@ -62,10 +64,11 @@ export interface PurchaseClaim {
   readonly isOver: boolean;
 }
 
-export interface OpenClaim {
-  readonly claimId: string;
-  readonly kind: "refund" | "dispute";
-}
+export const openClaimColumns = columns({
+  claimId: text("claim_id"),
+  kind: text<"refund" | "dispute">("kind"),
+});
+export type OpenClaim = RecordOf<typeof openClaimColumns>;
 
 type StoredState = "created" | "pending" | "failed" | "expired" | "parked" | "granted";
 
@@ -132,7 +135,7 @@ export function receiptNumber(of: { readonly series: string; readonly number: bi
 
 const NUMBER_DIGITS = 6;
 
-function toPurchaseState(stored: StoredPurchase): PurchaseState {
+function toPurchaseState(stored: StoredPurchase): PurchaseStatus {
   const { state, amountMicroUsd, refundedMicroUsd, disputedMicroUsd } = stored;
   if (state !== "granted") return state;
   if (disputedMicroUsd > 0n) return "disputed";

@@ -48,7 +48,7 @@ export async function recoverPayments(
   deps: RecoveryDeps,
   sinceMs: number,
 ): Promise<RecoveredPayments> {
-  const { payments, service } = deps;
+  const { store, topUps, payments, service } = deps;
   const failed: string[] = [];
   const attempted = async (name: string, work: () => Promise<void>): Promise<void> => {
     try {
@@ -61,21 +61,31 @@ export async function recoverPayments(
   let [sessions, purchases, granted, claims] = [0, 0, 0, 0];
   const unknownOrgs: UnknownPayer[] = [];
   const recover = async (found: FoundCheckout, charge?: ChargeUpdate): Promise<void> => {
-    const { session } = found;
-    if (session.purchaseId === null || !PURCHASE_ID.test(session.purchaseId)) return;
+    const { purchaseId, sessionId } = found.session;
+    if (purchaseId === null || !PURCHASE_ID.test(purchaseId)) return;
     sessions += 1;
-    await attempted(session.sessionId, async () => {
-      const sessionId = charge === undefined ? session.sessionId : null;
-      const outcome = await recoverSession(deps, found, sessionId);
+    await attempted(sessionId, async () => {
+      const outcome = await recoverPurchase(deps, {
+        ...found,
+        purchaseId,
+        sessionId: charge === undefined ? sessionId : null,
+      });
       if (outcome === "unknown_org") {
-        unknownOrgs.push(...findUnknownPayer(session));
+        unknownOrgs.push(...findUnknownPayer(found.session));
         return;
       }
       if (outcome === "recovered") {
         purchases += 1;
-        if (charge !== undefined) await keepAutomatic(deps, charge);
+        const { customerId = null, cardId = null } = charge ?? {};
+        // Marks the purchase as automatic, so that it counts towards the monthly top-up limit.
+        const of = { purchaseId, customerId: customerId ?? "", cardId: cardId ?? "" };
+        if (charge !== undefined) await topUps.recover(of);
       }
-      if (await creditIfPaid(deps, session)) granted += 1;
+      const isGranted = async (): Promise<boolean> =>
+        ((await store.find(purchaseId))?.grantedAtMs ?? null) !== null;
+      const wasGranted = await isGranted();
+      await service.takeSession(found.session);
+      if (!wasGranted && (await isGranted())) granted += 1;
     });
   };
   const fromMs = sinceMs - CHECKOUT_AGE_MAX_MS;
@@ -96,43 +106,17 @@ interface FoundCheckout {
   readonly expiresAtMs: number;
 }
 
-type SessionOutcome = "known" | "recovered" | "unknown_org" | "nothing";
-
-async function recoverSession(
+async function recoverPurchase(
   { store, by }: RecoveryDeps,
-  { session, createdAtMs, expiresAtMs }: FoundCheckout,
-  sessionId: string | null,
-): Promise<SessionOutcome> {
-  const { purchaseId, orgId, cents } = session;
-  if (purchaseId === null || orgId === null || cents === null) return "nothing";
-  const purchase = {
-    purchaseId,
-    orgId,
-    amountMicroUsd: microUsd(cents * MICRO_PER_CENT),
-    isTestMoney: !session.isLive,
-    sessionId,
-    createdAtMs,
-    expiresAtMs,
-  };
-  return await store.recover(purchase, by);
-}
-
-/** Marks a recovered purchase as automatic, so that it counts towards the monthly top-up limit. */
-async function keepAutomatic({ topUps }: RecoveryDeps, charge: ChargeUpdate): Promise<void> {
-  const { session, customerId, cardId } = charge;
-  const purchaseId = session.purchaseId ?? "";
-  await topUps.recover({ purchaseId, customerId: customerId ?? "", cardId: cardId ?? "" });
-}
-
-/** Applies the checkout's state; true if that credited the wallet. */
-async function creditIfPaid(
-  { store, service }: RecoveryDeps,
-  session: SessionUpdate,
-): Promise<boolean> {
-  const purchaseId = session.purchaseId ?? "";
-  const before = (await store.find(purchaseId))?.grantedAtMs ?? null;
-  await service.takeSession(session);
-  return before === null && ((await store.find(purchaseId))?.grantedAtMs ?? null) !== null;
+  found: FoundCheckout & { readonly purchaseId: string; readonly sessionId: string | null },
+): Promise<"known" | "recovered" | "unknown_org" | "nothing"> {
+  const { session, purchaseId, sessionId, createdAtMs, expiresAtMs } = found;
+  const { orgId, cents, isLive } = session;
+  if (orgId === null || cents === null) return "nothing";
+  const amountMicroUsd = microUsd(cents * MICRO_PER_CENT);
+  const times = { createdAtMs, expiresAtMs };
+  const of = { purchaseId, orgId, amountMicroUsd, isTestMoney: !isLive, sessionId, ...times };
+  return await store.recover(of, by);
 }
 
 /** Empty if the session was not paid, since no credit is missing then. */

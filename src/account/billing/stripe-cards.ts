@@ -63,14 +63,9 @@ export class StripeCards {
 
   /** Returns how a checkout that saves a card ended; null if no card was saved. */
   async setup(sessionId: string): Promise<CardUpdate | "open" | null> {
-    try {
-      const session = await this.#stripe.checkout.sessions.retrieve(sessionId);
-      if (session.status === "open") return "open";
-      return readCard(session) ?? null;
-    } catch (fault) {
-      if (isMissing(fault)) return null;
-      throw fault;
-    }
+    const session = await orMissing(() => this.#stripe.checkout.sessions.retrieve(sessionId));
+    if (session === undefined) return null;
+    return session.status === "open" ? "open" : (readCard(session) ?? null);
   }
 
   /** Undefined if the payer saved a payment method other than a card. */
@@ -136,11 +131,11 @@ export class StripeCards {
 
   /** Yields the charges of automatic purchases created since `sinceMs`, newest first. */
   async *chargesSince(sinceMs: number, customer?: string): AsyncGenerator<ChargeUpdate> {
-    const range = { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
-    const expand = WITH_CHARGE.map((path) => `data.${path}`);
     const of = customer === undefined ? {} : { customer };
+    const expand = WITH_CHARGE.map((path) => `data.${path}`);
+    const asked = { ...createdSince(sinceMs), ...of, expand };
     try {
-      for await (const intent of this.#stripe.paymentIntents.list({ ...range, ...of, expand })) {
+      for await (const intent of this.#stripe.paymentIntents.list(asked)) {
         if (isTopUp(intent)) yield readCharge(intent);
       }
     } catch (fault) {
@@ -164,4 +159,18 @@ function toRefusal(fault: unknown): PauseReason | undefined {
 
 export function isMissing(fault: unknown): boolean {
   return fault instanceof Stripe.errors.StripeError && fault.code === "resource_missing";
+}
+
+export async function orMissing<T>(asking: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await asking();
+  } catch (fault) {
+    if (isMissing(fault)) return undefined;
+    throw fault;
+  }
+}
+
+/** The parameters of a list at Stripe, which reads further pages by itself. */
+export function createdSince(sinceMs: number) {
+  return { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
 }

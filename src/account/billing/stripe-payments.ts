@@ -7,13 +7,12 @@ import type { Clock } from "../../kernel/index.ts";
 import { type Company, toInvoiceData } from "./company.ts";
 import type { ClaimUpdate, PaymentEvent, SessionUpdate } from "./billing.ts";
 import type { KnownPurchase, OpenClaim } from "./purchase-store.ts";
-import { isMissing, StripeCards } from "./stripe-cards.ts";
+import { createdSince, orMissing, StripeCards } from "./stripe-cards.ts";
 import { readDispute, readEvent, readRefund, readSession, SAVE_CARD } from "./stripe-updates.ts";
 
 const REQUEST_TIMEOUT_MS = 15_000;
 const NETWORK_RETRIES = 1;
 const SOCKETS_MAX = 16;
-const PAGE_ITEMS = 100;
 const WEBHOOK_TOLERANCE_SECONDS = 300;
 const RECEIPT: string[] = ["payment_intent.latest_charge"];
 
@@ -115,9 +114,8 @@ export class StripePayments {
     readonly createdAtMs: number;
     readonly expiresAtMs: number;
   }> {
-    const range = { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
-    const expand = RECEIPT.map((path) => `data.${path}`);
-    for await (const session of this.#stripe.checkout.sessions.list({ ...range, expand })) {
+    const asked = { ...createdSince(sinceMs), expand: RECEIPT.map((path) => `data.${path}`) };
+    for await (const session of this.#stripe.checkout.sessions.list(asked)) {
       const createdAtMs = session.created * 1000;
       yield { session: readSession(session), createdAtMs, expiresAtMs: session.expires_at * 1000 };
     }
@@ -143,7 +141,7 @@ export class StripePayments {
    * first because they are few: a caller that reads a limited number gets all of them.
    */
   async *claimsSince(sinceMs: number): AsyncGenerator<ClaimUpdate> {
-    const range = { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
+    const range = createdSince(sinceMs);
     for await (const dispute of this.#stripe.disputes.list(range)) {
       const update = readDispute(dispute);
       if (update !== undefined) yield update;
@@ -191,13 +189,4 @@ function apiAddress(
   const protocol = url.protocol === "http:" ? "http" : "https";
   const port = url.port === "" ? (protocol === "http" ? "80" : "443") : url.port;
   return { host: url.hostname, port, protocol };
-}
-
-async function orMissing<T>(asking: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await asking();
-  } catch (fault) {
-    if (isMissing(fault)) return undefined;
-    throw fault;
-  }
 }

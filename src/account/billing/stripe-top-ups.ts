@@ -61,9 +61,7 @@ export class StripeTopUps {
       }
       state = await topUps.read(orgId, isTestMoney, monthMs);
     }
-    const { rule, pause, card, monthMicroUsd, hasOpenPurchase } = state;
-    const isCardPending = state.setupSessionId !== undefined;
-    return { rule, pause, card, isCardPending, monthMicroUsd, hasOpenPurchase };
+    return { ...state, isCardPending: state.setupSessionId !== undefined };
   }
 
   /**
