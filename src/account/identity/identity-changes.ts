@@ -8,7 +8,6 @@ import {
   type Change,
   type ChangedBy,
   type ChangeLog,
-  columns,
   createKeyId,
   type Facts,
   formatUsd,
@@ -16,13 +15,11 @@ import {
   type MicroUsd,
   type OrgId,
   queryInTime,
-  type Row,
   STORE_ANSWER_TIMEOUT_MS,
-  text,
   WELCOME_REF_PREFIX,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
-import type { AskedFrom, OwnOrgStart, SignInToResolve } from "./identity-store.ts";
+import type { AskedFrom, OwnOrgStart } from "./identity-store.ts";
 import { createdKey } from "../../gateway/index.ts";
 
 export interface OwnerRow {
@@ -37,15 +34,6 @@ export function accountBy({ account_id: id }: OwnerRow, from: AskedFrom | undefi
   const { requestId = null, clientNetwork = null } = from ?? {};
   return { kind: "account", id, requestId, clientNetwork };
 }
-
-export function readOwner(row: Row): OwnerRow {
-  return ownerColumns.read(row);
-}
-
-const ownerColumns = columns<OwnerRow>({
-  account_id: text("account_id"),
-  org_id: text("org_id"),
-});
 
 export function changeAccount(
   action: Change["action"],
@@ -74,12 +62,21 @@ export type Run = <R extends QueryResultRow>(
   values?: unknown[],
 ) => Promise<readonly R[]>;
 
-export async function mintTrialKey(
+type Trial = Pick<OwnOrgStart, "sessionId" | "trialKey"> & {
+  readonly emailNorm: string;
+  readonly welcomeMicroUsd?: MicroUsd | undefined;
+};
+
+/** Creates the trial key that is due and its reveal in the session, and the starting credit. */
+export async function startTrial(run: Run, orgId: OrgId, trial: Trial): Promise<readonly Change[]> {
+  return [await mintTrialKey(run, orgId, trial), ...(await grantWelcome(run, orgId, trial))];
+}
+
+async function mintTrialKey(
   run: Run,
   orgId: OrgId,
-  due: Pick<SignInToResolve, "trialKey"> & { readonly session: { readonly sessionId: Buffer } },
+  { sessionId, trialKey }: Trial,
 ): Promise<Change> {
-  const { trialKey, session } = due;
   const { digest, label, name, ceiling } = trialKey;
   const keyId = createKeyId();
   const made = await run(
@@ -91,7 +88,7 @@ export async function mintTrialKey(
   await run(
     `insert into console_reveal (session_id, sealed_key, label, name, expires_at)
     values ($1, $2, $3, $4, $5)`,
-    [session.sessionId, trialKey.sealedKey, label, name, new Date(trialKey.expiresAtMs)],
+    [sessionId, trialKey.sealedKey, label, name, new Date(trialKey.expiresAtMs)],
   );
   const key = { keyId, orgId, name, origin: "trial" } as const;
   return createdKey({ ...key, requestsPerMinuteCeiling: ceiling });
@@ -102,16 +99,13 @@ export async function mintTrialKey(
  * because the reference of the grant is derived from the address. The caller holds the sign-in lock
  * of the address, so that two grants cannot run at once.
  */
-export async function grantWelcome(
+async function grantWelcome(
   run: Run,
   orgId: OrgId,
-  {
-    claim,
-    welcomeMicroUsd = ZERO_MICRO_USD,
-  }: { readonly claim: { readonly emailNorm: string }; readonly welcomeMicroUsd?: MicroUsd },
+  { emailNorm, welcomeMicroUsd = ZERO_MICRO_USD }: Trial,
 ): Promise<readonly Change[]> {
   if (welcomeMicroUsd === ZERO_MICRO_USD) return [];
-  const ref = welcomeRef(claim.emailNorm);
+  const ref = welcomeRef(emailNorm);
   const granted = await run("select from transfer_ref where ref = $1", [ref]);
   if (granted.length > 0) return [];
   await run("select created from grant_credit($1, $2, $3, true)", [orgId, welcomeMicroUsd, ref]);
@@ -137,11 +131,10 @@ export async function startOwnOrg(
     const lockName = `tokenmarket sign-in ${emailNorm}`;
     await run("select pg_advisory_xact_lock(hashtextextended($1, 0))", [lockName]);
     await run("update console_session set org_id = $2 where session_id = $1", [sessionId, orgId]);
-    const due = { trialKey, session: { sessionId }, claim: { emailNorm }, welcomeMicroUsd };
-    const minted = await mintTrialKey(run, orgId, due);
-    const welcomed = await grantWelcome(run, orgId, due);
+    const trial = { sessionId, trialKey, emailNorm, welcomeMicroUsd };
+    const made = await startTrial(run, orgId, trial);
     const by = accountBy({ account_id: accountId, org_id: orgId }, from);
-    return { outcome: orgId, by, changes: [minted, ...welcomed] };
+    return { outcome: orgId, by, changes: made };
   }, STORE_ANSWER_TIMEOUT_MS);
 }
 

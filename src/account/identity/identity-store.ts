@@ -13,14 +13,6 @@ import {
   text,
 } from "../../kernel/index.ts";
 
-export interface NewSession {
-  /** SHA-256 of the cookie's token, which only the browser keeps. */
-  readonly sessionId: Buffer;
-  readonly expiresAtMs: number;
-  readonly idpSid: string | null;
-  readonly userAgent: string | null;
-}
-
 export type AskedFrom = Pick<ChangedBy, "requestId" | "clientNetwork">;
 
 export interface SignInClaim {
@@ -35,7 +27,13 @@ export interface SignInClaim {
 export interface SignInToResolve {
   readonly claim: SignInClaim;
   readonly nowMs: number;
-  readonly session: NewSession;
+  readonly session: {
+    /** SHA-256 of the cookie's token, which only the browser keeps. */
+    readonly sessionId: Buffer;
+    readonly expiresAtMs: number;
+    readonly idpSid: string | null;
+    readonly userAgent: string | null;
+  };
   /** A trial key, made before it is known whether one is due. Only `sealedKey` has the raw key. */
   readonly trialKey: SealedReveal & { readonly digest: Buffer; readonly ceiling: number };
   /**
@@ -64,12 +62,10 @@ export interface ResolvedSignIn {
   readonly isEmailTaken: boolean;
 }
 
-export interface OwnOrgStart {
+export interface OwnOrgStart extends Pick<SignInToResolve, "trialKey" | "from"> {
   readonly sessionId: Buffer;
   readonly accountId: string;
-  readonly trialKey: SignInToResolve["trialKey"];
   readonly welcomeMicroUsd: MicroUsd;
-  readonly from?: AskedFrom;
 }
 
 export type EndReason = "signed-out" | "idp-ended";

@@ -13,7 +13,7 @@ import {
   type Public,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
-import { boundedFetch, RelyingParty } from "./relying-party.ts";
+import { RelyingParty } from "./relying-party.ts";
 import { hashToken, isToken } from "./browser-token.ts";
 import {
   assertSafeConsole,
@@ -106,7 +106,7 @@ class OpenedIdentity extends Sessions {
     if (kind === "oidc") {
       const issuer = parseIssuer(config.oidcIssuer);
       this.signInName = config.oidcProviderName === "" ? issuer.host : config.oidcProviderName;
-      this.#relyingParty = oidcParty(issuer, options, consoleUrl);
+      this.#relyingParty = oidcParty(issuer, options);
       const { oidcIsEmailTrusted: isTrusted, oidcVerifiedAsText: verifiedAsText } = config;
       this.#signIns = new SignIns({
         ...common,
@@ -267,11 +267,7 @@ const LINK_ISSUER = "console-link";
 
 const signInsDisabled: Redirect = { location: "/sign-in?reason=failed", cookies: [] };
 
-function oidcParty(
-  issuer: URL,
-  { config, clock }: OpenIdentityOptions,
-  consoleUrl: () => string,
-): RelyingParty {
+function oidcParty(issuer: URL, { config, consoleUrl, clock }: OpenIdentityOptions): RelyingParty {
   if (config.oidcClientId === "") {
     throw new IdentitySettingFault(
       "oidc.issuer is set and oidc.client_id (OIDC_CLIENT_ID) is not; register the console at the " +
@@ -279,12 +275,10 @@ function oidcParty(
     );
   }
   return new RelyingParty({
-    issuer: () => issuer,
+    issuer,
     clientId: config.oidcClientId,
     clientSecret: config.oidcClientSecret,
     redirectUri: () => `${consoleUrl()}/auth/callback`,
-    scope: "openid email profile",
-    fetch: boundedFetch,
     clock,
   });
 }

@@ -15,11 +15,10 @@ import { findNewAlerts, moveMemberDestinations } from "../alerts/postgres-alert-
 import {
   accountBy,
   changeAccount,
-  grantWelcome,
   isInvited,
-  mintTrialKey,
   type OwnerRow,
   type Run,
+  startTrial,
   toEmailChange,
   toSessionEnd,
 } from "./identity-changes.ts";
@@ -124,20 +123,20 @@ interface Resolution extends ResolvedSignIn {
 async function resolve(run: Run, signIn: SignInToResolve): Promise<Resolution> {
   const found = await findAccount(run, signIn);
   const { accountId, orgId, isVerified } = found;
-  const isJoining =
-    found.isTrialDue && (await isInvited(run, signIn.claim.emailNorm, signIn.nowMs));
+  const { emailNorm } = signIn.claim;
+  const isJoining = found.isTrialDue && (await isInvited(run, emailNorm, signIn.nowMs));
   const isTrialDue = found.isTrialDue && !isJoining;
   if (isJoining) await run(DEFER_TRIAL_SQL, [accountId, new Date(signIn.nowMs)]);
   const owner = { account_id: accountId, org_id: orgId };
   await startSession(run, accountId, signIn);
   const { ended, hasMoved } = await endFormer(run, accountId, signIn);
   const active = { session: "active", issuer: signIn.claim.issuer };
-  const session = changeAccount("session.start", owner, null, active);
+  const started = changeAccount("session.start", owner, null, active);
   const alerts = isVerified ? await findNewAlerts(run, orgId) : [];
-  const minted = isTrialDue ? [await mintTrialKey(run, orgId, signIn)] : [];
-  const welcomed = isTrialDue ? await grantWelcome(run, orgId, signIn) : [];
+  const { sessionId } = signIn.session;
+  const trial = isTrialDue ? await startTrial(run, orgId, { ...signIn, sessionId, emailNorm }) : [];
   return {
-    changes: [...found.changes, session, ...alerts, ...minted, ...welcomed],
+    changes: [...found.changes, started, ...alerts, ...trial],
     ended,
     accountId,
     orgId,
@@ -149,8 +148,7 @@ async function resolve(run: Run, signIn: SignInToResolve): Promise<Resolution> {
   };
 }
 
-const DEFER_TRIAL_SQL = `
-  update console_account set trial_deferred_at = $2 where account_id = $1`;
+const DEFER_TRIAL_SQL = "update console_account set trial_deferred_at = $2 where account_id = $1";
 
 interface FoundAccount {
   readonly accountId: string;
@@ -309,13 +307,10 @@ async function setEmail(
   account: AccountRow,
   claim: SignInClaim,
 ): Promise<readonly Change[]> {
-  await run("update console_account set email = $2, email_norm = $3 where account_id = $1", [
-    account.account_id,
-    claim.email,
-    claim.emailNorm,
-  ]);
-  await run("update org set email = $2 where org_id = $1", [account.org_id, claim.email]);
   const { account_id: accountId, email: from } = account;
+  const values = [accountId, claim.email, claim.emailNorm];
+  await run("update console_account set email = $2, email_norm = $3 where account_id = $1", values);
+  await run("update org set email = $2 where org_id = $1", [account.org_id, claim.email]);
   const moved = await moveMemberDestinations(run, { accountId, from, to: claim.email });
   return [toEmailChange(account, { before: from, after: claim.email }), ...moved];
 }
@@ -358,7 +353,9 @@ async function dropEmptyOrg(run: Run, orgId: string): Promise<void> {
 const FOREIGN_KEY_VIOLATION = "23503";
 
 async function startSession(run: Run, accountId: string, signIn: SignInToResolve): Promise<void> {
-  const { claim, session, nowMs } = signIn;
+  const { issuer, subject } = signIn.claim;
+  const { sessionId, idpSid, userAgent } = signIn.session;
+  const times = [new Date(signIn.nowMs), new Date(signIn.session.expiresAtMs)];
   await run(
     // The session begins in the organization that the account used last.
     `insert into console_session (session_id, account_id, issuer, subject, idp_sid, started_at,
@@ -366,25 +363,15 @@ async function startSession(run: Run, accountId: string, signIn: SignInToResolve
     values ($1, $2, $3, $4, $5, $6, $7, $6, $6, $6, $8,
       (select org_id from console_session where account_id = $2
         order by last_seen_at desc, started_at desc limit 1))`,
-    [
-      session.sessionId,
-      accountId,
-      claim.issuer,
-      claim.subject,
-      session.idpSid,
-      new Date(nowMs),
-      new Date(session.expiresAtMs),
-      session.userAgent,
-    ],
+    [sessionId, accountId, issuer, subject, idpSid, ...times, userAgent],
   );
 }
 
-interface Previous {
-  readonly ended: OwnerRow | undefined;
-  readonly hasMoved: boolean;
-}
-
-async function endFormer(run: Run, accountId: string, signIn: SignInToResolve): Promise<Previous> {
+async function endFormer(
+  run: Run,
+  accountId: string,
+  signIn: SignInToResolve,
+): Promise<{ readonly ended: OwnerRow | undefined; readonly hasMoved: boolean }> {
   const { previous, session, nowMs } = signIn;
   if (previous === undefined) return { ended: undefined, hasMoved: false };
   const { reveal, sessionId } = previous;

@@ -13,13 +13,11 @@ const DISCOVERY_MS = 3_600_000;
 const DISCOVERY_PAUSE_MS = 2_000;
 
 export interface RelyingPartyOptions {
-  readonly issuer: () => URL;
+  readonly issuer: URL;
   readonly clientId: string;
   /** Empty for a public client, which authenticates with PKCE alone. */
   readonly clientSecret: string;
   readonly redirectUri: () => string;
-  readonly scope: string;
-  readonly fetch: client.CustomFetch;
   readonly clock: Clock;
 }
 
@@ -44,7 +42,6 @@ export interface SignInSecrets {
 }
 
 interface Discovered {
-  readonly issuer: string;
   readonly config: client.Configuration;
   readonly verifyLogout: (token: string) => Promise<LogoutToken | undefined>;
   readonly untilMs: number;
@@ -75,7 +72,7 @@ export class RelyingParty {
     };
     const url = client.buildAuthorizationUrl(config, {
       redirect_uri: this.#options.redirectUri(),
-      scope: this.#options.scope,
+      scope: "openid email profile",
       state: secrets.state,
       nonce: secrets.nonce,
       code_challenge: await client.calculatePKCECodeChallenge(secrets.codeVerifier),
@@ -121,41 +118,36 @@ export class RelyingParty {
 
   async #discover(): Promise<Discovered> {
     const nowMs = this.#options.clock.monotonicMs();
-    const issuer = this.#options.issuer().href;
-    const known = this.#discovered;
-    if (known?.issuer === issuer && nowMs < known.untilMs) return known;
-    if (this.#failed !== undefined && nowMs < this.#failed.untilMs) {
-      // Metadata that were read before stay in use while the provider is unreachable.
-      if (known?.issuer === issuer) return known;
-      throw this.#failed.fault;
-    }
-    this.#discovering ??= this.#read().finally(() => {
-      this.#discovering = undefined;
-    });
+    const [known, failed] = [this.#discovered, this.#failed];
+    if (known !== undefined && nowMs < known.untilMs) return known;
     try {
+      if (failed !== undefined && nowMs < failed.untilMs) throw failed.fault;
+      this.#discovering ??= this.#read().finally(() => {
+        this.#discovering = undefined;
+      });
       return await this.#discovering;
     } catch (fault) {
-      if (known?.issuer === issuer) return known;
+      // Metadata that were read before stay in use while the provider is unreachable.
+      if (known !== undefined) return known;
       throw fault;
     }
   }
 
   async #read(): Promise<Discovered> {
-    const { clock, clientId, clientSecret, fetch } = this.#options;
-    const issuer = this.#options.issuer();
+    const { issuer, clock, clientId, clientSecret } = this.#options;
     const isPlain = issuer.protocol === "http:";
     try {
       const auth = clientSecret === "" ? client.None() : secretAuth(clientSecret);
       const config = await client.discovery(issuer, clientId, undefined, auth, {
         timeout: REQUEST_SECONDS_MAX,
-        [client.customFetch]: fetch,
+        [client.customFetch]: boundedFetch,
         execute: isPlain ? [checkSignatures, client.allowInsecureRequests] : [checkSignatures],
       });
       const metadata = config.serverMetadata();
       const verifyLogout = openLogoutVerifier(metadata, this.#options);
       const untilMs = clock.monotonicMs() + DISCOVERY_MS;
       this.#failed = undefined;
-      this.#discovered = { issuer: issuer.href, config, verifyLogout, untilMs };
+      this.#discovered = { config, verifyLogout, untilMs };
       return this.#discovered;
     } catch (cause) {
       const message = `the identity provider ${issuer.href} cannot be reached or is not an OpenID Connect provider`;
@@ -209,9 +201,9 @@ type LogoutToken = Omit<LogoutOrder, "nowMs" | "rememberUntilMs">;
  */
 function openLogoutVerifier(
   metadata: ServerMetadata,
-  { clientId, fetch, clock }: RelyingPartyOptions,
+  { clientId, clock }: RelyingPartyOptions,
 ): Discovered["verifyLogout"] {
-  const keys = openKeySet(metadata, fetch);
+  const keys = openKeySet(metadata);
   return async (token) => {
     if (keys === undefined || token.length > TOKEN_CHARS_MAX) return undefined;
     try {
@@ -248,17 +240,13 @@ export function readLogout(
   return { issuer: iss, tokenId: jti, subject: sub, sid };
 }
 
-function openKeySet(
-  metadata: ServerMetadata,
-  fetch: CustomFetch,
-): jose.JWTVerifyGetKey | undefined {
-  const { jwks_uri: uri, issuer } = metadata;
+function openKeySet({ jwks_uri: uri, issuer }: ServerMetadata): jose.JWTVerifyGetKey | undefined {
   if (uri === undefined || !URL.canParse(uri)) return undefined;
   if (issuer.startsWith("https:") && !uri.startsWith("https:")) return undefined;
   return jose.createRemoteJWKSet(new URL(uri), {
     timeoutDuration: KEYS_TIMEOUT_MS,
     [jose.customFetch]: (url, options) =>
-      fetch(url, {
+      boundedFetch(url, {
         body: null,
         headers: Object.fromEntries(options.headers),
         method: options.method,
@@ -291,7 +279,7 @@ const ANSWER_BYTES_MAX = 1_048_576;
  * A fetch for requests to the identity provider: an answer longer than 1 MiB is a fault, whatever
  * its declared length. The caller's signal limits the time.
  */
-export const boundedFetch: CustomFetch = async (url, options) => {
+const boundedFetch: CustomFetch = async (url, options) => {
   const answer = await fetch(url, {
     method: options.method,
     headers: options.headers,

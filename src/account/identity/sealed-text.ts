@@ -4,6 +4,7 @@ import { createVirtualKey } from "../../gateway/index.ts";
 import { TRIAL_KEY_REQUESTS_PER_MINUTE } from "../../kernel/index.ts";
 import type { BrowserToken } from "./browser-token.ts";
 import type { SealedReveal, SignInToResolve } from "./identity-store.ts";
+import type { SignInSecrets } from "./relying-party.ts";
 
 const ALGORITHM = "aes-256-gcm";
 const KEY_BYTES = 32;
@@ -43,10 +44,7 @@ export function openText(sealed: Buffer, key: Buffer, owner: Buffer): string | u
 }
 
 /** A sign-in whose browser is at the provider. It is stored only in a cookie of that browser. */
-export interface PendingSignIn {
-  readonly state: string;
-  readonly nonce: string;
-  readonly codeVerifier: string;
+export interface PendingSignIn extends SignInSecrets {
   readonly returnPath: string | null;
   /** The session that is rechecked at the provider; null for a new sign-in. */
   readonly sessionId: Buffer | null;

@@ -235,12 +235,6 @@ function checkSid(sid: string | undefined): string | undefined {
   return sid !== undefined && sid.length <= ID_CHARS_MAX ? sid : undefined;
 }
 
-export interface EmailClaim {
-  readonly email: string;
-  readonly emailNorm: string;
-  readonly isVerified: boolean;
-}
-
 interface EmailRules {
   /** True if every address of this provider counts as verified. */
   readonly isTrusted: boolean;
@@ -251,7 +245,10 @@ interface EmailRules {
 type Claims = Readonly<Record<string, unknown>>;
 
 /** Reads the person's e-mail address; undefined if the provider names none or a malformed one. */
-export function readEmailClaim(claims: Claims, rules: EmailRules): EmailClaim | undefined {
+export function readEmailClaim(
+  claims: Claims,
+  rules: EmailRules,
+): Pick<SignInClaim, "email" | "emailNorm" | "isVerified"> | undefined {
   const { email_verified: verified } = claims;
   const email = asText(claims["email"])?.trim();
   if (email === undefined || !isEmail(email)) return undefined;
