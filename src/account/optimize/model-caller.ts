@@ -20,16 +20,18 @@ export interface CallWanted {
   readonly maxTokens: number;
 }
 
+export interface EndedCall {
+  readonly kind: "ended";
+  readonly isAnswered: boolean;
+  readonly text: string;
+  readonly costMicroUsd: MicroUsd;
+  readonly firstByteMs: number | null;
+  /** Null if the call was never sent. */
+  readonly totalMs: number | null;
+}
+
 export type CallOutcome =
-  | {
-      readonly kind: "ended";
-      readonly isAnswered: boolean;
-      readonly text: string;
-      readonly costMicroUsd: MicroUsd;
-      readonly firstByteMs: number | null;
-      /** Null if the call was never sent. */
-      readonly totalMs: number | null;
-    }
+  | EndedCall
   /**
    * Nothing was sent, because a limit was hit or every provider is in cooldown. Try again after the
    * wait.

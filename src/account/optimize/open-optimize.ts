@@ -88,15 +88,11 @@ export class OptimizeRuns {
     const { raw, digest, label } = createVirtualKey();
     const { prompts, modelIds, judgeModelId } = wanted;
     const begun: NewSearch = {
+      ...wanted,
       searchId: createRecordId("search"),
       orgId,
-      name: wanted.name,
-      objective: wanted.objective,
-      judgeModelId,
-      modelIds,
       prompts: prompts.length,
       callsPlanned: prompts.length * (modelIds.length + (judgeModelId === null ? 0 : 1)),
-      budgetMicroUsd: wanted.budgetMicroUsd,
       key: {
         keyId: createKeyId(),
         digest,

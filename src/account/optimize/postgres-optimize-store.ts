@@ -253,24 +253,12 @@ const BEGIN_SQL = `
   select $8, $1, key_id, $5, $9, $10, $11, $12, $13, $14,
     now() + $15::double precision * interval '1 ms' from made_key`;
 
-function beginValues(search: NewSearch): unknown[] {
-  const { key } = search;
+function beginValues({ key, budgetMicroUsd, ...search }: NewSearch): unknown[] {
+  const { searchId, orgId, name, objective, judgeModelId, modelIds, prompts } = search;
   return [
-    search.orgId,
-    key.keyId,
-    key.digest,
-    key.label,
-    search.name,
-    key.requestsPerMinute,
-    search.budgetMicroUsd,
-    search.searchId,
-    search.objective,
-    search.judgeModelId,
-    search.modelIds,
-    search.prompts,
-    search.budgetMicroUsd,
-    search.callsPlanned,
-    search.leaseMs,
+    ...[orgId, key.keyId, key.digest, key.label, name, key.requestsPerMinute, budgetMicroUsd],
+    ...[searchId, objective, judgeModelId, modelIds, prompts, budgetMicroUsd],
+    ...[search.callsPlanned, search.leaseMs],
   ];
 }
 
@@ -329,16 +317,11 @@ function readSearchRow(row: object): OptimizeSearch {
   };
 }
 
-export interface NewSearch {
+export interface NewSearch extends Omit<WantedSearch, "prompts" | "maxTokens"> {
   readonly searchId: string;
   readonly orgId: OrgId;
-  readonly name: string;
-  readonly objective: OptimizeSearch["objective"];
-  readonly judgeModelId: string | null;
-  readonly modelIds: readonly string[];
   readonly prompts: number;
   readonly callsPlanned: number;
-  readonly budgetMicroUsd: MicroUsd;
   readonly key: {
     readonly keyId: KeyId;
     readonly digest: Buffer;

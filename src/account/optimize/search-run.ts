@@ -10,7 +10,7 @@ import {
 import { AnswerFeed } from "./answer-feed.ts";
 import { JUDGE_TOKENS_MAX } from "./estimate.ts";
 import { endsMonthSoon, Pace, readVerdict, type SearchTask, SearchTasks } from "./search-tasks.ts";
-import type { CallOutcome, ModelCaller } from "./model-caller.ts";
+import type { CallOutcome, EndedCall, ModelCaller } from "./model-caller.ts";
 import type { OptimizeSearch, OptimizeStore, SearchEnd } from "./postgres-optimize-store.ts";
 import { Tally } from "./tally.ts";
 
@@ -103,7 +103,7 @@ export class SearchRun {
    * Makes a call. Repeats it after a wait if the outcome is `wait`, and with no other call in
    * flight if it is `uncovered`. Undefined if the search has ended.
    */
-  async #ask(task: SearchTask): Promise<Extract<CallOutcome, { kind: "ended" }> | undefined> {
+  async #ask(task: SearchTask): Promise<EndedCall | undefined> {
     let mustBeAlone = false;
     for (let tries = 1; this.#mayGoOn(); tries += 1) {
       const outcome = mustBeAlone ? await this.#sendAlone(task) : await this.#send(task);
@@ -149,12 +149,12 @@ export class SearchRun {
     await this.#pace.turn(this.#abort.signal);
     // Waits while another call must run alone, and checks again after each wait, because a further
     // such call may have begun.
-    for (let call = this.#loneCall(); call !== undefined; call = this.#loneCall()) await call;
+    while (this.#alone !== undefined) await this.#alone;
     return await this.#sendNow(task);
   }
 
   async #sendAlone(task: SearchTask): Promise<CallOutcome> {
-    for (let call = this.#loneCall(); call !== undefined; call = this.#loneCall()) await call;
+    while (this.#alone !== undefined) await this.#alone;
     const sent = Promise.all(this.#inFlight).then(() => this.#sendNow(task));
     this.#alone = sent;
     try {
@@ -162,10 +162,6 @@ export class SearchRun {
     } finally {
       this.#alone = undefined;
     }
-  }
-
-  #loneCall(): Promise<unknown> | undefined {
-    return this.#alone;
   }
 
   async #sendNow(task: SearchTask): Promise<CallOutcome> {
@@ -188,29 +184,22 @@ export class SearchRun {
     }
   }
 
-  #count(task: SearchTask, outcome: Extract<CallOutcome, { kind: "ended" }>): void {
+  #count(task: SearchTask, outcome: EndedCall): void {
     this.#callsDone += 1;
+    const { promptAt } = task;
+    const { isAnswered, text, costMicroUsd, firstByteMs, totalMs } = outcome;
     if (task.kind === "judge") {
-      const winner = outcome.isAnswered ? readVerdict(outcome.text, task.modelIds) : undefined;
+      const winner = isAnswered ? readVerdict(text, task.modelIds) : undefined;
       if (winner !== undefined) this.#tally.addVerdict(task.modelIds, winner);
-      const { costMicroUsd } = outcome;
-      const { promptAt } = task;
       this.feed.push({ kind: "verdict", promptAt, winner: winner ?? null, costMicroUsd });
       return;
     }
-    this.#tally.addCall(task.modelId, outcome);
-    const text = outcome.isAnswered ? outcome.text : undefined;
-    const { costMicroUsd, firstByteMs, totalMs } = outcome;
-    this.feed.push({
-      kind: "answer",
-      promptAt: task.promptAt,
-      modelId: task.modelId,
-      text: text ?? null,
-      costMicroUsd,
-      firstByteMs,
-      totalMs,
-    });
-    if (this.#tasks.answered(task.promptAt, task.modelId, text)) this.#callsDone += 1;
+    const { modelId } = task;
+    this.#tally.addCall(modelId, outcome);
+    const times = { firstByteMs, totalMs };
+    const read = isAnswered ? text : null;
+    this.feed.push({ kind: "answer", promptAt, modelId, text: read, costMicroUsd, ...times });
+    if (this.#tasks.answered(promptAt, modelId, read ?? undefined)) this.#callsDone += 1;
   }
 
   async #keep(): Promise<void> {
@@ -257,7 +246,7 @@ export class SearchRun {
   }
 }
 
-const FAILED_CALL: Extract<CallOutcome, { kind: "ended" }> = {
+const FAILED_CALL: EndedCall = {
   kind: "ended",
   isAnswered: false,
   text: "",
