@@ -157,13 +157,12 @@ export interface TryAnswer {
   readonly answer: string;
 }
 
-/** How a try ended. `retryMs` is the wait until the next try; undefined if there is none. */
-export type DeliveryEnd =
-  | { readonly isDelivered: true; readonly answer: string }
-  | {
-      readonly isDelivered: false;
-      readonly answer: string;
-      readonly retryMs: number | undefined;
-      readonly isGone: boolean;
-      readonly isUnsent: boolean;
-    };
+/** How a try ended. */
+export interface DeliveryEnd {
+  readonly isDelivered: boolean;
+  readonly answer: string;
+  /** The wait until the next try; absent if there is none. */
+  readonly retryMs?: number | undefined;
+  readonly isGone?: boolean;
+  readonly isUnsent?: boolean;
+}

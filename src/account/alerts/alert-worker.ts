@@ -147,12 +147,10 @@ export class AlertWorker {
 const MAIL_ENDS = { sent: "delivered", refused: "refused", unavailable: "failed" } as const;
 
 function toDeliveryEnd({ tries }: DueDelivery, { end, answer }: TryAnswer): DeliveryEnd {
-  if (end === "delivered") return { isDelivered: true, answer };
-  const retryMs = end === "failed" ? RETRY_MS[tries - 1] : undefined;
   return {
-    isDelivered: false,
+    isDelivered: end === "delivered",
     answer,
-    retryMs,
+    retryMs: end === "failed" ? RETRY_MS[tries - 1] : undefined,
     isGone: end === "gone",
     isUnsent: end === "unsent",
   };

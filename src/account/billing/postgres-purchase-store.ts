@@ -11,6 +11,7 @@ import {
   type MicroUsd,
   type OrgId,
   type Public,
+  readRows,
   type Row,
   takeRowsSql,
   usdOrNull,
@@ -23,6 +24,7 @@ import {
   readPurchaseRow,
   type NewPurchase,
   type OpenClaim,
+  openClaimColumns,
   type PurchaseClaim,
   type PurchaseRecord,
   type RecoveredPurchase,
@@ -53,18 +55,11 @@ export class PostgresPurchaseStore {
    * nothing was written.
    */
   async create(purchase: NewPurchase, by: ChangedBy): Promise<"created" | "too_many"> {
-    const { purchaseId, orgId, amountMicroUsd, isTestMoney } = purchase;
+    const { purchaseId, orgId, amountMicroUsd, isTestMoney, purchasesMax } = purchase;
+    const times = [purchase.nowMs, purchase.expiresAtMs, purchase.countedFromMs].map(toDate);
+    const values = [purchaseId, orgId, amountMicroUsd, isTestMoney, ...times, purchasesMax];
     return await this.#changes.write(by, async (client, note) => {
-      const { rowCount } = await client.query(CREATE_SQL, [
-        purchaseId,
-        orgId,
-        amountMicroUsd,
-        isTestMoney,
-        new Date(purchase.nowMs),
-        new Date(purchase.expiresAtMs),
-        new Date(purchase.countedFromMs),
-        purchase.purchasesMax,
-      ]);
+      const { rowCount } = await client.query(CREATE_SQL, values);
       if (rowCount !== 1) return "too_many";
       const after = { amount_usd: formatUsd(amountMicroUsd), is_test_money: isTestMoney };
       note({ action: "purchase.start", orgId, target: purchaseId, before: null, after });
@@ -73,10 +68,8 @@ export class PostgresPurchaseStore {
   }
 
   async attachSession(purchaseId: string, sessionId: string): Promise<void> {
-    await this.#pool.query("update purchase set session_id = $2 where purchase_id = $1", [
-      purchaseId,
-      sessionId,
-    ]);
+    const sql = "update purchase set session_id = $2 where purchase_id = $1";
+    await this.#pool.query(sql, [purchaseId, sessionId]);
   }
 
   /**
@@ -87,17 +80,11 @@ export class PostgresPurchaseStore {
     purchase: RecoveredPurchase,
     by: ChangedBy,
   ): Promise<"recovered" | "known" | "unknown_org"> {
-    const { purchaseId, amountMicroUsd, isTestMoney } = purchase;
+    const { purchaseId, amountMicroUsd, isTestMoney, sessionId } = purchase;
+    const times = [purchase.createdAtMs, purchase.expiresAtMs].map(toDate);
+    const values = [purchaseId, purchase.orgId, amountMicroUsd, isTestMoney, ...times, sessionId];
     const isRecovered = await this.#changes.write(by, async (client, note) => {
-      const { rows } = await client.query<{ org_id: OrgId }>(RECOVER_SQL, [
-        purchaseId,
-        purchase.orgId,
-        amountMicroUsd,
-        isTestMoney,
-        new Date(purchase.createdAtMs),
-        new Date(purchase.expiresAtMs),
-        purchase.sessionId,
-      ]);
+      const { rows } = await client.query<{ org_id: OrgId }>(RECOVER_SQL, values);
       const orgId = rows[0]?.org_id;
       if (orgId === undefined) return false;
       const after = { amount_usd: formatUsd(amountMicroUsd), is_test_money: isTestMoney };
@@ -110,10 +97,8 @@ export class PostgresPurchaseStore {
 
   /** Lists an organization's purchases, newest first; all of them if `max` is null. */
   async list(orgId: OrgId, max: number | null = LISTED_MAX): Promise<readonly PurchaseRecord[]> {
-    return await this.#select(
-      "where p.org_id = $1 order by p.created_at desc, p.purchase_id limit $2",
-      [orgId, max],
-    );
+    const rest = "where p.org_id = $1 order by p.created_at desc, p.purchase_id limit $2";
+    return await this.#select(rest, [orgId, max]);
   }
 
   /**
@@ -244,12 +229,9 @@ export class PostgresPurchaseStore {
     readonly nowMs: number;
     readonly limit: number;
   }): Promise<readonly KnownPurchase[]> {
-    const taken = await this.#pool.query<{ purchase_id: string }>(TAKE_UNFINISHED_SQL, [
-      new Date(asked.beforeMs),
-      new Date(asked.sinceMs),
-      new Date(asked.nowMs),
-      asked.limit,
-    ]);
+    const times = [asked.beforeMs, asked.sinceMs, asked.nowMs].map(toDate);
+    const values = [...times, asked.limit];
+    const taken = await this.#pool.query<{ purchase_id: string }>(TAKE_UNFINISHED_SQL, values);
     const ids = taken.rows.map((row) => row.purchase_id);
     return await this.#select("where p.purchase_id = any ($1)", [ids]);
   }
@@ -263,11 +245,8 @@ export class PostgresPurchaseStore {
     readonly nowMs: number;
     readonly limit: number;
   }): Promise<readonly OpenClaim[]> {
-    const taken = await this.#pool.query<{ claim_id: string; kind: OpenClaim["kind"] }>(
-      TAKE_OPEN_CLAIMS_SQL,
-      [new Date(asked.sinceMs), new Date(asked.nowMs), asked.limit],
-    );
-    return taken.rows.map((row) => ({ claimId: row.claim_id, kind: row.kind }));
+    const values = [...[asked.sinceMs, asked.nowMs].map(toDate), asked.limit];
+    return await readRows(this.#pool, openClaimColumns, TAKE_OPEN_CLAIMS_SQL, values);
   }
 
   async isEventDone(eventId: string): Promise<boolean> {
@@ -276,10 +255,8 @@ export class PostgresPurchaseStore {
   }
 
   async markEventDone(event: { readonly eventId: string; readonly kind: string }): Promise<void> {
-    await this.#pool.query(
-      "insert into payment_event (event_id, kind) values ($1, $2) on conflict do nothing",
-      [event.eventId, event.kind],
-    );
+    const sql = "insert into payment_event (event_id, kind) values ($1, $2) on conflict do nothing";
+    await this.#pool.query(sql, [event.eventId, event.kind]);
   }
 
   async forgetEvents(beforeMs: number): Promise<void> {
@@ -298,11 +275,9 @@ export class PostgresPurchaseStore {
 
   /** Counts granted purchases of test money, and names the first organizations that have some. */
   async testMoney(): Promise<{ readonly purchases: number; readonly orgIds: readonly OrgId[] }> {
-    const result = await this.#pool.query<{ purchases: bigint; org_ids: OrgId[] }>(TEST_MONEY_SQL, [
-      NAMED_ORGS_MAX,
-    ]);
-    const row = result.rows[0];
-    return { purchases: Number(row?.purchases ?? 0n), orgIds: row?.org_ids ?? [] };
+    type Found = { readonly purchases: bigint; readonly org_ids: readonly OrgId[] };
+    const { rows } = await this.#pool.query<Found>(TEST_MONEY_SQL, [NAMED_ORGS_MAX]);
+    return { purchases: Number(rows[0]?.purchases ?? 0n), orgIds: rows[0]?.org_ids ?? [] };
   }
 
   async #select(rest: string, values: readonly unknown[]): Promise<KnownPurchase[]> {
@@ -312,6 +287,10 @@ export class PostgresPurchaseStore {
 }
 
 export type PurchaseStore = Public<PostgresPurchaseStore>;
+
+function toDate(ms: number): Date {
+  return new Date(ms);
+}
 
 const NOBODY: Seller = {
   name: "",

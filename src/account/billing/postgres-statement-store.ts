@@ -74,10 +74,8 @@ export class PostgresStatementStore {
   }
 
   async months(orgId: OrgId): Promise<OrgMonths | undefined> {
-    const { rows } = await this.#pool.query<{ created_ms: bigint; now_ms: bigint }>(MONTHS_SQL, [
-      orgId,
-    ]);
-    const [row] = rows;
+    type Times = Readonly<Record<"created_ms" | "now_ms", bigint>>;
+    const [row] = (await this.#pool.query<Times>(MONTHS_SQL, [orgId])).rows;
     if (row === undefined) return undefined;
     const nowMs = Number(row.now_ms);
     const all: Month[] = [];
@@ -121,17 +119,10 @@ export class PostgresStatementStore {
     const { openingMicroUsd, closingMicroUsd } = figures;
     const { org_id: orgId, month, usage_usd, closing_usd } = figures.document;
     const text = JSON.stringify(figures.document);
-    await this.#pool.query(CLOSE_SQL, [
-      orgId,
-      `${month}-01`,
-      openingMicroUsd,
-      closingMicroUsd,
-      text,
-      Buffer.from(hashOfDocument(text), "hex"),
-      createRecordId("evt"),
-      JSON.stringify({ month, usage_usd, closing_usd }),
-      isNews && hasMovement(figures),
-    ]);
+    const hash = Buffer.from(hashOfDocument(text), "hex");
+    const statement = [orgId, `${month}-01`, openingMicroUsd, closingMicroUsd, text, hash];
+    const event = [createRecordId("evt"), JSON.stringify({ month, usage_usd, closing_usd })];
+    await this.#pool.query(CLOSE_SQL, [...statement, ...event, isNews && hasMovement(figures)]);
   }
 }
 

@@ -11,7 +11,7 @@ import {
   type OrgId,
   type PauseReason,
   type Public,
-  type Row,
+  readRows,
 } from "../../kernel/index.ts";
 import {
   chargeColumns,
@@ -46,14 +46,12 @@ export class PostgresTopUpStore {
 
   async read(orgId: OrgId, isTestMoney: boolean, monthMs: number): Promise<TopUpState> {
     const values = [orgId, isTestMoney, new Date(monthMs)];
-    const { rows } = await this.#pool.query<Row>(sql.STATE, values);
-    const [row] = rows;
-    return row === undefined ? NOTHING : stateColumns.read(row);
+    const [state] = await readRows(this.#pool, stateColumns, sql.STATE, values);
+    return state ?? NOTHING;
   }
 
   async pauseOf(orgId: OrgId): Promise<TopUpPause | undefined> {
-    const { rows } = await this.#pool.query<Row>(sql.PAUSE_OF, [orgId]);
-    return rows[0] === undefined ? undefined : pauseColumns.read(rows[0]);
+    return (await readRows(this.#pool, pauseColumns, sql.PAUSE_OF, [orgId]))[0];
   }
 
   /** Waits while a purchase under this rule is being decided. Turning a rule on ends its pause. */
@@ -109,17 +107,9 @@ export class PostgresTopUpStore {
       const [was] = known.rows;
       if (was?.customer_id !== customerId) return false;
       if (was.card_from !== null && was.card_from.getTime() >= fromMs) return false;
-      await client.query(sql.SAVE_CARD, [
-        orgId,
-        isTestMoney,
-        card.cardId,
-        card.brand,
-        card.last4,
-        card.expMonth,
-        card.expYear,
-        new Date(fromMs),
-        new Date(nowMs),
-      ]);
+      const stored = [card.cardId, card.brand, card.last4, card.expMonth, card.expYear];
+      const times = [new Date(fromMs), new Date(nowMs)];
+      await client.query(sql.SAVE_CARD, [orgId, isTestMoney, ...stored, ...times]);
       if (was.card_id !== null && was.card_id !== card.cardId) {
         await client.query(sql.DETACH_LATER, [was.card_id, orgId, isTestMoney]);
       }
@@ -269,13 +259,11 @@ export class PostgresTopUpStore {
   }
 
   async paused(): Promise<readonly PausedTopUps[]> {
-    const { rows } = await this.#pool.query<Row>(sql.PAUSED);
-    return rows.map(pausedColumns.read);
+    return await readRows(this.#pool, pausedColumns, sql.PAUSED);
   }
 
   async list(monthMs: number, limit: number): Promise<readonly ListedTopUp[]> {
-    const { rows } = await this.#pool.query<Row>(sql.LIST, [new Date(monthMs), limit]);
-    return rows.map(listedColumns.read);
+    return await readRows(this.#pool, listedColumns, sql.LIST, [new Date(monthMs), limit]);
   }
 }
 
@@ -306,17 +294,15 @@ const NOTHING: TopUpState = {
 };
 
 async function selectCharges(
-  client: Pick<PoolClient, "query">,
+  client: Pool | PoolClient,
   purchaseIds: readonly string[],
 ): Promise<readonly TopUpCharge[]> {
   const text = `${sql.SELECT_CHARGE} where t.purchase_id = any ($1)`;
-  const { rows } = await client.query<Row>(text, [purchaseIds]);
-  return rows.map(chargeColumns.read);
+  return await readRows(client, chargeColumns, text, [purchaseIds]);
 }
 
 async function lockRule(client: PoolClient, orgId: OrgId): Promise<TopUpRule | undefined> {
-  const { rows } = await client.query<Row>(sql.LOCK_RULE, [orgId]);
-  return rows[0] === undefined ? undefined : ruleColumns.read(rows[0]);
+  return (await readRows(client, ruleColumns, sql.LOCK_RULE, [orgId]))[0];
 }
 
 /** Locks the rule. To avoid deadlocks, call it before the purchase is locked, as `fail` does. */

@@ -1,53 +1,42 @@
 import type { Pool, PoolClient } from "pg";
 
 import type { MadeByMember } from "../console-api/contract/members.ts";
-import { removeMemberDestinations } from "../alerts/postgres-alert-store.ts";
+import { findNewAlerts, removeMemberDestinations } from "../alerts/postgres-alert-store.ts";
+import { chooseOrgName } from "../identity/plain-text.ts";
+import { CREATE_ORG_SQL, createdOrg } from "../../gateway/index.ts";
 import {
+  byGateway,
   type Change,
   type ChangedBy,
   type ChangeLog,
+  createOrgId,
   type Facts,
   maskedEmail,
   type Note,
+  recordChanges,
   type RecordedChange,
   mayRole,
   normaliseEmail,
   type OrgId,
   type Public,
+  readRows,
   type Role,
   type Row,
 } from "../../kernel/index.ts";
-import { giveOwnOrg } from "./give-own-org.ts";
+import * as sql from "./team-store.ts";
 import {
-  ACCEPT_SQL,
-  BY_LINK_SQL,
-  CLAIM_MAIL_SQL,
-  COUNT_TEAM_SQL,
-  DROP_REVEALS_SQL,
-  EMAILS_SQL,
-  END_EXPIRED_SQL,
-  END_INVITATIONS_SQL,
   type Invitation,
   invitationColumns,
   type InvitationLink,
-  INVITATIONS_SQL,
-  IS_EXPIRED_SQL,
   type KnownPerson,
-  LOCK_ORG_SQL,
-  MADE_BY_SQL,
   type MadeRow,
   type Member,
   type MemberChange,
   memberColumns,
-  MEMBERS_SQL,
   type NewInvitation,
-  ONE_MEMBER_SQL,
   type OneMemberRow,
-  PEOPLE_SQL,
   type PeopleById,
   type PersonRow,
-  RECEIVED_SQL,
-  RENEW_SQL,
   receivedColumns,
   type ReceivedInvitation,
   TEAM_MAX,
@@ -71,19 +60,17 @@ export class PostgresTeamStore {
   }
 
   async members(orgId: OrgId): Promise<readonly Member[]> {
-    const { rows } = await this.#pool.query<Row>(MEMBERS_SQL, [orgId]);
-    return rows.map(memberColumns.read);
+    return await readRows(this.#pool, memberColumns, sql.MEMBERS_SQL, [orgId]);
   }
 
   async invitations(orgId: OrgId): Promise<readonly Invitation[]> {
-    const { rows } = await this.#pool.query<Row>(INVITATIONS_SQL, [orgId]);
-    return rows.map(invitationColumns.read);
+    return await readRows(this.#pool, invitationColumns, sql.INVITATIONS_SQL, [orgId]);
   }
 
   /** Finds the e-mail addresses of those accounts that are or were members of the organization. */
   async people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById> {
     if (accountIds.length === 0) return new Map();
-    const { rows } = await this.#pool.query<PersonRow>(PEOPLE_SQL, [orgId, accountIds]);
+    const { rows } = await this.#pool.query<PersonRow>(sql.PEOPLE_SQL, [orgId, accountIds]);
     const people = new Map<string, KnownPerson>();
     for (const { account_id: id, email, is_member: isNow, masked } of rows) {
       if (isNow) people.set(id, { email, isMember: true });
@@ -98,15 +85,14 @@ export class PostgresTeamStore {
   /** For operators only: the accounts may belong to any organization. */
   async emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (accountIds.length === 0) return new Map();
-    const { rows } = await this.#pool.query<Pick<PersonRow, "account_id" | "email">>(EMAILS_SQL, [
-      accountIds,
-    ]);
+    type Found = Pick<PersonRow, "account_id" | "email">;
+    const { rows } = await this.#pool.query<Found>(sql.EMAILS_SQL, [accountIds]);
     return new Map(rows.map(({ account_id: id, email }) => [id, email]));
   }
 
   /** Lists the active keys and webhooks whose creation by the account is in the change log. */
   async madeBy(orgId: OrgId, accountId: string): Promise<MadeByMember> {
-    const { rows } = await this.#pool.query<MadeRow>(MADE_BY_SQL, [orgId, accountId]);
+    const { rows } = await this.#pool.query<MadeRow>(sql.MADE_BY_SQL, [orgId, accountId]);
     const ofKind = (kind: MadeRow["kind"]) =>
       rows.filter((row) => row.kind === kind).map(({ id, name }) => ({ id, name }));
     return { keys: ofKind("key"), webhooks: ofKind("webhook") };
@@ -122,11 +108,7 @@ export class PostgresTeamStore {
       const found = await findMember(client, orgId, accountId);
       if (found === undefined) return "unknown";
       if (found.role === "owner" && role !== "owner" && found.owners === 1) return "last_owner";
-      await client.query("update org_member set role = $3 where org_id = $1 and account_id = $2", [
-        orgId,
-        accountId,
-        role,
-      ]);
+      await client.query(sql.SET_ROLE_SQL, [orgId, accountId, role]);
       const before = { role: found.role };
       note({ action: "member.role", orgId, target: accountId, before, after: { role } });
       if (!mayRole(role, "members")) await endInvitations(client, note, { orgId, by: accountId });
@@ -150,14 +132,11 @@ export class PostgresTeamStore {
       const found = await findMember(client, orgId, accountId);
       if (found === undefined) return "unknown";
       if (found.role === "owner" && found.owners === 1) return "last_owner";
-      await client.query("delete from org_member where org_id = $1 and account_id = $2", [
-        orgId,
-        accountId,
-      ]);
+      await client.query(sql.REMOVE_SQL, [orgId, accountId]);
       if (found.is_own) {
         // Deletes the sealed copy of this organization's first key, which the former member must
         // not see.
-        await client.query(DROP_REVEALS_SQL, [accountId]);
+        await client.query(sql.DROP_REVEALS_SQL, [accountId]);
         given = await giveOwnOrg(client, { accountId, ...found });
       }
       for (const change of await removeMemberDestinations(client, orgId, found.email)) note(change);
@@ -187,13 +166,13 @@ export class PostgresTeamStore {
     return await this.#changes.write(by, async (client, note) => {
       if (!(await lockTeam(client, orgId, by))) return "not_allowed";
       if (await isMember(client, orgId, emailNorm)) return "member";
-      await client.query(END_EXPIRED_SQL, [orgId, emailNorm, now]);
+      await client.query(sql.END_EXPIRED_SQL, [orgId, emailNorm, now]);
       if ((await teamSize(client, orgId)) >= TEAM_MAX) return "full";
       const expires = new Date(invitation.expiresAtMs);
-      const values = [invitationId, orgId, email, emailNorm, role, tokenHash, invitedBy];
-      const { rows } = await client.query<Row>(INVITE_SQL, [...values, now, expires]);
-      if (rows[0] === undefined) return "invited";
-      const made = invitationColumns.read(rows[0]);
+      const of = [invitationId, orgId, email, emailNorm, role, tokenHash, invitedBy];
+      const values = [...of, now, expires];
+      const [made] = await readRows(client, invitationColumns, sql.INVITE_SQL, values);
+      if (made === undefined) return "invited";
       note(invited(orgId, made, null));
       return made;
     });
@@ -212,12 +191,15 @@ export class PostgresTeamStore {
     const { invitationId, tokenHash, nowMs, expiresAtMs, invitedBy } = link;
     return await this.#changes.write(by, async (client, note) => {
       if (!(await lockTeam(client, orgId, by))) return undefined;
-      const expired = await client.query(IS_EXPIRED_SQL, [orgId, invitationId, new Date(nowMs)]);
+      const expired = await client.query(sql.IS_EXPIRED_SQL, [
+        orgId,
+        invitationId,
+        new Date(nowMs),
+      ]);
       if (expired.rowCount !== 0 && (await teamSize(client, orgId)) >= TEAM_MAX) return "full";
       const values = [orgId, invitationId, tokenHash, new Date(expiresAtMs), invitedBy];
-      const { rows } = await client.query<Row>(RENEW_SQL, values);
-      if (rows[0] === undefined) return undefined;
-      const made = invitationColumns.read(rows[0]);
+      const [made] = await readRows(client, invitationColumns, sql.RENEW_SQL, values);
+      if (made === undefined) return undefined;
       note(invited(orgId, made, { link: "replaced" }));
       return made;
     });
@@ -230,7 +212,7 @@ export class PostgresTeamStore {
   ): Promise<boolean> {
     const bounds = [ORG_MAILS_MAX, ADDRESS_MAILS_MAX, Math.floor(nowMs / HOUR_MS), perHourMax];
     const values = [invitationId, new Date(nowMs), ...bounds];
-    const { rowCount } = await this.#pool.query(CLAIM_MAIL_SQL, values);
+    const { rowCount } = await this.#pool.query(sql.CLAIM_MAIL_SQL, values);
     return rowCount === 1;
   }
 
@@ -243,13 +225,15 @@ export class PostgresTeamStore {
 
   /** Finds an open invitation by its link, whatever the address of the account that opens it. */
   async findByLink(tokenHash: Buffer, nowMs: number): Promise<ReceivedInvitation | undefined> {
-    const { rows } = await this.#pool.query<Row>(BY_LINK_SQL, [tokenHash, new Date(nowMs)]);
-    return rows[0] === undefined ? undefined : receivedColumns.read(rows[0]);
+    const values = [tokenHash, new Date(nowMs)];
+    return (await readRows(this.#pool, receivedColumns, sql.BY_LINK_SQL, values))[0];
   }
 
   async received(accountId: string, nowMs: number): Promise<readonly ReceivedInvitation[]> {
-    const { rows } = await this.#pool.query<Row>(RECEIVED_SQL, [accountId, new Date(nowMs)]);
-    return rows.map(receivedColumns.read);
+    return await readRows(this.#pool, receivedColumns, sql.RECEIVED_SQL, [
+      accountId,
+      new Date(nowMs),
+    ]);
   }
 
   /**
@@ -264,19 +248,16 @@ export class PostgresTeamStore {
   ): Promise<OrgId | undefined> {
     const { accountId, sessionId, nowMs } = of;
     return await this.#changes.write(by, async (client, note) => {
-      const asked = await client.query<{ org_id: OrgId }>(ORG_OF_SQL, [invitationId]);
+      const asked = await client.query<{ org_id: OrgId }>(sql.ORG_OF_SQL, [invitationId]);
       const orgId = asked.rows[0]?.org_id;
       if (orgId === undefined) return undefined;
-      await client.query(LOCK_ORG_SQL, [orgId]);
+      await client.query(sql.LOCK_ORG_SQL, [orgId]);
       const values = [invitationId, accountId, new Date(nowMs)];
-      const { rows } = await client.query<{ role: Role; email: string }>(ACCEPT_SQL, values);
+      const { rows } = await client.query<{ role: Role; email: string }>(sql.ACCEPT_SQL, values);
       const [accepted] = rows;
       if (accepted === undefined) return undefined;
-      const { rowCount } = await client.query(JOIN_SQL, [orgId, accountId, accepted.role]);
-      await client.query(
-        "update console_session set org_id = $2 where session_id = $1 and account_id = $3",
-        [sessionId, orgId, accountId],
-      );
+      const { rowCount } = await client.query(sql.JOIN_SQL, [orgId, accountId, accepted.role]);
+      await client.query(sql.SWITCH_SQL, [sessionId, orgId, accountId]);
       if (rowCount === 1) note(joined(orgId, accountId, accepted));
       return orgId;
     });
@@ -293,7 +274,7 @@ export class PostgresTeamStore {
   ): Promise<"done" | "no_account" | "member" | "full"> {
     const emailNorm = normaliseEmail(email);
     return await this.#changes.write(by, async (client, note) => {
-      await client.query(LOCK_ORG_SQL, [orgId]);
+      await client.query(sql.LOCK_ORG_SQL, [orgId]);
       const { rows } = await client.query<{ account_id: string }>(
         `select account_id from console_account
         where email_norm = $1 and email_verified_at is not null`,
@@ -302,7 +283,7 @@ export class PostgresTeamStore {
       const accountId = rows[0]?.account_id;
       if (accountId === undefined) return "no_account";
       if ((await teamSize(client, orgId)) >= TEAM_MAX) return "full";
-      const { rowCount } = await client.query(JOIN_SQL, [orgId, accountId, role]);
+      const { rowCount } = await client.query(sql.JOIN_SQL, [orgId, accountId, role]);
       if (rowCount === 0) return "member";
       await endInvitations(client, note, { orgId, to: emailNorm });
       note(joined(orgId, accountId, { role, email }));
@@ -322,7 +303,7 @@ async function lockTeam(
   orgId: OrgId,
   by: ChangedBy | undefined,
 ): Promise<boolean> {
-  await client.query(LOCK_ORG_SQL, [orgId]);
+  await client.query(sql.LOCK_ORG_SQL, [orgId]);
   if (by?.kind !== "account") return true;
   const member = await findMember(client, orgId, by.id);
   return member !== undefined && mayRole(member.role, "members");
@@ -335,14 +316,37 @@ async function endInvitations(
   of: { readonly orgId: OrgId; readonly id?: string; readonly by?: string; readonly to?: string },
 ): Promise<number> {
   const { orgId, id = null, by = null, to = null } = of;
-  const { rows } = await client.query<Row>(END_INVITATIONS_SQL, [orgId, id, by, to]);
-  for (const row of rows) {
-    const invitation = invitationColumns.read(row);
+  const values = [orgId, id, by, to];
+  const ended = await readRows(client, invitationColumns, sql.END_INVITATIONS_SQL, values);
+  for (const invitation of ended) {
     const target = invitation.invitationId;
     const before = toFacts(invitation);
     note({ action: "member.uninvite", orgId, target, before, after: null });
   }
-  return rows.length;
+  return ended.length;
+}
+
+/**
+ * Creates an empty organization for an account that has left its own organization, because
+ * `console_account.org_id` must name an organization of which the account is a member. The account
+ * gets no second trial key.
+ */
+async function giveOwnOrg(
+  client: PoolClient,
+  of: { readonly accountId: string; readonly email: string; readonly name: string | null },
+): Promise<readonly RecordedChange[]> {
+  const { accountId, email, name } = of;
+  const orgId = createOrgId();
+  const orgName = chooseOrgName(name, email);
+  await client.query(CREATE_ORG_SQL, [orgId, orgName, email, true]);
+  await client.query(sql.SET_OWN_ORG_SQL, [accountId, orgId]);
+  // The author is the gateway: the person who removed this member belongs to another organization,
+  // which this change log must not reveal.
+  const query = async (...asked: [string, unknown[]]) => (await client.query<Row>(...asked)).rows;
+  return await recordChanges(client, byGateway("members"), [
+    createdOrg(orgId, orgName, email),
+    ...(await findNewAlerts(query, orgId)),
+  ]);
 }
 
 async function findMember(
@@ -350,7 +354,7 @@ async function findMember(
   orgId: OrgId,
   accountId: string,
 ): Promise<OneMemberRow | undefined> {
-  const { rows } = await client.query<OneMemberRow>(ONE_MEMBER_SQL, [orgId, accountId]);
+  const { rows } = await client.query<OneMemberRow>(sql.ONE_MEMBER_SQL, [orgId, accountId]);
   return rows[0];
 }
 
@@ -364,7 +368,7 @@ async function isMember(client: PoolClient, orgId: OrgId, emailNorm: string): Pr
 }
 
 async function teamSize(client: PoolClient, orgId: OrgId): Promise<number> {
-  const { rows } = await client.query<{ size: number }>(COUNT_TEAM_SQL, [orgId]);
+  const { rows } = await client.query<{ size: number }>(sql.COUNT_TEAM_SQL, [orgId]);
   return rows[0]?.size ?? 0;
 }
 
@@ -386,15 +390,3 @@ function joined(
   const after = { role, email: maskedEmail(email) };
   return { action: "member.join", orgId, target: accountId, before: null, after };
 }
-
-const INVITE_SQL = `
-  insert into org_invitation (invitation_id, org_id, email, email_norm, role, token_hash,
-    invited_by, created_at, expires_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-  on conflict (org_id, email_norm) where ended_at is null do nothing
-  returning ${invitationColumns.sql}`;
-
-const ORG_OF_SQL = "select org_id from org_invitation where invitation_id = $1";
-
-const JOIN_SQL = `
-  insert into org_member (org_id, account_id, role) values ($1, $2, $3) on conflict do nothing`;

@@ -230,3 +230,24 @@ export const END_INVITATIONS_SQL = `
   where org_id = $1 and ended_at is null
     and (invitation_id = $2 or invited_by = $3 or email_norm = $4)
   returning ${invitationColumns.sql}`;
+
+export const INVITE_SQL = `
+  insert into org_invitation (invitation_id, org_id, email, email_norm, role, token_hash,
+    invited_by, created_at, expires_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  on conflict (org_id, email_norm) where ended_at is null do nothing
+  returning ${invitationColumns.sql}`;
+
+export const SET_ROLE_SQL = "update org_member set role = $3 where org_id = $1 and account_id = $2";
+
+export const REMOVE_SQL = "delete from org_member where org_id = $1 and account_id = $2";
+
+export const SWITCH_SQL =
+  "update console_session set org_id = $2 where session_id = $1 and account_id = $3";
+
+export const ORG_OF_SQL = "select org_id from org_invitation where invitation_id = $1";
+
+export const JOIN_SQL = `
+  insert into org_member (org_id, account_id, role) values ($1, $2, $3) on conflict do nothing`;
+
+export const SET_OWN_ORG_SQL = "update console_account set org_id = $2 where account_id = $1";
