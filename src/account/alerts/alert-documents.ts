@@ -16,10 +16,7 @@ interface DocumentStores {
   readonly accountStore: Pick<AccountStore, "findOrg">;
 }
 
-/**
- * Makes the PDF for an alert's e-mail: the receipt of a purchase, or the statement of a month.
- * Resolves to undefined for any other event, or if the document does not exist.
- */
+/** Makes the PDF that an alert's e-mail attaches; undefined if the event has none or it is gone. */
 export function openAlertDocuments(
   stores: DocumentStores,
   seller: () => Seller,

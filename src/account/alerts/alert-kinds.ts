@@ -62,16 +62,12 @@ interface KindInfo {
   readonly label: string;
   /** When the event occurs, in one sentence, for the guide to alerts. */
   readonly when: string;
-  /** Example facts for the guide. Dollars are decimal strings; a fact is never a secret. */
   readonly example: Readonly<Record<string, AlertFact>>;
   /** Builds its e-mail's subject and sentence, and the button that opens a console page. */
   readonly words: (fact: Fact) => Words;
 }
 
-/**
- * All events that organizations are alerted to. A new kind is one row here; the guide and the
- * console list the kinds from here.
- */
+/** All events that organizations are alerted to; the guide and the console list them from here. */
 export const ALERT_KINDS = {
   "balance.low": {
     label: "Low balance",
@@ -285,16 +281,15 @@ export interface NewEvent {
   readonly kind: AlertKind;
   readonly facts: AlertFacts;
   /**
-   * A second event with the same text is not reported. The text begins with a word such as that in
-   * `purchase pur_…`, so that unrelated events never have the same text.
+   * Of events with the same text only the first is reported. It begins with a word for its origin.
    */
   readonly once?: string;
 }
 
 /**
  * Stores an event and one delivery per destination that wants its kind, in the caller's
- * transaction. False if the event was reported before. `postgres-statement-store.ts` calls the same
- * database function within its own SQL.
+ * transaction. False if it was reported before. `postgres-statement-store.ts` calls the same
+ * database function.
  */
 export async function reportEvent(
   client: Pick<PoolClient, "query">,

@@ -27,7 +27,6 @@ export function confirmationText(of: {
   });
 }
 
-/** Writes an alert's e-mail. */
 export function alertText(
   event: AlertEvent,
   consoleUrl: string,

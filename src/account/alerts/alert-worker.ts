@@ -15,8 +15,8 @@ const TICK_MS = 5_000;
 const NOTICE_EVERY_MS = 15_000;
 const POLL_MS = 1_000;
 /**
- * The most deliveries in flight per process. An organization can have at most 20 of them (two for
- * each of its ten destinations), so that no organization can block the others.
+ * The most deliveries in flight per process. An organization has at most 20 of them (two for each
+ * of its ten destinations), so none can block the others.
  */
 const PLACES = 32;
 
@@ -31,10 +31,7 @@ export interface AlertWorkerDeps {
   readonly log: Logger;
 }
 
-/**
- * Finds out which alerts are due, and delivers them. Every instance runs a worker; the database
- * gives each delivery to one of them.
- */
+/** Every instance runs a worker; the database gives each delivery to one of them. */
 export class AlertWorker {
   readonly #deps: AlertWorkerDeps;
   readonly #job: Job;
@@ -72,8 +69,8 @@ export class AlertWorker {
   }
 
   /**
-   * Delivers until nothing is due, or for `forMs`. When a delivery ends, the next due one starts at
-   * once, so that a slow destination delays no other. Returns the number of tries that it began.
+   * Delivers until nothing is due, or for `forMs`; a slow destination delays no other. Returns the
+   * number of tries that it began.
    */
   async deliverDue(forMs = Number.POSITIVE_INFINITY): Promise<number> {
     const { clock } = this.#deps;

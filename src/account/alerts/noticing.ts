@@ -13,8 +13,8 @@ import { type NewEvent, reportEvent } from "./alert-kinds.ts";
 
 /**
  * Compares the figures of every organization with its alert rules in one transaction, which commits
- * a passed threshold, its event and its deliveries together. One instance at a time does this; a
- * concurrent call on another instance returns 0. Returns the number of new events.
+ * a passed threshold, its event and its deliveries together. One instance at a time does this;
+ * meanwhile a call on another returns 0. Returns the number of new events.
  */
 export async function noticeAlerts(pool: Pool): Promise<number> {
   return await inTransaction(pool, async (client) => {
@@ -114,10 +114,7 @@ function restrictionEvent(row: RestrictionRow): NewEvent {
   return { orgId: row.org_id, kind: "requests.restricted", facts, once };
 }
 
-/*
- * The transaction takes this lock before it reads the figures and holds it until the commit, so
- * that no later run reads older figures.
- */
+/* The lock is held until the commit, so that no later run reads older figures. */
 const LOCK_SQL = "select pg_try_advisory_xact_lock(hashtext('tokenmarket alerts')) as ours";
 
 /*
@@ -211,10 +208,7 @@ const RESTRICTIONS_SQL = `
     and r.restrictions_since is not null and h.lifted_at is null
     and not exists (select from alert_event e where e.once = 'restriction ' || h.hold_id)`;
 
-/*
- * Events are kept for 90 days. Deliveries are retried for about three days, and the queries of this
- * file look back three days at most, so a deleted event is neither needed nor reported again.
- */
+/* Deliveries are retried for three days, and the queries look back three: older events can go. */
 const FORGET_SQL: readonly string[] = [
   "delete from alert_event where at < now() - interval '90 days'",
   `delete from alert_destination t
@@ -281,10 +275,7 @@ function troubleEvent(row: TroubleRow): NewEvent {
   return { orgId, kind: "provider.trouble", facts, once };
 }
 
-/*
- * Finds each provider that failed more than half of an organization's calls in one hour. With fewer
- * than 20 calls in that hour, it is not reported.
- */
+/* Finds each provider that failed more than half of at least 20 calls in one hour. */
 const TROUBLES_SQL = `
   select org_id, provider_id, hour, attempts, failed from (
     select org_id, provider_id, hour, sum(attempts)::bigint as attempts,

@@ -25,7 +25,7 @@ const LEASE_S = 120;
 /** Limits the tries in flight per destination, so that a slow one cannot occupy a whole process. */
 const TRIES_AT_ONCE = 2;
 
-/** Queues deliveries in PostgreSQL. A lease moves a delivery's next try to the end of the lease. */
+/** A lease moves a delivery's next try to the end of the lease. */
 export class PostgresAlertQueue {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -39,10 +39,7 @@ export class PostgresAlertQueue {
     return await noticeAlerts(this.#pool);
   }
 
-  /**
-   * Leases due deliveries, at most two per destination at a time over all processes. No other
-   * process gets a delivery before its lease ends.
-   */
+  /** Leases due deliveries, at most two per destination at a time over all processes. */
   async takeDue(limit: number): Promise<readonly DueDelivery[]> {
     return await inTransaction(this.#pool, async (client) => {
       // Locks the destinations first and leases in a second statement, which therefore sees the

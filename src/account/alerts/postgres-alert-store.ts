@@ -44,8 +44,8 @@ const NO_RULES: AlertRules = {
 };
 
 /**
- * Stores the settings and the state of alerts. Every method is limited to one organization, except
- * `findLink` and `useLink`: the token of an e-mail's link leads to the organization.
+ * Every method is limited to one organization, except `findLink` and `useLink`: the token of an
+ * e-mail's link leads to the organization.
  */
 export class PostgresAlertStore {
   readonly #pool: Pool;
@@ -80,17 +80,14 @@ export class PostgresAlertStore {
     return await readRows(this.#pool, destinationColumns, sql.DESTINATIONS_SQL, [orgId]);
   }
 
-  /**
-   * Lets a caller refuse one destination too many before it makes expensive checks;
-   * `addDestination` checks again.
-   */
+  /** Allows a refusal before expensive checks; `addDestination` checks again. */
   async isFull(orgId: OrgId): Promise<boolean> {
     return (await this.destinations(orgId)).length >= DESTINATIONS_MAX;
   }
 
   /**
-   * `taken`: the address already has a destination; `full`: the organization has the maximum
-   * number; `bound`: the limit of confirmation e-mails in this day or hour is reached.
+   * `taken`: the address has a destination; `full`: too many destinations; `bound`: the limit of
+   * confirmation e-mails in this day or hour is reached.
    */
   async addDestination(
     orgId: OrgId,
@@ -145,9 +142,8 @@ export class PostgresAlertStore {
   }
 
   /**
-   * Enables or disables a destination, or changes its kinds of events. Disabling drops its waiting
-   * deliveries. Undefined if it does not exist; `taken`: another destination has its address;
-   * `reader`: only the reader of its address can enable it.
+   * Disabling drops waiting deliveries. Undefined if the destination does not exist; `taken`:
+   * another one has its address; `reader`: only the reader of its address can enable it.
    */
   async changeDestination(
     orgId: OrgId,
@@ -180,10 +176,7 @@ export class PostgresAlertStore {
     });
   }
 
-  /**
-   * Replaces a webhook's secret; the former one stays valid for a day. Undefined if the
-   * organization has no such webhook.
-   */
+  /** The former secret stays valid for a day. Undefined if there is no such webhook. */
   async rotateSecret(
     orgId: OrgId,
     destinationId: string,
@@ -214,8 +207,8 @@ export class PostgresAlertStore {
   }
 
   /**
-   * Queues a test event for one enabled destination and returns the event's id; undefined if there
-   * is no such destination, false if too many deliveries wait.
+   * Queues a test event and returns its id; undefined if no such destination is enabled, false if
+   * too many deliveries wait.
    */
   async sendTest(orgId: OrgId, destinationId: string): Promise<string | false | undefined> {
     return await inTransaction(this.#pool, async (client) => {
@@ -270,8 +263,8 @@ async function mayAsk(
 const HOUR_MS = 3_600_000;
 
 /**
- * Returns the change-log entries of the default alerts that the caller's transaction has turned on.
- * A trigger turns them on for an organization's first owner with a verified address.
+ * Returns the change-log entries of the default alerts that a trigger turned on in this
+ * transaction, for an organization's first owner with a verified address.
  */
 export async function findNewAlerts(
   query: (sql: string, values: unknown[]) => Promise<readonly Row[]>,
@@ -293,9 +286,8 @@ export async function findNewAlerts(
 }
 
 /**
- * Removes a former member's e-mail address from the destinations, in the transaction of the
- * removal: members' addresses need no confirmation, so they must not outlive the membership.
- * Returns the entries for the change log.
+ * Members' addresses need no confirmation, so they must not outlive the membership. Runs in the
+ * transaction of the removal, and returns the entries for the change log.
  */
 export async function removeMemberDestinations(
   client: Pick<PoolClient, "query">,
@@ -314,8 +306,8 @@ export async function removeMemberDestinations(
 }
 
 /**
- * Moves a member's alerts from the old e-mail address to the new one, in the transaction that
- * changes the address. Returns entries for the change logs of the member's organizations.
+ * Moves a member's alerts to the new address in the transaction that changes it. Returns entries
+ * for the change logs of the member's organizations.
  */
 export async function moveMemberDestinations(
   query: (sql: string, values: unknown[]) => Promise<readonly Row[]>,

@@ -37,8 +37,8 @@ export function openSecret(vault: KeyVault, sealed: Buffer, owner: SecretOwner):
 }
 
 /**
- * The vault's context has the destination's id in place of a connection's. The ids' prefixes
- * differ, so a webhook secret never opens as a provider key, nor the reverse.
+ * The destination's id is in place of a connection's. The ids' prefixes differ, so a webhook secret
+ * never opens as a provider key, nor the reverse.
  */
 function toVaultContext({ destinationId, orgId }: SecretOwner): Parameters<KeyVault["open"]>[1] {
   return { connectionId: destinationId, orgId, providerId: "webhook" };

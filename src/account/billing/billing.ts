@@ -10,10 +10,7 @@ export interface ReceiptFacts {
   readonly seller: Seller;
 }
 
-/**
- * `bad_amount`: outside the bounds, or not in whole cents; `too_many`: the organization started too
- * many purchases in the last hour.
- */
+/** `bad_amount`: outside the bounds, or not whole cents; `too_many` were started in an hour. */
 export class PurchaseFault extends Error {
   override readonly name = "PurchaseFault";
   readonly kind: "bad_amount" | "too_many" | "not_configured" | "provider_failed";
@@ -92,10 +89,7 @@ export interface ClaimUpdate {
   readonly kind: "refund" | "dispute";
   readonly paymentId: string;
   readonly amountMicroUsd: MicroUsd;
-  /**
-   * `waits`: undecided, no credit is taken; `stands`: the amount is taken from the wallet;
-   * `reversed`: it is returned to the wallet.
-   */
+  /** The amount is taken from the wallet only if it `stands`, and returned if it is `reversed`. */
   readonly state: "waits" | "stands" | "reversed";
   /** True if the payment provider will not change the state any more. */
   readonly isOver: boolean;

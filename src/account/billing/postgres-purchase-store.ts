@@ -37,9 +37,8 @@ const LISTED_MAX = 1_000;
 const NAMED_ORGS_MAX = 20;
 
 /**
- * Stores purchases and moves their money. Only PostgreSQL functions move money, under the wallet's
- * lock. Each method is one transaction; repeated, concurrent or reordered reports change the ledger
- * once.
+ * Only PostgreSQL functions move money, under the wallet's lock. Each method is one transaction;
+ * repeated, concurrent or reordered reports change the ledger once.
  */
 export class PostgresPurchaseStore {
   readonly #pool: Pool;
@@ -50,10 +49,7 @@ export class PostgresPurchaseStore {
     this.#changes = changes;
   }
 
-  /**
-   * `too_many`: the organization has started `purchasesMax` purchases since `countedFromMs`, and
-   * nothing was written.
-   */
+  /** Writes nothing if `purchasesMax` purchases were started since `countedFromMs`. */
   async create(purchase: NewPurchase, by: ChangedBy): Promise<"created" | "too_many"> {
     const { purchaseId, orgId, amountMicroUsd, isTestMoney, purchasesMax } = purchase;
     const times = [purchase.nowMs, purchase.expiresAtMs, purchase.countedFromMs].map(toDate);
@@ -72,10 +68,7 @@ export class PostgresPurchaseStore {
     await this.#pool.query(sql, [purchaseId, sessionId]);
   }
 
-  /**
-   * Recreates a purchase that a restored backup lacks. `known`: the purchase is there already;
-   * `unknown_org`: its organization is not there. Both write nothing.
-   */
+  /** Recreates a purchase that a restored backup lacks; otherwise nothing is written. */
   async recover(
     purchase: RecoveredPurchase,
     by: ChangedBy,
@@ -102,8 +95,8 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Lists parked and pending purchases of all organizations. Parked ones come first, and among
-   * these the ones that nobody has granted by hand, refunded or disputed.
+   * Lists those of all organizations: parked ones first, and among these the ones that nobody has
+   * granted by hand, refunded or disputed.
    */
   async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
     const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
@@ -119,8 +112,8 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Searches all organizations, because a report of the payment provider names its purchase by id
-   * alone. Requests of customers use `findOwn`, which is limited to one organization.
+   * Searches all organizations: a report of the payment provider names its purchase by id alone.
+   * Requests of customers use `findOwn`.
    */
   async find(purchaseId: string): Promise<KnownPurchase | undefined> {
     return (await this.#select("where p.purchase_id = $1", [purchaseId]))[0];
@@ -131,8 +124,7 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Credits the wallet once, and applies refunds and disputes that were reported before the
-   * payment; true if this call credited the wallet.
+   * Credits the wallet once; true if this call did. Applies refunds and disputes reported before.
    */
   async grant(paid: {
     readonly purchaseId: string;
@@ -187,8 +179,7 @@ export class PostgresPurchaseStore {
    * Takes the amount of a refund or dispute from the wallet, or returns it if the claim is
    * reversed. All claims on a purchase together never take more than it credited. A new claim
    * pauses automatic top-up, which would charge the returned amount again; a reversed claim does
-   * not, nor does one on a parked purchase, unless its credit was granted by hand. True if the
-   * claim is new.
+   * not, nor does one on a parked purchase, unless its credit was granted by hand. True if new.
    */
   async claim(claim: PurchaseClaim): Promise<boolean> {
     const { purchaseId, claimId, kind, amountMicroUsd } = claim;
@@ -220,8 +211,8 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Returns purchases that are undecided, or granted without a receipt URL, and marks them as
-   * checked at `nowMs`. Those that were never checked come first.
+   * Returns purchases that are undecided, or granted without a receipt URL, those never checked
+   * first, and marks them as checked at `nowMs`.
    */
   async takeUnfinished(asked: {
     readonly beforeMs: number;
@@ -236,10 +227,7 @@ export class PostgresPurchaseStore {
     return await this.#select("where p.purchase_id = any ($1)", [ids]);
   }
 
-  /**
-   * Returns refunds and disputes that are not final, and marks them as checked at `nowMs`. Those
-   * that were never checked come first.
-   */
+  /** Returns claims that are not final, those never checked first, and marks them as checked. */
   async takeOpenClaims(asked: {
     readonly sinceMs: number;
     readonly nowMs: number;

@@ -54,9 +54,8 @@ export class PostgresStatementStore {
   }
 
   /**
-   * Reads the statement of one month. First closes this and earlier months that are over, in order.
-   * `unknown`: the organization has no such month; `later`: one call cannot close all earlier
-   * months, so call again.
+   * First closes this and earlier months that are over. `unknown`: there is no such month; `later`:
+   * one call cannot close all earlier months, so call again.
    */
   async read(orgId: OrgId, month: Month): Promise<Statement | "unknown" | "later"> {
     const months = await this.months(orgId);
@@ -112,8 +111,8 @@ export class PostgresStatementStore {
   }
 
   /**
-   * Stores a statement. If two processes close the same month, the first statement stays. The same
-   * SQL command also reports the alert `statement.ready`, so that a crash cannot separate the two.
+   * If two processes close the same month, the first statement stays. The same SQL command reports
+   * the alert `statement.ready`, so that a crash cannot separate the two.
    */
   async #close(figures: StatementFigures, { isNews }: { readonly isNews: boolean }): Promise<void> {
     const { openingMicroUsd, closingMicroUsd } = figures;
@@ -174,7 +173,7 @@ export interface KeptRow {
   readonly sha256: string;
 }
 
-/** The months of an organization, oldest first, up to the current one. */
+/** Oldest first, up to the current one. */
 interface OrgMonths {
   readonly all: readonly Month[];
   readonly nowMs: number;
@@ -222,9 +221,8 @@ function hashOfDocument(text: string): string {
 }
 
 /**
- * Describes how a stored statement differs from the present ledger, one sentence each. If
- * `isUsageThere` is false, usage was deleted from the journal, and only the opening balance and the
- * credits are compared.
+ * Returns one sentence for each difference. If `isUsageThere` is false, usage was deleted from the
+ * journal, and only the opening balance and the credits are compared.
  */
 function findDifferences(
   kept: StatementDocument,

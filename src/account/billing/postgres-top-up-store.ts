@@ -31,10 +31,7 @@ import {
 } from "./top-up-store.ts";
 import * as sql from "./top-up-sql.ts";
 
-/**
- * Stores cards, rules and automatic purchases. Each method is one transaction; a method that
- * decides about a purchase locks the row of the rule.
- */
+/** Each method is one transaction; one that decides about a purchase locks the row of the rule. */
 export class PostgresTopUpStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -87,8 +84,8 @@ export class PostgresTopUpStore {
   }
 
   /**
-   * Stores a card; false if `customerId` is not the stored customer of the organization, or if the
-   * stored card came from the same or a later checkout.
+   * False if `customerId` is not the organization's, or if the stored card came from the same or a
+   * later checkout.
    */
   async saveCard(
     saved: {
@@ -140,10 +137,7 @@ export class PostgresTopUpStore {
     });
   }
 
-  /**
-   * Returns removed cards whose detachment was not tried within the last minute, and marks them as
-   * tried.
-   */
+  /** Returns removed cards that were not tried within the last minute, and marks them as tried. */
   async takeDetachments(isTestMoney: boolean, limit: number): Promise<readonly string[]> {
     const values = [isTestMoney, limit];
     const { rows } = await this.#pool.query<{ card_id: string }>(sql.TAKE_DETACHMENTS, values);
@@ -166,7 +160,7 @@ export class PostgresTopUpStore {
 
   /**
    * Commits a purchase under the rule's lock and returns its charge, which is not sent yet;
-   * undefined if no purchase is due any more.
+   * undefined if none is due any more.
    */
   async begin(
     wanted: {
@@ -184,8 +178,7 @@ export class PostgresTopUpStore {
       const rule = await lockRule(client, orgId);
       if (rule?.isOn !== true) return undefined;
       const { amountMicroUsd } = rule;
-      // Whether a purchase is due is read again under the lock, because another instance may have
-      // made the purchase meanwhile.
+      // Another instance may have made the purchase before this one got the lock.
       const asked = [isTestMoney, new Date(nowMs), new Date(monthMs), orgId, 1];
       const due = await client.query<DueRow>(sql.DUE, asked);
       const [card] = due.rows;
@@ -205,10 +198,7 @@ export class PostgresTopUpStore {
     });
   }
 
-  /**
-   * Returns undecided automatic purchases that were not checked at the payment provider since
-   * `beforeMs`, and marks them as checked at `nowMs`.
-   */
+  /** Returns undecided purchases not checked since `beforeMs`, and marks them as checked. */
   async takeOpen(asked: {
     readonly isTestMoney: boolean;
     readonly beforeMs: number;
@@ -310,7 +300,6 @@ export async function lockRuleOfPurchase(client: PoolClient, purchaseId: string)
   await client.query(sql.LOCK_RULE_OF_PURCHASE, [purchaseId]);
 }
 
-/** Turns the rule off in the caller's transaction; false if it was off or does not exist. */
 export async function pauseTopUp(
   client: PoolClient,
   note: Note,

@@ -21,8 +21,8 @@ export interface PurchaseServiceDeps {
 }
 
 /**
- * Applies reports about payments, from a webhook, the returning browser or our own poll. Each
- * report may be repeated, late or missing.
+ * Applies reports from a webhook, the returning browser or our own poll. Each may be repeated, late
+ * or missing.
  */
 export class PurchaseService {
   readonly #deps: PurchaseServiceDeps;
@@ -117,9 +117,8 @@ export class PurchaseService {
   }
 
   /**
-   * Asks the payment provider for the purchase if the ledger does not know the payment yet: a
-   * refund or dispute names only the payment, and its event may arrive before the event that
-   * reports the purchase as paid.
+   * A refund or dispute names only the payment, and its event may arrive before the one that
+   * reports the purchase as paid; then the payment provider is asked.
    */
   async #findPurchase(paymentId: string): Promise<KnownPurchase | undefined> {
     const { store, payments } = this.#deps;
@@ -130,8 +129,7 @@ export class PurchaseService {
   }
 }
 
-// What a person granted is not taken back: the currency and the amount may differ from those of the
-// payment.
+// What a person granted is not taken back: its amount may differ from that of the payment.
 const GRANT_STAYS =
   "a payment was refunded or disputed after its purchase was credited by hand: the credit stays; " +
   "settle the amount with the organization";
@@ -142,7 +140,6 @@ export type SessionVerdict =
   | { readonly kind: "ungranted"; readonly state: "pending" | "failed" | "expired" }
   | { readonly kind: "nothing" };
 
-/** Decides what a checkout session means for its purchase; only what was ordered is granted. */
 export function evaluateCheckout(purchase: KnownPurchase, session: SessionUpdate): SessionVerdict {
   switch (session.payment) {
     case "open":

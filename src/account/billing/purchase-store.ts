@@ -53,7 +53,6 @@ export interface WaitingPurchase extends Omit<PurchaseRecord, "state"> {
 
 export type UngrantedState = "pending" | "failed" | "expired" | "parked";
 
-/** A refund or dispute: money that a payer or a bank took back, or wants back. */
 export interface PurchaseClaim {
   readonly claimId: string;
   readonly purchaseId: string;

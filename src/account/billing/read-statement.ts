@@ -27,9 +27,8 @@ export interface StatementFigures {
 }
 
 /**
- * Computes a statement for one month from the ledger, in the caller's snapshot. `opening` is the
- * closing balance of the previous statement; without it, the opening balance is computed from the
- * ledger.
+ * Computes a statement from the ledger, in the caller's snapshot. `opening` is the closing balance
+ * of the previous statement; without it, it is computed from the ledger.
  */
 export async function readStatement(
   client: PoolClient,
@@ -164,7 +163,6 @@ interface StatementBooks {
   readonly rolledDays: readonly string[];
 }
 
-/** Sums purchases, grants, refunds and disputes by kind: for the month, and for all time before. */
 function creditSumsQuery(orgId: OrgId, fromMs: number, toMs: number): ReportQuery {
   const text = `
   with line as (${CREDIT_LINES_SQL})
@@ -183,8 +181,8 @@ function creditLinesQuery(orgId: OrgId, fromMs: number, toMs: number): ReportQue
 }
 
 /**
- * Reads the cost of all requests as it stood at the midnight `atMs`: sums earlier attempts at their
- * present cost, and then undoes what was charged or corrected after that midnight.
+ * Sums earlier attempts at their present cost, and then undoes what was charged or corrected after
+ * the midnight `atMs`.
  */
 function debitsQuery(books: StatementBooks, atMs: number): ReportQuery {
   const { orgId, rolledDays } = books;
@@ -205,7 +203,7 @@ function debitsQuery(books: StatementBooks, atMs: number): ReportQuery {
 /**
  * Sums the month's charges by model and by key, and counts requests by their last attempt. Stored
  * daily sums count a whole request on the day of its last attempt, so charges of a request that
- * lasts past the midnight between two months are moved to the month in which they were made.
+ * lasts past the midnight between two months are moved to their month.
  */
 function usageQuery(books: StatementBooks, fromMs: number, toMs: number): ReportQuery {
   const { orgId, rolledDays } = books;
@@ -253,8 +251,8 @@ const HOUR_MS = 3_600_000;
 
 /**
  * Selects the tokens and cost of attempts before the midnight `atMs` whose request had its last
- * attempt after that midnight, with `sign` as a column. Request ids contain the time, so requests
- * that began later are not read; the extra hour allows for clocks that disagree.
+ * attempt after it. Request ids contain the time, so requests that began later are not read; the
+ * extra hour allows for clocks that disagree.
  */
 function carriedSql(atMs: number, sign: 1 | -1): string {
   const midnight = firstIdAt(atMs);
@@ -280,10 +278,7 @@ function debitAtSql(at: string): string {
   return `case when closed_at >= ${at} then 0 when corrected_at >= ${at} then reserve else debit end`;
 }
 
-/**
- * Selects the few attempts that were admitted before the instant `atMs` (their ids are below `end`)
- * and that ended or were corrected after it.
- */
+/** Selects the few attempts with ids below `end` that ended or were corrected after `atMs`. */
 function changedSinceSql(atMs: number, end: bigint): string {
   const columns = `${ATTEMPT_COLUMNS}, reserve, final, closed_at, corrected_at`;
   const utc = new Date(atMs).toISOString().replace("Z", "");
@@ -307,9 +302,8 @@ const KEY_NAMES_SQL: string = `
   from api_key where org_id = $1 and key_id = any ($2)`;
 
 /**
- * True if, after the statement was closed, the journal lost a day on which the organization had
- * usage, in the month of the statement or before. $1: organization; $2: when the statement was
- * closed; $3: the end of its month.
+ * True if the journal lost a day of usage up to the end of the month since the statement was
+ * closed. $1: organization; $2: when it was closed; $3: the end of its month.
  */
 export const LEFT_SINCE_SQL = `
   select exists (select from retired_spend s join retired_day d using (day)

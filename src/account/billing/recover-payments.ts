@@ -10,13 +10,11 @@ const PURCHASE_ID = /^pur_[0-9A-Za-z_-]{1,60}$/;
 
 export interface RecoveredPayments {
   readonly sessions: number;
-  /** Purchases that the ledger had lost and now has again. */
   readonly purchases: number;
   readonly granted: number;
   readonly claims: number;
   /**
-   * Paid checkouts and automatic charges of unknown organizations. An operator has to recreate each
-   * organization and grant the credit by hand.
+   * An operator has to recreate each organization and grant the credit of these payments by hand.
    */
   readonly unknownOrgs: readonly UnknownPayer[];
   /** Ids of checkouts, charges and claims that could not be applied; run the recovery again. */
@@ -39,10 +37,9 @@ export interface RecoveryDeps extends Pick<
 }
 
 /**
- * After a restore, applies every checkout, charge, refund and dispute that the payment provider
- * knows, from a day before `sinceMs` on, because a checkout can be paid up to a day after it was
- * opened. It changes nothing that the ledger already has. A checkout's metadata name its purchase
- * and its organization.
+ * After a restore, applies what the payment provider knows since a day before `sinceMs`, because a
+ * checkout can be paid up to a day after it was opened. It changes nothing that the ledger has. A
+ * checkout's metadata name its purchase and its organization.
  */
 export async function recoverPayments(
   deps: RecoveryDeps,

@@ -26,8 +26,8 @@ export function monthAfter(month: Month): Month {
 }
 
 /**
- * `so_far`: the month is not over; `closing`: requests of the month may not be in the ledger yet;
- * `due`: it is closed in the background or at its first read; `closed`: it is final.
+ * `closing`: requests of the month may not be in the ledger yet; `due`: it is closed in the
+ * background or at its first read.
  */
 export type StatementState = "so_far" | "closing" | "due" | "closed";
 
@@ -40,11 +40,10 @@ export interface Statement {
   readonly closedAtMs: number | null;
   /** SHA-256 of the stored document, in hexadecimal; null until the month is closed. */
   readonly sha256: string | null;
-  /** How the present ledger differs from the statement, one sentence each. */
   readonly differences: readonly string[];
   /**
-   * True if days up to the end of the month, also of earlier months, were deleted from the journal
-   * after the statement was closed, so that its usage cannot be compared.
+   * True if days up to the end of the month were deleted from the journal after the statement was
+   * closed, so that its usage cannot be compared.
    */
   readonly hasLeft: boolean;
 }
@@ -59,8 +58,7 @@ export interface StatementSummary {
 }
 
 /**
- * Formats a statement as one table: opening balance, credits by kind, usage by model, closing
- * balance. The amounts of `opening`, the credits, `usage` and `unlisted_usage` add up to `closing`;
+ * The amounts of `opening`, the credits, `usage` and `unlisted_usage` add up to `closing`;
  * `usage_by_key` repeats the same usage.
  */
 export function statementCsv({ document, number }: Statement): string {

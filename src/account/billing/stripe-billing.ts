@@ -63,10 +63,7 @@ interface StripeBillingOptions extends BillingOptions {
   readonly bounds: PurchaseBounds;
 }
 
-/**
- * Sells credit through Stripe's checkout, or through a test server with the same API. A repeated
- * report changes the ledger once.
- */
+/** Sells credit through Stripe's checkout, or through a test server with the same API. */
 export class StripeBilling {
   readonly mode: "stripe" | "test" | "none";
   readonly minMicroUsd: MicroUsd;
@@ -125,10 +122,7 @@ export class StripeBilling {
     return this.#charges.round(() => this.#topUpJob.isStopping);
   }
 
-  /**
-   * Starts a purchase and opens its checkout; rejects with `PurchaseFault`. Credit is granted only
-   * after the payment provider reports the payment.
-   */
+  /** Rejects with `PurchaseFault`. Credit is granted only after the payment is reported. */
   async startPurchase(
     wanted: {
       readonly orgId: OrgId;
@@ -205,10 +199,7 @@ export class StripeBilling {
     return this.#options.store.findOwn(orgId, purchaseId);
   }
 
-  /**
-   * Finds a purchase of the organization; while it is unfinished, asks the payment provider first
-   * and applies the answer. Undefined if the organization has no such purchase.
-   */
+  /** While the purchase is unfinished, asks the payment provider first and applies the answer. */
   async checkPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
     const { store, log } = this.#options;
     const purchase = await store.findOwn(orgId, purchaseId);
@@ -219,8 +210,7 @@ export class StripeBilling {
     try {
       await this.#reconciler.check(purchase);
     } catch (fault) {
-      // The stored state is returned; an event, the next poll or the reconciler will report the
-      // end.
+      // An event, the next poll or the reconciler will report the end.
       log.warn({ purchaseId, err: fault }, "the payment provider did not answer");
     }
     return await store.findOwn(orgId, purchaseId);
@@ -248,7 +238,6 @@ export class StripeBilling {
     return "done";
   }
 
-  /** Starts polling purchases whose end was not reported, until `close`. */
   start(): void {
     const { account, store, log } = this.#options;
     if (account.webhookSecrets().length === 0) {
@@ -290,10 +279,7 @@ function isUnfinished({ state, receiptUrl }: KnownPurchase): boolean {
   return state === "created" || state === "pending" || (state === "paid" && receiptUrl === null);
 }
 
-/**
- * Logs an error if wallets hold credit that was bought with test money: with real payments on, it
- * would buy service that costs the operator real money.
- */
+/** With real payments on, such credit buys service that costs the operator real money. */
 async function announceTestMoney(store: PurchaseStore, log: Logger): Promise<void> {
   try {
     const { purchases, orgIds } = await store.testMoney();

@@ -30,10 +30,7 @@ export class StripeCards {
     this.#stripe = stripe;
   }
 
-  /**
-   * Creates the organization's customer once, and once more for each `replaced` customer that the
-   * payment provider no longer knows.
-   */
+  /** Creates a customer once, and once more for each `replaced` one that the provider lost. */
   async createCustomer(orgId: OrgId, replaced: string | undefined): Promise<string> {
     const customer = await this.#stripe.customers.create(
       { metadata: { org_id: orgId } },
@@ -61,7 +58,7 @@ export class StripeCards {
     return { sessionId: session.id, url: session.url };
   }
 
-  /** Returns how a checkout that saves a card ended; null if no card was saved. */
+  /** Null if no card was saved. */
   async setup(sessionId: string): Promise<CardUpdate | "open" | null> {
     const session = await orMissing(() => this.#stripe.checkout.sessions.retrieve(sessionId));
     if (session === undefined) return null;
@@ -145,8 +142,7 @@ export class StripeCards {
 }
 
 /**
- * Returns why a charge failed permanently. Undefined if a retry may succeed, because the network,
- * the payment provider or the operator's key was the cause.
+ * Undefined if a retry may succeed, because the network, the provider or the operator's key failed.
  */
 function toRefusal(fault: unknown): PauseReason | undefined {
   if (fault instanceof Stripe.errors.StripeCardError) {

@@ -52,7 +52,7 @@ export class StripePayments {
     this.cards = new StripeCards(this.#stripe);
   }
 
-  /** Opens the checkout of a purchase. A repeated call returns the same checkout. */
+  /** A repeated call returns the same checkout. */
   async openCheckout(
     purchase: Pick<KnownPurchase, "purchaseId" | "orgId" | "cents" | "expiresAtMs">,
     visit: {
@@ -137,8 +137,8 @@ export class StripePayments {
   }
 
   /**
-   * Yields the disputes created since `sinceMs`, then the refunds, each newest first. Disputes come
-   * first because they are few: a caller that reads a limited number gets all of them.
+   * Yields each newest first, and the disputes before the refunds: they are few, so a caller that
+   * reads a limited number gets all of them.
    */
   async *claimsSince(sinceMs: number): AsyncGenerator<ClaimUpdate> {
     const range = createdSince(sinceMs);
@@ -152,10 +152,7 @@ export class StripePayments {
     }
   }
 
-  /**
-   * Verifies an event; undefined if no secret matches its signature, or if it is older than five
-   * minutes or malformed.
-   */
+  /** Undefined if no secret matches, or if the event is older than five minutes or malformed. */
   event(body: Buffer, signature: string): PaymentEvent | undefined {
     for (const secret of this.#account.webhookSecrets()) {
       const event = this.#provenEvent(body, signature, secret);

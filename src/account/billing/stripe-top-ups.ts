@@ -34,10 +34,7 @@ export interface TopUpsDeps {
   readonly log: Logger;
 }
 
-/**
- * Manages the rule and the saved card of each organization. The payment provider stores the card,
- * the database only what the console shows of it.
- */
+/** The payment provider stores the card, the database only what the console shows of it. */
 export class StripeTopUps {
   readonly #deps: TopUpsDeps;
   readonly #mayAsk: (id: string) => boolean;
@@ -64,9 +61,7 @@ export class StripeTopUps {
     return { ...state, isCardPending: state.setupSessionId !== undefined };
   }
 
-  /**
-   * Rejects with `TopUpFault` if the rule is invalid or lacks a card. Turning it on ends a pause.
-   */
+  /** Rejects with `TopUpFault`: invalid, or without a card. Turning a rule on ends its pause. */
   async setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void> {
     const { topUps, bounds, isTestMoney, clock } = this.#deps;
     const month = monthStartMs(clock.nowMs());
@@ -98,8 +93,8 @@ export class StripeTopUps {
   }
 
   /**
-   * Removes the card, so that it is not charged any more, and turns the rule off; false if there is
-   * no card. If the payment provider cannot detach it now, a later run of the top-up job does.
+   * Also turns the rule off; false if there is no card. If the payment provider cannot detach it
+   * now, a later run of the top-up job does.
    */
   async removeCard(orgId: OrgId, by: ChangedBy): Promise<boolean> {
     const { topUps, isTestMoney } = this.#deps;
@@ -121,8 +116,8 @@ export class StripeTopUps {
   }
 
   /**
-   * Runs `work` with the organization's customer at the payment provider. Creates the customer
-   * once, and replaces it if the provider no longer knows it; then `work` runs again.
+   * Creates the customer once, and replaces it if the payment provider no longer knows it; then
+   * `work` runs again.
    */
   async withCustomer<T>(orgId: OrgId, work: (customerId: string) => Promise<T>): Promise<T> {
     const { topUps, isTestMoney, clock } = this.#deps;
@@ -143,7 +138,6 @@ export class StripeTopUps {
     return customerId;
   }
 
-  /** Asks the payment provider how the checkout of a card ended, and stores the card. */
   async #checkSetup(orgId: OrgId, sessionId: string): Promise<void> {
     const { topUps, cards, isTestMoney } = this.#deps;
     const update = await cards.setup(sessionId);
@@ -193,7 +187,6 @@ function checkRule(rule: TopUpRule, bounds: PurchaseBounds): void {
   }
 }
 
-/** Says what is wrong with an amount to buy; undefined if it can be bought. */
 export function amountProblem(
   amount: MicroUsd,
   { minMicroUsd, maxMicroUsd }: PurchaseBounds,

@@ -17,29 +17,19 @@ const MINUTE_MS = 60_000;
 const STARTED_PER_ROUND = 50;
 const REPAIRED_PER_ROUND = 50;
 const ASK_PAUSE_MS = 20_000;
-/**
- * The process that commits a purchase sends its charge only within this time. If the process was
- * suspended for longer, `#repair` decides about the charge.
- */
+/** Later, for example if the process was suspended, `#repair` decides about the charge. */
 const FIRST_SEND_WITHIN_MS = MINUTE_MS;
-/**
- * `#repair` sends a charge only within this time after the purchase began, well below the day for
- * which the payment provider recognizes a repeated idempotency key.
- */
+/** This is well below the day for which Stripe recognizes a repeated idempotency key. */
 const SEND_WITHIN_MS = 60 * MINUTE_MS;
 /**
- * A purchase that is not wanted any more (its rule or automatic top-up is off, or its card was
- * replaced) expires after this time if the payment provider knows no charge of it. The time exceeds
- * that for which a request can be in flight.
+ * A purchase whose rule is off or whose card was replaced expires after this time if the payment
+ * provider knows no charge of it. It exceeds the time for which a request can be in flight.
  */
 const UNWANTED_AFTER_MS = 10 * MINUTE_MS;
 const GIVEN_UP_AFTER_MS = SEND_WITHIN_MS + UNWANTED_AFTER_MS;
 /** The expiry stored with a purchase: later than the times at which `#repair` ends the purchase. */
 const EXPIRES_AFTER_MS = 2 * SEND_WITHIN_MS;
-/**
- * After this many failures in a row the payment provider is assumed to be down, and the remaining
- * charges are left to the next run.
- */
+/** The payment provider is then assumed to be down, and the rest is left to the next run. */
 const FAILURES_MAX = 3;
 
 const TOP_UP = byGateway("top-up");
@@ -54,9 +44,9 @@ export interface TopUpChargesDeps extends Omit<TopUpsDeps, "consoleUrl"> {
 }
 
 /**
- * Makes automatic purchases. The purchase's row is committed before the charge is sent, and its id
- * is the charge's idempotency key. A process that finds the purchase undecided asks the payment
- * provider first, and sends the charge again only if the provider has none.
+ * The purchase is committed before the charge is sent, and its id is the charge's idempotency key.
+ * A process that finds it undecided asks the payment provider first, and sends the charge again
+ * only if the provider has none.
  */
 export class TopUpCharges {
   readonly #deps: TopUpChargesDeps;

@@ -24,9 +24,8 @@ type CookieKind = "tx" | "session";
 const HEADER_CHARS_MAX = 16_384;
 
 /**
- * Reads and writes the cookies of the console at `consoleUrl`. On https their names begin with
- * `__Host-`, so that neither another host nor plain http can set them; browsers accept that prefix
- * on https only.
+ * On https the names begin with `__Host-`, so that neither another host nor plain http can set the
+ * cookies; browsers accept that prefix on https only.
  */
 export function cookieJar(consoleUrl: string) {
   const isSecure = consoleUrl.startsWith("https:");
@@ -67,16 +66,13 @@ export function isToken(text: string): boolean {
 }
 
 const RETURN_PATH_CHARS_MAX = 512;
-/**
- * A placeholder against which a return path is resolved: a path of the console stays on this
- * origin, any other URL leaves it.
- */
+/** A path of the console stays on this placeholder; any other URL leaves it. */
 const SOME_ORIGIN = "http://console.invalid";
 const OWN_ROUNDS = /^\/(auth|sign-in|api)(\/|$)/;
 
 /**
- * Returns the path on this console to which a browser may go after signing in. Undefined if the
- * path names another origin, could be parsed as one, or leads to a sign-in or API route.
+ * Returns the path to which a browser may go after signing in. Undefined if it names another
+ * origin, could be parsed as one, or leads to a sign-in or API route.
  */
 export function safeReturnPath(asked: string | undefined): string | undefined {
   if (asked === undefined || asked.length > RETURN_PATH_CHARS_MAX) return undefined;

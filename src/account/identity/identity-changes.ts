@@ -95,9 +95,8 @@ async function mintTrialKey(
 }
 
 /**
- * Grants the starting credit once per verified address, whatever the account or organization,
- * because the reference of the grant is derived from the address. The caller holds the sign-in lock
- * of the address, so that two grants cannot run at once.
+ * Grants the starting credit once per verified address, from which its reference is derived. The
+ * caller holds the sign-in lock of the address, so that two grants cannot run at once.
  */
 async function grantWelcome(
   run: Run,
@@ -114,8 +113,7 @@ async function grantWelcome(
 }
 
 /**
- * Creates the trial key and the starting credit that an invitation deferred, once, and moves the
- * session to the account's own organization.
+ * Starts once what an invitation deferred, and moves the session to the account's own organization.
  */
 export async function startOwnOrg(
   changes: ChangeLog,

@@ -36,10 +36,7 @@ export interface SignInToResolve {
   };
   /** A trial key, made before it is known whether one is due. Only `sealedKey` has the raw key. */
   readonly trialKey: SealedReveal & { readonly digest: Buffer; readonly ceiling: number };
-  /**
-   * The browser's previous session, which this sign-in ends. If the account is the same, a trial
-   * key that its owner has not saved yet moves to the new session.
-   */
+  /** This sign-in ends it. A key not saved yet moves to the new session of the same account. */
   readonly previous?: { readonly sessionId: Buffer; readonly reveal: SealedReveal | undefined };
   readonly from?: AskedFrom;
   readonly welcomeMicroUsd?: MicroUsd;
@@ -53,9 +50,8 @@ export interface ResolvedSignIn {
   /** True for a new person with an open invitation, who gets no trial key yet. */
   readonly isInvited: boolean;
   /**
-   * `created`: a new account; `linked`: an existing account with the same verified e-mail;
-   * `adopted`: an account in an organization that an operator made for the address; `verified`: a
-   * known account whose address is verified now.
+   * `linked`: an existing account with the same verified e-mail; `adopted`: an account in an
+   * organization that an operator made for the address; `verified`: a known account, verified now.
    */
   readonly kind: "known" | "created" | "linked" | "adopted" | "verified";
   /** True if the provider reports another account's e-mail; the account then keeps its own. */
@@ -147,9 +143,7 @@ export const revealColumns = columns({
   name: text("name"),
   expiresAtMs: instantMs("expires_at"),
 });
-/**
- * A key to show, encrypted under a key derived from the session token, which only the browser has.
- */
+/** It is encrypted under a key derived from the session token, which only the browser has. */
 export type SealedReveal = RecordOf<typeof revealColumns>;
 
 export const END_SESSION_SQL = `

@@ -63,26 +63,19 @@ export interface OpenIdentityOptions {
 }
 
 /**
- * Creates the console's sign-in. The first sign-in, not this call, contacts the identity provider,
- * so the gateway starts while the provider is down. Rejects with an `InsecureConsoleFault` or an
- * `IdentitySettingFault` if the settings cannot work.
+ * The first sign-in, not this call, contacts the identity provider, so the gateway starts while
+ * that is down. Rejects if the settings cannot work.
  */
 export function openIdentity(options: OpenIdentityOptions): Promise<Identity> {
   // Inside `then`, a fault of the constructor rejects the promise instead of throwing here.
   return Promise.resolve().then(() => new OpenedIdentity(options));
 }
 
-/**
- * Signs people in and keeps their sessions. A method that reads a cookie takes the whole `cookie`
- * header; nothing here depends on the HTTP framework.
- */
+/** A method that reads a cookie takes the whole `cookie` header. */
 class OpenedIdentity extends Sessions {
-  /** The text of the sign-in button; null if no identity provider is configured. */
+  /** Null if no identity provider is configured. */
   readonly signInName: string | null;
-  /**
-   * True if links made on this machine sign people in. If this is false and no provider is
-   * configured, sign-in is off.
-   */
+  /** True if links made on this machine sign people in. */
   readonly isLocal: boolean;
   readonly #store: IdentityStore;
   readonly #clock: Clock;
@@ -139,10 +132,7 @@ class OpenedIdentity extends Sessions {
     return await this.#store.links.findClaim(hashToken(token), this.#clock.nowMs());
   }
 
-  /**
-   * Consumes a link and starts a session; undefined if the link is used, expired, or for another
-   * address.
-   */
+  /** Undefined if the link is used, expired, or for another address. */
   async signInByLink(
     asked: AskingBrowser & { readonly token: string; readonly email: string },
   ): Promise<Redirect | undefined> {
@@ -157,10 +147,7 @@ class OpenedIdentity extends Sessions {
     });
   }
 
-  /**
-   * True if the next page load must go to `/auth/recheck`, which ends this session if the identity
-   * provider has ended its own.
-   */
+  /** True if the next page load must go to `/auth/recheck`. */
   isRecheckDue(session: SignedIn): boolean {
     const { recheckDueAtMs } = session;
     return recheckDueAtMs !== undefined && this.#clock.nowMs() >= recheckDueAtMs;
@@ -175,10 +162,7 @@ class OpenedIdentity extends Sessions {
     return (await this.#signIns?.startRecheck(cookieHeader, returnPath)) ?? signInsDisabled;
   }
 
-  /**
-   * `POST /auth/backchannel-logout`: ends the sessions that the token names. Returns false if the
-   * token is invalid or was used before; the route then answers 400.
-   */
+  /** `POST /auth/backchannel-logout`: false if the token is invalid or was used before. */
   async backChannelLogout(logoutToken: string): Promise<boolean> {
     const logout = await this.#relyingParty?.verifyLogoutToken(logoutToken);
     if (logout === undefined) return false;
@@ -225,10 +209,7 @@ class OpenedIdentity extends Sessions {
     return this.#store.switchOrg(Buffer.from(sessionId, "hex"), orgId);
   }
 
-  /**
-   * Starts the account's own organization with the trial key that an invitation deferred; undefined
-   * if nothing was deferred.
-   */
+  /** Starts what an invitation deferred; undefined if nothing was. */
   async startOwnOrganization(
     cookieHeader: string | undefined,
     { accountId }: SignedIn,

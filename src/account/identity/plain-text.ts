@@ -1,9 +1,6 @@
 import { asText, hiddenCharacters } from "../../kernel/index.ts";
 
-/**
- * Makes a text from outside safe to store and show: without hidden characters, trimmed, at most
- * `charsMax` long; null if nothing is left.
- */
+/** Makes a text from outside safe to store and show; null if nothing is left. */
 export function plainText(text: string | undefined, charsMax: number): string | null {
   const plain = (text ?? "").replaceAll(hiddenCharacters, "").trim();
   // `slice` may cut a surrogate pair in two; its first half is dropped.
@@ -21,8 +18,8 @@ export function chooseOrgName(name: string | null, email: string): string {
 const ORG_NAME_CHARS_MAX = 64;
 
 /**
- * Selects the parts of a sign-in fault that a log may show: its name, message and codes. Of each
- * cause it takes only the code or the name, because the cause's message may contain secrets.
+ * Selects what a log may show of a sign-in fault. Of each cause that is only the code or the name,
+ * because the message may contain secrets.
  */
 export function faultMessage(fault: unknown): Readonly<Record<string, string>> {
   if (!(fault instanceof Error)) return { fault: "unknown" };

@@ -65,10 +65,7 @@ export class PostgresClaimLinkStore {
 
 export type ClaimLinkStore = Public<PostgresClaimLinkStore>;
 
-/**
- * Consumes a sign-in link in the transaction that starts the session. True if the sign-in uses no
- * link; false if the link is used, expired, or for another address.
- */
+/** True if the sign-in uses no link; false if the link is used, expired, or for another address. */
 export async function takeClaim(
   run: Run,
   { linkHash, claim, nowMs }: SignInToResolve & { readonly linkHash: Buffer | undefined },
@@ -104,8 +101,8 @@ export interface ClaimLink {
 }
 
 /**
- * Makes a link that signs in the browser that opens it, once, within 15 minutes. Only someone with
- * a shell on the machine can make one. With `email` the link works for that address only.
+ * Makes a link that signs in a browser once, within 15 minutes. Only someone with a shell on the
+ * machine can make one. With `email` it works for that address only.
  */
 export async function makeClaimLink(options: {
   readonly store: ClaimLinkStore;

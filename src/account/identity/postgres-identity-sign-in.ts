@@ -43,9 +43,9 @@ const RETRIED_CODES = new Set(["40001", "40P01", "23505"]);
 type SignIn = SignInToResolve & { readonly linkHash: Buffer | undefined };
 
 /**
- * Signs a person in with one transaction, which commits account, organization, trial key and
- * session together. Sign-ins with one address wait for each other before their transactions begin,
- * so that each sees the result of the previous one. Other conflicts are retried.
+ * Commits account, organization, trial key and session together. Sign-ins with one address wait for
+ * each other before their transactions begin, so that each sees the result of the previous one.
+ * Other conflicts are retried.
  */
 export async function resolveSignIn(
   { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
@@ -64,7 +64,6 @@ export async function resolveSignIn(
 }
 
 interface SignedIn {
-  /** Undefined if the link is used, expired, or for another address. */
   readonly resolved: ResolvedSignIn | undefined;
   readonly recorded: readonly RecordedChange[];
 }
@@ -96,8 +95,7 @@ async function recordSignIn(
   from: AskedFrom | undefined,
 ): Promise<SignedIn> {
   const owner = { account_id: resolved.accountId, org_id: resolved.orgId };
-  // The end of the browser's previous session is recorded under that session's own account, so that
-  // neither organization learns of the other account.
+  // It is recorded under its own account, so that neither organization learns of the other.
   const end =
     ended === undefined
       ? []
@@ -178,8 +176,7 @@ async function findAccount(run: Run, signIn: SignInToResolve): Promise<FoundAcco
   return { ...plain(account), isTrialDue: false, kind: "known", ...followed };
 }
 
-// Changes the account's address to the one that the provider reports. A verified account keeps its
-// address if the new one is not verified or belongs to another verified account.
+// A verified account keeps its address if the new one is not verified or another's.
 async function followEmail(
   run: Run,
   account: AccountRow,
@@ -230,10 +227,7 @@ function linked(older: AccountRow, { issuer }: SignInClaim): FoundAccount {
   return { ...plain(older), isTrialDue: false, kind: "linked", changes };
 }
 
-/**
- * Handles an identity seen for the first time: links it to the account with the same verified
- * address, or creates an account.
- */
+/** Links the identity to the account with the same verified address, or creates an account. */
 async function findForStranger(run: Run, signIn: SignInToResolve): Promise<FoundAccount> {
   const { claim, nowMs } = signIn;
   const older = claim.isVerified ? await findVerified(run, claim) : undefined;
@@ -315,10 +309,7 @@ async function setEmail(
   return [toEmailChange(account, { before: from, after: claim.email }), ...moved];
 }
 
-/**
- * Moves the identity and sessions of an unverified account to an older account, and deletes the
- * unverified one.
- */
+/** Moves an unverified account's identity and sessions to an older account, and deletes it. */
 async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise<void> {
   const both = [from.account_id, to.account_id];
   await run("update console_identity set account_id = $2 where account_id = $1", both);
@@ -328,8 +319,8 @@ async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise
 }
 
 /**
- * Deletes an organization that never had money, a key or a change of caps. If another table still
- * refers to the organization, it stays. Locks its row before its wallet, as every transaction does.
+ * Deletes an organization that never had money, a key or a change of caps, unless another table
+ * refers to it. Locks its row before its wallet, as every transaction does.
  */
 async function dropEmptyOrg(run: Run, orgId: string): Promise<void> {
   await run("savepoint before_drop");

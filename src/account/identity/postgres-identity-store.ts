@@ -42,7 +42,6 @@ const SWEPT_ROWS_MAX = 5_000;
 const SESSIONS_LISTED_MAX = 100;
 const ORGS_LISTED_MAX = 200;
 
-/** Stores accounts, identities and sessions. Each change is one transaction. */
 export class PostgresIdentityStore {
   readonly links: ClaimLinkStore;
   readonly #pool: Pool;
@@ -66,20 +65,14 @@ export class PostgresIdentityStore {
     return row.secret;
   }
 
-  /**
-   * Finds or creates the account, creates the trial key if one is due, and starts the session, in
-   * one transaction. Concurrent sign-ins with one address create only one trial key.
-   */
+  /** All is one transaction: concurrent sign-ins with one address create only one trial key. */
   async resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn> {
     const resolved = await this.resolveLink(signIn);
     assert(resolved !== undefined, "a link alone can be used up");
     return resolved;
   }
 
-  /**
-   * Like `resolveSignIn`, but also consumes a sign-in link. Undefined, with nothing changed, if the
-   * link is used, expired or for another address.
-   */
+  /** Also consumes a link; undefined if it is used, expired or for another address. */
   resolveLink(signIn: SignInToResolve, linkHash?: Buffer): Promise<ResolvedSignIn | undefined> {
     const parts = { pool: this.#sessions, changes: this.#changes };
     return resolveSignIn(parts, { ...signIn, linkHash });
@@ -141,8 +134,8 @@ export class PostgresIdentityStore {
   }
 
   /**
-   * Ends the sessions that match the `sid` and the subject of a logout token; a token may lack one
-   * of the two. False, with nothing changed, if a token with this id was handled before.
+   * Ends the sessions that match what the token has of `sid` and subject. False, with nothing
+   * changed, if a token with this id was handled before.
    */
   async endByLogoutToken(logout: LogoutOrder): Promise<boolean> {
     const { issuer, tokenId, subject = null, sid = null } = logout;
@@ -269,8 +262,7 @@ function sweepSql(table: string): string {
     select ctid from ${table} where expires_at <= $1 limit ${SWEPT_ROWS_MAX}))`;
 }
 
-// The statement that ends the sessions also inserts the token's id, so only one of two concurrent
-// copies of a token has an effect.
+// One statement also inserts the token's id, so only one of two copies has an effect.
 const END_BY_LOGOUT_TOKEN_SQL = `
   with seen as (
     insert into seen_logout_token (issuer, token_id, expires_at) values ($1, $2, $3)

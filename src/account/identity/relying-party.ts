@@ -7,7 +7,6 @@ import { type Clock, conforms, asText } from "../../kernel/index.ts";
 import type { LogoutOrder } from "./identity-store.ts";
 
 const REQUEST_SECONDS_MAX = 10;
-/** How long metadata of the provider are used before they are read again. */
 const DISCOVERY_MS = 3_600_000;
 /** After a failed read of the provider's metadata, no request reads them again for this time. */
 const DISCOVERY_PAUSE_MS = 2_000;
@@ -21,7 +20,6 @@ export interface RelyingPartyOptions {
   readonly clock: Clock;
 }
 
-/** The identity provider cannot be reached, or its metadata are invalid. */
 export class ProviderAwayFault extends Error {
   override readonly name = "ProviderAwayFault";
 }
@@ -48,8 +46,8 @@ interface Discovered {
 }
 
 /**
- * The console as an OpenID client of one identity provider. It reads the provider's metadata on
- * demand: a provider that is down ends no session, and the next request tries again.
+ * Reads the provider's metadata on demand: a provider that is down ends no session, and the next
+ * request tries again.
  */
 export class RelyingParty {
   readonly #options: RelyingPartyOptions;
@@ -82,10 +80,7 @@ export class RelyingParty {
     return { url: url.href, secrets };
   }
 
-  /**
-   * Exchanges the code of a callback for the provider's answer. Throws the errors of
-   * `openid-client`; `AuthorizationResponseError` is a refusal by the provider.
-   */
+  /** Throws errors of `openid-client`; with `AuthorizationResponseError` the provider refuses. */
   async redeem(callbackQuery: string, secrets: SignInSecrets): Promise<ProviderAnswer> {
     const { config } = await this.#discover();
     const callback = new URL(this.#options.redirectUri());
@@ -195,10 +190,7 @@ const isLogout = conforms(
 
 type LogoutToken = Omit<LogoutOrder, "nowMs" | "rememberUntilMs">;
 
-/**
- * Verifies logout tokens, with which a provider reports that its session has ended (OpenID Connect
- * Back-Channel Logout).
- */
+/** By such a token a provider reports that its session has ended (Back-Channel Logout). */
 function openLogoutVerifier(
   metadata: ServerMetadata,
   { clientId, clock }: RelyingPartyOptions,
@@ -224,10 +216,7 @@ function openLogoutVerifier(
   };
 }
 
-/**
- * Reads a verified logout token; undefined if it is another kind of token, or if its time differs
- * from `nowMs` by more than 2 minutes.
- */
+/** Undefined if it is another kind of token, or if its time differs by more than 2 minutes. */
 export function readLogout(
   payload: Readonly<Record<string, unknown>>,
   nowMs: number,
@@ -275,10 +264,7 @@ function isUnread(fault: jose.errors.JOSEError): boolean {
 
 const ANSWER_BYTES_MAX = 1_048_576;
 
-/**
- * A fetch for requests to the identity provider: an answer longer than 1 MiB is a fault, whatever
- * its declared length. The caller's signal limits the time.
- */
+/** An answer longer than 1 MiB is a fault, whatever its declared length. */
 const boundedFetch: CustomFetch = async (url, options) => {
   const answer = await fetch(url, {
     method: options.method,

@@ -62,10 +62,7 @@ export function sealPending(pending: PendingSignIn, key: Buffer): string {
   return sealText(text, key, Buffer.from(pending.state)).toString("base64url");
 }
 
-/**
- * Opens a pending sign-in. Undefined if another installation sealed it, if it is for another
- * `state`, or if it has expired.
- */
+/** Undefined if another installation sealed it, it is for another `state`, or it has expired. */
 export function openPending(
   sealed: string,
   of: { readonly state: string; readonly key: Buffer; readonly nowMs: number },
@@ -83,10 +80,7 @@ const REVEAL_MS = 15 * 60_000;
 const TRIAL_KEY_NAME = "Trial key";
 const PURPOSE = "key shown once";
 
-/**
- * Creates a trial key before it is known whether one is due. Only the browser's session token opens
- * the sealed key.
- */
+/** Makes it before it is known whether one is due; only the session token opens it. */
 export function createTrialKey(session: BrowserToken, nowMs: number): SignInToResolve["trialKey"] {
   const { raw, digest, label } = createVirtualKey();
   return {

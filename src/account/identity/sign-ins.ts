@@ -51,8 +51,7 @@ export class SignIns {
     const session = await sessions.readSession(cookieHeader);
     if (session === undefined) return { location: signInAgain("expired", back), cookies: [] };
     const sessionId = Buffer.from(session.sessionId, "hex");
-    // The attempt is stored before the redirect, so that a browser that never returns is not
-    // redirected on every page.
+    // It is stored first, so that a browser that never returns is not redirected on every page.
     await store.noteTried(sessionId, clock.nowMs());
     try {
       // With the hint, a person with several accounts at the provider is not asked to choose one.
@@ -159,8 +158,7 @@ export class SignIns {
     }
     const isShort = lacksEmailClaim(claims, emailRules);
     const more = isShort ? await answer.moreClaims() : {};
-    // Address and verification must come from one source, or they could describe different
-    // addresses.
+    // Address and verification from two sources could describe different addresses.
     const email = readEmailClaim(asText(more["email"]) === undefined ? claims : more, emailRules);
     if (email === undefined) return undefined;
     return {

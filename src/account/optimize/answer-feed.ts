@@ -35,9 +35,8 @@ export interface FedEvents {
 }
 
 /**
- * Holds the answers of one search in memory, for the browser that started it. Beyond `charsMax`
- * characters it drops the oldest answers. Reading removes nothing, so that a lost response can be
- * read again.
+ * Holds the answers of one search in memory; beyond `charsMax` characters it drops the oldest.
+ * Reading removes nothing, so that a lost response can be read again.
  */
 export class AnswerFeed {
   readonly #charsMax: number;
@@ -115,15 +114,11 @@ export class HeldFeeds {
     return kind === by.kind && id === by.id ? held.feed : undefined;
   }
 
-  /**
-   * Drops an ended search's answers after ten minutes, or earlier if more than `endedMax` ended
-   * searches are held.
-   */
+  /** Drops the answers after ten minutes, or earlier if more than `endedMax` searches ended. */
   endSoon(searchId: string): void {
     const held = this.#held.get(searchId);
     if (held === undefined) return;
-    // Moves the search to the end of the map, so that the map has the ended searches in the order
-    // in which they ended.
+    // The map then has the ended searches in the order in which they ended.
     this.#held.delete(searchId);
     this.#held.set(searchId, held);
     held.ending = setTimeout(() => this.#forget(searchId), HELD_AFTER_END_MS).unref();

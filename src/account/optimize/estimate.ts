@@ -13,8 +13,8 @@ export const JUDGE_TOKENS_MAX = 1_024;
 export type Quote = (principal: Principal, body: Buffer) => Result<{ readonly most: MicroUsd }>;
 
 /**
- * Adds up the highest costs of a search's calls, at today's prices and whichever provider serves
- * each call. For the judge it assumes the longest answers that a judge reads.
+ * Adds up the highest costs of all calls, at today's prices and whichever provider serves each. A
+ * judge is assumed to read the longest answers.
  */
 export async function estimateSearch(
   { quote, callGapMs }: { readonly quote: Quote; readonly callGapMs: number },

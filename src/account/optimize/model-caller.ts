@@ -32,10 +32,7 @@ export interface EndedCall {
 
 export type CallOutcome =
   | EndedCall
-  /**
-   * Nothing was sent, because a limit was hit or every provider is in cooldown. Try again after the
-   * wait.
-   */
+  /** Nothing was sent: a limit was hit, or every provider is in cooldown. */
   | { readonly kind: "wait"; readonly waitMs: number }
   /** The rest of a cap or of the balance does not cover the highest cost of this call. */
   | { readonly kind: "uncovered"; readonly by: "budget" | "organization" }
@@ -105,8 +102,7 @@ function toCallOutcome(
 /** The outcome of a refusal that affects the whole search; undefined if only this call failed. */
 function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
   const { class: cls, status, origin, limit, retryable, retryAfterSeconds } = refusal;
-  // The wait is limited: a pool's window can last an hour, but another model may have capacity much
-  // earlier.
+  // A pool's window can last an hour, but another model may have capacity much earlier.
   const waitMs =
     Math.min(retryAfterSeconds ?? DEFAULT_WAIT_SECONDS, RETRY_AFTER_SECONDS_MAX) * 1000;
   switch (cls) {

@@ -45,10 +45,9 @@ export interface OptimizeOptions {
 }
 
 /**
- * Searches for the best model for an organization's own prompts. Each search has a managed key; its
- * cap is the budget, and it is disabled when the search ends. A method that gets an organization
- * treats searches of other organizations as unknown. A job ends searches whose process has died as
- * `interrupted`.
+ * Each search has a managed key; its cap is the budget, and it is disabled when the search ends. A
+ * method that gets an organization treats searches of others as unknown. A job ends searches whose
+ * process has died as `interrupted`.
  */
 export class OptimizeRuns {
   readonly #options: OptimizeOptions;
@@ -77,7 +76,6 @@ export class OptimizeRuns {
     return this.#options.store.find(orgId, searchId);
   }
 
-  /** Starts a search, and returns as soon as it runs. */
   async start(
     orgId: OrgId,
     wanted: WantedSearch,
@@ -133,8 +131,7 @@ export class OptimizeRuns {
 
   /**
    * Returns the answers after the first `after` events, only to the person who started the search.
-   * Undefined if this process does not hold them. It holds the last million characters, until ten
-   * minutes after the end.
+   * Undefined if this process does not hold them; it does until ten minutes after the end.
    */
   answers(
     orgId: OrgId,
@@ -144,13 +141,9 @@ export class OptimizeRuns {
     return this.#feeds.find({ orgId, searchId, by })?.since(after);
   }
 
-  /**
-   * Stops a search and returns it; an ended search stays as it is. Undefined if there is no such
-   * search.
-   */
+  /** An ended search stays as it is. Undefined if there is no such search. */
   async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
-    // Looks the search up in the caller's organization first, so that nobody can stop a search of
-    // another organization.
+    // It must be of the caller's organization, so that nobody can stop another one's search.
     const search = await this.#options.store.find(orgId, searchId);
     const run = search === undefined ? undefined : this.#runs.get(searchId);
     run?.stop({ state: "stopped", message: null }, by);

@@ -41,10 +41,7 @@ export interface OptimizeResult {
   readonly firstByteP50Ms: number | null;
   /** The share of its judged prompts that the model won, 0 to 1; null if none was judged. */
   readonly winRate: number | null;
-  /**
-   * The model's rank by the objective; 1 is best. Null if the model did not answer, or if the judge
-   * decided too few prompts.
-   */
+  /** 1 is best. Null if the model did not answer, or if the judge decided too few prompts. */
   readonly rank: number | null;
 }
 
@@ -101,8 +98,8 @@ export interface SearchEstimate {
   /** The most that all calls together can cost; a smaller budget may end the search early. */
   readonly mostMicroUsd: MicroUsd;
   /**
-   * The least duration of the search: the sum of the gaps between its calls. Two calls run at once,
-   * so the search takes longer if answers take longer than two gaps.
+   * The sum of the gaps between calls. Two calls run at once, so the search takes longer if answers
+   * take longer than two gaps.
    */
   readonly leastMs: number;
 }
@@ -121,7 +118,6 @@ export interface WantedSearch extends WantedCalls {
   readonly budgetMicroUsd: MicroUsd;
 }
 
-/** Why a search was not started; nothing was created. */
 export interface OptimizeRefusal {
   readonly kind: "refused";
   /** `invalid_request`: 400; `conflict`: 409, too many searches are running; `unavailable`: 503. */
@@ -160,10 +156,7 @@ export class PostgresOptimizeStore {
     return rows[0] === undefined ? undefined : readSearchRow(rows[0]);
   }
 
-  /**
-   * Creates the search and its key; `too_many`, with nothing created, if `runningMax` searches of
-   * the organization are running.
-   */
+  /** `too_many`, with nothing created: `runningMax` searches of the organization are running. */
   async begin(
     search: NewSearch,
     runningMax: number,
@@ -185,16 +178,14 @@ export class PostgresOptimizeStore {
     return begun;
   }
 
-  /**
-   * Stores progress and renews the lease; false if the search has ended, so that its process stops.
-   */
+  /** Also renews the lease; false if the search has ended, so that its process stops. */
   async keep(searchId: string, progress: SearchProgress, leaseMs: number): Promise<boolean> {
     const values = [searchId, progress.callsDone, resultsJson(progress.results), leaseMs];
     const result = await queryInTime(this.#pool, { text: KEEP_SQL, values });
     return result.rowCount === 1;
   }
 
-  /** Ends a running search; false, with nothing changed, if it had ended before. */
+  /** False, with nothing changed, if the search had ended before. */
   async end(searchId: string, end: SearchEnd, by: ChangedBy): Promise<boolean> {
     const { state, message, callsDone, results } = end;
     const values = [searchId, state, message, callsDone, resultsJson(results)];

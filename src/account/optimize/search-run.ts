@@ -100,8 +100,8 @@ export class SearchRun {
   }
 
   /**
-   * Makes a call. Repeats it after a wait if the outcome is `wait`, and with no other call in
-   * flight if it is `uncovered`. Undefined if the search has ended.
+   * Repeats a call after a wait if the outcome is `wait`, and with no other call in flight if it is
+   * `uncovered`. Undefined if the search has ended.
    */
   async #ask(task: SearchTask): Promise<EndedCall | undefined> {
     let mustBeAlone = false;
@@ -117,8 +117,7 @@ export class SearchRun {
           this.#pace.slowDown(outcome.waitMs);
           break;
         case "uncovered":
-          // The other calls' holds may be why the money does not suffice, so only a call that runs
-          // alone ends the search.
+          // Other calls' holds may be the cause, so only a call that runs alone ends it.
           if (mustBeAlone) this.#endWith(UNCOVERED_ENDS[outcome.by]);
           mustBeAlone = true;
           break;
@@ -147,8 +146,7 @@ export class SearchRun {
 
   async #send(task: SearchTask): Promise<CallOutcome> {
     await this.#pace.turn(this.#abort.signal);
-    // Waits while another call must run alone, and checks again after each wait, because a further
-    // such call may have begun.
+    // A further call that must run alone may have begun during a wait.
     while (this.#alone !== undefined) await this.#alone;
     return await this.#sendNow(task);
   }
@@ -217,8 +215,7 @@ export class SearchRun {
       this.#endWith({ state: "stopped", message: null });
     } catch (fault) {
       log.warn({ err: fault, search_id: search.searchId }, "a search could not be written down");
-      // Once the lease has expired, other processes may have declared the search dead and disabled
-      // its key.
+      // Other processes may by now have declared the search dead and disabled its key.
       if (clock.monotonicMs() - this.#keptMs < SEARCH_LEASE_MS) return;
       this.#endWith({ state: "interrupted", message: "the database did not answer" });
     }

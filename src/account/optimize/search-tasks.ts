@@ -20,9 +20,9 @@ interface TasksOptions {
 }
 
 /**
- * Orders the calls of a search: one prompt goes to every candidate before the next prompt, so that
- * a search that ends early has asked all candidates the same. The judge is called once all answers
- * to a prompt are in; then the answers are dropped.
+ * One prompt goes to every candidate before the next prompt, so that a search that ends early has
+ * asked all the same. The judge is called once all answers to a prompt are in; then they are
+ * dropped.
  */
 export class SearchTasks {
   readonly #options: TasksOptions;
@@ -50,8 +50,7 @@ export class SearchTasks {
   }
 
   /**
-   * Handles the end of a call; `text` is undefined if the model did not answer. True if all models
-   * are done with this prompt and the judge is not called.
+   * `text` is undefined if the model did not answer. True if the prompt is done without a judge.
    */
   answered(promptAt: number, modelId: string, text: string | undefined): boolean {
     const { searchId, prompts, modelIds, hasJudge } = this.#options;
@@ -87,9 +86,8 @@ export interface JudgeCase {
 }
 
 /**
- * Writes the question to a judge. It hides which model wrote which answer, and shuffles the answers
- * by `seed`, so that a judge who likes the first answer best favors no model. The same seed gives
- * the same order.
+ * Hides which model wrote which answer, and shuffles the answers by `seed`, so that a judge who
+ * likes the first answer best favors no model. The same seed gives the same order.
  */
 export function askJudge(
   prompt: string,
@@ -174,7 +172,6 @@ export class Pace {
     }
   }
 
-  /** Pauses all calls for `waitMs`, and then lengthens the gap between them. */
   slowDown(waitMs: number): void {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#clock.monotonicMs() + waitMs);
     this.#gapMs = Math.min(Math.max(this.#gapMs, 1) * GAP_FACTOR, GAP_MS_MAX);
@@ -190,8 +187,7 @@ const MARGIN_MS = 2 * 60_000;
 
 /**
  * True in the last two minutes of a UTC month, when a delayed call could be charged to the next
- * month. The cap of the search's key starts anew with that month, so the search could spend more
- * than its budget.
+ * one. The cap of the search's key starts anew with it, so the search could exceed its budget.
  */
 export function endsMonthSoon(nowMs: number): boolean {
   return new Date(nowMs).getUTCMonth() !== new Date(nowMs + MARGIN_MS).getUTCMonth();

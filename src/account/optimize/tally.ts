@@ -88,8 +88,8 @@ function findMedian(values: readonly number[]): number | null {
 }
 
 /**
- * A model that failed more than a fifth of its calls ranks behind all models that did not, since a
- * missing answer is neither cheap nor fast. Cost breaks ties, then speed.
+ * A model that failed more than a fifth of its calls ranks behind all others, since a missing
+ * answer is neither cheap nor fast. Cost breaks ties, then speed.
  */
 function compare(objective: OptimizeObjective, a: OptimizeResult, b: OptimizeResult): number {
   return (

@@ -46,10 +46,7 @@ const ORG_MAILS_MAX = 50;
 const ADDRESS_MAILS_MAX = 5;
 const HOUR_MS = 3_600_000;
 
-/**
- * Stores members and invitations. A method that takes `by` is one transaction together with its
- * entries in the change log.
- */
+/** A method that takes `by` is one transaction with its entries in the change log. */
 export class PostgresTeamStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -117,9 +114,8 @@ export class PostgresTeamStore {
   }
 
   /**
-   * `left`: the member leaves, for which no role is required; `removed`: another member removes
-   * them. If the organization was the account's own, the account gets a new, empty one. Open
-   * invitations from and to the member end.
+   * Leaving requires no role. If the organization was the account's own, the account gets a new,
+   * empty one. Open invitations from and to the member end.
    */
   async remove(
     orgId: OrgId,
@@ -134,8 +130,7 @@ export class PostgresTeamStore {
       if (found.role === "owner" && found.owners === 1) return "last_owner";
       await client.query(sql.REMOVE_SQL, [orgId, accountId]);
       if (found.is_own) {
-        // Deletes the sealed copy of this organization's first key, which the former member must
-        // not see.
+        // A former member must not see the sealed copy of this organization's first key.
         await client.query(sql.DROP_REVEALS_SQL, [accountId]);
         given = await giveOwnOrg(client, { accountId, ...found });
       }
@@ -151,10 +146,7 @@ export class PostgresTeamStore {
     return outcome;
   }
 
-  /**
-   * `member`: the address belongs to a member; `invited`: it has an open invitation; `full`: the
-   * team has reached `TEAM_MAX`.
-   */
+  /** `member`: the address belongs to a member; `invited`: it has an open invitation. */
   async invite(
     orgId: OrgId,
     invitation: NewInvitation,
@@ -179,9 +171,8 @@ export class PostgresTeamStore {
   }
 
   /**
-   * Replaces the link; the former one stops working. Undefined if the invitation is not open, or if
-   * `by` may not change the team; `full`: the invitation has expired, and the team has reached
-   * `TEAM_MAX` since.
+   * The former link stops working. Undefined if the invitation is not open, or if `by` may not
+   * change the team; `full`: it has expired, and the team has reached `TEAM_MAX` since.
    */
   async renew(
     orgId: OrgId,
@@ -237,9 +228,8 @@ export class PostgresTeamStore {
   }
 
   /**
-   * Accepts an invitation to the account's verified address, and moves the session to the inviting
-   * organization. A member keeps their role. Undefined if the invitation is not open, or is for
-   * another address.
+   * Moves the session to the inviting organization. A member keeps their role. Undefined if the
+   * invitation is not open, or is for another address than the account's verified one.
    */
   async accept(
     invitationId: string,
@@ -263,10 +253,7 @@ export class PostgresTeamStore {
     });
   }
 
-  /**
-   * For operators: adds the account of a verified address as a member without an invitation. Open
-   * invitations to the address end.
-   */
+  /** For operators: needs no invitation, and ends the open ones to the address. */
   async add(
     orgId: OrgId,
     { email, role }: { readonly email: string; readonly role: Role },
@@ -294,10 +281,7 @@ export class PostgresTeamStore {
 
 export type TeamStore = Public<PostgresTeamStore>;
 
-/**
- * Makes changes of one team run one after another; false if the account in `by` no longer has a
- * role that may change it.
- */
+/** Makes changes of one team run one after another; false if `by` has lost the role for them. */
 async function lockTeam(
   client: PoolClient,
   orgId: OrgId,
@@ -327,9 +311,8 @@ async function endInvitations(
 }
 
 /**
- * Creates an empty organization for an account that has left its own organization, because
- * `console_account.org_id` must name an organization of which the account is a member. The account
- * gets no second trial key.
+ * Creates an empty organization for an account that has left its own, because
+ * `console_account.org_id` must name one of which it is a member. It gets no second trial key.
  */
 async function giveOwnOrg(
   client: PoolClient,
@@ -340,8 +323,7 @@ async function giveOwnOrg(
   const orgName = chooseOrgName(name, email);
   await client.query(CREATE_ORG_SQL, [orgId, orgName, email, true]);
   await client.query(sql.SET_OWN_ORG_SQL, [accountId, orgId]);
-  // The author is the gateway: the person who removed this member belongs to another organization,
-  // which this change log must not reveal.
+  // The remover belongs to another organization, which this change log must not reveal.
   const query = async (...asked: [string, unknown[]]) => (await client.query<Row>(...asked)).rows;
   return await recordChanges(client, byGateway("members"), [
     createdOrg(orgId, orgName, email),

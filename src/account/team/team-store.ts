@@ -33,10 +33,7 @@ export interface NewInvitation extends InvitationLink {
   readonly invitedBy: string;
 }
 
-/**
- * `last_owner`: an organization must keep an owner; `not_allowed`: the caller no longer has a role
- * that may change members.
- */
+/** `last_owner`: an organization must keep one; `not_allowed`: the caller has lost the role. */
 export type MemberChange = "done" | "unknown" | "last_owner" | "not_allowed";
 
 const ROWS_MAX = 100;
@@ -48,10 +45,7 @@ export const memberColumns = columns({
   name: computed("a.name", orNull(text("name"))),
   role: text<Role>("role"),
   joinedAtMs: instantMs("joined_at"),
-  /**
-   * The last use of one of the member's sessions in this organization; null if none is stored,
-   * since expired sessions are deleted after 30 days.
-   */
+  /** Null if no session in this organization is stored; expired ones are deleted after 30 days. */
   lastSeenAtMs: computed(
     `(select max(s.last_seen_at) from console_session s where s.account_id = a.account_id
       and coalesce(s.org_id, a.org_id) = m.org_id)`,
@@ -68,7 +62,7 @@ export const invitationColumns = columns({
   expiresAtMs: instantMs("expires_at"),
   mailedAtMs: orNull(instantMs("mailed_at")),
 });
-/** An invitation that was neither accepted nor revoked; it may have expired. */
+/** It was neither accepted nor revoked; it may have expired. */
 export type Invitation = RecordOf<typeof invitationColumns>;
 
 /** SQL with these columns must use the aliases `org_invitation i` and `org o`. */
