@@ -17,7 +17,8 @@ interface Words {
   readonly action: string;
 }
 
-const BILLING = { path: "/billing", action: "Add credit" };
+const ADD_CREDIT = { path: "/billing", action: "Add credit" };
+const BILLING = { path: "/billing", action: "Open billing" };
 const LIMITS = { path: "/limits", action: "Open limits" };
 const KEYS = { path: "/keys", action: "Open keys" };
 const SETTINGS = { path: "/settings/alerts", action: "Open alert settings" };
@@ -78,7 +79,7 @@ export const ALERT_KINDS = {
       sentence:
         `The balance is ${fact("balance_usd")}, below your threshold of ` +
         `${fact("threshold_usd")}. Requests are rejected once it cannot cover them.`,
-      ...BILLING,
+      ...ADD_CREDIT,
     }),
   },
   "org_cap.reached": {
@@ -115,8 +116,7 @@ export const ALERT_KINDS = {
     words: (fact) => ({
       subject: "Credit added",
       sentence: `A purchase of ${fact("amount_usd")} was credited to your balance.`,
-      path: "/billing",
-      action: "Open billing",
+      ...BILLING,
     }),
   },
   "topup.charged": {
@@ -126,8 +126,7 @@ export const ALERT_KINDS = {
     words: (fact) => ({
       subject: "Automatic top-up",
       sentence: `${fact("amount_usd")} was charged to your saved card and added to your balance.`,
-      path: "/billing",
-      action: "Open billing",
+      ...BILLING,
     }),
   },
   "topup.paused": {
@@ -137,8 +136,7 @@ export const ALERT_KINDS = {
     words: (fact) => ({
       subject: "Automatic top-up is paused",
       sentence: pauseText(fact("reason")),
-      path: "/billing",
-      action: "Open billing",
+      ...BILLING,
     }),
   },
   "statement.ready": {

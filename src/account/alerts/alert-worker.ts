@@ -4,6 +4,7 @@ import {
   type Logger,
   type MailAttachment,
   type Mailer,
+  warnOf,
 } from "../../kernel/index.ts";
 import type { AlertEvent } from "./alert-kinds.ts";
 import type { DeliveryEnd, DueDelivery, TryAnswer } from "./alert-store.ts";
@@ -40,12 +41,11 @@ export class AlertWorker {
 
   constructor(deps: AlertWorkerDeps) {
     this.#deps = deps;
-    const message = "alerts could not be noticed or delivered; this will be retried";
-    this.#job = new Job(
-      TICK_MS,
-      () => this.#noticeAndDeliver(),
-      (fault) => deps.log.warn({ err: fault }, message),
+    const failed = warnOf(
+      deps.log,
+      "alerts could not be noticed or delivered; this will be retried",
     );
+    this.#job = new Job(TICK_MS, () => this.#noticeAndDeliver(), failed);
   }
 
   start(): void {

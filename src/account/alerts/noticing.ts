@@ -20,21 +20,15 @@ export async function noticeAlerts(pool: Pool): Promise<number> {
   return await inTransaction(pool, async (client) => {
     const { rows } = await client.query<{ ours: boolean }>(LOCK_SQL);
     if (rows[0]?.ours !== true) return 0;
-    const crossed = await client.query<CrossedRow>(CROSSED_SQL);
-    const purchases = await client.query<PurchaseRow>(PURCHASES_SQL);
-    const restrictions = await client.query<RestrictionRow>(RESTRICTIONS_SQL);
-    const expiries = await client.query<ExpiryRow>(EXPIRIES_SQL);
-    const charged = await client.query<PurchaseRow>(CHARGED_SQL);
-    const paused = await client.query<PausedRow>(PAUSED_SQL);
-    const troubles = await client.query<TroubleRow>(TROUBLES_SQL);
+    const read = async <R extends object>(sql: string) => (await client.query<R>(sql)).rows;
     const events = [
-      ...keepHighest(crossed.rows).map(crossingEvent),
-      ...purchases.rows.map((row) => purchaseEvent(row, "purchase.granted", "purchase")),
-      ...restrictions.rows.map(restrictionEvent),
-      ...expiries.rows.map(expiryEvent),
-      ...charged.rows.map((row) => purchaseEvent(row, "topup.charged", "topup.charged")),
-      ...paused.rows.map(pausedEvent),
-      ...troubles.rows.map(troubleEvent),
+      ...keepHighest(await read<CrossedRow>(CROSSED_SQL)).map(crossingEvent),
+      ...(await read<PurchaseRow>(PURCHASES_SQL)).map(grantedEvent),
+      ...(await read<RestrictionRow>(RESTRICTIONS_SQL)).map(restrictionEvent),
+      ...(await read<ExpiryRow>(EXPIRIES_SQL)).map(expiryEvent),
+      ...(await read<PurchaseRow>(CHARGED_SQL)).map(chargedEvent),
+      ...(await read<PausedRow>(PAUSED_SQL)).map(pausedEvent),
+      ...(await read<TroubleRow>(TROUBLES_SQL)).map(troubleEvent),
     ];
     for (const forget of FORGET_SQL) await client.query(forget);
     for (const event of events) await reportEvent(client, event);
@@ -98,13 +92,17 @@ function crossingEvent(row: CrossedRow): NewEvent {
   return { orgId, kind, facts: { ...cap, period, key_id: keyId, key_name: name } };
 }
 
-function purchaseEvent(
-  { org_id: orgId, purchase_id: id, micro_usd: amount }: PurchaseRow,
-  kind: "purchase.granted" | "topup.charged",
-  name: string,
-): NewEvent {
+function grantedEvent({
+  org_id: orgId,
+  purchase_id: id,
+  micro_usd: amount,
+}: PurchaseRow): NewEvent {
   const facts = { purchase_id: id, amount_usd: formatUsd(microUsd(amount)) };
-  return { orgId, kind, facts, once: `${name} ${id}` };
+  return { orgId, kind: "purchase.granted", facts, once: `purchase ${id}` };
+}
+
+function chargedEvent(row: PurchaseRow): NewEvent {
+  return { ...grantedEvent(row), kind: "topup.charged", once: `topup.charged ${row.purchase_id}` };
 }
 
 /** Leaves out the reason of the restriction, which only the operator sees. */

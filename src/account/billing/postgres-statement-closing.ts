@@ -10,6 +10,7 @@ import {
   STATEMENT_DELAY_MS,
   systemClock,
   takeRowsSql,
+  warnOf,
 } from "../../kernel/index.ts";
 import { hasMovement, PostgresStatementStore } from "./postgres-statement-store.ts";
 import { type Month, spanOfMonth } from "./statements.ts";
@@ -200,22 +201,19 @@ export function startStatementClosing(options: {
   readonly log: Logger;
 }): { close(): Promise<void> } {
   const { closing, clock, log } = options;
-  const failure = "monthly statements could not be closed; this will be retried";
-  const job = new Job(
-    EVERY_MS,
-    async (isStopping) => {
-      const endMs = clock.monotonicMs() + WORK_MAX_MS;
-      while (!isStopping() && clock.monotonicMs() < endMs) {
-        const { failed, hasMore } = await closing.closeSome(isStopping);
-        for (const { orgId, month, fault } of failed) {
-          const message = "a monthly statement could not be closed; this will be retried";
-          log.warn({ orgId, month, err: fault }, message);
-        }
-        if (!hasMore) return;
+  const work = async (isStopping: () => boolean): Promise<void> => {
+    const endMs = clock.monotonicMs() + WORK_MAX_MS;
+    while (!isStopping() && clock.monotonicMs() < endMs) {
+      const { failed, hasMore } = await closing.closeSome(isStopping);
+      for (const { orgId, month, fault } of failed) {
+        const message = "a monthly statement could not be closed; this will be retried";
+        log.warn({ orgId, month, err: fault }, message);
       }
-    },
-    (fault) => log.warn({ err: fault }, failure),
-  );
+      if (!hasMore) return;
+    }
+  };
+  const message = "monthly statements could not be closed; this will be retried";
+  const job = new Job(EVERY_MS, work, warnOf(log, message));
   job.start();
   return job;
 }

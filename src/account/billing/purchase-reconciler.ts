@@ -1,8 +1,9 @@
-import { Job, workOnEach } from "../../kernel/index.ts";
+import { Job, warnOf, workOnEach } from "../../kernel/index.ts";
 import type { ClaimUpdate } from "./billing.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
-import type { StripePayments } from "./stripe-payments.ts";
-import type { TopUpCharges, TopUpChargesDeps } from "./top-up-charges.ts";
+import type { PurchaseService } from "./purchase-service.ts";
+import type { BillingParts } from "./stripe-payments.ts";
+import type { TopUpCharges } from "./top-up-charges.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -28,11 +29,8 @@ const EVENTS_KEPT_MS = 40 * DAY_MS;
 /** The payment provider is then assumed to be down, and the rest is left to the next run. */
 const FAILURES_MAX = 5;
 
-export interface ReconcilerDeps extends Pick<
-  TopUpChargesDeps,
-  "store" | "service" | "isTestMoney" | "clock" | "log"
-> {
-  readonly payments: StripePayments;
+interface ReconcilerDeps extends BillingParts {
+  readonly service: PurchaseService;
   readonly charges: TopUpCharges;
 }
 
@@ -43,12 +41,8 @@ export class PurchaseReconciler {
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
-    const message = "purchases could not be reconciled; this will be retried";
-    this.job = new Job(
-      TICK_MS,
-      () => this.#reconcileDue(),
-      (fault) => deps.log.warn({ err: fault }, message),
-    );
+    const failed = warnOf(deps.log, "purchases could not be reconciled; this will be retried");
+    this.job = new Job(TICK_MS, () => this.#reconcileDue(), failed);
   }
 
   /** Reconciles everything that is due now, even if another process is doing the same. */

@@ -1,5 +1,4 @@
-import { formatUsd, type Logger, unreachable } from "../../kernel/index.ts";
-import type { Seller } from "./company.ts";
+import { formatUsd, unreachable } from "../../kernel/index.ts";
 import type {
   CardUpdate,
   ChargeUpdate,
@@ -7,17 +6,12 @@ import type {
   PaymentUpdate,
   SessionUpdate,
 } from "./billing.ts";
-import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
-import type { StripePayments } from "./stripe-payments.ts";
+import type { BillingParts } from "./stripe-payments.ts";
 
-export interface PurchaseServiceDeps {
-  readonly store: PurchaseStore;
-  readonly payments: StripePayments;
+interface PurchaseServiceDeps extends BillingParts {
   readonly takeCard: (card: CardUpdate) => Promise<void>;
   readonly takeCharge: (charge: ChargeUpdate) => Promise<void>;
-  readonly seller: () => Seller;
-  readonly log: Logger;
 }
 
 /**

@@ -1,8 +1,8 @@
 import { type ChangedBy, formatUsd, microUsd } from "../../kernel/index.ts";
 import type { ChargeUpdate, SessionUpdate } from "./billing.ts";
-import type { StripePayments } from "./stripe-payments.ts";
+import type { PurchaseService } from "./purchase-service.ts";
+import type { BillingParts } from "./stripe-payments.ts";
 import { MICRO_PER_CENT } from "./stripe-updates.ts";
-import type { TopUpChargesDeps } from "./top-up-charges.ts";
 
 const DAY_MS = 86_400_000;
 const CHECKOUT_AGE_MAX_MS = DAY_MS;
@@ -28,11 +28,8 @@ export interface UnknownPayer {
   readonly amountUsd: string;
 }
 
-export interface RecoveryDeps extends Pick<
-  TopUpChargesDeps,
-  "store" | "topUps" | "service" | "log"
-> {
-  readonly payments: StripePayments;
+interface RecoveryDeps extends BillingParts {
+  readonly service: PurchaseService;
   readonly by: ChangedBy;
 }
 

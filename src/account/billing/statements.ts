@@ -48,13 +48,10 @@ export interface Statement {
   readonly hasLeft: boolean;
 }
 
-export interface StatementSummary {
+export interface StatementSummary extends Pick<Statement, "state" | "number" | "closedAtMs"> {
   readonly month: Month;
-  readonly state: StatementState;
-  readonly number: string | null;
   readonly openingMicroUsd: bigint | null;
   readonly closingMicroUsd: bigint | null;
-  readonly closedAtMs: number | null;
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   type MicroUsd,
   type OrgId,
   type Public,
+  warnOf,
 } from "../../kernel/index.ts";
 import { orgPage } from "../identity/console-address.ts";
 import { type PurchaseBounds, PurchaseFault } from "./billing.ts";
@@ -20,7 +21,7 @@ import { PurchaseReconciler } from "./purchase-reconciler.ts";
 import { PurchaseService } from "./purchase-service.ts";
 import type { KnownPurchase, PurchaseRecord } from "./purchase-store.ts";
 import { type RecoveredPayments, recoverPayments } from "./recover-payments.ts";
-import { type StripeAccount, StripePayments } from "./stripe-payments.ts";
+import { type BillingParts, type StripeAccount, StripePayments } from "./stripe-payments.ts";
 import { TopUpCharges } from "./top-up-charges.ts";
 import type { TopUpPause } from "./top-up-store.ts";
 import type { TopUpStore } from "./postgres-top-up-store.ts";
@@ -69,7 +70,7 @@ export class StripeBilling {
   readonly minMicroUsd: MicroUsd;
   readonly maxMicroUsd: MicroUsd;
   readonly #options: StripeBillingOptions;
-  readonly #payments: StripePayments;
+  readonly #parts: BillingParts;
   readonly #service: PurchaseService;
   readonly #reconciler: PurchaseReconciler;
   readonly #charges: TopUpCharges;
@@ -78,7 +79,7 @@ export class StripeBilling {
   readonly #mayAsk: (id: string) => boolean;
 
   constructor(options: StripeBillingOptions) {
-    const { account, bounds, store, topUpStore, consoleUrl, seller, clock, log } = options;
+    const { account, bounds, topUpStore, clock, log } = options;
     // Money of a Stripe sandbox is test money too.
     this.mode = isLiveKey(account.secretKey()) ? "stripe" : "test";
     this.minMicroUsd = bounds.minMicroUsd;
@@ -86,27 +87,22 @@ export class StripeBilling {
     this.#options = options;
     this.#mayAsk = pauseBetweenAsks(clock);
     const payments = new StripePayments(account, clock);
-    this.#payments = payments;
-    const { cards } = payments;
     const isTestMoney = this.mode === "test";
-    const common = { store, topUps: topUpStore, payments, cards, isTestMoney, clock, log };
-    const topUps = new StripeTopUps({ ...common, bounds, consoleUrl });
+    const parts = { ...options, topUps: topUpStore, payments, cards: payments.cards, isTestMoney };
+    this.#parts = parts;
+    const topUps = new StripeTopUps(parts);
     this.#topUps = topUps;
     const takeCard = topUps.takeCard.bind(topUps);
     const takeCharge: TopUpCharges["takeCharge"] = (charge) => this.#charges.takeCharge(charge);
-    const service = new PurchaseService({ ...common, takeCard, takeCharge, seller });
+    const service = new PurchaseService({ ...parts, takeCard, takeCharge });
     this.#service = service;
     const isOn = options.config.autoTopUp;
     const detachRemoved = topUps.detachRemoved.bind(topUps);
-    const charges = new TopUpCharges({ ...common, service, bounds, detachRemoved, isOn });
+    const charges = new TopUpCharges({ ...parts, service, detachRemoved, isOn });
     this.#charges = charges;
-    this.#reconciler = new PurchaseReconciler({ ...common, service, charges });
-    const message = "automatic top-ups could not be checked; this will be retried";
-    this.#topUpJob = new Job(
-      TOP_UP_TICK_MS,
-      (isStopping) => charges.round(isStopping),
-      (fault) => log.warn({ err: fault }, message),
-    );
+    this.#reconciler = new PurchaseReconciler({ ...parts, service, charges });
+    const failed = warnOf(log, "automatic top-ups could not be checked; this will be retried");
+    this.#topUpJob = new Job(TOP_UP_TICK_MS, (isStopping) => charges.round(isStopping), failed);
   }
 
   get topUps(): TopUps | undefined {
@@ -152,9 +148,9 @@ export class StripeBilling {
       const savesCard = wanted.savesCard === true && this.topUps !== undefined;
       const { sessionId, url } = savesCard
         ? await this.#topUps.withCustomer(wanted.orgId, (customerId) =>
-            this.#payments.openCheckout(purchase, { ...visit, customerId }),
+            this.#parts.payments.openCheckout(purchase, { ...visit, customerId }),
           )
-        : await this.#payments.openCheckout(purchase, visit);
+        : await this.#parts.payments.openCheckout(purchase, visit);
       await this.#options.store.attachSession(purchaseId, sessionId);
       return { purchase, checkoutUrl: url };
     } catch (fault) {
@@ -227,7 +223,7 @@ export class StripeBilling {
   }): Promise<"done" | "bad_signature" | "not_configured"> {
     const { account, store } = this.#options;
     if (account.webhookSecrets().length === 0) return "not_configured";
-    const event = this.#payments.event(asked.body, asked.signature ?? "");
+    const event = this.#parts.payments.event(asked.body, asked.signature ?? "");
     if (event === undefined) return "bad_signature";
     const { eventId, type, update } = event;
     const isDone = await store.isEventDone(eventId);
@@ -258,9 +254,8 @@ export class StripeBilling {
 
   /** After a restore, applies what the provider recorded since `sinceMs` and the ledger lacks. */
   async recover(sinceMs: number, by: ChangedBy): Promise<RecoveredPayments> {
-    const { store, topUpStore: topUps, log } = this.#options;
-    const deps = { store, topUps, payments: this.#payments, service: this.#service, log, by };
-    const recovered = await recoverPayments(deps, sinceMs);
+    const recovery = { ...this.#parts, service: this.#service, by };
+    const recovered = await recoverPayments(recovery, sinceMs);
     // Also ends purchases and claims that began before `sinceMs`.
     await this.#reconciler.reconcileAll();
     return recovered;
@@ -269,7 +264,7 @@ export class StripeBilling {
   async close(): Promise<void> {
     await this.#topUpJob.close();
     await this.#reconciler.job.close();
-    this.#payments.close();
+    this.#parts.payments.close();
   }
 }
 

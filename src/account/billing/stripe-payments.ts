@@ -3,9 +3,11 @@ import { Agent as HttpsAgent } from "node:https";
 
 import { Stripe } from "stripe";
 
-import type { Clock } from "../../kernel/index.ts";
-import { type Company, toInvoiceData } from "./company.ts";
-import type { ClaimUpdate, PaymentEvent, SessionUpdate } from "./billing.ts";
+import type { Clock, Logger } from "../../kernel/index.ts";
+import { type Company, type Seller, toInvoiceData } from "./company.ts";
+import type { ClaimUpdate, PaymentEvent, PurchaseBounds, SessionUpdate } from "./billing.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
+import type { TopUpStore } from "./postgres-top-up-store.ts";
 import type { KnownPurchase, OpenClaim } from "./purchase-store.ts";
 import { createdSince, orMissing, StripeCards } from "./stripe-cards.ts";
 import { readDispute, readEvent, readRefund, readSession, SAVE_CARD } from "./stripe-updates.ts";
@@ -23,6 +25,20 @@ export interface StripeAccount {
   readonly webhookSecrets: () => readonly string[];
   /** `http://host:port` of a test server; empty for Stripe itself. */
   readonly apiUrl: string;
+}
+
+/** The parts that the classes of billing share. */
+export interface BillingParts {
+  readonly store: PurchaseStore;
+  readonly topUps: TopUpStore;
+  readonly payments: StripePayments;
+  readonly cards: StripeCards;
+  readonly isTestMoney: boolean;
+  readonly bounds: PurchaseBounds;
+  readonly seller: () => Seller;
+  readonly consoleUrl: () => string;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 /** Makes all calls to Stripe. Each call ends within a minute, with an answer or an error. */

@@ -4,7 +4,6 @@ import {
   type Clock,
   ExpiringCache,
   formatUsd,
-  type Logger,
   type MicroUsd,
   type OrgId,
 } from "../../kernel/index.ts";
@@ -18,28 +17,18 @@ import {
 import { orgPage } from "../identity/console-address.ts";
 import { MICRO_PER_CENT } from "./stripe-updates.ts";
 import { monthStartMs, type TopUpRule } from "./top-up-store.ts";
-import { isMissing, type StripeCards } from "./stripe-cards.ts";
-import type { TopUpStore } from "./postgres-top-up-store.ts";
+import { isMissing } from "./stripe-cards.ts";
+import type { BillingParts } from "./stripe-payments.ts";
 
 const DETACHED_PER_ROUND = 10;
 const PROVIDER = byProviderNews("stripe");
 
-export interface TopUpsDeps {
-  readonly topUps: TopUpStore;
-  readonly cards: StripeCards;
-  readonly isTestMoney: boolean;
-  readonly bounds: PurchaseBounds;
-  readonly consoleUrl: () => string;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
 /** The payment provider stores the card, the database only what the console shows of it. */
 export class StripeTopUps {
-  readonly #deps: TopUpsDeps;
+  readonly #deps: BillingParts;
   readonly #mayAsk: (id: string) => boolean;
 
-  constructor(deps: TopUpsDeps) {
+  constructor(deps: BillingParts) {
     this.#deps = deps;
     this.#mayAsk = pauseBetweenAsks(deps.clock);
   }

@@ -7,9 +7,9 @@ import {
   workOnEach,
 } from "../../kernel/index.ts";
 import type { ChargeUpdate } from "./billing.ts";
-import type { StripeTopUps, TopUpsDeps } from "./stripe-top-ups.ts";
+import type { StripeTopUps } from "./stripe-top-ups.ts";
 import type { PurchaseService } from "./purchase-service.ts";
-import type { PurchaseStore } from "./postgres-purchase-store.ts";
+import type { BillingParts } from "./stripe-payments.ts";
 import type { ChargeAnswer } from "./stripe-cards.ts";
 import { monthStartMs, type TopUpCharge } from "./top-up-store.ts";
 
@@ -35,8 +35,7 @@ const FAILURES_MAX = 3;
 const TOP_UP = byGateway("top-up");
 const PROVIDER = byProviderNews("stripe");
 
-export interface TopUpChargesDeps extends Omit<TopUpsDeps, "consoleUrl"> {
-  readonly store: PurchaseStore;
+interface TopUpChargesDeps extends BillingParts {
   readonly detachRemoved: StripeTopUps["detachRemoved"];
   readonly service: PurchaseService;
   /** False: no purchase is started, but those that were started are brought to an end. */

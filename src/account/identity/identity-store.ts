@@ -194,18 +194,6 @@ export interface AskingBrowser {
   readonly clientNetwork?: string | null;
 }
 
-export interface RevealedKey {
-  readonly key: string;
-  readonly label: string;
-  readonly name: string;
-}
-
-export interface ListedSession extends Omit<LiveSession, "sessionId"> {
-  /** A hash of the stored session id, which itself is the hash of the cookie's token. */
-  readonly id: string;
-  readonly isThis: boolean;
-}
-
 export interface AccountProfile {
   readonly identities: readonly { readonly issuer: string; readonly linkedAtMs: number }[];
   readonly otherSessions: number;

@@ -11,6 +11,7 @@ import {
   type OrgId,
   parseUsd,
   type Public,
+  warnOf,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import { RelyingParty } from "./relying-party.ts";
@@ -26,7 +27,6 @@ import type {
   AskedFrom,
   AskingBrowser,
   JoinedOrg,
-  ListedSession,
   Redirect,
   SignedIn,
 } from "./identity-store.ts";
@@ -108,11 +108,8 @@ class OpenedIdentity extends Sessions {
         emailRules: { isTrusted, verifiedAsText },
       });
     }
-    this.#sweeping = new Job(
-      SWEEP_EVERY_MS,
-      () => store.sweep(clock.nowMs()),
-      (fault) => log.warn({ err: fault }, "expired sign-ins could not be deleted"),
-    );
+    const failed = warnOf(log, "expired sign-ins could not be deleted");
+    this.#sweeping = new Job(SWEEP_EVERY_MS, () => store.sweep(clock.nowMs()), failed);
     this.#sweeping.start();
   }
 
@@ -183,7 +180,7 @@ class OpenedIdentity extends Sessions {
     return { identities, otherSessions };
   }
 
-  async sessions({ accountId, sessionId }: SignedIn): Promise<readonly ListedSession[]> {
+  async sessions({ accountId, sessionId }: SignedIn) {
     const listed = await this.#store.listSessions(accountId, this.#clock.nowMs());
     return listed.map(({ sessionId: hash, ...rest }) => ({
       id: listedId(hash),

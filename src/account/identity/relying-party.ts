@@ -266,13 +266,7 @@ const ANSWER_BYTES_MAX = 1_048_576;
 
 /** An answer longer than 1 MiB is a fault, whatever its declared length. */
 const boundedFetch: CustomFetch = async (url, options) => {
-  const answer = await fetch(url, {
-    method: options.method,
-    headers: options.headers,
-    redirect: "manual",
-    body: options.body ?? null,
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
-  });
+  const answer = await fetch(url, { ...options, body: options.body ?? null, redirect: "manual" });
   const body = answer.body === null ? null : await readAll(answer.body);
   const { status, statusText } = answer;
   const headers = new Headers(answer.headers);

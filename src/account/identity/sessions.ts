@@ -17,7 +17,6 @@ import type {
   AskingBrowser,
   Redirect,
   ResolvedSignIn,
-  RevealedKey,
   SignedIn,
   SignInClaim,
   SignInToResolve,
@@ -184,10 +183,7 @@ export class Sessions {
   }
 
   /** Returns the session's trial key; undefined after `endReveal`, or if the session has none. */
-  async reveal(
-    cookieHeader: string | undefined,
-    from?: AskedFrom,
-  ): Promise<RevealedKey | undefined> {
+  async reveal(cookieHeader: string | undefined, from?: AskedFrom) {
     const { store, clock } = this.#options;
     const token = await this.#liveToken(cookieHeader);
     if (token === undefined) return undefined;

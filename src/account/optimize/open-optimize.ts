@@ -10,6 +10,7 @@ import {
   createRecordId,
   type OrgId,
   type Public,
+  warnOf,
 } from "../../kernel/index.ts";
 import { type FedEvents, HeldFeeds } from "./answer-feed.ts";
 import { estimateSearch, type Quote } from "./estimate.ts";
@@ -59,12 +60,8 @@ export class OptimizeRuns {
 
   constructor(options: OptimizeOptions) {
     this.#options = options;
-    const message = "abandoned Optimize searches could not be listed";
-    this.#sweeping = new Job(
-      SWEEP_EVERY_MS,
-      () => this.#sweep(),
-      (fault) => options.log.warn({ err: fault }, message),
-    );
+    const failed = warnOf(options.log, "abandoned Optimize searches could not be listed");
+    this.#sweeping = new Job(SWEEP_EVERY_MS, () => this.#sweep(), failed);
     this.#sweeping.startNow();
   }
 

@@ -117,7 +117,7 @@ export class SearchRun {
           this.#pace.slowDown(outcome.waitMs);
           break;
         case "uncovered":
-          // Other calls' holds may be the cause, so only a call that runs alone ends it.
+          // Other calls' holds may be the cause, so only a call that runs alone ends the search.
           if (mustBeAlone) this.#endWith(UNCOVERED_ENDS[outcome.by]);
           mustBeAlone = true;
           break;
