@@ -4,7 +4,7 @@ import {
   byGateway,
   type Change,
   type ChangedBy,
-  type ChangeLog,
+  LoggedStore,
   type Facts,
   createRecordId,
   type OrgId,
@@ -47,21 +47,13 @@ const NO_RULES: AlertRules = {
  * Every method is limited to one organization, except `findLink` and `useLink`: the token of an
  * e-mail's link leads to the organization.
  */
-export class PostgresAlertStore {
-  readonly #pool: Pool;
-  readonly #changes: ChangeLog;
-
-  constructor(pool: Pool, changes: ChangeLog) {
-    this.#pool = pool;
-    this.#changes = changes;
-  }
-
+export class PostgresAlertStore extends LoggedStore {
   async rules(orgId: OrgId): Promise<AlertRules> {
-    return await readRules(this.#pool, orgId);
+    return await readRules(this.pool, orgId);
   }
 
   async changeRules(orgId: OrgId, change: Partial<AlertRules>, by: ChangedBy): Promise<void> {
-    await this.#changes.write(by, async (client, note) => {
+    await this.changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
       const known = await readRules(client, orgId);
       const rules = { ...known, ...change };
@@ -77,7 +69,7 @@ export class PostgresAlertStore {
   }
 
   async destinations(orgId: OrgId): Promise<readonly AlertDestination[]> {
-    return await readRows(this.#pool, destinationColumns, sql.DESTINATIONS_SQL, [orgId]);
+    return await this.rows(destinationColumns, sql.DESTINATIONS_SQL, [orgId]);
   }
 
   /** Allows a refusal before expensive checks; `addDestination` checks again. */
@@ -95,7 +87,7 @@ export class PostgresAlertStore {
     by: ChangedBy,
   ): Promise<AlertDestination | "taken" | "full" | "bound"> {
     const { destinationId, channel, address, kinds, sealedSecret = null, confirm } = wanted;
-    return await this.#changes.write(by, async (client, note) => {
+    return await this.changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
       const { rows: counted } = await client.query<Counted>(sql.COUNT_SQL, [orgId]);
       if (Number(counted[0]?.count ?? 0) >= DESTINATIONS_MAX) return "full";
@@ -116,7 +108,7 @@ export class PostgresAlertStore {
   }
 
   async findLink(hash: Buffer): Promise<LinkedAddress | undefined> {
-    return (await readRows(this.#pool, linkedColumns, sql.FIND_LINK_SQL, [hash]))[0];
+    return (await this.rows(linkedColumns, sql.FIND_LINK_SQL, [hash]))[0];
   }
 
   /** Uses a link to start or stop alerts; undefined if the link is unknown, expired or used. */
@@ -124,7 +116,7 @@ export class PostgresAlertStore {
     const found = await this.findLink(hash);
     if (found === undefined) return undefined;
     const { destinationId: target, orgId, address, link } = found;
-    return await this.#changes.write(byGateway("alerts"), async (client, note) => {
+    return await this.changes.write(byGateway("alerts"), async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
       const { rows } = await client.query<Pick<Row, "destination_id">>(sql.USE_LINK_SQL[link], [
         target,
@@ -152,7 +144,7 @@ export class PostgresAlertStore {
     by: ChangedBy,
   ): Promise<AlertDestination | "taken" | "reader" | undefined> {
     const which = [orgId, destinationId];
-    return await this.#changes.write(by, async (client, note) => {
+    return await this.changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
       const [known] = await readRows(client, destinationColumns, sql.FIND_SQL, which);
       if (known === undefined) return undefined;
@@ -183,7 +175,7 @@ export class PostgresAlertStore {
     sealedSecret: Buffer,
     by: ChangedBy,
   ): Promise<AlertDestination | undefined> {
-    return await this.#changes.write(by, async (client, note) => {
+    return await this.changes.write(by, async (client, note) => {
       const values = [orgId, destinationId, sealedSecret];
       const [rotated] = await readRows(client, destinationColumns, sql.ROTATE_SQL, values);
       if (rotated === undefined) return undefined;
@@ -194,7 +186,7 @@ export class PostgresAlertStore {
   }
 
   async removeDestination(orgId: OrgId, destinationId: string, by: ChangedBy): Promise<boolean> {
-    return await this.#changes.write(by, async (client, note) => {
+    return await this.changes.write(by, async (client, note) => {
       type Removed = Pick<AlertDestination, "channel" | "address">;
       const { rows } = await client.query<Removed>(sql.REMOVE_SQL, [orgId, destinationId]);
       const [removed] = rows;
@@ -211,7 +203,7 @@ export class PostgresAlertStore {
    * too many deliveries wait.
    */
   async sendTest(orgId: OrgId, destinationId: string): Promise<string | false | undefined> {
-    return await inTransaction(this.#pool, async (client) => {
+    return await inTransaction(this.pool, async (client) => {
       const { rowCount } = await client.query(sql.ACTIVE_SQL, [orgId, destinationId]);
       if (rowCount === 0) return undefined;
       const { rows } = await client.query<Counted>(sql.COUNT_WAITING_SQL, [destinationId]);
@@ -231,7 +223,7 @@ export class PostgresAlertStore {
     destinationId: string,
     eventId: string,
   ): Promise<"busy" | true | undefined> {
-    return await inTransaction(this.#pool, async (client) => {
+    return await inTransaction(this.pool, async (client) => {
       const { rowCount } = await client.query(sql.ACTIVE_SQL, [orgId, destinationId]);
       if (rowCount === 0) return undefined;
       const asked = [destinationId, eventId];
@@ -242,7 +234,7 @@ export class PostgresAlertStore {
   }
 
   async log(orgId: OrgId): Promise<readonly DeliveryRecord[]> {
-    return await readRows(this.#pool, logColumns, LOG_SQL, [orgId, LOG_LINES_MAX]);
+    return await this.rows(logColumns, LOG_SQL, [orgId, LOG_LINES_MAX]);
   }
 }
 

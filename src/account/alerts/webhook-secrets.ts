@@ -1,16 +1,13 @@
 import { randomBytes } from "node:crypto";
 
-import type { Pool } from "pg";
-
 import type { KeyVault, SealedRow, SealedRows } from "../../gateway/index.ts";
 import {
   type ChangedBy,
-  type ChangeLog,
+  LoggedStore,
   type Columns,
   columns,
   opaque,
   type OrgId,
-  type Row,
   text,
 } from "../../kernel/index.ts";
 
@@ -45,25 +42,15 @@ function toVaultContext({ destinationId, orgId }: SecretOwner): Parameters<KeyVa
 }
 
 /** The webhook secrets of all organizations, for the commands `connection reseal` and `doctor`. */
-export class PostgresWebhookSecrets implements SealedRows {
-  readonly #pool: Pool;
-  readonly #changes: ChangeLog;
-
-  constructor(pool: Pool, changes: ChangeLog) {
-    this.#pool = pool;
-    this.#changes = changes;
-  }
-
+export class PostgresWebhookSecrets extends LoggedStore implements SealedRows {
   async listSealed(after: string, max: number): Promise<readonly SealedRow[]> {
-    const { rows } = await this.#pool.query<Row>(LIST_SQL, [after, max]);
-    return rows.map((row) => {
-      const { sealed, ...owner } = sealedColumns.read(row);
+    return (await this.rows(sealedColumns, LIST_SQL, [after, max])).map(({ sealed, ...owner }) => {
       return { id: owner.destinationId, sealed, context: toVaultContext(owner) };
     });
   }
 
   async reseal(changed: Parameters<SealedRows["reseal"]>[0], by: ChangedBy): Promise<number> {
-    return await this.#changes.write(by, async (client, note) => {
+    return await this.changes.write(by, async (client, note) => {
       let secrets = 0;
       for (const { id, sealed, resealed } of changed) {
         const { rowCount } = await client.query(RESEAL_SQL, [id, sealed, resealed]);

@@ -1,8 +1,6 @@
-import type { Pool } from "pg";
-
 import {
   type ChangedBy,
-  type ChangeLog,
+  LoggedStore,
   type Clock,
   maskedEmail,
   normaliseEmail,
@@ -14,15 +12,7 @@ import type { SignInToResolve } from "./identity-store.ts";
 import type { Run } from "./identity-changes.ts";
 
 /** Stores sign-in links, which need no identity provider, and each instance's console address. */
-export class PostgresClaimLinkStore {
-  readonly #pool: Pool;
-  readonly #changes: ChangeLog;
-
-  constructor(pool: Pool, changes: ChangeLog) {
-    this.#pool = pool;
-    this.#changes = changes;
-  }
-
+export class PostgresClaimLinkStore extends LoggedStore {
   /** `email` is null if the person who opens the link enters the address. */
   async addClaim(
     claim: {
@@ -34,7 +24,7 @@ export class PostgresClaimLinkStore {
   ): Promise<void> {
     const { tokenHash, email, expiresAtMs } = claim;
     const values = [tokenHash, email, new Date(expiresAtMs)];
-    await this.#changes.write(by, async (client, note) => {
+    await this.changes.write(by, async (client, note) => {
       await client.query(ADD_CLAIM_SQL, values);
       const target = email === null ? "anyone who has the link" : maskedEmail(email);
       const after = { expires_at: new Date(expiresAtMs).toISOString() };
@@ -46,7 +36,7 @@ export class PostgresClaimLinkStore {
     tokenHash: Buffer,
     nowMs: number,
   ): Promise<{ readonly email: string | null } | undefined> {
-    const { rows } = await queryInTime<{ email: string | null }>(this.#pool, {
+    const { rows } = await queryInTime<{ email: string | null }>(this.pool, {
       text: "select email from local_claim where token_hash = $1 and expires_at > $2",
       values: [tokenHash, new Date(nowMs)],
     });
@@ -54,11 +44,11 @@ export class PostgresClaimLinkStore {
   }
 
   async noteConsole(instanceId: string, url: string): Promise<void> {
-    await queryInTime(this.#pool, { text: NOTE_CONSOLE_SQL, values: [instanceId, url] });
+    await queryInTime(this.pool, { text: NOTE_CONSOLE_SQL, values: [instanceId, url] });
   }
 
   async findConsole(): Promise<string | undefined> {
-    const { rows } = await queryInTime<{ url: string }>(this.#pool, { text: FIND_CONSOLE_SQL });
+    const { rows } = await queryInTime<{ url: string }>(this.pool, { text: FIND_CONSOLE_SQL });
     return rows[0]?.url;
   }
 }

@@ -1,10 +1,10 @@
-import type { Pool, PoolClient } from "pg";
+import type { PoolClient } from "pg";
 
 import {
   assert,
   byGateway,
   type ChangedBy,
-  type ChangeLog,
+  LoggedStore,
   columns,
   formatUsd,
   instantMs,
@@ -129,19 +129,11 @@ export interface OptimizeRefusal {
 const LISTED_MAX = 200;
 
 /** Stores searches and results, but no prompts or answers. A search is committed with its key. */
-export class PostgresOptimizeStore {
-  readonly #pool: Pool;
-  readonly #changes: ChangeLog;
-
-  constructor(pool: Pool, changes: ChangeLog) {
-    this.#pool = pool;
-    this.#changes = changes;
-  }
-
+export class PostgresOptimizeStore extends LoggedStore {
   /** Lists an organization's searches, newest first; all of them if `max` is null. */
   async list(orgId: OrgId, max: number | null = LISTED_MAX): Promise<readonly OptimizeSearch[]> {
     const order = "order by s.created_at desc, s.search_id limit $2";
-    const { rows } = await queryInTime<Row>(this.#pool, {
+    const { rows } = await queryInTime<Row>(this.pool, {
       text: `${SELECT_SQL} where s.org_id = $1 ${order}`,
       values: [orgId, max],
     });
@@ -149,7 +141,7 @@ export class PostgresOptimizeStore {
   }
 
   async find(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined> {
-    const { rows } = await queryInTime<Row>(this.#pool, {
+    const { rows } = await queryInTime<Row>(this.pool, {
       text: `${SELECT_SQL} where s.org_id = $1 and s.search_id = $2`,
       values: [orgId, searchId],
     });
@@ -162,7 +154,7 @@ export class PostgresOptimizeStore {
     runningMax: number,
     by: ChangedBy,
   ): Promise<OptimizeSearch | "too_many"> {
-    const isBegun = await this.#changes.write(by, async (client, note) => {
+    const isBegun = await this.changes.write(by, async (client, note) => {
       // The row lock makes a concurrent `begin` wait until it can count this search.
       await client.query("select from org where org_id = $1 for no key update", [search.orgId]);
       const made = await client.query(BEGIN_SQL, [...beginValues(search), runningMax]);
@@ -181,7 +173,7 @@ export class PostgresOptimizeStore {
   /** Also renews the lease; false if the search has ended, so that its process stops. */
   async keep(searchId: string, progress: SearchProgress, leaseMs: number): Promise<boolean> {
     const values = [searchId, progress.callsDone, resultsJson(progress.results), leaseMs];
-    const result = await queryInTime(this.#pool, { text: KEEP_SQL, values });
+    const result = await queryInTime(this.pool, { text: KEEP_SQL, values });
     return result.rowCount === 1;
   }
 
@@ -211,7 +203,7 @@ export class PostgresOptimizeStore {
       }
       return rows.length;
     };
-    return await this.#changes.write(by, end, STORE_ANSWER_TIMEOUT_MS);
+    return await this.changes.write(by, end, STORE_ANSWER_TIMEOUT_MS);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from "pg";
+import type { PoolClient } from "pg";
 
 import type { MadeByMember } from "../console-api/contract/members.ts";
 import { findNewAlerts, removeMemberDestinations } from "../alerts/postgres-alert-store.ts";
@@ -8,7 +8,7 @@ import {
   byGateway,
   type Change,
   type ChangedBy,
-  type ChangeLog,
+  LoggedStore,
   createOrgId,
   type Facts,
   maskedEmail,
@@ -47,27 +47,19 @@ const ADDRESS_MAILS_MAX = 5;
 const HOUR_MS = 3_600_000;
 
 /** A method that takes `by` is one transaction with its entries in the change log. */
-export class PostgresTeamStore {
-  readonly #pool: Pool;
-  readonly #changes: ChangeLog;
-
-  constructor(pool: Pool, changes: ChangeLog) {
-    this.#pool = pool;
-    this.#changes = changes;
-  }
-
+export class PostgresTeamStore extends LoggedStore {
   async members(orgId: OrgId): Promise<readonly Member[]> {
-    return await readRows(this.#pool, memberColumns, sql.MEMBERS_SQL, [orgId]);
+    return await this.rows(memberColumns, sql.MEMBERS_SQL, [orgId]);
   }
 
   async invitations(orgId: OrgId): Promise<readonly Invitation[]> {
-    return await readRows(this.#pool, invitationColumns, sql.INVITATIONS_SQL, [orgId]);
+    return await this.rows(invitationColumns, sql.INVITATIONS_SQL, [orgId]);
   }
 
   /** Finds the e-mail addresses of those accounts that are or were members of the organization. */
   async people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById> {
     if (accountIds.length === 0) return new Map();
-    const { rows } = await this.#pool.query<PersonRow>(sql.PEOPLE_SQL, [orgId, accountIds]);
+    const { rows } = await this.pool.query<PersonRow>(sql.PEOPLE_SQL, [orgId, accountIds]);
     const people = new Map<string, KnownPerson>();
     for (const { account_id: id, email, is_member: isNow, masked } of rows) {
       if (isNow) people.set(id, { email, isMember: true });
@@ -83,13 +75,13 @@ export class PostgresTeamStore {
   async emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (accountIds.length === 0) return new Map();
     type Found = Pick<PersonRow, "account_id" | "email">;
-    const { rows } = await this.#pool.query<Found>(sql.EMAILS_SQL, [accountIds]);
+    const { rows } = await this.pool.query<Found>(sql.EMAILS_SQL, [accountIds]);
     return new Map(rows.map(({ account_id: id, email }) => [id, email]));
   }
 
   /** Lists the active keys and webhooks whose creation by the account is in the change log. */
   async madeBy(orgId: OrgId, accountId: string): Promise<MadeByMember> {
-    const { rows } = await this.#pool.query<MadeRow>(sql.MADE_BY_SQL, [orgId, accountId]);
+    const { rows } = await this.pool.query<MadeRow>(sql.MADE_BY_SQL, [orgId, accountId]);
     const ofKind = (kind: MadeRow["kind"]) =>
       rows.filter((row) => row.kind === kind).map(({ id, name }) => ({ id, name }));
     return { keys: ofKind("key"), webhooks: ofKind("webhook") };
@@ -100,7 +92,7 @@ export class PostgresTeamStore {
     { accountId, role }: { readonly accountId: string; readonly role: Role },
     by: ChangedBy,
   ): Promise<MemberChange> {
-    return await this.#changes.write(by, async (client, note) => {
+    return await this.changes.write(by, async (client, note) => {
       if (!(await lockTeam(client, orgId, by))) return "not_allowed";
       const found = await findMember(client, orgId, accountId);
       if (found === undefined) return "unknown";
@@ -123,7 +115,7 @@ export class PostgresTeamStore {
     by: ChangedBy,
   ): Promise<MemberChange> {
     let given: readonly RecordedChange[] = [];
-    const outcome = await this.#changes.write(by, async (client, note) => {
+    const outcome = await this.changes.write(by, async (client, note) => {
       if (!(await lockTeam(client, orgId, why === "left" ? undefined : by))) return "not_allowed";
       const found = await findMember(client, orgId, accountId);
       if (found === undefined) return "unknown";
@@ -142,7 +134,7 @@ export class PostgresTeamStore {
       note({ action, orgId, target: accountId, before, after: null });
       return "done";
     });
-    this.#changes.announce(given);
+    this.changes.announce(given);
     return outcome;
   }
 
@@ -155,7 +147,7 @@ export class PostgresTeamStore {
     const { invitationId, email, role, tokenHash, invitedBy } = invitation;
     const emailNorm = normaliseEmail(email);
     const now = new Date(invitation.nowMs);
-    return await this.#changes.write(by, async (client, note) => {
+    return await this.changes.write(by, async (client, note) => {
       if (!(await lockTeam(client, orgId, by))) return "not_allowed";
       if (await isMember(client, orgId, emailNorm)) return "member";
       await client.query(sql.END_EXPIRED_SQL, [orgId, emailNorm, now]);
@@ -180,7 +172,7 @@ export class PostgresTeamStore {
     by: ChangedBy,
   ): Promise<Invitation | "full" | undefined> {
     const { invitationId, tokenHash, nowMs, expiresAtMs, invitedBy } = link;
-    return await this.#changes.write(by, async (client, note) => {
+    return await this.changes.write(by, async (client, note) => {
       if (!(await lockTeam(client, orgId, by))) return undefined;
       const expired = await client.query(sql.IS_EXPIRED_SQL, [
         orgId,
@@ -203,12 +195,12 @@ export class PostgresTeamStore {
   ): Promise<boolean> {
     const bounds = [ORG_MAILS_MAX, ADDRESS_MAILS_MAX, Math.floor(nowMs / HOUR_MS), perHourMax];
     const values = [invitationId, new Date(nowMs), ...bounds];
-    const { rowCount } = await this.#pool.query(sql.CLAIM_MAIL_SQL, values);
+    const { rowCount } = await this.pool.query(sql.CLAIM_MAIL_SQL, values);
     return rowCount === 1;
   }
 
   async revoke(orgId: OrgId, invitationId: string, by: ChangedBy): Promise<boolean> {
-    return await this.#changes.write(by, async (client, note) => {
+    return await this.changes.write(by, async (client, note) => {
       if (!(await lockTeam(client, orgId, by))) return false;
       return (await endInvitations(client, note, { orgId, id: invitationId })) > 0;
     });
@@ -217,14 +209,11 @@ export class PostgresTeamStore {
   /** Finds an open invitation by its link, whatever the address of the account that opens it. */
   async findByLink(tokenHash: Buffer, nowMs: number): Promise<ReceivedInvitation | undefined> {
     const values = [tokenHash, new Date(nowMs)];
-    return (await readRows(this.#pool, receivedColumns, sql.BY_LINK_SQL, values))[0];
+    return (await this.rows(receivedColumns, sql.BY_LINK_SQL, values))[0];
   }
 
   async received(accountId: string, nowMs: number): Promise<readonly ReceivedInvitation[]> {
-    return await readRows(this.#pool, receivedColumns, sql.RECEIVED_SQL, [
-      accountId,
-      new Date(nowMs),
-    ]);
+    return await this.rows(receivedColumns, sql.RECEIVED_SQL, [accountId, new Date(nowMs)]);
   }
 
   /**
@@ -237,7 +226,7 @@ export class PostgresTeamStore {
     by: ChangedBy,
   ): Promise<OrgId | undefined> {
     const { accountId, sessionId, nowMs } = of;
-    return await this.#changes.write(by, async (client, note) => {
+    return await this.changes.write(by, async (client, note) => {
       const asked = await client.query<{ org_id: OrgId }>(sql.ORG_OF_SQL, [invitationId]);
       const orgId = asked.rows[0]?.org_id;
       if (orgId === undefined) return undefined;
@@ -260,7 +249,7 @@ export class PostgresTeamStore {
     by: ChangedBy,
   ): Promise<"done" | "no_account" | "member" | "full"> {
     const emailNorm = normaliseEmail(email);
-    return await this.#changes.write(by, async (client, note) => {
+    return await this.changes.write(by, async (client, note) => {
       await client.query(sql.LOCK_ORG_SQL, [orgId]);
       const { rows } = await client.query<{ account_id: string }>(
         `select account_id from console_account
