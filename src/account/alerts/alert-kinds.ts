@@ -64,7 +64,6 @@ interface KindInfo {
   /** When the event occurs, in one sentence, for the guide to alerts. */
   readonly when: string;
   readonly example: Readonly<Record<string, AlertFact>>;
-  /** Builds its e-mail's subject and sentence, and the button that opens a console page. */
   readonly words: (fact: Fact) => Words;
 }
 

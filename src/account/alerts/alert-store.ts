@@ -79,8 +79,7 @@ export interface NewDestination extends Pick<
 > {
   readonly sealedSecret?: Buffer;
   /**
-   * Set if the reader must confirm the address by a link in an e-mail. `hash`: of the link's token;
-   * `perHourMax`: limits the e-mails of the whole installation.
+   * Set if the reader must confirm the address; `hash` is that of the token in the e-mail's link.
    */
   readonly confirm?: { readonly hash: Buffer; readonly nowMs: number; readonly perHourMax: number };
 }
@@ -139,10 +138,7 @@ export interface DueDelivery extends RecordOf<typeof dueColumns> {
   readonly stopToken?: string;
 }
 
-/**
- * `refused`: another try would fail too; `gone`: every delivery to this destination would fail;
- * `unsent`: this installation cannot send, which does not count against the destination.
- */
+/** Only `failed` has another try; `unsent` does not count against the destination. */
 export interface TryAnswer {
   readonly end: "delivered" | "failed" | "refused" | "gone" | "unsent";
   /** The receiver's status, or why there was none. The delivery log shows it to people. */

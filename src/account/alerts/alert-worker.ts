@@ -15,10 +15,7 @@ import type { WebhookSender } from "./webhook-sender.ts";
 const TICK_MS = 5_000;
 const NOTICE_EVERY_MS = 15_000;
 const POLL_MS = 1_000;
-/**
- * The most deliveries in flight per process. An organization has at most 20 of them (two for each
- * of its ten destinations), so none can block the others.
- */
+/** Per process. An organization has at most 20 (two for each of its ten destinations). */
 const PLACES = 32;
 
 export interface AlertWorkerDeps {
@@ -68,10 +65,7 @@ export class AlertWorker {
     await this.deliverDue(TICK_MS);
   }
 
-  /**
-   * Delivers until nothing is due, or for `forMs`; a slow destination delays no other. Returns the
-   * number of tries that it began.
-   */
+  /** Delivers until nothing is due, or for `forMs`; returns the number of tries that it began. */
   async deliverDue(forMs = Number.POSITIVE_INFINITY): Promise<number> {
     const { clock } = this.#deps;
     const lastMs = clock.monotonicMs() + forMs;

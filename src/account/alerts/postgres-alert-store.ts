@@ -43,10 +43,7 @@ const NO_RULES: AlertRules = {
   isBalanceFollowing: false,
 };
 
-/**
- * Every method is limited to one organization, except `findLink` and `useLink`: the token of an
- * e-mail's link leads to the organization.
- */
+/** Every method is limited to one organization; the token of an e-mail's link leads to it. */
 export class PostgresAlertStore extends LoggedStore {
   async rules(orgId: OrgId): Promise<AlertRules> {
     return await readRules(this.pool, orgId);
@@ -77,10 +74,7 @@ export class PostgresAlertStore extends LoggedStore {
     return (await this.destinations(orgId)).length >= DESTINATIONS_MAX;
   }
 
-  /**
-   * `taken`: the address has a destination; `full`: too many destinations; `bound`: the limit of
-   * confirmation e-mails in this day or hour is reached.
-   */
+  /** `taken`: the address is there; `bound`: a limit of confirmation e-mails is reached. */
   async addDestination(
     orgId: OrgId,
     wanted: NewDestination,
@@ -198,10 +192,7 @@ export class PostgresAlertStore extends LoggedStore {
     });
   }
 
-  /**
-   * Queues a test event and returns its id; undefined if no such destination is enabled, false if
-   * too many deliveries wait.
-   */
+  /** Returns the event's id; undefined if no such destination is enabled, false if many wait. */
   async sendTest(orgId: OrgId, destinationId: string): Promise<string | false | undefined> {
     return await inTransaction(this.pool, async (client) => {
       const { rowCount } = await client.query(sql.ACTIVE_SQL, [orgId, destinationId]);
@@ -297,10 +288,7 @@ export async function removeMemberDestinations(
   });
 }
 
-/**
- * Moves a member's alerts to the new address in the transaction that changes it. Returns entries
- * for the change logs of the member's organizations.
- */
+/** Runs in the transaction that changes the address; returns entries for the change logs. */
 export async function moveMemberDestinations(
   query: (sql: string, values: unknown[]) => Promise<readonly Row[]>,
   { accountId, from, to }: Readonly<Record<"accountId" | "from" | "to", string>>,

@@ -33,10 +33,7 @@ export function openSecret(vault: KeyVault, sealed: Buffer, owner: SecretOwner):
   return vault.open(sealed, toVaultContext(owner));
 }
 
-/**
- * The destination's id is in place of a connection's. The ids' prefixes differ, so a webhook secret
- * never opens as a provider key, nor the reverse.
- */
+/** The ids' prefixes differ, so a webhook secret never opens as a provider key, nor the reverse. */
 function toVaultContext({ destinationId, orgId }: SecretOwner): Parameters<KeyVault["open"]>[1] {
   return { connectionId: destinationId, orgId, providerId: "webhook" };
 }

@@ -33,10 +33,7 @@ import {
 const LISTED_MAX = 1_000;
 const NAMED_ORGS_MAX = 20;
 
-/**
- * Only PostgreSQL functions move money, under the wallet's lock. Each method is one transaction;
- * repeated, concurrent or reordered reports change the ledger once.
- */
+/** Only PostgreSQL functions move money. Repeated or reordered reports change the ledger once. */
 export class PostgresPurchaseStore extends LoggedStore {
   /** Writes nothing if `purchasesMax` purchases were started since `countedFromMs`. */
   async create(purchase: NewPurchase, by: ChangedBy): Promise<"created" | "too_many"> {
@@ -83,10 +80,7 @@ export class PostgresPurchaseStore extends LoggedStore {
     return await this.#select(rest, [orgId, max]);
   }
 
-  /**
-   * Lists those of all organizations: parked ones first, and among these the ones that nobody has
-   * granted by hand, refunded or disputed.
-   */
+  /** Parked ones come first, and among these those that nobody has granted or returned. */
   async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
     const { rows } = await this.pool.query<Row>(WAITING_SQL, [limit]);
     return rows.map((row) => {
@@ -100,10 +94,7 @@ export class PostgresPurchaseStore extends LoggedStore {
     return (await this.#select(where, [orgId, purchaseId]))[0];
   }
 
-  /**
-   * Searches all organizations: a report of the payment provider names its purchase by id alone.
-   * Requests of customers use `findOwn`.
-   */
+  /** Reports name a purchase by its id alone; requests of customers use `findOwn`. */
   async find(purchaseId: string): Promise<KnownPurchase | undefined> {
     return (await this.#select("where p.purchase_id = $1", [purchaseId]))[0];
   }
@@ -199,10 +190,7 @@ export class PostgresPurchaseStore extends LoggedStore {
     return microUsd(rows[0]?.owed ?? 0n);
   }
 
-  /**
-   * Returns purchases that are undecided, or granted without a receipt URL, those never checked
-   * first, and marks them as checked at `nowMs`.
-   */
+  /** Returns undecided ones, or those without a receipt URL, and marks them as checked. */
   async takeUnfinished(asked: {
     readonly beforeMs: number;
     readonly sinceMs: number;

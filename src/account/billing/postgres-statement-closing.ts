@@ -36,10 +36,7 @@ export class PostgresStatementClosing {
     this.#store = new PostgresStatementStore(pool, sources);
   }
 
-  /**
-   * Examines the next organizations of the oldest month that is neither closed nor leased. A call
-   * that a crash cut off can safely be repeated.
-   */
+  /** Works on the oldest month that is neither closed nor leased. A call can safely be repeated. */
   async closeSome(isClosed: () => boolean = () => false): Promise<ClosedPiece> {
     await this.#pool.query(BEGIN_SQL, [STATEMENT_DELAY_MS]);
     const taken = await this.#pool.query<PassRow>(TAKE_SQL);

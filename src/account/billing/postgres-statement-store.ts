@@ -110,10 +110,7 @@ export class PostgresStatementStore {
     return await this.#sources.runNow((client) => readStatement(client, orgId, month, opening));
   }
 
-  /**
-   * If two processes close the same month, the first statement stays. The same SQL command reports
-   * the alert `statement.ready`, so that a crash cannot separate the two.
-   */
+  /** The first of two statements stays. The same command reports the alert `statement.ready`. */
   async #close(figures: StatementFigures, { isNews }: { readonly isNews: boolean }): Promise<void> {
     const { openingMicroUsd, closingMicroUsd } = figures;
     const { org_id: orgId, month, usage_usd, closing_usd } = figures.document;

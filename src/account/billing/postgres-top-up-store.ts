@@ -75,10 +75,7 @@ export class PostgresTopUpStore extends LoggedStore {
     await this.pool.query(sql.END_SETUP, [orgId, isTestMoney, sessionId]);
   }
 
-  /**
-   * False if `customerId` is not the organization's, or if the stored card came from the same or a
-   * later checkout.
-   */
+  /** False for another customer, or if the stored card came from the same or a later checkout. */
   async saveCard(
     saved: {
       readonly orgId: string;
@@ -150,10 +147,7 @@ export class PostgresTopUpStore extends LoggedStore {
     return rows.map((row) => row.org_id);
   }
 
-  /**
-   * Commits a purchase under the rule's lock and returns its charge, which is not sent yet;
-   * undefined if none is due any more.
-   */
+  /** Commits a due purchase under the rule's lock and returns its charge, which is not sent yet. */
   async begin(
     wanted: {
       readonly orgId: OrgId;

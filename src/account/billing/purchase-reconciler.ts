@@ -16,10 +16,7 @@ const PURCHASE_AGE_MAX_MS = 30 * DAY_MS;
 const PURCHASES_PER_QUERY = 50;
 const PURCHASES_PER_ROUND = 500;
 const CLAIMS_EVERY_MS = DAY_MS;
-/**
- * A pending refund takes no credit and is not stored, so each run must list it again. A refund by
- * bank transfer can be pending for 45 days.
- */
+/** A refund can be pending for 45 days. It is not stored meanwhile, so each run lists it again. */
 const CLAIMS_SINCE_MS = 60 * DAY_MS;
 const CLAIMS_PER_ROUND = 5_000;
 /** Older claims are not polled: disputes are decided, and refunds fail, within months. */

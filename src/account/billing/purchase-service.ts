@@ -14,10 +14,7 @@ interface PurchaseServiceDeps extends BillingParts {
   readonly takeCharge: (charge: ChargeUpdate) => Promise<void>;
 }
 
-/**
- * Applies reports from a webhook, the returning browser or our own poll. Each may be repeated, late
- * or missing.
- */
+/** Each report may be repeated, late or missing. */
 export class PurchaseService {
   readonly #deps: PurchaseServiceDeps;
 

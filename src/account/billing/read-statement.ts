@@ -180,10 +180,7 @@ function creditLinesQuery(orgId: OrgId, fromMs: number, toMs: number): ReportQue
   return { text, values: [orgId, fromMs, toMs] };
 }
 
-/**
- * Sums earlier attempts at their present cost, and then undoes what was charged or corrected after
- * the midnight `atMs`.
- */
+/** Sums attempts at their present cost, and then undoes what was changed after `atMs`. */
 function debitsQuery(books: StatementBooks, atMs: number): ReportQuery {
   const { orgId, rolledDays } = books;
   const end = firstIdAt(atMs);

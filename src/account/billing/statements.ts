@@ -25,10 +25,7 @@ export function monthAfter(month: Month): Month {
   return toMonth(spanOfMonth(month).toMs);
 }
 
-/**
- * `closing`: requests of the month may not be in the ledger yet; `due`: it is closed in the
- * background or at its first read.
- */
+/** `closing`: requests of the month may still come; `due`: its first read closes it. */
 export type StatementState = "so_far" | "closing" | "due" | "closed";
 
 export interface Statement {

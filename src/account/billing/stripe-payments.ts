@@ -152,10 +152,7 @@ export class StripePayments {
     );
   }
 
-  /**
-   * Yields each newest first, and the disputes before the refunds: they are few, so a caller that
-   * reads a limited number gets all of them.
-   */
+  /** The few disputes come before the refunds: a caller that reads a limited number gets them. */
   async *claimsSince(sinceMs: number): AsyncGenerator<ClaimUpdate> {
     const range = createdSince(sinceMs);
     for await (const dispute of this.#stripe.disputes.list(range)) {

@@ -104,10 +104,7 @@ export class StripeTopUps {
     }
   }
 
-  /**
-   * Creates the customer once, and replaces it if the payment provider no longer knows it; then
-   * `work` runs again.
-   */
+  /** Creates the customer if none is known to the payment provider; `work` may run again. */
   async withCustomer<T>(orgId: OrgId, work: (customerId: string) => Promise<T>): Promise<T> {
     const { topUps, isTestMoney, clock } = this.#deps;
     const { customerId } = await topUps.read(orgId, isTestMoney, clock.nowMs());

@@ -17,10 +17,7 @@ export function chooseOrgName(name: string | null, email: string): string {
 
 const ORG_NAME_CHARS_MAX = 64;
 
-/**
- * Selects what a log may show of a sign-in fault. Of each cause that is only the code or the name,
- * because the message may contain secrets.
- */
+/** Of a cause a log shows only the code or the name: its message may contain secrets. */
 export function faultMessage(fault: unknown): Readonly<Record<string, string>> {
   if (!(fault instanceof Error)) return { fault: "unknown" };
   const words: Record<string, string> = { fault: fault.name, message: fault.message };

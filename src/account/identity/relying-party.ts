@@ -45,10 +45,7 @@ interface Discovered {
   readonly untilMs: number;
 }
 
-/**
- * Reads the provider's metadata on demand: a provider that is down ends no session, and the next
- * request tries again.
- */
+/** Reads metadata on demand: a provider that is down ends no session, and is asked again. */
 export class RelyingParty {
   readonly #options: RelyingPartyOptions;
   #discovered: Discovered | undefined;

@@ -34,10 +34,7 @@ export interface FedEvents {
   readonly hasMore: boolean;
 }
 
-/**
- * Holds the answers of one search in memory; beyond `charsMax` characters it drops the oldest.
- * Reading removes nothing, so that a lost response can be read again.
- */
+/** Reading removes nothing, so that a lost response can be read again. */
 export class AnswerFeed {
   readonly #charsMax: number;
   readonly #held: FedEvent[] = [];

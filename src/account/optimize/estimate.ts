@@ -12,10 +12,7 @@ export const JUDGE_TOKENS_MAX = 1_024;
 /** Quotes the highest amount that the gateway would reserve for a call with this body. */
 export type Quote = (principal: Principal, body: Buffer) => Result<{ readonly most: MicroUsd }>;
 
-/**
- * Adds up the highest costs of all calls, at today's prices and whichever provider serves each. A
- * judge is assumed to read the longest answers.
- */
+/** Assumes today's prices, the most expensive provider, and the longest answers for a judge. */
 export async function estimateSearch(
   { quote, callGapMs }: { readonly quote: Quote; readonly callGapMs: number },
   principal: Principal,

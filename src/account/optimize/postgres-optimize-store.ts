@@ -97,10 +97,7 @@ export interface SearchEstimate {
   readonly judge: EstimatedModel | null;
   /** The most that all calls together can cost; a smaller budget may end the search early. */
   readonly mostMicroUsd: MicroUsd;
-  /**
-   * The sum of the gaps between calls. Two calls run at once, so the search takes longer if answers
-   * take longer than two gaps.
-   */
+  /** The sum of the gaps between calls; a search takes longer if an answer takes two of them. */
   readonly leastMs: number;
 }
 

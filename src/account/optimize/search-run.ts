@@ -100,8 +100,7 @@ export class SearchRun {
   }
 
   /**
-   * Repeats a call after a wait if the outcome is `wait`, and with no other call in flight if it is
-   * `uncovered`. Undefined if the search has ended.
+   * Repeats a call, after a wait or with no other call in flight. Undefined if the search ended.
    */
   async #ask(task: SearchTask): Promise<EndedCall | undefined> {
     let mustBeAlone = false;

@@ -171,10 +171,7 @@ export const COUNT_TEAM_SQL = `
     + (select count(*) from org_invitation
       where org_id = $1 and ended_at is null and expires_at > now())::integer as size`;
 
-/*
- * Counts one e-mail if three limits allow it: per mailbox and per organization in 24 hours, and per
- * hour over all organizations, since one person can own many.
- */
+/* Limits e-mails by mailbox, by organization and, since one person can own many, by hour. */
 export const CLAIM_MAIL_SQL = `
   with allowed as (
     select i.invitation_id from org_invitation i
