@@ -166,8 +166,8 @@ export class PostgresTopUpStore extends LoggedStore {
       const { amountMicroUsd } = rule;
       // Another instance may have made the purchase before this one got the lock.
       const asked = [isTestMoney, new Date(nowMs), new Date(monthMs), orgId, 1];
-      const due = await client.query<DueRow>(sql.DUE, asked);
-      const [card] = due.rows;
+      type Due = Readonly<Record<"customer_id" | "card_id", string>>;
+      const [card] = (await client.query<Due>(sql.DUE, asked)).rows;
       if (card === undefined) return undefined;
       if (amountMicroUsd < wanted.minMicroUsd || amountMicroUsd > wanted.maxMicroUsd) {
         await pauseTopUp(client, note, { orgId, reason: "amount_not_allowed" });
@@ -251,12 +251,6 @@ interface CardRow {
   readonly card_id: string | null;
   readonly card_last4: string | null;
   readonly card_from: Date | null;
-}
-
-interface DueRow {
-  readonly org_id: OrgId;
-  readonly customer_id: string;
-  readonly card_id: string;
 }
 
 const NOTHING: TopUpState = {

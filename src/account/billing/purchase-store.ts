@@ -28,15 +28,13 @@ export interface NewPurchase {
 }
 
 /** A purchase rebuilt from the payment provider's data; its organization may not exist any more. */
-export interface RecoveredPurchase {
-  readonly purchaseId: string;
+export interface RecoveredPurchase extends Pick<
+  StoredPurchase,
+  "purchaseId" | "amountMicroUsd" | "isTestMoney" | "createdAtMs" | "expiresAtMs"
+> {
   readonly orgId: string;
-  readonly amountMicroUsd: MicroUsd;
-  readonly isTestMoney: boolean;
   /** Null if automatic top-up paid it, without a checkout. */
   readonly sessionId: string | null;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number;
 }
 
 export interface KnownPurchase extends Omit<StoredPurchase, "state" | "receipt"> {
@@ -53,10 +51,8 @@ export interface WaitingPurchase extends Omit<PurchaseRecord, "state"> {
 
 export type UngrantedState = "pending" | "failed" | "expired" | "parked";
 
-export interface PurchaseClaim {
-  readonly claimId: string;
+export interface PurchaseClaim extends OpenClaim {
   readonly purchaseId: string;
-  readonly kind: "refund" | "dispute";
   readonly amountMicroUsd: MicroUsd;
   /** True if a failed refund or a won dispute has returned the amount. */
   readonly isReversed: boolean;

@@ -38,16 +38,18 @@ export async function readStatement(
 ): Promise<StatementFigures> {
   const { fromMs, toMs } = spanOfMonth(month);
   const books = { orgId, rolledDays: await findRolledDays(client, orgId) };
-  const sums = await queryRows<CreditSumRow>(client, creditSumsQuery(orgId, fromMs, toMs));
+  const span = [orgId, fromMs, toMs];
+  const { rows: sums } = await client.query<CreditSumRow>(CREDIT_SUMS_SQL, span);
   const before = sumAmounts(sums.filter((row) => !row.in_month));
-  const credits = creditSums(sums.filter((row) => row.in_month));
-  const credited = sumAmounts(sums.filter((row) => row.in_month));
-  const lines = await queryRows<LineRow>(client, creditLinesQuery(orgId, fromMs, toMs));
+  const inMonth = sums.filter((row) => row.in_month);
+  const [credits, credited] = [creditSums(inMonth), sumAmounts(inMonth)];
+  const { rows: lines } = await client.query<LineRow>(STATEMENT_LINES_SQL, span);
   const closing = microUsd(before + credited - (await debitsAt(client, books, toMs)));
   const openingMicroUsd = opening ?? microUsd(before - (await debitsAt(client, books, fromMs)));
   const usage = microUsd(openingMicroUsd + credited - closing);
-  const groups = await queryRows<GroupRow>(client, usageQuery(books, fromMs, toMs));
+  const { rows: groups } = await client.query<GroupRow>(usageQuery(books, fromMs, toMs));
   const ofModels = groups.filter(({ kind }) => kind === "model");
+  const ofKeys = groups.filter(({ kind }) => kind === "key");
   const listed = ofModels.reduce((sum, { debit }) => sum + debit, 0n);
   // The stored text is hashed, so the order of the fields must not change.
   const document: StatementDocument = {
@@ -62,11 +64,7 @@ export async function readStatement(
     lines_left_out: credits.reduce((sum, { count }) => sum + count, 0) - lines.length,
     unlisted_usage_usd: formatUsd(microUsd(usage - listed)),
     models: ofModels.map((row) => ({ model: row.name, ...usageLine(row) })),
-    keys: await nameKeys(
-      client,
-      orgId,
-      groups.filter(({ kind }) => kind === "key"),
-    ),
+    keys: await nameKeys(client, orgId, ofKeys),
   };
   return { document, openingMicroUsd, closingMicroUsd: closing, usageMicroUsd: usage };
 }
@@ -99,13 +97,6 @@ interface GroupRow {
   readonly debit: bigint;
 }
 
-async function queryRows<R extends object>(
-  client: PoolClient,
-  { text, values }: { readonly text: string; readonly values: unknown[] },
-): Promise<readonly R[]> {
-  return (await client.query<R>(text, values)).rows;
-}
-
 function sumAmounts(rows: readonly CreditSumRow[]): bigint {
   return rows.reduce((sum, { amount }) => sum + amount, 0n);
 }
@@ -123,11 +114,6 @@ function creditSums(rows: readonly CreditSumRow[]): StatementDocument["credits"]
     count,
     amount_usd: formatUsd(microUsd(amount)),
   }));
-}
-
-async function debitsAt(client: PoolClient, books: StatementBooks, atMs: number): Promise<bigint> {
-  const [row] = await queryRows<{ debits: bigint }>(client, debitsQuery(books, atMs));
-  return row?.debits ?? 0n;
 }
 
 function usageLine(row: GroupRow): UsageLine {
@@ -163,25 +149,19 @@ interface StatementBooks {
   readonly rolledDays: readonly string[];
 }
 
-function creditSumsQuery(orgId: OrgId, fromMs: number, toMs: number): ReportQuery {
-  const text = `
+const CREDIT_SUMS_SQL = `
   with line as (${CREDIT_LINES_SQL})
   select kind, at_ms >= $2 as in_month, count(*)::bigint as count, sum(amount)::bigint as amount
   from line where at_ms < $3 group by 1, 2 order by 1, 2`;
-  return { text, values: [orgId, fromMs, toMs] };
-}
 
-function creditLinesQuery(orgId: OrgId, fromMs: number, toMs: number): ReportQuery {
-  const text = `
+const STATEMENT_LINES_SQL = `
   with line as (${CREDIT_LINES_SQL})
   select at_ms, id, kind, ref, amount, p.receipt_series, p.receipt_number
   from line left join purchase p on kind = 'purchase' and ref = 'purchase:' || p.purchase_id
   where at_ms >= $2 and at_ms < $3 order by at_ms, id limit ${STATEMENT_LINES_MAX}`;
-  return { text, values: [orgId, fromMs, toMs] };
-}
 
 /** Sums attempts at their present cost, and then undoes what was changed after `atMs`. */
-function debitsQuery(books: StatementBooks, atMs: number): ReportQuery {
+async function debitsAt(client: PoolClient, books: StatementBooks, atMs: number): Promise<bigint> {
   const { orgId, rolledDays } = books;
   const end = firstIdAt(atMs);
   const at = instantSql(atMs);
@@ -194,7 +174,8 @@ function debitsQuery(books: StatementBooks, atMs: number): ReportQuery {
       where scope = 'org' and id = $1 and day < $3), 0)
     + coalesce((select sum(${debitAtSql(at)} - debit) from (${changedSinceSql(atMs, end)}) a), 0)
   )::bigint as debits`;
-  return { text, values: [orgId, rolledDays, isoDay(atMs)] };
+  const values = [orgId, rolledDays, isoDay(atMs)];
+  return (await client.query<{ debits: bigint }>(text, values)).rows[0]?.debits ?? 0n;
 }
 
 /**

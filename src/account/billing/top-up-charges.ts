@@ -56,8 +56,12 @@ export class TopUpCharges {
 
   /** Ends open purchases and starts due ones. Row locks let several instances call it at once. */
   async round(isClosed: () => boolean = () => false): Promise<void> {
-    const { isOn, detachRemoved } = this.#deps;
-    await this.#repairOpen(isClosed);
+    const { topUps, isTestMoney, isOn, detachRemoved, clock } = this.#deps;
+    const nowMs = clock.nowMs();
+    const beforeMs = nowMs - ASK_PAUSE_MS;
+    const asked = { isTestMoney, beforeMs, nowMs, limit: REPAIRED_PER_ROUND };
+    const open = await topUps.takeOpen(asked);
+    await this.#onEach(open, (charge) => this.#repair(charge), isClosed);
     if (isOn) await this.#onEach(this.#decided(), (charge) => this.#sendFirst(charge), isClosed);
     await detachRemoved();
   }
@@ -89,15 +93,6 @@ export class TopUpCharges {
   async #sendFirst(charge: TopUpCharge): Promise<void> {
     if (this.#ageMs(charge) >= FIRST_SEND_WITHIN_MS) return;
     await this.#answered(charge, await this.#deps.cards.charge(charge));
-  }
-
-  async #repairOpen(isClosed: () => boolean): Promise<void> {
-    const { topUps, isTestMoney, clock } = this.#deps;
-    const nowMs = clock.nowMs();
-    const beforeMs = nowMs - ASK_PAUSE_MS;
-    const asked = { isTestMoney, beforeMs, nowMs, limit: REPAIRED_PER_ROUND };
-    const open = await topUps.takeOpen(asked);
-    await this.#onEach(open, (charge) => this.#repair(charge), isClosed);
   }
 
   async #onEach(

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import type { QueryResultRow } from "pg";
+import type { PoolClient, QueryResultRow } from "pg";
 
 import {
   assert,
@@ -14,7 +14,6 @@ import {
   maskedEmail,
   type MicroUsd,
   type OrgId,
-  queryInTime,
   STORE_ANSWER_TIMEOUT_MS,
   WELCOME_REF_PREFIX,
   ZERO_MICRO_USD,
@@ -61,6 +60,13 @@ export type Run = <R extends QueryResultRow>(
   text: string,
   values?: unknown[],
 ) => Promise<readonly R[]>;
+
+export function buildRunner(client: PoolClient, timeoutMs: number): Run {
+  return async <R extends QueryResultRow>(text: string, values: unknown[] = []) => {
+    const query = { text, values, query_timeout: timeoutMs };
+    return (await client.query<R>(query)).rows;
+  };
+}
 
 type Trial = Pick<OwnOrgStart, "sessionId" | "trialKey"> & {
   readonly emailNorm: string;
@@ -120,8 +126,7 @@ export async function startOwnOrg(
   { sessionId, accountId, trialKey, welcomeMicroUsd, from }: OwnOrgStart,
 ): Promise<OrgId | undefined> {
   return await changes.writeBy(async (client) => {
-    const run: Run = async <R extends QueryResultRow>(sql: string, values: unknown[] = []) =>
-      (await queryInTime<R>(client, { text: sql, values })).rows;
+    const run = buildRunner(client, STORE_ANSWER_TIMEOUT_MS);
     const [row] = await run<{ org_id: OrgId; email_norm: string }>(START_OWN_SQL, [accountId]);
     if (row === undefined) return { outcome: undefined, by: byGateway("sign-in"), changes: [] };
     const { org_id: orgId, email_norm: emailNorm } = row;

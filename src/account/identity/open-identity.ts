@@ -17,6 +17,7 @@ import {
 import { RelyingParty } from "./relying-party.ts";
 import { hashToken, isToken } from "./browser-token.ts";
 import {
+  type AddressConfig,
   assertSafeConsole,
   chooseSignInKind,
   IdentitySettingFault,
@@ -37,20 +38,16 @@ import { SignIns } from "./sign-ins.ts";
 
 export type Identity = Public<OpenedIdentity>;
 
-export type IdentityConfig = Pick<
-  Config,
-  | "consoleUrl"
-  | "host"
-  | "oidcIssuer"
-  | "oidcClientId"
-  | "oidcClientSecret"
-  | "oidcProviderName"
-  | "oidcIsEmailTrusted"
-  | "oidcVerifiedAsText"
-  | "localSignIn"
-  | "allowInsecureConsole"
-  | "welcomeUsd"
->;
+export type IdentityConfig = AddressConfig &
+  Pick<
+    Config,
+    | "oidcClientId"
+    | "oidcClientSecret"
+    | "oidcProviderName"
+    | "oidcIsEmailTrusted"
+    | "oidcVerifiedAsText"
+    | "welcomeUsd"
+  >;
 
 export interface OpenIdentityOptions {
   readonly config: IdentityConfig;

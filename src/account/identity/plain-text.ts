@@ -25,22 +25,19 @@ export function faultMessage(fault: unknown): Readonly<Record<string, string>> {
     const value = asText((fault as unknown as Record<string, unknown>)[name]);
     if (value !== undefined) words[name] = value.slice(0, WORD_CHARS_MAX);
   }
-  const codes = listCauses(fault).map((cause) => readCode(cause) ?? cause.name);
+  const codes = listCauses(fault).map(({ code, name }) => {
+    return asText(code)?.slice(0, WORD_CHARS_MAX) ?? name;
+  });
   if (codes.length > 0) words["causes"] = codes.join(", ");
   return words;
 }
 
 const WORD_CHARS_MAX = 100;
 
-function listCauses(fault: Error): readonly Error[] {
+function listCauses(fault: Error): readonly (Error & { readonly code?: unknown })[] {
   const causes: Error[] = [];
   for (let at = fault.cause; at instanceof Error && causes.length < 3; at = at.cause) {
     causes.push(at);
   }
   return causes;
-}
-
-function readCode(fault: Error): string | undefined {
-  const { code } = fault as { code?: unknown };
-  return asText(code)?.slice(0, WORD_CHARS_MAX);
 }

@@ -1,4 +1,4 @@
-import { DatabaseError, type Pool, type PoolClient, type QueryResultRow } from "pg";
+import { DatabaseError, type Pool, type PoolClient } from "pg";
 
 import { CREATE_ORG_SQL, createdOrg } from "../../gateway/index.ts";
 import {
@@ -14,6 +14,7 @@ import {
 import { findNewAlerts, moveMemberDestinations } from "../alerts/postgres-alert-store.ts";
 import {
   accountBy,
+  buildRunner,
   changeAccount,
   isInvited,
   type OwnerRow,
@@ -72,7 +73,7 @@ async function tryToResolve(pool: Pool, signIn: SignIn): Promise<SignedIn> {
   const client = await pool.connect();
   let isDone = false;
   try {
-    const run = buildRunner(client);
+    const run = buildRunner(client, STEP_TIMEOUT_MS);
     const lockName = `tokenmarket sign-in ${signIn.claim.emailNorm}`;
     await run("select pg_advisory_lock(hashtextextended($1, 0))", [lockName]);
     await run("begin isolation level serializable");
@@ -103,13 +104,6 @@ async function recordSignIn(
   return {
     resolved,
     recorded: [...end, ...(await recordChanges(client, accountBy(owner, from), changes))],
-  };
-}
-
-function buildRunner(client: PoolClient): Run {
-  return async <R extends QueryResultRow>(text: string, values: unknown[] = []) => {
-    const query = { text, values, query_timeout: STEP_TIMEOUT_MS };
-    return (await client.query<R>(query)).rows;
   };
 }
 

@@ -142,7 +142,7 @@ export class PostgresIdentityStore {
     const token = [issuer, tokenId, new Date(logout.rememberUntilMs), subject, sid];
     const query = { text: END_BY_LOGOUT_TOKEN_SQL, values: [...token, new Date(logout.nowMs)] };
     return await this.#changes.writeBy(async (client) => {
-      const { rows } = await queryInTime<LogoutRow>(client, query);
+      const { rows } = await queryInTime<OwnerRow & { readonly is_new: boolean }>(client, query);
       const ended = rows.filter(({ account_id }) => account_id !== null);
       const outcome = rows[0]?.is_new === true;
       return { outcome, by: SIGN_IN_CHECKS, changes: ended.map(toSessionEnd) };
@@ -232,7 +232,9 @@ export class PostgresIdentityStore {
     let swept = 0;
     for (const [table, daysKept] of Object.entries(DAYS_KEPT)) {
       const before = new Date(nowMs - daysKept * 24 * 3_600_000);
-      const { rowCount } = await this.#pool.query(sweepSql(table), [before]);
+      const text = `delete from ${table} where ctid = any(array(
+        select ctid from ${table} where expires_at <= $1 limit ${SWEPT_ROWS_MAX}))`;
+      const { rowCount } = await this.#pool.query(text, [before]);
       swept += rowCount ?? 0;
     }
     return swept;
@@ -257,11 +259,6 @@ const DAYS_KEPT = {
   org_invitation: 30,
 };
 
-function sweepSql(table: string): string {
-  return `delete from ${table} where ctid = any(array(
-    select ctid from ${table} where expires_at <= $1 limit ${SWEPT_ROWS_MAX}))`;
-}
-
 // One statement also inserts the token's id, so only one of two copies has an effect.
 const END_BY_LOGOUT_TOKEN_SQL = `
   with seen as (
@@ -282,10 +279,6 @@ const END_BY_LOGOUT_TOKEN_SQL = `
 interface RevealRow extends OwnerRow {
   /** False if the key was shown before; then the change log records nothing. */
   readonly is_first?: boolean;
-}
-
-interface LogoutRow extends OwnerRow {
-  readonly is_new: boolean;
 }
 
 const LIST_SESSIONS_SQL = `

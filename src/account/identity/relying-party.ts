@@ -270,7 +270,9 @@ const boundedFetch: CustomFetch = async (url, options) => {
   // `fetch` has decoded the body, so these two headers no longer describe it.
   headers.delete("content-encoding");
   headers.delete("content-length");
-  return new Response(isBodiless(status) ? null : body, { status, statusText, headers });
+  // `new Response` throws for these statuses if it gets a body, even an empty one.
+  const hasBody = ![204, 205, 304].includes(status);
+  return new Response(hasBody ? body : null, { status, statusText, headers });
 };
 
 async function readAll(stream: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
@@ -282,9 +284,4 @@ async function readAll(stream: ReadableStream<Uint8Array>): Promise<Uint8Array<A
     parts.push(part);
   }
   return new Uint8Array(Buffer.concat(parts));
-}
-
-/** `new Response` throws for these statuses if it gets a body, even an empty one. */
-function isBodiless(status: number): boolean {
-  return status === 204 || status === 205 || status === 304;
 }

@@ -1,18 +1,16 @@
 import type { ChangedBy, MicroUsd, OrgId } from "../../kernel/index.ts";
+import type { EndedCall } from "./model-caller.ts";
 
 export const FEED_CHARS_MAX = 1_000_000;
 const PAGE_CHARS_MAX = 300_000;
 
-export interface FedAnswer {
+export interface FedAnswer extends Pick<EndedCall, "costMicroUsd" | "firstByteMs" | "totalMs"> {
   readonly kind: "answer";
   /** The index of the prompt, from 0. */
   readonly promptAt: number;
   readonly modelId: string;
   /** At most 16,000 characters; null if the model did not answer. */
   readonly text: string | null;
-  readonly costMicroUsd: MicroUsd;
-  readonly firstByteMs: number | null;
-  readonly totalMs: number | null;
 }
 
 export interface FedVerdict {

@@ -129,20 +129,12 @@ const LISTED_MAX = 200;
 export class PostgresOptimizeStore extends LoggedStore {
   /** Lists an organization's searches, newest first; all of them if `max` is null. */
   async list(orgId: OrgId, max: number | null = LISTED_MAX): Promise<readonly OptimizeSearch[]> {
-    const order = "order by s.created_at desc, s.search_id limit $2";
-    const { rows } = await queryInTime<Row>(this.pool, {
-      text: `${SELECT_SQL} where s.org_id = $1 ${order}`,
-      values: [orgId, max],
-    });
-    return rows.map(readSearchRow);
+    const rest = "where s.org_id = $1 order by s.created_at desc, s.search_id limit $2";
+    return await this.#select(rest, [orgId, max]);
   }
 
   async find(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined> {
-    const { rows } = await queryInTime<Row>(this.pool, {
-      text: `${SELECT_SQL} where s.org_id = $1 and s.search_id = $2`,
-      values: [orgId, searchId],
-    });
-    return rows[0] === undefined ? undefined : readSearchRow(rows[0]);
+    return (await this.#select("where s.org_id = $1 and s.search_id = $2", [orgId, searchId]))[0];
   }
 
   /** `too_many`, with nothing created: `runningMax` searches of the organization are running. */
@@ -189,6 +181,11 @@ export class PostgresOptimizeStore extends LoggedStore {
   /** Ends searches whose lease has expired as `interrupted`; returns how many. */
   async interruptDead(message: string): Promise<number> {
     return await this.#end(byGateway("optimize"), INTERRUPT_SQL, [message]);
+  }
+
+  async #select(rest: string, values: unknown[]): Promise<readonly OptimizeSearch[]> {
+    const text = `${SELECT_SQL} ${rest}`;
+    return (await queryInTime<Row>(this.pool, { text, values })).rows.map(readSearchRow);
   }
 
   async #end(by: ChangedBy, sql: string, values: unknown[]): Promise<number> {
@@ -275,13 +272,8 @@ const INTERRUPT_SQL = `
   ) ${DISABLE_SQL}`;
 
 function resultsJson(results: readonly OptimizeResult[]): string {
-  return JSON.stringify(
-    results.map((each): StoredResult => ({
-      ...each,
-      costMicroUsd: each.costMicroUsd.toString(),
-      costPerCallMicroUsd: each.costPerCallMicroUsd?.toString() ?? null,
-    })),
-  );
+  const toStored = (value: unknown) => (typeof value === "bigint" ? value.toString() : value);
+  return JSON.stringify(results, (_, value: unknown) => toStored(value));
 }
 
 function readSearchRow(row: object): OptimizeSearch {

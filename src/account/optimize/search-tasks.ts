@@ -3,14 +3,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Clock } from "../../kernel/index.ts";
 
+interface JudgeTask {
+  readonly kind: "judge";
+  readonly promptAt: number;
+  readonly question: string;
+  /** The model of answer A comes first, then the model of B, and so on. */
+  readonly modelIds: readonly string[];
+}
+
 export type SearchTask =
-  | { readonly kind: "answer"; readonly promptAt: number; readonly modelId: string }
-  | {
-      readonly kind: "judge";
-      readonly promptAt: number;
-      readonly question: string;
-      readonly modelIds: readonly string[];
-    };
+  { readonly kind: "answer"; readonly promptAt: number; readonly modelId: string } | JudgeTask;
 
 interface TasksOptions {
   readonly searchId: string;
@@ -79,12 +81,6 @@ interface JudgedAnswer {
   readonly text: string;
 }
 
-export interface JudgeCase {
-  readonly question: string;
-  /** The model of answer A comes first, then the model of B, and so on. */
-  readonly modelIds: readonly string[];
-}
-
 /**
  * Hides which model wrote which answer, and shuffles the answers by `seed`, so that a judge who
  * likes the first answer best favors no model. The same seed gives the same order.
@@ -93,7 +89,7 @@ export function askJudge(
   prompt: string,
   answers: readonly JudgedAnswer[],
   seed: string,
-): JudgeCase {
+): Pick<JudgeTask, "question" | "modelIds"> {
   const shuffled = answers
     .map((answer) => ({ answer, place: digest(`${seed}:${answer.modelId}`) }))
     .toSorted((a, b) => (a.place < b.place ? -1 : 1))

@@ -27,7 +27,6 @@ import * as sql from "./team-store.ts";
 import {
   type Invitation,
   invitationColumns,
-  type InvitationLink,
   type KnownPerson,
   type MadeRow,
   type Member,
@@ -35,7 +34,6 @@ import {
   memberColumns,
   type NewInvitation,
   type OneMemberRow,
-  type PeopleById,
   type PersonRow,
   receivedColumns,
   type ReceivedInvitation,
@@ -57,7 +55,10 @@ export class PostgresTeamStore extends LoggedStore {
   }
 
   /** Finds the e-mail addresses of those accounts that are or were members of the organization. */
-  async people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById> {
+  async people(
+    orgId: OrgId,
+    accountIds: readonly string[],
+  ): Promise<ReadonlyMap<string, KnownPerson>> {
     if (accountIds.length === 0) return new Map();
     const { rows } = await this.pool.query<PersonRow>(sql.PEOPLE_SQL, [orgId, accountIds]);
     const people = new Map<string, KnownPerson>();
@@ -168,7 +169,7 @@ export class PostgresTeamStore extends LoggedStore {
    */
   async renew(
     orgId: OrgId,
-    link: InvitationLink & { readonly invitationId: string; readonly invitedBy: string },
+    link: Omit<NewInvitation, "email" | "role">,
     by: ChangedBy,
   ): Promise<Invitation | "full" | undefined> {
     const { invitationId, tokenHash, nowMs, expiresAtMs, invitedBy } = link;

@@ -18,19 +18,14 @@ export interface KnownPerson {
   readonly isMember: boolean;
 }
 
-export type PeopleById = ReadonlyMap<string, KnownPerson>;
-
-export interface InvitationLink {
-  readonly tokenHash: Buffer;
-  readonly nowMs: number;
-  readonly expiresAtMs: number;
-}
-
-export interface NewInvitation extends InvitationLink {
+export interface NewInvitation {
   readonly invitationId: string;
   readonly email: string;
   readonly role: Role;
   readonly invitedBy: string;
+  readonly tokenHash: Buffer;
+  readonly nowMs: number;
+  readonly expiresAtMs: number;
 }
 
 /** `last_owner`: an organization must keep one; `not_allowed`: the caller has lost the role. */
