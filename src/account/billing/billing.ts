@@ -42,10 +42,7 @@ export class TopUpFault extends Error {
   }
 }
 
-export interface PurchaseBounds {
-  readonly minMicroUsd: MicroUsd;
-  readonly maxMicroUsd: MicroUsd;
-}
+export type PurchaseBounds = Readonly<Record<"minMicroUsd" | "maxMicroUsd", MicroUsd>>;
 
 /** The payment provider's report about a checkout session, from an event or in reply to a query. */
 export interface SessionUpdate {

@@ -191,12 +191,9 @@ export class PostgresPurchaseStore extends LoggedStore {
   }
 
   /** Returns undecided ones, or those without a receipt URL, and marks them as checked. */
-  async takeUnfinished(asked: {
-    readonly beforeMs: number;
-    readonly sinceMs: number;
-    readonly nowMs: number;
-    readonly limit: number;
-  }): Promise<readonly KnownPurchase[]> {
+  async takeUnfinished(
+    asked: Readonly<Record<"beforeMs" | "sinceMs" | "nowMs" | "limit", number>>,
+  ): Promise<readonly KnownPurchase[]> {
     const times = [asked.beforeMs, asked.sinceMs, asked.nowMs].map(toDate);
     const values = [...times, asked.limit];
     const taken = await this.pool.query<{ purchase_id: string }>(TAKE_UNFINISHED_SQL, values);
@@ -205,11 +202,9 @@ export class PostgresPurchaseStore extends LoggedStore {
   }
 
   /** Returns claims that are not final, those never checked first, and marks them as checked. */
-  async takeOpenClaims(asked: {
-    readonly sinceMs: number;
-    readonly nowMs: number;
-    readonly limit: number;
-  }): Promise<readonly OpenClaim[]> {
+  async takeOpenClaims(
+    asked: Readonly<Record<"sinceMs" | "nowMs" | "limit", number>>,
+  ): Promise<readonly OpenClaim[]> {
     const values = [...[asked.sinceMs, asked.nowMs].map(toDate), asked.limit];
     return await this.rows(openClaimColumns, TAKE_OPEN_CLAIMS_SQL, values);
   }

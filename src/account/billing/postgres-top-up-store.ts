@@ -202,11 +202,9 @@ export class PostgresTopUpStore extends LoggedStore {
     return (await selectCharges(this.pool, [purchaseId]))[0];
   }
 
-  async recover(made: {
-    readonly purchaseId: string;
-    readonly customerId: string;
-    readonly cardId: string;
-  }): Promise<void> {
+  async recover(
+    made: Readonly<Record<"purchaseId" | "customerId" | "cardId", string>>,
+  ): Promise<void> {
     await this.pool.query(sql.RECOVER, [made.purchaseId, made.customerId, made.cardId]);
   }
 

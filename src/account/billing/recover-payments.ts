@@ -21,12 +21,7 @@ export interface RecoveredPayments {
   readonly failed: readonly string[];
 }
 
-export interface UnknownPayer {
-  readonly orgId: string;
-  readonly purchaseId: string;
-  readonly sessionId: string;
-  readonly amountUsd: string;
-}
+type UnknownPayer = Readonly<Record<"orgId" | "purchaseId" | "sessionId" | "amountUsd", string>>;
 
 interface RecoveryDeps extends BillingParts {
   readonly service: PurchaseService;
@@ -42,7 +37,7 @@ export async function recoverPayments(
   deps: RecoveryDeps,
   sinceMs: number,
 ): Promise<RecoveredPayments> {
-  const { store, topUps, payments, service } = deps;
+  const { topUps, payments, service } = deps;
   const failed: string[] = [];
   const attempted = async (name: string, work: () => Promise<void>): Promise<void> => {
     try {
@@ -70,16 +65,15 @@ export async function recoverPayments(
       }
       if (outcome === "recovered") {
         purchases += 1;
-        const { customerId = null, cardId = null } = charge ?? {};
-        // Marks the purchase as automatic, so that it counts towards the monthly top-up limit.
-        const of = { purchaseId, customerId: customerId ?? "", cardId: cardId ?? "" };
-        if (charge !== undefined) await topUps.recover(of);
+        if (charge !== undefined) {
+          const { customerId, cardId } = charge;
+          // Marks the purchase as automatic, so that it counts towards the monthly top-up limit.
+          await topUps.recover({ purchaseId, customerId: customerId ?? "", cardId: cardId ?? "" });
+        }
       }
-      const isGranted = async (): Promise<boolean> =>
-        ((await store.find(purchaseId))?.grantedAtMs ?? null) !== null;
-      const wasGranted = await isGranted();
+      const wasGranted = await isGranted(deps, purchaseId);
       await service.takeSession(found.session);
-      if (!wasGranted && (await isGranted())) granted += 1;
+      if (!wasGranted && (await isGranted(deps, purchaseId))) granted += 1;
     });
   };
   const fromMs = sinceMs - CHECKOUT_AGE_MAX_MS;
@@ -111,6 +105,10 @@ async function recoverPurchase(
   const times = { createdAtMs, expiresAtMs };
   const of = { purchaseId, orgId, amountMicroUsd, isTestMoney: !isLive, sessionId, ...times };
   return await store.recover(of, by);
+}
+
+async function isGranted({ store }: RecoveryDeps, purchaseId: string): Promise<boolean> {
+  return ((await store.find(purchaseId))?.grantedAtMs ?? null) !== null;
 }
 
 /** Empty if the session was not paid, since no credit is missing then. */

@@ -11,7 +11,7 @@ import type { StripeTopUps } from "./stripe-top-ups.ts";
 import type { PurchaseService } from "./purchase-service.ts";
 import type { BillingParts } from "./stripe-payments.ts";
 import type { ChargeAnswer } from "./stripe-cards.ts";
-import { monthStartMs, type TopUpCharge } from "./top-up-store.ts";
+import { monthStartMs, type TopUpCharge, type TopUpTimes } from "./top-up-store.ts";
 
 const MINUTE_MS = 60_000;
 const STARTED_PER_ROUND = 50;
@@ -85,7 +85,7 @@ export class TopUpCharges {
     return charge;
   }
 
-  #times(): { readonly nowMs: number; readonly monthMs: number } {
+  #times(): TopUpTimes {
     const nowMs = this.#deps.clock.nowMs();
     return { nowMs, monthMs: monthStartMs(nowMs) };
   }

@@ -33,11 +33,7 @@ export interface ProviderAnswer {
   moreClaims(): Promise<Readonly<Record<string, unknown>>>;
 }
 
-export interface SignInSecrets {
-  readonly state: string;
-  readonly nonce: string;
-  readonly codeVerifier: string;
-}
+export type SignInSecrets = Readonly<Record<"state" | "nonce" | "codeVerifier", string>>;
 
 interface Discovered {
   readonly config: client.Configuration;
