@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-
 import type { Pool, PoolClient } from "pg";
 
 import {
@@ -8,6 +6,7 @@ import {
   microUsd,
   type OrgId,
   type Public,
+  sha256,
   STATEMENT_DELAY_MS,
 } from "../../kernel/index.ts";
 import type { ReportSources } from "../../gateway/index.ts";
@@ -115,7 +114,7 @@ export class PostgresStatementStore {
     const { openingMicroUsd, closingMicroUsd } = figures;
     const { org_id: orgId, month, usage_usd, closing_usd } = figures.document;
     const text = JSON.stringify(figures.document);
-    const hash = Buffer.from(hashOfDocument(text), "hex");
+    const hash = Buffer.from(sha256(text), "hex");
     const statement = [orgId, `${month}-01`, openingMicroUsd, closingMicroUsd, text, hash];
     const event = [createRecordId("evt"), JSON.stringify({ month, usage_usd, closing_usd })];
     await this.#pool.query(CLOSE_SQL, [...statement, ...event, isNews && hasMovement(figures)]);
@@ -142,23 +141,24 @@ function stateAt(month: Month, nowMs: number): StatementState {
 /** Reads a stored statement, and reports how it differs from its hash and from the ledger. */
 async function checkKept(
   client: PoolClient,
-  { month, number, closed_ms: closedMs, sha256 }: KeptRow,
+  own: KeptRow,
   now: StatementDocument,
 ): Promise<Statement> {
+  const { month } = own;
   const { org_id: orgId } = now;
   const found = await client.query<{ document: string }>(DOCUMENT_SQL, [orgId, `${month}-01`]);
   const text = found.rows[0]?.document ?? "";
   const document = JSON.parse(text) as StatementDocument;
-  const closedAtMs = Number(closedMs);
+  const closedAtMs = Number(own.closed_ms);
   const since = [orgId, new Date(closedAtMs), new Date(spanOfMonth(month).toMs)];
   const left = await client.query<{ has_left: boolean }>(LEFT_SINCE_SQL, since);
   const hasLeft = left.rows[0]?.has_left === true;
   const differences = [...findDifferences(document, now, { isUsageThere: !hasLeft })];
-  if (hashOfDocument(text) !== sha256) {
+  if (sha256(text) !== own.sha256) {
     differences.push("the text of the statement is not the one that was closed: its hash differs");
   }
-  const kept = { document, number: statementNumber(month, number), closedAtMs, sha256 };
-  return { ...kept, state: "closed", differences, hasLeft };
+  const kept = { closedAtMs, sha256: own.sha256, number: statementNumber(month, own.number) };
+  return { document, state: "closed", ...kept, differences, hasLeft };
 }
 
 export interface KeptRow {
@@ -212,10 +212,6 @@ const CLOSE_SQL = `
       month || '-' || lpad(number::text, greatest(6, length(number::text)), '0')),
     'statement.ready ' || org_id || ' ' || month)
   from closed where $9`;
-
-function hashOfDocument(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
-}
 
 /**
  * Returns one sentence for each difference. If `isUsageThere` is false, usage was deleted from the

@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { Clock } from "../../kernel/index.ts";
+import { type Clock, sha256 } from "../../kernel/index.ts";
 
 interface JudgeTask {
   readonly kind: "judge";
@@ -91,11 +90,11 @@ export function askJudge(
   seed: string,
 ): Pick<JudgeTask, "question" | "modelIds"> {
   const shuffled = answers
-    .map((answer) => ({ answer, place: digest(`${seed}:${answer.modelId}`) }))
+    .map((answer) => ({ answer, place: sha256(`${seed}:${answer.modelId}`) }))
     .toSorted((a, b) => (a.place < b.place ? -1 : 1))
     .map(({ answer }) => answer);
   // A model cannot guess this mark, so its answer cannot pretend to end here.
-  const mark = digest(`${seed}:mark`).slice(0, 12);
+  const mark = sha256(`${seed}:mark`).slice(0, 12);
   const parts = shuffled.map(
     ({ text }, at) =>
       `[[${mark} answer ${LETTERS[at]}]]\n${text.slice(0, ANSWER_CHARS_MAX)}\n[[${mark} end of answer ${LETTERS[at]}]]`,
@@ -134,10 +133,6 @@ export function readVerdict(reply: string, modelIds: readonly string[]): string 
   );
   const letter = match?.[1]?.toUpperCase();
   return letter === undefined ? undefined : modelIds[LETTERS.indexOf(letter)];
-}
-
-function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }
 
 const GAP_MS_MAX = 6_000;
