@@ -1,11 +1,16 @@
 import type { PoolClient } from "pg";
 
 import {
+  columns,
   createRecordId,
+  instantMs,
   monthName,
+  opaque,
   type OrgId,
   PAUSE_REASONS,
   pauseSentence,
+  type RecordOf,
+  text,
 } from "../../kernel/index.ts";
 
 type AlertFact = string | number | null;
@@ -257,29 +262,26 @@ export const CHOSEN_KINDS: readonly AlertKind[] = (Object.keys(ALERT_KINDS) as A
 );
 
 /** Undefined for an unknown kind: a later version of the program may have stored it. */
-export function parseAlertKind(text: string): AlertKind | undefined {
-  return Object.hasOwn(ALERT_KINDS, text) ? (text as AlertKind) : undefined;
+export function parseAlertKind(kind: string): AlertKind | undefined {
+  return Object.hasOwn(ALERT_KINDS, kind) ? (kind as AlertKind) : undefined;
 }
 
 /** Dollars are decimal strings. No fact is a secret, since e-mails and webhooks contain them. */
 type AlertFacts = Readonly<Record<string, AlertFact>>;
 
-export interface AlertEvent {
-  readonly eventId: string;
-  readonly orgId: OrgId;
-  readonly orgName: string;
-  readonly kind: AlertKind;
-  readonly facts: AlertFacts;
-  readonly atMs: number;
-}
+export const eventColumns = columns({
+  eventId: text("event_id"),
+  orgId: text<OrgId>("org_id"),
+  orgName: text("org_name"),
+  kind: text<AlertKind>("kind"),
+  facts: opaque<AlertFacts>("facts"),
+  atMs: instantMs("at"),
+});
+export type AlertEvent = RecordOf<typeof eventColumns>;
 
-export interface NewEvent {
+export interface NewEvent extends Pick<AlertEvent, "kind" | "facts"> {
   readonly orgId: string;
-  readonly kind: AlertKind;
-  readonly facts: AlertFacts;
-  /**
-   * Of events with the same text only the first is reported. It begins with a word for its origin.
-   */
+  /** Of events with the same text only the first is reported; it begins with a word of its own. */
   readonly once?: string;
 }
 

@@ -14,7 +14,7 @@ import {
   type RecordOf,
   text,
 } from "../../kernel/index.ts";
-import type { AlertEvent } from "./alert-kinds.ts";
+import { eventColumns } from "./alert-kinds.ts";
 
 export const ruleColumns = columns({
   /** A balance below this alerts the organization. Null turns this alert off. */
@@ -119,14 +119,7 @@ export type DeliveryRecord = RecordOf<typeof logColumns>;
 export const dueColumns = columns({
   deliveryId: big("delivery_id"),
   tries: integer("tries"),
-  event: columns<AlertEvent>({
-    eventId: text("event_id"),
-    orgId: text("org_id"),
-    orgName: text("org_name"),
-    kind: text("kind"),
-    facts: opaque("facts"),
-    atMs: instantMs("at"),
-  }),
+  event: eventColumns,
   destinationId: text("destination_id"),
   channel: text<AlertChannel>("channel"),
   address: text("address"),

@@ -92,11 +92,8 @@ function crossingEvent(row: CrossedRow): NewEvent {
   return { orgId, kind, facts: { ...cap, period, key_id: keyId, key_name: name } };
 }
 
-function grantedEvent({
-  org_id: orgId,
-  purchase_id: id,
-  micro_usd: amount,
-}: PurchaseRow): NewEvent {
+function grantedEvent(row: PurchaseRow): NewEvent {
+  const { org_id: orgId, purchase_id: id, micro_usd: amount } = row;
   const facts = { purchase_id: id, amount_usd: formatUsd(microUsd(amount)) };
   return { orgId, kind: "purchase.granted", facts, once: `purchase ${id}` };
 }

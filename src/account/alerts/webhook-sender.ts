@@ -29,12 +29,8 @@ export interface WebhookSenderDeps {
 /** Makes one try of a delivery; never rejects. */
 export type WebhookSender = (delivery: DueDelivery) => Promise<TryAnswer>;
 
-export function openWebhookSender({
-  clock,
-  vault,
-  allowPrivate,
-  names,
-}: WebhookSenderDeps): WebhookSender {
+export function openWebhookSender(deps: WebhookSenderDeps): WebhookSender {
+  const { clock, vault, allowPrivate, names } = deps;
   return async ({ event, address, destinationId, sealedSecrets }) => {
     const opened = openAll(vault, sealedSecrets, { destinationId, orgId: event.orgId });
     if (opened === undefined) return NOT_OPENED;
@@ -87,12 +83,8 @@ export interface SignedContent {
 const BODY_BYTES_MAX = 20_000;
 
 /** Every try of an event sends the same bytes. */
-export function webhookBody({
-  kind,
-  atMs,
-  orgId,
-  facts,
-}: Pick<AlertEvent, "kind" | "atMs" | "orgId" | "facts">): string {
+export function webhookBody(event: Pick<AlertEvent, "kind" | "atMs" | "orgId" | "facts">): string {
+  const { kind, atMs, orgId, facts } = event;
   const data = { org_id: orgId, ...facts };
   const body = JSON.stringify({ type: kind, timestamp: new Date(atMs).toISOString(), data });
   assert(Buffer.byteLength(body) <= BODY_BYTES_MAX, "the facts of an event are few");
