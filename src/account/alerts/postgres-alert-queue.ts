@@ -1,8 +1,8 @@
-import type { PoolClient } from "pg";
+import type { Pool, PoolClient } from "pg";
 
 import {
   byGateway,
-  LoggedStore,
+  type ChangeLog,
   type Public,
   inTransaction,
   readRows,
@@ -26,14 +26,22 @@ const LEASE_S = 120;
 const TRIES_AT_ONCE = 2;
 
 /** A lease moves a delivery's next try to the end of the lease. */
-export class PostgresAlertQueue extends LoggedStore {
+export class PostgresAlertQueue {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
   async notice(): Promise<number> {
-    return await noticeAlerts(this.pool);
+    return await noticeAlerts(this.#pool);
   }
 
   /** Leases due deliveries, at most two per destination at a time over all processes. */
   async takeDue(limit: number): Promise<readonly DueDelivery[]> {
-    return await inTransaction(this.pool, async (client) => {
+    return await inTransaction(this.#pool, async (client) => {
       // Locks the destinations first and leases in a second statement, which therefore sees the
       // tries that another process committed before it released these locks.
       type Locked = Pick<Row, "destination_id">;
@@ -50,7 +58,7 @@ export class PostgresAlertQueue extends LoggedStore {
     const { deliveryId, tries, destinationId } = delivery;
     const { isDelivered, answer, retryMs, isGone = false, isUnsent = false } = end;
     const state = isDelivered ? "delivered" : retryMs === undefined ? "failed" : "waiting";
-    await this.changes.write(ALERTS, async (client, note) => {
+    await this.#changes.write(ALERTS, async (client, note) => {
       await client.query(FORGET_TRY_SQL, [deliveryId, tries]);
       const ended = [deliveryId, tries, state, answer, retryMs ?? 0];
       const { rowCount } = await client.query(END_SQL, ended);

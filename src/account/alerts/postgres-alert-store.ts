@@ -4,7 +4,7 @@ import {
   byGateway,
   type Change,
   type ChangedBy,
-  LoggedStore,
+  type ChangeLog,
   type Facts,
   createRecordId,
   type OrgId,
@@ -44,13 +44,21 @@ const NO_RULES: AlertRules = {
 };
 
 /** Every method is limited to one organization; the token of an e-mail's link leads to it. */
-export class PostgresAlertStore extends LoggedStore {
+export class PostgresAlertStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
   async rules(orgId: OrgId): Promise<AlertRules> {
-    return await readRules(this.pool, orgId);
+    return await readRules(this.#pool, orgId);
   }
 
   async changeRules(orgId: OrgId, change: Partial<AlertRules>, by: ChangedBy): Promise<void> {
-    await this.changes.write(by, async (client, note) => {
+    await this.#changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
       const known = await readRules(client, orgId);
       const rules = { ...known, ...change };
@@ -66,7 +74,7 @@ export class PostgresAlertStore extends LoggedStore {
   }
 
   async destinations(orgId: OrgId): Promise<readonly AlertDestination[]> {
-    return await this.rows(destinationColumns, sql.DESTINATIONS_SQL, [orgId]);
+    return await readRows(this.#pool, destinationColumns, sql.DESTINATIONS_SQL, [orgId]);
   }
 
   /** Allows a refusal before expensive checks; `addDestination` checks again. */
@@ -81,7 +89,7 @@ export class PostgresAlertStore extends LoggedStore {
     by: ChangedBy,
   ): Promise<AlertDestination | "taken" | "full" | "bound"> {
     const { destinationId, channel, address, kinds, sealedSecret = null, confirm } = wanted;
-    return await this.changes.write(by, async (client, note) => {
+    return await this.#changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
       const { rows: counted } = await client.query<Counted>(sql.COUNT_SQL, [orgId]);
       if (Number(counted[0]?.count ?? 0) >= DESTINATIONS_MAX) return "full";
@@ -102,7 +110,7 @@ export class PostgresAlertStore extends LoggedStore {
   }
 
   async findLink(hash: Buffer): Promise<LinkedAddress | undefined> {
-    return (await this.rows(linkedColumns, sql.FIND_LINK_SQL, [hash]))[0];
+    return (await readRows(this.#pool, linkedColumns, sql.FIND_LINK_SQL, [hash]))[0];
   }
 
   /** Uses a link to start or stop alerts; undefined if the link is unknown, expired or used. */
@@ -110,7 +118,7 @@ export class PostgresAlertStore extends LoggedStore {
     const found = await this.findLink(hash);
     if (found === undefined) return undefined;
     const { destinationId: target, orgId, address, link } = found;
-    return await this.changes.write(byGateway("alerts"), async (client, note) => {
+    return await this.#changes.write(byGateway("alerts"), async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
       const { rows } = await client.query<Pick<Row, "destination_id">>(sql.USE_LINK_SQL[link], [
         target,
@@ -138,7 +146,7 @@ export class PostgresAlertStore extends LoggedStore {
     by: ChangedBy,
   ): Promise<AlertDestination | "taken" | "reader" | undefined> {
     const which = [orgId, destinationId];
-    return await this.changes.write(by, async (client, note) => {
+    return await this.#changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
       const [known] = await readRows(client, destinationColumns, sql.FIND_SQL, which);
       if (known === undefined) return undefined;
@@ -169,7 +177,7 @@ export class PostgresAlertStore extends LoggedStore {
     sealedSecret: Buffer,
     by: ChangedBy,
   ): Promise<AlertDestination | undefined> {
-    return await this.changes.write(by, async (client, note) => {
+    return await this.#changes.write(by, async (client, note) => {
       const values = [orgId, destinationId, sealedSecret];
       const [rotated] = await readRows(client, destinationColumns, sql.ROTATE_SQL, values);
       if (rotated === undefined) return undefined;
@@ -180,7 +188,7 @@ export class PostgresAlertStore extends LoggedStore {
   }
 
   async removeDestination(orgId: OrgId, destinationId: string, by: ChangedBy): Promise<boolean> {
-    return await this.changes.write(by, async (client, note) => {
+    return await this.#changes.write(by, async (client, note) => {
       type Removed = Pick<AlertDestination, "channel" | "address">;
       const { rows } = await client.query<Removed>(sql.REMOVE_SQL, [orgId, destinationId]);
       const [removed] = rows;
@@ -194,7 +202,7 @@ export class PostgresAlertStore extends LoggedStore {
 
   /** Returns the event's id; undefined if no such destination is enabled, false if many wait. */
   async sendTest(orgId: OrgId, destinationId: string): Promise<string | false | undefined> {
-    return await inTransaction(this.pool, async (client) => {
+    return await inTransaction(this.#pool, async (client) => {
       const { rowCount } = await client.query(sql.ACTIVE_SQL, [orgId, destinationId]);
       if (rowCount === 0) return undefined;
       const { rows } = await client.query<Counted>(sql.COUNT_WAITING_SQL, [destinationId]);
@@ -214,7 +222,7 @@ export class PostgresAlertStore extends LoggedStore {
     destinationId: string,
     eventId: string,
   ): Promise<"busy" | true | undefined> {
-    return await inTransaction(this.pool, async (client) => {
+    return await inTransaction(this.#pool, async (client) => {
       const { rowCount } = await client.query(sql.ACTIVE_SQL, [orgId, destinationId]);
       if (rowCount === 0) return undefined;
       const asked = [destinationId, eventId];
@@ -225,7 +233,7 @@ export class PostgresAlertStore extends LoggedStore {
   }
 
   async log(orgId: OrgId): Promise<readonly DeliveryRecord[]> {
-    return await this.rows(logColumns, LOG_SQL, [orgId, LOG_LINES_MAX]);
+    return await readRows(this.#pool, logColumns, LOG_SQL, [orgId, LOG_LINES_MAX]);
   }
 }
 

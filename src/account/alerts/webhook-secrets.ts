@@ -1,14 +1,17 @@
 import { randomBytes } from "node:crypto";
 
+import type { Pool } from "pg";
+
 import type { KeyVault, SealedRow, SealedRows } from "../../gateway/index.ts";
 import {
   type ChangedBy,
-  LoggedStore,
+  type ChangeLog,
   type Columns,
   columns,
   opaque,
   type OrgId,
   text,
+  readRows,
 } from "../../kernel/index.ts";
 
 const RANDOM_BYTES = 32;
@@ -39,15 +42,25 @@ function toVaultContext({ destinationId, orgId }: SecretOwner): Parameters<KeyVa
 }
 
 /** The webhook secrets of all organizations, for the commands `connection reseal` and `doctor`. */
-export class PostgresWebhookSecrets extends LoggedStore implements SealedRows {
+export class PostgresWebhookSecrets implements SealedRows {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
   async listSealed(after: string, max: number): Promise<readonly SealedRow[]> {
-    return (await this.rows(sealedColumns, LIST_SQL, [after, max])).map(({ sealed, ...owner }) => {
-      return { id: owner.destinationId, sealed, context: toVaultContext(owner) };
-    });
+    return (await readRows(this.#pool, sealedColumns, LIST_SQL, [after, max])).map(
+      ({ sealed, ...owner }) => {
+        return { id: owner.destinationId, sealed, context: toVaultContext(owner) };
+      },
+    );
   }
 
   async reseal(changed: Parameters<SealedRows["reseal"]>[0], by: ChangedBy): Promise<number> {
-    return await this.changes.write(by, async (client, note) => {
+    return await this.#changes.write(by, async (client, note) => {
       let secrets = 0;
       for (const { id, sealed, resealed } of changed) {
         const { rowCount } = await client.query(RESEAL_SQL, [id, sealed, resealed]);

@@ -3,7 +3,7 @@ import type { Stripe } from "stripe";
 
 import {
   type ChangedBy,
-  LoggedStore,
+  type ChangeLog,
   columns,
   type Config,
   type Facts,
@@ -124,13 +124,21 @@ export function toInvoiceData(company: Company): InvoiceData {
   };
 }
 
-export class PostgresCompanyStore extends LoggedStore {
+export class PostgresCompanyStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
   async find(orgId: OrgId): Promise<Company | undefined> {
-    return await findCompany(this.pool, orgId);
+    return await findCompany(this.#pool, orgId);
   }
 
   async change(orgId: OrgId, company: Company, by: ChangedBy): Promise<void> {
-    await this.changes.write(by, async (client, note) => {
+    await this.#changes.write(by, async (client, note) => {
       await client.query("select from org where org_id = $1 for no key update", [orgId]);
       const known = await findCompany(client, orgId);
       const before = known === undefined ? null : toFacts(known);

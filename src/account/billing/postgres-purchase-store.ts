@@ -1,7 +1,9 @@
+import type { Pool } from "pg";
+
 import {
   byProviderNews,
   type ChangedBy,
-  LoggedStore,
+  type ChangeLog,
   type Facts,
   assert,
   formatUsd,
@@ -12,6 +14,7 @@ import {
   type Row,
   takeRowsSql,
   usdOrNull,
+  readRows,
 } from "../../kernel/index.ts";
 import { readThreshold } from "../../ledger/index.ts";
 import type { Seller } from "./company.ts";
@@ -34,13 +37,21 @@ const LISTED_MAX = 1_000;
 const NAMED_ORGS_MAX = 20;
 
 /** Only PostgreSQL functions move money. Repeated or reordered reports change the ledger once. */
-export class PostgresPurchaseStore extends LoggedStore {
+export class PostgresPurchaseStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
   /** Writes nothing if `purchasesMax` purchases were started since `countedFromMs`. */
   async create(purchase: NewPurchase, by: ChangedBy): Promise<"created" | "too_many"> {
     const { purchaseId, orgId, amountMicroUsd, isTestMoney, purchasesMax } = purchase;
     const times = [purchase.nowMs, purchase.expiresAtMs, purchase.countedFromMs].map(toDate);
     const values = [purchaseId, orgId, amountMicroUsd, isTestMoney, ...times, purchasesMax];
-    return await this.changes.write(by, async (client, note) => {
+    return await this.#changes.write(by, async (client, note) => {
       const { rowCount } = await client.query(CREATE_SQL, values);
       if (rowCount !== 1) return "too_many";
       const after = { amount_usd: formatUsd(amountMicroUsd), is_test_money: isTestMoney };
@@ -51,7 +62,7 @@ export class PostgresPurchaseStore extends LoggedStore {
 
   async attachSession(purchaseId: string, sessionId: string): Promise<void> {
     const sql = "update purchase set session_id = $2 where purchase_id = $1";
-    await this.pool.query(sql, [purchaseId, sessionId]);
+    await this.#pool.query(sql, [purchaseId, sessionId]);
   }
 
   /** Recreates a purchase that a restored backup lacks; otherwise nothing is written. */
@@ -62,7 +73,7 @@ export class PostgresPurchaseStore extends LoggedStore {
     const { purchaseId, amountMicroUsd, isTestMoney, sessionId } = purchase;
     const times = [purchase.createdAtMs, purchase.expiresAtMs].map(toDate);
     const values = [purchaseId, purchase.orgId, amountMicroUsd, isTestMoney, ...times, sessionId];
-    const isRecovered = await this.changes.write(by, async (client, note) => {
+    const isRecovered = await this.#changes.write(by, async (client, note) => {
       const { rows } = await client.query<{ org_id: OrgId }>(RECOVER_SQL, values);
       const orgId = rows[0]?.org_id;
       if (orgId === undefined) return false;
@@ -82,7 +93,7 @@ export class PostgresPurchaseStore extends LoggedStore {
 
   /** Parked ones come first, and among these those that nobody has granted or returned. */
   async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
-    const { rows } = await this.pool.query<Row>(WAITING_SQL, [limit]);
+    const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
     return rows.map((row) => {
       const purchase = readPurchaseRow(row);
       return { ...purchase, state: purchase.state === "parked" ? "parked" : "pending" };
@@ -115,7 +126,7 @@ export class PostgresPurchaseStore extends LoggedStore {
     readonly seller?: Seller;
   }): Promise<boolean> {
     const { purchaseId, paymentId, receiptUrl, method = null, seller = NOBODY } = paid;
-    return await this.changes.write(PAYMENT_NEWS, async (client, note) => {
+    return await this.#changes.write(PAYMENT_NEWS, async (client, note) => {
       const values = [purchaseId, paymentId, receiptUrl, method, JSON.stringify(seller)];
       const { rows } = await client.query<GrantedRow>(GRANT_SQL, values);
       const [row] = rows;
@@ -136,7 +147,7 @@ export class PostgresPurchaseStore extends LoggedStore {
   async decide(purchaseId: string, state: UngrantedState): Promise<boolean> {
     const from =
       state === "pending" ? "('created')" : "('created', 'pending', 'failed', 'expired')";
-    return await this.changes.write(PAYMENT_NEWS, async (client, note) => {
+    return await this.#changes.write(PAYMENT_NEWS, async (client, note) => {
       const { rows } = await client.query<{ org_id: OrgId; was: string }>(
         `update purchase p set state = $2
         from (
@@ -164,7 +175,7 @@ export class PostgresPurchaseStore extends LoggedStore {
   async claim(claim: PurchaseClaim): Promise<boolean> {
     const { purchaseId, claimId, kind, amountMicroUsd } = claim;
     const values = [purchaseId, claimId, kind, amountMicroUsd, claim.isReversed, claim.isOver];
-    return await this.changes.write(PAYMENT_NEWS, async (client, note) => {
+    return await this.#changes.write(PAYMENT_NEWS, async (client, note) => {
       await lockRuleOfPurchase(client, purchaseId);
       await client.query("select lock_purchase($1)", [purchaseId]);
       const { rows: known } = await client.query<ClaimRow>(KNOWN_CLAIM_SQL, [claimId, purchaseId]);
@@ -186,7 +197,7 @@ export class PostgresPurchaseStore extends LoggedStore {
   /** The debt of the organization; it is above zero only while its balance is zero. */
   async owed(orgId: OrgId): Promise<MicroUsd> {
     const sql = "select owed from account where account_id = $1";
-    const { rows } = await this.pool.query<{ owed: bigint }>(sql, [`wallet:${orgId}`]);
+    const { rows } = await this.#pool.query<{ owed: bigint }>(sql, [`wallet:${orgId}`]);
     return microUsd(rows[0]?.owed ?? 0n);
   }
 
@@ -196,7 +207,7 @@ export class PostgresPurchaseStore extends LoggedStore {
   ): Promise<readonly KnownPurchase[]> {
     const times = [asked.beforeMs, asked.sinceMs, asked.nowMs].map(toDate);
     const values = [...times, asked.limit];
-    const taken = await this.pool.query<{ purchase_id: string }>(TAKE_UNFINISHED_SQL, values);
+    const taken = await this.#pool.query<{ purchase_id: string }>(TAKE_UNFINISHED_SQL, values);
     const ids = taken.rows.map((row) => row.purchase_id);
     return await this.#select("where p.purchase_id = any ($1)", [ids]);
   }
@@ -206,26 +217,26 @@ export class PostgresPurchaseStore extends LoggedStore {
     asked: Readonly<Record<"sinceMs" | "nowMs" | "limit", number>>,
   ): Promise<readonly OpenClaim[]> {
     const values = [...[asked.sinceMs, asked.nowMs].map(toDate), asked.limit];
-    return await this.rows(openClaimColumns, TAKE_OPEN_CLAIMS_SQL, values);
+    return await readRows(this.#pool, openClaimColumns, TAKE_OPEN_CLAIMS_SQL, values);
   }
 
   async isEventDone(eventId: string): Promise<boolean> {
     const sql = "select from payment_event where event_id = $1";
-    return (await this.pool.query(sql, [eventId])).rowCount === 1;
+    return (await this.#pool.query(sql, [eventId])).rowCount === 1;
   }
 
   async markEventDone(event: { readonly eventId: string; readonly kind: string }): Promise<void> {
     const sql = "insert into payment_event (event_id, kind) values ($1, $2) on conflict do nothing";
-    await this.pool.query(sql, [event.eventId, event.kind]);
+    await this.#pool.query(sql, [event.eventId, event.kind]);
   }
 
   async forgetEvents(beforeMs: number): Promise<void> {
-    await this.pool.query("delete from payment_event where done_at < $1", [new Date(beforeMs)]);
+    await this.#pool.query("delete from payment_event where done_at < $1", [new Date(beforeMs)]);
   }
 
   /** Returns true to only one process per `everyMs`, which then does the scheduled work `name`. */
   async claimRun(name: string, nowMs: number, everyMs: number): Promise<boolean> {
-    const result = await this.pool.query(
+    const result = await this.#pool.query(
       `insert into billing_schedule as t (name, next_at) values ($1, $3)
       on conflict (name) do update set next_at = excluded.next_at where t.next_at <= $2`,
       [name, new Date(nowMs), new Date(nowMs + everyMs)],
@@ -236,12 +247,12 @@ export class PostgresPurchaseStore extends LoggedStore {
   /** Counts granted purchases of test money, and names the first organizations that have some. */
   async testMoney(): Promise<{ readonly purchases: number; readonly orgIds: readonly OrgId[] }> {
     type Found = { readonly purchases: bigint; readonly org_ids: readonly OrgId[] };
-    const { rows } = await this.pool.query<Found>(TEST_MONEY_SQL, [NAMED_ORGS_MAX]);
+    const { rows } = await this.#pool.query<Found>(TEST_MONEY_SQL, [NAMED_ORGS_MAX]);
     return { purchases: Number(rows[0]?.purchases ?? 0n), orgIds: rows[0]?.org_ids ?? [] };
   }
 
   async #select(rest: string, values: readonly unknown[]): Promise<KnownPurchase[]> {
-    const result = await this.pool.query<Row>(`${SELECT_PURCHASE_SQL} ${rest}`, [...values]);
+    const result = await this.#pool.query<Row>(`${SELECT_PURCHASE_SQL} ${rest}`, [...values]);
     return result.rows.map(readPurchaseRow);
   }
 }

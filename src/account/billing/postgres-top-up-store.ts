@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from "pg";
 
 import {
   type ChangedBy,
-  LoggedStore,
+  type ChangeLog,
   type Facts,
   type Note,
   formatUsd,
@@ -32,20 +32,28 @@ import {
 import * as sql from "./top-up-sql.ts";
 
 /** Each method is one transaction; one that decides about a purchase locks the row of the rule. */
-export class PostgresTopUpStore extends LoggedStore {
+export class PostgresTopUpStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
   async read(orgId: OrgId, isTestMoney: boolean, monthMs: number): Promise<TopUpState> {
     const values = [orgId, isTestMoney, new Date(monthMs)];
-    const [state] = await this.rows(stateColumns, sql.STATE, values);
+    const [state] = await readRows(this.#pool, stateColumns, sql.STATE, values);
     return state ?? NOTHING;
   }
 
   async pauseOf(orgId: OrgId): Promise<TopUpPause | undefined> {
-    return (await this.rows(pauseColumns, sql.PAUSE_OF, [orgId]))[0];
+    return (await readRows(this.#pool, pauseColumns, sql.PAUSE_OF, [orgId]))[0];
   }
 
   /** Waits while a purchase under this rule is being decided. Turning a rule on ends its pause. */
   async setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void> {
-    await this.changes.write(by, async (client, note) => {
+    await this.#changes.write(by, async (client, note) => {
       const was = await lockRule(client, orgId);
       const { isOn, belowMicroUsd, amountMicroUsd, monthMaxMicroUsd } = rule;
       const values = [orgId, isOn, belowMicroUsd, amountMicroUsd, monthMaxMicroUsd];
@@ -57,22 +65,22 @@ export class PostgresTopUpStore extends LoggedStore {
 
   /** Turns the rule off until a person turns it on; false if it was off or does not exist. */
   async pause(orgId: OrgId, reason: PauseReason, by: ChangedBy): Promise<boolean> {
-    return await this.changes.write(by, (client, note) =>
+    return await this.#changes.write(by, (client, note) =>
       pauseTopUp(client, note, { orgId, reason }),
     );
   }
 
   /** Stores the organization's customer id at the payment provider; a new customer has no card. */
   async keepCustomer(orgId: OrgId, isTestMoney: boolean, customerId: string): Promise<void> {
-    await this.pool.query(sql.KEEP_CUSTOMER, [orgId, isTestMoney, customerId]);
+    await this.#pool.query(sql.KEEP_CUSTOMER, [orgId, isTestMoney, customerId]);
   }
 
   async beginSetup(orgId: OrgId, isTestMoney: boolean, sessionId: string): Promise<void> {
-    await this.pool.query(sql.BEGIN_SETUP, [orgId, isTestMoney, sessionId]);
+    await this.#pool.query(sql.BEGIN_SETUP, [orgId, isTestMoney, sessionId]);
   }
 
   async endSetup(orgId: string, isTestMoney: boolean, sessionId: string): Promise<void> {
-    await this.pool.query(sql.END_SETUP, [orgId, isTestMoney, sessionId]);
+    await this.#pool.query(sql.END_SETUP, [orgId, isTestMoney, sessionId]);
   }
 
   /** False for another customer, or if the stored card came from the same or a later checkout. */
@@ -88,7 +96,7 @@ export class PostgresTopUpStore extends LoggedStore {
     by: ChangedBy,
   ): Promise<boolean> {
     const { orgId, isTestMoney, customerId, card, fromMs, nowMs } = saved;
-    return await this.changes.write(by, async (client, note) => {
+    return await this.#changes.write(by, async (client, note) => {
       const known = await client.query<CardRow>(sql.LOCK_CUSTOMER, [orgId, isTestMoney]);
       const [was] = known.rows;
       if (was?.customer_id !== customerId) return false;
@@ -108,7 +116,7 @@ export class PostgresTopUpStore extends LoggedStore {
 
   /** Turns the rule off and queues the card to be detached; false if there was no card. */
   async removeCard(orgId: OrgId, isTestMoney: boolean, by: ChangedBy): Promise<boolean> {
-    return await this.changes.write(by, async (client, note) => {
+    return await this.#changes.write(by, async (client, note) => {
       const rule = await lockRule(client, orgId);
       const known = await client.query<CardRow>(sql.LOCK_CUSTOMER, [orgId, isTestMoney]);
       const [was] = known.rows;
@@ -129,12 +137,12 @@ export class PostgresTopUpStore extends LoggedStore {
   /** Returns removed cards that were not tried within the last minute, and marks them as tried. */
   async takeDetachments(isTestMoney: boolean, limit: number): Promise<readonly string[]> {
     const values = [isTestMoney, limit];
-    const { rows } = await this.pool.query<{ card_id: string }>(sql.TAKE_DETACHMENTS, values);
+    const { rows } = await this.#pool.query<{ card_id: string }>(sql.TAKE_DETACHMENTS, values);
     return rows.map((row) => row.card_id);
   }
 
   async endDetachment(cardId: string): Promise<void> {
-    await this.pool.query("delete from card_detachment where card_id = $1", [cardId]);
+    await this.#pool.query("delete from card_detachment where card_id = $1", [cardId]);
   }
 
   async due(
@@ -143,7 +151,7 @@ export class PostgresTopUpStore extends LoggedStore {
     limit: number,
   ): Promise<readonly OrgId[]> {
     const values = [isTestMoney, new Date(nowMs), new Date(monthMs), null, limit];
-    const { rows } = await this.pool.query<{ org_id: OrgId }>(sql.DUE, values);
+    const { rows } = await this.#pool.query<{ org_id: OrgId }>(sql.DUE, values);
     return rows.map((row) => row.org_id);
   }
 
@@ -160,7 +168,7 @@ export class PostgresTopUpStore extends LoggedStore {
     by: ChangedBy,
   ): Promise<TopUpCharge | undefined> {
     const { orgId, purchaseId, isTestMoney, nowMs, monthMs } = wanted;
-    return await this.changes.write(by, async (client, note) => {
+    return await this.#changes.write(by, async (client, note) => {
       const rule = await lockRule(client, orgId);
       if (rule?.isOn !== true) return undefined;
       const { amountMicroUsd } = rule;
@@ -193,19 +201,19 @@ export class PostgresTopUpStore extends LoggedStore {
   }): Promise<readonly TopUpCharge[]> {
     const { isTestMoney, beforeMs, nowMs, limit } = asked;
     const values = [isTestMoney, new Date(beforeMs), new Date(nowMs), limit];
-    const taken = await this.pool.query<{ purchase_id: string }>(sql.TAKE_OPEN, values);
+    const taken = await this.#pool.query<{ purchase_id: string }>(sql.TAKE_OPEN, values);
     const ids = taken.rows.map((row) => row.purchase_id);
-    return ids.length === 0 ? [] : await selectCharges(this.pool, ids);
+    return ids.length === 0 ? [] : await selectCharges(this.#pool, ids);
   }
 
   async charge(purchaseId: string): Promise<TopUpCharge | undefined> {
-    return (await selectCharges(this.pool, [purchaseId]))[0];
+    return (await selectCharges(this.#pool, [purchaseId]))[0];
   }
 
   async recover(
     made: Readonly<Record<"purchaseId" | "customerId" | "cardId", string>>,
   ): Promise<void> {
-    await this.pool.query(sql.RECOVER, [made.purchaseId, made.customerId, made.cardId]);
+    await this.#pool.query(sql.RECOVER, [made.purchaseId, made.customerId, made.cardId]);
   }
 
   /** Ends a purchase whose charge failed, and pauses its rule; false if that was done before. */
@@ -215,7 +223,7 @@ export class PostgresTopUpStore extends LoggedStore {
     reason: PauseReason,
     by: ChangedBy,
   ): Promise<boolean> {
-    return await this.changes.write(by, async (client, note) => {
+    return await this.#changes.write(by, async (client, note) => {
       const known = await client.query<{ org_id: OrgId }>(sql.OWNER, [purchaseId]);
       const orgId = known.rows[0]?.org_id;
       if (orgId === undefined) return false;
@@ -233,11 +241,11 @@ export class PostgresTopUpStore extends LoggedStore {
   }
 
   async paused(): Promise<readonly PausedTopUps[]> {
-    return await this.rows(pausedColumns, sql.PAUSED);
+    return await readRows(this.#pool, pausedColumns, sql.PAUSED);
   }
 
   async list(monthMs: number, limit: number): Promise<readonly ListedTopUp[]> {
-    return await this.rows(listedColumns, sql.LIST, [new Date(monthMs), limit]);
+    return await readRows(this.#pool, listedColumns, sql.LIST, [new Date(monthMs), limit]);
   }
 }
 

@@ -21,29 +21,36 @@ export function readEvent(event: Stripe.Event): PaymentEvent {
 }
 
 function readUpdate(event: Stripe.Event): PaymentUpdate {
-  switch (event.type) {
-    case "checkout.session.completed":
-    case "checkout.session.async_payment_succeeded":
-    case "checkout.session.expired":
-      return sessionUpdate(event.data.object);
-    case "checkout.session.async_payment_failed":
-      return { kind: "session", session: { ...readSession(event.data.object), payment: "failed" } };
-    case "payment_intent.succeeded":
-    case "payment_intent.payment_failed":
-    case "payment_intent.canceled":
-      // Payments of checkouts are reported by their sessions, so only top-ups are read here.
-      if (!isTopUp(event.data.object)) return OTHER;
-      return { kind: "charge", charge: readCharge(event.data.object) };
-    case "refund.created":
-    case "refund.updated":
-    case "refund.failed":
-      return claimUpdate(readRefund(event.data.object));
-    case "charge.dispute.created":
-    case "charge.dispute.closed":
-      return claimUpdate(readDispute(event.data.object));
-    default:
-      return OTHER;
+  if (
+    event.type === "checkout.session.completed" ||
+    event.type === "checkout.session.async_payment_succeeded" ||
+    event.type === "checkout.session.expired"
+  ) {
+    return sessionUpdate(event.data.object);
   }
+  if (
+    event.type === "payment_intent.succeeded" ||
+    event.type === "payment_intent.payment_failed" ||
+    event.type === "payment_intent.canceled"
+  ) {
+    // Payments of checkouts are reported by their sessions, so only top-ups are read here.
+    const intent = event.data.object;
+    return isTopUp(intent) ? { kind: "charge", charge: readCharge(intent) } : OTHER;
+  }
+  if (event.type === "checkout.session.async_payment_failed") {
+    return { kind: "session", session: { ...readSession(event.data.object), payment: "failed" } };
+  }
+  if (
+    event.type === "refund.created" ||
+    event.type === "refund.updated" ||
+    event.type === "refund.failed"
+  ) {
+    return claimUpdate(readRefund(event.data.object));
+  }
+  if (event.type === "charge.dispute.created" || event.type === "charge.dispute.closed") {
+    return claimUpdate(readDispute(event.data.object));
+  }
+  return OTHER;
 }
 
 function sessionUpdate(session: Stripe.Checkout.Session): PaymentUpdate {

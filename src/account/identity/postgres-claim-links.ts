@@ -1,6 +1,8 @@
+import type { Pool } from "pg";
+
 import {
   type ChangedBy,
-  LoggedStore,
+  type ChangeLog,
   type Clock,
   maskedEmail,
   normaliseEmail,
@@ -12,7 +14,15 @@ import type { SignInToResolve } from "./identity-store.ts";
 import type { Run } from "./identity-changes.ts";
 
 /** Stores sign-in links, which need no identity provider, and each instance's console address. */
-export class PostgresClaimLinkStore extends LoggedStore {
+export class PostgresClaimLinkStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
   /** `email` is null if the person who opens the link enters the address. */
   async addClaim(
     claim: {
@@ -24,7 +34,7 @@ export class PostgresClaimLinkStore extends LoggedStore {
   ): Promise<void> {
     const { tokenHash, email, expiresAtMs } = claim;
     const values = [tokenHash, email, new Date(expiresAtMs)];
-    await this.changes.write(by, async (client, note) => {
+    await this.#changes.write(by, async (client, note) => {
       await client.query(ADD_CLAIM_SQL, values);
       const target = email === null ? "anyone who has the link" : maskedEmail(email);
       const after = { expires_at: new Date(expiresAtMs).toISOString() };
@@ -36,7 +46,7 @@ export class PostgresClaimLinkStore extends LoggedStore {
     tokenHash: Buffer,
     nowMs: number,
   ): Promise<{ readonly email: string | null } | undefined> {
-    const { rows } = await queryInTime<{ email: string | null }>(this.pool, {
+    const { rows } = await queryInTime<{ email: string | null }>(this.#pool, {
       text: "select email from local_claim where token_hash = $1 and expires_at > $2",
       values: [tokenHash, new Date(nowMs)],
     });
@@ -44,11 +54,11 @@ export class PostgresClaimLinkStore extends LoggedStore {
   }
 
   async noteConsole(instanceId: string, url: string): Promise<void> {
-    await queryInTime(this.pool, { text: NOTE_CONSOLE_SQL, values: [instanceId, url] });
+    await queryInTime(this.#pool, { text: NOTE_CONSOLE_SQL, values: [instanceId, url] });
   }
 
   async findConsole(): Promise<string | undefined> {
-    const { rows } = await queryInTime<{ url: string }>(this.pool, { text: FIND_CONSOLE_SQL });
+    const { rows } = await queryInTime<{ url: string }>(this.#pool, { text: FIND_CONSOLE_SQL });
     return rows[0]?.url;
   }
 }

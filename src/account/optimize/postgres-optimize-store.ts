@@ -1,10 +1,10 @@
-import type { PoolClient } from "pg";
+import type { Pool, PoolClient } from "pg";
 
 import {
   assert,
   byGateway,
   type ChangedBy,
-  LoggedStore,
+  type ChangeLog,
   columns,
   formatUsd,
   instantMs,
@@ -126,7 +126,15 @@ export interface OptimizeRefusal {
 const LISTED_MAX = 200;
 
 /** Stores searches and results, but no prompts or answers. A search is committed with its key. */
-export class PostgresOptimizeStore extends LoggedStore {
+export class PostgresOptimizeStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
   /** Lists an organization's searches, newest first; all of them if `max` is null. */
   async list(orgId: OrgId, max: number | null = LISTED_MAX): Promise<readonly OptimizeSearch[]> {
     const rest = "where s.org_id = $1 order by s.created_at desc, s.search_id limit $2";
@@ -143,7 +151,7 @@ export class PostgresOptimizeStore extends LoggedStore {
     runningMax: number,
     by: ChangedBy,
   ): Promise<OptimizeSearch | "too_many"> {
-    const isBegun = await this.changes.write(by, async (client, note) => {
+    const isBegun = await this.#changes.write(by, async (client, note) => {
       // The row lock makes a concurrent `begin` wait until it can count this search.
       await client.query("select from org where org_id = $1 for no key update", [search.orgId]);
       const made = await client.query(BEGIN_SQL, [...beginValues(search), runningMax]);
@@ -162,7 +170,7 @@ export class PostgresOptimizeStore extends LoggedStore {
   /** Also renews the lease; false if the search has ended, so that its process stops. */
   async keep(searchId: string, progress: SearchProgress, leaseMs: number): Promise<boolean> {
     const values = [searchId, progress.callsDone, resultsJson(progress.results), leaseMs];
-    const result = await queryInTime(this.pool, { text: KEEP_SQL, values });
+    const result = await queryInTime(this.#pool, { text: KEEP_SQL, values });
     return result.rowCount === 1;
   }
 
@@ -185,7 +193,7 @@ export class PostgresOptimizeStore extends LoggedStore {
 
   async #select(rest: string, values: unknown[]): Promise<readonly OptimizeSearch[]> {
     const text = `${SELECT_SQL} ${rest}`;
-    return (await queryInTime<Row>(this.pool, { text, values })).rows.map(readSearchRow);
+    return (await queryInTime<Row>(this.#pool, { text, values })).rows.map(readSearchRow);
   }
 
   async #end(by: ChangedBy, sql: string, values: unknown[]): Promise<number> {
@@ -197,7 +205,7 @@ export class PostgresOptimizeStore extends LoggedStore {
       }
       return rows.length;
     };
-    return await this.changes.write(by, end, STORE_ANSWER_TIMEOUT_MS);
+    return await this.#changes.write(by, end, STORE_ANSWER_TIMEOUT_MS);
   }
 }
 
@@ -232,11 +240,10 @@ const BEGIN_SQL = `
 
 function beginValues({ key, budgetMicroUsd, ...search }: NewSearch): unknown[] {
   const { searchId, orgId, name, objective, judgeModelId, modelIds, prompts } = search;
-  return [
-    ...[orgId, key.keyId, key.digest, key.label, name, key.requestsPerMinute, budgetMicroUsd],
-    ...[searchId, objective, judgeModelId, modelIds, prompts, budgetMicroUsd],
-    ...[search.callsPlanned, search.leaseMs],
-  ];
+  const { keyId, digest, label, requestsPerMinute } = key;
+  const made = [orgId, keyId, digest, label, name, requestsPerMinute, budgetMicroUsd];
+  const asked = [searchId, objective, judgeModelId, modelIds, prompts, budgetMicroUsd];
+  return [...made, ...asked, search.callsPlanned, search.leaseMs];
 }
 
 const KEEP_SQL = `

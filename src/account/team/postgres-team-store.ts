@@ -1,4 +1,4 @@
-import type { PoolClient } from "pg";
+import type { Pool, PoolClient } from "pg";
 
 import type { MadeByMember } from "../console-api/contract/members.ts";
 import { findNewAlerts, removeMemberDestinations } from "../alerts/postgres-alert-store.ts";
@@ -8,7 +8,7 @@ import {
   byGateway,
   type Change,
   type ChangedBy,
-  LoggedStore,
+  type ChangeLog,
   createOrgId,
   type Facts,
   maskedEmail,
@@ -45,13 +45,21 @@ const ADDRESS_MAILS_MAX = 5;
 const HOUR_MS = 3_600_000;
 
 /** A method that takes `by` is one transaction with its entries in the change log. */
-export class PostgresTeamStore extends LoggedStore {
+export class PostgresTeamStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
   async members(orgId: OrgId): Promise<readonly Member[]> {
-    return await this.rows(memberColumns, sql.MEMBERS_SQL, [orgId]);
+    return await readRows(this.#pool, memberColumns, sql.MEMBERS_SQL, [orgId]);
   }
 
   async invitations(orgId: OrgId): Promise<readonly Invitation[]> {
-    return await this.rows(invitationColumns, sql.INVITATIONS_SQL, [orgId]);
+    return await readRows(this.#pool, invitationColumns, sql.INVITATIONS_SQL, [orgId]);
   }
 
   /** Finds the e-mail addresses of those accounts that are or were members of the organization. */
@@ -60,7 +68,7 @@ export class PostgresTeamStore extends LoggedStore {
     accountIds: readonly string[],
   ): Promise<ReadonlyMap<string, KnownPerson>> {
     if (accountIds.length === 0) return new Map();
-    const { rows } = await this.pool.query<PersonRow>(sql.PEOPLE_SQL, [orgId, accountIds]);
+    const { rows } = await this.#pool.query<PersonRow>(sql.PEOPLE_SQL, [orgId, accountIds]);
     const people = new Map<string, KnownPerson>();
     for (const { account_id: id, email, is_member: isNow, masked } of rows) {
       if (isNow) people.set(id, { email, isMember: true });
@@ -76,13 +84,13 @@ export class PostgresTeamStore extends LoggedStore {
   async emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (accountIds.length === 0) return new Map();
     type Found = Pick<PersonRow, "account_id" | "email">;
-    const { rows } = await this.pool.query<Found>(sql.EMAILS_SQL, [accountIds]);
+    const { rows } = await this.#pool.query<Found>(sql.EMAILS_SQL, [accountIds]);
     return new Map(rows.map(({ account_id: id, email }) => [id, email]));
   }
 
   /** Lists the active keys and webhooks whose creation by the account is in the change log. */
   async madeBy(orgId: OrgId, accountId: string): Promise<MadeByMember> {
-    const { rows } = await this.pool.query<MadeRow>(sql.MADE_BY_SQL, [orgId, accountId]);
+    const { rows } = await this.#pool.query<MadeRow>(sql.MADE_BY_SQL, [orgId, accountId]);
     const ofKind = (kind: MadeRow["kind"]) =>
       rows.filter((row) => row.kind === kind).map(({ id, name }) => ({ id, name }));
     return { keys: ofKind("key"), webhooks: ofKind("webhook") };
@@ -93,7 +101,7 @@ export class PostgresTeamStore extends LoggedStore {
     { accountId, role }: { readonly accountId: string; readonly role: Role },
     by: ChangedBy,
   ): Promise<MemberChange> {
-    return await this.changes.write(by, async (client, note) => {
+    return await this.#changes.write(by, async (client, note) => {
       if (!(await lockTeam(client, orgId, by))) return "not_allowed";
       const found = await findMember(client, orgId, accountId);
       if (found === undefined) return "unknown";
@@ -116,7 +124,7 @@ export class PostgresTeamStore extends LoggedStore {
     by: ChangedBy,
   ): Promise<MemberChange> {
     let given: readonly RecordedChange[] = [];
-    const outcome = await this.changes.write(by, async (client, note) => {
+    const outcome = await this.#changes.write(by, async (client, note) => {
       if (!(await lockTeam(client, orgId, why === "left" ? undefined : by))) return "not_allowed";
       const found = await findMember(client, orgId, accountId);
       if (found === undefined) return "unknown";
@@ -135,7 +143,7 @@ export class PostgresTeamStore extends LoggedStore {
       note({ action, orgId, target: accountId, before, after: null });
       return "done";
     });
-    this.changes.announce(given);
+    this.#changes.announce(given);
     return outcome;
   }
 
@@ -148,7 +156,7 @@ export class PostgresTeamStore extends LoggedStore {
     const { invitationId, email, role, tokenHash, invitedBy } = invitation;
     const emailNorm = normaliseEmail(email);
     const now = new Date(invitation.nowMs);
-    return await this.changes.write(by, async (client, note) => {
+    return await this.#changes.write(by, async (client, note) => {
       if (!(await lockTeam(client, orgId, by))) return "not_allowed";
       if (await isMember(client, orgId, emailNorm)) return "member";
       await client.query(sql.END_EXPIRED_SQL, [orgId, emailNorm, now]);
@@ -173,7 +181,7 @@ export class PostgresTeamStore extends LoggedStore {
     by: ChangedBy,
   ): Promise<Invitation | "full" | undefined> {
     const { invitationId, tokenHash, nowMs, expiresAtMs, invitedBy } = link;
-    return await this.changes.write(by, async (client, note) => {
+    return await this.#changes.write(by, async (client, note) => {
       if (!(await lockTeam(client, orgId, by))) return undefined;
       const expired = await client.query(sql.IS_EXPIRED_SQL, [
         orgId,
@@ -196,12 +204,12 @@ export class PostgresTeamStore extends LoggedStore {
   ): Promise<boolean> {
     const bounds = [ORG_MAILS_MAX, ADDRESS_MAILS_MAX, Math.floor(nowMs / HOUR_MS), perHourMax];
     const values = [invitationId, new Date(nowMs), ...bounds];
-    const { rowCount } = await this.pool.query(sql.CLAIM_MAIL_SQL, values);
+    const { rowCount } = await this.#pool.query(sql.CLAIM_MAIL_SQL, values);
     return rowCount === 1;
   }
 
   async revoke(orgId: OrgId, invitationId: string, by: ChangedBy): Promise<boolean> {
-    return await this.changes.write(by, async (client, note) => {
+    return await this.#changes.write(by, async (client, note) => {
       if (!(await lockTeam(client, orgId, by))) return false;
       return (await endInvitations(client, note, { orgId, id: invitationId })) > 0;
     });
@@ -210,11 +218,14 @@ export class PostgresTeamStore extends LoggedStore {
   /** Finds an open invitation by its link, whatever the address of the account that opens it. */
   async findByLink(tokenHash: Buffer, nowMs: number): Promise<ReceivedInvitation | undefined> {
     const values = [tokenHash, new Date(nowMs)];
-    return (await this.rows(receivedColumns, sql.BY_LINK_SQL, values))[0];
+    return (await readRows(this.#pool, receivedColumns, sql.BY_LINK_SQL, values))[0];
   }
 
   async received(accountId: string, nowMs: number): Promise<readonly ReceivedInvitation[]> {
-    return await this.rows(receivedColumns, sql.RECEIVED_SQL, [accountId, new Date(nowMs)]);
+    return await readRows(this.#pool, receivedColumns, sql.RECEIVED_SQL, [
+      accountId,
+      new Date(nowMs),
+    ]);
   }
 
   /**
@@ -227,7 +238,7 @@ export class PostgresTeamStore extends LoggedStore {
     by: ChangedBy,
   ): Promise<OrgId | undefined> {
     const { accountId, sessionId, nowMs } = of;
-    return await this.changes.write(by, async (client, note) => {
+    return await this.#changes.write(by, async (client, note) => {
       const asked = await client.query<{ org_id: OrgId }>(sql.ORG_OF_SQL, [invitationId]);
       const orgId = asked.rows[0]?.org_id;
       if (orgId === undefined) return undefined;
@@ -250,7 +261,7 @@ export class PostgresTeamStore extends LoggedStore {
     by: ChangedBy,
   ): Promise<"done" | "no_account" | "member" | "full"> {
     const emailNorm = normaliseEmail(email);
-    return await this.changes.write(by, async (client, note) => {
+    return await this.#changes.write(by, async (client, note) => {
       await client.query(sql.LOCK_ORG_SQL, [orgId]);
       const { rows } = await client.query<{ account_id: string }>(
         `select account_id from console_account

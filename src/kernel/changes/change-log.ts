@@ -5,8 +5,6 @@ import type { Pool, PoolClient } from "pg";
 import { assert } from "../core/assert.ts";
 import type { Logger } from "../core/log.ts";
 import { redactor } from "../core/redact.ts";
-import type { Columns } from "../storage/columns.ts";
-import { readRows } from "../storage/connection.ts";
 import { inTransaction } from "../storage/transaction.ts";
 import type { Change, ChangedBy, RecordedChange } from "./change.ts";
 import type { Facts } from "./change-words.ts";
@@ -80,25 +78,6 @@ export class ChangeLog {
       const line = { change: true, position, ...who, org_id: orgId, ...what };
       this.#log.info(line, `change: ${action}`);
     }
-  }
-}
-
-/** A store with a change log. Its transactions begin there, its other statements on the pool. */
-export class LoggedStore {
-  protected readonly pool: Pool;
-  protected readonly changes: ChangeLog;
-
-  constructor(pool: Pool, changes: ChangeLog) {
-    this.pool = pool;
-    this.changes = changes;
-  }
-
-  protected async rows<T>(
-    of: Columns<T>,
-    text: string,
-    values: unknown[] = [],
-  ): Promise<readonly T[]> {
-    return await readRows(this.pool, of, text, values);
   }
 }
 
