@@ -6,21 +6,18 @@ import type { KeyVault, SealedRow, SealedRows } from "../../gateway/index.ts";
 import {
   type ChangedBy,
   type ChangeLog,
-  type Columns,
   columns,
   opaque,
   type OrgId,
-  text,
   readRows,
+  type RecordOf,
+  text,
 } from "../../kernel/index.ts";
 
 const RANDOM_BYTES = 32;
 
 /** A secret opens only for the destination and the organization for which it was sealed. */
-export interface SecretOwner {
-  readonly destinationId: string;
-  readonly orgId: OrgId;
-}
+type SecretOwner = Omit<RecordOf<typeof sealedColumns>, "sealed">;
 
 /** The console shows a new secret once; afterwards only its sealed form is stored. */
 export function createWebhookSecret(): string {
@@ -75,10 +72,10 @@ export class PostgresWebhookSecrets implements SealedRows {
   }
 }
 
-const sealedColumns: Columns<SecretOwner & { readonly sealed: Buffer }> = columns({
+const sealedColumns = columns({
   destinationId: text("destination_id"),
-  orgId: text("org_id"),
-  sealed: opaque("sealed"),
+  orgId: text<OrgId>("org_id"),
+  sealed: opaque<Buffer>("sealed"),
 });
 
 const LIST_SQL = `

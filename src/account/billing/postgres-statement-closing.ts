@@ -91,8 +91,6 @@ export class PostgresStatementClosing {
   }
 }
 
-export type StatementClosing = Public<PostgresStatementClosing>;
-
 interface PassRow {
   readonly month: Month;
   readonly after_org_id: string;
@@ -193,7 +191,7 @@ const EVERY_MS = 60_000;
 const WORK_MAX_MS = 30_000;
 
 export function startStatementClosing(options: {
-  readonly closing: StatementClosing;
+  readonly closing: Public<PostgresStatementClosing>;
   readonly clock: Clock;
   readonly log: Logger;
 }): { close(): Promise<void> } {

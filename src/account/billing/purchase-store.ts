@@ -15,14 +15,11 @@ import type { PurchaseStatus } from "../console-api/contract/statements.ts";
 import type { ReceiptFacts } from "./billing.ts";
 import { buyerOf, type Seller, type StoredBuyer } from "./company.ts";
 
-export interface NewPurchase {
-  readonly purchaseId: string;
-  readonly orgId: OrgId;
-  /** A multiple of 10,000: the payment provider charges whole cents. */
-  readonly amountMicroUsd: MicroUsd;
-  readonly isTestMoney: boolean;
+export interface NewPurchase extends Pick<
+  StoredPurchase,
+  "purchaseId" | "orgId" | "amountMicroUsd" | "isTestMoney" | "expiresAtMs"
+> {
   readonly nowMs: number;
-  readonly expiresAtMs: number;
   readonly purchasesMax: number;
   readonly countedFromMs: number;
 }
@@ -65,14 +62,13 @@ export const openClaimColumns = columns({
 });
 export type OpenClaim = RecordOf<typeof openClaimColumns>;
 
-type StoredState = "created" | "pending" | "failed" | "expired" | "parked" | "granted";
-
 const purchaseColumns = columns({
   purchaseId: text("purchase_id"),
   orgId: text<OrgId>("org_id"),
+  /** A multiple of 10,000: the payment provider charges whole cents. */
   amountMicroUsd: micro("micro_usd"),
   cents: big("cents"),
-  state: text<StoredState>("state"),
+  state: text<"created" | UngrantedState | "granted">("state"),
   createdAtMs: instantMs("created_at"),
   expiresAtMs: instantMs("expires_at"),
   grantedAtMs: orNull(instantMs("granted_at")),

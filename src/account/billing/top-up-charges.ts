@@ -2,7 +2,6 @@ import {
   byGateway,
   byProviderNews,
   createRecordId,
-  type OrgId,
   type PauseReason,
   workOnEach,
 } from "../../kernel/index.ts";
@@ -62,27 +61,22 @@ export class TopUpCharges {
     const asked = { isTestMoney, beforeMs, nowMs, limit: REPAIRED_PER_ROUND };
     const open = await topUps.takeOpen(asked);
     await this.#onEach(open, (charge) => this.#repair(charge), isClosed);
-    if (isOn) await this.#onEach(this.#decided(), (charge) => this.#sendFirst(charge), isClosed);
+    if (isOn) await this.#onEach(this.#started(), (charge) => this.#sendFirst(charge), isClosed);
     await detachRemoved();
   }
 
-  async *#decided(): AsyncGenerator<TopUpCharge> {
-    const { topUps, isTestMoney } = this.#deps;
-    for (const orgId of await topUps.due(isTestMoney, this.#times(), STARTED_PER_ROUND)) {
-      const charge = await this.decide(orgId);
-      if (charge !== undefined) yield charge;
-    }
-  }
-
-  /** Decides whether a purchase is due. The returned charge is committed, but not sent yet. */
-  async decide(orgId: OrgId): Promise<TopUpCharge | undefined> {
+  /** Starts due purchases. A yielded charge is committed, but not sent yet. */
+  async *#started(): AsyncGenerator<TopUpCharge> {
     const { topUps, isTestMoney, bounds, clock, log } = this.#deps;
-    const purchaseId = createRecordId("pur");
-    const expiresAtMs = clock.nowMs() + EXPIRES_AFTER_MS;
-    const wanted = { orgId, purchaseId, isTestMoney, expiresAtMs, ...bounds, ...this.#times() };
-    const charge = await topUps.begin(wanted, TOP_UP);
-    if (charge !== undefined) log.info({ purchaseId, orgId }, "an automatic top-up was started");
-    return charge;
+    for (const orgId of await topUps.due(isTestMoney, this.#times(), STARTED_PER_ROUND)) {
+      const purchaseId = createRecordId("pur");
+      const expiresAtMs = clock.nowMs() + EXPIRES_AFTER_MS;
+      const wanted = { orgId, purchaseId, isTestMoney, expiresAtMs, ...bounds, ...this.#times() };
+      const charge = await topUps.begin(wanted, TOP_UP);
+      if (charge === undefined) continue;
+      log.info({ purchaseId, orgId }, "an automatic top-up was started");
+      yield charge;
+    }
   }
 
   #times(): TopUpTimes {

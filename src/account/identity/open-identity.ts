@@ -5,7 +5,6 @@ import {
   type Config,
   defined,
   Job,
-  type Logger,
   type MicroUsd,
   normaliseEmail,
   type OrgId,
@@ -33,7 +32,7 @@ import type {
 } from "./identity-store.ts";
 import type { IdentityStore } from "./postgres-identity-store.ts";
 import { createTrialKey } from "./sealed-text.ts";
-import { Sessions, type SignInResult } from "./sessions.ts";
+import { Sessions, type SessionsOptions, type SignInResult } from "./sessions.ts";
 import { SignIns } from "./sign-ins.ts";
 
 export type Identity = Public<OpenedIdentity>;
@@ -49,13 +48,11 @@ export type IdentityConfig = AddressConfig &
     | "welcomeUsd"
   >;
 
-export interface OpenIdentityOptions {
+export interface OpenIdentityOptions extends Pick<
+  SessionsOptions,
+  "consoleUrl" | "store" | "clock" | "log"
+> {
   readonly config: IdentityConfig;
-  /** Called for requests only, since the address may be unknown before the console listens. */
-  readonly consoleUrl: () => string;
-  readonly store: IdentityStore;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly onSignIn?: (result: SignInResult) => void;
 }
 

@@ -29,6 +29,7 @@ import { moveReveal, createTrialKey, openReveal } from "./sealed-text.ts";
 const USER_AGENT_CHARS_MAX = 300;
 
 export interface SessionsOptions {
+  /** Called for requests only, since the address may be unknown before the console listens. */
   readonly consoleUrl: () => string;
   readonly store: IdentityStore;
   readonly clock: Clock;
@@ -93,9 +94,7 @@ export class Sessions {
       ...defined({ previous }),
       from: { requestId, clientNetwork },
     };
-    const resolved = await (linkHash === undefined
-      ? store.resolveSignIn(signIn)
-      : store.resolveLink(signIn, linkHash));
+    const resolved = await store.resolveLink(signIn, linkHash);
     if (resolved === undefined) return undefined;
     const { accountId, kind, isEmailTaken } = resolved;
     log.info({ requestId, accountId, kind }, "sign-in completed");

@@ -58,11 +58,7 @@ async function sumQuotes(
 /** Prices each of the judge's calls as if its question were the longest one possible. */
 function judgeMost(
   quote: (body: Buffer) => ReturnType<Quote>,
-  asked: {
-    readonly judgeModelId: string;
-    readonly modelIds: readonly string[];
-    readonly prompts: readonly string[];
-  },
+  asked: Pick<WantedCalls, "modelIds" | "prompts"> & { readonly judgeModelId: string },
 ): EstimatedModel {
   const { judgeModelId: modelId, modelIds, prompts } = asked;
   const sizes = prompts.map((prompt) => Buffer.byteLength(JSON.stringify(prompt)));

@@ -25,7 +25,7 @@ import type {
   WantedCalls,
   WantedSearch,
 } from "./postgres-optimize-store.ts";
-import { SEARCH_LEASE_MS, SearchRun } from "./search-run.ts";
+import { type RunOptions, SEARCH_LEASE_MS, SearchRun } from "./search-run.ts";
 
 const RUNNING_PER_ORG_MAX = 2;
 const RUNNING_MAX = 20;
@@ -187,12 +187,7 @@ export class OptimizeRuns {
 
   #run(
     search: OptimizeSearch,
-    asked: {
-      readonly key: string;
-      readonly prompts: readonly string[];
-      readonly maxTokens: number;
-      readonly by: ChangedBy;
-    },
+    asked: Pick<RunOptions, "key" | "prompts" | "maxTokens"> & { readonly by: ChangedBy },
   ): void {
     const { store, caller, clock, log, callGapMs } = this.#options;
     const run = new SearchRun({ store, caller, clock, log, callGapMs, search, ...asked });

@@ -311,10 +311,7 @@ export interface NewSearch extends Omit<WantedSearch, "prompts" | "maxTokens"> {
   readonly leaseMs: number;
 }
 
-interface SearchProgress {
-  readonly callsDone: number;
-  readonly results: readonly OptimizeResult[];
-}
+type SearchProgress = Pick<OptimizeSearch, "callsDone" | "results">;
 
 export interface SearchEnd extends SearchProgress {
   readonly state: Exclude<OptimizeState, "running">;
