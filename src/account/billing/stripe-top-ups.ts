@@ -47,7 +47,9 @@ export class StripeTopUps {
       }
       state = await topUps.read(orgId, isTestMoney, monthMs);
     }
-    return { ...state, isCardPending: state.setupSessionId !== undefined };
+    const { rule, pause, card, monthMicroUsd, hasOpenPurchase } = state;
+    const isCardPending = state.setupSessionId !== undefined;
+    return { rule, pause, card, isCardPending, monthMicroUsd, hasOpenPurchase };
   }
 
   /** Rejects with `TopUpFault`: invalid, or without a card. Turning a rule on ends its pause. */
