@@ -192,8 +192,8 @@ export class PostgresOptimizeStore {
   }
 
   async #select(rest: string, values: unknown[]): Promise<readonly OptimizeSearch[]> {
-    const text = `${SELECT_SQL} ${rest}`;
-    return (await queryInTime<Row>(this.#pool, { text, values })).rows.map(readSearchRow);
+    const query = { text: `${SELECT_SQL} ${rest}`, values };
+    return (await queryInTime<Row>(this.#pool, query)).rows.map(readSearchRow);
   }
 
   async #end(by: ChangedBy, sql: string, values: unknown[]): Promise<number> {
