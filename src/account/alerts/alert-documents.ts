@@ -1,5 +1,5 @@
 import type { AccountStore } from "../../gateway/index.ts";
-import type { MailAttachment, OrgId } from "../../kernel/index.ts";
+import type { MailAttachment } from "../../kernel/index.ts";
 import type { CompanyStore, Seller } from "../billing/company.ts";
 import { isPaid, receiptPaper, statementPaper } from "../billing/documents.ts";
 import type { Paper } from "../billing/paper.ts";
@@ -16,10 +16,7 @@ interface DocumentStores {
   readonly accountStore: Pick<AccountStore, "findOrg">;
 }
 
-/**
- * Makes the PDF for an alert's e-mail: the receipt of a purchase, or the statement of a month.
- * Resolves to undefined for any other event, or if the document does not exist.
- */
+/** Makes the PDF that an alert's e-mail attaches; undefined if the event has none or it is gone. */
 export function openAlertDocuments(
   stores: DocumentStores,
   seller: () => Seller,
@@ -33,32 +30,16 @@ export function openAlertDocuments(
 }
 
 async function loadPaper(
-  stores: DocumentStores,
+  { purchaseStore, statementStore, companyStore, accountStore }: DocumentStores,
   { orgId, kind, facts }: AlertEvent,
   seller: () => Seller,
 ): Promise<Paper | undefined> {
   if (kind === "purchase.granted" || kind === "topup.charged") {
-    return await receiptOf(stores, orgId, String(facts["purchase_id"]));
+    const purchase = await purchaseStore.findOwn(orgId, String(facts["purchase_id"]));
+    return purchase !== undefined && isPaid(purchase) ? receiptPaper(purchase) : undefined;
   }
   if (kind !== "statement.ready") return undefined;
-  return await loadStatement(stores, { orgId, text: String(facts["month"]), seller });
-}
-
-async function receiptOf(
-  { purchaseStore }: DocumentStores,
-  orgId: OrgId,
-  purchaseId: string,
-): Promise<Paper | undefined> {
-  const purchase = await purchaseStore.findOwn(orgId, purchaseId);
-  return purchase !== undefined && isPaid(purchase) ? receiptPaper(purchase) : undefined;
-}
-
-async function loadStatement(
-  { statementStore, companyStore, accountStore }: DocumentStores,
-  of: { readonly orgId: OrgId; readonly text: string; readonly seller: () => Seller },
-): Promise<Paper | undefined> {
-  const { orgId, text, seller } = of;
-  const month = parseMonth(text);
+  const month = parseMonth(String(facts["month"]));
   const statement = month === undefined ? "unknown" : await statementStore.read(orgId, month);
   const org = await accountStore.findOrg(orgId);
   if (statement === "unknown" || statement === "later" || org === undefined) return undefined;

@@ -1,11 +1,16 @@
 import type { PoolClient } from "pg";
 
 import {
+  columns,
   createRecordId,
+  instantMs,
   monthName,
+  opaque,
   type OrgId,
   PAUSE_REASONS,
   pauseSentence,
+  type RecordOf,
+  text,
 } from "../../kernel/index.ts";
 
 type AlertFact = string | number | null;
@@ -17,7 +22,8 @@ interface Words {
   readonly action: string;
 }
 
-const BILLING = { path: "/billing", action: "Add credit" };
+const ADD_CREDIT = { path: "/billing", action: "Add credit" };
+const BILLING = { path: "/billing", action: "Open billing" };
 const LIMITS = { path: "/limits", action: "Open limits" };
 const KEYS = { path: "/keys", action: "Open keys" };
 const SETTINGS = { path: "/settings/alerts", action: "Open alert settings" };
@@ -62,16 +68,11 @@ interface KindInfo {
   readonly label: string;
   /** When the event occurs, in one sentence, for the guide to alerts. */
   readonly when: string;
-  /** Example facts for the guide. Dollars are decimal strings; a fact is never a secret. */
   readonly example: Readonly<Record<string, AlertFact>>;
-  /** Builds its e-mail's subject and sentence, and the button that opens a console page. */
   readonly words: (fact: Fact) => Words;
 }
 
-/**
- * All events that organizations are alerted to. A new kind is one row here; the guide and the
- * console list the kinds from here.
- */
+/** All events that organizations are alerted to; the guide and the console list them from here. */
 export const ALERT_KINDS = {
   "balance.low": {
     label: "Low balance",
@@ -82,7 +83,7 @@ export const ALERT_KINDS = {
       sentence:
         `The balance is ${fact("balance_usd")}, below your threshold of ` +
         `${fact("threshold_usd")}. Requests are rejected once it cannot cover them.`,
-      ...BILLING,
+      ...ADD_CREDIT,
     }),
   },
   "org_cap.reached": {
@@ -119,8 +120,7 @@ export const ALERT_KINDS = {
     words: (fact) => ({
       subject: "Credit added",
       sentence: `A purchase of ${fact("amount_usd")} was credited to your balance.`,
-      path: "/billing",
-      action: "Open billing",
+      ...BILLING,
     }),
   },
   "topup.charged": {
@@ -130,8 +130,7 @@ export const ALERT_KINDS = {
     words: (fact) => ({
       subject: "Automatic top-up",
       sentence: `${fact("amount_usd")} was charged to your saved card and added to your balance.`,
-      path: "/billing",
-      action: "Open billing",
+      ...BILLING,
     }),
   },
   "topup.paused": {
@@ -141,8 +140,7 @@ export const ALERT_KINDS = {
     words: (fact) => ({
       subject: "Automatic top-up is paused",
       sentence: pauseText(fact("reason")),
-      path: "/billing",
-      action: "Open billing",
+      ...BILLING,
     }),
   },
   "statement.ready": {
@@ -264,37 +262,33 @@ export const CHOSEN_KINDS: readonly AlertKind[] = (Object.keys(ALERT_KINDS) as A
 );
 
 /** Undefined for an unknown kind: a later version of the program may have stored it. */
-export function parseAlertKind(text: string): AlertKind | undefined {
-  return Object.hasOwn(ALERT_KINDS, text) ? (text as AlertKind) : undefined;
+export function parseAlertKind(kind: string): AlertKind | undefined {
+  return Object.hasOwn(ALERT_KINDS, kind) ? (kind as AlertKind) : undefined;
 }
 
 /** Dollars are decimal strings. No fact is a secret, since e-mails and webhooks contain them. */
 type AlertFacts = Readonly<Record<string, AlertFact>>;
 
-export interface AlertEvent {
-  readonly eventId: string;
-  readonly orgId: OrgId;
-  readonly orgName: string;
-  readonly kind: AlertKind;
-  readonly facts: AlertFacts;
-  readonly atMs: number;
-}
+export const eventColumns = columns({
+  eventId: text("event_id"),
+  orgId: text<OrgId>("org_id"),
+  orgName: text("org_name"),
+  kind: text<AlertKind>("kind"),
+  facts: opaque<AlertFacts>("facts"),
+  atMs: instantMs("at"),
+});
+export type AlertEvent = RecordOf<typeof eventColumns>;
 
-export interface NewEvent {
+export interface NewEvent extends Pick<AlertEvent, "kind" | "facts"> {
   readonly orgId: string;
-  readonly kind: AlertKind;
-  readonly facts: AlertFacts;
-  /**
-   * A second event with the same text is not reported. The text begins with a word such as that in
-   * `purchase pur_…`, so that unrelated events never have the same text.
-   */
+  /** Of events with the same text only the first is reported; it begins with a word of its own. */
   readonly once?: string;
 }
 
 /**
  * Stores an event and one delivery per destination that wants its kind, in the caller's
- * transaction. False if the event was reported before. `postgres-statement-store.ts` calls the same
- * database function within its own SQL.
+ * transaction. False if it was reported before. `postgres-statement-store.ts` calls the same
+ * database function.
  */
 export async function reportEvent(
   client: Pick<PoolClient, "query">,

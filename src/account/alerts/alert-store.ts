@@ -14,7 +14,7 @@ import {
   type RecordOf,
   text,
 } from "../../kernel/index.ts";
-import type { AlertEvent } from "./alert-kinds.ts";
+import { eventColumns } from "./alert-kinds.ts";
 
 export const ruleColumns = columns({
   /** A balance below this alerts the organization. Null turns this alert off. */
@@ -24,7 +24,6 @@ export const ruleColumns = columns({
   hasPurchases: computed("purchases_since is not null", bool("has_purchases")),
   hasRestrictions: computed("restrictions_since is not null", bool("has_restrictions")),
   hasKeyExpiry: computed("key_expiry_since is not null", bool("has_key_expiry")),
-  /** Alert if a provider failed most of the organization's calls in an hour. */
   hasTrouble: computed("trouble_since is not null", bool("has_trouble")),
   /** True: each purchase or large grant sets the threshold to a fifth of its sum (at least $5). */
   isBalanceFollowing: bool("balance_follows"),
@@ -33,28 +32,21 @@ export type AlertRules = RecordOf<typeof ruleColumns>;
 
 export type AlertChannel = "email" | "webhook";
 
-/**
- * Names a destination in the change log. Masks an e-mail address: the log may be kept longer than
- * the address.
- */
+/** The change log may be kept longer than an e-mail address, so that is masked. */
 export function nameDestination(at: { readonly channel: string; readonly address: string }): Facts {
   const { channel, address } = at;
   return { channel, address: channel === "email" ? maskedEmail(address) : address };
 }
 
-/**
- * The address of a destination as anyone may see it. A webhook's address can contain a token that
- * allows anyone to post there, so only its scheme and host are left.
- */
+/** Shows only scheme and host of a webhook: the rest may contain a token that lets anyone post. */
 export function shortAddress(address: string): string {
   if (!/^https?:/i.test(address)) return address;
   return URL.canParse(address) ? `${new URL(address).origin}/…` : "…";
 }
 
 /**
- * Why a destination gets no alerts. `paused`: by a person; `failing`: after days of failures;
- * `gone`: the address answered 410; `unconfirmed`: the reader of the address has not confirmed it
- * yet; `stopped`: that reader stopped the alerts.
+ * `failing`: after days of failures; `gone`: the address answered 410; `unconfirmed`: the reader of
+ * the address has not confirmed it yet; `stopped`: that reader stopped the alerts.
  */
 export type DisabledReason = "paused" | "failing" | "gone" | "unconfirmed" | "stopped";
 
@@ -87,8 +79,7 @@ export interface NewDestination extends Pick<
 > {
   readonly sealedSecret?: Buffer;
   /**
-   * Set if the reader of the address must confirm it by a link in an e-mail. `hash` is the hash of
-   * the link's token; `perHourMax` limits the e-mails of the whole installation.
+   * Set if the reader must confirm the address; `hash` is that of the token in the e-mail's link.
    */
   readonly confirm?: { readonly hash: Buffer; readonly nowMs: number; readonly perHourMax: number };
 }
@@ -128,14 +119,7 @@ export type DeliveryRecord = RecordOf<typeof logColumns>;
 export const dueColumns = columns({
   deliveryId: big("delivery_id"),
   tries: integer("tries"),
-  event: columns<AlertEvent>({
-    eventId: text("event_id"),
-    orgId: text("org_id"),
-    orgName: text("org_name"),
-    kind: text("kind"),
-    facts: opaque("facts"),
-    atMs: instantMs("at"),
-  }),
+  event: eventColumns,
   destinationId: text("destination_id"),
   channel: text<AlertChannel>("channel"),
   address: text("address"),
@@ -147,23 +131,18 @@ export interface DueDelivery extends RecordOf<typeof dueColumns> {
   readonly stopToken?: string;
 }
 
-/**
- * `refused`: another try would fail too; `gone`: every delivery to this destination would fail;
- * `unsent`: this installation cannot send, which does not count against the destination.
- */
+/** Only `failed` has another try; `unsent` does not count against the destination. */
 export interface TryAnswer {
   readonly end: "delivered" | "failed" | "refused" | "gone" | "unsent";
   /** The receiver's status, or why there was none. The delivery log shows it to people. */
   readonly answer: string;
 }
 
-/** How a try ended. `retryMs` is the wait until the next try; undefined if there is none. */
-export type DeliveryEnd =
-  | { readonly isDelivered: true; readonly answer: string }
-  | {
-      readonly isDelivered: false;
-      readonly answer: string;
-      readonly retryMs: number | undefined;
-      readonly isGone: boolean;
-      readonly isUnsent: boolean;
-    };
+export interface DeliveryEnd {
+  readonly isDelivered: boolean;
+  readonly answer: string;
+  /** The wait until the next try; absent if there is none. */
+  readonly retryMs?: number | undefined;
+  readonly isGone?: boolean;
+  readonly isUnsent?: boolean;
+}

@@ -6,12 +6,9 @@ export function alertLink(token: string, consoleUrl: string): string {
   return `${consoleUrl}/alerts/link?t=${token}`;
 }
 
-export function confirmationText(of: {
-  readonly orgName: string;
-  readonly askedBy: string;
-  readonly address: string;
-  readonly url: string;
-}): ReturnType<typeof mailText> {
+export function confirmationText(
+  of: Readonly<Record<"orgName" | "askedBy" | "address" | "url", string>>,
+): ReturnType<typeof mailText> {
   const orgName = nameInMail(of.orgName);
   return mailText({
     subject: `Confirm alerts of ${orgName}`,
@@ -27,7 +24,6 @@ export function confirmationText(of: {
   });
 }
 
-/** Writes an alert's e-mail. */
 export function alertText(
   event: AlertEvent,
   consoleUrl: string,

@@ -4,6 +4,7 @@ import {
   type Logger,
   type MailAttachment,
   type Mailer,
+  warnOf,
 } from "../../kernel/index.ts";
 import type { AlertEvent } from "./alert-kinds.ts";
 import type { DeliveryEnd, DueDelivery, TryAnswer } from "./alert-store.ts";
@@ -14,10 +15,7 @@ import type { WebhookSender } from "./webhook-sender.ts";
 const TICK_MS = 5_000;
 const NOTICE_EVERY_MS = 15_000;
 const POLL_MS = 1_000;
-/**
- * The most deliveries in flight per process. An organization can have at most 20 of them (two for
- * each of its ten destinations), so that no organization can block the others.
- */
+/** Per process. An organization has at most 20 (two for each of its ten destinations). */
 const PLACES = 32;
 
 export interface AlertWorkerDeps {
@@ -31,10 +29,7 @@ export interface AlertWorkerDeps {
   readonly log: Logger;
 }
 
-/**
- * Finds out which alerts are due, and delivers them. Every instance runs a worker; the database
- * gives each delivery to one of them.
- */
+/** Every instance runs a worker; the database gives each delivery to one of them. */
 export class AlertWorker {
   readonly #deps: AlertWorkerDeps;
   readonly #job: Job;
@@ -43,12 +38,11 @@ export class AlertWorker {
 
   constructor(deps: AlertWorkerDeps) {
     this.#deps = deps;
-    const message = "alerts could not be noticed or delivered; this will be retried";
-    this.#job = new Job(
-      TICK_MS,
-      () => this.#noticeAndDeliver(),
-      (fault) => deps.log.warn({ err: fault }, message),
+    const failed = warnOf(
+      deps.log,
+      "alerts could not be noticed or delivered; this will be retried",
     );
+    this.#job = new Job(TICK_MS, () => this.#noticeAndDeliver(), failed);
   }
 
   start(): void {
@@ -71,10 +65,7 @@ export class AlertWorker {
     await this.deliverDue(TICK_MS);
   }
 
-  /**
-   * Delivers until nothing is due, or for `forMs`. When a delivery ends, the next due one starts at
-   * once, so that a slow destination delays no other. Returns the number of tries that it began.
-   */
+  /** Delivers until nothing is due, or for `forMs`; returns the number of tries that it began. */
   async deliverDue(forMs = Number.POSITIVE_INFINITY): Promise<number> {
     const { clock } = this.#deps;
     const lastMs = clock.monotonicMs() + forMs;
@@ -147,12 +138,10 @@ export class AlertWorker {
 const MAIL_ENDS = { sent: "delivered", refused: "refused", unavailable: "failed" } as const;
 
 function toDeliveryEnd({ tries }: DueDelivery, { end, answer }: TryAnswer): DeliveryEnd {
-  if (end === "delivered") return { isDelivered: true, answer };
-  const retryMs = end === "failed" ? RETRY_MS[tries - 1] : undefined;
   return {
-    isDelivered: false,
+    isDelivered: end === "delivered",
     answer,
-    retryMs,
+    retryMs: end === "failed" ? RETRY_MS[tries - 1] : undefined,
     isGone: end === "gone",
     isUnsent: end === "unsent",
   };

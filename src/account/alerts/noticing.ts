@@ -13,28 +13,22 @@ import { type NewEvent, reportEvent } from "./alert-kinds.ts";
 
 /**
  * Compares the figures of every organization with its alert rules in one transaction, which commits
- * a passed threshold, its event and its deliveries together. One instance at a time does this; a
- * concurrent call on another instance returns 0. Returns the number of new events.
+ * a passed threshold, its event and its deliveries together. One instance at a time does this;
+ * meanwhile a call on another returns 0. Returns the number of new events.
  */
 export async function noticeAlerts(pool: Pool): Promise<number> {
   return await inTransaction(pool, async (client) => {
     const { rows } = await client.query<{ ours: boolean }>(LOCK_SQL);
     if (rows[0]?.ours !== true) return 0;
-    const crossed = await client.query<CrossedRow>(CROSSED_SQL);
-    const purchases = await client.query<PurchaseRow>(PURCHASES_SQL);
-    const restrictions = await client.query<RestrictionRow>(RESTRICTIONS_SQL);
-    const expiries = await client.query<ExpiryRow>(EXPIRIES_SQL);
-    const charged = await client.query<PurchaseRow>(CHARGED_SQL);
-    const paused = await client.query<PausedRow>(PAUSED_SQL);
-    const troubles = await client.query<TroubleRow>(TROUBLES_SQL);
+    const read = async <R extends object>(sql: string) => (await client.query<R>(sql)).rows;
     const events = [
-      ...keepHighest(crossed.rows).map(crossingEvent),
-      ...purchases.rows.map((row) => purchaseEvent(row, "purchase.granted", "purchase")),
-      ...restrictions.rows.map(restrictionEvent),
-      ...expiries.rows.map(expiryEvent),
-      ...charged.rows.map((row) => purchaseEvent(row, "topup.charged", "topup.charged")),
-      ...paused.rows.map(pausedEvent),
-      ...troubles.rows.map(troubleEvent),
+      ...keepHighest(await read<CrossedRow>(CROSSED_SQL)).map(crossingEvent),
+      ...(await read<PurchaseRow>(PURCHASES_SQL)).map(grantedEvent),
+      ...(await read<RestrictionRow>(RESTRICTIONS_SQL)).map(restrictionEvent),
+      ...(await read<ExpiryRow>(EXPIRIES_SQL)).map(expiryEvent),
+      ...(await read<PurchaseRow>(CHARGED_SQL)).map(chargedEvent),
+      ...(await read<PausedRow>(PAUSED_SQL)).map(pausedEvent),
+      ...(await read<TroubleRow>(TROUBLES_SQL)).map(troubleEvent),
     ];
     for (const forget of FORGET_SQL) await client.query(forget);
     for (const event of events) await reportEvent(client, event);
@@ -98,13 +92,14 @@ function crossingEvent(row: CrossedRow): NewEvent {
   return { orgId, kind, facts: { ...cap, period, key_id: keyId, key_name: name } };
 }
 
-function purchaseEvent(
-  { org_id: orgId, purchase_id: id, micro_usd: amount }: PurchaseRow,
-  kind: "purchase.granted" | "topup.charged",
-  name: string,
-): NewEvent {
+function grantedEvent(row: PurchaseRow): NewEvent {
+  const { org_id: orgId, purchase_id: id, micro_usd: amount } = row;
   const facts = { purchase_id: id, amount_usd: formatUsd(microUsd(amount)) };
-  return { orgId, kind, facts, once: `${name} ${id}` };
+  return { orgId, kind: "purchase.granted", facts, once: `purchase ${id}` };
+}
+
+function chargedEvent(row: PurchaseRow): NewEvent {
+  return { ...grantedEvent(row), kind: "topup.charged", once: `topup.charged ${row.purchase_id}` };
 }
 
 /** Leaves out the reason of the restriction, which only the operator sees. */
@@ -114,10 +109,7 @@ function restrictionEvent(row: RestrictionRow): NewEvent {
   return { orgId: row.org_id, kind: "requests.restricted", facts, once };
 }
 
-/*
- * The transaction takes this lock before it reads the figures and holds it until the commit, so
- * that no later run reads older figures.
- */
+/* The lock is held until the commit, so that no later run reads older figures. */
 const LOCK_SQL = "select pg_try_advisory_xact_lock(hashtext('tokenmarket alerts')) as ours";
 
 /*
@@ -211,10 +203,7 @@ const RESTRICTIONS_SQL = `
     and r.restrictions_since is not null and h.lifted_at is null
     and not exists (select from alert_event e where e.once = 'restriction ' || h.hold_id)`;
 
-/*
- * Events are kept for 90 days. Deliveries are retried for about three days, and the queries of this
- * file look back three days at most, so a deleted event is neither needed nor reported again.
- */
+/* Deliveries are retried for three days, and the queries look back three: older events can go. */
 const FORGET_SQL: readonly string[] = [
   "delete from alert_event where at < now() - interval '90 days'",
   `delete from alert_destination t
@@ -281,10 +270,7 @@ function troubleEvent(row: TroubleRow): NewEvent {
   return { orgId, kind: "provider.trouble", facts, once };
 }
 
-/*
- * Finds each provider that failed more than half of an organization's calls in one hour. With fewer
- * than 20 calls in that hour, it is not reported.
- */
+/* Finds each provider that failed more than half of at least 20 calls in one hour. */
 const TROUBLES_SQL = `
   select org_id, provider_id, hour, attempts, failed from (
     select org_id, provider_id, hour, sum(attempts)::bigint as attempts,

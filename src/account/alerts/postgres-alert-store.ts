@@ -11,6 +11,7 @@ import {
   type Public,
   usdOrNull,
   inTransaction,
+  readRows,
   type Row,
 } from "../../kernel/index.ts";
 import {
@@ -42,10 +43,7 @@ const NO_RULES: AlertRules = {
   isBalanceFollowing: false,
 };
 
-/**
- * Stores the settings and the state of alerts. Every method is limited to one organization, except
- * `findLink` and `useLink`: the token of an e-mail's link leads to the organization.
- */
+/** Every method is limited to one organization; the token of an e-mail's link leads to it. */
 export class PostgresAlertStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -56,49 +54,35 @@ export class PostgresAlertStore {
   }
 
   async rules(orgId: OrgId): Promise<AlertRules> {
-    const { rows } = await this.#pool.query<Row>(RULES_SQL, [orgId]);
-    return rows[0] === undefined ? NO_RULES : ruleColumns.read(rows[0]);
+    return await readRules(this.#pool, orgId);
   }
 
   async changeRules(orgId: OrgId, change: Partial<AlertRules>, by: ChangedBy): Promise<void> {
     await this.#changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
-      const { rows } = await client.query<Row>(RULES_SQL, [orgId]);
-      const known = rows[0] === undefined ? NO_RULES : ruleColumns.read(rows[0]);
+      const known = await readRules(client, orgId);
       const rules = { ...known, ...change };
-      await client.query(SET_RULES_SQL, [
-        orgId,
-        rules.balanceBelowMicroUsd,
-        [...rules.capPercents],
-        rules.hasPurchases,
-        rules.hasRestrictions,
-        rules.hasKeyExpiry,
-        rules.hasTrouble,
-        // Once a person has set an amount, the threshold no longer follows purchases.
-        known.isBalanceFollowing && rules.balanceBelowMicroUsd === known.balanceBelowMicroUsd,
-      ]);
+      const { balanceBelowMicroUsd: below, hasPurchases, hasRestrictions, hasKeyExpiry } = rules;
+      const kinds = [hasPurchases, hasRestrictions, hasKeyExpiry, rules.hasTrouble];
+      // Once a person has set an amount, the threshold no longer follows purchases.
+      const isFollowing = known.isBalanceFollowing && below === known.balanceBelowMicroUsd;
+      const values = [orgId, below, [...rules.capPercents], ...kinds, isFollowing];
+      await client.query(SET_RULES_SQL, values);
       const before = ruleFacts(known);
       note({ action: "alert.rules", orgId, target: orgId, before, after: ruleFacts(rules) });
     });
   }
 
   async destinations(orgId: OrgId): Promise<readonly AlertDestination[]> {
-    const { rows } = await this.#pool.query<Row>(sql.DESTINATIONS_SQL, [orgId]);
-    return rows.map(destinationColumns.read);
+    return await readRows(this.#pool, destinationColumns, sql.DESTINATIONS_SQL, [orgId]);
   }
 
-  /**
-   * Lets a caller refuse one destination too many before it makes expensive checks;
-   * `addDestination` checks again.
-   */
+  /** Allows a refusal before expensive checks; `addDestination` checks again. */
   async isFull(orgId: OrgId): Promise<boolean> {
     return (await this.destinations(orgId)).length >= DESTINATIONS_MAX;
   }
 
-  /**
-   * `taken`: the address already has a destination; `full`: the organization has the maximum
-   * number; `bound`: the limit of confirmation e-mails in this day or hour is reached.
-   */
+  /** `taken`: the address is there; `bound`: a limit of confirmation e-mails is reached. */
   async addDestination(
     orgId: OrgId,
     wanted: NewDestination,
@@ -107,7 +91,7 @@ export class PostgresAlertStore {
     const { destinationId, channel, address, kinds, sealedSecret = null, confirm } = wanted;
     return await this.#changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
-      const { rows: counted } = await client.query<{ count: bigint }>(sql.COUNT_SQL, [orgId]);
+      const { rows: counted } = await client.query<Counted>(sql.COUNT_SQL, [orgId]);
       if (Number(counted[0]?.count ?? 0) >= DESTINATIONS_MAX) return "full";
       const there = await client.query(sql.IS_THERE_SQL, [orgId, channel, address]);
       if (there.rowCount !== 0) return "taken";
@@ -115,18 +99,18 @@ export class PostgresAlertStore {
         return "bound";
       }
       const added = [destinationId, orgId, channel, address, kinds, sealedSecret];
-      const { rows } = await client.query<Row>(sql.ADD_SQL, [...added, confirm?.hash ?? null]);
+      const values = [...added, confirm?.hash ?? null];
+      const [made] = await readRows(client, destinationColumns, sql.ADD_SQL, values);
       const asked = confirm === undefined ? {} : { reader: "asked" };
       const named = nameDestination({ channel, address });
       const after = { ...named, ...asked, ...(kinds === null ? {} : { kinds }) };
       note({ action: "alert.destination", orgId, target: destinationId, before: null, after });
-      return rows.map(destinationColumns.read)[0] ?? "taken";
+      return made ?? "taken";
     });
   }
 
   async findLink(hash: Buffer): Promise<LinkedAddress | undefined> {
-    const { rows } = await this.#pool.query<Row>(sql.FIND_LINK_SQL, [hash]);
-    return rows.map(linkedColumns.read)[0];
+    return (await readRows(this.#pool, linkedColumns, sql.FIND_LINK_SQL, [hash]))[0];
   }
 
   /** Uses a link to start or stop alerts; undefined if the link is unknown, expired or used. */
@@ -152,9 +136,8 @@ export class PostgresAlertStore {
   }
 
   /**
-   * Enables or disables a destination, or changes its kinds of events. Disabling drops its waiting
-   * deliveries. Undefined if it does not exist; `taken`: another destination has its address;
-   * `reader`: only the reader of its address can enable it.
+   * Disabling drops waiting deliveries. Undefined if the destination does not exist; `taken`:
+   * another one has its address; `reader`: only the reader of its address can enable it.
    */
   async changeDestination(
     orgId: OrgId,
@@ -165,9 +148,8 @@ export class PostgresAlertStore {
     const which = [orgId, destinationId];
     return await this.#changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
-      const { rows: found } = await client.query<Row>(sql.FIND_SQL, which);
-      if (found[0] === undefined) return undefined;
-      const known = destinationColumns.read(found[0]);
+      const [known] = await readRows(client, destinationColumns, sql.FIND_SQL, which);
+      if (known === undefined) return undefined;
       const wasEnabled = known.disabledAtMs === null;
       const { isEnabled = wasEnabled, kinds = known.kinds } = change;
       if (isEnabled && !wasEnabled) {
@@ -176,21 +158,19 @@ export class PostgresAlertStore {
         const { rowCount } = await client.query(sql.IS_TAKEN_SQL, which);
         if (rowCount !== 0) return "taken";
       }
-      const { rows } = await client.query<Row>(sql.CHANGE_SQL, [...which, kinds, isEnabled]);
+      const values = [...which, kinds, isEnabled];
+      const [changed] = await readRows(client, destinationColumns, sql.CHANGE_SQL, values);
       if (!isEnabled) {
         await client.query(sql.DROP_WAITING_SQL, [[destinationId], "the destination was disabled"]);
       }
       const before = { is_enabled: wasEnabled, kinds: known.kinds };
       const after = { is_enabled: isEnabled, kinds };
       note({ action: "alert.destination", orgId, target: destinationId, before, after });
-      return rows.map(destinationColumns.read)[0];
+      return changed;
     });
   }
 
-  /**
-   * Replaces a webhook's secret; the former one stays valid for a day. Undefined if the
-   * organization has no such webhook.
-   */
+  /** The former secret stays valid for a day. Undefined if there is no such webhook. */
   async rotateSecret(
     orgId: OrgId,
     destinationId: string,
@@ -198,12 +178,8 @@ export class PostgresAlertStore {
     by: ChangedBy,
   ): Promise<AlertDestination | undefined> {
     return await this.#changes.write(by, async (client, note) => {
-      const { rows } = await client.query<Row>(sql.ROTATE_SQL, [
-        orgId,
-        destinationId,
-        sealedSecret,
-      ]);
-      const [rotated] = rows.map(destinationColumns.read);
+      const values = [orgId, destinationId, sealedSecret];
+      const [rotated] = await readRows(client, destinationColumns, sql.ROTATE_SQL, values);
       if (rotated === undefined) return undefined;
       const after = { address: rotated.address };
       note({ action: "alert.secret", orgId, target: destinationId, before: null, after });
@@ -213,10 +189,8 @@ export class PostgresAlertStore {
 
   async removeDestination(orgId: OrgId, destinationId: string, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, async (client, note) => {
-      const { rows } = await client.query<{ channel: string; address: string }>(sql.REMOVE_SQL, [
-        orgId,
-        destinationId,
-      ]);
+      type Removed = Pick<AlertDestination, "channel" | "address">;
+      const { rows } = await client.query<Removed>(sql.REMOVE_SQL, [orgId, destinationId]);
       const [removed] = rows;
       if (removed === undefined) return false;
       await client.query(sql.DROP_WAITING_SQL, [[destinationId], "the destination was removed"]);
@@ -226,17 +200,12 @@ export class PostgresAlertStore {
     });
   }
 
-  /**
-   * Queues a test event for one enabled destination and returns the event's id; undefined if there
-   * is no such destination, false if too many deliveries wait.
-   */
+  /** Returns the event's id; undefined if no such destination is enabled, false if many wait. */
   async sendTest(orgId: OrgId, destinationId: string): Promise<string | false | undefined> {
     return await inTransaction(this.#pool, async (client) => {
       const { rowCount } = await client.query(sql.ACTIVE_SQL, [orgId, destinationId]);
       if (rowCount === 0) return undefined;
-      const { rows } = await client.query<{ count: bigint }>(sql.COUNT_WAITING_SQL, [
-        destinationId,
-      ]);
+      const { rows } = await client.query<Counted>(sql.COUNT_WAITING_SQL, [destinationId]);
       if (Number(rows[0]?.count ?? 0) >= WAITING_FOR_TESTS_MAX) return false;
       const eventId = createRecordId("evt");
       await client.query(sql.INSERT_TEST_SQL, [eventId, orgId, destinationId]);
@@ -264,12 +233,13 @@ export class PostgresAlertStore {
   }
 
   async log(orgId: OrgId): Promise<readonly DeliveryRecord[]> {
-    const { rows } = await this.#pool.query<Row>(LOG_SQL, [orgId, LOG_LINES_MAX]);
-    return rows.map(logColumns.read);
+    return await readRows(this.#pool, logColumns, LOG_SQL, [orgId, LOG_LINES_MAX]);
   }
 }
 
 export type AlertStore = Public<PostgresAlertStore>;
+
+type Counted = Readonly<Record<"count", bigint>>;
 
 async function mayAsk(
   client: PoolClient,
@@ -284,8 +254,8 @@ async function mayAsk(
 const HOUR_MS = 3_600_000;
 
 /**
- * Returns the change-log entries of the default alerts that the caller's transaction has turned on.
- * A trigger turns them on for an organization's first owner with a verified address.
+ * Returns the change-log entries of the default alerts that a trigger turned on in this
+ * transaction, for an organization's first owner with a verified address.
  */
 export async function findNewAlerts(
   query: (sql: string, values: unknown[]) => Promise<readonly Row[]>,
@@ -307,9 +277,8 @@ export async function findNewAlerts(
 }
 
 /**
- * Removes a former member's e-mail address from the destinations, in the transaction of the
- * removal: members' addresses need no confirmation, so they must not outlive the membership.
- * Returns the entries for the change log.
+ * Members' addresses need no confirmation, so they must not outlive the membership. Runs in the
+ * transaction of the removal, and returns the entries for the change log.
  */
 export async function removeMemberDestinations(
   client: Pick<PoolClient, "query">,
@@ -327,10 +296,7 @@ export async function removeMemberDestinations(
   });
 }
 
-/**
- * Moves a member's alerts from the old e-mail address to the new one, in the transaction that
- * changes the address. Returns entries for the change logs of the member's organizations.
- */
+/** Runs in the transaction that changes the address; returns entries for the change logs. */
 export async function moveMemberDestinations(
   query: (sql: string, values: unknown[]) => Promise<readonly Row[]>,
   { accountId, from, to }: Readonly<Record<"accountId" | "from" | "to", string>>,
@@ -355,6 +321,10 @@ function ruleFacts(rules: AlertRules): Facts {
     key_expiry: rules.hasKeyExpiry,
     provider_trouble: rules.hasTrouble,
   };
+}
+
+async function readRules(client: Pool | PoolClient, orgId: OrgId): Promise<AlertRules> {
+  return (await readRows(client, ruleColumns, RULES_SQL, [orgId]))[0] ?? NO_RULES;
 }
 
 const RULES_SQL = `select ${ruleColumns.sql} from alert_rules where org_id = $1`;

@@ -6,21 +6,18 @@ import type { KeyVault, SealedRow, SealedRows } from "../../gateway/index.ts";
 import {
   type ChangedBy,
   type ChangeLog,
-  type Columns,
   columns,
   opaque,
   type OrgId,
-  type Row,
+  readRows,
+  type RecordOf,
   text,
 } from "../../kernel/index.ts";
 
 const RANDOM_BYTES = 32;
 
 /** A secret opens only for the destination and the organization for which it was sealed. */
-export interface SecretOwner {
-  readonly destinationId: string;
-  readonly orgId: OrgId;
-}
+type SecretOwner = Omit<RecordOf<typeof sealedColumns>, "sealed">;
 
 /** The console shows a new secret once; afterwards only its sealed form is stored. */
 export function createWebhookSecret(): string {
@@ -36,10 +33,7 @@ export function openSecret(vault: KeyVault, sealed: Buffer, owner: SecretOwner):
   return vault.open(sealed, toVaultContext(owner));
 }
 
-/**
- * The vault's context has the destination's id in place of a connection's. The ids' prefixes
- * differ, so a webhook secret never opens as a provider key, nor the reverse.
- */
+/** The ids' prefixes differ, so a webhook secret never opens as a provider key, nor the reverse. */
 function toVaultContext({ destinationId, orgId }: SecretOwner): Parameters<KeyVault["open"]>[1] {
   return { connectionId: destinationId, orgId, providerId: "webhook" };
 }
@@ -55,11 +49,11 @@ export class PostgresWebhookSecrets implements SealedRows {
   }
 
   async listSealed(after: string, max: number): Promise<readonly SealedRow[]> {
-    const { rows } = await this.#pool.query<Row>(LIST_SQL, [after, max]);
-    return rows.map((row) => {
-      const { sealed, ...owner } = sealedColumns.read(row);
-      return { id: owner.destinationId, sealed, context: toVaultContext(owner) };
-    });
+    return (await readRows(this.#pool, sealedColumns, LIST_SQL, [after, max])).map(
+      ({ sealed, ...owner }) => {
+        return { id: owner.destinationId, sealed, context: toVaultContext(owner) };
+      },
+    );
   }
 
   async reseal(changed: Parameters<SealedRows["reseal"]>[0], by: ChangedBy): Promise<number> {
@@ -78,10 +72,10 @@ export class PostgresWebhookSecrets implements SealedRows {
   }
 }
 
-const sealedColumns: Columns<SecretOwner & { readonly sealed: Buffer }> = columns({
+const sealedColumns = columns({
   destinationId: text("destination_id"),
-  orgId: text("org_id"),
-  sealed: opaque("sealed"),
+  orgId: text<OrgId>("org_id"),
+  sealed: opaque<Buffer>("sealed"),
 });
 
 const LIST_SQL = `

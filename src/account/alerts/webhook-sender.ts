@@ -29,12 +29,8 @@ export interface WebhookSenderDeps {
 /** Makes one try of a delivery; never rejects. */
 export type WebhookSender = (delivery: DueDelivery) => Promise<TryAnswer>;
 
-export function openWebhookSender({
-  clock,
-  vault,
-  allowPrivate,
-  names,
-}: WebhookSenderDeps): WebhookSender {
+export function openWebhookSender(deps: WebhookSenderDeps): WebhookSender {
+  const { clock, vault, allowPrivate, names } = deps;
   return async ({ event, address, destinationId, sealedSecrets }) => {
     const opened = openAll(vault, sealedSecrets, { destinationId, orgId: event.orgId });
     if (opened === undefined) return NOT_OPENED;
@@ -86,13 +82,9 @@ export interface SignedContent {
 /** The limit that Standard Webhooks recommends; our bodies are far smaller. */
 const BODY_BYTES_MAX = 20_000;
 
-/** Builds a webhook's body; every try of an event sends the same bytes. */
-export function webhookBody({
-  kind,
-  atMs,
-  orgId,
-  facts,
-}: Pick<AlertEvent, "kind" | "atMs" | "orgId" | "facts">): string {
+/** Every try of an event sends the same bytes. */
+export function webhookBody(event: Pick<AlertEvent, "kind" | "atMs" | "orgId" | "facts">): string {
+  const { kind, atMs, orgId, facts } = event;
   const data = { org_id: orgId, ...facts };
   const body = JSON.stringify({ type: kind, timestamp: new Date(atMs).toISOString(), data });
   assert(Buffer.byteLength(body) <= BODY_BYTES_MAX, "the facts of an event are few");
@@ -125,10 +117,7 @@ const URL_CHARS_MAX = 2_000;
 /** Ports below 1024 belong to services that might take an HTTP request for a command. */
 const UNPRIVILEGED_PORT_MIN = 1_024;
 
-/**
- * Says in a sentence what is wrong with a webhook's address; undefined if it is fine. With
- * `allowPrivate`, receivers may run on the same machine.
- */
+/** Says what is wrong with the address. With `allowPrivate`, it may be on the same machine. */
 export function webhookAddressProblem(text: string, allowPrivate: boolean): string | undefined {
   if (text.length > URL_CHARS_MAX) return `it is longer than ${URL_CHARS_MAX} characters`;
   if (!/^[\x21-\x7e]+$/.test(text)) {
@@ -151,8 +140,8 @@ export function webhookAddressProblem(text: string, allowPrivate: boolean): stri
 }
 
 /**
- * Checks like `webhookAddressProblem`, and also the addresses to which the host name resolves;
- * every delivery checks these again. `busy` if the organization has too many look-ups in flight.
+ * Also checks the addresses to which the host name resolves, as every delivery does. `busy` if the
+ * organization has too many look-ups in flight.
  */
 export async function checkWebhookAddress(
   text: string,

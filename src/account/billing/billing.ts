@@ -1,10 +1,6 @@
-import type { PurchaseStatus } from "../console-api/contract/statements.ts";
 import type { MicroUsd, PauseReason } from "../../kernel/index.ts";
 import type { Buyer, Seller } from "./company.ts";
-import type { ShownCard, TopUpPause, TopUpRule } from "./top-up-store.ts";
-
-/** `parked`: paid, but not as ordered; no credit was granted, and an operator has to review it. */
-export type PurchaseState = PurchaseStatus;
+import type { ShownCard, TopUpState } from "./top-up-store.ts";
 
 /** The parties as they were when the purchase was paid; later changes do not alter a receipt. */
 export interface ReceiptFacts {
@@ -14,10 +10,7 @@ export interface ReceiptFacts {
   readonly seller: Seller;
 }
 
-/**
- * `bad_amount`: outside the bounds, or not in whole cents; `too_many`: the organization started too
- * many purchases in the last hour.
- */
+/** `bad_amount`: outside the bounds, or not whole cents; `too_many` were started in an hour. */
 export class PurchaseFault extends Error {
   override readonly name = "PurchaseFault";
   readonly kind: "bad_amount" | "too_many" | "not_configured" | "provider_failed";
@@ -28,16 +21,14 @@ export class PurchaseFault extends Error {
   }
 }
 
-export interface TopUpView {
-  readonly rule: TopUpRule | undefined;
-  /** Set while the rule is paused: it is off until a person turns it on again. */
-  readonly pause: TopUpPause | undefined;
+/** `monthMicroUsd`: this UTC month's automatic purchases, but those that failed or expired. */
+export interface TopUpView extends Pick<
+  TopUpState,
+  "rule" | "pause" | "monthMicroUsd" | "hasOpenPurchase"
+> {
   readonly card: ShownCard | undefined;
   /** True if a checkout that saves a card was opened and its outcome is not known yet. */
   readonly isCardPending: boolean;
-  /** The sum of this UTC month's automatic purchases, except those that failed or expired. */
-  readonly monthMicroUsd: MicroUsd;
-  readonly hasOpenPurchase: boolean;
 }
 
 /** `field` is the contract's field that makes the rule invalid. */
@@ -51,10 +42,7 @@ export class TopUpFault extends Error {
   }
 }
 
-export interface PurchaseBounds {
-  readonly minMicroUsd: MicroUsd;
-  readonly maxMicroUsd: MicroUsd;
-}
+export type PurchaseBounds = Readonly<Record<"minMicroUsd" | "maxMicroUsd", MicroUsd>>;
 
 /** The payment provider's report about a checkout session, from an event or in reply to a query. */
 export interface SessionUpdate {
@@ -98,10 +86,7 @@ export interface ClaimUpdate {
   readonly kind: "refund" | "dispute";
   readonly paymentId: string;
   readonly amountMicroUsd: MicroUsd;
-  /**
-   * `waits`: undecided, no credit is taken; `stands`: the amount is taken from the wallet;
-   * `reversed`: it is returned to the wallet.
-   */
+  /** The amount is taken from the wallet only if it `stands`, and returned if it is `reversed`. */
   readonly state: "waits" | "stands" | "reversed";
   /** True if the payment provider will not change the state any more. */
   readonly isOver: boolean;

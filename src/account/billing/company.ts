@@ -13,6 +13,7 @@ import {
   type OrgId,
   orNull,
   type Public,
+  readRows,
   type RecordOf,
   type Row,
   type TaxIdType,
@@ -141,26 +142,21 @@ export class PostgresCompanyStore {
       await client.query("select from org where org_id = $1 for no key update", [orgId]);
       const known = await findCompany(client, orgId);
       const before = known === undefined ? null : toFacts(known);
+      const { legalName, addressLines, city, postalCode, country, taxId } = company;
+      const { billingEmail, purchaseOrder } = company;
+      const place = [[...addressLines], city, postalCode, country];
+      const tax = [taxId?.type ?? null, taxId?.value ?? null];
       await client.query(SET_SQL, [
         orgId,
-        company.legalName,
-        [...company.addressLines],
-        company.city,
-        company.postalCode,
-        company.country,
-        company.taxId?.type ?? null,
-        company.taxId?.value ?? null,
-        company.billingEmail,
-        company.purchaseOrder,
+        legalName,
+        ...place,
+        ...tax,
+        billingEmail,
+        purchaseOrder,
       ]);
-      note({
-        action: "company.change",
-        orgId,
-        target: orgId,
-        before,
-        after: toFacts(company),
-        isMaskedChange: known?.billingEmail !== company.billingEmail,
-      });
+      const facts = { before, after: toFacts(company) };
+      const isMaskedChange = known?.billingEmail !== billingEmail;
+      note({ action: "company.change", orgId, target: orgId, ...facts, isMaskedChange });
     });
   }
 }
@@ -181,8 +177,7 @@ const SET_SQL = `
     changed_at = now()`;
 
 async function findCompany(client: Pool | PoolClient, orgId: OrgId): Promise<Company | undefined> {
-  const { rows } = await client.query<Row>(FIND_SQL, [orgId]);
-  return rows[0] === undefined ? undefined : companyColumns.read(rows[0]);
+  return (await readRows(client, companyColumns, FIND_SQL, [orgId]))[0];
 }
 
 function toFacts(company: Company): Facts {

@@ -62,13 +62,10 @@ function grantedBilling(store: PurchaseStore, bounds: PurchaseBounds): Billing {
   };
 }
 
-type PurchaseEnd = "granted" | "failed" | "expired" | "parked";
-type WebhookResult = "taken" | "bad_signature" | "not_configured" | "failed";
-
 /** Makes `store` call `note` once for each end of a purchase, however often it is reported. */
 export function notingPurchases<T extends Pick<PurchaseStore, "grant" | "decide">>(
   store: T,
-  note: (end: PurchaseEnd) => void,
+  note: (end: "granted" | "failed" | "expired" | "parked") => void,
 ): T {
   const grant = store.grant.bind(store);
   const decide = store.decide.bind(store);
@@ -89,7 +86,7 @@ export function notingPurchases<T extends Pick<PurchaseStore, "grant" | "decide"
 
 export function notingWebhooks<T extends Pick<Billing, "webhook">>(
   billing: T,
-  note: (result: WebhookResult) => void,
+  note: (result: "taken" | "bad_signature" | "not_configured" | "failed") => void,
 ): T {
   const webhook = billing.webhook.bind(billing);
   return Object.assign(billing, {

@@ -14,6 +14,7 @@ import {
   type Row,
   takeRowsSql,
   usdOrNull,
+  readRows,
 } from "../../kernel/index.ts";
 import { readThreshold } from "../../ledger/index.ts";
 import type { Seller } from "./company.ts";
@@ -23,6 +24,7 @@ import {
   readPurchaseRow,
   type NewPurchase,
   type OpenClaim,
+  openClaimColumns,
   type PurchaseClaim,
   type PurchaseRecord,
   type RecoveredPurchase,
@@ -34,11 +36,7 @@ import {
 const LISTED_MAX = 1_000;
 const NAMED_ORGS_MAX = 20;
 
-/**
- * Stores purchases and moves their money. Only PostgreSQL functions move money, under the wallet's
- * lock. Each method is one transaction; repeated, concurrent or reordered reports change the ledger
- * once.
- */
+/** Only PostgreSQL functions move money. Repeated or reordered reports change the ledger once. */
 export class PostgresPurchaseStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -48,23 +46,13 @@ export class PostgresPurchaseStore {
     this.#changes = changes;
   }
 
-  /**
-   * `too_many`: the organization has started `purchasesMax` purchases since `countedFromMs`, and
-   * nothing was written.
-   */
+  /** Writes nothing if `purchasesMax` purchases were started since `countedFromMs`. */
   async create(purchase: NewPurchase, by: ChangedBy): Promise<"created" | "too_many"> {
-    const { purchaseId, orgId, amountMicroUsd, isTestMoney } = purchase;
+    const { purchaseId, orgId, amountMicroUsd, isTestMoney, purchasesMax } = purchase;
+    const times = [purchase.nowMs, purchase.expiresAtMs, purchase.countedFromMs].map(toDate);
+    const values = [purchaseId, orgId, amountMicroUsd, isTestMoney, ...times, purchasesMax];
     return await this.#changes.write(by, async (client, note) => {
-      const { rowCount } = await client.query(CREATE_SQL, [
-        purchaseId,
-        orgId,
-        amountMicroUsd,
-        isTestMoney,
-        new Date(purchase.nowMs),
-        new Date(purchase.expiresAtMs),
-        new Date(purchase.countedFromMs),
-        purchase.purchasesMax,
-      ]);
+      const { rowCount } = await client.query(CREATE_SQL, values);
       if (rowCount !== 1) return "too_many";
       const after = { amount_usd: formatUsd(amountMicroUsd), is_test_money: isTestMoney };
       note({ action: "purchase.start", orgId, target: purchaseId, before: null, after });
@@ -73,31 +61,20 @@ export class PostgresPurchaseStore {
   }
 
   async attachSession(purchaseId: string, sessionId: string): Promise<void> {
-    await this.#pool.query("update purchase set session_id = $2 where purchase_id = $1", [
-      purchaseId,
-      sessionId,
-    ]);
+    const sql = "update purchase set session_id = $2 where purchase_id = $1";
+    await this.#pool.query(sql, [purchaseId, sessionId]);
   }
 
-  /**
-   * Recreates a purchase that a restored backup lacks. `known`: the purchase is there already;
-   * `unknown_org`: its organization is not there. Both write nothing.
-   */
+  /** Recreates a purchase that a restored backup lacks; otherwise nothing is written. */
   async recover(
     purchase: RecoveredPurchase,
     by: ChangedBy,
   ): Promise<"recovered" | "known" | "unknown_org"> {
-    const { purchaseId, amountMicroUsd, isTestMoney } = purchase;
+    const { purchaseId, amountMicroUsd, isTestMoney, sessionId } = purchase;
+    const times = [purchase.createdAtMs, purchase.expiresAtMs].map(toDate);
+    const values = [purchaseId, purchase.orgId, amountMicroUsd, isTestMoney, ...times, sessionId];
     const isRecovered = await this.#changes.write(by, async (client, note) => {
-      const { rows } = await client.query<{ org_id: OrgId }>(RECOVER_SQL, [
-        purchaseId,
-        purchase.orgId,
-        amountMicroUsd,
-        isTestMoney,
-        new Date(purchase.createdAtMs),
-        new Date(purchase.expiresAtMs),
-        purchase.sessionId,
-      ]);
+      const { rows } = await client.query<{ org_id: OrgId }>(RECOVER_SQL, values);
       const orgId = rows[0]?.org_id;
       if (orgId === undefined) return false;
       const after = { amount_usd: formatUsd(amountMicroUsd), is_test_money: isTestMoney };
@@ -110,16 +87,11 @@ export class PostgresPurchaseStore {
 
   /** Lists an organization's purchases, newest first; all of them if `max` is null. */
   async list(orgId: OrgId, max: number | null = LISTED_MAX): Promise<readonly PurchaseRecord[]> {
-    return await this.#select(
-      "where p.org_id = $1 order by p.created_at desc, p.purchase_id limit $2",
-      [orgId, max],
-    );
+    const rest = "where p.org_id = $1 order by p.created_at desc, p.purchase_id limit $2";
+    return await this.#select(rest, [orgId, max]);
   }
 
-  /**
-   * Lists parked and pending purchases of all organizations. Parked ones come first, and among
-   * these the ones that nobody has granted by hand, refunded or disputed.
-   */
+  /** Parked ones come first, and among these those that nobody has granted or returned. */
   async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
     const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
     return rows.map((row) => {
@@ -133,10 +105,7 @@ export class PostgresPurchaseStore {
     return (await this.#select(where, [orgId, purchaseId]))[0];
   }
 
-  /**
-   * Searches all organizations, because a report of the payment provider names its purchase by id
-   * alone. Requests of customers use `findOwn`, which is limited to one organization.
-   */
+  /** Reports name a purchase by its id alone; requests of customers use `findOwn`. */
   async find(purchaseId: string): Promise<KnownPurchase | undefined> {
     return (await this.#select("where p.purchase_id = $1", [purchaseId]))[0];
   }
@@ -146,8 +115,7 @@ export class PostgresPurchaseStore {
   }
 
   /**
-   * Credits the wallet once, and applies refunds and disputes that were reported before the
-   * payment; true if this call credited the wallet.
+   * Credits the wallet once; true if this call did. Applies refunds and disputes reported before.
    */
   async grant(paid: {
     readonly purchaseId: string;
@@ -202,8 +170,7 @@ export class PostgresPurchaseStore {
    * Takes the amount of a refund or dispute from the wallet, or returns it if the claim is
    * reversed. All claims on a purchase together never take more than it credited. A new claim
    * pauses automatic top-up, which would charge the returned amount again; a reversed claim does
-   * not, nor does one on a parked purchase, unless its credit was granted by hand. True if the
-   * claim is new.
+   * not, nor does one on a parked purchase, unless its credit was granted by hand. True if new.
    */
   async claim(claim: PurchaseClaim): Promise<boolean> {
     const { purchaseId, claimId, kind, amountMicroUsd } = claim;
@@ -234,40 +201,23 @@ export class PostgresPurchaseStore {
     return microUsd(rows[0]?.owed ?? 0n);
   }
 
-  /**
-   * Returns purchases that are undecided, or granted without a receipt URL, and marks them as
-   * checked at `nowMs`. Those that were never checked come first.
-   */
-  async takeUnfinished(asked: {
-    readonly beforeMs: number;
-    readonly sinceMs: number;
-    readonly nowMs: number;
-    readonly limit: number;
-  }): Promise<readonly KnownPurchase[]> {
-    const taken = await this.#pool.query<{ purchase_id: string }>(TAKE_UNFINISHED_SQL, [
-      new Date(asked.beforeMs),
-      new Date(asked.sinceMs),
-      new Date(asked.nowMs),
-      asked.limit,
-    ]);
+  /** Returns undecided ones, or those without a receipt URL, and marks them as checked. */
+  async takeUnfinished(
+    asked: Readonly<Record<"beforeMs" | "sinceMs" | "nowMs" | "limit", number>>,
+  ): Promise<readonly KnownPurchase[]> {
+    const times = [asked.beforeMs, asked.sinceMs, asked.nowMs].map(toDate);
+    const values = [...times, asked.limit];
+    const taken = await this.#pool.query<{ purchase_id: string }>(TAKE_UNFINISHED_SQL, values);
     const ids = taken.rows.map((row) => row.purchase_id);
     return await this.#select("where p.purchase_id = any ($1)", [ids]);
   }
 
-  /**
-   * Returns refunds and disputes that are not final, and marks them as checked at `nowMs`. Those
-   * that were never checked come first.
-   */
-  async takeOpenClaims(asked: {
-    readonly sinceMs: number;
-    readonly nowMs: number;
-    readonly limit: number;
-  }): Promise<readonly OpenClaim[]> {
-    const taken = await this.#pool.query<{ claim_id: string; kind: OpenClaim["kind"] }>(
-      TAKE_OPEN_CLAIMS_SQL,
-      [new Date(asked.sinceMs), new Date(asked.nowMs), asked.limit],
-    );
-    return taken.rows.map((row) => ({ claimId: row.claim_id, kind: row.kind }));
+  /** Returns claims that are not final, those never checked first, and marks them as checked. */
+  async takeOpenClaims(
+    asked: Readonly<Record<"sinceMs" | "nowMs" | "limit", number>>,
+  ): Promise<readonly OpenClaim[]> {
+    const values = [...[asked.sinceMs, asked.nowMs].map(toDate), asked.limit];
+    return await readRows(this.#pool, openClaimColumns, TAKE_OPEN_CLAIMS_SQL, values);
   }
 
   async isEventDone(eventId: string): Promise<boolean> {
@@ -276,10 +226,8 @@ export class PostgresPurchaseStore {
   }
 
   async markEventDone(event: { readonly eventId: string; readonly kind: string }): Promise<void> {
-    await this.#pool.query(
-      "insert into payment_event (event_id, kind) values ($1, $2) on conflict do nothing",
-      [event.eventId, event.kind],
-    );
+    const sql = "insert into payment_event (event_id, kind) values ($1, $2) on conflict do nothing";
+    await this.#pool.query(sql, [event.eventId, event.kind]);
   }
 
   async forgetEvents(beforeMs: number): Promise<void> {
@@ -298,11 +246,9 @@ export class PostgresPurchaseStore {
 
   /** Counts granted purchases of test money, and names the first organizations that have some. */
   async testMoney(): Promise<{ readonly purchases: number; readonly orgIds: readonly OrgId[] }> {
-    const result = await this.#pool.query<{ purchases: bigint; org_ids: OrgId[] }>(TEST_MONEY_SQL, [
-      NAMED_ORGS_MAX,
-    ]);
-    const row = result.rows[0];
-    return { purchases: Number(row?.purchases ?? 0n), orgIds: row?.org_ids ?? [] };
+    type Found = { readonly purchases: bigint; readonly org_ids: readonly OrgId[] };
+    const { rows } = await this.#pool.query<Found>(TEST_MONEY_SQL, [NAMED_ORGS_MAX]);
+    return { purchases: Number(rows[0]?.purchases ?? 0n), orgIds: rows[0]?.org_ids ?? [] };
   }
 
   async #select(rest: string, values: readonly unknown[]): Promise<KnownPurchase[]> {
@@ -312,6 +258,10 @@ export class PostgresPurchaseStore {
 }
 
 export type PurchaseStore = Public<PostgresPurchaseStore>;
+
+function toDate(ms: number): Date {
+  return new Date(ms);
+}
 
 const NOBODY: Seller = {
   name: "",

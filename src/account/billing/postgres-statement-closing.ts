@@ -10,28 +10,22 @@ import {
   STATEMENT_DELAY_MS,
   systemClock,
   takeRowsSql,
+  warnOf,
 } from "../../kernel/index.ts";
 import { hasMovement, PostgresStatementStore } from "./postgres-statement-store.ts";
 import { type Month, spanOfMonth } from "./statements.ts";
 
 const EXAMINED_PER_PIECE = 200;
-/**
- * After this time `closeSome` begins no further organization. The rest of its two-minute lease is
- * much longer than the work on one organization.
- */
+/** After this time `closeSome` begins no further organization; its lease lasts two minutes. */
 const PIECE_MAX_MS = 10_000;
 const MONTHS_PER_CALL = 24;
-/**
- * `NEXT_SQL` reads attempts from this many days before the month, because a request that was
- * admitted earlier may be charged in it. No request lasts this long.
- */
+/** A request admitted up to this many days before the month may be charged in it. */
 const DAYS_BEFORE = 7;
 const DAY_MS = 86_400_000;
 
 /**
- * Closes statements of past months for every organization with credits or usage. For each month it
- * goes through the organizations in the order of their ids; a process leases the row that stores
- * the month's progress.
+ * Closes statements of past months for every organization with credits or usage, in the order of
+ * their ids. A process leases the row that stores the month's progress.
  */
 export class PostgresStatementClosing {
   readonly #pool: Pool;
@@ -42,10 +36,7 @@ export class PostgresStatementClosing {
     this.#store = new PostgresStatementStore(pool, sources);
   }
 
-  /**
-   * Examines the next organizations of the oldest month that is neither closed nor leased, and
-   * closes their statements. A call that a crash cut off can safely be repeated.
-   */
+  /** Works on the oldest month that is neither closed nor leased. A call can safely be repeated. */
   async closeSome(isClosed: () => boolean = () => false): Promise<ClosedPiece> {
     await this.#pool.query(BEGIN_SQL, [STATEMENT_DELAY_MS]);
     const taken = await this.#pool.query<PassRow>(TAKE_SQL);
@@ -73,17 +64,13 @@ export class PostgresStatementClosing {
     return { examined, failed, hasMore: true };
   }
 
-  /** Finds the oldest past month that is not closed for all organizations; undefined if none. */
   async oldestOpen(): Promise<Month | undefined> {
     await this.#pool.query(BEGIN_SQL, [STATEMENT_DELAY_MS]);
     const { rows } = await this.#pool.query<{ month: Month | null }>(OLDEST_OPEN_SQL);
     return rows[0]?.month ?? undefined;
   }
 
-  /**
-   * Closes the month `through` if the organization had credits or usage in it. Also closes its
-   * earlier months, since a statement opens with the closing balance of the previous one.
-   */
+  /** Also closes earlier months, since a statement opens with the previous closing balance. */
   async #closeMoved(orgId: OrgId, through: Month): Promise<void> {
     const months = await this.#store.months(orgId);
     if (months === undefined || !months.all.includes(through)) return;
@@ -104,16 +91,11 @@ export class PostgresStatementClosing {
   }
 }
 
-export type StatementClosing = Public<PostgresStatementClosing>;
-
 interface PassRow {
   readonly month: Month;
   readonly after_org_id: string;
   readonly has_failed: boolean;
-  /**
-   * The end of this process's lease, as text: a `Date` would lose the microseconds, and the updates
-   * compare it exactly.
-   */
+  /** It is text, because a `Date` would lose the microseconds, which the updates compare. */
   readonly lease: string;
 }
 
@@ -194,10 +176,7 @@ const END_SQL = `
 
 interface ClosedPiece {
   readonly examined: number;
-  /**
-   * Organizations whose statement could not be made. An hour after the last organization of the
-   * month was examined, every organization is examined again.
-   */
+  /** An hour after the last organization of the month, every organization is examined again. */
   readonly failed: readonly {
     readonly orgId: OrgId;
     readonly month: Month;
@@ -211,29 +190,25 @@ const EVERY_MS = 60_000;
 /** After this time a run stops calling `closeSome`, since reports need the same connections. */
 const WORK_MAX_MS = 30_000;
 
-/** Starts the job that closes statements. Only one process at a time works on a month. */
 export function startStatementClosing(options: {
-  readonly closing: StatementClosing;
+  readonly closing: Public<PostgresStatementClosing>;
   readonly clock: Clock;
   readonly log: Logger;
 }): { close(): Promise<void> } {
   const { closing, clock, log } = options;
-  const failure = "monthly statements could not be closed; this will be retried";
-  const job = new Job(
-    EVERY_MS,
-    async (isStopping) => {
-      const endMs = clock.monotonicMs() + WORK_MAX_MS;
-      while (!isStopping() && clock.monotonicMs() < endMs) {
-        const { failed, hasMore } = await closing.closeSome(isStopping);
-        for (const { orgId, month, fault } of failed) {
-          const message = "a monthly statement could not be closed; this will be retried";
-          log.warn({ orgId, month, err: fault }, message);
-        }
-        if (!hasMore) return;
+  const work = async (isStopping: () => boolean): Promise<void> => {
+    const endMs = clock.monotonicMs() + WORK_MAX_MS;
+    while (!isStopping() && clock.monotonicMs() < endMs) {
+      const { failed, hasMore } = await closing.closeSome(isStopping);
+      for (const { orgId, month, fault } of failed) {
+        const message = "a monthly statement could not be closed; this will be retried";
+        log.warn({ orgId, month, err: fault }, message);
       }
-    },
-    (fault) => log.warn({ err: fault }, failure),
-  );
+      if (!hasMore) return;
+    }
+  };
+  const message = "monthly statements could not be closed; this will be retried";
+  const job = new Job(EVERY_MS, work, warnOf(log, message));
   job.start();
   return job;
 }

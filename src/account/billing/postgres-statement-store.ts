@@ -1,29 +1,25 @@
-import { createHash } from "node:crypto";
-
 import type { Pool, PoolClient } from "pg";
 
 import {
   createRecordId,
-  formatUsd,
   type MicroUsd,
   microUsd,
   type OrgId,
   type Public,
+  sha256,
   STATEMENT_DELAY_MS,
 } from "../../kernel/index.ts";
 import type { ReportSources } from "../../gateway/index.ts";
 import type { StatementDocument, UsageLine } from "../console-api/contract/statements.ts";
-import { LEFT_SINCE_SQL, readStatement } from "./read-statement.ts";
+import { LEFT_SINCE_SQL, readStatement, type StatementFigures } from "./read-statement.ts";
 import {
   type Month,
   monthAfter,
   spanOfMonth,
   type Statement,
-  type StatementFigures,
   type StatementState,
   type StatementSummary,
   toMonth,
-  type UsageFigures,
 } from "./statements.ts";
 
 const CLOSED_PER_CALL = 24;
@@ -57,9 +53,8 @@ export class PostgresStatementStore {
   }
 
   /**
-   * Reads the statement of one month. First closes this and earlier months that are over, in order.
-   * `unknown`: the organization has no such month; `later`: one call cannot close all earlier
-   * months, so call again.
+   * First closes this and earlier months that are over. `unknown`: there is no such month; `later`:
+   * one call cannot close all earlier months, so call again.
    */
   async read(orgId: OrgId, month: Month): Promise<Statement | "unknown" | "later"> {
     const months = await this.months(orgId);
@@ -69,24 +64,16 @@ export class PostgresStatementStore {
     const kept = await this.kept(orgId);
     const own = kept.find((row) => row.month === month);
     const opening = findOpening(kept, month);
-    const state = own === undefined ? stateAt(month, months.nowMs) : "closed";
-    return await this.#sources.runNow(async (client) => {
-      const figures = await readStatement(client, orgId, month, opening);
-      const now = statementDocument(figures);
-      if (own === undefined) {
-        return { document: now, state, number: null, closedAtMs: null, ...UNCHECKED };
-      }
-      const { document, sha256, ...checked } = await checkKept(client, { orgId, own, now });
-      const number = statementNumber(month, own.number);
-      return { document, state, number, closedAtMs: Number(own.closed_ms), sha256, ...checked };
+    return await this.#sources.runNow(async (client): Promise<Statement> => {
+      const { document } = await readStatement(client, orgId, month, opening);
+      if (own !== undefined) return await checkKept(client, own, document);
+      return { document, state: stateAt(month, months.nowMs), ...NOT_CLOSED };
     });
   }
 
   async months(orgId: OrgId): Promise<OrgMonths | undefined> {
-    const { rows } = await this.#pool.query<{ created_ms: bigint; now_ms: bigint }>(MONTHS_SQL, [
-      orgId,
-    ]);
-    const [row] = rows;
+    type Times = Readonly<Record<"created_ms" | "now_ms", bigint>>;
+    const [row] = (await this.#pool.query<Times>(MONTHS_SQL, [orgId])).rows;
     if (row === undefined) return undefined;
     const nowMs = Number(row.now_ms);
     const all: Month[] = [];
@@ -119,36 +106,30 @@ export class PostgresStatementStore {
 
   async figures(orgId: OrgId, month: Month): Promise<StatementFigures> {
     const opening = findOpening(await this.kept(orgId), month);
-    const read = (client: PoolClient): Promise<StatementFigures> =>
-      readStatement(client, orgId, month, opening);
-    return await this.#sources.runNow(read);
+    return await this.#sources.runNow((client) => readStatement(client, orgId, month, opening));
   }
 
-  /**
-   * Stores a statement. If two processes close the same month, the first statement stays. The same
-   * SQL command also reports the alert `statement.ready`, so that a crash cannot separate the two.
-   */
+  /** The first of two statements stays. The same command reports the alert `statement.ready`. */
   async #close(figures: StatementFigures, { isNews }: { readonly isNews: boolean }): Promise<void> {
-    const { orgId, month, openingMicroUsd, closingMicroUsd, usageMicroUsd } = figures;
-    const document = JSON.stringify(statementDocument(figures));
-    const facts = { usage_usd: formatUsd(usageMicroUsd), closing_usd: formatUsd(closingMicroUsd) };
-    await this.#pool.query(CLOSE_SQL, [
-      orgId,
-      `${month}-01`,
-      openingMicroUsd,
-      closingMicroUsd,
-      document,
-      Buffer.from(hashOfDocument(document), "hex"),
-      createRecordId("evt"),
-      JSON.stringify({ month, ...facts }),
-      isNews && hasMovement(figures),
-    ]);
+    const { openingMicroUsd, closingMicroUsd } = figures;
+    const { org_id: orgId, month, usage_usd, closing_usd } = figures.document;
+    const text = JSON.stringify(figures.document);
+    const hash = Buffer.from(sha256(text), "hex");
+    const statement = [orgId, `${month}-01`, openingMicroUsd, closingMicroUsd, text, hash];
+    const event = [createRecordId("evt"), JSON.stringify({ month, usage_usd, closing_usd })];
+    await this.#pool.query(CLOSE_SQL, [...statement, ...event, isNews && hasMovement(figures)]);
   }
 }
 
 export type StatementStore = Public<PostgresStatementStore>;
 
-const UNCHECKED = { sha256: null, differences: [], hasLeft: false } as const;
+const NOT_CLOSED = {
+  number: null,
+  closedAtMs: null,
+  sha256: null,
+  differences: [],
+  hasLeft: false,
+} as const;
 
 const DOCUMENT_SQL = "select document from org_statement where org_id = $1 and month = $2";
 
@@ -160,21 +141,24 @@ function stateAt(month: Month, nowMs: number): StatementState {
 /** Reads a stored statement, and reports how it differs from its hash and from the ledger. */
 async function checkKept(
   client: PoolClient,
-  of: { readonly orgId: OrgId; readonly own: KeptRow; readonly now: StatementDocument },
-): Promise<Pick<Statement, "document" | "sha256" | "differences" | "hasLeft">> {
-  const { orgId, own, now } = of;
-  const { toMs } = spanOfMonth(own.month);
-  const found = await client.query<{ document: string }>(DOCUMENT_SQL, [orgId, `${own.month}-01`]);
+  own: KeptRow,
+  now: StatementDocument,
+): Promise<Statement> {
+  const { month } = own;
+  const { org_id: orgId } = now;
+  const found = await client.query<{ document: string }>(DOCUMENT_SQL, [orgId, `${month}-01`]);
   const text = found.rows[0]?.document ?? "";
   const document = JSON.parse(text) as StatementDocument;
-  const since = [orgId, new Date(Number(own.closed_ms)), new Date(toMs)];
+  const closedAtMs = Number(own.closed_ms);
+  const since = [orgId, new Date(closedAtMs), new Date(spanOfMonth(month).toMs)];
   const left = await client.query<{ has_left: boolean }>(LEFT_SINCE_SQL, since);
   const hasLeft = left.rows[0]?.has_left === true;
   const differences = [...findDifferences(document, now, { isUsageThere: !hasLeft })];
-  if (hashOfDocument(text) !== own.sha256) {
+  if (sha256(text) !== own.sha256) {
     differences.push("the text of the statement is not the one that was closed: its hash differs");
   }
-  return { document, sha256: own.sha256, differences, hasLeft };
+  const kept = { closedAtMs, sha256: own.sha256, number: statementNumber(month, own.number) };
+  return { document, state: "closed", ...kept, differences, hasLeft };
 }
 
 export interface KeptRow {
@@ -186,14 +170,14 @@ export interface KeptRow {
   readonly sha256: string;
 }
 
-/** The months of an organization, oldest first, up to the current one. */
+/** Oldest first, up to the current one. */
 interface OrgMonths {
   readonly all: readonly Month[];
   readonly nowMs: number;
 }
 
-export function hasMovement({ credits, usageMicroUsd, models }: StatementFigures): boolean {
-  return credits.length > 0 || usageMicroUsd !== 0n || models.length > 0;
+export function hasMovement({ document, usageMicroUsd }: StatementFigures): boolean {
+  return document.credits.length > 0 || usageMicroUsd !== 0n || document.models.length > 0;
 }
 
 export function isOver(month: Month, nowMs: number): boolean {
@@ -229,54 +213,9 @@ const CLOSE_SQL = `
     'statement.ready ' || org_id || ' ' || month)
   from closed where $9`;
 
-function statementDocument(figures: StatementFigures): StatementDocument {
-  return {
-    version: 1,
-    org_id: figures.orgId,
-    month: figures.month,
-    opening_usd: formatUsd(figures.openingMicroUsd),
-    credits: figures.credits.map(({ kind, count, amountMicroUsd }) => ({
-      kind,
-      count,
-      amount_usd: formatUsd(amountMicroUsd),
-    })),
-    usage_usd: formatUsd(figures.usageMicroUsd),
-    closing_usd: formatUsd(figures.closingMicroUsd),
-    lines: figures.lines.map(({ atMs, kind, ref, receipt, amountMicroUsd }) => ({
-      at: new Date(atMs).toISOString(),
-      kind,
-      ref,
-      receipt,
-      amount_usd: formatUsd(amountMicroUsd),
-    })),
-    lines_left_out: figures.linesLeftOut,
-    unlisted_usage_usd: formatUsd(figures.unlistedMicroUsd),
-    models: figures.models.map((each) => ({ model: each.model, ...usageLine(each) })),
-    keys: figures.keys.map((each) => ({
-      key_id: each.keyId,
-      name: each.name,
-      ...usageLine(each),
-    })),
-  };
-}
-
-function usageLine(figures: UsageFigures): UsageLine {
-  return {
-    requests: figures.requests,
-    input_tokens: figures.inputTokens,
-    output_tokens: figures.outputTokens,
-    cost_usd: formatUsd(figures.costMicroUsd),
-  };
-}
-
-function hashOfDocument(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
-}
-
 /**
- * Describes how a stored statement differs from the present ledger, one sentence each. If
- * `isUsageThere` is false, usage was deleted from the journal, and only the opening balance and the
- * credits are compared.
+ * Returns one sentence for each difference. If `isUsageThere` is false, usage was deleted from the
+ * journal, and only the opening balance and the credits are compared.
  */
 function findDifferences(
   kept: StatementDocument,

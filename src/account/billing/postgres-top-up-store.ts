@@ -11,7 +11,7 @@ import {
   type OrgId,
   type PauseReason,
   type Public,
-  type Row,
+  readRows,
 } from "../../kernel/index.ts";
 import {
   chargeColumns,
@@ -31,10 +31,7 @@ import {
 } from "./top-up-store.ts";
 import * as sql from "./top-up-sql.ts";
 
-/**
- * Stores cards, rules and automatic purchases. Each method is one transaction; a method that
- * decides about a purchase locks the row of the rule.
- */
+/** Each method is one transaction; one that decides about a purchase locks the row of the rule. */
 export class PostgresTopUpStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -46,14 +43,12 @@ export class PostgresTopUpStore {
 
   async read(orgId: OrgId, isTestMoney: boolean, monthMs: number): Promise<TopUpState> {
     const values = [orgId, isTestMoney, new Date(monthMs)];
-    const { rows } = await this.#pool.query<Row>(sql.STATE, values);
-    const [row] = rows;
-    return row === undefined ? NOTHING : stateColumns.read(row);
+    const [state] = await readRows(this.#pool, stateColumns, sql.STATE, values);
+    return state ?? NOTHING;
   }
 
   async pauseOf(orgId: OrgId): Promise<TopUpPause | undefined> {
-    const { rows } = await this.#pool.query<Row>(sql.PAUSE_OF, [orgId]);
-    return rows[0] === undefined ? undefined : pauseColumns.read(rows[0]);
+    return (await readRows(this.#pool, pauseColumns, sql.PAUSE_OF, [orgId]))[0];
   }
 
   /** Waits while a purchase under this rule is being decided. Turning a rule on ends its pause. */
@@ -88,10 +83,7 @@ export class PostgresTopUpStore {
     await this.#pool.query(sql.END_SETUP, [orgId, isTestMoney, sessionId]);
   }
 
-  /**
-   * Stores a card; false if `customerId` is not the stored customer of the organization, or if the
-   * stored card came from the same or a later checkout.
-   */
+  /** False for another customer, or if the stored card came from the same or a later checkout. */
   async saveCard(
     saved: {
       readonly orgId: string;
@@ -109,17 +101,9 @@ export class PostgresTopUpStore {
       const [was] = known.rows;
       if (was?.customer_id !== customerId) return false;
       if (was.card_from !== null && was.card_from.getTime() >= fromMs) return false;
-      await client.query(sql.SAVE_CARD, [
-        orgId,
-        isTestMoney,
-        card.cardId,
-        card.brand,
-        card.last4,
-        card.expMonth,
-        card.expYear,
-        new Date(fromMs),
-        new Date(nowMs),
-      ]);
+      const stored = [card.cardId, card.brand, card.last4, card.expMonth, card.expYear];
+      const times = [new Date(fromMs), new Date(nowMs)];
+      await client.query(sql.SAVE_CARD, [orgId, isTestMoney, ...stored, ...times]);
       if (was.card_id !== null && was.card_id !== card.cardId) {
         await client.query(sql.DETACH_LATER, [was.card_id, orgId, isTestMoney]);
       }
@@ -150,10 +134,7 @@ export class PostgresTopUpStore {
     });
   }
 
-  /**
-   * Returns removed cards whose detachment was not tried within the last minute, and marks them as
-   * tried.
-   */
+  /** Returns removed cards that were not tried within the last minute, and marks them as tried. */
   async takeDetachments(isTestMoney: boolean, limit: number): Promise<readonly string[]> {
     const values = [isTestMoney, limit];
     const { rows } = await this.#pool.query<{ card_id: string }>(sql.TAKE_DETACHMENTS, values);
@@ -174,10 +155,7 @@ export class PostgresTopUpStore {
     return rows.map((row) => row.org_id);
   }
 
-  /**
-   * Commits a purchase under the rule's lock and returns its charge, which is not sent yet;
-   * undefined if no purchase is due any more.
-   */
+  /** Commits a due purchase under the rule's lock and returns its charge, which is not sent yet. */
   async begin(
     wanted: {
       readonly orgId: OrgId;
@@ -194,11 +172,10 @@ export class PostgresTopUpStore {
       const rule = await lockRule(client, orgId);
       if (rule?.isOn !== true) return undefined;
       const { amountMicroUsd } = rule;
-      // Whether a purchase is due is read again under the lock, because another instance may have
-      // made the purchase meanwhile.
+      // Another instance may have made the purchase before this one got the lock.
       const asked = [isTestMoney, new Date(nowMs), new Date(monthMs), orgId, 1];
-      const due = await client.query<DueRow>(sql.DUE, asked);
-      const [card] = due.rows;
+      type Due = Readonly<Record<"customer_id" | "card_id", string>>;
+      const [card] = (await client.query<Due>(sql.DUE, asked)).rows;
       if (card === undefined) return undefined;
       if (amountMicroUsd < wanted.minMicroUsd || amountMicroUsd > wanted.maxMicroUsd) {
         await pauseTopUp(client, note, { orgId, reason: "amount_not_allowed" });
@@ -215,10 +192,7 @@ export class PostgresTopUpStore {
     });
   }
 
-  /**
-   * Returns undecided automatic purchases that were not checked at the payment provider since
-   * `beforeMs`, and marks them as checked at `nowMs`.
-   */
+  /** Returns undecided purchases not checked since `beforeMs`, and marks them as checked. */
   async takeOpen(asked: {
     readonly isTestMoney: boolean;
     readonly beforeMs: number;
@@ -236,11 +210,9 @@ export class PostgresTopUpStore {
     return (await selectCharges(this.#pool, [purchaseId]))[0];
   }
 
-  async recover(made: {
-    readonly purchaseId: string;
-    readonly customerId: string;
-    readonly cardId: string;
-  }): Promise<void> {
+  async recover(
+    made: Readonly<Record<"purchaseId" | "customerId" | "cardId", string>>,
+  ): Promise<void> {
     await this.#pool.query(sql.RECOVER, [made.purchaseId, made.customerId, made.cardId]);
   }
 
@@ -269,13 +241,11 @@ export class PostgresTopUpStore {
   }
 
   async paused(): Promise<readonly PausedTopUps[]> {
-    const { rows } = await this.#pool.query<Row>(sql.PAUSED);
-    return rows.map(pausedColumns.read);
+    return await readRows(this.#pool, pausedColumns, sql.PAUSED);
   }
 
   async list(monthMs: number, limit: number): Promise<readonly ListedTopUp[]> {
-    const { rows } = await this.#pool.query<Row>(sql.LIST, [new Date(monthMs), limit]);
-    return rows.map(listedColumns.read);
+    return await readRows(this.#pool, listedColumns, sql.LIST, [new Date(monthMs), limit]);
   }
 }
 
@@ -289,12 +259,6 @@ interface CardRow {
   readonly card_from: Date | null;
 }
 
-interface DueRow {
-  readonly org_id: OrgId;
-  readonly customer_id: string;
-  readonly card_id: string;
-}
-
 const NOTHING: TopUpState = {
   rule: undefined,
   pause: undefined,
@@ -306,17 +270,15 @@ const NOTHING: TopUpState = {
 };
 
 async function selectCharges(
-  client: Pick<PoolClient, "query">,
+  client: Pool | PoolClient,
   purchaseIds: readonly string[],
 ): Promise<readonly TopUpCharge[]> {
   const text = `${sql.SELECT_CHARGE} where t.purchase_id = any ($1)`;
-  const { rows } = await client.query<Row>(text, [purchaseIds]);
-  return rows.map(chargeColumns.read);
+  return await readRows(client, chargeColumns, text, [purchaseIds]);
 }
 
 async function lockRule(client: PoolClient, orgId: OrgId): Promise<TopUpRule | undefined> {
-  const { rows } = await client.query<Row>(sql.LOCK_RULE, [orgId]);
-  return rows[0] === undefined ? undefined : ruleColumns.read(rows[0]);
+  return (await readRows(client, ruleColumns, sql.LOCK_RULE, [orgId]))[0];
 }
 
 /** Locks the rule. To avoid deadlocks, call it before the purchase is locked, as `fail` does. */
@@ -324,7 +286,6 @@ export async function lockRuleOfPurchase(client: PoolClient, purchaseId: string)
   await client.query(sql.LOCK_RULE_OF_PURCHASE, [purchaseId]);
 }
 
-/** Turns the rule off in the caller's transaction; false if it was off or does not exist. */
 export async function pauseTopUp(
   client: PoolClient,
   note: Note,

@@ -9,8 +9,8 @@ const HEAP_MIB_MAX = 256;
 const PRINT_MS_MAX = 60_000;
 
 /**
- * Prints documents as PDF files, one at a time, in a thread that starts with the first one: loading
- * the library and its fonts takes half a second, which would block all calls.
+ * Prints one document at a time, in a thread that starts with the first one: loading the library
+ * and its fonts takes half a second, which would block all calls.
  */
 export async function printPaper(paper: Paper): Promise<Buffer> {
   const printed = last.then(() => printInThread(paper));
@@ -49,10 +49,7 @@ function startThread(): Worker {
   return worker;
 }
 
-/**
- * The code that the thread runs: it imports the printer. If the program runs from TypeScript
- * sources, it registers `tsx` first.
- */
+/** Returns the thread's code, which registers `tsx` first if the program runs from sources. */
 function loadText(): string {
   const isSource = import.meta.url.endsWith(".ts");
   const printer = new URL(`./print-worker.${isSource ? "ts" : "js"}`, import.meta.url).href;

@@ -1,71 +1,45 @@
-import { Job, workOnEach } from "../../kernel/index.ts";
+import { Job, warnOf, workOnEach } from "../../kernel/index.ts";
 import type { ClaimUpdate } from "./billing.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
-import type { StripePayments } from "./stripe-payments.ts";
-import type { TopUpCharges, TopUpChargesDeps } from "./top-up-charges.ts";
+import type { PurchaseService } from "./purchase-service.ts";
+import type { BillingParts } from "./stripe-payments.ts";
+import type { TopUpCharges } from "./top-up-charges.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const TICK_MS = MINUTE_MS;
 const PURCHASES_EVERY_MS = 10 * MINUTE_MS;
-/**
- * Purchases are first polled after this time, in which the returning browser or the webhook usually
- * reports the payment.
- */
+/** Until then the returning browser or the webhook usually reports the payment. */
 const PURCHASE_WAIT_MS = 10 * MINUTE_MS;
-/** Older purchases are not polled; only an event can still report their payment. */
+/** Only an event can still report the payment of an older purchase. */
 const PURCHASE_AGE_MAX_MS = 30 * DAY_MS;
 const PURCHASES_PER_QUERY = 50;
 const PURCHASES_PER_ROUND = 500;
 const CLAIMS_EVERY_MS = DAY_MS;
-/**
- * How far back each run lists claims. A pending refund takes no credit and is not stored, so each
- * run must list it again. A refund by bank transfer can be pending for 45 days.
- */
+/** A refund can be pending for 45 days. It is not stored meanwhile, so each run lists it again. */
 const CLAIMS_SINCE_MS = 60 * DAY_MS;
 const CLAIMS_PER_ROUND = 5_000;
 /** Older claims are not polled: disputes are decided, and refunds fail, within months. */
 const OPEN_CLAIM_AGE_MAX_MS = 180 * DAY_MS;
 const OPEN_CLAIMS_PER_ROUND = 500;
 const EVENTS_KEPT_MS = 40 * DAY_MS;
-/**
- * After this many failures in a row the payment provider is assumed to be down, and the remaining
- * checks are left to the next run.
- */
+/** The payment provider is then assumed to be down, and the rest is left to the next run. */
 const FAILURES_MAX = 5;
 
-export interface ReconcilerDeps extends Pick<
-  TopUpChargesDeps,
-  "store" | "service" | "isTestMoney" | "clock" | "log"
-> {
-  readonly payments: StripePayments;
-  readonly charges: Pick<TopUpCharges, "check">;
+interface ReconcilerDeps extends BillingParts {
+  readonly service: PurchaseService;
+  readonly charges: TopUpCharges;
 }
 
-/**
- * Polls purchases, refunds and disputes whose end was not reported. One process does each run; if
- * it dies, the next run checks what was left.
- */
+/** Polls what was not reported. One process does each run; if it dies, the next does the rest. */
 export class PurchaseReconciler {
+  readonly job: Job;
   readonly #deps: ReconcilerDeps;
-  readonly #job: Job;
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
-    const message = "purchases could not be reconciled; this will be retried";
-    this.#job = new Job(
-      TICK_MS,
-      () => this.#reconcileDue(),
-      (fault) => deps.log.warn({ err: fault }, message),
-    );
-  }
-
-  start(): void {
-    this.#job.start();
-  }
-
-  close(): Promise<void> {
-    return this.#job.close();
+    const failed = warnOf(deps.log, "purchases could not be reconciled; this will be retried");
+    this.job = new Job(TICK_MS, () => this.#reconcileDue(), failed);
   }
 
   /** Reconciles everything that is due now, even if another process is doing the same. */
@@ -85,11 +59,8 @@ export class PurchaseReconciler {
   }
 
   async #reconcilePurchases(): Promise<void> {
-    await this.#onEach(
-      this.#takeUnfinished(),
-      ({ purchaseId }) => ({ purchaseId }),
-      (purchase) => this.check(purchase),
-    );
+    const named = ({ purchaseId }: KnownPurchase) => ({ purchaseId });
+    await this.#onEach(this.#takeUnfinished(), named, (purchase) => this.check(purchase));
   }
 
   async *#takeUnfinished(): AsyncGenerator<KnownPurchase> {
@@ -107,8 +78,7 @@ export class PurchaseReconciler {
   async check(purchase: KnownPurchase): Promise<void> {
     const { store, payments, service, charges, isTestMoney, clock, log } = this.#deps;
     const { purchaseId, sessionId } = purchase;
-    // The payment provider has separate accounts for test money and real money, and the configured
-    // key opens only one of them.
+    // The payment provider keeps test money apart, and the configured key opens only one account.
     if (purchase.isTestMoney !== isTestMoney) return;
     if (purchase.isAutomatic) return await charges.check(purchaseId);
     const session = sessionId === null ? undefined : await payments.session(sessionId);
@@ -152,7 +122,7 @@ export class PurchaseReconciler {
   ): Promise<boolean> {
     return workOnEach(items, work, {
       failuresMax: FAILURES_MAX,
-      isStopping: () => this.#job.isStopping,
+      isStopping: () => this.job.isStopping,
       failed: (fault, item) => {
         const message = "a payment could not be checked; this will be retried";
         this.#deps.log.warn({ ...named(item), err: fault }, message);

@@ -1,5 +1,4 @@
-import { formatUsd, type Logger, unreachable } from "../../kernel/index.ts";
-import type { Seller } from "./company.ts";
+import { formatUsd, unreachable } from "../../kernel/index.ts";
 import type {
   CardUpdate,
   ChargeUpdate,
@@ -7,23 +6,15 @@ import type {
   PaymentUpdate,
   SessionUpdate,
 } from "./billing.ts";
-import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
-import type { StripePayments } from "./stripe-payments.ts";
+import type { BillingParts } from "./stripe-payments.ts";
 
-export interface PurchaseServiceDeps {
-  readonly store: PurchaseStore;
-  readonly payments: StripePayments;
+interface PurchaseServiceDeps extends BillingParts {
   readonly takeCard: (card: CardUpdate) => Promise<void>;
   readonly takeCharge: (charge: ChargeUpdate) => Promise<void>;
-  readonly seller: () => Seller;
-  readonly log: Logger;
 }
 
-/**
- * Applies reports about payments, from a webhook, the returning browser or our own poll. Each
- * report may be repeated, late or missing.
- */
+/** Each report may be repeated, late or missing. */
 export class PurchaseService {
   readonly #deps: PurchaseServiceDeps;
 
@@ -117,9 +108,8 @@ export class PurchaseService {
   }
 
   /**
-   * Asks the payment provider for the purchase if the ledger does not know the payment yet: a
-   * refund or dispute names only the payment, and its event may arrive before the event that
-   * reports the purchase as paid.
+   * A refund or dispute names only the payment, and its event may arrive before the one that
+   * reports the purchase as paid; then the payment provider is asked.
    */
   async #findPurchase(paymentId: string): Promise<KnownPurchase | undefined> {
     const { store, payments } = this.#deps;
@@ -130,8 +120,7 @@ export class PurchaseService {
   }
 }
 
-// What a person granted is not taken back: the currency and the amount may differ from those of the
-// payment.
+// What a person granted is not taken back: its amount may differ from that of the payment.
 const GRANT_STAYS =
   "a payment was refunded or disputed after its purchase was credited by hand: the credit stays; " +
   "settle the amount with the organization";
@@ -142,7 +131,6 @@ export type SessionVerdict =
   | { readonly kind: "ungranted"; readonly state: "pending" | "failed" | "expired" }
   | { readonly kind: "nothing" };
 
-/** Decides what a checkout session means for its purchase; only what was ordered is granted. */
 export function evaluateCheckout(purchase: KnownPurchase, session: SessionUpdate): SessionVerdict {
   switch (session.payment) {
     case "open":

@@ -11,35 +11,32 @@ import {
   type RecordOf,
   text,
 } from "../../kernel/index.ts";
-import type { PurchaseState, ReceiptFacts } from "./billing.ts";
+import type { PurchaseStatus } from "../console-api/contract/statements.ts";
+import type { ReceiptFacts } from "./billing.ts";
 import { buyerOf, type Seller, type StoredBuyer } from "./company.ts";
 
-export interface NewPurchase {
-  readonly purchaseId: string;
-  readonly orgId: OrgId;
-  /** A multiple of 10,000: the payment provider charges whole cents. */
-  readonly amountMicroUsd: MicroUsd;
-  readonly isTestMoney: boolean;
+export interface NewPurchase extends Pick<
+  StoredPurchase,
+  "purchaseId" | "orgId" | "amountMicroUsd" | "isTestMoney" | "expiresAtMs"
+> {
   readonly nowMs: number;
-  readonly expiresAtMs: number;
   readonly purchasesMax: number;
   readonly countedFromMs: number;
 }
 
 /** A purchase rebuilt from the payment provider's data; its organization may not exist any more. */
-export interface RecoveredPurchase {
-  readonly purchaseId: string;
+export interface RecoveredPurchase extends Pick<
+  StoredPurchase,
+  "purchaseId" | "amountMicroUsd" | "isTestMoney" | "createdAtMs" | "expiresAtMs"
+> {
   readonly orgId: string;
-  readonly amountMicroUsd: MicroUsd;
-  readonly isTestMoney: boolean;
   /** Null if automatic top-up paid it, without a checkout. */
   readonly sessionId: string | null;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number;
 }
 
 export interface KnownPurchase extends Omit<StoredPurchase, "state" | "receipt"> {
-  readonly state: PurchaseState;
+  /** `parked`: paid, but not as ordered; nothing was granted, and an operator has to review it. */
+  readonly state: PurchaseStatus;
   readonly receipt: ReceiptFacts | null;
 }
 export type PurchaseRecord = Omit<KnownPurchase, "cents" | "sessionId" | "expiresAtMs">;
@@ -51,30 +48,27 @@ export interface WaitingPurchase extends Omit<PurchaseRecord, "state"> {
 
 export type UngrantedState = "pending" | "failed" | "expired" | "parked";
 
-/** A refund or dispute: money that a payer or a bank took back, or wants back. */
-export interface PurchaseClaim {
-  readonly claimId: string;
+export interface PurchaseClaim extends OpenClaim {
   readonly purchaseId: string;
-  readonly kind: "refund" | "dispute";
   readonly amountMicroUsd: MicroUsd;
   /** True if a failed refund or a won dispute has returned the amount. */
   readonly isReversed: boolean;
   readonly isOver: boolean;
 }
 
-export interface OpenClaim {
-  readonly claimId: string;
-  readonly kind: "refund" | "dispute";
-}
-
-type StoredState = "created" | "pending" | "failed" | "expired" | "parked" | "granted";
+export const openClaimColumns = columns({
+  claimId: text("claim_id"),
+  kind: text<"refund" | "dispute">("kind"),
+});
+export type OpenClaim = RecordOf<typeof openClaimColumns>;
 
 const purchaseColumns = columns({
   purchaseId: text("purchase_id"),
   orgId: text<OrgId>("org_id"),
+  /** A multiple of 10,000: the payment provider charges whole cents. */
   amountMicroUsd: micro("micro_usd"),
   cents: big("cents"),
-  state: text<StoredState>("state"),
+  state: text<"created" | UngrantedState | "granted">("state"),
   createdAtMs: instantMs("created_at"),
   expiresAtMs: instantMs("expires_at"),
   grantedAtMs: orNull(instantMs("granted_at")),
@@ -132,7 +126,7 @@ export function receiptNumber(of: { readonly series: string; readonly number: bi
 
 const NUMBER_DIGITS = 6;
 
-function toPurchaseState(stored: StoredPurchase): PurchaseState {
+function toPurchaseState(stored: StoredPurchase): PurchaseStatus {
   const { state, amountMicroUsd, refundedMicroUsd, disputedMicroUsd } = stored;
   if (state !== "granted") return state;
   if (disputedMicroUsd > 0n) return "disputed";

@@ -1,13 +1,6 @@
 import type { PoolClient } from "pg";
 
-import {
-  instant,
-  type KeyId,
-  microUsd,
-  type MicroUsd,
-  type OrgId,
-  ZERO_MICRO_USD,
-} from "../../kernel/index.ts";
+import { formatUsd, instant, microUsd, type MicroUsd, type OrgId } from "../../kernel/index.ts";
 import {
   attemptsOutsideSql,
   CREDIT_LINES_SQL,
@@ -21,22 +14,21 @@ import {
   walletLine,
   type WalletRow,
 } from "../../gateway/index.ts";
-import { receiptNumber } from "./purchase-store.ts";
-import {
-  type CreditKind,
-  type CreditLine,
-  type CreditSum,
-  type Month,
-  spanOfMonth,
-  type StatementFigures,
-  type UsageFigures,
-} from "./statements.ts";
 import { requestIdFrom, TWO_DAYS_OF_IDS } from "../../ledger/index.ts";
+import type { StatementDocument, UsageLine } from "../console-api/contract/statements.ts";
+import { receiptNumber } from "./purchase-store.ts";
+import { type Month, spanOfMonth } from "./statements.ts";
+
+export interface StatementFigures {
+  readonly document: StatementDocument;
+  readonly openingMicroUsd: MicroUsd;
+  readonly closingMicroUsd: MicroUsd;
+  readonly usageMicroUsd: MicroUsd;
+}
 
 /**
- * Computes a statement's figures for one month from the ledger, in the caller's snapshot. `opening`
- * is the closing balance of the previous statement; without it, the opening balance is computed
- * from the ledger.
+ * Computes a statement from the ledger, in the caller's snapshot. `opening` is the closing balance
+ * of the previous statement; without it, it is computed from the ledger.
  */
 export async function readStatement(
   client: PoolClient,
@@ -46,34 +38,35 @@ export async function readStatement(
 ): Promise<StatementFigures> {
   const { fromMs, toMs } = spanOfMonth(month);
   const books = { orgId, rolledDays: await findRolledDays(client, orgId) };
-  const sums = await queryRows<CreditSumRow>(client, creditSumsQuery(orgId, fromMs, toMs));
+  const span = [orgId, fromMs, toMs];
+  const { rows: sums } = await client.query<CreditSumRow>(CREDIT_SUMS_SQL, span);
   const before = sumAmounts(sums.filter((row) => !row.in_month));
-  const credits = creditSums(sums.filter((row) => row.in_month));
-  const credited = sumAmounts(sums.filter((row) => row.in_month));
-  const lines = await queryRows<LineRow>(client, creditLinesQuery(orgId, fromMs, toMs));
+  const inMonth = sums.filter((row) => row.in_month);
+  const [credits, credited] = [creditSums(inMonth), sumAmounts(inMonth)];
+  const { rows: lines } = await client.query<LineRow>(STATEMENT_LINES_SQL, span);
   const closing = microUsd(before + credited - (await debitsAt(client, books, toMs)));
   const openingMicroUsd = opening ?? microUsd(before - (await debitsAt(client, books, fromMs)));
   const usage = microUsd(openingMicroUsd + credited - closing);
-  const groups = await queryRows<GroupRow>(client, usageQuery(books, fromMs, toMs));
+  const { rows: groups } = await client.query<GroupRow>(usageQuery(books, fromMs, toMs));
   const ofModels = groups.filter(({ kind }) => kind === "model");
+  const ofKeys = groups.filter(({ kind }) => kind === "key");
   const listed = ofModels.reduce((sum, { debit }) => sum + debit, 0n);
-  return {
-    orgId,
+  // The stored text is hashed, so the order of the fields must not change.
+  const document: StatementDocument = {
+    version: 1,
+    org_id: orgId,
     month,
-    openingMicroUsd,
-    closingMicroUsd: closing,
+    opening_usd: formatUsd(openingMicroUsd),
     credits,
+    usage_usd: formatUsd(usage),
+    closing_usd: formatUsd(closing),
     lines: lines.map(creditLine),
-    linesLeftOut: credits.reduce((sum, { count }) => sum + count, 0) - lines.length,
-    usageMicroUsd: usage,
-    unlistedMicroUsd: microUsd(usage - listed),
-    models: ofModels.map((row) => ({ model: row.name, ...toFigures(row) })),
-    keys: await nameKeys(
-      client,
-      orgId,
-      groups.filter(({ kind }) => kind === "key"),
-    ),
+    lines_left_out: credits.reduce((sum, { count }) => sum + count, 0) - lines.length,
+    unlisted_usage_usd: formatUsd(microUsd(usage - listed)),
+    models: ofModels.map((row) => ({ model: row.name, ...usageLine(row) })),
+    keys: await nameKeys(client, orgId, ofKeys),
   };
+  return { document, openingMicroUsd, closingMicroUsd: closing, usageMicroUsd: usage };
 }
 
 interface LineRow extends WalletRow {
@@ -81,10 +74,11 @@ interface LineRow extends WalletRow {
   readonly receipt_number: bigint | null;
 }
 
-function creditLine(row: LineRow): CreditLine {
+function creditLine(row: LineRow): StatementDocument["lines"][number] {
   const { receipt_series: series, receipt_number: number } = row;
   const receipt = series === null || number === null ? null : receiptNumber({ series, number });
-  return { ...(walletLine(row) as Omit<CreditLine, "receipt">), receipt };
+  const { atMs, kind, ref, amountMicroUsd } = walletLine(row);
+  return { at: instant(atMs), kind, ref, receipt, amount_usd: formatUsd(amountMicroUsd) };
 }
 
 interface CreditSumRow {
@@ -103,43 +97,31 @@ interface GroupRow {
   readonly debit: bigint;
 }
 
-async function queryRows<R extends object>(
-  client: PoolClient,
-  { text, values }: { readonly text: string; readonly values: unknown[] },
-): Promise<readonly R[]> {
-  return (await client.query<R>(text, values)).rows;
-}
-
 function sumAmounts(rows: readonly CreditSumRow[]): bigint {
   return rows.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
 /** Sums credits by the kinds that customers see, which merge some kinds of the ledger. */
-function creditSums(rows: readonly CreditSumRow[]): readonly CreditSum[] {
-  const sums = new Map<CreditKind, CreditSum>();
+function creditSums(rows: readonly CreditSumRow[]): StatementDocument["credits"] {
+  const sums = new Map<string, { count: number; amount: bigint }>();
   for (const { kind, count, amount } of rows) {
-    const shown = walletLine({ at_ms: 0n, id: 0n, kind, ref: "", amount }).kind as CreditKind;
-    const known = sums.get(shown) ?? { count: 0, amountMicroUsd: ZERO_MICRO_USD };
-    sums.set(shown, {
-      kind: shown,
-      count: known.count + Number(count),
-      amountMicroUsd: microUsd(known.amountMicroUsd + amount),
-    });
+    const shown = walletLine({ at_ms: 0n, id: 0n, kind, ref: "", amount }).kind;
+    const known = sums.get(shown) ?? { count: 0, amount: 0n };
+    sums.set(shown, { count: known.count + Number(count), amount: known.amount + amount });
   }
-  return [...sums.values()];
+  return [...sums].map(([kind, { count, amount }]) => ({
+    kind,
+    count,
+    amount_usd: formatUsd(microUsd(amount)),
+  }));
 }
 
-async function debitsAt(client: PoolClient, books: StatementBooks, atMs: number): Promise<bigint> {
-  const [row] = await queryRows<{ debits: bigint }>(client, debitsQuery(books, atMs));
-  return row?.debits ?? 0n;
-}
-
-function toFigures(row: GroupRow): UsageFigures {
+function usageLine(row: GroupRow): UsageLine {
   return {
     requests: Number(row.requests),
-    inputTokens: Number(row.input),
-    outputTokens: Number(row.output),
-    costMicroUsd: microUsd(row.debit),
+    input_tokens: Number(row.input),
+    output_tokens: Number(row.output),
+    cost_usd: formatUsd(microUsd(row.debit)),
   };
 }
 
@@ -147,14 +129,14 @@ async function nameKeys(
   client: PoolClient,
   orgId: OrgId,
   rows: readonly GroupRow[],
-): Promise<StatementFigures["keys"]> {
+): Promise<StatementDocument["keys"]> {
   const ids = rows.map(({ name }) => name);
   const found = await client.query<{ key_id: string; name: string }>(KEY_NAMES_SQL, [orgId, ids]);
   const names = new Map(found.rows.map(({ key_id: id, name }) => [id, name]));
   return rows.map((row) => ({
-    keyId: row.name as KeyId | "other",
+    key_id: row.name,
     name: names.get(row.name) ?? row.name,
-    ...toFigures(row),
+    ...usageLine(row),
   }));
 }
 
@@ -167,29 +149,19 @@ interface StatementBooks {
   readonly rolledDays: readonly string[];
 }
 
-/** Sums purchases, grants, refunds and disputes by kind: for the month, and for all time before. */
-function creditSumsQuery(orgId: OrgId, fromMs: number, toMs: number): ReportQuery {
-  const text = `
+const CREDIT_SUMS_SQL = `
   with line as (${CREDIT_LINES_SQL})
   select kind, at_ms >= $2 as in_month, count(*)::bigint as count, sum(amount)::bigint as amount
   from line where at_ms < $3 group by 1, 2 order by 1, 2`;
-  return { text, values: [orgId, fromMs, toMs] };
-}
 
-function creditLinesQuery(orgId: OrgId, fromMs: number, toMs: number): ReportQuery {
-  const text = `
+const STATEMENT_LINES_SQL = `
   with line as (${CREDIT_LINES_SQL})
   select at_ms, id, kind, ref, amount, p.receipt_series, p.receipt_number
   from line left join purchase p on kind = 'purchase' and ref = 'purchase:' || p.purchase_id
   where at_ms >= $2 and at_ms < $3 order by at_ms, id limit ${STATEMENT_LINES_MAX}`;
-  return { text, values: [orgId, fromMs, toMs] };
-}
 
-/**
- * Reads the cost of all requests as it stood at the midnight `atMs`: sums earlier attempts at their
- * present cost, and then undoes what was charged or corrected after that midnight.
- */
-function debitsQuery(books: StatementBooks, atMs: number): ReportQuery {
+/** Sums attempts at their present cost, and then undoes what was changed after `atMs`. */
+async function debitsAt(client: PoolClient, books: StatementBooks, atMs: number): Promise<bigint> {
   const { orgId, rolledDays } = books;
   const end = firstIdAt(atMs);
   const at = instantSql(atMs);
@@ -202,13 +174,14 @@ function debitsQuery(books: StatementBooks, atMs: number): ReportQuery {
       where scope = 'org' and id = $1 and day < $3), 0)
     + coalesce((select sum(${debitAtSql(at)} - debit) from (${changedSinceSql(atMs, end)}) a), 0)
   )::bigint as debits`;
-  return { text, values: [orgId, rolledDays, isoDay(atMs)] };
+  const values = [orgId, rolledDays, isoDay(atMs)];
+  return (await client.query<{ debits: bigint }>(text, values)).rows[0]?.debits ?? 0n;
 }
 
 /**
  * Sums the month's charges by model and by key, and counts requests by their last attempt. Stored
  * daily sums count a whole request on the day of its last attempt, so charges of a request that
- * lasts past the midnight between two months are moved to the month in which they were made.
+ * lasts past the midnight between two months are moved to their month.
  */
 function usageQuery(books: StatementBooks, fromMs: number, toMs: number): ReportQuery {
   const { orgId, rolledDays } = books;
@@ -256,8 +229,8 @@ const HOUR_MS = 3_600_000;
 
 /**
  * Selects the tokens and cost of attempts before the midnight `atMs` whose request had its last
- * attempt after that midnight, with `sign` as a column. Request ids contain the time, so requests
- * that began later are not read; the extra hour allows for clocks that disagree.
+ * attempt after it. Request ids contain the time, so requests that began later are not read; the
+ * extra hour allows for clocks that disagree.
  */
 function carriedSql(atMs: number, sign: 1 | -1): string {
   const midnight = firstIdAt(atMs);
@@ -283,10 +256,7 @@ function debitAtSql(at: string): string {
   return `case when closed_at >= ${at} then 0 when corrected_at >= ${at} then reserve else debit end`;
 }
 
-/**
- * Selects the few attempts that were admitted before the instant `atMs` (their ids are below `end`)
- * and that ended or were corrected after it.
- */
+/** Selects the few attempts with ids below `end` that ended or were corrected after `atMs`. */
 function changedSinceSql(atMs: number, end: bigint): string {
   const columns = `${ATTEMPT_COLUMNS}, reserve, final, closed_at, corrected_at`;
   const utc = new Date(atMs).toISOString().replace("Z", "");
@@ -310,9 +280,8 @@ const KEY_NAMES_SQL: string = `
   from api_key where org_id = $1 and key_id = any ($2)`;
 
 /**
- * True if, after the statement was closed, the journal lost a day on which the organization had
- * usage, in the month of the statement or before. $1: organization; $2: when the statement was
- * closed; $3: the end of its month.
+ * True if the journal lost a day of usage up to the end of the month since the statement was
+ * closed. $1: organization; $2: when it was closed; $3: the end of its month.
  */
 export const LEFT_SINCE_SQL = `
   select exists (select from retired_spend s join retired_day d using (day)

@@ -1,8 +1,8 @@
 import { type ChangedBy, formatUsd, microUsd } from "../../kernel/index.ts";
 import type { ChargeUpdate, SessionUpdate } from "./billing.ts";
-import type { StripePayments } from "./stripe-payments.ts";
+import type { PurchaseService } from "./purchase-service.ts";
+import type { BillingParts } from "./stripe-payments.ts";
 import { MICRO_PER_CENT } from "./stripe-updates.ts";
-import type { TopUpChargesDeps } from "./top-up-charges.ts";
 
 const DAY_MS = 86_400_000;
 const CHECKOUT_AGE_MAX_MS = DAY_MS;
@@ -10,45 +10,34 @@ const PURCHASE_ID = /^pur_[0-9A-Za-z_-]{1,60}$/;
 
 export interface RecoveredPayments {
   readonly sessions: number;
-  /** Purchases that the ledger had lost and now has again. */
   readonly purchases: number;
   readonly granted: number;
   readonly claims: number;
   /**
-   * Paid checkouts and automatic charges of unknown organizations. An operator has to recreate each
-   * organization and grant the credit by hand.
+   * An operator has to recreate each organization and grant the credit of these payments by hand.
    */
   readonly unknownOrgs: readonly UnknownPayer[];
   /** Ids of checkouts, charges and claims that could not be applied; run the recovery again. */
   readonly failed: readonly string[];
 }
 
-export interface UnknownPayer {
-  readonly orgId: string;
-  readonly purchaseId: string;
-  readonly sessionId: string;
-  readonly amountUsd: string;
-}
+type UnknownPayer = Readonly<Record<"orgId" | "purchaseId" | "sessionId" | "amountUsd", string>>;
 
-export interface RecoveryDeps extends Pick<
-  TopUpChargesDeps,
-  "store" | "topUps" | "service" | "log"
-> {
-  readonly payments: StripePayments;
+interface RecoveryDeps extends BillingParts {
+  readonly service: PurchaseService;
   readonly by: ChangedBy;
 }
 
 /**
- * After a restore, applies every checkout, charge, refund and dispute that the payment provider
- * knows, from a day before `sinceMs` on, because a checkout can be paid up to a day after it was
- * opened. It changes nothing that the ledger already has. A checkout's metadata name its purchase
- * and its organization.
+ * After a restore, applies what the payment provider knows since a day before `sinceMs`, because a
+ * checkout can be paid up to a day after it was opened. It changes nothing that the ledger has. A
+ * checkout's metadata name its purchase and its organization.
  */
 export async function recoverPayments(
   deps: RecoveryDeps,
   sinceMs: number,
 ): Promise<RecoveredPayments> {
-  const { payments, service } = deps;
+  const { topUps, payments, service } = deps;
   const failed: string[] = [];
   const attempted = async (name: string, work: () => Promise<void>): Promise<void> => {
     try {
@@ -61,21 +50,30 @@ export async function recoverPayments(
   let [sessions, purchases, granted, claims] = [0, 0, 0, 0];
   const unknownOrgs: UnknownPayer[] = [];
   const recover = async (found: FoundCheckout, charge?: ChargeUpdate): Promise<void> => {
-    const { session } = found;
-    if (session.purchaseId === null || !PURCHASE_ID.test(session.purchaseId)) return;
+    const { purchaseId, sessionId } = found.session;
+    if (purchaseId === null || !PURCHASE_ID.test(purchaseId)) return;
     sessions += 1;
-    await attempted(session.sessionId, async () => {
-      const sessionId = charge === undefined ? session.sessionId : null;
-      const outcome = await recoverSession(deps, found, sessionId);
+    await attempted(sessionId, async () => {
+      const outcome = await recoverPurchase(deps, {
+        ...found,
+        purchaseId,
+        sessionId: charge === undefined ? sessionId : null,
+      });
       if (outcome === "unknown_org") {
-        unknownOrgs.push(...findUnknownPayer(session));
+        unknownOrgs.push(...findUnknownPayer(found.session));
         return;
       }
       if (outcome === "recovered") {
         purchases += 1;
-        if (charge !== undefined) await keepAutomatic(deps, charge);
+        if (charge !== undefined) {
+          const { customerId, cardId } = charge;
+          // Marks the purchase as automatic, so that it counts towards the monthly top-up limit.
+          await topUps.recover({ purchaseId, customerId: customerId ?? "", cardId: cardId ?? "" });
+        }
       }
-      if (await creditIfPaid(deps, session)) granted += 1;
+      const wasGranted = await isGranted(deps, purchaseId);
+      await service.takeSession(found.session);
+      if (!wasGranted && (await isGranted(deps, purchaseId))) granted += 1;
     });
   };
   const fromMs = sinceMs - CHECKOUT_AGE_MAX_MS;
@@ -96,43 +94,21 @@ interface FoundCheckout {
   readonly expiresAtMs: number;
 }
 
-type SessionOutcome = "known" | "recovered" | "unknown_org" | "nothing";
-
-async function recoverSession(
+async function recoverPurchase(
   { store, by }: RecoveryDeps,
-  { session, createdAtMs, expiresAtMs }: FoundCheckout,
-  sessionId: string | null,
-): Promise<SessionOutcome> {
-  const { purchaseId, orgId, cents } = session;
-  if (purchaseId === null || orgId === null || cents === null) return "nothing";
-  const purchase = {
-    purchaseId,
-    orgId,
-    amountMicroUsd: microUsd(cents * MICRO_PER_CENT),
-    isTestMoney: !session.isLive,
-    sessionId,
-    createdAtMs,
-    expiresAtMs,
-  };
-  return await store.recover(purchase, by);
+  found: FoundCheckout & { readonly purchaseId: string; readonly sessionId: string | null },
+): Promise<"known" | "recovered" | "unknown_org" | "nothing"> {
+  const { session, purchaseId, sessionId, createdAtMs, expiresAtMs } = found;
+  const { orgId, cents, isLive } = session;
+  if (orgId === null || cents === null) return "nothing";
+  const amountMicroUsd = microUsd(cents * MICRO_PER_CENT);
+  const times = { createdAtMs, expiresAtMs };
+  const of = { purchaseId, orgId, amountMicroUsd, isTestMoney: !isLive, sessionId, ...times };
+  return await store.recover(of, by);
 }
 
-/** Marks a recovered purchase as automatic, so that it counts towards the monthly top-up limit. */
-async function keepAutomatic({ topUps }: RecoveryDeps, charge: ChargeUpdate): Promise<void> {
-  const { session, customerId, cardId } = charge;
-  const purchaseId = session.purchaseId ?? "";
-  await topUps.recover({ purchaseId, customerId: customerId ?? "", cardId: cardId ?? "" });
-}
-
-/** Applies the checkout's state; true if that credited the wallet. */
-async function creditIfPaid(
-  { store, service }: RecoveryDeps,
-  session: SessionUpdate,
-): Promise<boolean> {
-  const purchaseId = session.purchaseId ?? "";
-  const before = (await store.find(purchaseId))?.grantedAtMs ?? null;
-  await service.takeSession(session);
-  return before === null && ((await store.find(purchaseId))?.grantedAtMs ?? null) !== null;
+async function isGranted({ store }: RecoveryDeps, purchaseId: string): Promise<boolean> {
+  return ((await store.find(purchaseId))?.grantedAtMs ?? null) !== null;
 }
 
 /** Empty if the session was not paid, since no credit is missing then. */

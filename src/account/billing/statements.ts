@@ -1,4 +1,4 @@
-import { csvLine, type KeyId, type MicroUsd, type OrgId, plainCell } from "../../kernel/index.ts";
+import { csvLine, plainCell } from "../../kernel/index.ts";
 import type { StatementDocument, UsageLine } from "../console-api/contract/statements.ts";
 
 /** A UTC month, `YYYY-MM`. */
@@ -25,58 +25,7 @@ export function monthAfter(month: Month): Month {
   return toMonth(spanOfMonth(month).toMs);
 }
 
-export type CreditKind =
-  "purchase" | "grant" | "refund" | "refund_reversal" | "dispute" | "dispute_reversal" | "other";
-
-export interface CreditLine {
-  readonly atMs: number;
-  readonly kind: CreditKind;
-  readonly ref: string;
-  /** The receipt's number of a purchase; null for other movements. */
-  readonly receipt: string | null;
-  readonly amountMicroUsd: MicroUsd;
-}
-
-/** The sum of all wallet movements of one kind that belong to no request. */
-export interface CreditSum {
-  readonly kind: CreditKind;
-  readonly count: number;
-  /** Negative if credit left the wallet. */
-  readonly amountMicroUsd: MicroUsd;
-}
-
-export interface UsageFigures {
-  readonly requests: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly costMicroUsd: MicroUsd;
-}
-
-export interface StatementFigures {
-  readonly orgId: OrgId;
-  readonly month: Month;
-  readonly openingMicroUsd: MicroUsd;
-  readonly closingMicroUsd: MicroUsd;
-  readonly credits: readonly CreditSum[];
-  /** Oldest first, at most 500; `linesLeftOut` more lines are in `credits` only. */
-  readonly lines: readonly CreditLine[];
-  readonly linesLeftOut: number;
-  /** The cost of requests, so that opening + credits − usage = closing. */
-  readonly usageMicroUsd: MicroUsd;
-  /** The part of the usage that `models` lacks, because its days were deleted from the journal. */
-  readonly unlistedMicroUsd: MicroUsd;
-  /** Highest cost first, at most 200; one of them may be `other`, the sum of the cheapest. */
-  readonly models: readonly (UsageFigures & { readonly model: string })[];
-  readonly keys: readonly (UsageFigures & {
-    readonly keyId: KeyId | "other";
-    readonly name: string;
-  })[];
-}
-
-/**
- * `so_far`: the month is not over; `closing`: requests of the month may not be in the ledger yet;
- * `due`: it is closed in the background or at its first read; `closed`: it is final.
- */
+/** `closing`: requests of the month may still come; `due`: its first read closes it. */
 export type StatementState = "so_far" | "closing" | "due" | "closed";
 
 export interface Statement {
@@ -88,27 +37,22 @@ export interface Statement {
   readonly closedAtMs: number | null;
   /** SHA-256 of the stored document, in hexadecimal; null until the month is closed. */
   readonly sha256: string | null;
-  /** How the present ledger differs from the statement, one sentence each. */
   readonly differences: readonly string[];
   /**
-   * True if days up to the end of the month, also of earlier months, were deleted from the journal
-   * after the statement was closed, so that its usage cannot be compared.
+   * True if days up to the end of the month were deleted from the journal after the statement was
+   * closed, so that its usage cannot be compared.
    */
   readonly hasLeft: boolean;
 }
 
-export interface StatementSummary {
+export interface StatementSummary extends Pick<Statement, "state" | "number" | "closedAtMs"> {
   readonly month: Month;
-  readonly state: StatementState;
-  readonly number: string | null;
   readonly openingMicroUsd: bigint | null;
   readonly closingMicroUsd: bigint | null;
-  readonly closedAtMs: number | null;
 }
 
 /**
- * Formats a statement as one table: opening balance, credits by kind, usage by model, closing
- * balance. The amounts of `opening`, the credits, `usage` and `unlisted_usage` add up to `closing`;
+ * The amounts of `opening`, the credits, `usage` and `unlisted_usage` add up to `closing`;
  * `usage_by_key` repeats the same usage.
  */
 export function statementCsv({ document, number }: Statement): string {

@@ -10,24 +10,18 @@ import {
   type MicroUsd,
   type OrgId,
   type Public,
+  warnOf,
 } from "../../kernel/index.ts";
 import { orgPage } from "../identity/console-address.ts";
 import { type PurchaseBounds, PurchaseFault } from "./billing.ts";
-import {
-  CardKeeper,
-  inCents,
-  pauseBetweenAsks,
-  StripeTopUps,
-  type TopUps,
-} from "./stripe-top-ups.ts";
+import { amountProblem, pauseBetweenAsks, StripeTopUps, type TopUps } from "./stripe-top-ups.ts";
 import { type Company, type Seller } from "./company.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import { PurchaseReconciler } from "./purchase-reconciler.ts";
 import { PurchaseService } from "./purchase-service.ts";
 import type { KnownPurchase, PurchaseRecord } from "./purchase-store.ts";
 import { type RecoveredPayments, recoverPayments } from "./recover-payments.ts";
-import { type StripeAccount, StripePayments } from "./stripe-payments.ts";
-import { MICRO_PER_CENT } from "./stripe-updates.ts";
+import { type BillingParts, type StripeAccount, StripePayments } from "./stripe-payments.ts";
 import { TopUpCharges } from "./top-up-charges.ts";
 import type { TopUpPause } from "./top-up-store.ts";
 import type { TopUpStore } from "./postgres-top-up-store.ts";
@@ -70,57 +64,45 @@ interface StripeBillingOptions extends BillingOptions {
   readonly bounds: PurchaseBounds;
 }
 
-/**
- * Sells credit through Stripe's checkout, or through a test server with the same API. A repeated
- * report changes the ledger once.
- */
+/** Sells credit through Stripe's checkout, or through a test server with the same API. */
 export class StripeBilling {
   readonly mode: "stripe" | "test" | "none";
   readonly minMicroUsd: MicroUsd;
   readonly maxMicroUsd: MicroUsd;
   readonly #options: StripeBillingOptions;
-  readonly #payments: StripePayments;
+  readonly #parts: BillingParts;
   readonly #service: PurchaseService;
   readonly #reconciler: PurchaseReconciler;
-  readonly #keeper: CardKeeper;
   readonly #charges: TopUpCharges;
-  readonly #topUps: TopUps;
+  readonly #topUps: StripeTopUps;
   readonly #topUpJob: Job;
   readonly #mayAsk: (id: string) => boolean;
 
   constructor(options: StripeBillingOptions) {
-    const { account, bounds, store, clock, log } = options;
+    const { account, bounds, topUpStore, clock, log } = options;
     // Money of a Stripe sandbox is test money too.
     this.mode = isLiveKey(account.secretKey()) ? "stripe" : "test";
     this.minMicroUsd = bounds.minMicroUsd;
     this.maxMicroUsd = bounds.maxMicroUsd;
     this.#options = options;
     this.#mayAsk = pauseBetweenAsks(clock);
-    this.#payments = new StripePayments(account, clock);
+    const payments = new StripePayments(account, clock);
     const isTestMoney = this.mode === "test";
-    const { cards } = this.#payments;
-    const common = { topUps: options.topUpStore, isTestMoney, bounds, clock, log };
-    const keeper = new CardKeeper({ ...common, cards });
-    this.#keeper = keeper;
-    this.#service = new PurchaseService({
-      store,
-      payments: this.#payments,
-      takeCard: (card) => keeper.take(card),
-      takeCharge: (charge) => this.#charges.takeCharge(charge),
-      seller: options.seller,
-      log,
-    });
-    const deps = { store, payments: this.#payments, service: this.#service, clock, log };
+    const parts = { ...options, topUps: topUpStore, payments, cards: payments.cards, isTestMoney };
+    this.#parts = parts;
+    const topUps = new StripeTopUps(parts);
+    this.#topUps = topUps;
+    const takeCard = topUps.takeCard.bind(topUps);
+    const takeCharge: TopUpCharges["takeCharge"] = (charge) => this.#charges.takeCharge(charge);
+    const service = new PurchaseService({ ...parts, takeCard, takeCharge });
+    this.#service = service;
     const isOn = options.config.autoTopUp;
-    this.#charges = new TopUpCharges({ ...deps, ...common, keeper, cards, isOn });
-    this.#topUps = new StripeTopUps({ ...common, keeper, consoleUrl: options.consoleUrl });
-    this.#reconciler = new PurchaseReconciler({ ...deps, isTestMoney, charges: this.#charges });
-    const message = "automatic top-ups could not be checked; this will be retried";
-    this.#topUpJob = new Job(
-      TOP_UP_TICK_MS,
-      (isStopping) => this.#charges.round(isStopping),
-      (fault) => log.warn({ err: fault }, message),
-    );
+    const detachRemoved = topUps.detachRemoved.bind(topUps);
+    const charges = new TopUpCharges({ ...parts, service, detachRemoved, isOn });
+    this.#charges = charges;
+    this.#reconciler = new PurchaseReconciler({ ...parts, service, charges });
+    const failed = warnOf(log, "automatic top-ups could not be checked; this will be retried");
+    this.#topUpJob = new Job(TOP_UP_TICK_MS, (isStopping) => charges.round(isStopping), failed);
   }
 
   get topUps(): TopUps | undefined {
@@ -136,10 +118,7 @@ export class StripeBilling {
     return this.#charges.round(() => this.#topUpJob.isStopping);
   }
 
-  /**
-   * Starts a purchase and opens its checkout; rejects with `PurchaseFault`. Credit is granted only
-   * after the payment provider reports the payment.
-   */
+  /** Rejects with `PurchaseFault`. Credit is granted only after the payment is reported. */
   async startPurchase(
     wanted: {
       readonly orgId: OrgId;
@@ -152,7 +131,8 @@ export class StripeBilling {
     },
     by: ChangedBy,
   ): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }> {
-    this.#checkAmount(wanted.amountMicroUsd);
+    const problem = amountProblem(wanted.amountMicroUsd, this.#options.bounds);
+    if (problem !== undefined) throw new PurchaseFault("bad_amount", problem);
     const purchase = await this.#create(wanted, by);
     const { purchaseId } = purchase;
     const page = (path: string): string => orgPage(this.#options.consoleUrl(), path, wanted.orgId);
@@ -167,10 +147,10 @@ export class StripeBilling {
       });
       const savesCard = wanted.savesCard === true && this.topUps !== undefined;
       const { sessionId, url } = savesCard
-        ? await this.#keeper.withCustomer(wanted.orgId, (customerId) =>
-            this.#payments.openCheckout(purchase, { ...visit, customerId }),
+        ? await this.#topUps.withCustomer(wanted.orgId, (customerId) =>
+            this.#parts.payments.openCheckout(purchase, { ...visit, customerId }),
           )
-        : await this.#payments.openCheckout(purchase, visit);
+        : await this.#parts.payments.openCheckout(purchase, visit);
       await this.#options.store.attachSession(purchaseId, sessionId);
       return { purchase, checkoutUrl: url };
     } catch (fault) {
@@ -180,15 +160,6 @@ export class StripeBilling {
         "the payment provider did not create a checkout; nothing was charged, try again";
       throw new PurchaseFault("provider_failed", message, fault);
     }
-  }
-
-  #checkAmount(amountMicroUsd: MicroUsd): void {
-    const { minMicroUsd, maxMicroUsd } = this;
-    const isWhole = amountMicroUsd % MICRO_PER_CENT === 0n;
-    if (isWhole && amountMicroUsd >= minMicroUsd && amountMicroUsd <= maxMicroUsd) return;
-    const [least, most] = [inCents(minMicroUsd), inCents(maxMicroUsd)];
-    const message = `amount_usd must be whole cents from ${least} to ${most}`;
-    throw new PurchaseFault("bad_amount", message);
   }
 
   async #create(
@@ -224,10 +195,7 @@ export class StripeBilling {
     return this.#options.store.findOwn(orgId, purchaseId);
   }
 
-  /**
-   * Finds a purchase of the organization; while it is unfinished, asks the payment provider first
-   * and applies the answer. Undefined if the organization has no such purchase.
-   */
+  /** While the purchase is unfinished, asks the payment provider first and applies the answer. */
   async checkPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined> {
     const { store, log } = this.#options;
     const purchase = await store.findOwn(orgId, purchaseId);
@@ -238,8 +206,7 @@ export class StripeBilling {
     try {
       await this.#reconciler.check(purchase);
     } catch (fault) {
-      // The stored state is returned; an event, the next poll or the reconciler will report the
-      // end.
+      // An event, the next poll or the reconciler will report the end.
       log.warn({ purchaseId, err: fault }, "the payment provider did not answer");
     }
     return await store.findOwn(orgId, purchaseId);
@@ -256,7 +223,7 @@ export class StripeBilling {
   }): Promise<"done" | "bad_signature" | "not_configured"> {
     const { account, store } = this.#options;
     if (account.webhookSecrets().length === 0) return "not_configured";
-    const event = this.#payments.event(asked.body, asked.signature ?? "");
+    const event = this.#parts.payments.event(asked.body, asked.signature ?? "");
     if (event === undefined) return "bad_signature";
     const { eventId, type, update } = event;
     const isDone = await store.isEventDone(eventId);
@@ -267,7 +234,6 @@ export class StripeBilling {
     return "done";
   }
 
-  /** Starts polling purchases whose end was not reported, until `close`. */
   start(): void {
     const { account, store, log } = this.#options;
     if (account.webhookSecrets().length === 0) {
@@ -277,7 +243,7 @@ export class StripeBilling {
       log.warn({}, message);
     }
     if (this.mode === "stripe") void announceTestMoney(store, log);
-    this.#reconciler.start();
+    this.#reconciler.job.start();
     this.#topUpJob.start();
   }
 
@@ -288,10 +254,8 @@ export class StripeBilling {
 
   /** After a restore, applies what the provider recorded since `sinceMs` and the ledger lacks. */
   async recover(sinceMs: number, by: ChangedBy): Promise<RecoveredPayments> {
-    const { store, log } = this.#options;
-    const topUps = this.#options.topUpStore;
-    const deps = { store, topUps, payments: this.#payments, service: this.#service, log, by };
-    const recovered = await recoverPayments(deps, sinceMs);
+    const recovery = { ...this.#parts, service: this.#service, by };
+    const recovered = await recoverPayments(recovery, sinceMs);
     // Also ends purchases and claims that began before `sinceMs`.
     await this.#reconciler.reconcileAll();
     return recovered;
@@ -299,8 +263,8 @@ export class StripeBilling {
 
   async close(): Promise<void> {
     await this.#topUpJob.close();
-    await this.#reconciler.close();
-    this.#payments.close();
+    await this.#reconciler.job.close();
+    this.#parts.payments.close();
   }
 }
 
@@ -310,10 +274,7 @@ function isUnfinished({ state, receiptUrl }: KnownPurchase): boolean {
   return state === "created" || state === "pending" || (state === "paid" && receiptUrl === null);
 }
 
-/**
- * Logs an error if wallets hold credit that was bought with test money: with real payments on, it
- * would buy service that costs the operator real money.
- */
+/** With real payments on, such credit buys service that costs the operator real money. */
 async function announceTestMoney(store: PurchaseStore, log: Logger): Promise<void> {
   try {
     const { purchases, orgIds } = await store.testMoney();

@@ -30,10 +30,7 @@ export class StripeCards {
     this.#stripe = stripe;
   }
 
-  /**
-   * Creates the organization's customer once, and once more for each `replaced` customer that the
-   * payment provider no longer knows.
-   */
+  /** Creates a customer once, and once more for each `replaced` one that the provider lost. */
   async createCustomer(orgId: OrgId, replaced: string | undefined): Promise<string> {
     const customer = await this.#stripe.customers.create(
       { metadata: { org_id: orgId } },
@@ -61,16 +58,11 @@ export class StripeCards {
     return { sessionId: session.id, url: session.url };
   }
 
-  /** Returns how a checkout that saves a card ended; null if no card was saved. */
+  /** Null if no card was saved. */
   async setup(sessionId: string): Promise<CardUpdate | "open" | null> {
-    try {
-      const session = await this.#stripe.checkout.sessions.retrieve(sessionId);
-      if (session.status === "open") return "open";
-      return readCard(session) ?? null;
-    } catch (fault) {
-      if (isMissing(fault)) return null;
-      throw fault;
-    }
+    const session = await orMissing(() => this.#stripe.checkout.sessions.retrieve(sessionId));
+    if (session === undefined) return null;
+    return session.status === "open" ? "open" : (readCard(session) ?? null);
   }
 
   /** Undefined if the payer saved a payment method other than a card. */
@@ -136,11 +128,11 @@ export class StripeCards {
 
   /** Yields the charges of automatic purchases created since `sinceMs`, newest first. */
   async *chargesSince(sinceMs: number, customer?: string): AsyncGenerator<ChargeUpdate> {
-    const range = { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
-    const expand = WITH_CHARGE.map((path) => `data.${path}`);
     const of = customer === undefined ? {} : { customer };
+    const expand = WITH_CHARGE.map((path) => `data.${path}`);
+    const asked = { ...createdSince(sinceMs), ...of, expand };
     try {
-      for await (const intent of this.#stripe.paymentIntents.list({ ...range, ...of, expand })) {
+      for await (const intent of this.#stripe.paymentIntents.list(asked)) {
         if (isTopUp(intent)) yield readCharge(intent);
       }
     } catch (fault) {
@@ -150,8 +142,7 @@ export class StripeCards {
 }
 
 /**
- * Returns why a charge failed permanently. Undefined if a retry may succeed, because the network,
- * the payment provider or the operator's key was the cause.
+ * Undefined if a retry may succeed, because the network, the provider or the operator's key failed.
  */
 function toRefusal(fault: unknown): PauseReason | undefined {
   if (fault instanceof Stripe.errors.StripeCardError) {
@@ -164,4 +155,18 @@ function toRefusal(fault: unknown): PauseReason | undefined {
 
 export function isMissing(fault: unknown): boolean {
   return fault instanceof Stripe.errors.StripeError && fault.code === "resource_missing";
+}
+
+export async function orMissing<T>(asking: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await asking();
+  } catch (fault) {
+    if (isMissing(fault)) return undefined;
+    throw fault;
+  }
+}
+
+/** The parameters of a list at Stripe, which reads further pages by itself. */
+export function createdSince(sinceMs: number) {
+  return { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
 }

@@ -3,17 +3,18 @@ import { Agent as HttpsAgent } from "node:https";
 
 import { Stripe } from "stripe";
 
-import type { Clock } from "../../kernel/index.ts";
-import { type Company, toInvoiceData } from "./company.ts";
-import type { ClaimUpdate, PaymentEvent, SessionUpdate } from "./billing.ts";
+import type { Clock, Logger } from "../../kernel/index.ts";
+import { type Company, type Seller, toInvoiceData } from "./company.ts";
+import type { ClaimUpdate, PaymentEvent, PurchaseBounds, SessionUpdate } from "./billing.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
+import type { TopUpStore } from "./postgres-top-up-store.ts";
 import type { KnownPurchase, OpenClaim } from "./purchase-store.ts";
-import { isMissing, StripeCards } from "./stripe-cards.ts";
+import { createdSince, orMissing, StripeCards } from "./stripe-cards.ts";
 import { readDispute, readEvent, readRefund, readSession, SAVE_CARD } from "./stripe-updates.ts";
 
 const REQUEST_TIMEOUT_MS = 15_000;
 const NETWORK_RETRIES = 1;
 const SOCKETS_MAX = 16;
-const PAGE_ITEMS = 100;
 const WEBHOOK_TOLERANCE_SECONDS = 300;
 const RECEIPT: string[] = ["payment_intent.latest_charge"];
 
@@ -24,6 +25,20 @@ export interface StripeAccount {
   readonly webhookSecrets: () => readonly string[];
   /** `http://host:port` of a test server; empty for Stripe itself. */
   readonly apiUrl: string;
+}
+
+/** The parts that the classes of billing share. */
+export interface BillingParts {
+  readonly store: PurchaseStore;
+  readonly topUps: TopUpStore;
+  readonly payments: StripePayments;
+  readonly cards: StripeCards;
+  readonly isTestMoney: boolean;
+  readonly bounds: PurchaseBounds;
+  readonly seller: () => Seller;
+  readonly consoleUrl: () => string;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 /** Makes all calls to Stripe. Each call ends within a minute, with an answer or an error. */
@@ -53,7 +68,7 @@ export class StripePayments {
     this.cards = new StripeCards(this.#stripe);
   }
 
-  /** Opens the checkout of a purchase. A repeated call returns the same checkout. */
+  /** A repeated call returns the same checkout. */
   async openCheckout(
     purchase: Pick<KnownPurchase, "purchaseId" | "orgId" | "cents" | "expiresAtMs">,
     visit: {
@@ -115,9 +130,8 @@ export class StripePayments {
     readonly createdAtMs: number;
     readonly expiresAtMs: number;
   }> {
-    const range = { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
-    const expand = RECEIPT.map((path) => `data.${path}`);
-    for await (const session of this.#stripe.checkout.sessions.list({ ...range, expand })) {
+    const asked = { ...createdSince(sinceMs), expand: RECEIPT.map((path) => `data.${path}`) };
+    for await (const session of this.#stripe.checkout.sessions.list(asked)) {
       const createdAtMs = session.created * 1000;
       yield { session: readSession(session), createdAtMs, expiresAtMs: session.expires_at * 1000 };
     }
@@ -138,12 +152,9 @@ export class StripePayments {
     );
   }
 
-  /**
-   * Yields the disputes created since `sinceMs`, then the refunds, each newest first. Disputes come
-   * first because they are few: a caller that reads a limited number gets all of them.
-   */
+  /** The few disputes come before the refunds: a caller that reads a limited number gets them. */
   async *claimsSince(sinceMs: number): AsyncGenerator<ClaimUpdate> {
-    const range = { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
+    const range = createdSince(sinceMs);
     for await (const dispute of this.#stripe.disputes.list(range)) {
       const update = readDispute(dispute);
       if (update !== undefined) yield update;
@@ -154,10 +165,7 @@ export class StripePayments {
     }
   }
 
-  /**
-   * Verifies an event; undefined if no secret matches its signature, or if it is older than five
-   * minutes or malformed.
-   */
+  /** Undefined if no secret matches, or if the event is older than five minutes or malformed. */
   event(body: Buffer, signature: string): PaymentEvent | undefined {
     for (const secret of this.#account.webhookSecrets()) {
       const event = this.#provenEvent(body, signature, secret);
@@ -191,13 +199,4 @@ function apiAddress(
   const protocol = url.protocol === "http:" ? "http" : "https";
   const port = url.port === "" ? (protocol === "http" ? "80" : "443") : url.port;
   return { host: url.hostname, port, protocol };
-}
-
-async function orMissing<T>(asking: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await asking();
-  } catch (fault) {
-    if (isMissing(fault)) return undefined;
-    throw fault;
-  }
 }

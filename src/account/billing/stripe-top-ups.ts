@@ -4,10 +4,8 @@ import {
   type Clock,
   ExpiringCache,
   formatUsd,
-  type Logger,
   type MicroUsd,
   type OrgId,
-  type Public,
 } from "../../kernel/index.ts";
 import {
   type CardUpdate,
@@ -19,95 +17,77 @@ import {
 import { orgPage } from "../identity/console-address.ts";
 import { MICRO_PER_CENT } from "./stripe-updates.ts";
 import { monthStartMs, type TopUpRule } from "./top-up-store.ts";
-import { isMissing, type StripeCards } from "./stripe-cards.ts";
-import type { TopUpStore } from "./postgres-top-up-store.ts";
+import { isMissing } from "./stripe-cards.ts";
+import type { BillingParts } from "./stripe-payments.ts";
 
 const DETACHED_PER_ROUND = 10;
 const PROVIDER = byProviderNews("stripe");
 
-export interface CardKeeperDeps {
-  readonly topUps: TopUpStore;
-  readonly cards: StripeCards;
-  readonly isTestMoney: boolean;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
+/** The payment provider stores the card, the database only what the console shows of it. */
+export class StripeTopUps {
+  readonly #deps: BillingParts;
+  readonly #mayAsk: (id: string) => boolean;
 
-/**
- * Manages the saved card of each organization. The payment provider stores the card, the database
- * only what the console shows of it.
- */
-export class CardKeeper {
-  readonly #deps: CardKeeperDeps;
-
-  constructor(deps: CardKeeperDeps) {
+  constructor(deps: BillingParts) {
     this.#deps = deps;
+    this.#mayAsk = pauseBetweenAsks(deps.clock);
   }
 
-  /**
-   * Runs `work` with the organization's customer at the payment provider. Creates the customer
-   * once, and replaces it if the provider no longer knows it; then `work` runs again.
-   */
-  async withCustomer<T>(orgId: OrgId, work: (customerId: string) => Promise<T>): Promise<T> {
-    const { topUps, isTestMoney, clock } = this.#deps;
-    const { customerId } = await topUps.read(orgId, isTestMoney, clock.nowMs());
-    if (customerId === undefined) return await work(await this.#create(orgId, undefined));
+  async read(orgId: OrgId): Promise<TopUpView> {
+    const { topUps, isTestMoney, clock, log } = this.#deps;
+    const monthMs = monthStartMs(clock.nowMs());
+    let state = await topUps.read(orgId, isTestMoney, monthMs);
+    const { setupSessionId } = state;
+    if (setupSessionId !== undefined && this.#mayAsk(setupSessionId)) {
+      try {
+        await this.#checkSetup(orgId, setupSessionId);
+      } catch (fault) {
+        // The stored state is shown; an event or the next read will report the card.
+        log.warn({ orgId, err: fault }, "the payment provider did not answer");
+      }
+      state = await topUps.read(orgId, isTestMoney, monthMs);
+    }
+    const { rule, pause, card, monthMicroUsd, hasOpenPurchase } = state;
+    const isCardPending = state.setupSessionId !== undefined;
+    return { rule, pause, card, isCardPending, monthMicroUsd, hasOpenPurchase };
+  }
+
+  /** Rejects with `TopUpFault`: invalid, or without a card. Turning a rule on ends its pause. */
+  async setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void> {
+    const { topUps, bounds, isTestMoney, clock } = this.#deps;
+    const month = monthStartMs(clock.nowMs());
+    const { card, rule: saved } = await topUps.read(orgId, isTestMoney, month);
+    // Amounts saved before the operator changed the bounds must not prevent turning the rule off.
+    if (rule.isOn || !hasSameAmounts(rule, saved)) checkRule(rule, bounds);
+    if (rule.isOn && card === undefined) {
+      throw new TopUpFault("card", "save a card before you turn on automatic top-up");
+    }
+    await topUps.setRule(orgId, rule, by);
+  }
+
+  /** Opens the payment provider's page that saves a card; rejects with `PurchaseFault`. */
+  async openCardCheckout(orgId: OrgId): Promise<{ readonly checkoutUrl: string }> {
+    const { topUps, cards, isTestMoney, consoleUrl, log } = this.#deps;
+    const page = (path: string): string => orgPage(consoleUrl(), path, orgId);
+    const visit = { successUrl: page("/billing?card=saved"), cancelUrl: page("/billing") };
     try {
-      return await work(customerId);
+      const { sessionId, url } = await this.withCustomer(orgId, (customerId) =>
+        cards.openSetup({ orgId, customerId }, visit),
+      );
+      await topUps.beginSetup(orgId, isTestMoney, sessionId);
+      return { checkoutUrl: url };
     } catch (fault) {
-      if (!isMissing(fault)) throw fault;
-      return await work(await this.#create(orgId, customerId));
+      log.warn({ orgId, err: fault }, "a checkout for a card could not be created");
+      const message = "the payment provider did not create a page for the card; try again";
+      throw new PurchaseFault("provider_failed", message, fault);
     }
-  }
-
-  async #create(orgId: OrgId, replaced: string | undefined): Promise<string> {
-    const { topUps, cards, isTestMoney } = this.#deps;
-    const customerId = await cards.createCustomer(orgId, replaced);
-    await topUps.keepCustomer(orgId, isTestMoney, customerId);
-    return customerId;
-  }
-
-  async openSetup(
-    orgId: OrgId,
-    visit: { readonly successUrl: string; readonly cancelUrl: string },
-  ): Promise<{ readonly checkoutUrl: string }> {
-    const { topUps, cards, isTestMoney } = this.#deps;
-    const { sessionId, url } = await this.withCustomer(orgId, (customerId) =>
-      cards.openSetup({ orgId, customerId }, visit),
-    );
-    await topUps.beginSetup(orgId, isTestMoney, sessionId);
-    return { checkoutUrl: url };
-  }
-
-  /** Asks the payment provider how the checkout of a card ended, and stores the card. */
-  async checkSetup(orgId: OrgId, sessionId: string): Promise<void> {
-    const { topUps, cards, isTestMoney } = this.#deps;
-    const update = await cards.setup(sessionId);
-    if (update === "open") return;
-    if (update === null) await topUps.endSetup(orgId, isTestMoney, sessionId);
-    else await this.take(update);
-  }
-
-  /** Stores the card that a checkout saved; a repeated report changes nothing. */
-  async take(update: CardUpdate): Promise<void> {
-    const { topUps, cards, isTestMoney, clock, log } = this.#deps;
-    const { orgId, customerId, sessionId, isLive } = update;
-    if (isLive === isTestMoney) return;
-    const card = await cards.cardOf(update);
-    if (card !== undefined) {
-      const fromMs = update.openedAtMs;
-      const saved = { orgId, isTestMoney, customerId, card, fromMs, nowMs: clock.nowMs() };
-      const isNew = await topUps.saveCard(saved, PROVIDER);
-      if (isNew) log.info({ orgId, sessionId }, "a card was saved for automatic top-up");
-    }
-    await topUps.endSetup(orgId, isTestMoney, sessionId);
   }
 
   /**
-   * Removes the card, so that it is not charged any more. If the payment provider cannot detach it
+   * Also turns the rule off; false if there is no card. If the payment provider cannot detach it
    * now, a later run of the top-up job does.
    */
-  async remove(orgId: OrgId, by: ChangedBy): Promise<boolean> {
+  async removeCard(orgId: OrgId, by: ChangedBy): Promise<boolean> {
     const { topUps, isTestMoney } = this.#deps;
     const isRemoved = await topUps.removeCard(orgId, isTestMoney, by);
     if (isRemoved) await this.detachRemoved();
@@ -125,7 +105,51 @@ export class CardKeeper {
       }
     }
   }
+
+  /** Creates the customer if none is known to the payment provider; `work` may run again. */
+  async withCustomer<T>(orgId: OrgId, work: (customerId: string) => Promise<T>): Promise<T> {
+    const { topUps, isTestMoney, clock } = this.#deps;
+    const { customerId } = await topUps.read(orgId, isTestMoney, clock.nowMs());
+    if (customerId === undefined) return await work(await this.#createCustomer(orgId, undefined));
+    try {
+      return await work(customerId);
+    } catch (fault) {
+      if (!isMissing(fault)) throw fault;
+      return await work(await this.#createCustomer(orgId, customerId));
+    }
+  }
+
+  async #createCustomer(orgId: OrgId, replaced: string | undefined): Promise<string> {
+    const { topUps, cards, isTestMoney } = this.#deps;
+    const customerId = await cards.createCustomer(orgId, replaced);
+    await topUps.keepCustomer(orgId, isTestMoney, customerId);
+    return customerId;
+  }
+
+  async #checkSetup(orgId: OrgId, sessionId: string): Promise<void> {
+    const { topUps, cards, isTestMoney } = this.#deps;
+    const update = await cards.setup(sessionId);
+    if (update === "open") return;
+    if (update === null) await topUps.endSetup(orgId, isTestMoney, sessionId);
+    else await this.takeCard(update);
+  }
+
+  /** Stores the card that a checkout saved; a repeated report changes nothing. */
+  async takeCard(update: CardUpdate): Promise<void> {
+    const { topUps, cards, isTestMoney, clock, log } = this.#deps;
+    const { orgId, customerId, sessionId, isLive, openedAtMs: fromMs } = update;
+    if (isLive === isTestMoney) return;
+    const card = await cards.cardOf(update);
+    if (card !== undefined) {
+      const saved = { orgId, isTestMoney, customerId, card, fromMs, nowMs: clock.nowMs() };
+      const isNew = await topUps.saveCard(saved, PROVIDER);
+      if (isNew) log.info({ orgId, sessionId }, "a card was saved for automatic top-up");
+    }
+    await topUps.endSetup(orgId, isTestMoney, sessionId);
+  }
 }
+
+export type TopUps = Pick<StripeTopUps, "read" | "setRule" | "openCardCheckout" | "removeCard">;
 
 const ASK_PAUSE_MS = 2_000;
 const ASKED_KEPT_MAX = 10_000;
@@ -141,88 +165,23 @@ export function pauseBetweenAsks(clock: Clock): (id: string) => boolean {
   };
 }
 
-interface StripeTopUpsDeps extends Omit<CardKeeperDeps, "cards"> {
-  readonly keeper: CardKeeper;
-  readonly bounds: PurchaseBounds;
-  readonly consoleUrl: () => string;
-}
-
-export class StripeTopUps {
-  readonly #deps: StripeTopUpsDeps;
-  readonly #mayAsk: (id: string) => boolean;
-
-  constructor(deps: StripeTopUpsDeps) {
-    this.#deps = deps;
-    this.#mayAsk = pauseBetweenAsks(deps.clock);
-  }
-
-  async read(orgId: OrgId): Promise<TopUpView> {
-    const { topUps, keeper, isTestMoney, clock, log } = this.#deps;
-    const monthMs = monthStartMs(clock.nowMs());
-    let state = await topUps.read(orgId, isTestMoney, monthMs);
-    const { setupSessionId } = state;
-    if (setupSessionId !== undefined && this.#mayAsk(setupSessionId)) {
-      try {
-        await keeper.checkSetup(orgId, setupSessionId);
-      } catch (fault) {
-        // The stored state is shown; an event or the next read will report the card.
-        log.warn({ orgId, err: fault }, "the payment provider did not answer");
-      }
-      state = await topUps.read(orgId, isTestMoney, monthMs);
-    }
-    const { rule, pause, card, monthMicroUsd, hasOpenPurchase } = state;
-    const isCardPending = state.setupSessionId !== undefined;
-    return { rule, pause, card, isCardPending, monthMicroUsd, hasOpenPurchase };
-  }
-
-  /**
-   * Rejects with `TopUpFault` if the rule is invalid or lacks a card. Turning it on ends a pause.
-   */
-  async setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void> {
-    const { topUps, bounds, isTestMoney, clock } = this.#deps;
-    const month = monthStartMs(clock.nowMs());
-    const { card, rule: saved } = await topUps.read(orgId, isTestMoney, month);
-    // Amounts saved before the operator changed the bounds must not prevent turning the rule off.
-    if (rule.isOn || !hasSameAmounts(rule, saved)) checkRule(rule, bounds);
-    if (rule.isOn && card === undefined) {
-      throw new TopUpFault("card", "save a card before you turn on automatic top-up");
-    }
-    await topUps.setRule(orgId, rule, by);
-  }
-
-  /** Opens the payment provider's page that saves a card; rejects with `PurchaseFault`. */
-  async openCardCheckout(orgId: OrgId): Promise<{ readonly checkoutUrl: string }> {
-    const { keeper, log } = this.#deps;
-    const page = (path: string): string => orgPage(this.#deps.consoleUrl(), path, orgId);
-    const visit = { successUrl: page("/billing?card=saved"), cancelUrl: page("/billing") };
-    try {
-      return await keeper.openSetup(orgId, visit);
-    } catch (fault) {
-      log.warn({ orgId, err: fault }, "a checkout for a card could not be created");
-      const message = "the payment provider did not create a page for the card; try again";
-      throw new PurchaseFault("provider_failed", message, fault);
-    }
-  }
-
-  /** Also turns the rule off; false if there is no card. */
-  removeCard(orgId: OrgId, by: ChangedBy): Promise<boolean> {
-    return this.#deps.keeper.remove(orgId, by);
-  }
-}
-
-export type TopUps = Public<StripeTopUps>;
-
-function checkRule(rule: TopUpRule, { minMicroUsd, maxMicroUsd }: PurchaseBounds): void {
+function checkRule(rule: TopUpRule, bounds: PurchaseBounds): void {
   const { belowMicroUsd, amountMicroUsd, monthMaxMicroUsd } = rule;
   if (belowMicroUsd <= 0n) throw new TopUpFault("below_usd", "below_usd must be above 0");
-  const isWhole = amountMicroUsd % MICRO_PER_CENT === 0n;
-  if (!isWhole || amountMicroUsd < minMicroUsd || amountMicroUsd > maxMicroUsd) {
-    const range = `from ${inCents(minMicroUsd)} to ${inCents(maxMicroUsd)}`;
-    throw new TopUpFault("amount_usd", `amount_usd must be whole cents ${range}`);
-  }
+  const problem = amountProblem(amountMicroUsd, bounds);
+  if (problem !== undefined) throw new TopUpFault("amount_usd", problem);
   if (monthMaxMicroUsd < amountMicroUsd) {
     throw new TopUpFault("month_max_usd", "month_max_usd must be at least amount_usd");
   }
+}
+
+export function amountProblem(
+  amount: MicroUsd,
+  { minMicroUsd, maxMicroUsd }: PurchaseBounds,
+): string | undefined {
+  const isWhole = amount % MICRO_PER_CENT === 0n;
+  if (isWhole && amount >= minMicroUsd && amount <= maxMicroUsd) return undefined;
+  return `amount_usd must be whole cents from ${inCents(minMicroUsd)} to ${inCents(maxMicroUsd)}`;
 }
 
 function hasSameAmounts(rule: TopUpRule, other: TopUpRule | undefined): boolean {
@@ -233,6 +192,6 @@ function hasSameAmounts(rule: TopUpRule, other: TopUpRule | undefined): boolean 
   );
 }
 
-export function inCents(amount: MicroUsd): string {
+function inCents(amount: MicroUsd): string {
   return formatUsd(amount).slice(0, -"0000".length);
 }

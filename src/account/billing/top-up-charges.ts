@@ -2,62 +2,49 @@ import {
   byGateway,
   byProviderNews,
   createRecordId,
-  type OrgId,
   type PauseReason,
   workOnEach,
 } from "../../kernel/index.ts";
-import type { ChargeUpdate, PurchaseBounds } from "./billing.ts";
-import type { CardKeeper, CardKeeperDeps } from "./stripe-top-ups.ts";
+import type { ChargeUpdate } from "./billing.ts";
+import type { StripeTopUps } from "./stripe-top-ups.ts";
 import type { PurchaseService } from "./purchase-service.ts";
-import type { PurchaseStore } from "./postgres-purchase-store.ts";
+import type { BillingParts } from "./stripe-payments.ts";
 import type { ChargeAnswer } from "./stripe-cards.ts";
-import { monthStartMs, type TopUpCharge } from "./top-up-store.ts";
+import { monthStartMs, type TopUpCharge, type TopUpTimes } from "./top-up-store.ts";
 
 const MINUTE_MS = 60_000;
 const STARTED_PER_ROUND = 50;
 const REPAIRED_PER_ROUND = 50;
 const ASK_PAUSE_MS = 20_000;
-/**
- * The process that commits a purchase sends its charge only within this time. If the process was
- * suspended for longer, `#repair` decides about the charge.
- */
+/** Later, for example if the process was suspended, `#repair` decides about the charge. */
 const FIRST_SEND_WITHIN_MS = MINUTE_MS;
-/**
- * `#repair` sends a charge only within this time after the purchase began, well below the day for
- * which the payment provider recognizes a repeated idempotency key.
- */
+/** This is well below the day for which Stripe recognizes a repeated idempotency key. */
 const SEND_WITHIN_MS = 60 * MINUTE_MS;
 /**
- * A purchase that is not wanted any more (its rule or automatic top-up is off, or its card was
- * replaced) expires after this time if the payment provider knows no charge of it. The time exceeds
- * that for which a request can be in flight.
+ * A purchase whose rule is off or whose card was replaced expires after this time if the payment
+ * provider knows no charge of it. It exceeds the time for which a request can be in flight.
  */
 const UNWANTED_AFTER_MS = 10 * MINUTE_MS;
 const GIVEN_UP_AFTER_MS = SEND_WITHIN_MS + UNWANTED_AFTER_MS;
 /** The expiry stored with a purchase: later than the times at which `#repair` ends the purchase. */
 const EXPIRES_AFTER_MS = 2 * SEND_WITHIN_MS;
-/**
- * After this many failures in a row the payment provider is assumed to be down, and the remaining
- * charges are left to the next run.
- */
+/** The payment provider is then assumed to be down, and the rest is left to the next run. */
 const FAILURES_MAX = 3;
 
 const TOP_UP = byGateway("top-up");
 const PROVIDER = byProviderNews("stripe");
 
-export interface TopUpChargesDeps extends CardKeeperDeps {
-  readonly store: PurchaseStore;
-  readonly keeper: CardKeeper;
+interface TopUpChargesDeps extends BillingParts {
+  readonly detachRemoved: StripeTopUps["detachRemoved"];
   readonly service: PurchaseService;
-  readonly bounds: PurchaseBounds;
   /** False: no purchase is started, but those that were started are brought to an end. */
   readonly isOn: boolean;
 }
 
 /**
- * Makes automatic purchases. The purchase's row is committed before the charge is sent, and its id
- * is the charge's idempotency key. A process that finds the purchase undecided asks the payment
- * provider first, and sends the charge again only if the provider has none.
+ * The purchase is committed before the charge is sent, and its id is the charge's idempotency key.
+ * A process that finds it undecided asks the payment provider first, and sends the charge again
+ * only if the provider has none.
  */
 export class TopUpCharges {
   readonly #deps: TopUpChargesDeps;
@@ -68,36 +55,31 @@ export class TopUpCharges {
 
   /** Ends open purchases and starts due ones. Row locks let several instances call it at once. */
   async round(isClosed: () => boolean = () => false): Promise<void> {
-    const { keeper } = this.#deps;
-    await this.#repairOpen(isClosed);
-    if (this.#deps.isOn) await this.#startDue(isClosed);
-    await keeper.detachRemoved();
+    const { topUps, isTestMoney, isOn, detachRemoved, clock } = this.#deps;
+    const nowMs = clock.nowMs();
+    const beforeMs = nowMs - ASK_PAUSE_MS;
+    const asked = { isTestMoney, beforeMs, nowMs, limit: REPAIRED_PER_ROUND };
+    const open = await topUps.takeOpen(asked);
+    await this.#onEach(open, (charge) => this.#repair(charge), isClosed);
+    if (isOn) await this.#onEach(this.#started(), (charge) => this.#sendFirst(charge), isClosed);
+    await detachRemoved();
   }
 
-  async #startDue(isClosed: () => boolean): Promise<void> {
-    await this.#onEach(this.#decided(), (charge) => this.#sendFirst(charge), isClosed);
-  }
-
-  async *#decided(): AsyncGenerator<TopUpCharge> {
-    const { topUps, isTestMoney } = this.#deps;
+  /** Starts due purchases. A yielded charge is committed, but not sent yet. */
+  async *#started(): AsyncGenerator<TopUpCharge> {
+    const { topUps, isTestMoney, bounds, clock, log } = this.#deps;
     for (const orgId of await topUps.due(isTestMoney, this.#times(), STARTED_PER_ROUND)) {
-      const charge = await this.decide(orgId);
-      if (charge !== undefined) yield charge;
+      const purchaseId = createRecordId("pur");
+      const expiresAtMs = clock.nowMs() + EXPIRES_AFTER_MS;
+      const wanted = { orgId, purchaseId, isTestMoney, expiresAtMs, ...bounds, ...this.#times() };
+      const charge = await topUps.begin(wanted, TOP_UP);
+      if (charge === undefined) continue;
+      log.info({ purchaseId, orgId }, "an automatic top-up was started");
+      yield charge;
     }
   }
 
-  /** Decides whether a purchase is due. The returned charge is committed, but not sent yet. */
-  async decide(orgId: OrgId): Promise<TopUpCharge | undefined> {
-    const { topUps, isTestMoney, bounds, clock, log } = this.#deps;
-    const purchaseId = createRecordId("pur");
-    const expiresAtMs = clock.nowMs() + EXPIRES_AFTER_MS;
-    const wanted = { orgId, purchaseId, isTestMoney, expiresAtMs, ...bounds, ...this.#times() };
-    const charge = await topUps.begin(wanted, TOP_UP);
-    if (charge !== undefined) log.info({ purchaseId, orgId }, "an automatic top-up was started");
-    return charge;
-  }
-
-  #times(): { readonly nowMs: number; readonly monthMs: number } {
+  #times(): TopUpTimes {
     const nowMs = this.#deps.clock.nowMs();
     return { nowMs, monthMs: monthStartMs(nowMs) };
   }
@@ -105,15 +87,6 @@ export class TopUpCharges {
   async #sendFirst(charge: TopUpCharge): Promise<void> {
     if (this.#ageMs(charge) >= FIRST_SEND_WITHIN_MS) return;
     await this.#answered(charge, await this.#deps.cards.charge(charge));
-  }
-
-  async #repairOpen(isClosed: () => boolean): Promise<void> {
-    const { topUps, isTestMoney, clock } = this.#deps;
-    const nowMs = clock.nowMs();
-    const beforeMs = nowMs - ASK_PAUSE_MS;
-    const asked = { isTestMoney, beforeMs, nowMs, limit: REPAIRED_PER_ROUND };
-    const open = await topUps.takeOpen(asked);
-    await this.#onEach(open, (charge) => this.#repair(charge), isClosed);
   }
 
   async #onEach(

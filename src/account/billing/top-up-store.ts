@@ -12,10 +12,7 @@ import {
   type RecordOf,
 } from "../../kernel/index.ts";
 
-export interface TopUpTimes {
-  readonly nowMs: number;
-  readonly monthMs: number;
-}
+export type TopUpTimes = Readonly<Record<"nowMs" | "monthMs", number>>;
 
 const ruleProperties = {
   isOn: bool("is_on"),

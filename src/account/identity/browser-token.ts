@@ -19,37 +19,25 @@ export function hashToken(token: string): Buffer {
 }
 
 /** `tx`: the cookie of a pending sign-in; `session`: the cookie of a signed-in browser. */
-export type CookieKind = "tx" | "session";
-
-/** An encrypted pending sign-in in base64url. Browsers accept cookies of up to 4,096 characters. */
-const SEALED = /^[A-Za-z0-9_-]{44,3800}$/;
+type CookieKind = "tx" | "session";
 
 const HEADER_CHARS_MAX = 16_384;
 
-export interface CookieJar {
-  read(kind: CookieKind, header: string | undefined): string | undefined;
-  write(kind: CookieKind, token: string, maxAgeSeconds: number): string;
-  clear(kind: CookieKind): string;
-}
-
 /**
- * Reads and writes the cookies of the console at `consoleUrl`. On https their names begin with
- * `__Host-`, so that neither another host nor plain http can set them; browsers accept that prefix
- * on https only.
+ * On https the names begin with `__Host-`, so that neither another host nor plain http can set the
+ * cookies; browsers accept that prefix on https only.
  */
-export function cookieJar(consoleUrl: string): CookieJar {
+export function cookieJar(consoleUrl: string) {
   const isSecure = consoleUrl.startsWith("https:");
   const prefix = isSecure ? "__Host-tm_" : "tm_";
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? "; Secure" : ""}`;
   const write = (kind: CookieKind, token: string, maxAgeSeconds: number): string =>
     `${prefix}${kind}=${token}; Max-Age=${maxAgeSeconds}; ${attributes}`;
   return {
-    read: (kind, header) =>
-      readCookie(`${prefix}${kind}`, header, (text) =>
-        kind === "tx" ? SEALED.test(text) : isToken(text),
-      ),
+    read: (kind: CookieKind, header: string | undefined) =>
+      readCookie(`${prefix}${kind}`, header, kind === "tx" ? isSealed : isToken),
     write,
-    clear: (kind) => write(kind, "", 0),
+    clear: (kind: CookieKind) => write(kind, "", 0),
   };
 }
 
@@ -68,21 +56,23 @@ function readCookie(
   return undefined;
 }
 
+/** True for an encrypted pending sign-in. Browsers accept cookies of up to 4,096 characters. */
+function isSealed(text: string): boolean {
+  return /^[A-Za-z0-9_-]{44,3800}$/.test(text);
+}
+
 export function isToken(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text);
 }
 
 const RETURN_PATH_CHARS_MAX = 512;
-/**
- * A placeholder against which a return path is resolved: a path of the console stays on this
- * origin, any other URL leaves it.
- */
+/** A path of the console stays on this placeholder; any other URL leaves it. */
 const SOME_ORIGIN = "http://console.invalid";
 const OWN_ROUNDS = /^\/(auth|sign-in|api)(\/|$)/;
 
 /**
- * Returns the path on this console to which a browser may go after signing in. Undefined if the
- * path names another origin, could be parsed as one, or leads to a sign-in or API route.
+ * Returns the path to which a browser may go after signing in. Undefined if it names another
+ * origin, could be parsed as one, or leads to a sign-in or API route.
  */
 export function safeReturnPath(asked: string | undefined): string | undefined {
   if (asked === undefined || asked.length > RETURN_PATH_CHARS_MAX) return undefined;

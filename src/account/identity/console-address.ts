@@ -22,18 +22,12 @@ export function chooseSignInKind(config: AddressConfig): SignInKind {
   return config.localSignIn || isLoopback(findConsoleHost(config)) ? "local" : "none";
 }
 
-/**
- * The address of a page of the console. It names the organization that the page is about, because
- * its reader may be in several, and the console in another one of them.
- */
+/** Names the organization that the page is about: its reader may be in several. */
 export function orgPage(consoleUrl: string, path: string, orgId: OrgId): string {
   return `${consoleUrl}${path}${path.includes("?") ? "&" : "?"}org=${orgId}`;
 }
 
-/**
- * Throws an `InsecureConsoleFault` where people would sign in over plain http at an address that
- * other machines reach, unless the operator allows it.
- */
+/** Throws if people would sign in over plain http at an address that other machines reach. */
 export function assertSafeConsole(config: AddressConfig): void {
   if (chooseSignInKind(config) === "none" || config.allowInsecureConsole) return;
   if (config.consoleUrl.startsWith("https:") || isLoopback(findConsoleHost(config))) return;

@@ -1,6 +1,4 @@
-import { createHash } from "node:crypto";
-
-import type { QueryResultRow } from "pg";
+import type { PoolClient, QueryResultRow } from "pg";
 
 import {
   assert,
@@ -8,21 +6,18 @@ import {
   type Change,
   type ChangedBy,
   type ChangeLog,
-  columns,
   createKeyId,
   type Facts,
   formatUsd,
   maskedEmail,
   type MicroUsd,
   type OrgId,
-  queryInTime,
-  type Row,
+  sha256,
   STORE_ANSWER_TIMEOUT_MS,
-  text,
   WELCOME_REF_PREFIX,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
-import type { AskedFrom, OwnOrgStart, SignInToResolve } from "./identity-store.ts";
+import type { AskedFrom, OwnOrgStart } from "./identity-store.ts";
 import { createdKey } from "../../gateway/index.ts";
 
 export interface OwnerRow {
@@ -37,15 +32,6 @@ export function accountBy({ account_id: id }: OwnerRow, from: AskedFrom | undefi
   const { requestId = null, clientNetwork = null } = from ?? {};
   return { kind: "account", id, requestId, clientNetwork };
 }
-
-export function readOwner(row: Row): OwnerRow {
-  return ownerColumns.read(row);
-}
-
-const ownerColumns = columns<OwnerRow>({
-  account_id: text("account_id"),
-  org_id: text("org_id"),
-});
 
 export function changeAccount(
   action: Change["action"],
@@ -74,12 +60,28 @@ export type Run = <R extends QueryResultRow>(
   values?: unknown[],
 ) => Promise<readonly R[]>;
 
-export async function mintTrialKey(
+export function buildRunner(client: PoolClient, timeoutMs: number): Run {
+  return async <R extends QueryResultRow>(text: string, values: unknown[] = []) => {
+    const query = { text, values, query_timeout: timeoutMs };
+    return (await client.query<R>(query)).rows;
+  };
+}
+
+type Trial = Pick<OwnOrgStart, "sessionId" | "trialKey"> & {
+  readonly emailNorm: string;
+  readonly welcomeMicroUsd?: MicroUsd | undefined;
+};
+
+/** Creates the trial key that is due and its reveal in the session, and the starting credit. */
+export async function startTrial(run: Run, orgId: OrgId, trial: Trial): Promise<readonly Change[]> {
+  return [await mintTrialKey(run, orgId, trial), ...(await grantWelcome(run, orgId, trial))];
+}
+
+async function mintTrialKey(
   run: Run,
   orgId: OrgId,
-  due: Pick<SignInToResolve, "trialKey"> & { readonly session: { readonly sessionId: Buffer } },
+  { sessionId, trialKey }: Trial,
 ): Promise<Change> {
-  const { trialKey, session } = due;
   const { digest, label, name, ceiling } = trialKey;
   const keyId = createKeyId();
   const made = await run(
@@ -91,27 +93,23 @@ export async function mintTrialKey(
   await run(
     `insert into console_reveal (session_id, sealed_key, label, name, expires_at)
     values ($1, $2, $3, $4, $5)`,
-    [session.sessionId, trialKey.sealedKey, label, name, new Date(trialKey.expiresAtMs)],
+    [sessionId, trialKey.sealedKey, label, name, new Date(trialKey.expiresAtMs)],
   );
   const key = { keyId, orgId, name, origin: "trial" } as const;
   return createdKey({ ...key, requestsPerMinuteCeiling: ceiling });
 }
 
 /**
- * Grants the starting credit once per verified address, whatever the account or organization,
- * because the reference of the grant is derived from the address. The caller holds the sign-in lock
- * of the address, so that two grants cannot run at once.
+ * Grants the starting credit once per verified address, from which its reference is derived. The
+ * caller holds the sign-in lock of the address, so that two grants cannot run at once.
  */
-export async function grantWelcome(
+async function grantWelcome(
   run: Run,
   orgId: OrgId,
-  {
-    claim,
-    welcomeMicroUsd = ZERO_MICRO_USD,
-  }: { readonly claim: { readonly emailNorm: string }; readonly welcomeMicroUsd?: MicroUsd },
+  { emailNorm, welcomeMicroUsd = ZERO_MICRO_USD }: Trial,
 ): Promise<readonly Change[]> {
   if (welcomeMicroUsd === ZERO_MICRO_USD) return [];
-  const ref = welcomeRef(claim.emailNorm);
+  const ref = welcomeRef(emailNorm);
   const granted = await run("select from transfer_ref where ref = $1", [ref]);
   if (granted.length > 0) return [];
   await run("select created from grant_credit($1, $2, $3, true)", [orgId, welcomeMicroUsd, ref]);
@@ -120,16 +118,14 @@ export async function grantWelcome(
 }
 
 /**
- * Creates the trial key and the starting credit that an invitation deferred, once, and moves the
- * session to the account's own organization.
+ * Starts once what an invitation deferred, and moves the session to the account's own organization.
  */
 export async function startOwnOrg(
   changes: ChangeLog,
   { sessionId, accountId, trialKey, welcomeMicroUsd, from }: OwnOrgStart,
 ): Promise<OrgId | undefined> {
   return await changes.writeBy(async (client) => {
-    const run: Run = async <R extends QueryResultRow>(sql: string, values: unknown[] = []) =>
-      (await queryInTime<R>(client, { text: sql, values })).rows;
+    const run = buildRunner(client, STORE_ANSWER_TIMEOUT_MS);
     const [row] = await run<{ org_id: OrgId; email_norm: string }>(START_OWN_SQL, [accountId]);
     if (row === undefined) return { outcome: undefined, by: byGateway("sign-in"), changes: [] };
     const { org_id: orgId, email_norm: emailNorm } = row;
@@ -137,11 +133,10 @@ export async function startOwnOrg(
     const lockName = `tokenmarket sign-in ${emailNorm}`;
     await run("select pg_advisory_xact_lock(hashtextextended($1, 0))", [lockName]);
     await run("update console_session set org_id = $2 where session_id = $1", [sessionId, orgId]);
-    const due = { trialKey, session: { sessionId }, claim: { emailNorm }, welcomeMicroUsd };
-    const minted = await mintTrialKey(run, orgId, due);
-    const welcomed = await grantWelcome(run, orgId, due);
+    const trial = { sessionId, trialKey, emailNorm, welcomeMicroUsd };
+    const made = await startTrial(run, orgId, trial);
     const by = accountBy({ account_id: accountId, org_id: orgId }, from);
-    return { outcome: orgId, by, changes: [minted, ...welcomed] };
+    return { outcome: orgId, by, changes: made };
   }, STORE_ANSWER_TIMEOUT_MS);
 }
 
@@ -162,7 +157,7 @@ export async function isInvited(run: Run, emailNorm: string, nowMs: number): Pro
 
 /** Builds the reference from a digest of the e-mail address, because exports contain references. */
 function welcomeRef(emailNorm: string): string {
-  const digest = createHash("sha256").update(`welcome credit ${emailNorm}`).digest("hex");
+  const digest = sha256(`welcome credit ${emailNorm}`);
   return `${WELCOME_REF_PREFIX}${digest.slice(0, WELCOME_REF_CHARS)}`;
 }
 const WELCOME_REF_CHARS = 32;

@@ -13,14 +13,6 @@ import {
   text,
 } from "../../kernel/index.ts";
 
-export interface NewSession {
-  /** SHA-256 of the cookie's token, which only the browser keeps. */
-  readonly sessionId: Buffer;
-  readonly expiresAtMs: number;
-  readonly idpSid: string | null;
-  readonly userAgent: string | null;
-}
-
 export type AskedFrom = Pick<ChangedBy, "requestId" | "clientNetwork">;
 
 export interface SignInClaim {
@@ -35,13 +27,16 @@ export interface SignInClaim {
 export interface SignInToResolve {
   readonly claim: SignInClaim;
   readonly nowMs: number;
-  readonly session: NewSession;
+  readonly session: {
+    /** SHA-256 of the cookie's token, which only the browser keeps. */
+    readonly sessionId: Buffer;
+    readonly expiresAtMs: number;
+    readonly idpSid: string | null;
+    readonly userAgent: string | null;
+  };
   /** A trial key, made before it is known whether one is due. Only `sealedKey` has the raw key. */
   readonly trialKey: SealedReveal & { readonly digest: Buffer; readonly ceiling: number };
-  /**
-   * The browser's previous session, which this sign-in ends. If the account is the same, a trial
-   * key that its owner has not saved yet moves to the new session.
-   */
+  /** This sign-in ends it. A key not saved yet moves to the new session of the same account. */
   readonly previous?: { readonly sessionId: Buffer; readonly reveal: SealedReveal | undefined };
   readonly from?: AskedFrom;
   readonly welcomeMicroUsd?: MicroUsd;
@@ -55,21 +50,18 @@ export interface ResolvedSignIn {
   /** True for a new person with an open invitation, who gets no trial key yet. */
   readonly isInvited: boolean;
   /**
-   * `created`: a new account; `linked`: an existing account with the same verified e-mail;
-   * `adopted`: an account in an organization that an operator made for the address; `verified`: a
-   * known account whose address is verified now.
+   * `linked`: an existing account with the same verified e-mail; `adopted`: an account in an
+   * organization that an operator made for the address; `verified`: a known account, verified now.
    */
   readonly kind: "known" | "created" | "linked" | "adopted" | "verified";
   /** True if the provider reports another account's e-mail; the account then keeps its own. */
   readonly isEmailTaken: boolean;
 }
 
-export interface OwnOrgStart {
+export interface OwnOrgStart extends Pick<SignInToResolve, "trialKey" | "from"> {
   readonly sessionId: Buffer;
   readonly accountId: string;
-  readonly trialKey: SignInToResolve["trialKey"];
   readonly welcomeMicroUsd: MicroUsd;
-  readonly from?: AskedFrom;
 }
 
 export type EndReason = "signed-out" | "idp-ended";
@@ -151,9 +143,7 @@ export const revealColumns = columns({
   name: text("name"),
   expiresAtMs: instantMs("expires_at"),
 });
-/**
- * A key to show, encrypted under a key derived from the session token, which only the browser has.
- */
+/** It is encrypted under a key derived from the session token, which only the browser has. */
 export type SealedReveal = RecordOf<typeof revealColumns>;
 
 export const END_SESSION_SQL = `
@@ -202,18 +192,6 @@ export interface AskingBrowser {
   readonly userAgent: string | undefined;
   readonly requestId: string;
   readonly clientNetwork?: string | null;
-}
-
-export interface RevealedKey {
-  readonly key: string;
-  readonly label: string;
-  readonly name: string;
-}
-
-export interface ListedSession extends Omit<LiveSession, "sessionId"> {
-  /** A hash of the stored session id, which itself is the hash of the cookie's token. */
-  readonly id: string;
-  readonly isThis: boolean;
 }
 
 export interface AccountProfile {

@@ -5,17 +5,18 @@ import {
   type Config,
   defined,
   Job,
-  type Logger,
   type MicroUsd,
   normaliseEmail,
   type OrgId,
   parseUsd,
   type Public,
+  warnOf,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
-import { boundedFetch, RelyingParty } from "./relying-party.ts";
+import { RelyingParty } from "./relying-party.ts";
 import { hashToken, isToken } from "./browser-token.ts";
 import {
+  type AddressConfig,
   assertSafeConsole,
   chooseSignInKind,
   IdentitySettingFault,
@@ -26,63 +27,49 @@ import type {
   AskedFrom,
   AskingBrowser,
   JoinedOrg,
-  ListedSession,
   Redirect,
   SignedIn,
 } from "./identity-store.ts";
 import type { IdentityStore } from "./postgres-identity-store.ts";
 import { createTrialKey } from "./sealed-text.ts";
-import { Sessions, type SignInResult } from "./sessions.ts";
+import { Sessions, type SessionsOptions, type SignInResult } from "./sessions.ts";
 import { SignIns } from "./sign-ins.ts";
 
 export type Identity = Public<OpenedIdentity>;
 
-export type IdentityConfig = Pick<
-  Config,
-  | "consoleUrl"
-  | "host"
-  | "oidcIssuer"
-  | "oidcClientId"
-  | "oidcClientSecret"
-  | "oidcProviderName"
-  | "oidcIsEmailTrusted"
-  | "oidcVerifiedAsText"
-  | "localSignIn"
-  | "allowInsecureConsole"
-  | "welcomeUsd"
->;
+export type IdentityConfig = AddressConfig &
+  Pick<
+    Config,
+    | "oidcClientId"
+    | "oidcClientSecret"
+    | "oidcProviderName"
+    | "oidcIsEmailTrusted"
+    | "oidcVerifiedAsText"
+    | "welcomeUsd"
+  >;
 
-export interface OpenIdentityOptions {
+export interface OpenIdentityOptions extends Pick<
+  SessionsOptions,
+  "consoleUrl" | "store" | "clock" | "log"
+> {
   readonly config: IdentityConfig;
-  /** Called for requests only, since the address may be unknown before the console listens. */
-  readonly consoleUrl: () => string;
-  readonly store: IdentityStore;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly onSignIn?: (result: SignInResult) => void;
 }
 
 /**
- * Creates the console's sign-in. The first sign-in, not this call, contacts the identity provider,
- * so the gateway starts while the provider is down. Rejects with an `InsecureConsoleFault` or an
- * `IdentitySettingFault` if the settings cannot work.
+ * The first sign-in, not this call, contacts the identity provider, so the gateway starts while
+ * that is down. Rejects if the settings cannot work.
  */
 export function openIdentity(options: OpenIdentityOptions): Promise<Identity> {
   // Inside `then`, a fault of the constructor rejects the promise instead of throwing here.
   return Promise.resolve().then(() => new OpenedIdentity(options));
 }
 
-/**
- * Signs people in and keeps their sessions. A method that reads a cookie takes the whole `cookie`
- * header; nothing here depends on the HTTP framework.
- */
+/** A method that reads a cookie takes the whole `cookie` header. */
 class OpenedIdentity extends Sessions {
-  /** The text of the sign-in button; null if no identity provider is configured. */
+  /** Null if no identity provider is configured. */
   readonly signInName: string | null;
-  /**
-   * True if links made on this machine sign people in. If this is false and no provider is
-   * configured, sign-in is off.
-   */
+  /** True if links made on this machine sign people in. */
   readonly isLocal: boolean;
   readonly #store: IdentityStore;
   readonly #clock: Clock;
@@ -106,7 +93,7 @@ class OpenedIdentity extends Sessions {
     if (kind === "oidc") {
       const issuer = parseIssuer(config.oidcIssuer);
       this.signInName = config.oidcProviderName === "" ? issuer.host : config.oidcProviderName;
-      this.#relyingParty = oidcParty(issuer, options, consoleUrl);
+      this.#relyingParty = oidcParty(issuer, options);
       const { oidcIsEmailTrusted: isTrusted, oidcVerifiedAsText: verifiedAsText } = config;
       this.#signIns = new SignIns({
         ...common,
@@ -115,11 +102,8 @@ class OpenedIdentity extends Sessions {
         emailRules: { isTrusted, verifiedAsText },
       });
     }
-    this.#sweeping = new Job(
-      SWEEP_EVERY_MS,
-      () => store.sweep(clock.nowMs()),
-      (fault) => log.warn({ err: fault }, "expired sign-ins could not be deleted"),
-    );
+    const failed = warnOf(log, "expired sign-ins could not be deleted");
+    this.#sweeping = new Job(SWEEP_EVERY_MS, () => store.sweep(clock.nowMs()), failed);
     this.#sweeping.start();
   }
 
@@ -139,10 +123,7 @@ class OpenedIdentity extends Sessions {
     return await this.#store.links.findClaim(hashToken(token), this.#clock.nowMs());
   }
 
-  /**
-   * Consumes a link and starts a session; undefined if the link is used, expired, or for another
-   * address.
-   */
+  /** Undefined if the link is used, expired, or for another address. */
   async signInByLink(
     asked: AskingBrowser & { readonly token: string; readonly email: string },
   ): Promise<Redirect | undefined> {
@@ -157,10 +138,7 @@ class OpenedIdentity extends Sessions {
     });
   }
 
-  /**
-   * True if the next page load must go to `/auth/recheck`, which ends this session if the identity
-   * provider has ended its own.
-   */
+  /** True if the next page load must go to `/auth/recheck`. */
   isRecheckDue(session: SignedIn): boolean {
     const { recheckDueAtMs } = session;
     return recheckDueAtMs !== undefined && this.#clock.nowMs() >= recheckDueAtMs;
@@ -175,10 +153,7 @@ class OpenedIdentity extends Sessions {
     return (await this.#signIns?.startRecheck(cookieHeader, returnPath)) ?? signInsDisabled;
   }
 
-  /**
-   * `POST /auth/backchannel-logout`: ends the sessions that the token names. Returns false if the
-   * token is invalid or was used before; the route then answers 400.
-   */
+  /** `POST /auth/backchannel-logout`: false if the token is invalid or was used before. */
   async backChannelLogout(logoutToken: string): Promise<boolean> {
     const logout = await this.#relyingParty?.verifyLogoutToken(logoutToken);
     if (logout === undefined) return false;
@@ -199,7 +174,7 @@ class OpenedIdentity extends Sessions {
     return { identities, otherSessions };
   }
 
-  async sessions({ accountId, sessionId }: SignedIn): Promise<readonly ListedSession[]> {
+  async sessions({ accountId, sessionId }: SignedIn) {
     const listed = await this.#store.listSessions(accountId, this.#clock.nowMs());
     return listed.map(({ sessionId: hash, ...rest }) => ({
       id: listedId(hash),
@@ -225,10 +200,7 @@ class OpenedIdentity extends Sessions {
     return this.#store.switchOrg(Buffer.from(sessionId, "hex"), orgId);
   }
 
-  /**
-   * Starts the account's own organization with the trial key that an invitation deferred; undefined
-   * if nothing was deferred.
-   */
+  /** Starts what an invitation deferred; undefined if nothing was. */
   async startOwnOrganization(
     cookieHeader: string | undefined,
     { accountId }: SignedIn,
@@ -267,11 +239,7 @@ const LINK_ISSUER = "console-link";
 
 const signInsDisabled: Redirect = { location: "/sign-in?reason=failed", cookies: [] };
 
-function oidcParty(
-  issuer: URL,
-  { config, clock }: OpenIdentityOptions,
-  consoleUrl: () => string,
-): RelyingParty {
+function oidcParty(issuer: URL, { config, consoleUrl, clock }: OpenIdentityOptions): RelyingParty {
   if (config.oidcClientId === "") {
     throw new IdentitySettingFault(
       "oidc.issuer is set and oidc.client_id (OIDC_CLIENT_ID) is not; register the console at the " +
@@ -279,12 +247,10 @@ function oidcParty(
     );
   }
   return new RelyingParty({
-    issuer: () => issuer,
+    issuer,
     clientId: config.oidcClientId,
     clientSecret: config.oidcClientSecret,
     redirectUri: () => `${consoleUrl()}/auth/callback`,
-    scope: "openid email profile",
-    fetch: boundedFetch,
     clock,
   });
 }

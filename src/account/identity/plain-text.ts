@@ -1,9 +1,6 @@
 import { asText, hiddenCharacters } from "../../kernel/index.ts";
 
-/**
- * Makes a text from outside safe to store and show: without hidden characters, trimmed, at most
- * `charsMax` long; null if nothing is left.
- */
+/** Makes a text from outside safe to store and show; null if nothing is left. */
 export function plainText(text: string | undefined, charsMax: number): string | null {
   const plain = (text ?? "").replaceAll(hiddenCharacters, "").trim();
   // `slice` may cut a surrogate pair in two; its first half is dropped.
@@ -20,10 +17,7 @@ export function chooseOrgName(name: string | null, email: string): string {
 
 const ORG_NAME_CHARS_MAX = 64;
 
-/**
- * Selects the parts of a sign-in fault that a log may show: its name, message and codes. Of each
- * cause it takes only the code or the name, because the cause's message may contain secrets.
- */
+/** Of a cause a log shows only the code or the name: its message may contain secrets. */
 export function faultMessage(fault: unknown): Readonly<Record<string, string>> {
   if (!(fault instanceof Error)) return { fault: "unknown" };
   const words: Record<string, string> = { fault: fault.name, message: fault.message };
@@ -31,22 +25,19 @@ export function faultMessage(fault: unknown): Readonly<Record<string, string>> {
     const value = asText((fault as unknown as Record<string, unknown>)[name]);
     if (value !== undefined) words[name] = value.slice(0, WORD_CHARS_MAX);
   }
-  const codes = listCauses(fault).map((cause) => readCode(cause) ?? cause.name);
+  const codes = listCauses(fault).map(({ code, name }) => {
+    return asText(code)?.slice(0, WORD_CHARS_MAX) ?? name;
+  });
   if (codes.length > 0) words["causes"] = codes.join(", ");
   return words;
 }
 
 const WORD_CHARS_MAX = 100;
 
-function listCauses(fault: Error): readonly Error[] {
+function listCauses(fault: Error): readonly (Error & { readonly code?: unknown })[] {
   const causes: Error[] = [];
   for (let at = fault.cause; at instanceof Error && causes.length < 3; at = at.cause) {
     causes.push(at);
   }
   return causes;
-}
-
-function readCode(fault: Error): string | undefined {
-  const { code } = fault as { code?: unknown };
-  return asText(code)?.slice(0, WORD_CHARS_MAX);
 }

@@ -1,4 +1,4 @@
-import type { Pool, QueryResult, QueryResultRow } from "pg";
+import type { Pool } from "pg";
 
 import {
   type ChangedBy,
@@ -46,33 +46,26 @@ export class PostgresClaimLinkStore {
     tokenHash: Buffer,
     nowMs: number,
   ): Promise<{ readonly email: string | null } | undefined> {
-    const { rows } = await this.#run<{ email: string | null }>(
-      "select email from local_claim where token_hash = $1 and expires_at > $2",
-      [tokenHash, new Date(nowMs)],
-    );
+    const { rows } = await queryInTime<{ email: string | null }>(this.#pool, {
+      text: "select email from local_claim where token_hash = $1 and expires_at > $2",
+      values: [tokenHash, new Date(nowMs)],
+    });
     return rows[0];
   }
 
   async noteConsole(instanceId: string, url: string): Promise<void> {
-    await this.#run(NOTE_CONSOLE_SQL, [instanceId, url]);
+    await queryInTime(this.#pool, { text: NOTE_CONSOLE_SQL, values: [instanceId, url] });
   }
 
   async findConsole(): Promise<string | undefined> {
-    const { rows } = await this.#run<{ url: string }>(FIND_CONSOLE_SQL, []);
+    const { rows } = await queryInTime<{ url: string }>(this.#pool, { text: FIND_CONSOLE_SQL });
     return rows[0]?.url;
-  }
-
-  async #run<R extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<R>> {
-    return await queryInTime<R>(this.#pool, { text, values });
   }
 }
 
 export type ClaimLinkStore = Public<PostgresClaimLinkStore>;
 
-/**
- * Consumes a sign-in link in the transaction that starts the session. True if the sign-in uses no
- * link; false if the link is used, expired, or for another address.
- */
+/** True if the sign-in uses no link; false if the link is used, expired, or for another address. */
 export async function takeClaim(
   run: Run,
   { linkHash, claim, nowMs }: SignInToResolve & { readonly linkHash: Buffer | undefined },
@@ -108,8 +101,8 @@ export interface ClaimLink {
 }
 
 /**
- * Makes a link that signs in the browser that opens it, once, within 15 minutes. Only someone with
- * a shell on the machine can make one. With `email` the link works for that address only.
+ * Makes a link that signs in a browser once, within 15 minutes. Only someone with a shell on the
+ * machine can make one. With `email` it works for that address only.
  */
 export async function makeClaimLink(options: {
   readonly store: ClaimLinkStore;

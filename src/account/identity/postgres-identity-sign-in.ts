@@ -1,4 +1,4 @@
-import { DatabaseError, type Pool, type PoolClient, type QueryResultRow } from "pg";
+import { DatabaseError, type Pool, type PoolClient } from "pg";
 
 import { CREATE_ORG_SQL, createdOrg } from "../../gateway/index.ts";
 import {
@@ -14,12 +14,12 @@ import {
 import { findNewAlerts, moveMemberDestinations } from "../alerts/postgres-alert-store.ts";
 import {
   accountBy,
+  buildRunner,
   changeAccount,
-  grantWelcome,
   isInvited,
-  mintTrialKey,
   type OwnerRow,
   type Run,
+  startTrial,
   toEmailChange,
   toSessionEnd,
 } from "./identity-changes.ts";
@@ -44,9 +44,9 @@ const RETRIED_CODES = new Set(["40001", "40P01", "23505"]);
 type SignIn = SignInToResolve & { readonly linkHash: Buffer | undefined };
 
 /**
- * Signs a person in with one transaction, which commits account, organization, trial key and
- * session together. Sign-ins with one address wait for each other before their transactions begin,
- * so that each sees the result of the previous one. Other conflicts are retried.
+ * Commits account, organization, trial key and session together. Sign-ins with one address wait for
+ * each other before their transactions begin, so that each sees the result of the previous one.
+ * Other conflicts are retried.
  */
 export async function resolveSignIn(
   { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
@@ -65,7 +65,6 @@ export async function resolveSignIn(
 }
 
 interface SignedIn {
-  /** Undefined if the link is used, expired, or for another address. */
   readonly resolved: ResolvedSignIn | undefined;
   readonly recorded: readonly RecordedChange[];
 }
@@ -74,7 +73,7 @@ async function tryToResolve(pool: Pool, signIn: SignIn): Promise<SignedIn> {
   const client = await pool.connect();
   let isDone = false;
   try {
-    const run = buildRunner(client);
+    const run = buildRunner(client, STEP_TIMEOUT_MS);
     const lockName = `tokenmarket sign-in ${signIn.claim.emailNorm}`;
     await run("select pg_advisory_lock(hashtextextended($1, 0))", [lockName]);
     await run("begin isolation level serializable");
@@ -97,8 +96,7 @@ async function recordSignIn(
   from: AskedFrom | undefined,
 ): Promise<SignedIn> {
   const owner = { account_id: resolved.accountId, org_id: resolved.orgId };
-  // The end of the browser's previous session is recorded under that session's own account, so that
-  // neither organization learns of the other account.
+  // It is recorded under its own account, so that neither organization learns of the other.
   const end =
     ended === undefined
       ? []
@@ -106,13 +104,6 @@ async function recordSignIn(
   return {
     resolved,
     recorded: [...end, ...(await recordChanges(client, accountBy(owner, from), changes))],
-  };
-}
-
-function buildRunner(client: PoolClient): Run {
-  return async <R extends QueryResultRow>(text: string, values: unknown[] = []) => {
-    const query = { text, values, query_timeout: STEP_TIMEOUT_MS };
-    return (await client.query<R>(query)).rows;
   };
 }
 
@@ -124,20 +115,20 @@ interface Resolution extends ResolvedSignIn {
 async function resolve(run: Run, signIn: SignInToResolve): Promise<Resolution> {
   const found = await findAccount(run, signIn);
   const { accountId, orgId, isVerified } = found;
-  const isJoining =
-    found.isTrialDue && (await isInvited(run, signIn.claim.emailNorm, signIn.nowMs));
+  const { emailNorm } = signIn.claim;
+  const isJoining = found.isTrialDue && (await isInvited(run, emailNorm, signIn.nowMs));
   const isTrialDue = found.isTrialDue && !isJoining;
   if (isJoining) await run(DEFER_TRIAL_SQL, [accountId, new Date(signIn.nowMs)]);
   const owner = { account_id: accountId, org_id: orgId };
   await startSession(run, accountId, signIn);
   const { ended, hasMoved } = await endFormer(run, accountId, signIn);
   const active = { session: "active", issuer: signIn.claim.issuer };
-  const session = changeAccount("session.start", owner, null, active);
+  const started = changeAccount("session.start", owner, null, active);
   const alerts = isVerified ? await findNewAlerts(run, orgId) : [];
-  const minted = isTrialDue ? [await mintTrialKey(run, orgId, signIn)] : [];
-  const welcomed = isTrialDue ? await grantWelcome(run, orgId, signIn) : [];
+  const { sessionId } = signIn.session;
+  const trial = isTrialDue ? await startTrial(run, orgId, { ...signIn, sessionId, emailNorm }) : [];
   return {
-    changes: [...found.changes, session, ...alerts, ...minted, ...welcomed],
+    changes: [...found.changes, started, ...alerts, ...trial],
     ended,
     accountId,
     orgId,
@@ -149,8 +140,7 @@ async function resolve(run: Run, signIn: SignInToResolve): Promise<Resolution> {
   };
 }
 
-const DEFER_TRIAL_SQL = `
-  update console_account set trial_deferred_at = $2 where account_id = $1`;
+const DEFER_TRIAL_SQL = "update console_account set trial_deferred_at = $2 where account_id = $1";
 
 interface FoundAccount {
   readonly accountId: string;
@@ -180,8 +170,7 @@ async function findAccount(run: Run, signIn: SignInToResolve): Promise<FoundAcco
   return { ...plain(account), isTrialDue: false, kind: "known", ...followed };
 }
 
-// Changes the account's address to the one that the provider reports. A verified account keeps its
-// address if the new one is not verified or belongs to another verified account.
+// A verified account keeps its address if the new one is not verified or another's.
 async function followEmail(
   run: Run,
   account: AccountRow,
@@ -232,10 +221,7 @@ function linked(older: AccountRow, { issuer }: SignInClaim): FoundAccount {
   return { ...plain(older), isTrialDue: false, kind: "linked", changes };
 }
 
-/**
- * Handles an identity seen for the first time: links it to the account with the same verified
- * address, or creates an account.
- */
+/** Links the identity to the account with the same verified address, or creates an account. */
 async function findForStranger(run: Run, signIn: SignInToResolve): Promise<FoundAccount> {
   const { claim, nowMs } = signIn;
   const older = claim.isVerified ? await findVerified(run, claim) : undefined;
@@ -309,21 +295,15 @@ async function setEmail(
   account: AccountRow,
   claim: SignInClaim,
 ): Promise<readonly Change[]> {
-  await run("update console_account set email = $2, email_norm = $3 where account_id = $1", [
-    account.account_id,
-    claim.email,
-    claim.emailNorm,
-  ]);
-  await run("update org set email = $2 where org_id = $1", [account.org_id, claim.email]);
   const { account_id: accountId, email: from } = account;
+  const values = [accountId, claim.email, claim.emailNorm];
+  await run("update console_account set email = $2, email_norm = $3 where account_id = $1", values);
+  await run("update org set email = $2 where org_id = $1", [account.org_id, claim.email]);
   const moved = await moveMemberDestinations(run, { accountId, from, to: claim.email });
   return [toEmailChange(account, { before: from, after: claim.email }), ...moved];
 }
 
-/**
- * Moves the identity and sessions of an unverified account to an older account, and deletes the
- * unverified one.
- */
+/** Moves an unverified account's identity and sessions to an older account, and deletes it. */
 async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise<void> {
   const both = [from.account_id, to.account_id];
   await run("update console_identity set account_id = $2 where account_id = $1", both);
@@ -333,8 +313,8 @@ async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise
 }
 
 /**
- * Deletes an organization that never had money, a key or a change of caps. If another table still
- * refers to the organization, it stays. Locks its row before its wallet, as every transaction does.
+ * Deletes an organization that never had money, a key or a change of caps, unless another table
+ * refers to it. Locks its row before its wallet, as every transaction does.
  */
 async function dropEmptyOrg(run: Run, orgId: string): Promise<void> {
   await run("savepoint before_drop");
@@ -358,7 +338,9 @@ async function dropEmptyOrg(run: Run, orgId: string): Promise<void> {
 const FOREIGN_KEY_VIOLATION = "23503";
 
 async function startSession(run: Run, accountId: string, signIn: SignInToResolve): Promise<void> {
-  const { claim, session, nowMs } = signIn;
+  const { issuer, subject } = signIn.claim;
+  const { sessionId, idpSid, userAgent } = signIn.session;
+  const times = [new Date(signIn.nowMs), new Date(signIn.session.expiresAtMs)];
   await run(
     // The session begins in the organization that the account used last.
     `insert into console_session (session_id, account_id, issuer, subject, idp_sid, started_at,
@@ -366,25 +348,15 @@ async function startSession(run: Run, accountId: string, signIn: SignInToResolve
     values ($1, $2, $3, $4, $5, $6, $7, $6, $6, $6, $8,
       (select org_id from console_session where account_id = $2
         order by last_seen_at desc, started_at desc limit 1))`,
-    [
-      session.sessionId,
-      accountId,
-      claim.issuer,
-      claim.subject,
-      session.idpSid,
-      new Date(nowMs),
-      new Date(session.expiresAtMs),
-      session.userAgent,
-    ],
+    [sessionId, accountId, issuer, subject, idpSid, ...times, userAgent],
   );
 }
 
-interface Previous {
-  readonly ended: OwnerRow | undefined;
-  readonly hasMoved: boolean;
-}
-
-async function endFormer(run: Run, accountId: string, signIn: SignInToResolve): Promise<Previous> {
+async function endFormer(
+  run: Run,
+  accountId: string,
+  signIn: SignInToResolve,
+): Promise<{ readonly ended: OwnerRow | undefined; readonly hasMoved: boolean }> {
   const { previous, session, nowMs } = signIn;
   if (previous === undefined) return { ended: undefined, hasMoved: false };
   const { reveal, sessionId } = previous;

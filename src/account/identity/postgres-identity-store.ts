@@ -1,4 +1,4 @@
-import type { Pool, QueryResult, QueryResultRow } from "pg";
+import type { Pool, QueryConfig, QueryResult, QueryResultRow } from "pg";
 
 import {
   assert,
@@ -13,7 +13,6 @@ import {
   accountBy,
   changeAccount,
   type OwnerRow,
-  readOwner,
   SIGN_IN_CHECKS,
   startOwnOrg,
   toSessionEnd,
@@ -40,12 +39,9 @@ import { type ClaimLinkStore, PostgresClaimLinkStore } from "./postgres-claim-li
 import { resolveSignIn } from "./postgres-identity-sign-in.ts";
 
 const SWEPT_ROWS_MAX = 5_000;
-/** Expired sessions and invitations stay this long; a session tells why a browser is signed out. */
-const ENDED_DAYS_KEPT = 30;
 const SESSIONS_LISTED_MAX = 100;
 const ORGS_LISTED_MAX = 200;
 
-/** Stores accounts, identities and sessions. Each change is one transaction. */
 export class PostgresIdentityStore {
   readonly links: ClaimLinkStore;
   readonly #pool: Pool;
@@ -69,20 +65,14 @@ export class PostgresIdentityStore {
     return row.secret;
   }
 
-  /**
-   * Finds or creates the account, creates the trial key if one is due, and starts the session, in
-   * one transaction. Concurrent sign-ins with one address create only one trial key.
-   */
+  /** All is one transaction: concurrent sign-ins with one address create only one trial key. */
   async resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn> {
     const resolved = await this.resolveLink(signIn);
     assert(resolved !== undefined, "a link alone can be used up");
     return resolved;
   }
 
-  /**
-   * Like `resolveSignIn`, but also consumes a sign-in link. Undefined, with nothing changed, if the
-   * link is used, expired or for another address.
-   */
+  /** Also consumes a link; undefined if it is used, expired or for another address. */
   resolveLink(signIn: SignInToResolve, linkHash?: Buffer): Promise<ResolvedSignIn | undefined> {
     const parts = { pool: this.#sessions, changes: this.#changes };
     return resolveSignIn(parts, { ...signIn, linkHash });
@@ -144,27 +134,18 @@ export class PostgresIdentityStore {
   }
 
   /**
-   * Ends the sessions that match the `sid` and the subject of a logout token; a token may lack one
-   * of the two. False, with nothing changed, if a token with this id was handled before.
+   * Ends the sessions that match what the token has of `sid` and subject. False, with nothing
+   * changed, if a token with this id was handled before.
    */
   async endByLogoutToken(logout: LogoutOrder): Promise<boolean> {
-    const values = [
-      logout.issuer,
-      logout.tokenId,
-      new Date(logout.rememberUntilMs),
-      logout.subject ?? null,
-      logout.sid ?? null,
-      new Date(logout.nowMs),
-    ];
-    const query = { text: END_BY_LOGOUT_TOKEN_SQL, values };
+    const { issuer, tokenId, subject = null, sid = null } = logout;
+    const token = [issuer, tokenId, new Date(logout.rememberUntilMs), subject, sid];
+    const query = { text: END_BY_LOGOUT_TOKEN_SQL, values: [...token, new Date(logout.nowMs)] };
     return await this.#changes.writeBy(async (client) => {
-      const { rows } = await queryInTime<LogoutRow>(client, query);
+      const { rows } = await queryInTime<OwnerRow & { readonly is_new: boolean }>(client, query);
       const ended = rows.filter(({ account_id }) => account_id !== null);
-      return {
-        outcome: rows[0]?.is_new === true,
-        by: SIGN_IN_CHECKS,
-        changes: ended.map(toSessionEnd),
-      };
+      const outcome = rows[0]?.is_new === true;
+      return { outcome, by: SIGN_IN_CHECKS, changes: ended.map(toSessionEnd) };
     }, STORE_ANSWER_TIMEOUT_MS);
   }
 
@@ -182,35 +163,28 @@ export class PostgresIdentityStore {
     nowMs: number,
     from?: AskedFrom,
   ): Promise<SealedReveal | undefined> {
-    return await this.#changes.writeBy(async (client) => {
-      const values = [sessionId, new Date(nowMs)];
-      const { rows } = await queryInTime<Row>(client, { text: SHOW_REVEAL_SQL, values });
-      const [row] = rows;
-      if (row === undefined) return { outcome: undefined, by: SIGN_IN_CHECKS, changes: [] };
-      const owner = readOwner(row);
-      return {
-        outcome: revealColumns.read(row),
-        by: accountBy(owner, from),
-        changes:
-          row["is_first"] === true
-            ? [changeAccount("key.reveal", owner, { shown: false }, { shown: true })]
-            : [],
-      };
-    }, STORE_ANSWER_TIMEOUT_MS);
+    const shown = { text: SHOW_REVEAL_SQL, values: [sessionId, new Date(nowMs)] };
+    const row = await this.#changeReveal("key.reveal", shown, from);
+    return row === undefined ? undefined : revealColumns.read(row);
   }
 
   async endReveal(sessionId: Buffer, nowMs: number, from?: AskedFrom): Promise<boolean> {
+    const saved = { text: END_REVEAL_SQL, values: [sessionId, new Date(nowMs)] };
+    return (await this.#changeReveal("key.saved", saved, from)) !== undefined;
+  }
+
+  async #changeReveal(
+    action: "key.reveal" | "key.saved",
+    query: QueryConfig,
+    from: AskedFrom | undefined,
+  ): Promise<RevealRow | undefined> {
+    const fact = action === "key.reveal" ? "shown" : "saved";
     return await this.#changes.writeBy(async (client) => {
-      const values = [sessionId, new Date(nowMs)];
-      const { rows } = await queryInTime<Row>(client, { text: END_REVEAL_SQL, values });
-      const [row] = rows;
-      if (row === undefined) return { outcome: false, by: SIGN_IN_CHECKS, changes: [] };
-      const owner = readOwner(row);
-      return {
-        outcome: true,
-        by: accountBy(owner, from),
-        changes: [changeAccount("key.saved", owner, { saved: false }, { saved: true })],
-      };
+      const [row] = (await queryInTime<RevealRow>(client, query)).rows;
+      if (row === undefined) return { outcome: undefined, by: SIGN_IN_CHECKS, changes: [] };
+      const [before, after] = [{ [fact]: row.is_first === false }, { [fact]: true }];
+      const changes = [changeAccount(action, row, before, after)];
+      return { outcome: row, by: accountBy(row, from), changes };
     }, STORE_ANSWER_TIMEOUT_MS);
   }
 
@@ -256,14 +230,11 @@ export class PostgresIdentityStore {
 
   async sweep(nowMs: number): Promise<number> {
     let swept = 0;
-    const now = new Date(nowMs);
-    for (const table of EXPIRING_TABLES) {
-      const { rowCount } = await this.#pool.query(sweepSql(table), [now]);
-      swept += rowCount ?? 0;
-    }
-    const kept = new Date(nowMs - ENDED_DAYS_KEPT * 24 * 3_600_000);
-    for (const table of ["console_session", "org_invitation"]) {
-      const { rowCount } = await this.#pool.query(sweepSql(table), [kept]);
+    for (const [table, daysKept] of Object.entries(DAYS_KEPT)) {
+      const before = new Date(nowMs - daysKept * 24 * 3_600_000);
+      const text = `delete from ${table} where ctid = any(array(
+        select ctid from ${table} where expires_at <= $1 limit ${SWEPT_ROWS_MAX}))`;
+      const { rowCount } = await this.#pool.query(text, [before]);
       swept += rowCount ?? 0;
     }
     return swept;
@@ -276,16 +247,19 @@ export class PostgresIdentityStore {
 
 export type IdentityStore = Public<PostgresIdentityStore>;
 
-/** The sweep deletes rows of these tables once they have expired; nothing reads them after that. */
-const EXPIRING_TABLES = ["console_reveal", "seen_logout_token", "local_claim"];
+/**
+ * How many days the rows of a table stay after they have expired. A session tells why a browser is
+ * signed out.
+ */
+const DAYS_KEPT = {
+  console_reveal: 0,
+  seen_logout_token: 0,
+  local_claim: 0,
+  console_session: 30,
+  org_invitation: 30,
+};
 
-function sweepSql(table: string): string {
-  return `delete from ${table} where ctid = any(array(
-    select ctid from ${table} where expires_at <= $1 limit ${SWEPT_ROWS_MAX}))`;
-}
-
-// The statement that ends the sessions also inserts the token's id, so only one of two concurrent
-// copies of a token has an effect.
+// One statement also inserts the token's id, so only one of two copies has an effect.
 const END_BY_LOGOUT_TOKEN_SQL = `
   with seen as (
     insert into seen_logout_token (issuer, token_id, expires_at) values ($1, $2, $3)
@@ -302,8 +276,9 @@ const END_BY_LOGOUT_TOKEN_SQL = `
     select e.account_id, c.org_id from ended e join console_account c using (account_id)
   ) a on true`;
 
-interface LogoutRow extends OwnerRow {
-  readonly is_new: boolean;
+interface RevealRow extends OwnerRow {
+  /** False if the key was shown before; then the change log records nothing. */
+  readonly is_first?: boolean;
 }
 
 const LIST_SESSIONS_SQL = `

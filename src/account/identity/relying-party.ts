@@ -7,23 +7,19 @@ import { type Clock, conforms, asText } from "../../kernel/index.ts";
 import type { LogoutOrder } from "./identity-store.ts";
 
 const REQUEST_SECONDS_MAX = 10;
-/** How long metadata of the provider are used before they are read again. */
 const DISCOVERY_MS = 3_600_000;
 /** After a failed read of the provider's metadata, no request reads them again for this time. */
 const DISCOVERY_PAUSE_MS = 2_000;
 
 export interface RelyingPartyOptions {
-  readonly issuer: () => URL;
+  readonly issuer: URL;
   readonly clientId: string;
   /** Empty for a public client, which authenticates with PKCE alone. */
   readonly clientSecret: string;
   readonly redirectUri: () => string;
-  readonly scope: string;
-  readonly fetch: client.CustomFetch;
   readonly clock: Clock;
 }
 
-/** The identity provider cannot be reached, or its metadata are invalid. */
 export class ProviderAwayFault extends Error {
   override readonly name = "ProviderAwayFault";
 }
@@ -37,23 +33,15 @@ export interface ProviderAnswer {
   moreClaims(): Promise<Readonly<Record<string, unknown>>>;
 }
 
-export interface SignInSecrets {
-  readonly state: string;
-  readonly nonce: string;
-  readonly codeVerifier: string;
-}
+export type SignInSecrets = Readonly<Record<"state" | "nonce" | "codeVerifier", string>>;
 
 interface Discovered {
-  readonly issuer: string;
   readonly config: client.Configuration;
   readonly verifyLogout: (token: string) => Promise<LogoutToken | undefined>;
   readonly untilMs: number;
 }
 
-/**
- * The console as an OpenID client of one identity provider. It reads the provider's metadata on
- * demand: a provider that is down ends no session, and the next request tries again.
- */
+/** Reads metadata on demand: a provider that is down ends no session, and is asked again. */
 export class RelyingParty {
   readonly #options: RelyingPartyOptions;
   #discovered: Discovered | undefined;
@@ -75,7 +63,7 @@ export class RelyingParty {
     };
     const url = client.buildAuthorizationUrl(config, {
       redirect_uri: this.#options.redirectUri(),
-      scope: this.#options.scope,
+      scope: "openid email profile",
       state: secrets.state,
       nonce: secrets.nonce,
       code_challenge: await client.calculatePKCECodeChallenge(secrets.codeVerifier),
@@ -85,10 +73,7 @@ export class RelyingParty {
     return { url: url.href, secrets };
   }
 
-  /**
-   * Exchanges the code of a callback for the provider's answer. Throws the errors of
-   * `openid-client`; `AuthorizationResponseError` is a refusal by the provider.
-   */
+  /** Throws errors of `openid-client`; with `AuthorizationResponseError` the provider refuses. */
   async redeem(callbackQuery: string, secrets: SignInSecrets): Promise<ProviderAnswer> {
     const { config } = await this.#discover();
     const callback = new URL(this.#options.redirectUri());
@@ -121,41 +106,36 @@ export class RelyingParty {
 
   async #discover(): Promise<Discovered> {
     const nowMs = this.#options.clock.monotonicMs();
-    const issuer = this.#options.issuer().href;
-    const known = this.#discovered;
-    if (known?.issuer === issuer && nowMs < known.untilMs) return known;
-    if (this.#failed !== undefined && nowMs < this.#failed.untilMs) {
-      // Metadata that were read before stay in use while the provider is unreachable.
-      if (known?.issuer === issuer) return known;
-      throw this.#failed.fault;
-    }
-    this.#discovering ??= this.#read().finally(() => {
-      this.#discovering = undefined;
-    });
+    const [known, failed] = [this.#discovered, this.#failed];
+    if (known !== undefined && nowMs < known.untilMs) return known;
     try {
+      if (failed !== undefined && nowMs < failed.untilMs) throw failed.fault;
+      this.#discovering ??= this.#read().finally(() => {
+        this.#discovering = undefined;
+      });
       return await this.#discovering;
     } catch (fault) {
-      if (known?.issuer === issuer) return known;
+      // Metadata that were read before stay in use while the provider is unreachable.
+      if (known !== undefined) return known;
       throw fault;
     }
   }
 
   async #read(): Promise<Discovered> {
-    const { clock, clientId, clientSecret, fetch } = this.#options;
-    const issuer = this.#options.issuer();
+    const { issuer, clock, clientId, clientSecret } = this.#options;
     const isPlain = issuer.protocol === "http:";
     try {
       const auth = clientSecret === "" ? client.None() : secretAuth(clientSecret);
       const config = await client.discovery(issuer, clientId, undefined, auth, {
         timeout: REQUEST_SECONDS_MAX,
-        [client.customFetch]: fetch,
+        [client.customFetch]: boundedFetch,
         execute: isPlain ? [checkSignatures, client.allowInsecureRequests] : [checkSignatures],
       });
       const metadata = config.serverMetadata();
       const verifyLogout = openLogoutVerifier(metadata, this.#options);
       const untilMs = clock.monotonicMs() + DISCOVERY_MS;
       this.#failed = undefined;
-      this.#discovered = { issuer: issuer.href, config, verifyLogout, untilMs };
+      this.#discovered = { config, verifyLogout, untilMs };
       return this.#discovered;
     } catch (cause) {
       const message = `the identity provider ${issuer.href} cannot be reached or is not an OpenID Connect provider`;
@@ -203,15 +183,12 @@ const isLogout = conforms(
 
 type LogoutToken = Omit<LogoutOrder, "nowMs" | "rememberUntilMs">;
 
-/**
- * Verifies logout tokens, with which a provider reports that its session has ended (OpenID Connect
- * Back-Channel Logout).
- */
+/** By such a token a provider reports that its session has ended (Back-Channel Logout). */
 function openLogoutVerifier(
   metadata: ServerMetadata,
-  { clientId, fetch, clock }: RelyingPartyOptions,
+  { clientId, clock }: RelyingPartyOptions,
 ): Discovered["verifyLogout"] {
-  const keys = openKeySet(metadata, fetch);
+  const keys = openKeySet(metadata);
   return async (token) => {
     if (keys === undefined || token.length > TOKEN_CHARS_MAX) return undefined;
     try {
@@ -232,10 +209,7 @@ function openLogoutVerifier(
   };
 }
 
-/**
- * Reads a verified logout token; undefined if it is another kind of token, or if its time differs
- * from `nowMs` by more than 2 minutes.
- */
+/** Undefined if it is another kind of token, or if its time differs by more than 2 minutes. */
 export function readLogout(
   payload: Readonly<Record<string, unknown>>,
   nowMs: number,
@@ -248,17 +222,13 @@ export function readLogout(
   return { issuer: iss, tokenId: jti, subject: sub, sid };
 }
 
-function openKeySet(
-  metadata: ServerMetadata,
-  fetch: CustomFetch,
-): jose.JWTVerifyGetKey | undefined {
-  const { jwks_uri: uri, issuer } = metadata;
+function openKeySet({ jwks_uri: uri, issuer }: ServerMetadata): jose.JWTVerifyGetKey | undefined {
   if (uri === undefined || !URL.canParse(uri)) return undefined;
   if (issuer.startsWith("https:") && !uri.startsWith("https:")) return undefined;
   return jose.createRemoteJWKSet(new URL(uri), {
     timeoutDuration: KEYS_TIMEOUT_MS,
     [jose.customFetch]: (url, options) =>
-      fetch(url, {
+      boundedFetch(url, {
         body: null,
         headers: Object.fromEntries(options.headers),
         method: options.method,
@@ -287,25 +257,18 @@ function isUnread(fault: jose.errors.JOSEError): boolean {
 
 const ANSWER_BYTES_MAX = 1_048_576;
 
-/**
- * A fetch for requests to the identity provider: an answer longer than 1 MiB is a fault, whatever
- * its declared length. The caller's signal limits the time.
- */
-export const boundedFetch: CustomFetch = async (url, options) => {
-  const answer = await fetch(url, {
-    method: options.method,
-    headers: options.headers,
-    redirect: "manual",
-    body: options.body ?? null,
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
-  });
+/** An answer longer than 1 MiB is a fault, whatever its declared length. */
+const boundedFetch: CustomFetch = async (url, options) => {
+  const answer = await fetch(url, { ...options, body: options.body ?? null, redirect: "manual" });
   const body = answer.body === null ? null : await readAll(answer.body);
   const { status, statusText } = answer;
   const headers = new Headers(answer.headers);
   // `fetch` has decoded the body, so these two headers no longer describe it.
   headers.delete("content-encoding");
   headers.delete("content-length");
-  return new Response(isBodiless(status) ? null : body, { status, statusText, headers });
+  // `new Response` throws for these statuses if it gets a body, even an empty one.
+  const hasBody = ![204, 205, 304].includes(status);
+  return new Response(hasBody ? body : null, { status, statusText, headers });
 };
 
 async function readAll(stream: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
@@ -317,9 +280,4 @@ async function readAll(stream: ReadableStream<Uint8Array>): Promise<Uint8Array<A
     parts.push(part);
   }
   return new Uint8Array(Buffer.concat(parts));
-}
-
-/** `new Response` throws for these statuses if it gets a body, even an empty one. */
-function isBodiless(status: number): boolean {
-  return status === 204 || status === 205 || status === 304;
 }

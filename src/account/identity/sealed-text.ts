@@ -4,6 +4,7 @@ import { createVirtualKey } from "../../gateway/index.ts";
 import { TRIAL_KEY_REQUESTS_PER_MINUTE } from "../../kernel/index.ts";
 import type { BrowserToken } from "./browser-token.ts";
 import type { SealedReveal, SignInToResolve } from "./identity-store.ts";
+import type { SignInSecrets } from "./relying-party.ts";
 
 const ALGORITHM = "aes-256-gcm";
 const KEY_BYTES = 32;
@@ -43,10 +44,7 @@ export function openText(sealed: Buffer, key: Buffer, owner: Buffer): string | u
 }
 
 /** A sign-in whose browser is at the provider. It is stored only in a cookie of that browser. */
-export interface PendingSignIn {
-  readonly state: string;
-  readonly nonce: string;
-  readonly codeVerifier: string;
+export interface PendingSignIn extends SignInSecrets {
   readonly returnPath: string | null;
   /** The session that is rechecked at the provider; null for a new sign-in. */
   readonly sessionId: Buffer | null;
@@ -64,10 +62,7 @@ export function sealPending(pending: PendingSignIn, key: Buffer): string {
   return sealText(text, key, Buffer.from(pending.state)).toString("base64url");
 }
 
-/**
- * Opens a pending sign-in. Undefined if another installation sealed it, if it is for another
- * `state`, or if it has expired.
- */
+/** Undefined if another installation sealed it, it is for another `state`, or it has expired. */
 export function openPending(
   sealed: string,
   of: { readonly state: string; readonly key: Buffer; readonly nowMs: number },
@@ -85,10 +80,7 @@ const REVEAL_MS = 15 * 60_000;
 const TRIAL_KEY_NAME = "Trial key";
 const PURPOSE = "key shown once";
 
-/**
- * Creates a trial key before it is known whether one is due. Only the browser's session token opens
- * the sealed key.
- */
+/** Makes it before it is known whether one is due; only the session token opens it. */
 export function createTrialKey(session: BrowserToken, nowMs: number): SignInToResolve["trialKey"] {
   const { raw, digest, label } = createVirtualKey();
   return {

@@ -17,7 +17,6 @@ import type {
   AskingBrowser,
   Redirect,
   ResolvedSignIn,
-  RevealedKey,
   SignedIn,
   SignInClaim,
   SignInToResolve,
@@ -30,11 +29,11 @@ import { moveReveal, createTrialKey, openReveal } from "./sealed-text.ts";
 const USER_AGENT_CHARS_MAX = 300;
 
 export interface SessionsOptions {
+  /** Called for requests only, since the address may be unknown before the console listens. */
   readonly consoleUrl: () => string;
   readonly store: IdentityStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Sessions are rechecked at the provider only with `oidc`. */
   readonly kind: SignInKind;
   readonly welcomeMicroUsd: MicroUsd;
   readonly onSignIn?: ((result: SignInResult) => void) | undefined;
@@ -71,8 +70,8 @@ export class Sessions {
   }
 
   /**
-   * Finds or creates the account and starts this browser's session; every kind of sign-in ends
-   * here. Undefined if the sign-in link is used, expired, or for another address.
+   * Finds or creates the account and starts this browser's session, as every kind of sign-in does.
+   * Undefined if the link is used, expired, or for another address.
    */
   async start(browser: AskingBrowser, proved: ProvedSignIn): Promise<Redirect | undefined> {
     const { store, clock, log, consoleUrl, onSignIn } = this.#options;
@@ -95,9 +94,7 @@ export class Sessions {
       ...defined({ previous }),
       from: { requestId, clientNetwork },
     };
-    const resolved = await (linkHash === undefined
-      ? store.resolveSignIn(signIn)
-      : store.resolveLink(signIn, linkHash));
+    const resolved = await store.resolveLink(signIn, linkHash);
     if (resolved === undefined) return undefined;
     const { accountId, kind, isEmailTaken } = resolved;
     log.info({ requestId, accountId, kind }, "sign-in completed");
@@ -126,10 +123,7 @@ export class Sessions {
     };
   }
 
-  /**
-   * Reads the session of a cookie. Undefined if the cookie names no session, or if the session was
-   * signed out, has expired, or was ended by the identity provider.
-   */
+  /** Undefined if the session was signed out, has expired, or was ended by the provider. */
   async readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
     const { store, clock, kind } = this.#options;
     const token = this.readToken(cookieHeader);
@@ -154,10 +148,7 @@ export class Sessions {
     return { ...known, ...lasting, ...defined({ recheckDueAtMs: dueAtMs }) };
   }
 
-  /**
-   * Returns why the session has ended, for the sign-in page's `reason`; undefined if the cookie
-   * names no session or a live one.
-   */
+  /** Says why the session has ended; undefined if the cookie names no session or a live one. */
   async sessionEndReason(
     cookieHeader: string | undefined,
   ): Promise<"expired" | "signed-out" | "idp-ended" | undefined> {
@@ -191,10 +182,7 @@ export class Sessions {
   }
 
   /** Returns the session's trial key; undefined after `endReveal`, or if the session has none. */
-  async reveal(
-    cookieHeader: string | undefined,
-    from?: AskedFrom,
-  ): Promise<RevealedKey | undefined> {
+  async reveal(cookieHeader: string | undefined, from?: AskedFrom) {
     const { store, clock } = this.#options;
     const token = await this.#liveToken(cookieHeader);
     if (token === undefined) return undefined;
@@ -211,8 +199,8 @@ export class Sessions {
   }
 
   /**
-   * Remembers for a moment that a token is unknown; no later session gets a token that was sent. The
-   * reads of a token that was just known do not wait for those of unknown ones.
+   * Remembers for a moment that a token is unknown; no later session gets a token that was sent.
+   * Reads of a token that was just known do not wait for those of unknown ones.
    */
   async #find(hash: Buffer): Promise<StoredSession | undefined> {
     const { store, clock } = this.#options;
@@ -287,9 +275,9 @@ export function recheckDueAtMs(session: Checked): number {
 }
 
 /**
- * True if a browser has used its session for too long without an answer from the provider. The time
- * begins with the first use after the recheck became due, so a person who returns after a day is
- * sent to the provider first.
+ * True if a session was used for too long without an answer from the provider. The time begins with
+ * the first use after the recheck became due, so a person who returns after a day is sent to the
+ * provider first.
  */
 export function isRecheckOverdue(session: Checked, nowMs: number): boolean {
   const { recheckAskedAtMs } = session;

@@ -51,8 +51,7 @@ export class SignIns {
     const session = await sessions.readSession(cookieHeader);
     if (session === undefined) return { location: signInAgain("expired", back), cookies: [] };
     const sessionId = Buffer.from(session.sessionId, "hex");
-    // The attempt is stored before the redirect, so that a browser that never returns is not
-    // redirected on every page.
+    // It is stored first, so that a browser that never returns is not redirected on every page.
     await store.noteTried(sessionId, clock.nowMs());
     try {
       // With the hint, a person with several accounts at the provider is not asked to choose one.
@@ -159,8 +158,7 @@ export class SignIns {
     }
     const isShort = lacksEmailClaim(claims, emailRules);
     const more = isShort ? await answer.moreClaims() : {};
-    // Address and verification must come from one source, or they could describe different
-    // addresses.
+    // Address and verification from two sources could describe different addresses.
     const email = readEmailClaim(asText(more["email"]) === undefined ? claims : more, emailRules);
     if (email === undefined) return undefined;
     return {
@@ -235,12 +233,6 @@ function checkSid(sid: string | undefined): string | undefined {
   return sid !== undefined && sid.length <= ID_CHARS_MAX ? sid : undefined;
 }
 
-export interface EmailClaim {
-  readonly email: string;
-  readonly emailNorm: string;
-  readonly isVerified: boolean;
-}
-
 interface EmailRules {
   /** True if every address of this provider counts as verified. */
   readonly isTrusted: boolean;
@@ -251,7 +243,10 @@ interface EmailRules {
 type Claims = Readonly<Record<string, unknown>>;
 
 /** Reads the person's e-mail address; undefined if the provider names none or a malformed one. */
-export function readEmailClaim(claims: Claims, rules: EmailRules): EmailClaim | undefined {
+export function readEmailClaim(
+  claims: Claims,
+  rules: EmailRules,
+): Pick<SignInClaim, "email" | "emailNorm" | "isVerified"> | undefined {
   const { email_verified: verified } = claims;
   const email = asText(claims["email"])?.trim();
   if (email === undefined || !isEmail(email)) return undefined;

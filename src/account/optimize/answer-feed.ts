@@ -1,18 +1,16 @@
 import type { ChangedBy, MicroUsd, OrgId } from "../../kernel/index.ts";
+import type { EndedCall } from "./model-caller.ts";
 
 export const FEED_CHARS_MAX = 1_000_000;
 const PAGE_CHARS_MAX = 300_000;
 
-export interface FedAnswer {
+export interface FedAnswer extends Pick<EndedCall, "costMicroUsd" | "firstByteMs" | "totalMs"> {
   readonly kind: "answer";
   /** The index of the prompt, from 0. */
   readonly promptAt: number;
   readonly modelId: string;
   /** At most 16,000 characters; null if the model did not answer. */
   readonly text: string | null;
-  readonly costMicroUsd: MicroUsd;
-  readonly firstByteMs: number | null;
-  readonly totalMs: number | null;
 }
 
 export interface FedVerdict {
@@ -34,11 +32,7 @@ export interface FedEvents {
   readonly hasMore: boolean;
 }
 
-/**
- * Holds the answers of one search in memory, for the browser that started it. Beyond `charsMax`
- * characters it drops the oldest answers. Reading removes nothing, so that a lost response can be
- * read again.
- */
+/** Reading removes nothing, so that a lost response can be read again. */
 export class AnswerFeed {
   readonly #charsMax: number;
   readonly #held: FedEvent[] = [];
@@ -115,15 +109,11 @@ export class HeldFeeds {
     return kind === by.kind && id === by.id ? held.feed : undefined;
   }
 
-  /**
-   * Drops an ended search's answers after ten minutes, or earlier if more than `endedMax` ended
-   * searches are held.
-   */
+  /** Drops the answers after ten minutes, or earlier if more than `endedMax` searches ended. */
   endSoon(searchId: string): void {
     const held = this.#held.get(searchId);
     if (held === undefined) return;
-    // Moves the search to the end of the map, so that the map has the ended searches in the order
-    // in which they ended.
+    // The map then has the ended searches in the order in which they ended.
     this.#held.delete(searchId);
     this.#held.set(searchId, held);
     held.ending = setTimeout(() => this.#forget(searchId), HELD_AFTER_END_MS).unref();

@@ -4,7 +4,7 @@ import type { Principal } from "../../gateway/index.ts";
 import { microUsd, type MicroUsd, type Result, ZERO_MICRO_USD } from "../../kernel/index.ts";
 import { longestQuestion } from "./search-tasks.ts";
 import { buildBody } from "./model-caller.ts";
-import type { SearchEstimate, WantedCalls } from "./postgres-optimize-store.ts";
+import type { EstimatedModel, SearchEstimate, WantedCalls } from "./postgres-optimize-store.ts";
 
 /** The token limit of a judge's reply. The verdict is one letter, but reasoning may come first. */
 export const JUDGE_TOKENS_MAX = 1_024;
@@ -12,17 +12,9 @@ export const JUDGE_TOKENS_MAX = 1_024;
 /** Quotes the highest amount that the gateway would reserve for a call with this body. */
 export type Quote = (principal: Principal, body: Buffer) => Result<{ readonly most: MicroUsd }>;
 
-export interface EstimateParts {
-  readonly quote: Quote;
-  readonly callGapMs: number;
-}
-
-/**
- * Adds up the highest costs of a search's calls, at today's prices and whichever provider serves
- * each call. For the judge it assumes the longest answers that a judge reads.
- */
+/** Assumes today's prices, the most expensive provider, and the longest answers for a judge. */
 export async function estimateSearch(
-  { quote, callGapMs }: EstimateParts,
+  { quote, callGapMs }: { readonly quote: Quote; readonly callGapMs: number },
   principal: Principal,
   { modelIds, judgeModelId, prompts, maxTokens }: WantedCalls & { readonly maxTokens: number },
 ): Promise<SearchEstimate> {
@@ -34,10 +26,7 @@ export async function estimateSearch(
   const judge =
     judgeModelId === null
       ? null
-      : {
-          modelId: judgeModelId,
-          ...judgeMost(quote, principal, { judgeModelId, modelIds, prompts }),
-        };
+      : judgeMost((body) => quote(principal, body), { judgeModelId, modelIds, prompts });
   const calls = prompts.length * (modelIds.length + (judge === null ? 0 : 1));
   const parts = judge === null ? models : [...models, judge];
   return {
@@ -49,17 +38,11 @@ export async function estimateSearch(
   };
 }
 
-interface Most {
-  /** The most that all calls together can cost; calls that would be refused cost nothing. */
-  readonly mostMicroUsd: MicroUsd;
-  /** Why the model's calls would be refused; null if all would be accepted. */
-  readonly message: string | null;
-}
-
+/** Adds up what the model's calls can cost; calls that would be refused cost nothing. */
 async function sumQuotes(
   prompts: readonly string[],
   quote: (prompt: string) => ReturnType<Quote>,
-): Promise<Most> {
+): Promise<Omit<EstimatedModel, "modelId">> {
   let mostMicroUsd = ZERO_MICRO_USD;
   let message: string | null = null;
   for (const prompt of prompts) {
@@ -74,19 +57,15 @@ async function sumQuotes(
 
 /** Prices each of the judge's calls as if its question were the longest one possible. */
 function judgeMost(
-  quote: Quote,
-  principal: Principal,
-  asked: {
-    readonly judgeModelId: string;
-    readonly modelIds: readonly string[];
-    readonly prompts: readonly string[];
-  },
-): Most {
-  const sizes = asked.prompts.map((prompt) => Buffer.byteLength(JSON.stringify(prompt)));
-  const longest = asked.prompts[sizes.indexOf(Math.max(...sizes))] ?? "";
-  const prompt = longestQuestion(longest, asked.modelIds);
-  const body = buildBody({ modelId: asked.judgeModelId, prompt, maxTokens: JUDGE_TOKENS_MAX });
-  const quoted = quote(principal, body);
-  if (!quoted.ok) return { mostMicroUsd: ZERO_MICRO_USD, message: quoted.refusal.message };
-  return { mostMicroUsd: microUsd(quoted.most * BigInt(asked.prompts.length)), message: null };
+  quote: (body: Buffer) => ReturnType<Quote>,
+  asked: Pick<WantedCalls, "modelIds" | "prompts"> & { readonly judgeModelId: string },
+): EstimatedModel {
+  const { judgeModelId: modelId, modelIds, prompts } = asked;
+  const sizes = prompts.map((prompt) => Buffer.byteLength(JSON.stringify(prompt)));
+  const longest = prompts[sizes.indexOf(Math.max(...sizes))] ?? "";
+  const prompt = longestQuestion(longest, modelIds);
+  const quoted = quote(buildBody({ modelId, prompt, maxTokens: JUDGE_TOKENS_MAX }));
+  if (!quoted.ok) return { modelId, mostMicroUsd: ZERO_MICRO_USD, message: quoted.refusal.message };
+  const mostMicroUsd = microUsd(quoted.most * BigInt(prompts.length));
+  return { modelId, mostMicroUsd, message: null };
 }

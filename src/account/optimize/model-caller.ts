@@ -20,20 +20,19 @@ export interface CallWanted {
   readonly maxTokens: number;
 }
 
+export interface EndedCall {
+  readonly kind: "ended";
+  readonly isAnswered: boolean;
+  readonly text: string;
+  readonly costMicroUsd: MicroUsd;
+  readonly firstByteMs: number | null;
+  /** Null if the call was never sent. */
+  readonly totalMs: number | null;
+}
+
 export type CallOutcome =
-  | {
-      readonly kind: "ended";
-      readonly isAnswered: boolean;
-      readonly text: string;
-      readonly costMicroUsd: MicroUsd;
-      readonly firstByteMs: number | null;
-      /** Null if the call was never sent. */
-      readonly totalMs: number | null;
-    }
-  /**
-   * Nothing was sent, because a limit was hit or every provider is in cooldown. Try again after the
-   * wait.
-   */
+  | EndedCall
+  /** Nothing was sent: a limit was hit, or every provider is in cooldown. */
   | { readonly kind: "wait"; readonly waitMs: number }
   /** The rest of a cap or of the balance does not cover the highest cost of this call. */
   | { readonly kind: "uncovered"; readonly by: "budget" | "organization" }
@@ -103,8 +102,7 @@ function toCallOutcome(
 /** The outcome of a refusal that affects the whole search; undefined if only this call failed. */
 function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
   const { class: cls, status, origin, limit, retryable, retryAfterSeconds } = refusal;
-  // The wait is limited: a pool's window can last an hour, but another model may have capacity much
-  // earlier.
+  // A pool's window can last an hour, but another model may have capacity much earlier.
   const waitMs =
     Math.min(retryAfterSeconds ?? DEFAULT_WAIT_SECONDS, RETRY_AFTER_SECONDS_MAX) * 1000;
   switch (cls) {

@@ -10,6 +10,7 @@ import {
   createRecordId,
   type OrgId,
   type Public,
+  warnOf,
 } from "../../kernel/index.ts";
 import { type FedEvents, HeldFeeds } from "./answer-feed.ts";
 import { estimateSearch, type Quote } from "./estimate.ts";
@@ -24,7 +25,7 @@ import type {
   WantedCalls,
   WantedSearch,
 } from "./postgres-optimize-store.ts";
-import { SEARCH_LEASE_MS, SearchRun } from "./search-run.ts";
+import { type RunOptions, SEARCH_LEASE_MS, SearchRun } from "./search-run.ts";
 
 const RUNNING_PER_ORG_MAX = 2;
 const RUNNING_MAX = 20;
@@ -45,10 +46,9 @@ export interface OptimizeOptions {
 }
 
 /**
- * Searches for the best model for an organization's own prompts. Each search has a managed key; its
- * cap is the budget, and it is disabled when the search ends. A method that gets an organization
- * treats searches of other organizations as unknown. A job ends searches whose process has died as
- * `interrupted`.
+ * Each search has a managed key; its cap is the budget, and it is disabled when the search ends. A
+ * method that gets an organization treats searches of others as unknown. A job ends searches whose
+ * process has died as `interrupted`.
  */
 export class OptimizeRuns {
   readonly #options: OptimizeOptions;
@@ -60,12 +60,8 @@ export class OptimizeRuns {
 
   constructor(options: OptimizeOptions) {
     this.#options = options;
-    const message = "abandoned Optimize searches could not be listed";
-    this.#sweeping = new Job(
-      SWEEP_EVERY_MS,
-      () => this.#sweep(),
-      (fault) => options.log.warn({ err: fault }, message),
-    );
+    const failed = warnOf(options.log, "abandoned Optimize searches could not be listed");
+    this.#sweeping = new Job(SWEEP_EVERY_MS, () => this.#sweep(), failed);
     this.#sweeping.startNow();
   }
 
@@ -77,7 +73,6 @@ export class OptimizeRuns {
     return this.#options.store.find(orgId, searchId);
   }
 
-  /** Starts a search, and returns as soon as it runs. */
   async start(
     orgId: OrgId,
     wanted: WantedSearch,
@@ -88,15 +83,11 @@ export class OptimizeRuns {
     const { raw, digest, label } = createVirtualKey();
     const { prompts, modelIds, judgeModelId } = wanted;
     const begun: NewSearch = {
+      ...wanted,
       searchId: createRecordId("search"),
       orgId,
-      name: wanted.name,
-      objective: wanted.objective,
-      judgeModelId,
-      modelIds,
       prompts: prompts.length,
       callsPlanned: prompts.length * (modelIds.length + (judgeModelId === null ? 0 : 1)),
-      budgetMicroUsd: wanted.budgetMicroUsd,
       key: {
         keyId: createKeyId(),
         digest,
@@ -137,8 +128,7 @@ export class OptimizeRuns {
 
   /**
    * Returns the answers after the first `after` events, only to the person who started the search.
-   * Undefined if this process does not hold them. It holds the last million characters, until ten
-   * minutes after the end.
+   * Undefined if this process does not hold them; it does until ten minutes after the end.
    */
   answers(
     orgId: OrgId,
@@ -148,13 +138,9 @@ export class OptimizeRuns {
     return this.#feeds.find({ orgId, searchId, by })?.since(after);
   }
 
-  /**
-   * Stops a search and returns it; an ended search stays as it is. Undefined if there is no such
-   * search.
-   */
+  /** An ended search stays as it is. Undefined if there is no such search. */
   async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
-    // Looks the search up in the caller's organization first, so that nobody can stop a search of
-    // another organization.
+    // It must be of the caller's organization, so that nobody can stop another one's search.
     const search = await this.#options.store.find(orgId, searchId);
     const run = search === undefined ? undefined : this.#runs.get(searchId);
     run?.stop({ state: "stopped", message: null }, by);
@@ -201,12 +187,7 @@ export class OptimizeRuns {
 
   #run(
     search: OptimizeSearch,
-    asked: {
-      readonly key: string;
-      readonly prompts: readonly string[];
-      readonly maxTokens: number;
-      readonly by: ChangedBy;
-    },
+    asked: Pick<RunOptions, "key" | "prompts" | "maxTokens"> & { readonly by: ChangedBy },
   ): void {
     const { store, caller, clock, log, callGapMs } = this.#options;
     const run = new SearchRun({ store, caller, clock, log, callGapMs, search, ...asked });

@@ -41,10 +41,7 @@ export interface OptimizeResult {
   readonly firstByteP50Ms: number | null;
   /** The share of its judged prompts that the model won, 0 to 1; null if none was judged. */
   readonly winRate: number | null;
-  /**
-   * The model's rank by the objective; 1 is best. Null if the model did not answer, or if the judge
-   * decided too few prompts.
-   */
+  /** 1 is best. Null if the model did not answer, or if the judge decided too few prompts. */
   readonly rank: number | null;
 }
 
@@ -100,10 +97,7 @@ export interface SearchEstimate {
   readonly judge: EstimatedModel | null;
   /** The most that all calls together can cost; a smaller budget may end the search early. */
   readonly mostMicroUsd: MicroUsd;
-  /**
-   * The least duration of the search: the sum of the gaps between its calls. Two calls run at once,
-   * so the search takes longer if answers take longer than two gaps.
-   */
+  /** The sum of the gaps between calls; a search takes longer if an answer takes two of them. */
   readonly leastMs: number;
 }
 
@@ -121,7 +115,6 @@ export interface WantedSearch extends WantedCalls {
   readonly budgetMicroUsd: MicroUsd;
 }
 
-/** Why a search was not started; nothing was created. */
 export interface OptimizeRefusal {
   readonly kind: "refused";
   /** `invalid_request`: 400; `conflict`: 409, too many searches are running; `unavailable`: 503. */
@@ -144,26 +137,15 @@ export class PostgresOptimizeStore {
 
   /** Lists an organization's searches, newest first; all of them if `max` is null. */
   async list(orgId: OrgId, max: number | null = LISTED_MAX): Promise<readonly OptimizeSearch[]> {
-    const order = "order by s.created_at desc, s.search_id limit $2";
-    const { rows } = await queryInTime<Row>(this.#pool, {
-      text: `${SELECT_SQL} where s.org_id = $1 ${order}`,
-      values: [orgId, max],
-    });
-    return rows.map(readSearchRow);
+    const rest = "where s.org_id = $1 order by s.created_at desc, s.search_id limit $2";
+    return await this.#select(rest, [orgId, max]);
   }
 
   async find(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined> {
-    const { rows } = await queryInTime<Row>(this.#pool, {
-      text: `${SELECT_SQL} where s.org_id = $1 and s.search_id = $2`,
-      values: [orgId, searchId],
-    });
-    return rows[0] === undefined ? undefined : readSearchRow(rows[0]);
+    return (await this.#select("where s.org_id = $1 and s.search_id = $2", [orgId, searchId]))[0];
   }
 
-  /**
-   * Creates the search and its key; `too_many`, with nothing created, if `runningMax` searches of
-   * the organization are running.
-   */
+  /** `too_many`, with nothing created: `runningMax` searches of the organization are running. */
   async begin(
     search: NewSearch,
     runningMax: number,
@@ -185,16 +167,14 @@ export class PostgresOptimizeStore {
     return begun;
   }
 
-  /**
-   * Stores progress and renews the lease; false if the search has ended, so that its process stops.
-   */
+  /** Also renews the lease; false if the search has ended, so that its process stops. */
   async keep(searchId: string, progress: SearchProgress, leaseMs: number): Promise<boolean> {
     const values = [searchId, progress.callsDone, resultsJson(progress.results), leaseMs];
     const result = await queryInTime(this.#pool, { text: KEEP_SQL, values });
     return result.rowCount === 1;
   }
 
-  /** Ends a running search; false, with nothing changed, if it had ended before. */
+  /** False, with nothing changed, if the search had ended before. */
   async end(searchId: string, end: SearchEnd, by: ChangedBy): Promise<boolean> {
     const { state, message, callsDone, results } = end;
     const values = [searchId, state, message, callsDone, resultsJson(results)];
@@ -209,6 +189,11 @@ export class PostgresOptimizeStore {
   /** Ends searches whose lease has expired as `interrupted`; returns how many. */
   async interruptDead(message: string): Promise<number> {
     return await this.#end(byGateway("optimize"), INTERRUPT_SQL, [message]);
+  }
+
+  async #select(rest: string, values: unknown[]): Promise<readonly OptimizeSearch[]> {
+    const query = { text: `${SELECT_SQL} ${rest}`, values };
+    return (await queryInTime<Row>(this.#pool, query)).rows.map(readSearchRow);
   }
 
   async #end(by: ChangedBy, sql: string, values: unknown[]): Promise<number> {
@@ -253,25 +238,12 @@ const BEGIN_SQL = `
   select $8, $1, key_id, $5, $9, $10, $11, $12, $13, $14,
     now() + $15::double precision * interval '1 ms' from made_key`;
 
-function beginValues(search: NewSearch): unknown[] {
-  const { key } = search;
-  return [
-    search.orgId,
-    key.keyId,
-    key.digest,
-    key.label,
-    search.name,
-    key.requestsPerMinute,
-    search.budgetMicroUsd,
-    search.searchId,
-    search.objective,
-    search.judgeModelId,
-    search.modelIds,
-    search.prompts,
-    search.budgetMicroUsd,
-    search.callsPlanned,
-    search.leaseMs,
-  ];
+function beginValues({ key, budgetMicroUsd, ...search }: NewSearch): unknown[] {
+  const { searchId, orgId, name, objective, judgeModelId, modelIds, prompts } = search;
+  const { keyId, digest, label, requestsPerMinute } = key;
+  const made = [orgId, keyId, digest, label, name, requestsPerMinute, budgetMicroUsd];
+  const asked = [searchId, objective, judgeModelId, modelIds, prompts, budgetMicroUsd];
+  return [...made, ...asked, search.callsPlanned, search.leaseMs];
 }
 
 const KEEP_SQL = `
@@ -307,13 +279,8 @@ const INTERRUPT_SQL = `
   ) ${DISABLE_SQL}`;
 
 function resultsJson(results: readonly OptimizeResult[]): string {
-  return JSON.stringify(
-    results.map((each): StoredResult => ({
-      ...each,
-      costMicroUsd: each.costMicroUsd.toString(),
-      costPerCallMicroUsd: each.costPerCallMicroUsd?.toString() ?? null,
-    })),
-  );
+  const toStored = (value: unknown) => (typeof value === "bigint" ? value.toString() : value);
+  return JSON.stringify(results, (_, value: unknown) => toStored(value));
 }
 
 function readSearchRow(row: object): OptimizeSearch {
@@ -329,16 +296,11 @@ function readSearchRow(row: object): OptimizeSearch {
   };
 }
 
-export interface NewSearch {
+export interface NewSearch extends Omit<WantedSearch, "prompts" | "maxTokens"> {
   readonly searchId: string;
   readonly orgId: OrgId;
-  readonly name: string;
-  readonly objective: OptimizeSearch["objective"];
-  readonly judgeModelId: string | null;
-  readonly modelIds: readonly string[];
   readonly prompts: number;
   readonly callsPlanned: number;
-  readonly budgetMicroUsd: MicroUsd;
   readonly key: {
     readonly keyId: KeyId;
     readonly digest: Buffer;
@@ -349,10 +311,7 @@ export interface NewSearch {
   readonly leaseMs: number;
 }
 
-interface SearchProgress {
-  readonly callsDone: number;
-  readonly results: readonly OptimizeResult[];
-}
+type SearchProgress = Pick<OptimizeSearch, "callsDone" | "results">;
 
 export interface SearchEnd extends SearchProgress {
   readonly state: Exclude<OptimizeState, "running">;

@@ -10,7 +10,7 @@ import {
 import { AnswerFeed } from "./answer-feed.ts";
 import { JUDGE_TOKENS_MAX } from "./estimate.ts";
 import { endsMonthSoon, Pace, readVerdict, type SearchTask, SearchTasks } from "./search-tasks.ts";
-import type { CallOutcome, ModelCaller } from "./model-caller.ts";
+import type { CallOutcome, EndedCall, ModelCaller } from "./model-caller.ts";
 import type { OptimizeSearch, OptimizeStore, SearchEnd } from "./postgres-optimize-store.ts";
 import { Tally } from "./tally.ts";
 
@@ -100,10 +100,9 @@ export class SearchRun {
   }
 
   /**
-   * Makes a call. Repeats it after a wait if the outcome is `wait`, and with no other call in
-   * flight if it is `uncovered`. Undefined if the search has ended.
+   * Repeats a call, after a wait or with no other call in flight. Undefined if the search ended.
    */
-  async #ask(task: SearchTask): Promise<Extract<CallOutcome, { kind: "ended" }> | undefined> {
+  async #ask(task: SearchTask): Promise<EndedCall | undefined> {
     let mustBeAlone = false;
     for (let tries = 1; this.#mayGoOn(); tries += 1) {
       const outcome = mustBeAlone ? await this.#sendAlone(task) : await this.#send(task);
@@ -117,8 +116,7 @@ export class SearchRun {
           this.#pace.slowDown(outcome.waitMs);
           break;
         case "uncovered":
-          // The other calls' holds may be why the money does not suffice, so only a call that runs
-          // alone ends the search.
+          // Other calls' holds may be the cause, so only a call that runs alone ends the search.
           if (mustBeAlone) this.#endWith(UNCOVERED_ENDS[outcome.by]);
           mustBeAlone = true;
           break;
@@ -147,14 +145,13 @@ export class SearchRun {
 
   async #send(task: SearchTask): Promise<CallOutcome> {
     await this.#pace.turn(this.#abort.signal);
-    // Waits while another call must run alone, and checks again after each wait, because a further
-    // such call may have begun.
-    for (let call = this.#loneCall(); call !== undefined; call = this.#loneCall()) await call;
+    // A further call that must run alone may have begun during a wait.
+    while (this.#alone !== undefined) await this.#alone;
     return await this.#sendNow(task);
   }
 
   async #sendAlone(task: SearchTask): Promise<CallOutcome> {
-    for (let call = this.#loneCall(); call !== undefined; call = this.#loneCall()) await call;
+    while (this.#alone !== undefined) await this.#alone;
     const sent = Promise.all(this.#inFlight).then(() => this.#sendNow(task));
     this.#alone = sent;
     try {
@@ -162,10 +159,6 @@ export class SearchRun {
     } finally {
       this.#alone = undefined;
     }
-  }
-
-  #loneCall(): Promise<unknown> | undefined {
-    return this.#alone;
   }
 
   async #sendNow(task: SearchTask): Promise<CallOutcome> {
@@ -188,29 +181,22 @@ export class SearchRun {
     }
   }
 
-  #count(task: SearchTask, outcome: Extract<CallOutcome, { kind: "ended" }>): void {
+  #count(task: SearchTask, outcome: EndedCall): void {
     this.#callsDone += 1;
+    const { promptAt } = task;
+    const { isAnswered, text, costMicroUsd, firstByteMs, totalMs } = outcome;
     if (task.kind === "judge") {
-      const winner = outcome.isAnswered ? readVerdict(outcome.text, task.modelIds) : undefined;
+      const winner = isAnswered ? readVerdict(text, task.modelIds) : undefined;
       if (winner !== undefined) this.#tally.addVerdict(task.modelIds, winner);
-      const { costMicroUsd } = outcome;
-      const { promptAt } = task;
       this.feed.push({ kind: "verdict", promptAt, winner: winner ?? null, costMicroUsd });
       return;
     }
-    this.#tally.addCall(task.modelId, outcome);
-    const text = outcome.isAnswered ? outcome.text : undefined;
-    const { costMicroUsd, firstByteMs, totalMs } = outcome;
-    this.feed.push({
-      kind: "answer",
-      promptAt: task.promptAt,
-      modelId: task.modelId,
-      text: text ?? null,
-      costMicroUsd,
-      firstByteMs,
-      totalMs,
-    });
-    if (this.#tasks.answered(task.promptAt, task.modelId, text)) this.#callsDone += 1;
+    const { modelId } = task;
+    this.#tally.addCall(modelId, outcome);
+    const times = { firstByteMs, totalMs };
+    const read = isAnswered ? text : null;
+    this.feed.push({ kind: "answer", promptAt, modelId, text: read, costMicroUsd, ...times });
+    if (this.#tasks.answered(promptAt, modelId, read ?? undefined)) this.#callsDone += 1;
   }
 
   async #keep(): Promise<void> {
@@ -228,8 +214,7 @@ export class SearchRun {
       this.#endWith({ state: "stopped", message: null });
     } catch (fault) {
       log.warn({ err: fault, search_id: search.searchId }, "a search could not be written down");
-      // Once the lease has expired, other processes may have declared the search dead and disabled
-      // its key.
+      // Other processes may by now have declared the search dead and disabled its key.
       if (clock.monotonicMs() - this.#keptMs < SEARCH_LEASE_MS) return;
       this.#endWith({ state: "interrupted", message: "the database did not answer" });
     }
@@ -257,7 +242,7 @@ export class SearchRun {
   }
 }
 
-const FAILED_CALL: Extract<CallOutcome, { kind: "ended" }> = {
+const FAILED_CALL: EndedCall = {
   kind: "ended",
   isAnswered: false,
   text: "",

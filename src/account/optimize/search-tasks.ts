@@ -1,16 +1,17 @@
-import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { Clock } from "../../kernel/index.ts";
+import { type Clock, sha256 } from "../../kernel/index.ts";
+
+interface JudgeTask {
+  readonly kind: "judge";
+  readonly promptAt: number;
+  readonly question: string;
+  /** The model of answer A comes first, then the model of B, and so on. */
+  readonly modelIds: readonly string[];
+}
 
 export type SearchTask =
-  | { readonly kind: "answer"; readonly promptAt: number; readonly modelId: string }
-  | {
-      readonly kind: "judge";
-      readonly promptAt: number;
-      readonly question: string;
-      readonly modelIds: readonly string[];
-    };
+  { readonly kind: "answer"; readonly promptAt: number; readonly modelId: string } | JudgeTask;
 
 interface TasksOptions {
   readonly searchId: string;
@@ -20,9 +21,9 @@ interface TasksOptions {
 }
 
 /**
- * Orders the calls of a search: one prompt goes to every candidate before the next prompt, so that
- * a search that ends early has asked all candidates the same. The judge is called once all answers
- * to a prompt are in; then the answers are dropped.
+ * One prompt goes to every candidate before the next prompt, so that a search that ends early has
+ * asked all the same. The judge is called once all answers to a prompt are in; then they are
+ * dropped.
  */
 export class SearchTasks {
   readonly #options: TasksOptions;
@@ -50,8 +51,7 @@ export class SearchTasks {
   }
 
   /**
-   * Handles the end of a call; `text` is undefined if the model did not answer. True if all models
-   * are done with this prompt and the judge is not called.
+   * `text` is undefined if the model did not answer. True if the prompt is done without a judge.
    */
   answered(promptAt: number, modelId: string, text: string | undefined): boolean {
     const { searchId, prompts, modelIds, hasJudge } = this.#options;
@@ -80,28 +80,21 @@ interface JudgedAnswer {
   readonly text: string;
 }
 
-export interface JudgeCase {
-  readonly question: string;
-  /** The model of answer A comes first, then the model of B, and so on. */
-  readonly modelIds: readonly string[];
-}
-
 /**
- * Writes the question to a judge. It hides which model wrote which answer, and shuffles the answers
- * by `seed`, so that a judge who likes the first answer best favors no model. The same seed gives
- * the same order.
+ * Hides which model wrote which answer, and shuffles the answers by `seed`, so that a judge who
+ * likes the first answer best favors no model. The same seed gives the same order.
  */
 export function askJudge(
   prompt: string,
   answers: readonly JudgedAnswer[],
   seed: string,
-): JudgeCase {
+): Pick<JudgeTask, "question" | "modelIds"> {
   const shuffled = answers
-    .map((answer) => ({ answer, place: digest(`${seed}:${answer.modelId}`) }))
+    .map((answer) => ({ answer, place: sha256(`${seed}:${answer.modelId}`) }))
     .toSorted((a, b) => (a.place < b.place ? -1 : 1))
     .map(({ answer }) => answer);
   // A model cannot guess this mark, so its answer cannot pretend to end here.
-  const mark = digest(`${seed}:mark`).slice(0, 12);
+  const mark = sha256(`${seed}:mark`).slice(0, 12);
   const parts = shuffled.map(
     ({ text }, at) =>
       `[[${mark} answer ${LETTERS[at]}]]\n${text.slice(0, ANSWER_CHARS_MAX)}\n[[${mark} end of answer ${LETTERS[at]}]]`,
@@ -142,10 +135,6 @@ export function readVerdict(reply: string, modelIds: readonly string[]): string 
   return letter === undefined ? undefined : modelIds[LETTERS.indexOf(letter)];
 }
 
-function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
-}
-
 const GAP_MS_MAX = 6_000;
 const GAP_FACTOR = 3;
 
@@ -174,7 +163,6 @@ export class Pace {
     }
   }
 
-  /** Pauses all calls for `waitMs`, and then lengthens the gap between them. */
   slowDown(waitMs: number): void {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#clock.monotonicMs() + waitMs);
     this.#gapMs = Math.min(Math.max(this.#gapMs, 1) * GAP_FACTOR, GAP_MS_MAX);
@@ -190,8 +178,7 @@ const MARGIN_MS = 2 * 60_000;
 
 /**
  * True in the last two minutes of a UTC month, when a delayed call could be charged to the next
- * month. The cap of the search's key starts anew with that month, so the search could spend more
- * than its budget.
+ * one. The cap of the search's key starts anew with it, so the search could exceed its budget.
  */
 export function endsMonthSoon(nowMs: number): boolean {
   return new Date(nowMs).getUTCMonth() !== new Date(nowMs + MARGIN_MS).getUTCMonth();

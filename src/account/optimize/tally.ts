@@ -1,11 +1,8 @@
 import { microUsd, type MicroUsd, ZERO_MICRO_USD } from "../../kernel/index.ts";
+import type { EndedCall } from "./model-caller.ts";
 import type { OptimizeObjective, OptimizeResult } from "./postgres-optimize-store.ts";
 
-export interface EndedCall {
-  readonly isAnswered: boolean;
-  readonly costMicroUsd: MicroUsd;
-  readonly firstByteMs: number | null;
-}
+type Counted = Pick<EndedCall, "isAnswered" | "costMicroUsd" | "firstByteMs">;
 
 export class Tally {
   readonly #objective: OptimizeObjective;
@@ -17,7 +14,7 @@ export class Tally {
     this.#counts = new Map(modelIds.map((modelId) => [modelId, newCount()]));
   }
 
-  addCall(modelId: string, call: EndedCall): void {
+  addCall(modelId: string, call: Counted): void {
     const count = this.#findCount(modelId);
     count.calls += 1;
     if (!call.isAnswered) count.failed += 1;
@@ -71,15 +68,16 @@ function newCount(): Count {
 }
 
 function toResult(modelId: string, count: Count): OptimizeResult {
-  const answered = count.calls - count.failed;
+  const { calls, failed, costMicroUsd, firstByteMs, judged, won } = count;
+  const answered = calls - failed;
   return {
     modelId,
-    calls: count.calls,
-    failed: count.failed,
-    costMicroUsd: count.costMicroUsd,
-    costPerCallMicroUsd: answered === 0 ? null : microUsd(count.costMicroUsd / BigInt(answered)),
-    firstByteP50Ms: findMedian(count.firstByteMs),
-    winRate: count.judged === 0 ? null : count.won / count.judged,
+    calls,
+    failed,
+    costMicroUsd,
+    costPerCallMicroUsd: answered === 0 ? null : microUsd(costMicroUsd / BigInt(answered)),
+    firstByteP50Ms: findMedian(firstByteMs),
+    winRate: judged === 0 ? null : won / judged,
     rank: null,
   };
 }
@@ -90,8 +88,8 @@ function findMedian(values: readonly number[]): number | null {
 }
 
 /**
- * A model that failed more than a fifth of its calls ranks behind all models that did not, since a
- * missing answer is neither cheap nor fast. Cost breaks ties, then speed.
+ * A model that failed more than a fifth of its calls ranks behind all others, since a missing
+ * answer is neither cheap nor fast. Cost breaks ties, then speed.
  */
 function compare(objective: OptimizeObjective, a: OptimizeResult, b: OptimizeResult): number {
   return (

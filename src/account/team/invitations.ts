@@ -82,8 +82,7 @@ export class Invitations {
 
   async #send(from: Inviting, made: Invitation, token: string): Promise<SentInvitation> {
     const { store, mailer, mailsPerHourMax, consoleUrl, clock } = this.#options;
-    // Browsers send the part after `#` to no server and in no Referer, so no log contains the
-    // token.
+    // Browsers send the part after `#` to no server, so no log contains the token.
     const link = `${consoleUrl()}/join#${token}`;
     if (mailer === undefined) return { invitation: made, link, mail: "off" };
     const nowMs = clock.nowMs();

@@ -1,53 +1,40 @@
 import type { Pool, PoolClient } from "pg";
 
 import type { MadeByMember } from "../console-api/contract/members.ts";
-import { removeMemberDestinations } from "../alerts/postgres-alert-store.ts";
+import { findNewAlerts, removeMemberDestinations } from "../alerts/postgres-alert-store.ts";
+import { chooseOrgName } from "../identity/plain-text.ts";
+import { CREATE_ORG_SQL, createdOrg } from "../../gateway/index.ts";
 import {
+  byGateway,
   type Change,
   type ChangedBy,
   type ChangeLog,
+  createOrgId,
   type Facts,
   maskedEmail,
   type Note,
+  recordChanges,
   type RecordedChange,
   mayRole,
   normaliseEmail,
   type OrgId,
   type Public,
+  readRows,
   type Role,
   type Row,
 } from "../../kernel/index.ts";
-import { giveOwnOrg } from "./give-own-org.ts";
+import * as sql from "./team-store.ts";
 import {
-  ACCEPT_SQL,
-  BY_LINK_SQL,
-  CLAIM_MAIL_SQL,
-  COUNT_TEAM_SQL,
-  DROP_REVEALS_SQL,
-  EMAILS_SQL,
-  END_EXPIRED_SQL,
-  END_INVITATIONS_SQL,
   type Invitation,
   invitationColumns,
-  type InvitationLink,
-  INVITATIONS_SQL,
-  IS_EXPIRED_SQL,
   type KnownPerson,
-  LOCK_ORG_SQL,
-  MADE_BY_SQL,
   type MadeRow,
   type Member,
   type MemberChange,
   memberColumns,
-  MEMBERS_SQL,
   type NewInvitation,
-  ONE_MEMBER_SQL,
   type OneMemberRow,
-  PEOPLE_SQL,
-  type PeopleById,
   type PersonRow,
-  RECEIVED_SQL,
-  RENEW_SQL,
   receivedColumns,
   type ReceivedInvitation,
   TEAM_MAX,
@@ -57,10 +44,7 @@ const ORG_MAILS_MAX = 50;
 const ADDRESS_MAILS_MAX = 5;
 const HOUR_MS = 3_600_000;
 
-/**
- * Stores members and invitations. A method that takes `by` is one transaction together with its
- * entries in the change log.
- */
+/** A method that takes `by` is one transaction with its entries in the change log. */
 export class PostgresTeamStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -71,19 +55,20 @@ export class PostgresTeamStore {
   }
 
   async members(orgId: OrgId): Promise<readonly Member[]> {
-    const { rows } = await this.#pool.query<Row>(MEMBERS_SQL, [orgId]);
-    return rows.map(memberColumns.read);
+    return await readRows(this.#pool, memberColumns, sql.MEMBERS_SQL, [orgId]);
   }
 
   async invitations(orgId: OrgId): Promise<readonly Invitation[]> {
-    const { rows } = await this.#pool.query<Row>(INVITATIONS_SQL, [orgId]);
-    return rows.map(invitationColumns.read);
+    return await readRows(this.#pool, invitationColumns, sql.INVITATIONS_SQL, [orgId]);
   }
 
   /** Finds the e-mail addresses of those accounts that are or were members of the organization. */
-  async people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById> {
+  async people(
+    orgId: OrgId,
+    accountIds: readonly string[],
+  ): Promise<ReadonlyMap<string, KnownPerson>> {
     if (accountIds.length === 0) return new Map();
-    const { rows } = await this.#pool.query<PersonRow>(PEOPLE_SQL, [orgId, accountIds]);
+    const { rows } = await this.#pool.query<PersonRow>(sql.PEOPLE_SQL, [orgId, accountIds]);
     const people = new Map<string, KnownPerson>();
     for (const { account_id: id, email, is_member: isNow, masked } of rows) {
       if (isNow) people.set(id, { email, isMember: true });
@@ -98,15 +83,14 @@ export class PostgresTeamStore {
   /** For operators only: the accounts may belong to any organization. */
   async emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (accountIds.length === 0) return new Map();
-    const { rows } = await this.#pool.query<Pick<PersonRow, "account_id" | "email">>(EMAILS_SQL, [
-      accountIds,
-    ]);
+    type Found = Pick<PersonRow, "account_id" | "email">;
+    const { rows } = await this.#pool.query<Found>(sql.EMAILS_SQL, [accountIds]);
     return new Map(rows.map(({ account_id: id, email }) => [id, email]));
   }
 
   /** Lists the active keys and webhooks whose creation by the account is in the change log. */
   async madeBy(orgId: OrgId, accountId: string): Promise<MadeByMember> {
-    const { rows } = await this.#pool.query<MadeRow>(MADE_BY_SQL, [orgId, accountId]);
+    const { rows } = await this.#pool.query<MadeRow>(sql.MADE_BY_SQL, [orgId, accountId]);
     const ofKind = (kind: MadeRow["kind"]) =>
       rows.filter((row) => row.kind === kind).map(({ id, name }) => ({ id, name }));
     return { keys: ofKind("key"), webhooks: ofKind("webhook") };
@@ -122,11 +106,7 @@ export class PostgresTeamStore {
       const found = await findMember(client, orgId, accountId);
       if (found === undefined) return "unknown";
       if (found.role === "owner" && role !== "owner" && found.owners === 1) return "last_owner";
-      await client.query("update org_member set role = $3 where org_id = $1 and account_id = $2", [
-        orgId,
-        accountId,
-        role,
-      ]);
+      await client.query(sql.SET_ROLE_SQL, [orgId, accountId, role]);
       const before = { role: found.role };
       note({ action: "member.role", orgId, target: accountId, before, after: { role } });
       if (!mayRole(role, "members")) await endInvitations(client, note, { orgId, by: accountId });
@@ -135,9 +115,8 @@ export class PostgresTeamStore {
   }
 
   /**
-   * `left`: the member leaves, for which no role is required; `removed`: another member removes
-   * them. If the organization was the account's own, the account gets a new, empty one. Open
-   * invitations from and to the member end.
+   * Leaving requires no role. If the organization was the account's own, the account gets a new,
+   * empty one. Open invitations from and to the member end.
    */
   async remove(
     orgId: OrgId,
@@ -150,14 +129,10 @@ export class PostgresTeamStore {
       const found = await findMember(client, orgId, accountId);
       if (found === undefined) return "unknown";
       if (found.role === "owner" && found.owners === 1) return "last_owner";
-      await client.query("delete from org_member where org_id = $1 and account_id = $2", [
-        orgId,
-        accountId,
-      ]);
+      await client.query(sql.REMOVE_SQL, [orgId, accountId]);
       if (found.is_own) {
-        // Deletes the sealed copy of this organization's first key, which the former member must
-        // not see.
-        await client.query(DROP_REVEALS_SQL, [accountId]);
+        // A former member must not see the sealed copy of this organization's first key.
+        await client.query(sql.DROP_REVEALS_SQL, [accountId]);
         given = await giveOwnOrg(client, { accountId, ...found });
       }
       for (const change of await removeMemberDestinations(client, orgId, found.email)) note(change);
@@ -172,10 +147,7 @@ export class PostgresTeamStore {
     return outcome;
   }
 
-  /**
-   * `member`: the address belongs to a member; `invited`: it has an open invitation; `full`: the
-   * team has reached `TEAM_MAX`.
-   */
+  /** `member`: the address belongs to a member; `invited`: it has an open invitation. */
   async invite(
     orgId: OrgId,
     invitation: NewInvitation,
@@ -187,37 +159,39 @@ export class PostgresTeamStore {
     return await this.#changes.write(by, async (client, note) => {
       if (!(await lockTeam(client, orgId, by))) return "not_allowed";
       if (await isMember(client, orgId, emailNorm)) return "member";
-      await client.query(END_EXPIRED_SQL, [orgId, emailNorm, now]);
+      await client.query(sql.END_EXPIRED_SQL, [orgId, emailNorm, now]);
       if ((await teamSize(client, orgId)) >= TEAM_MAX) return "full";
       const expires = new Date(invitation.expiresAtMs);
-      const values = [invitationId, orgId, email, emailNorm, role, tokenHash, invitedBy];
-      const { rows } = await client.query<Row>(INVITE_SQL, [...values, now, expires]);
-      if (rows[0] === undefined) return "invited";
-      const made = invitationColumns.read(rows[0]);
+      const of = [invitationId, orgId, email, emailNorm, role, tokenHash, invitedBy];
+      const values = [...of, now, expires];
+      const [made] = await readRows(client, invitationColumns, sql.INVITE_SQL, values);
+      if (made === undefined) return "invited";
       note(invited(orgId, made, null));
       return made;
     });
   }
 
   /**
-   * Replaces the link; the former one stops working. Undefined if the invitation is not open, or if
-   * `by` may not change the team; `full`: the invitation has expired, and the team has reached
-   * `TEAM_MAX` since.
+   * The former link stops working. Undefined if the invitation is not open, or if `by` may not
+   * change the team; `full`: it has expired, and the team has reached `TEAM_MAX` since.
    */
   async renew(
     orgId: OrgId,
-    link: InvitationLink & { readonly invitationId: string; readonly invitedBy: string },
+    link: Omit<NewInvitation, "email" | "role">,
     by: ChangedBy,
   ): Promise<Invitation | "full" | undefined> {
     const { invitationId, tokenHash, nowMs, expiresAtMs, invitedBy } = link;
     return await this.#changes.write(by, async (client, note) => {
       if (!(await lockTeam(client, orgId, by))) return undefined;
-      const expired = await client.query(IS_EXPIRED_SQL, [orgId, invitationId, new Date(nowMs)]);
+      const expired = await client.query(sql.IS_EXPIRED_SQL, [
+        orgId,
+        invitationId,
+        new Date(nowMs),
+      ]);
       if (expired.rowCount !== 0 && (await teamSize(client, orgId)) >= TEAM_MAX) return "full";
       const values = [orgId, invitationId, tokenHash, new Date(expiresAtMs), invitedBy];
-      const { rows } = await client.query<Row>(RENEW_SQL, values);
-      if (rows[0] === undefined) return undefined;
-      const made = invitationColumns.read(rows[0]);
+      const [made] = await readRows(client, invitationColumns, sql.RENEW_SQL, values);
+      if (made === undefined) return undefined;
       note(invited(orgId, made, { link: "replaced" }));
       return made;
     });
@@ -230,7 +204,7 @@ export class PostgresTeamStore {
   ): Promise<boolean> {
     const bounds = [ORG_MAILS_MAX, ADDRESS_MAILS_MAX, Math.floor(nowMs / HOUR_MS), perHourMax];
     const values = [invitationId, new Date(nowMs), ...bounds];
-    const { rowCount } = await this.#pool.query(CLAIM_MAIL_SQL, values);
+    const { rowCount } = await this.#pool.query(sql.CLAIM_MAIL_SQL, values);
     return rowCount === 1;
   }
 
@@ -243,19 +217,20 @@ export class PostgresTeamStore {
 
   /** Finds an open invitation by its link, whatever the address of the account that opens it. */
   async findByLink(tokenHash: Buffer, nowMs: number): Promise<ReceivedInvitation | undefined> {
-    const { rows } = await this.#pool.query<Row>(BY_LINK_SQL, [tokenHash, new Date(nowMs)]);
-    return rows[0] === undefined ? undefined : receivedColumns.read(rows[0]);
+    const values = [tokenHash, new Date(nowMs)];
+    return (await readRows(this.#pool, receivedColumns, sql.BY_LINK_SQL, values))[0];
   }
 
   async received(accountId: string, nowMs: number): Promise<readonly ReceivedInvitation[]> {
-    const { rows } = await this.#pool.query<Row>(RECEIVED_SQL, [accountId, new Date(nowMs)]);
-    return rows.map(receivedColumns.read);
+    return await readRows(this.#pool, receivedColumns, sql.RECEIVED_SQL, [
+      accountId,
+      new Date(nowMs),
+    ]);
   }
 
   /**
-   * Accepts an invitation to the account's verified address, and moves the session to the inviting
-   * organization. A member keeps their role. Undefined if the invitation is not open, or is for
-   * another address.
+   * Moves the session to the inviting organization. A member keeps their role. Undefined if the
+   * invitation is not open, or is for another address than the account's verified one.
    */
   async accept(
     invitationId: string,
@@ -264,28 +239,22 @@ export class PostgresTeamStore {
   ): Promise<OrgId | undefined> {
     const { accountId, sessionId, nowMs } = of;
     return await this.#changes.write(by, async (client, note) => {
-      const asked = await client.query<{ org_id: OrgId }>(ORG_OF_SQL, [invitationId]);
+      const asked = await client.query<{ org_id: OrgId }>(sql.ORG_OF_SQL, [invitationId]);
       const orgId = asked.rows[0]?.org_id;
       if (orgId === undefined) return undefined;
-      await client.query(LOCK_ORG_SQL, [orgId]);
+      await client.query(sql.LOCK_ORG_SQL, [orgId]);
       const values = [invitationId, accountId, new Date(nowMs)];
-      const { rows } = await client.query<{ role: Role; email: string }>(ACCEPT_SQL, values);
+      const { rows } = await client.query<{ role: Role; email: string }>(sql.ACCEPT_SQL, values);
       const [accepted] = rows;
       if (accepted === undefined) return undefined;
-      const { rowCount } = await client.query(JOIN_SQL, [orgId, accountId, accepted.role]);
-      await client.query(
-        "update console_session set org_id = $2 where session_id = $1 and account_id = $3",
-        [sessionId, orgId, accountId],
-      );
+      const { rowCount } = await client.query(sql.JOIN_SQL, [orgId, accountId, accepted.role]);
+      await client.query(sql.SWITCH_SQL, [sessionId, orgId, accountId]);
       if (rowCount === 1) note(joined(orgId, accountId, accepted));
       return orgId;
     });
   }
 
-  /**
-   * For operators: adds the account of a verified address as a member without an invitation. Open
-   * invitations to the address end.
-   */
+  /** For operators: needs no invitation, and ends the open ones to the address. */
   async add(
     orgId: OrgId,
     { email, role }: { readonly email: string; readonly role: Role },
@@ -293,7 +262,7 @@ export class PostgresTeamStore {
   ): Promise<"done" | "no_account" | "member" | "full"> {
     const emailNorm = normaliseEmail(email);
     return await this.#changes.write(by, async (client, note) => {
-      await client.query(LOCK_ORG_SQL, [orgId]);
+      await client.query(sql.LOCK_ORG_SQL, [orgId]);
       const { rows } = await client.query<{ account_id: string }>(
         `select account_id from console_account
         where email_norm = $1 and email_verified_at is not null`,
@@ -302,7 +271,7 @@ export class PostgresTeamStore {
       const accountId = rows[0]?.account_id;
       if (accountId === undefined) return "no_account";
       if ((await teamSize(client, orgId)) >= TEAM_MAX) return "full";
-      const { rowCount } = await client.query(JOIN_SQL, [orgId, accountId, role]);
+      const { rowCount } = await client.query(sql.JOIN_SQL, [orgId, accountId, role]);
       if (rowCount === 0) return "member";
       await endInvitations(client, note, { orgId, to: emailNorm });
       note(joined(orgId, accountId, { role, email }));
@@ -313,16 +282,13 @@ export class PostgresTeamStore {
 
 export type TeamStore = Public<PostgresTeamStore>;
 
-/**
- * Makes changes of one team run one after another; false if the account in `by` no longer has a
- * role that may change it.
- */
+/** Makes changes of one team run one after another; false if `by` has lost the role for them. */
 async function lockTeam(
   client: PoolClient,
   orgId: OrgId,
   by: ChangedBy | undefined,
 ): Promise<boolean> {
-  await client.query(LOCK_ORG_SQL, [orgId]);
+  await client.query(sql.LOCK_ORG_SQL, [orgId]);
   if (by?.kind !== "account") return true;
   const member = await findMember(client, orgId, by.id);
   return member !== undefined && mayRole(member.role, "members");
@@ -335,14 +301,35 @@ async function endInvitations(
   of: { readonly orgId: OrgId; readonly id?: string; readonly by?: string; readonly to?: string },
 ): Promise<number> {
   const { orgId, id = null, by = null, to = null } = of;
-  const { rows } = await client.query<Row>(END_INVITATIONS_SQL, [orgId, id, by, to]);
-  for (const row of rows) {
-    const invitation = invitationColumns.read(row);
+  const values = [orgId, id, by, to];
+  const ended = await readRows(client, invitationColumns, sql.END_INVITATIONS_SQL, values);
+  for (const invitation of ended) {
     const target = invitation.invitationId;
     const before = toFacts(invitation);
     note({ action: "member.uninvite", orgId, target, before, after: null });
   }
-  return rows.length;
+  return ended.length;
+}
+
+/**
+ * Creates an empty organization for an account that has left its own, because
+ * `console_account.org_id` must name one of which it is a member. It gets no second trial key.
+ */
+async function giveOwnOrg(
+  client: PoolClient,
+  of: { readonly accountId: string; readonly email: string; readonly name: string | null },
+): Promise<readonly RecordedChange[]> {
+  const { accountId, email, name } = of;
+  const orgId = createOrgId();
+  const orgName = chooseOrgName(name, email);
+  await client.query(CREATE_ORG_SQL, [orgId, orgName, email, true]);
+  await client.query(sql.SET_OWN_ORG_SQL, [accountId, orgId]);
+  // The remover belongs to another organization, which this change log must not reveal.
+  const query = async (...asked: [string, unknown[]]) => (await client.query<Row>(...asked)).rows;
+  return await recordChanges(client, byGateway("members"), [
+    createdOrg(orgId, orgName, email),
+    ...(await findNewAlerts(query, orgId)),
+  ]);
 }
 
 async function findMember(
@@ -350,7 +337,7 @@ async function findMember(
   orgId: OrgId,
   accountId: string,
 ): Promise<OneMemberRow | undefined> {
-  const { rows } = await client.query<OneMemberRow>(ONE_MEMBER_SQL, [orgId, accountId]);
+  const { rows } = await client.query<OneMemberRow>(sql.ONE_MEMBER_SQL, [orgId, accountId]);
   return rows[0];
 }
 
@@ -364,7 +351,7 @@ async function isMember(client: PoolClient, orgId: OrgId, emailNorm: string): Pr
 }
 
 async function teamSize(client: PoolClient, orgId: OrgId): Promise<number> {
-  const { rows } = await client.query<{ size: number }>(COUNT_TEAM_SQL, [orgId]);
+  const { rows } = await client.query<{ size: number }>(sql.COUNT_TEAM_SQL, [orgId]);
   return rows[0]?.size ?? 0;
 }
 
@@ -386,15 +373,3 @@ function joined(
   const after = { role, email: maskedEmail(email) };
   return { action: "member.join", orgId, target: accountId, before: null, after };
 }
-
-const INVITE_SQL = `
-  insert into org_invitation (invitation_id, org_id, email, email_norm, role, token_hash,
-    invited_by, created_at, expires_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-  on conflict (org_id, email_norm) where ended_at is null do nothing
-  returning ${invitationColumns.sql}`;
-
-const ORG_OF_SQL = "select org_id from org_invitation where invitation_id = $1";
-
-const JOIN_SQL = `
-  insert into org_member (org_id, account_id, role) values ($1, $2, $3) on conflict do nothing`;

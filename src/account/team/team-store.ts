@@ -18,25 +18,17 @@ export interface KnownPerson {
   readonly isMember: boolean;
 }
 
-export type PeopleById = ReadonlyMap<string, KnownPerson>;
-
-export interface InvitationLink {
+export interface NewInvitation {
+  readonly invitationId: string;
+  readonly email: string;
+  readonly role: Role;
+  readonly invitedBy: string;
   readonly tokenHash: Buffer;
   readonly nowMs: number;
   readonly expiresAtMs: number;
 }
 
-export interface NewInvitation extends InvitationLink {
-  readonly invitationId: string;
-  readonly email: string;
-  readonly role: Role;
-  readonly invitedBy: string;
-}
-
-/**
- * `last_owner`: an organization must keep an owner; `not_allowed`: the caller no longer has a role
- * that may change members.
- */
+/** `last_owner`: an organization must keep one; `not_allowed`: the caller has lost the role. */
 export type MemberChange = "done" | "unknown" | "last_owner" | "not_allowed";
 
 const ROWS_MAX = 100;
@@ -48,10 +40,7 @@ export const memberColumns = columns({
   name: computed("a.name", orNull(text("name"))),
   role: text<Role>("role"),
   joinedAtMs: instantMs("joined_at"),
-  /**
-   * The last use of one of the member's sessions in this organization; null if none is stored,
-   * since expired sessions are deleted after 30 days.
-   */
+  /** Null if no session in this organization is stored; expired ones are deleted after 30 days. */
   lastSeenAtMs: computed(
     `(select max(s.last_seen_at) from console_session s where s.account_id = a.account_id
       and coalesce(s.org_id, a.org_id) = m.org_id)`,
@@ -68,7 +57,7 @@ export const invitationColumns = columns({
   expiresAtMs: instantMs("expires_at"),
   mailedAtMs: orNull(instantMs("mailed_at")),
 });
-/** An invitation that was neither accepted nor revoked; it may have expired. */
+/** It was neither accepted nor revoked; it may have expired. */
 export type Invitation = RecordOf<typeof invitationColumns>;
 
 /** SQL with these columns must use the aliases `org_invitation i` and `org o`. */
@@ -177,10 +166,7 @@ export const COUNT_TEAM_SQL = `
     + (select count(*) from org_invitation
       where org_id = $1 and ended_at is null and expires_at > now())::integer as size`;
 
-/*
- * Counts one e-mail if three limits allow it: per mailbox and per organization in 24 hours, and per
- * hour over all organizations, since one person can own many.
- */
+/* Limits e-mails by mailbox, by organization and, since one person can own many, by hour. */
 export const CLAIM_MAIL_SQL = `
   with allowed as (
     select i.invitation_id from org_invitation i
@@ -230,3 +216,24 @@ export const END_INVITATIONS_SQL = `
   where org_id = $1 and ended_at is null
     and (invitation_id = $2 or invited_by = $3 or email_norm = $4)
   returning ${invitationColumns.sql}`;
+
+export const INVITE_SQL = `
+  insert into org_invitation (invitation_id, org_id, email, email_norm, role, token_hash,
+    invited_by, created_at, expires_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  on conflict (org_id, email_norm) where ended_at is null do nothing
+  returning ${invitationColumns.sql}`;
+
+export const SET_ROLE_SQL = "update org_member set role = $3 where org_id = $1 and account_id = $2";
+
+export const REMOVE_SQL = "delete from org_member where org_id = $1 and account_id = $2";
+
+export const SWITCH_SQL =
+  "update console_session set org_id = $2 where session_id = $1 and account_id = $3";
+
+export const ORG_OF_SQL = "select org_id from org_invitation where invitation_id = $1";
+
+export const JOIN_SQL = `
+  insert into org_member (org_id, account_id, role) values ($1, $2, $3) on conflict do nothing`;
+
+export const SET_OWN_ORG_SQL = "update console_account set org_id = $2 where account_id = $1";

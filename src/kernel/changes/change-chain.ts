@@ -89,7 +89,7 @@ function chained(fields: object): {
   return { text, hash, line: `${text.slice(0, -1)},"hash":"${hash}"}` };
 }
 
-function sha256(text: string): string {
+export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 

@@ -4,3 +4,8 @@ export interface Logger {
   warn(detail: object, message: string): void;
   error(detail: object, message: string): void;
 }
+
+/** What a job does with a fault of a run that it will repeat. */
+export function warnOf(log: Logger, message: string): (fault: unknown) => void {
+  return (fault) => log.warn({ err: fault }, message);
+}

@@ -20,6 +20,7 @@ import {
 } from "../core/constants.ts";
 import type { Logger } from "../core/log.ts";
 import { asStoreFault } from "../core/store-fault.ts";
+import type { Columns, Row } from "./columns.ts";
 import { POOL_STATEMENT_TIMEOUT_MS, type SessionLimits, settingsSql } from "./session-settings.ts";
 
 /**
@@ -207,6 +208,16 @@ export function queryInTime<R extends QueryResultRow>(
     query_timeout: STORE_ANSWER_TIMEOUT_MS,
   };
   return database.query<R>(inTime);
+}
+
+/** Runs a statement that returns these columns. */
+export async function readRows<T>(
+  database: Pool | ClientBase,
+  { read }: Columns<T>,
+  text: string,
+  values: unknown[] = [],
+): Promise<readonly T[]> {
+  return (await database.query<Row>(text, values)).rows.map(read);
 }
 
 function markFaults(pool: Pool): Pool {
