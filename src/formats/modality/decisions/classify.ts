@@ -1,5 +1,5 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import { refusal, RETRY_AFTER_SECONDS_MAX, asObject, tryParse } from "../../../kernel/index.ts";
+import { asObject, RETRY_AFTER_SECONDS_MAX, tryParse } from "../../../kernel/index.ts";
 import {
   accountRefused,
   classify,
@@ -8,7 +8,6 @@ import {
   isOverflow,
   rateLimited,
   requestRejected,
-  upstreamDetail,
 } from "../../wire/failure/classify-failure.ts";
 import {
   billingWording,
@@ -18,9 +17,13 @@ import {
 } from "../../wire/failure/wording.ts";
 import {
   type FailedAnswer,
-  type UpstreamFailure,
+  hasError,
+  PASSED_ON,
+  STRUCK,
   timeoutFailure,
   unusableFailure,
+  type UpstreamFailure,
+  upstreamFailure,
 } from "../../wire/failure/failures.ts";
 import type { ProviderErrorText } from "../../wire/failure/provider-message.ts";
 import { readWaits } from "../../wire/failure/retry-after.ts";
@@ -85,8 +88,7 @@ export function isErrorBody(
   { error }: Readonly<Record<string, unknown>>,
   { decisions }: Deployment,
 ): boolean {
-  const hasError = error !== undefined && error !== null && error !== false;
-  return hasError && decisions?.envelope === undefined;
+  return hasError(error) && decisions?.envelope === undefined;
 }
 
 function classifyByRules(failed: Failed, deployment: Deployment): UpstreamFailure {
@@ -169,16 +171,13 @@ function allowanceRefused(failed: Failed): UpstreamFailure {
   const message =
     "no provider serves this model at the moment: its quota or credit at the provider is " +
     "exhausted or refused; your request is valid, choose another model meanwhile";
-  return {
-    refusal: refusal("model_unavailable", message, {
-      ...upstreamDetail(failed),
-      status: 503,
-      retryable: false,
-      retryAfterSeconds: RETRY_AFTER_SECONDS_MAX,
-    }),
-    failover: true,
-    strike: "strike",
+  const detail = {
+    upstreamStatus: failed.upstreamStatus,
+    status: 503,
+    retryable: false,
+    retryAfterSeconds: RETRY_AFTER_SECONDS_MAX,
   };
+  return upstreamFailure("model_unavailable", message, detail, STRUCK);
 }
 
 const WARMING_RETRY_SECONDS = 5;
@@ -191,14 +190,7 @@ const WARMING_RETRY_SECONDS = 5;
 function warmingUp(failed: Failed): UpstreamFailure {
   const retryAfter = failed.waitSeconds ?? WARMING_RETRY_SECONDS;
   const message = `the provider is loading this model; try again in ${retryAfter} s`;
-  return {
-    refusal: refusal("upstream_error", message, {
-      ...upstreamDetail(failed),
-      status: 503,
-      retryable: true,
-      retryAfterSeconds: retryAfter,
-    }),
-    failover: true,
-    strike: "neutral",
-  };
+  const { upstreamStatus } = failed;
+  const detail = { upstreamStatus, status: 503, retryable: true, retryAfterSeconds: retryAfter };
+  return upstreamFailure("upstream_error", message, detail, PASSED_ON);
 }

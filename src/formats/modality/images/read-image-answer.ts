@@ -1,10 +1,18 @@
 import { isUtf8 } from "node:buffer";
 
 import type { Deployment } from "../../../catalog/index.ts";
-import { asObject, asText, refusal, textOf, tryParse } from "../../../kernel/index.ts";
+import { asObject, asText, textOf, tryParse } from "../../../kernel/index.ts";
 import { classifyEmbeddedError } from "../../wire/failure/classify-failure.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
-import { failedRead, type ReadAnswer, type UpstreamFailure } from "../../wire/failure/failures.ts";
+import {
+  failedRead,
+  FINAL,
+  hasError,
+  type ReadAnswer,
+  STRUCK,
+  type UpstreamFailure,
+  upstreamFailure,
+} from "../../wire/failure/failures.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
 import { decodeBody } from "../../wire/neutral/chat-answer.ts";
 import { asCount, type Fields } from "../../wire/neutral/usage-report.ts";
@@ -42,9 +50,7 @@ export function readImageAnswer(
     return failedRead(unusableImagesFailure("the provider's answer could not be read"));
   }
   const { error, data } = answer;
-  if (error !== undefined && error !== null && error !== false) {
-    return failedRead(classifyEmbeddedError(answer));
-  }
+  if (hasError(error)) return failedRead(classifyEmbeddedError(answer));
   const items: readonly unknown[] = Array.isArray(data) ? data : [];
   // An answer can have thousands of entries, so only as many as were requested are read.
   const counted = items.slice(0, asked.count);
@@ -153,15 +159,8 @@ function isRefusal(value: unknown): boolean {
  * shown to the client.
  */
 export function unusableImagesFailure(found: string): UpstreamFailure {
-  return {
-    refusal: refusal("upstream_error", `${found}; nothing was billed, try again`, {
-      status: 502,
-      origin: "upstream",
-      upstreamStatus: 200,
-    }),
-    failover: true,
-    strike: "strike",
-  };
+  const message = `${found}; nothing was billed, try again`;
+  return upstreamFailure("upstream_error", message, { status: 502, upstreamStatus: 200 }, STRUCK);
 }
 
 /**
@@ -171,15 +170,7 @@ export function unusableImagesFailure(found: string): UpstreamFailure {
 export function tooLargeImagesFailure(): UpstreamFailure {
   const message =
     "the images exceed 32 MiB in total; nothing was billed, ask for fewer (n) or a lower quality";
-  return {
-    refusal: refusal("gateway_error", message, {
-      status: 502,
-      origin: "upstream",
-      upstreamStatus: 200,
-    }),
-    failover: false,
-    strike: "neutral",
-  };
+  return upstreamFailure("gateway_error", message, { status: 502, upstreamStatus: 200 }, FINAL);
 }
 
 /**

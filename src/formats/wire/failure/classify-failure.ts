@@ -1,4 +1,4 @@
-import { asObject, defined, refusal, type RefusalDetail, tryParse } from "../../../kernel/index.ts";
+import { asObject, defined, tryParse } from "../../../kernel/index.ts";
 import {
   accessWording,
   billingWording,
@@ -11,10 +11,14 @@ import {
   findStatus,
 } from "./wording.ts";
 import {
+  type FailedAnswer,
+  FINAL,
+  PASSED_ON,
+  STRUCK,
   timeoutFailure,
   unusableFailure,
-  type FailedAnswer,
   type UpstreamFailure,
+  upstreamFailure,
 } from "./failures.ts";
 import {
   cleanProviderMessage,
@@ -171,73 +175,38 @@ export function rateLimited(failed: Failed): UpstreamFailure {
   const usualSeconds = isQuota ? QUOTA_COOL_SECONDS : COOL_SECONDS;
   const coolSeconds = failed.waitSeconds ?? failed.resetSeconds ?? usualSeconds;
   const message = `the providers of this model are at their rate limit; retry in ${coolSeconds} s`;
-  return {
-    refusal: refusal("rate_limit", message, {
-      ...upstreamDetail(failed),
-      retryAfterSeconds: coolSeconds,
-    }),
-    failover: true,
-    strike: "neutral",
-    coolSeconds,
-  };
+  const detail = { upstreamStatus: failed.upstreamStatus, retryAfterSeconds: coolSeconds };
+  return upstreamFailure("rate_limit", message, detail, { ...PASSED_ON, coolSeconds });
 }
 
 export function accountRefused(failed: Failed, status: number): UpstreamFailure {
   const message =
     "the provider refused the marketplace's own account; your key and your request are valid, " +
     "choose another model meanwhile";
-  return {
-    refusal: refusal("auth", message, { ...upstreamDetail(failed), status, retryable: false }),
-    failover: true,
-    strike: "strike",
-  };
+  const { upstreamStatus } = failed;
+  return upstreamFailure("auth", message, { upstreamStatus, status, retryable: false }, STRUCK);
 }
 
-export function contentRefused(failed: Failed): UpstreamFailure {
+export function contentRefused({ status, upstreamStatus }: Failed): UpstreamFailure {
   const message = "the provider refused the content of this request; change the content";
-  const { status } = failed;
-  return {
-    refusal: refusal("content_policy", message, { ...upstreamDetail(failed), status }),
-    failover: false,
-    strike: "neutral",
-  };
+  return upstreamFailure("content_policy", message, { upstreamStatus, status }, FINAL);
 }
 
-export function contextOverflow(failed: Failed): UpstreamFailure {
-  const message = cleanProviderMessage(failed.errorText.message);
-  const { status } = failed;
-  return {
-    refusal: refusal("context_overflow", message, { ...upstreamDetail(failed), status }),
-    failover: false,
-    strike: "neutral",
-  };
+export function contextOverflow({ status, upstreamStatus, errorText }: Failed): UpstreamFailure {
+  const message = cleanProviderMessage(errorText.message);
+  return upstreamFailure("context_overflow", message, { upstreamStatus, status }, FINAL);
 }
 
-function modelGone(failed: Failed): UpstreamFailure {
+function modelGone({ upstreamStatus }: Failed): UpstreamFailure {
   const message = "no provider serves this model at the moment; try again in about two seconds";
-  return {
-    refusal: refusal("model_unavailable", message, {
-      ...upstreamDetail(failed),
-      status: 502,
-      retryable: true,
-    }),
-    failover: true,
-    strike: "neutral",
-  };
+  const detail = { upstreamStatus, status: 502, retryable: true };
+  return upstreamFailure("model_unavailable", message, detail, PASSED_ON);
 }
 
-export function requestRejected(failed: Failed): UpstreamFailure {
-  const { status } = failed;
+export function requestRejected({ status, upstreamStatus }: Failed): UpstreamFailure {
   const message = `the provider rejected the request with status ${status}; change the request`;
-  return {
-    refusal: refusal("upstream_error", message, {
-      ...upstreamDetail(failed),
-      status,
-      retryable: false,
-    }),
-    failover: false,
-    strike: "neutral",
-  };
+  const detail = { upstreamStatus, status, retryable: false };
+  return upstreamFailure("upstream_error", message, detail, FINAL);
 }
 
 const UNAVAILABLE_RETRY_SECONDS = 2;
@@ -246,23 +215,13 @@ function providerFault(failed: Failed): UpstreamFailure {
   const status = clientStatus(failed.status);
   const message = "the provider failed to answer; try again in about two seconds";
   const retryAfter = failed.waitSeconds ?? (status === 503 ? UNAVAILABLE_RETRY_SECONDS : undefined);
-  return {
-    refusal: refusal("upstream_error", message, {
-      ...upstreamDetail(failed),
-      status,
-      ...defined({ retryAfterSeconds: retryAfter }),
-    }),
-    failover: true,
-    strike: "strike",
-  };
+  const waits = defined({ retryAfterSeconds: retryAfter });
+  const detail = { upstreamStatus: failed.upstreamStatus, status, ...waits };
+  return upstreamFailure("upstream_error", message, detail, STRUCK);
 }
 
 /** Maps 529 and the 52x of proxies, which are not standard, to standard statuses. */
 function clientStatus(status: number): number {
   if (status === 529) return 503;
   return status === 500 || status === 502 || status === 503 || status === 504 ? status : 502;
-}
-
-export function upstreamDetail(failed: Failed): RefusalDetail {
-  return { origin: "upstream", upstreamStatus: failed.upstreamStatus };
 }

@@ -2,6 +2,8 @@ import {
   defined,
   refusal,
   type Refusal,
+  type RefusalClass,
+  type RefusalDetail,
   refusalGround,
   refusalTimes,
 } from "../../../kernel/index.ts";
@@ -9,47 +11,41 @@ import {
 /** Why a request failed before the status line of an answer arrived. */
 export type ConnectionFault = "refused" | "dns" | "tls" | "reset" | "timeout";
 
+/** `detail` is for the client's refusal; `outcome` is what the failure means for the call. */
+export function upstreamFailure(
+  cls: RefusalClass,
+  message: string,
+  detail: RefusalDetail,
+  outcome: Omit<UpstreamFailure, "refusal">,
+): UpstreamFailure {
+  return { refusal: refusal(cls, message, { origin: "upstream", ...detail }), ...outcome };
+}
+
+/** The provider is at fault. */
+export const STRUCK = { failover: true, strike: "strike" } as const;
+/** Another provider may serve the request, and this one is healthy. */
+export const PASSED_ON = { failover: true, strike: "neutral" } as const;
+/** The request is at fault. */
+export const FINAL = { failover: false, strike: "neutral" } as const;
+
 export function connectionFailure(fault: ConnectionFault): UpstreamFailure {
   if (fault === "timeout") return timeoutFailure();
   const message = "no provider of this model could be reached; try again in about two seconds";
-  return {
-    refusal: refusal("model_unavailable", message, {
-      status: 502,
-      origin: "upstream",
-      retryable: true,
-    }),
-    failover: true,
-    strike: "strike",
-  };
+  return upstreamFailure("model_unavailable", message, { status: 502, retryable: true }, STRUCK);
 }
 
 /** The provider exceeded the gateway's time limit, or answered 408. */
 export function timeoutFailure(upstreamStatus?: number): UpstreamFailure {
   const message = "the provider did not answer in time; try again, or ask for fewer tokens";
-  return {
-    refusal: refusal("upstream_error", message, {
-      status: 504,
-      origin: "upstream",
-      ...defined({ upstreamStatus }),
-    }),
-    failover: true,
-    strike: "timeout",
-  };
+  const detail = { status: 504, ...defined({ upstreamStatus }) };
+  return upstreamFailure("upstream_error", message, detail, { ...STRUCK, strike: "timeout" });
 }
 
 /** A 2xx whose body broke off: the connection died, or a stream ended without its end mark. */
 export function brokenOffFailure(upstreamStatus = 200): UpstreamFailure {
   const message = "the provider's answer ended before it was complete; try again";
-  return {
-    refusal: refusal("upstream_error", message, {
-      status: 502,
-      origin: "upstream",
-      upstreamStatus,
-    }),
-    failover: true,
-    strike: "strike",
-    isMalformed: true,
-  };
+  const detail = { status: 502, upstreamStatus };
+  return upstreamFailure("upstream_error", message, detail, { ...STRUCK, isMalformed: true });
 }
 
 /**
@@ -58,12 +54,8 @@ export function brokenOffFailure(upstreamStatus = 200): UpstreamFailure {
  */
 export function unusableFailure(upstreamStatus = 200): UpstreamFailure {
   const message = "the provider's answer could not be read; try again or choose another model";
-  return {
-    refusal: refusal("gateway_error", message, { status: 502, origin: "upstream", upstreamStatus }),
-    failover: false,
-    strike: "strike",
-    isMalformed: true,
-  };
+  const outcome = { failover: false, strike: "strike", isMalformed: true } as const;
+  return upstreamFailure("gateway_error", message, { status: 502, upstreamStatus }, outcome);
 }
 
 /**
@@ -109,6 +101,11 @@ export type ReadAnswer<T extends object> = ({ readonly ok: true } & T) | FailedR
 export interface FailedRead {
   readonly ok: false;
   readonly failure: UpstreamFailure;
+}
+
+/** True if a body with this `error` reports a failure. */
+export function hasError(error: unknown): boolean {
+  return error !== undefined && error !== null && error !== false;
 }
 
 export function failedRead(failure: UpstreamFailure): FailedRead {

@@ -8,7 +8,7 @@ import {
   textOf,
   withMember,
 } from "../../../kernel/index.ts";
-import { errorMetadata, messageWith, type OverflowWording } from "../failure/failures.ts";
+import { errorMetadata, hasError, messageWith, type OverflowWording } from "../failure/failures.ts";
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import { type EventJson, sseDataText } from "../sse/sse.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";
@@ -246,8 +246,7 @@ export function isFailureWord(word: unknown): boolean {
 }
 
 export function isErrorChunk(chunk: Fields, choice: Fields | undefined): boolean {
-  const error = chunk["error"];
-  if (error !== undefined && error !== null && error !== false) return true;
+  if (hasError(chunk["error"])) return true;
   return choice !== undefined && (isFailureWord(choice["finish_reason"]) || !!choice["error"]);
 }
 
