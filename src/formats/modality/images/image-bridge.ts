@@ -9,9 +9,14 @@ import {
   readServedModel,
   type Usage,
 } from "../../../kernel/index.ts";
-import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.ts";
+import {
+  type AnswerBridge,
+  BaseBridge,
+  type BridgeState,
+} from "../../wire/answer/answer-bridge.ts";
 import type { AnswerContext } from "../../wire/modality.ts";
-import { failedRead, type ReadAnswer, type UpstreamFailure } from "../../wire/failure/failures.ts";
+import type { AnswerFacts } from "../../wire/neutral/chat-answer.ts";
+import { failedRead, FINAL, type ReadAnswer } from "../../wire/failure/failures.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 import { ImageAnswerParser } from "./image-answer-parser.ts";
 import {
@@ -36,55 +41,38 @@ export interface OpenImageAnswer extends AnswerContext {
  * written JSON. Before the end, only its size can fail an answer. A failed answer reports no usage
  * and no cost, because it costs nothing.
  */
-export class ImageBridge implements AnswerBridge {
+export class ImageBridge extends BaseBridge implements AnswerBridge {
   readonly contentType = "application/json";
   readonly #open: OpenImageAnswer;
   /** Undefined once the answer cannot become usable, and after its end. */
   #parser: ImageAnswerParser | undefined = new ImageAnswerParser();
   #bytes = 0;
   #answer: ImageAnswer | undefined;
-  #failure: UpstreamFailure | undefined;
   #isClosed = false;
 
   constructor(open: OpenImageAnswer) {
+    super();
     this.#open = open;
   }
 
   get state(): BridgeState {
-    if (this.#failure !== undefined) return "failed";
+    if (this.failure !== undefined) return "failed";
     return this.#answer === undefined ? "waiting" : "complete";
   }
 
-  get usage(): Usage | undefined {
-    return this.#answer?.report.usage;
+  protected get facts(): AnswerFacts | undefined {
+    const report = this.#answer?.report;
+    return report && { report: { ...report, reportedCostUsd: report.costUsd } };
+  }
+
+  override get servedModel(): ServedModel | undefined {
+    return readServedModel(this.#open.deployment, this.#answer?.model);
   }
 
   get declaredUsage(): Usage | undefined {
     const report = this.#answer?.report;
-    if (report === undefined || report.usage !== undefined || report.flaw !== undefined) {
-      return undefined;
-    }
-    return declaredUsage(this.#open.request, this.#open.deployment);
-  }
-
-  get reportedCostUsd(): string | undefined {
-    return this.#answer?.report.costUsd;
-  }
-
-  get servedModel(): ServedModel | undefined {
-    return readServedModel(this.#open.deployment, this.#answer?.model);
-  }
-
-  get usageFlaw(): string | undefined {
-    return this.#answer?.report.flaw;
-  }
-
-  get hasWrongFinish(): boolean {
-    return false;
-  }
-
-  get failure(): UpstreamFailure | undefined {
-    return this.#failure;
+    const isSilent = report && report.usage === undefined && report.flaw === undefined;
+    return isSilent ? declaredUsage(this.#open.request, this.#open.deployment) : undefined;
   }
 
   push(bytes: Buffer): void {
@@ -108,10 +96,6 @@ export class ImageBridge implements AnswerBridge {
     this.#conclude(read.ok && this.#costsTooMuch(read) ? ABOVE_RESERVE : read);
   }
 
-  takeOutput(): undefined {
-    return undefined;
-  }
-
   finish(costUsd: string): readonly Buffer[] {
     const answer = this.#answer;
     if (this.#isClosed || answer === undefined) return [];
@@ -122,19 +106,14 @@ export class ImageBridge implements AnswerBridge {
   fail(refusal: Refusal): Buffer {
     if (this.#isClosed) return Buffer.alloc(0);
     this.#isClosed = true;
-    const failure = this.#failure ?? { refusal, failover: false, strike: "neutral" };
-    this.#conclude(failedRead(failure));
+    this.#conclude(failedRead(this.failure ?? { refusal, ...FINAL }));
     return openaiChat.errorBody(refusal, this.#open.requestId);
-  }
-
-  keepAlive(): undefined {
-    return undefined;
   }
 
   #conclude(result: ReadAnswer<ImageAnswer>): void {
     this.#parser = undefined;
     this.#answer = result.ok ? result : undefined;
-    this.#failure = result.ok ? undefined : result.failure;
+    this.failure = result.ok ? undefined : result.failure;
   }
 
   #costsTooMuch({ report }: ImageAnswer): boolean {

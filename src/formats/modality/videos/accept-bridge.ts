@@ -2,7 +2,11 @@ import { isUtf8 } from "node:buffer";
 
 import type { Deployment } from "../../../catalog/index.ts";
 import { HeldBytes, membersOf } from "../../../kernel/index.ts";
-import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.ts";
+import {
+  type AnswerBridge,
+  BaseBridge,
+  type BridgeState,
+} from "../../wire/answer/answer-bridge.ts";
 import { classifyEmbeddedError, contentRefused } from "../../wire/failure/classify-failure.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
 import {
@@ -24,17 +28,17 @@ const RECORD_BYTES_MAX = 1_048_576;
  * Reads a provider's answer to a new video job. The client gets a job record of the gateway
  * instead. The cost and the model are read later, from the finished job.
  */
-export class AcceptBridge implements AnswerBridge {
+export class AcceptBridge extends BaseBridge implements AnswerBridge {
   readonly contentType: string = "application/json";
-  readonly hasWrongFinish = false;
+  protected readonly facts = undefined;
   readonly seconds: number;
   readonly options: ParsedVideoRequest["options"];
   /** Set exactly if `state` is `complete`. Its `id` is then defined. */
   job: ProviderJob | undefined;
-  failure: UpstreamFailure | undefined;
   #held = new HeldBytes();
 
   constructor(request: ParsedVideoRequest, deployment: Deployment) {
+    super();
     this.seconds = resolveSeconds(request, deployment);
     this.options = request.options;
   }
@@ -54,20 +58,12 @@ export class AcceptBridge implements AnswerBridge {
     if (this.state === "waiting") this.#conclude(readAccepted(this.#held.joined()));
   }
 
-  takeOutput(): undefined {
-    return undefined;
-  }
-
   finish(): string {
     return "";
   }
 
   fail(): string {
     return "";
-  }
-
-  keepAlive(): undefined {
-    return undefined;
   }
 
   #conclude(read: ReadAnswer<{ readonly job: ProviderJob }>): void {

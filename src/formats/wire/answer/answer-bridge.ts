@@ -6,6 +6,7 @@ import {
   type Usage,
 } from "../../../kernel/index.ts";
 import type { UpstreamFailure } from "../failure/failures.ts";
+import type { AnswerFacts } from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 
 /** Bytes for the client. A string, which is sent as UTF-8, saves a copy into a buffer. */
@@ -90,5 +91,49 @@ export class ServedModelNote {
     const served = readServedModel(this.#names, reported);
     if (served === undefined || this.served?.isSubstituted === true) return;
     if (this.served === undefined || served.isSubstituted) this.served = served;
+  }
+}
+
+/** The members that most bridges have in common. */
+export abstract class BaseBridge {
+  failure: UpstreamFailure | undefined;
+  protected readonly note: ServedModelNote | undefined;
+  /** Undefined while nothing is known about the answer. */
+  protected abstract readonly facts: AnswerFacts | undefined;
+
+  constructor(note?: ServedModelNote) {
+    this.note = note;
+  }
+
+  get usage(): Usage | undefined {
+    return this.facts?.report?.usage;
+  }
+
+  get reportedCostUsd(): string | undefined {
+    return this.facts?.report?.reportedCostUsd;
+  }
+
+  get usageFlaw(): string | undefined {
+    return this.facts?.report?.flaw;
+  }
+
+  get hasWrongFinish(): boolean {
+    return this.facts?.hasWrongFinish === true;
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.facts?.finishReason;
+  }
+
+  get servedModel(): ServedModel | undefined {
+    return this.note?.served;
+  }
+
+  takeOutput(): Output | undefined {
+    return undefined;
+  }
+
+  keepAlive(): Output | undefined {
+    return undefined;
   }
 }

@@ -7,14 +7,14 @@ import {
   HeldBytes,
   JsonBudget,
   type Refusal,
-  type ServedModel,
   tryParse,
-  type Usage,
   valueEndIn,
 } from "../../../kernel/index.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import {
   failedRead,
+  FINAL,
+  hasError,
   tooLargeFailure,
   unusableFailure,
   withoutBlame,
@@ -27,8 +27,12 @@ import {
   decodeBody,
   type ReadyAnswer,
 } from "../neutral/chat-answer.ts";
-import type { FinishReason } from "../neutral/chat-event.ts";
-import type { AnswerBridge, BridgeState, ServedModelNote } from "./answer-bridge.ts";
+import {
+  type AnswerBridge,
+  BaseBridge,
+  type BridgeState,
+  type ServedModelNote,
+} from "./answer-bridge.ts";
 
 export interface JsonBridgeOptions {
   readonly read: AnswerReader;
@@ -50,45 +54,21 @@ export interface JsonBridgeOptions {
  * An `AnswerBridge` for JSON. It collects and checks the provider's body, and returns the client's
  * body as a whole once the cost is known.
  */
-export class JsonBridge implements AnswerBridge {
+export class JsonBridge extends BaseBridge implements AnswerBridge {
   readonly contentType: string = "application/json";
-  failure: UpstreamFailure | undefined;
+  protected facts: ReadyAnswer | undefined;
   readonly #options: JsonBridgeOptions;
   #held = new HeldBytes();
-  #answer: ReadyAnswer | undefined;
   #isClosed = false;
 
   constructor(options: JsonBridgeOptions) {
+    super(options.note);
     this.#options = options;
   }
 
   get state(): BridgeState {
     if (this.failure !== undefined) return "failed";
-    return this.#answer === undefined ? "waiting" : "complete";
-  }
-
-  get usage(): Usage | undefined {
-    return this.#answer?.report?.usage;
-  }
-
-  get reportedCostUsd(): string | undefined {
-    return this.#answer?.report?.reportedCostUsd;
-  }
-
-  get servedModel(): ServedModel | undefined {
-    return this.#options.note.served;
-  }
-
-  get usageFlaw(): string | undefined {
-    return this.#answer?.report?.flaw;
-  }
-
-  get hasWrongFinish(): boolean {
-    return this.#answer?.hasWrongFinish === true;
-  }
-
-  get finishReason(): FinishReason | undefined {
-    return this.#answer?.finishReason;
+    return this.facts === undefined ? "waiting" : "complete";
   }
 
   push(bytes: Buffer): void {
@@ -104,30 +84,22 @@ export class JsonBridge implements AnswerBridge {
     this.#conclude(readBody(this.#held.joined(), this.#options));
   }
 
-  takeOutput(): Buffer | undefined {
-    return undefined;
-  }
-
   finish(costUsd: string): string {
     if (this.#isClosed || this.state !== "complete") return "";
     this.#isClosed = true;
-    return this.#answer?.bodyText(costUsd) ?? "";
+    return this.facts?.bodyText(costUsd) ?? "";
   }
 
   fail(refusal: Refusal): Buffer {
     if (this.#isClosed) return Buffer.alloc(0);
     this.#isClosed = true;
-    this.failure ??= { refusal, failover: false, strike: "neutral" };
+    this.failure ??= { refusal, ...FINAL };
     return this.#options.renderError(refusal);
-  }
-
-  keepAlive(): Buffer | undefined {
-    return undefined;
   }
 
   #conclude(result: ReadAnswer<ReadyAnswer>): void {
     this.#held = new HeldBytes();
-    if (result.ok) this.#answer = result;
+    if (result.ok) this.facts = result;
     else this.failure = result.failure;
   }
 }
@@ -145,9 +117,7 @@ function readBody(
   if (json === "too large") return TOO_LARGE;
   const { value } = json;
   note.take(value["model"]);
-  const { error } = value;
-  const hasError = error !== undefined && error !== null && error !== false;
-  const failure = hasError ? classifyError(value) : undefined;
+  const failure = hasError(value["error"]) ? classifyError(value) : undefined;
   if (failure !== undefined) return failedRead(failure);
   const ready = read(json);
   return ready.ok

@@ -1,5 +1,6 @@
 import type { Refusal } from "../../../kernel/index.ts";
 import type { UpstreamFailure } from "../failure/failures.ts";
+import type { AnswerFacts } from "../neutral/chat-answer.ts";
 import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import type { OutputPieces, SseEvent } from "../sse/sse.ts";
@@ -11,11 +12,7 @@ import type { OutputPieces, SseEvent } from "../sse/sse.ts";
 export type StepOutcome = "silent" | "content" | "end" | UpstreamFailure;
 
 /** Relays a stream of the client's own wire, or translates a stream of another wire. */
-export interface StreamDriver {
-  readonly report: UsageReport | undefined;
-  /** True if the finish reason of a complete answer is certainly wrong (see `AnswerBridge`). */
-  readonly hasWrongFinish: boolean;
-  readonly finishReason?: FinishReason | undefined;
+export interface StreamDriver extends AnswerFacts {
   /** Takes one event of the provider and writes the client's bytes for it to `out`. */
   step(event: SseEvent, out: OutputPieces): StepOutcome;
   /** Ends a body without an end mark: `end` if the answer is complete, else a failure. */
@@ -26,10 +23,8 @@ export interface StreamDriver {
   readonly keepAliveText: string;
 }
 
-export interface StreamDecoder {
+export interface StreamDecoder extends AnswerFacts {
   readonly report: UsageReport | undefined;
-  readonly hasWrongFinish: boolean;
-  readonly finishReason?: FinishReason | undefined;
   decode(event: SseEvent, emit: (event: ChatEvent) => void): void;
   endOfBody(emit: (event: ChatEvent) => void): void;
 }
@@ -55,7 +50,7 @@ export class StreamTranslation implements StreamDriver {
     return this.#decoder.report;
   }
 
-  get hasWrongFinish(): boolean {
+  get hasWrongFinish(): boolean | undefined {
     return this.#decoder.hasWrongFinish;
   }
 

@@ -23,11 +23,14 @@ export interface AnswerJson {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-export interface ReadyAnswer {
-  readonly report: UsageReport | undefined;
+export interface AnswerFacts {
+  readonly report: { readonly [F in keyof UsageReport]?: UsageReport[F] | undefined } | undefined;
   /** True if the finish reason is certainly wrong (see `AnswerBridge`); absent: false. */
   readonly hasWrongFinish?: boolean | undefined;
   readonly finishReason?: FinishReason | undefined;
+}
+
+export interface ReadyAnswer extends AnswerFacts {
   bodyText(costUsd: string): string;
 }
 
