@@ -16,8 +16,9 @@ import {
   unusableFailure,
 } from "../../wire/failure/failures.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
+import { decodeBody, parseObject } from "../../wire/neutral/chat-answer.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
-import { parseRecord, type ProviderJob, readJobRecord } from "./read-job.ts";
+import { type ProviderJob, readJobRecord } from "./read-job.ts";
 import { resolveSeconds } from "./servability.ts";
 
 const UNUSABLE = failedRead(unusableFailure());
@@ -82,7 +83,7 @@ export function isVideoAccept(bridge: AnswerBridge): bridge is AcceptBridge {
  * provider may be tried, unless the content was refused.
  */
 function readAccepted(body: Buffer): ReadAnswer<{ readonly job: ProviderJob }> {
-  const record = isUtf8(body) ? parseRecord(body) : undefined;
+  const record = isUtf8(body) ? parseObject(decodeBody(body)) : undefined;
   if (record === undefined) return UNUSABLE;
   const { error } = record.value;
   const job = readJobRecord(record);

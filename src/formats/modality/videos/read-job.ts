@@ -7,22 +7,15 @@ import {
   parseUsdToPico,
   type PicoUsd,
   textOf,
-  tryParse,
 } from "../../../kernel/index.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
-import { type AnswerJson, decodeBody } from "../../wire/neutral/chat-answer.ts";
+import { type AnswerJson, decodeBody, parseObject } from "../../wire/neutral/chat-answer.ts";
 import { type Fields, readReportedCost } from "../../wire/neutral/usage-report.ts";
 
 export function readJob(body: Buffer): ProviderJob | undefined {
-  const record = parseRecord(body);
-  return record === undefined ? undefined : readJobRecord(record);
-}
-
-export function parseRecord(body: Buffer): AnswerJson | undefined {
-  const text = decodeBody(body);
-  const value = asObject(tryParse(text)?.value);
-  return value === undefined ? undefined : { text, value };
+  const record = parseObject(decodeBody(body));
+  return record && readJobRecord(record);
 }
 
 /** Reads a provider's job record; undefined if it has neither an id nor a state. */

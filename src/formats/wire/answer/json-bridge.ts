@@ -3,11 +3,9 @@ import { randomUUID } from "node:crypto";
 
 import {
   ANSWER_BYTES_MAX,
-  asObject,
   HeldBytes,
   JsonBudget,
   type Refusal,
-  tryParse,
   valueEndIn,
 } from "../../../kernel/index.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
@@ -25,6 +23,7 @@ import {
   type AnswerJson,
   type AnswerReader,
   decodeBody,
+  parseObject,
   type ReadyAnswer,
 } from "../neutral/chat-answer.ts";
 import {
@@ -151,8 +150,8 @@ function parseRestored(
   text: string,
   restored: ParsedAnswer["restored"],
 ): ParsedAnswer | "unusable" {
-  const value = asObject(tryParse(text)?.value);
-  return value === undefined ? "unusable" : { text, value, restored };
+  const json = parseObject(text);
+  return json === undefined ? "unusable" : { ...json, restored };
 }
 
 /**

@@ -18,7 +18,7 @@ import type {
 import { settledFinish } from "../neutral/chat-event.ts";
 import { relayText, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
 import { answeredToolId, answerToolIds, type UniqueIds } from "../neutral/tool-calls.ts";
-import { costText, type Fields, type UsageReport } from "../neutral/usage-report.ts";
+import { costAt, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import {
   ABSENT_MEMBERS,
   clientWord,
@@ -90,15 +90,15 @@ const KNOWN_BLOCKS: ReadonlySet<unknown> = new Set([
 ]);
 
 /** True if at least one block can be expressed in other wires; the others are left out. */
-function isExpressible(blocks: readonly (Fields | undefined)[]): boolean {
+function isExpressible(blocks: Blocks): boolean {
   return blocks.length === 0 || blocks.some((block) => KNOWN_BLOCKS.has(block?.["type"]));
 }
 
-function joined(blocks: readonly (Fields | undefined)[], kind: "text" | "thinking"): string {
+function joined(blocks: Blocks, kind: "text" | "thinking"): string {
   return blocks.map((block) => (block?.["type"] === kind ? textOf(block[kind]) : "")).join("");
 }
 
-function readCalls(json: AnswerJson, blocks: readonly (Fields | undefined)[]): ToolCall[] {
+function readCalls(json: AnswerJson, blocks: Blocks): ToolCall[] {
   const array = findPath(json.text, "content");
   if (array === undefined) return [];
   const spans = findElements(json.text, array.start);
@@ -119,10 +119,9 @@ function hasWrongFinish(json: AnswerJson, blocks: Blocks): boolean {
 function readReport(json: AnswerJson): UsageReport | undefined {
   const counts = mergeCounts({}, json.value["usage"]);
   const usage = toUsage(counts);
-  if (usage === undefined) return undefined;
-  const span = findPath(json.text, "usage", "cost");
-  const cost = span === undefined ? undefined : costText(json.text.slice(span.start, span.end));
-  return toUsageReport(usage, counts, cost);
+  return (
+    usage && toUsageReport(usage, counts, costAt(json.text, findPath(json.text, "usage", "cost")))
+  );
 }
 
 function toolUseJson(call: ToolCall, ids: UniqueIds): string {
@@ -137,7 +136,7 @@ function relayed(json: AnswerJson, blocks: Blocks, label: AnswerLabel): ReadAnsw
   const word = clientWord(textOf(stopReason), blocks.some(isClientCall));
   let text = withoutCostDetails(json.text, usage, "usage");
   text = withNeeded(text, (made) => findPath(made), json.value, neededInMessage(label.idTail));
-  text = withCounts(text, usage, { usage: report?.usage, path: ["usage"] });
+  text = withCounts(text, usage, ["usage"], report?.usage);
   const isMended = typeof stopReason === "string" && word !== stopReason;
   const object = isMended ? findPath(text) : undefined;
   if (object) text = withMember(text, object, { key: "stop_reason", json: JSON.stringify(word) });

@@ -75,12 +75,12 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
 function noteOutputConfig(doc: JsonDocument, notes: TranslationIssues): void {
   const config = doc.present(0, word.output_config);
   if (config === ABSENT) return;
-  if (doc.present(config, word.format) !== ABSENT)
+  if (doc.present(config, word.format) !== ABSENT) {
     notes.refuse("output_config.format", CANNOT_CROSS);
-  dropOthers(doc, config, { carried: configMembers, path: "output_config.", notes });
+  }
+  const members = new Set([word.format, word.effort]);
+  dropOthers(doc, config, { carried: members, path: "output_config.", notes });
 }
-
-const configMembers = new Set([word.format, word.effort]);
 
 function decodeEffort(doc: JsonDocument): Effort | undefined {
   const config = doc.present(0, word.output_config);
@@ -138,19 +138,13 @@ function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly Tool
   return tools;
 }
 
-interface Chosen {
-  readonly toolChoice: ToolChoice | undefined;
-  readonly parallelTools: boolean;
-}
-
 function decodeToolChoice(
   doc: JsonDocument,
   { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },
-): Chosen {
+): Pick<ChatCall, "toolChoice" | "parallelTools"> {
   const choice = doc.present(0, word.tool_choice);
-  if (choice === ABSENT) return { toolChoice: undefined, parallelTools: true };
-  if (tools.length === 0) {
-    notes.drop("tool_choice");
+  if (choice !== ABSENT && tools.length === 0) notes.drop("tool_choice");
+  if (choice === ABSENT || tools.length === 0) {
     return { toolChoice: undefined, parallelTools: true };
   }
   dropOthers(doc, choice, { carried: choiceMembers, path: "tool_choice.", notes });
@@ -160,21 +154,16 @@ function decodeToolChoice(
   return { toolChoice, parallelTools: alone === ABSENT || !doc.isTrue(alone) };
 }
 
+const CHOICES: ReadonlyMap<number, ToolChoice> = new Map([
+  [word.auto, { kind: "auto" }],
+  [word.any, { kind: "any" }],
+  [word.none, { kind: "none" }],
+]);
+
 function readChoice(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined {
-  switch (doc.word(doc.member(choice, word.type))) {
-    case word.auto:
-      return { kind: "auto" };
-    case word.any:
-      return { kind: "any" };
-    case word.none:
-      return { kind: "none" };
-    case word.tool: {
-      const name = doc.member(choice, word.name);
-      return name === ABSENT ? undefined : { kind: "tool", name: doc.raw(name) };
-    }
-    default:
-      return undefined;
-  }
+  const type = doc.word(doc.member(choice, word.type));
+  const name = type === word.tool ? doc.member(choice, word.name) : ABSENT;
+  return name === ABSENT ? CHOICES.get(type) : { kind: "tool", name: doc.raw(name) };
 }
 
 interface Content {

@@ -1,4 +1,4 @@
-import { ABSENT, type JsonDocument } from "../../../kernel/index.ts";
+import { ABSENT, asObject, type JsonDocument } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 
 /** Tokens that common chat templates add to a request, to each message, and to each tool. */
@@ -85,9 +85,7 @@ function asList(value: unknown): readonly unknown[] {
 }
 
 function readField(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : undefined;
+  return asObject(value)?.[name];
 }
 
 function sum(values: readonly unknown[], tokensOf: (value: unknown) => number): number {

@@ -9,6 +9,8 @@ import {
   type ProviderQuestions,
   type QuestionTool,
   type QuestionTools,
+  readCommonMembers,
+  turnMessages,
 } from "../neutral/provider-answer.ts";
 
 export const providerQuestions: ProviderQuestions = {
@@ -19,16 +21,12 @@ export const providerQuestions: ProviderQuestions = {
 };
 
 function writeBody(question: ChatQuestion) {
-  const { text, maxTokens, stream, system, history = [], stops, tools, schema } = question;
+  const { maxTokens, stream, system, stops, tools, schema } = question;
   return {
     max_tokens: maxTokens,
     ...(system !== undefined && { system }),
     messages: [
-      ...history.flatMap(({ asked, answered }) => [
-        { role: "user", content: asked },
-        { role: "assistant", content: answered },
-      ]),
-      { role: "user", content: text },
+      ...turnMessages(question),
       ...(tools?.result === undefined ? [] : answeredCall(tools.of[0], tools.result)),
     ],
     ...(stream && { stream: true }),
@@ -75,14 +73,10 @@ function readWholeMessage(json: Fields | undefined): ProviderAnswer {
     if (!Array.isArray(json["content"])) flaws.push("content is not a list");
     if (typeof finish !== "string") flaws.push("stop_reason is not a text");
   }
-  const model = textOf(json?.["model"]);
   return {
     text: blocks.map((block) => textOf(block["text"])).join(""),
     thinking: blocks.map((block) => textOf(block["thinking"])).join(""),
-    finish: typeof finish === "string" ? finish : undefined,
-    models: model === "" ? [] : [model],
-    isModelEverywhere: model !== "",
-    usage: asObject(json?.["usage"]),
+    ...readCommonMembers(json, finish),
     calls: blocks.filter((block) => block["type"] === "tool_use").map(wholeCall),
     flaws,
   };

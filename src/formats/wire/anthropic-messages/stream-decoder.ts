@@ -6,19 +6,13 @@ import {
   textOf,
 } from "../../../kernel/index.ts";
 import type { StreamDecoder } from "../answer/stream-driver.ts";
-import {
-  type EventJson,
-  frameAt,
-  parseEventJson,
-  readEventText,
-  RepeatedEvent,
-  type SseEvent,
-} from "../sse/sse.ts";
+import { frameAt, readEventText, RepeatedEvent, type SseEvent } from "../sse/sse.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, tooLargeFailure, unusableFailure } from "../failure/failures.ts";
+import { type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
 import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
-import { costText, type Fields, type UsageReport } from "../neutral/usage-report.ts";
+import { costAt, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import { isCall, isWrongWord, toReason } from "./events.ts";
 import { mergeCounts, toUsageReport, toUsage, type ReportedCounts } from "./usage.ts";
 
@@ -36,15 +30,21 @@ export class StreamReporter {
   #cost: string | undefined;
 
   /** Reads `usage`, the parsed usage object that is at `path` in the event. */
-  read(json: EventJson, usage: unknown, path: readonly string[]): void {
+  read(json: AnswerJson, usage: unknown, path: readonly string[]): void {
     if (asObject(usage) === undefined) return;
     this.#counts = mergeCounts(this.#counts, usage);
     const span = findPath(json.text, ...path, "cost");
-    if (span !== undefined) this.#cost = costText(json.text.slice(span.start, span.end));
+    if (span !== undefined) this.#cost = costAt(json.text, span);
     const known = toUsage(this.#counts);
     if (known === undefined) return;
     this.report = toUsageReport(known, this.#counts, this.#cost);
   }
+}
+
+/** Learns an event with a delta whose text is `said`. */
+export function learnText(repeated: RepeatedEvent, event: string, said: unknown): void {
+  if (!repeated.isLearning || textOf(said) === "") return;
+  repeated.learn(frameAt(event, findPath(event, "delta", "text")));
 }
 
 /** Decodes a wire_b stream. The type of an event is read from its JSON, not its `event` line. */
@@ -79,7 +79,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     const eventText = readEventText(event.data);
     const text = this.#repeated.textIn(eventText);
     if (text !== undefined) return emit({ type: "text", text });
-    const json = parseEventJson(eventText);
+    const json = parseObject(eventText);
     if (json === undefined) emit({ type: "failure", failure: unusableFailure() });
     else this.#event(json, emit);
   }
@@ -88,7 +88,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     emit({ type: "failure", failure: brokenOffFailure() });
   }
 
-  #event(json: EventJson, emit: Emit): void {
+  #event(json: AnswerJson, emit: Emit): void {
     const { value } = json;
     switch (value["type"]) {
       case "content_block_delta":
@@ -113,13 +113,13 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     }
   }
 
-  #start(json: EventJson, message: Fields | undefined): void {
+  #start(json: AnswerJson, message: Fields | undefined): void {
     this.#hasStarted = true;
     this.#note.take(message?.["model"]);
     this.#reporter.read(json, message?.["usage"], ["message", "usage"]);
   }
 
-  #blockStart(json: EventJson, emit: Emit): void {
+  #blockStart(json: AnswerJson, emit: Emit): void {
     const block = asObject(json.value["content_block"]);
     if (block === undefined) return;
     this.#hasCalls ||= isCall(block);
@@ -133,12 +133,12 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     emit({ type: "tool_start", call, id: textOf(block["id"]), name: textOf(block["name"]) });
   }
 
-  #delta(json: EventJson, emit: Emit): void {
+  #delta(json: AnswerJson, emit: Emit): void {
     const event = json.value;
     const delta = asObject(event["delta"]);
     switch (delta?.["type"]) {
       case "text_delta":
-        this.#learn(json, delta["text"]);
+        learnText(this.#repeated, json.text, delta["text"]);
         return emitText("text", delta["text"], emit);
       case "thinking_delta":
         return emitText("reasoning", delta["thinking"], emit);
@@ -147,12 +147,6 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
       default:
       // Signatures and citations have no counterpart in neutral events.
     }
-  }
-
-  #learn({ text }: EventJson, said: unknown): void {
-    if (!this.#repeated.isLearning || textOf(said) === "") return;
-    const frame = frameAt(text, findPath(text, "delta", "text"));
-    if (frame !== undefined) this.#repeated.learn(frame);
   }
 
   #arguments(index: unknown, json: string, emit: Emit): void {
@@ -176,7 +170,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     emit({ type: "tool_end", call: tool.call });
   }
 
-  #messageDelta(json: EventJson): void {
+  #messageDelta(json: AnswerJson): void {
     this.#reporter.read(json, json.value["usage"], ["usage"]);
     const delta = asObject(json.value["delta"]);
     this.#stopReason = textOf(delta?.["stop_reason"]) || this.#stopReason;
@@ -204,7 +198,7 @@ function emitText(type: "text" | "reasoning", value: unknown, emit: Emit): void 
   if (text !== "") emit({ type, text });
 }
 
-function inputText(json: EventJson): string {
+function inputText(json: AnswerJson): string {
   const span = findPath(json.text, "content_block", "input");
   const text = span === undefined ? "" : compactJson(json.text.slice(span.start, span.end));
   return text.startsWith("{") ? text : "{}";

@@ -11,10 +11,7 @@ import {
 } from "../../../kernel/index.ts";
 import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
 import {
-  type EventJson,
-  frameAt,
   type OutputPieces,
-  parseEventJson,
   readEventText,
   RepeatedEvent,
   type SseEvent,
@@ -22,7 +19,7 @@ import {
 } from "../sse/sse.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
-import type { AnswerLabel } from "../neutral/chat-answer.ts";
+import { type AnswerLabel, type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import { withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
@@ -39,7 +36,7 @@ import {
   pingText,
   toReason,
 } from "./events.ts";
-import { StreamReporter } from "./stream-decoder.ts";
+import { learnText, StreamReporter } from "./stream-decoder.ts";
 import { usageJson, withCounts } from "./usage.ts";
 
 /**
@@ -91,7 +88,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
       out.add(`${this.#takeHeld()}event: content_block_delta\ndata: ${text}\n\n`);
       return "content";
     }
-    const json = parseEventJson(text);
+    const json = parseObject(text);
     if (json === undefined) return unusableFailure();
     const type = textOf(json.value["type"]) || event.name;
     switch (type) {
@@ -135,7 +132,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     return errorEventText(refusal);
   }
 
-  #start(json: EventJson, out: OutputPieces): StepOutcome {
+  #start(json: AnswerJson, out: OutputPieces): StepOutcome {
     if (this.#hasStarted) return "silent";
     this.#hasStarted = true;
     const message = asObject(json.value["message"]);
@@ -145,7 +142,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     return "silent";
   }
 
-  #delta(json: EventJson): StepOutcome {
+  #delta(json: AnswerJson): StepOutcome {
     const { usage } = json.value;
     this.#reporter.read(json, usage, ["usage"]);
     const delta = asObject(json.value["delta"]);
@@ -170,7 +167,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     return withoutCost(counted, usage, "usage");
   }
 
-  #relay(type: string, json: EventJson, out: OutputPieces): StepOutcome {
+  #relay(type: string, json: AnswerJson, out: OutputPieces): StepOutcome {
     if (asObject(json.value["error"]) !== undefined) return classifyEmbeddedError(json.value);
     if (type === "") return "silent";
     if (!this.#hasStarted) return type.startsWith("content_block") ? unusableFailure() : "silent";
@@ -190,12 +187,14 @@ export class AnthropicMessagesRelay implements StreamDriver {
     this.#hasClientCalls ||= isClientCall(block);
     if (!bearsContent(json.value)) return "silent";
     this.#hasContent = true;
-    if (text === json.text) this.#learn(json);
+    if (text === json.text && json.value["type"] === "content_block_delta") {
+      learnText(this.#repeated, text, asObject(json.value["delta"])?.["text"]);
+    }
     return "content";
   }
 
   /** Numbers the blocks from 0 without gaps, because official clients keep them in a list. */
-  #withIndex(type: string, { text, value }: EventJson): string {
+  #withIndex(type: string, { text, value }: AnswerJson): string {
     if (!type.startsWith("content_block")) return text;
     const { index } = value;
     if (type === "content_block_start") {
@@ -236,13 +235,6 @@ export class AnthropicMessagesRelay implements StreamDriver {
     }
   }
 
-  #learn({ text, value }: EventJson): void {
-    if (!this.#repeated.isLearning || value["type"] !== "content_block_delta") return;
-    if (textOf(asObject(value["delta"])?.["text"]) === "") return;
-    const frame = frameAt(text, findPath(text, "delta", "text"));
-    if (frame !== undefined) this.#repeated.learn(frame);
-  }
-
   #takeHeld(): string {
     if (this.#heldDeltas.length === 0) return "";
     this.#sentDelta = this.#heldDeltas.at(-1);
@@ -252,13 +244,12 @@ export class AnthropicMessagesRelay implements StreamDriver {
   }
 }
 
-interface Member {
-  readonly key: string;
-  readonly json: string;
-}
-
 /** Sets a member of the object at `path`. Returns `text` unchanged if there is no such object. */
-function withPart(text: string, path: readonly string[], member: Member): string {
+function withPart(
+  text: string,
+  path: readonly string[],
+  member: { readonly key: string; readonly json: string },
+): string {
   const object = findPath(text, ...path);
   return object === undefined ? text : withMember(text, object, member);
 }
@@ -279,11 +270,11 @@ function withStart(text: string, message: Fields = {}, { modelId, idTail }: Answ
   start = withNeeded(start, find, message, neededInMessage(idTail));
   start = withPart(start, path, { key: "model", json: JSON.stringify(modelId) });
   if (!Array.isArray(content)) start = withPart(start, path, { key: "content", json: "[]" });
-  if (asObject(usage) !== undefined) {
-    const counted = withCounts(start, usage, { usage: undefined, path: ["message", "usage"] });
-    return withoutCost(counted, usage, "message", "usage");
+  if (asObject(usage) === undefined) {
+    return withPart(start, path, { key: "usage", json: usageJson(undefined) });
   }
-  return withPart(start, path, { key: "usage", json: usageJson(undefined) });
+  const usagePath = ["message", "usage"];
+  return withoutCost(withCounts(start, usage, usagePath), usage, ...usagePath);
 }
 
 /** Removes the provider's cost from the usage at `path`: the client pays another amount. */

@@ -116,10 +116,8 @@ export function usageJson(usage: Usage | undefined, costUsd?: string): string {
 export function withCounts(
   text: string,
   reported: unknown,
-  {
-    usage = ZERO_USAGE,
-    path,
-  }: { readonly usage: Usage | undefined; readonly path: readonly string[] },
+  path: readonly string[],
+  usage: Usage = ZERO_USAGE,
 ): string {
   const fields = asObject(reported);
   if (fields === undefined) return text;

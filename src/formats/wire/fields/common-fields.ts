@@ -30,14 +30,14 @@ import { refuseCredential } from "./forbidden-fields.ts";
 const ids = optional(listOf(isFilledText));
 const connectionModes = new Set(["prefer", "only", "never"]);
 
-const upstreamShape = shape(
-  { only: ids, ignore: ids, order: ids, allow_fallbacks: optional(isBoolean) },
-  {
-    other: (name) =>
-      refuseCredential(name) ??
-      problem("is not a known field; use only, ignore, order or allow_fallbacks", name),
-  },
-);
+/** Accepts an object that has no members but these. */
+function closed(fields: Fields): Check {
+  const names = Object.keys(fields);
+  const known = `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+  return shape(fields, {
+    other: (name) => refuseCredential(name) ?? problem(`is not a known field; use ${known}`, name),
+  });
+}
 
 const connections: Check = (doc, node) =>
   doc.isString(node) && connectionModes.has(doc.text(node))
@@ -45,26 +45,17 @@ const connections: Check = (doc, node) =>
     : problem("must be prefer, only or never");
 
 /** The `provider` object of a request, a closed set of controls (specification, point 10). */
-export const checkProvider: Check = shape(
-  {
-    only: ids,
-    ignore: ids,
-    order: ids,
-    upstream: optional(upstreamShape),
-    allow_fallbacks: optional(isBoolean),
-    require_parameters: optional(isBoolean),
-    connections: optional(connections),
-  },
-  {
-    other: (name) =>
-      refuseCredential(name) ??
-      problem(
-        "is not a known field; use only, ignore, order, upstream, allow_fallbacks, require_parameters " +
-          "or connections",
-        name,
-      ),
-  },
-);
+export const checkProvider: Check = closed({
+  only: ids,
+  ignore: ids,
+  order: ids,
+  upstream: optional(
+    closed({ only: ids, ignore: ids, order: ids, allow_fallbacks: optional(isBoolean) }),
+  ),
+  allow_fallbacks: optional(isBoolean),
+  require_parameters: optional(isBoolean),
+  connections: optional(connections),
+});
 
 const noControls: ProviderControls = {
   allowFallbacks: true,
@@ -87,15 +78,10 @@ export function readControls(doc: JsonDocument): ProviderControls {
   };
 }
 
-interface SentControls {
-  readonly only?: readonly string[] | null;
-  readonly ignore?: readonly string[] | null;
-  readonly order?: readonly string[] | null;
-  readonly upstream?: Readonly<Record<string, unknown>> | null;
-  readonly allow_fallbacks?: boolean | null;
-  readonly require_parameters?: boolean | null;
-  readonly connections?: "prefer" | "only" | "never" | null;
-}
+type SentControls = {
+  readonly [F in "only" | "ignore" | "order" | "upstream" | "connections"]?:
+    ProviderControls[F] | null;
+} & { readonly [F in "allow_fallbacks" | "require_parameters"]?: boolean | null };
 
 /** The routing controls of a request (specification, "What the service does", 10). */
 export interface ProviderControls {
@@ -119,7 +105,10 @@ const temperature: Check = (doc, node) => {
 };
 
 /** A mark for the provider's prompt cache. Its `ttl` changes the price. */
-export const cacheMark: Check = shape({ type: isText, ttl: optional(isText) });
+const cacheMark: Check = shape({ type: isText, ttl: optional(isText) });
+
+/** Members of a content part or a tool, on both chat wires. */
+export const markedFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 
 /** Top-level fields that mean the same on both chat wires. */
 export const commonFields: Fields = {

@@ -1,3 +1,4 @@
+import { asObject, tryParse } from "../../../kernel/index.ts";
 import type { ReadAnswer } from "../failure/failures.ts";
 import type { AnswerReading } from "./provider-answer.ts";
 import type { FinishReason } from "./chat-event.ts";
@@ -69,6 +70,13 @@ export interface AnswerLabel {
   readonly countInputTokens: () => number;
   /** The ids of the calls in the client's history, as wire_a writes them. */
   readonly listUsedIds: () => readonly string[];
+}
+
+/** Undefined if the text is not a JSON object, or is itself undefined. */
+export function parseObject(text: string | undefined): AnswerJson | undefined {
+  if (text === undefined) return undefined;
+  const value = asObject(tryParse(text)?.value);
+  return value === undefined ? undefined : { text, value };
 }
 
 /** Decodes UTF-8 without a leading byte order mark, which JSON parsers refuse. */

@@ -44,19 +44,15 @@ export function portableUserId(id: JsonText | undefined): JsonText | undefined {
   return textToken(createHash("sha256").update(tokenText(id)).digest("hex"));
 }
 
-export type Message = SystemMessage | UserMessage | AssistantMessage;
-
-export interface SystemMessage {
-  readonly role: "system";
-  readonly text: JsonText;
-}
-
-/** Tool results precede the user's own texts. */
-export interface UserMessage {
-  readonly role: "user";
-  readonly results: readonly ToolResult[];
-  readonly texts: readonly JsonText[];
-}
+export type Message =
+  | { readonly role: "system"; readonly text: JsonText }
+  /** Tool results precede the user's own texts. */
+  | {
+      readonly role: "user";
+      readonly results: readonly ToolResult[];
+      readonly texts: readonly JsonText[];
+    }
+  | AssistantMessage;
 
 export interface AssistantMessage {
   readonly role: "assistant";
@@ -133,13 +129,11 @@ function nearestWord(asked: string, taken: readonly string[]): string | undefine
 /** For each field, the `type` that requests nothing. A translation omits such a field. */
 const NO_OPS: Readonly<Record<string, string>> = { response_format: "text", thinking: "disabled" };
 
-/** True if the top-level field is an object whose `type` requests nothing. */
-function isNoOp(doc: JsonDocument, name: string): boolean {
-  const usual = Object.hasOwn(NO_OPS, name) ? NO_OPS[name] : undefined;
-  if (usual === undefined) return false;
-  const value = doc.present(0, name === "thinking" ? word.thinking : word.response_format);
-  const type = value === ABSENT ? ABSENT : doc.present(value, word.type);
-  return type !== ABSENT && doc.isString(type) && doc.text(type) === usual;
+/** True if the top-level field `name` is an object whose `type` requests nothing. */
+function isNoOp(doc: JsonDocument, name: string, value: JsonNode): boolean {
+  if (!Object.hasOwn(NO_OPS, name)) return false;
+  const type = doc.present(value, word.type);
+  return type !== ABSENT && doc.isString(type) && doc.text(type) === NO_OPS[name];
 }
 
 /** Values, as JSON text, that mean the same as an absent parameter. */
@@ -159,7 +153,7 @@ const USUAL: Readonly<Record<string, string>> = {
 
 /** True if the top-level field `name` with this value means the same as without it. */
 export function isUsual(doc: JsonDocument, name: string, value: JsonNode): boolean {
-  if (doc.isNull(value) || isNoOp(doc, name)) return true;
+  if (doc.isNull(value) || isNoOp(doc, name, value)) return true;
   const usual = Object.hasOwn(USUAL, name) ? USUAL[name] : undefined;
   if (usual === undefined) return isEmptyArray(doc, value);
   if (doc.kind(value) === NUMBER_KIND) return doc.number(value) === Number(usual);

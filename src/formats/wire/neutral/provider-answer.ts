@@ -1,4 +1,4 @@
-import { asObject } from "../../../kernel/index.ts";
+import { asObject, asText, textOf } from "../../../kernel/index.ts";
 
 /** A provider's chat answer before the gateway changes it, for conformance checks. */
 export interface ProviderAnswer {
@@ -34,6 +34,29 @@ export interface ProviderEvent {
 export function objectsIn(value: unknown): readonly Fields[] {
   if (!Array.isArray(value)) return [];
   return value.map(asObject).filter((each) => each !== undefined);
+}
+
+/** The members of a whole answer that both wires name alike. `finish` is the reported reason. */
+export function readCommonMembers(
+  json: Fields | undefined,
+  finish: unknown,
+): Pick<ProviderAnswer, "finish" | "models" | "isModelEverywhere" | "usage"> {
+  const model = textOf(json?.["model"]);
+  return {
+    finish: asText(finish),
+    models: model === "" ? [] : [model],
+    isModelEverywhere: model !== "",
+    usage: asObject(json?.["usage"]),
+  };
+}
+
+/** The question's turns as messages, which both wires write alike. */
+export function turnMessages({ text, history = [] }: ChatQuestion): readonly object[] {
+  const earlier = history.flatMap(({ asked, answered }) => [
+    { role: "user", content: asked },
+    { role: "assistant", content: answered },
+  ]);
+  return [...earlier, { role: "user", content: text }];
 }
 
 export interface ChatQuestion {

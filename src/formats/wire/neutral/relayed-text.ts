@@ -1,10 +1,10 @@
 import {
   asObject,
-  findMember,
   findMembers,
   findPath,
   skipSpace,
   type Span,
+  withMember,
   withoutMember,
 } from "../../../kernel/index.ts";
 
@@ -50,14 +50,13 @@ export function withNeeded(
   needed: Readonly<Record<string, string>>,
 ): string {
   const lacking = Object.keys(needed).filter((key) => !fits(fields[key], needed[key]));
-  // Edits within the object do not move its start.
-  const start = lacking.length === 0 ? undefined : find(text)?.start;
-  if (start === undefined) return text;
-  return lacking.reduce((whole, key) => {
-    const span = fields[key] === undefined ? undefined : findMember(whole, start, key);
-    const edit = replaceOrAdd(whole, start, { span, key, json: needed[key] ?? "null" });
-    return whole.slice(0, edit.start) + edit.json + whole.slice(edit.end);
-  }, text);
+  const object = lacking.length === 0 ? undefined : find(text);
+  if (object === undefined) return text;
+  // Edits within the object do not move its start, which is all that `withMember` reads.
+  return lacking.reduce(
+    (whole, key) => withMember(whole, object, { key, json: needed[key] ?? "null" }),
+    text,
+  );
 }
 
 function fits(value: unknown, json = "null"): boolean {

@@ -161,14 +161,14 @@ export class HistoryIds {
   }
 }
 
-const EMPTY = '{"type":"object","properties":{}}' as JsonText;
+export const EMPTY_SCHEMA = '{"type":"object","properties":{}}' as JsonText;
 
 /**
  * The schema of a tool's arguments as sent, with `type` and `properties` added if they are absent
  * or null. wire_b requires the type, and some wire_a servers require the properties.
  */
 export function objectSchema(doc: JsonDocument, schema: JsonNode): JsonText {
-  if (schema === ABSENT || doc.keys(schema).length === 0) return EMPTY;
+  if (schema === ABSENT || doc.keys(schema).length === 0) return EMPTY_SCHEMA;
   let raw: string = doc.raw(schema);
   let missing = "";
   const nulls: { readonly at: number; readonly value: string }[] = [];

@@ -88,9 +88,10 @@ export function firstCount(...values: readonly unknown[]): number | undefined {
   return undefined;
 }
 
-export function costText(raw: string | undefined): string | undefined {
-  const text = raw?.replaceAll('"', "");
-  return text !== undefined && /^\d+(\.\d+)?([eE][+-]?\d{1,3})?$/.test(text) ? text : undefined;
+/** The number, or the number in quotes, at `span` in `text`; undefined if there is none. */
+export function costAt(text: string, span: Span | undefined): string | undefined {
+  const cost = sliceSpan(text, span).replaceAll('"', "");
+  return /^\d+(\.\d+)?([eE][+-]?\d{1,3})?$/.test(cost) ? cost : undefined;
 }
 
 /**

@@ -40,10 +40,9 @@ import {
   withPlainContent,
   toWord,
 } from "./chunks.ts";
+import type { Fields } from "../neutral/usage-report.ts";
 import { callsIn, readSignature, withWholeCalls } from "./tool-calls.ts";
 import { findChoice, readUsage, usageJson, withCounts } from "./usage.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 export const openaiChatAnswers: AnswerCodec = {
   relay(json, label, reading) {
@@ -69,11 +68,9 @@ export const openaiChatAnswers: AnswerCodec = {
     const stopSequence = textOf(choice["stop_reason"]);
     const finish = settledFinish(reason, calls.length > 0);
     const report = readUsage(json.value, json.text, reading);
-    if (finish === "stop" && stopSequence !== "" && isStopSequence(stopSequence)) {
-      const stopped = { ...answer, finish: "stop_sequence", stopSequence } as const;
-      return { ok: true, answer: stopped, report, hasWrongFinish };
-    }
-    return { ok: true, answer: { ...answer, finish }, report, hasWrongFinish };
+    const isStopped = finish === "stop" && stopSequence !== "" && isStopSequence(stopSequence);
+    const end = isStopped ? ({ finish: "stop_sequence", stopSequence } as const) : { finish };
+    return { ok: true, answer: { ...answer, ...end }, report, hasWrongFinish };
   },
 
   write(answer, label, { report, costUsd }) {
@@ -152,8 +149,13 @@ function normalizeArguments(value: unknown, budget: JsonBudget): string | undefi
 }
 
 function toolCallsMember(calls: readonly ToolCall[], ids: UniqueIds): string {
-  const list = calls.map((call) => callJson(call, ids)).join(",");
-  return list === "" ? "" : `,"tool_calls":[${list}]`;
+  if (calls.length === 0) return "";
+  const list = calls.map(({ id, name, argumentsJson }) => ({
+    id: ids.take(id),
+    type: "function",
+    function: { name, arguments: argumentsJson },
+  }));
+  return `,"tool_calls":${JSON.stringify(list)}`;
 }
 
 /** A client that sent `functions` gets one call; the provider was asked for no more. */
@@ -161,11 +163,6 @@ function functionCallMember([call]: readonly ToolCall[]): string {
   if (call === undefined) return "";
   const { name, argumentsJson } = call;
   return `,"function_call":${JSON.stringify({ name, arguments: argumentsJson })}`;
-}
-
-function callJson(call: ToolCall, ids: UniqueIds): string {
-  const fn = { name: call.name, arguments: call.argumentsJson };
-  return JSON.stringify({ id: ids.take(call.id), type: "function", function: fn });
 }
 
 function relayed(

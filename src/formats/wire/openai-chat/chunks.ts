@@ -10,9 +10,10 @@ import {
 } from "../../../kernel/index.ts";
 import { errorMetadata, hasError, messageWith, type OverflowWording } from "../failure/failures.ts";
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
-import { type EventJson, sseDataText } from "../sse/sse.ts";
-import type { Fields, UsageReport } from "../neutral/usage-report.ts";
-import { findChoice, usageJson } from "./usage.ts";
+import { sseDataText } from "../sse/sse.ts";
+import type { ChatAnswer, AnswerJson } from "../neutral/chat-answer.ts";
+import type { Fields } from "../neutral/usage-report.ts";
+import { findChoice } from "./usage.ts";
 
 export interface ChunkLabel {
   readonly id: string;
@@ -95,28 +96,9 @@ export function lastChunk(head: string, finish: string | null, usage?: string): 
   return `${head}"choices":[${choice}]${usage === undefined ? "" : `,"usage":${usage}`}}`;
 }
 
-/**
- * The chunk with the usage of a failed answer, sent before its terminal error. Empty text if the
- * answer has neither usage nor a cost.
- */
-export function renderKnownUsage(
-  head: string,
-  { report, costUsd, wantsUsageChunk }: KnownUsage,
-): string {
-  if (report === undefined && !isSomeCost(costUsd)) return "";
-  const usage = usageJson(report?.usage, costUsd);
-  return wantsUsageChunk ? usageChunkText(head, usage) : sseDataText(lastChunk(head, null, usage));
-}
-
 /** True for a cost above 0. Earlier attempts can have cost money even if the last one did not. */
 export function isSomeCost(costUsd: string): boolean {
   return /[1-9]/.test(costUsd);
-}
-
-interface KnownUsage {
-  readonly report: UsageReport | undefined;
-  readonly costUsd: string;
-  readonly wantsUsageChunk: boolean;
 }
 
 /** The chunk that ends a stream with an error. No event may follow it. */
@@ -138,7 +120,7 @@ const SAID: ReadonlySet<string> = new Set(["content", "role"]);
  * True if the chunk has only text. False for a chunk with usage, because the usage of every chunk
  * must be read: the last one reported is valid.
  */
-export function isTextAlone({ value }: EventJson): boolean {
+export function isTextAlone({ value }: AnswerJson): boolean {
   const { choices, usage, x_groq: groq } = value;
   const isOne = Array.isArray(choices) && choices.length === 1;
   const choice = isOne ? asObject(choices[0]) : undefined;
@@ -150,8 +132,7 @@ export function isTextAlone({ value }: EventJson): boolean {
 }
 
 export function textSpan(chunk: string): Span | undefined {
-  const choice = findChoice(chunk);
-  const delta = choice && findMember(chunk, choice.start, "delta");
+  const delta = findHeld(chunk, "delta");
   return delta && findMember(chunk, delta.start, "content");
 }
 
@@ -218,16 +199,14 @@ export function toWord(reason: FinishReason, usesFunctions: boolean): string {
   return usesFunctions && reason === "tool_calls" ? "function_call" : WORDS[reason];
 }
 
-interface WordUse {
-  readonly hasCalls: boolean;
-  readonly usesFunctions: boolean;
-}
-
 /**
  * Converts a provider's finish reason to one of the five words of wire_a, because strict clients
  * accept no other word.
  */
-export function clientWord(word: string, { hasCalls, usesFunctions }: WordUse): string {
+export function clientWord(
+  word: string,
+  { hasCalls, usesFunctions }: { readonly hasCalls: boolean; readonly usesFunctions: boolean },
+): string {
   if (wireWords.has(word)) return word;
   return toWord(settledFinish(toReason(word), hasCalls), usesFunctions);
 }
@@ -237,8 +216,7 @@ export function clientWord(word: string, { hasCalls, usesFunctions }: WordUse): 
  * An answer with calls may lack the finish reason, because xAI omits it there.
  */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
-  if (word === "") return !hasCalls;
-  return !hasCalls && toReason(word) === "tool_calls";
+  return !hasCalls && (word === "" || toReason(word) === "tool_calls");
 }
 
 export function isFailureWord(word: unknown): boolean {
@@ -255,35 +233,26 @@ export function containsCalls(message: Fields): boolean {
   return (Array.isArray(calls) && calls.length > 0) || asObject(call) !== undefined;
 }
 
-export interface AnswerTexts {
-  readonly text: string;
-  readonly reasoning: string;
-}
-
 /** Reads `content`, which some servers send as parts, and the reasoning under any of its names. */
-export function answerTexts(message: Fields): AnswerTexts {
+export function answerTexts(message: Fields): Pick<ChatAnswer, "text" | "reasoning"> {
   const content = message["content"];
   const parts = Array.isArray(content) ? content.map(asObject) : [];
-  const text = textOf(content) + parts.map(partText).join("");
+  const texts = parts.map((part) => (part?.["type"] === "text" ? textOf(part["text"]) : ""));
   const reasoning =
     textOf(message["reasoning_content"]) ||
     textOf(message["reasoning"]) ||
     detailTexts(message["reasoning_details"]);
-  return { text, reasoning: reasoning + parts.map(partReasoning).join("") };
-}
-
-type Part = Fields | undefined;
-
-function partText(part: Part): string {
-  return part?.["type"] === "text" ? textOf(part["text"]) : "";
+  return {
+    text: textOf(content) + texts.join(""),
+    reasoning: reasoning + parts.map(partReasoning).join(""),
+  };
 }
 
 /** Reads the text of a thinking part. Mistral's thinking parts contain further parts. */
-function partReasoning(part: Part): string {
-  if (part?.["type"] !== "thinking") return "";
-  const inner = part["thinking"];
-  if (!Array.isArray(inner)) return textOf(inner);
-  return inner.map((piece) => textOf(asObject(piece)?.["text"])).join("");
+function partReasoning(part: Fields | undefined): string {
+  return part?.["type"] === "thinking"
+    ? textOf(part["thinking"]) + detailTexts(part["thinking"])
+    : "";
 }
 
 function detailTexts(details: unknown): string {

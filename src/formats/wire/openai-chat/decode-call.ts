@@ -47,14 +47,9 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
 export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
   noteFields(doc, notes, { refused, carried });
   noteBothUsers(doc, notes);
-  const { system, messages } = decodeMessages(doc, notes);
-  const choice = decodeChoice(doc, notes);
   return {
-    system,
-    messages,
-    tools: choice.tools,
-    toolChoice: choice.toolChoice,
-    parallelTools: choice.parallelTools,
+    ...decodeMessages(doc, notes),
+    ...decodeChoice(doc, notes),
     stops: decodeStops(doc, notes),
     temperature: findRaw(doc, 0, word.temperature),
     topP: findRaw(doc, 0, word.top_p),
@@ -70,8 +65,7 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
 function decodeChoice(doc: JsonDocument, notes: TranslationIssues): Chosen {
   const legacy = decodeFunctions(doc, notes);
   if (legacy !== undefined) return { ...legacy, parallelTools: false };
-  const tools = decodeTools(doc, notes);
-  return decodeToolChoice(doc, { tools, notes });
+  return decodeToolChoice(doc, { tools: decodeTools(doc, notes), notes });
 }
 
 function decodeEffort(doc: JsonDocument): Effort | undefined {
@@ -124,11 +118,8 @@ function functionSpec(doc: JsonDocument, spec: JsonNode): ToolSpec {
   };
 }
 
-interface Chosen {
-  readonly tools: readonly ToolSpec[];
-  readonly toolChoice: ToolChoice | undefined;
-  readonly parallelTools: boolean;
-}
+type OfferedTools = Pick<ChatCall, "tools" | "toolChoice">;
+type Chosen = OfferedTools & Pick<ChatCall, "parallelTools">;
 
 function decodeToolChoice(
   doc: JsonDocument,
@@ -145,30 +136,23 @@ function decodeToolChoice(
   if (choice === ABSENT) return { tools, toolChoice: undefined, parallelTools };
   const allowed = doc.isObject(choice) ? doc.member(choice, word.allowed_tools) : ABSENT;
   if (allowed !== ABSENT) return { ...allowedTools(doc, allowed, tools), parallelTools };
-  const toolChoice = doc.isString(choice) ? choiceWord(doc, choice) : readNamedTool(doc, choice);
+  const toolChoice = doc.isString(choice)
+    ? CHOICES.get(doc.word(choice))
+    : readNamedTool(doc, choice);
   if (toolChoice === undefined) notes.refuse("tool_choice", CANNOT_CROSS);
   return { tools, toolChoice, parallelTools };
 }
 
-function choiceWord(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined {
-  switch (doc.word(choice)) {
-    case word.auto:
-      return { kind: "auto" };
-    case word.none:
-      return { kind: "none" };
-    case word.required:
-      return { kind: "any" };
-    default:
-      return undefined;
-  }
-}
+const CHOICES: ReadonlyMap<number, ToolChoice> = new Map([
+  [word.auto, { kind: "auto" }],
+  [word.none, { kind: "none" }],
+  [word.required, { kind: "any" }],
+]);
 
 function readNamedTool(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined {
   const named = doc.member(choice, word.function);
-  if (doc.word(doc.member(choice, word.type)) !== word.function || named === ABSENT) {
-    return undefined;
-  }
-  return { kind: "tool", name: doc.raw(doc.member(named, word.name)) };
+  const isNamed = doc.word(doc.member(choice, word.type)) === word.function && named !== ABSENT;
+  return isNamed ? { kind: "tool", name: doc.raw(doc.member(named, word.name)) } : undefined;
 }
 
 /**
@@ -179,7 +163,7 @@ function allowedTools(
   doc: JsonDocument,
   allowed: JsonNode,
   tools: readonly ToolSpec[],
-): { tools: readonly ToolSpec[]; toolChoice: ToolChoice } {
+): OfferedTools {
   const names = new Set<string>();
   const list = doc.member(allowed, word.tools);
   for (const item of list === ABSENT ? [] : doc.items(list)) {
@@ -195,12 +179,7 @@ function allowedTools(
   };
 }
 
-interface LegacyTools {
-  readonly tools: readonly ToolSpec[];
-  readonly toolChoice: ToolChoice | undefined;
-}
-
-function decodeFunctions(doc: JsonDocument, notes: TranslationIssues): LegacyTools | undefined {
+function decodeFunctions(doc: JsonDocument, notes: TranslationIssues): OfferedTools | undefined {
   const list = doc.present(0, word.functions);
   const chosen = doc.present(0, word.function_call);
   if (list === ABSENT || doc.items(list).length === 0) {
@@ -221,6 +200,6 @@ function decodeFunctions(doc: JsonDocument, notes: TranslationIssues): LegacyToo
 }
 
 function parseFunctionChoice(doc: JsonDocument, chosen: JsonNode): ToolChoice | undefined {
-  if (doc.isString(chosen)) return choiceWord(doc, chosen);
+  if (doc.isString(chosen)) return CHOICES.get(doc.word(chosen));
   return { kind: "tool", name: doc.raw(doc.member(chosen, word.name)) };
 }

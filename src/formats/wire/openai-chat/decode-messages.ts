@@ -6,21 +6,25 @@ import {
   type JsonText,
 } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import type { AssistantPart, Message, ToolCall, ToolResult } from "../neutral/chat-call.ts";
+import type {
+  AssistantPart,
+  ChatCall,
+  Message,
+  ToolCall,
+  ToolResult,
+} from "../neutral/chat-call.ts";
 import { argumentsObject } from "../neutral/tool-calls.ts";
 import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { partKind } from "./check-request.ts";
-
-export interface DecodedMessages {
-  readonly system: readonly JsonText[];
-  readonly messages: readonly Message[];
-}
 
 /**
  * Separates system texts from the messages. Tool results become part of a user message. Without any
  * message the last system text becomes the user's, because wire_b requires one and wire_a does not.
  */
-export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): DecodedMessages {
+export function decodeMessages(
+  doc: JsonDocument,
+  notes: TranslationIssues,
+): Pick<ChatCall, "system" | "messages"> {
   const system: JsonText[] = [];
   const messages = new MessageList(notes);
   const legacy = new LegacyCalls();
@@ -53,10 +57,8 @@ export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): Dec
   const last = system.at(-1);
   if (last !== undefined && messages.isEmpty) {
     notes.drop("messages[].role");
-    return {
-      system: system.slice(0, -1),
-      messages: [{ role: "user", results: [], texts: [last] }],
-    };
+    system.pop();
+    return { system, messages: [{ role: "user", results: [], texts: [last] }] };
   }
   if (messages.isEmpty) notes.refuse("messages", "has no text; add a user message");
   return { system, messages: messages.finish() };
@@ -126,12 +128,10 @@ function assistantParts(message: SourceMessage): readonly AssistantPart[] {
   const texts = [...contentTexts(message)];
   const refusal = doc.present(node, word.refusal);
   if (refusal !== ABSENT && !isBlankToken(doc.raw(refusal))) texts.push(doc.raw(refusal));
+  const calls = [...toolCalls(message), ...legacyCall(message)];
   return [
-    ...texts.map((text): AssistantPart => ({ kind: "text", text })),
-    ...[...toolCalls(message), ...legacyCall(message)].map((call): AssistantPart => ({
-      kind: "call",
-      call,
-    })),
+    ...texts.map((text) => ({ kind: "text", text }) as const),
+    ...calls.map((call) => ({ kind: "call", call }) as const),
   ];
 }
 
@@ -141,10 +141,9 @@ function legacyCall({ doc, node, notes, legacy, path }: SourceMessage): readonly
   const called = doc.present(node, word.function_call);
   if (called === ABSENT) return [];
   const call = legacy.call(doc, called);
-  if (call === undefined) {
-    notes.refuse(`${path}.function_call.arguments`, ARGUMENTS_RULE);
-  }
-  return call === undefined ? [] : [call];
+  if (call !== undefined) return [call];
+  notes.refuse(`${path}.function_call.arguments`, ARGUMENTS_RULE);
+  return [];
 }
 
 function toolCalls({ doc, node, notes, path }: SourceMessage): readonly ToolCall[] {
@@ -157,8 +156,7 @@ function toolCalls({ doc, node, notes, path }: SourceMessage): readonly ToolCall
       notes.refuse(`${place}.type`, CANNOT_CROSS);
       continue;
     }
-    const text = doc.present(called, word.arguments);
-    const input = text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
+    const input = callInput(doc, called);
     if (input === undefined) {
       notes.refuse(`${place}.function.arguments`, ARGUMENTS_RULE);
       continue;
@@ -167,6 +165,11 @@ function toolCalls({ doc, node, notes, path }: SourceMessage): readonly ToolCall
     calls.push({ id, name: doc.raw(doc.member(called, word.name)), input });
   }
   return calls;
+}
+
+function callInput(doc: JsonDocument, called: JsonNode): JsonText | undefined {
+  const text = doc.present(called, word.arguments);
+  return text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
 }
 
 interface OpenUserMessage {
@@ -252,8 +255,7 @@ class LegacyCalls {
   #openId: string | undefined;
 
   call(doc: JsonDocument, called: JsonNode): ToolCall | undefined {
-    const text = doc.present(called, word.arguments);
-    const input = text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
+    const input = callInput(doc, called);
     if (input === undefined) return undefined;
     this.#openId = `call_function_${this.#count++}`;
     return { id: this.#openId, name: doc.raw(doc.member(called, word.name)), input };

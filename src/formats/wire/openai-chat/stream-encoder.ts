@@ -8,7 +8,7 @@ import type { UsageReport } from "../neutral/usage-report.ts";
 import {
   chunkHead,
   errorChunkText,
-  renderKnownUsage,
+  isSomeCost,
   lastChunk,
   usageChunkText,
   toWord,
@@ -73,20 +73,22 @@ export class OpenaiChatEncoder implements StreamEncoder {
   }
 
   finishText(report: UsageReport | undefined, costUsd: string): string {
-    const usage = usageJson(report?.usage, costUsd);
     const finish = settledFinish(this.#finish, this.#calls.size > 0);
     const word = toWord(finish, this.#usesFunctions);
-    const closing = this.#wantsUsageChunk
-      ? this.#chunkText("{}", `"${word}"`) + usageChunkText(this.#head, usage)
-      : sseDataText(lastChunk(this.#head, word, usage));
-    return closing + SSE_DONE_TEXT;
+    const last = this.#wantsUsageChunk ? this.#chunkText("{}", `"${word}"`) : "";
+    return last + this.#usageText(word, usageJson(report?.usage, costUsd)) + SSE_DONE_TEXT;
   }
 
   failText(refusal: Refusal, report: UsageReport | undefined, costUsd: string): string {
-    return (
-      renderKnownUsage(this.#head, { report, costUsd, wantsUsageChunk: this.#wantsUsageChunk }) +
-      errorChunkText(this.#head, refusal)
-    );
+    const isKnown = report !== undefined || isSomeCost(costUsd);
+    const usage = isKnown ? this.#usageText(null, usageJson(report?.usage, costUsd)) : "";
+    return usage + errorChunkText(this.#head, refusal);
+  }
+
+  #usageText(finish: string | null, usage: string): string {
+    return this.#wantsUsageChunk
+      ? usageChunkText(this.#head, usage)
+      : sseDataText(lastChunk(this.#head, finish, usage));
   }
 
   #begin(out: OutputPieces): void {

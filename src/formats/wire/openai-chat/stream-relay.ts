@@ -9,10 +9,8 @@ import {
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
 import {
-  type EventJson,
   frameAt,
   type OutputPieces,
-  parseEventJson,
   readEventText,
   RepeatedEvent,
   SSE_DONE_TEXT,
@@ -23,7 +21,7 @@ import {
 } from "../sse/sse.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
-import type { AnswerLabel } from "../neutral/chat-answer.ts";
+import { type AnswerLabel, type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import { withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
@@ -112,7 +110,7 @@ export class OpenaiChatRelay implements StreamDriver {
       out.add(`${this.#takeLast()}data: ${this.#sent.before}${repeated}${this.#sent.after}\n\n`);
       return "content";
     }
-    const json = parseEventJson(eventText);
+    const json = parseObject(eventText);
     if (json === undefined) return unusableFailure();
     const chunk = json.value;
     this.#note.take(chunk["model"]);
@@ -160,7 +158,7 @@ export class OpenaiChatRelay implements StreamDriver {
     return usage + errorChunkText(this.#headText(), refusal);
   }
 
-  #relay(json: EventJson, { choices, choice, isContent }: RelayedChunk, out: OutputPieces): void {
+  #relay(json: AnswerJson, { choices, choice, isContent }: RelayedChunk, out: OutputPieces): void {
     const received = textOf(choice["finish_reason"]);
     this.#finish ||= received;
     const finish = received === "" ? "" : this.#clientWord(received);
@@ -254,7 +252,7 @@ export class OpenaiChatRelay implements StreamDriver {
     return sseDataText(withMember(last, object, { key: "usage", json: usage }));
   }
 
-  #keepUsage(json: EventJson): void {
+  #keepUsage(json: AnswerJson): void {
     const { usage, x_groq: groq } = json.value;
     const isSilent = (usage === undefined || usage === null) && groq === undefined;
     if (isSilent && choiceUsage(json.value) === undefined) return;
@@ -275,7 +273,7 @@ export class OpenaiChatRelay implements StreamDriver {
    * If the client asked for usage, relays a chunk that has an empty list of choices but no usage.
    * Drops all other chunks without a choice.
    */
-  #relayEmpty(json: EventJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
+  #relayEmpty(json: AnswerJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
     const isUsage = asObject(json.value["usage"]) !== undefined;
     const isNote = choices?.length === 0 && !isUsage && this.#label.wantsUsageChunk;
     if (isNote) out.add(sseDataText(this.#withModel(json.text)));
@@ -329,14 +327,14 @@ function readNames(chunk: Fields, label: AnswerLabel): ChunkNames | undefined {
 }
 
 /** Replaces a usage by null: the usage chunk reports it once, with the amount the client pays. */
-function withNullUsage(json: EventJson): string {
+function withNullUsage(json: AnswerJson): string {
   if (asObject(json.value["usage"]) === undefined) return json.text;
   const object = findPath(json.text);
   if (object === undefined) return json.text;
   return withMember(json.text, object, { key: "usage", json: "null" });
 }
 
-function withoutUsage(json: EventJson): string {
+function withoutUsage(json: AnswerJson): string {
   const object = json.value["usage"] === undefined ? undefined : findPath(json.text);
   return object === undefined ? json.text : withoutMember(json.text, object, "usage");
 }

@@ -16,24 +16,7 @@ import type { ChatEvent } from "../neutral/chat-event.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import { signedId } from "../neutral/tool-calls.ts";
 import type { Fields } from "../neutral/usage-report.ts";
-import { findChoice } from "./usage.ts";
-
-interface Said {
-  readonly id: string;
-  readonly name: string;
-}
-
-interface Flaw {
-  /** The index that the fragment should have. */
-  readonly call: number;
-  /** The id to add to the first fragment of a call; undefined if it has one, and for later ones. */
-  readonly missingId: string | undefined;
-  readonly givesObject: boolean;
-  readonly hasWrongIndex: boolean;
-  readonly lacksType: boolean;
-  readonly repeatsId: boolean;
-  readonly repeatsName: boolean;
-}
+import { findHeld } from "./chunks.ts";
 
 /**
  * Corrects fragments of calls for a client of the same wire. Official clients join fragments by
@@ -44,7 +27,8 @@ interface Flaw {
  */
 export class CallFragments {
   readonly #reader: ToolCallReader;
-  readonly #said: (Said | undefined)[] = [];
+  /** The id and the name of each call, as far as the client got them. */
+  readonly #said: ({ readonly id: string; readonly name: string } | undefined)[] = [];
   readonly #idTail: string;
 
   constructor(reading: AnswerReading, idTail: string) {
@@ -53,15 +37,13 @@ export class CallFragments {
   }
 
   mend(chunk: string, calls: readonly unknown[]): string {
-    const flaws = calls.map((fragment) => this.#findFlaw(fragment));
-    if (flaws.every((flaw) => flaw === undefined)) return chunk;
-    return editEach(chunk, callSpans(chunk, "delta"), (fragment, at) => {
-      const flaw = flaws[at];
-      return flaw === undefined ? fragment : withoutFlaw(fragment, flaw);
-    });
+    const mends = calls.map((fragment) => this.#findMend(fragment));
+    if (mends.every((mend) => mend === undefined)) return chunk;
+    return editEach(chunk, callSpans(chunk, "delta"), (text, at) => mends[at]?.(text) ?? text);
   }
 
-  #findFlaw(fragment: unknown): Flaw | undefined {
+  /** Returns a function that corrects the text of the fragment; undefined if it is correct. */
+  #findMend(fragment: unknown): ((text: string) => string) | undefined {
     const call = this.#reader.read(fragment, () => undefined);
     const fields = asObject(fragment);
     if (call === undefined || fields === undefined) return undefined;
@@ -78,7 +60,17 @@ export class CallFragments {
     const givesObject = hasObject(fields);
     const isWrong = missingId !== undefined || givesObject || hasWrongIndex || lacksType;
     if (!isWrong && !repeatsId && !repeatsName) return undefined;
-    return { call, missingId, givesObject, hasWrongIndex, lacksType, repeatsId, repeatsName };
+    return (text) => {
+      let mended = text;
+      const fn = repeatsName ? findMember(mended, 0, "function") : undefined;
+      if (fn !== undefined) mended = withoutMember(mended, fn, "name");
+      if (repeatsId) mended = withoutMember(mended, wholeSpan(mended), "id");
+      if (missingId !== undefined) mended = withCallId(mended, missingId);
+      if (lacksType) mended = withCallType(mended);
+      if (givesObject) mended = withArguments(mended);
+      if (!hasWrongIndex) return mended;
+      return withMember(mended, wholeSpan(mended), { key: "index", json: String(call) });
+    };
   }
 }
 
@@ -124,9 +116,8 @@ export function callsIn(
   const spans = callSpans(text, holder);
   return calls.map((call, at) => {
     const span = hasObject(call) ? spans[at] : undefined;
-    return span === undefined
-      ? call
-      : tryParse(withArguments(text.slice(span.start, span.end)))?.value;
+    if (span === undefined) return call;
+    return tryParse(withArguments(text.slice(span.start, span.end)))?.value;
   });
 }
 
@@ -135,8 +126,7 @@ function hasObject(call: unknown): boolean {
 }
 
 function callSpans(text: string, holder: "delta" | "message"): readonly Span[] {
-  const choice = findChoice(text);
-  const object = choice && findMember(text, choice.start, holder);
+  const object = findHeld(text, holder);
   const calls = object && findMember(text, object.start, "tool_calls");
   return calls === undefined ? [] : findElements(text, calls.start);
 }
@@ -153,18 +143,6 @@ function editEach(
     copiedTo = end;
   }
   return edited + text.slice(copiedTo);
-}
-
-function withoutFlaw(fragment: string, flaw: Flaw): string {
-  let text = fragment;
-  const fn = flaw.repeatsName ? findMember(text, 0, "function") : undefined;
-  if (fn !== undefined) text = withoutMember(text, fn, "name");
-  if (flaw.repeatsId) text = withoutMember(text, wholeSpan(text), "id");
-  if (flaw.missingId !== undefined) text = withCallId(text, flaw.missingId);
-  if (flaw.lacksType) text = withCallType(text);
-  if (flaw.givesObject) text = withArguments(text);
-  if (!flaw.hasWrongIndex) return text;
-  return withMember(text, wholeSpan(text), { key: "index", json: String(flaw.call) });
 }
 
 function lacksCallType(call: Fields): boolean {
@@ -338,7 +316,7 @@ function argumentText(value: unknown): string {
  */
 export const PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator";
 
-export function readSignature(call: Readonly<Record<string, unknown>>): string {
+export function readSignature(call: Fields): string {
   const google = asObject(asObject(call["extra_content"])?.["google"]);
   return textOf(google?.["thought_signature"]);
 }

@@ -13,7 +13,7 @@ import type { AnswerReading } from "../neutral/provider-answer.ts";
 import { withNeeded } from "../neutral/relayed-text.ts";
 import {
   asCount,
-  costText,
+  costAt,
   type Fields,
   firstCount,
   flawedCount,
@@ -25,7 +25,7 @@ import {
  * is reported. `text` is the JSON of `body`; the cost is read from it digit by digit.
  */
 export function readUsage(
-  body: Readonly<Record<string, unknown>>,
+  body: Fields,
   text: string,
   { usageGap }: AnswerReading = {},
 ): UsageReport | undefined {
@@ -36,30 +36,24 @@ export function readUsage(
   const counted = splitBuckets(reported);
   if (counted === undefined) return undefined;
   const gap = usageGap === undefined ? 0 : computeGap(reported);
-  const usage = gap > 0 ? withGap(counted, gap) : counted;
+  // The gap is not added if the provider has reported its tokens as reasoning.
+  const isBeside = gap > 0 && counted.internalReasoning !== gap;
+  const internalReasoning = counted.internalReasoning + (isBeside ? gap : 0);
   const cost = own?.["cost"] === undefined ? undefined : rawCost(text);
   const flaw = gap > 0 ? usageFlaw({ ...reported, total_tokens: undefined }) : usageFlaw(reported);
   return {
-    usage,
+    usage: isBeside ? { ...counted, internalReasoning } : counted,
     ...(cost !== undefined && { reportedCostUsd: cost }),
     ...(flaw !== undefined && { flaw }),
   };
 }
 
+/** The number by which the reported total exceeds prompt plus completion. */
 function computeGap(reported: Fields): number {
   const total = asCount(reported["total_tokens"]) ?? 0;
   const prompt = asCount(reported["prompt_tokens"]);
   const output = asCount(reported["completion_tokens"]) ?? 0;
   return prompt === undefined ? 0 : Math.max(0, total - prompt - output);
-}
-
-/**
- * Adds `gap` to the reasoning tokens, unless the provider has reported these tokens as reasoning.
- * `gap` is the number by which the reported total exceeds prompt plus completion.
- */
-function withGap(usage: Usage, gap: number): Usage {
-  const isCounted = usage.internalReasoning === gap;
-  return isCounted ? usage : { ...usage, internalReasoning: usage.internalReasoning + gap };
 }
 
 const COUNTS = ["prompt_tokens", "completion_tokens", "total_tokens"];
@@ -87,10 +81,7 @@ export function usageFlaw(reported: Fields): string | undefined {
 }
 
 /** Moonshot reports usage inside the choice of a stream's last chunk. */
-export function choiceUsage(
-  body: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> | undefined {
-  const { choices } = body;
+export function choiceUsage({ choices }: Fields): Fields | undefined {
   return Array.isArray(choices) ? asObject(asObject(choices[0])?.["usage"]) : undefined;
 }
 
@@ -129,8 +120,8 @@ function splitBuckets(reported: Fields): Usage | undefined {
   const promptDetails = asObject(reported["prompt_tokens_details"]);
   const completionDetails = asObject(reported["completion_tokens_details"]);
   const prompt = readPrompt(reported);
-  const output = asCount(reported["completion_tokens"]);
-  if (prompt === undefined && output === undefined) return undefined;
+  const completion = asCount(reported["completion_tokens"]);
+  if (prompt === undefined && completion === undefined) return undefined;
 
   const promptTotal = prompt ?? 0;
   const cached = Math.min(
@@ -146,15 +137,19 @@ function splitBuckets(reported: Fields): Usage | undefined {
     promptTotal - cached,
     firstCount(promptDetails?.["cache_write_tokens"], reported["cache_creation_input_tokens"]) ?? 0,
   );
-  const reasoning = firstCount(
-    completionDetails?.["reasoning_tokens"],
-    reported["reasoning_tokens"],
-  );
+  const output = completion ?? 0;
+  const reasoning =
+    firstCount(completionDetails?.["reasoning_tokens"], reported["reasoning_tokens"]) ?? 0;
+  // xAI counts reasoning in addition to the completion. The total is then the sum of all three.
+  const isBeside =
+    reasoning > 0 && asCount(reported["total_tokens"]) === promptTotal + output + reasoning;
+  const internalReasoning = isBeside ? reasoning : Math.min(output, reasoning);
   return {
     prompt: promptTotal - cached - cacheWrite,
     cachedPrompt: cached,
     cacheWrite,
-    ...splitOutput({ promptTotal, output: output ?? 0, reasoning: reasoning ?? 0 }, reported),
+    completion: isBeside ? output : output - internalReasoning,
+    internalReasoning,
   };
 }
 
@@ -167,31 +162,8 @@ function readPrompt(reported: Fields): number | undefined {
   return hits === undefined && misses === undefined ? undefined : (hits ?? 0) + (misses ?? 0);
 }
 
-interface OutputCounts {
-  readonly promptTotal: number;
-  readonly output: number;
-  readonly reasoning: number;
-}
-
-/**
- * Splits the output into completion and reasoning. xAI counts reasoning in addition to the
- * completion; the total is then the sum of prompt, completion and reasoning.
- */
-function splitOutput(
-  counts: OutputCounts,
-  reported: Fields,
-): Pick<Usage, "completion" | "internalReasoning"> {
-  const { promptTotal, output, reasoning } = counts;
-  const isBeside =
-    reasoning > 0 && asCount(reported["total_tokens"]) === promptTotal + output + reasoning;
-  if (isBeside) return { completion: output, internalReasoning: reasoning };
-  const inside = Math.min(output, reasoning);
-  return { completion: output - inside, internalReasoning: inside };
-}
-
 function rawCost(text: string): string | undefined {
-  const span = findPath(text, "usage", "cost") ?? choiceCost(text);
-  return span === undefined ? undefined : costText(text.slice(span.start, span.end));
+  return costAt(text, findPath(text, "usage", "cost") ?? choiceCost(text));
 }
 
 function choiceCost(text: string): Span | undefined {

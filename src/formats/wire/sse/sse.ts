@@ -1,12 +1,6 @@
 import { isUtf8 } from "node:buffer";
 
-import {
-  asObject,
-  type Span,
-  SSE_EVENT_BYTES_MAX,
-  SSE_LINE_BYTES_MAX,
-  tryParse,
-} from "../../../kernel/index.ts";
+import { type Span, SSE_EVENT_BYTES_MAX, SSE_LINE_BYTES_MAX } from "../../../kernel/index.ts";
 
 /** One event of a stream. `data` may be a view of the bytes that were read. */
 export interface SseEvent {
@@ -216,19 +210,8 @@ export class OutputPieces {
   }
 }
 
-export interface EventJson {
-  readonly text: string;
-  readonly value: Readonly<Record<string, unknown>>;
-}
-
 export function readEventText(data: Buffer): string | undefined {
   return isUtf8(data) ? data.toString("utf8") : undefined;
-}
-
-export function parseEventJson(text: string | undefined): EventJson | undefined {
-  if (text === undefined) return undefined;
-  const value = asObject(tryParse(text)?.value);
-  return value === undefined ? undefined : { text, value };
 }
 
 /** The parts of an event before and after its text. The quotes around the text belong to them. */
@@ -274,7 +257,9 @@ export class RepeatedEvent {
     return this.#unused < UNUSED_FRAMES_MAX;
   }
 
-  learn(frame: TextFrame): void {
+  /** A frame that is undefined is not learned. */
+  learn(frame: TextFrame | undefined): void {
+    if (frame === undefined) return;
     this.#frame = frame;
     this.#unused += 1;
   }
