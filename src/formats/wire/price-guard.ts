@@ -26,16 +26,15 @@ const DROPPED_FIELDS = ["service_tier", "speed"] as const satisfies readonly Cha
 /** Top-level fields that the price guard handles, so other rules skip them. */
 export const pricedNames: ReadonlySet<string> = new Set([...REFUSED_FIELDS, ...DROPPED_FIELDS]);
 
-interface FieldRules {
-  readonly refused: ReadonlySet<string>;
-  readonly carried: ReadonlySet<string>;
-}
-
 /**
  * Reports the top-level fields that a translation refuses or drops. Priced fields are among them,
  * because no listing can allow them in a translation.
  */
-export function noteFields(doc: JsonDocument, notes: TranslationIssues, rules: FieldRules): void {
+export function noteFields(
+  doc: JsonDocument,
+  notes: TranslationIssues,
+  rules: { readonly refused: ReadonlySet<string>; readonly carried: ReadonlySet<string> },
+): void {
   for (const key of doc.keys(0)) {
     const name = readName(doc, key);
     if (isUsual(doc, name, doc.valueOf(key))) continue;
@@ -124,11 +123,13 @@ function isDeclared(
   { names, node }: PricedField,
   deployment: Deployment,
 ): boolean {
-  const name = names.find((each) => deployment.supportedParameters.has(each));
-  const descriptor = name === undefined ? undefined : deployment.supportedParameters.get(name);
-  if (descriptor === undefined) return false;
-  const isWhole = doc.isObject(node) || doc.isArray(node) || name !== names[0];
-  return isWhole || describeAccepted(doc, node, descriptor) === undefined;
+  for (const name of names) {
+    const descriptor = deployment.supportedParameters.get(name);
+    if (descriptor === undefined) continue;
+    const isWhole = doc.isObject(node) || doc.isArray(node) || name !== names[0];
+    return isWhole || describeAccepted(doc, node, descriptor) === undefined;
+  }
+  return false;
 }
 
 /** Adds the tools that the provider runs itself, at a price for each use. */

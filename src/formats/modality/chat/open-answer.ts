@@ -1,7 +1,8 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { type ModelNames, type RequestId, asObject, tryParse } from "../../../kernel/index.ts";
 import { type AnswerBridge, ServedModelNote } from "../../wire/answer/answer-bridge.ts";
-import type { AnswerLabel, AnswerReader } from "../../wire/neutral/chat-answer.ts";
+import type { ReadAnswer } from "../../wire/failure/failures.ts";
+import type { AnswerJson, AnswerLabel, ReadyAnswer } from "../../wire/neutral/chat-answer.ts";
 import type { ChatCall } from "../../wire/neutral/chat-call.ts";
 import { signedId } from "../../wire/neutral/tool-calls.ts";
 import { JsonBridge } from "../../wire/answer/json-bridge.ts";
@@ -50,30 +51,23 @@ function openJson(open: OpenChatAnswer): AnswerBridge {
   const { wire } = open.request;
   return new JsonBridge({
     note: new ServedModelNote(open.deployment),
-    read: open.upstream === wire ? relayReader(open) : translatingReader(open),
+    read: (json) =>
+      open.upstream === wire
+        ? wire.answers.relay(json, toAnswerLabel(open), open.deployment.wireProfile)
+        : translated(json, open),
     renderError: (refusal) => wire.errorBody(refusal, open.requestId),
   });
 }
 
-function relayReader(open: OpenChatAnswer): AnswerReader {
-  const { answers } = open.request.wire;
-  return (json) => answers.relay(json, toAnswerLabel(open), open.deployment.wireProfile);
-}
-
-function translatingReader(open: OpenChatAnswer): AnswerReader {
-  const { request, upstream } = open;
-  return (json) => {
-    const read = upstream.answers.read(
-      json,
-      stopSequences(request.body),
-      open.deployment.wireProfile,
-    );
-    if (!read.ok) return read;
-    const { answer, report, hasWrongFinish } = read;
-    const bodyText = (costUsd: string): string =>
-      request.wire.answers.write(answer, toAnswerLabel(open), { report, costUsd });
-    return { ok: true, report, bodyText, finishReason: answer.finish, hasWrongFinish };
-  };
+function translated(json: AnswerJson, open: OpenChatAnswer): ReadAnswer<ReadyAnswer> {
+  const { request, upstream, deployment } = open;
+  const isStopSequence = stopSequences(request.body);
+  const read = upstream.answers.read(json, isStopSequence, deployment.wireProfile);
+  if (!read.ok) return read;
+  const { answer, report, hasWrongFinish } = read;
+  const bodyText = (costUsd: string): string =>
+    request.wire.answers.write(answer, toAnswerLabel(open), { report, costUsd });
+  return { ok: true, report, bodyText, finishReason: answer.finish, hasWrongFinish };
 }
 
 function toAnswerLabel(open: OpenChatAnswer): AnswerLabel {

@@ -1,5 +1,5 @@
 import { type Deployment, pricesHourWrites } from "../../../catalog/index.ts";
-import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.ts";
+import { ABSENT, type JsonDocument } from "../../../kernel/index.ts";
 import { logprobTokensMax } from "../../wire/answer/json-bridge.ts";
 import type { Wire } from "../../wire/contract.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
@@ -38,8 +38,7 @@ function temperatureProblem(
   { requests }: Wire,
 ): Unservable | undefined {
   if ((request.temperature ?? 0) <= requests.temperatureMax) return undefined;
-  const { temperatureMax: most } = requests;
-  const message = `temperature is above ${most}, which the providers of this model do not accept; lower it`;
+  const message = `temperature is above ${requests.temperatureMax}, which the providers of this model do not accept; lower it`;
   return { field: "temperature", message };
 }
 
@@ -49,8 +48,7 @@ function profileProblem(
 ): Unservable | undefined {
   const choices = findOtherChoices(doc, deployment);
   if (choices !== undefined) {
-    const taken = choices.join(", ");
-    const message = `tool_choice must be one of ${taken} for the providers of this model; change it or choose another model`;
+    const message = `tool_choice must be one of ${choices.join(", ")} for the providers of this model; change it or choose another model`;
     return { field: "tool_choice", message };
   }
   const most = deployment.wireProfile?.nonStreamMax;
@@ -201,11 +199,11 @@ function undeclaredPrice(
   const { field } = found;
   const reason =
     deployment.passesPricedFields === true
-      ? "is not forwarded to providers, and"
-      : "makes the provider charge more than tokens, and";
-  const next =
-    "this model's listing does not declare it; remove it or choose a model that accepts it";
-  const message = `${field} ${reason} ${next}`;
+      ? "is not forwarded to providers"
+      : "makes the provider charge more than tokens";
+  const message =
+    `${field} ${reason}, and this model's listing does not declare it; ` +
+    "remove it or choose a model that accepts it";
   return { field, message };
 }
 
@@ -240,27 +238,19 @@ function readToolChoice(doc: JsonDocument): Choice | undefined {
   const sent = doc.present(0, word.tool_choice);
   const node = sent === ABSENT ? older : sent;
   if (node === ABSENT) return undefined;
-  if (doc.isString(node)) return toChoice(doc, node);
+  if (doc.isString(node)) return CHOICE_OF_WORD.get(doc.word(node));
   const type = doc.present(node, word.type);
-  if (type !== ABSENT) return toChoice(doc, type);
+  if (type !== ABSENT) return CHOICE_OF_WORD.get(doc.word(type));
   return doc.present(node, word.name) === ABSENT ? undefined : "named";
 }
 
-function toChoice(doc: JsonDocument, node: JsonNode): Choice | undefined {
-  switch (doc.word(node)) {
-    case word.auto:
-      return "auto";
-    case word.none:
-      return "none";
-    case word.any:
-    case word.required:
-      return "required";
-    case word.allowed_tools:
-    case word.custom:
-    case word.function:
-    case word.tool:
-      return "named";
-    default:
-      return undefined;
-  }
-}
+const CHOICE_OF_WORD: ReadonlyMap<number, Choice> = new Map([
+  [word.auto, "auto"],
+  [word.none, "none"],
+  [word.any, "required"],
+  [word.required, "required"],
+  [word.allowed_tools, "named"],
+  [word.custom, "named"],
+  [word.function, "named"],
+  [word.tool, "named"],
+]);

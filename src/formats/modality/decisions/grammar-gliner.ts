@@ -15,6 +15,10 @@ import { isProblem, problem, type Problem } from "../../wire/fields/check-shape.
 import {
   atEntry,
   DECISION_WORDS,
+  FILLED,
+  TEXT,
+  plainSpellings,
+  questionSpellings,
   duplicate,
   type Entry,
   type GlinerQuestion,
@@ -33,7 +37,6 @@ import {
   parseValues,
 } from "./question.ts";
 
-const TEXT = { type: "string", description: "a string" };
 export const FRACTION = {
   type: "number",
   minimum: 0,
@@ -80,7 +83,7 @@ const field = closed(
 const threshold = orNull(FRACTION);
 const ofTask = {
   threshold,
-  instructions: orNull({ type: "string", minLength: 1, description: "a non-empty string" }),
+  instructions: orNull(FILLED),
   examples: orNull({
     type: "array",
     items: {
@@ -123,21 +126,13 @@ export const fixedNames: ReadonlyMap<GlinerQuestion["kind"], string> = new Map([
 
 export type ReadGliner = ReadQuestion<GlinerQuestion>;
 
-const spellings: Spellings = new Map(
-  Object.entries({
-    type: "type",
-    kind: "type",
-    labels: "labels",
-    fields: "fields",
-    threshold: "threshold",
-    multi_label: "multi_label",
-    top_k: "top_k",
-    examples: "examples",
-    instructions: "instructions",
-    question: "instructions",
-    prompt: "instructions",
-    text: "instructions",
-  }),
+const spellings = questionSpellings(
+  "labels",
+  "fields",
+  "threshold",
+  "multi_label",
+  "top_k",
+  "examples",
 );
 
 export function readGlinerQuestion(doc: JsonDocument, entry: Entry): ReadGliner | Problem {
@@ -319,18 +314,12 @@ function readSection(
   }
 }
 
-const taskNames: Spellings = new Map(
-  Object.entries({
-    task: "task",
-    labels: "labels",
-    multi_label: "multi_label",
-    cls_threshold: "threshold",
-    top_k: "top_k",
-    prompt: "instructions",
-    examples: "examples",
-  }),
-);
-const structureNames: Spellings = new Map([["fields", "fields"]]);
+const taskNames: Spellings = new Map([
+  ...plainSpellings(["task", "labels", "multi_label", "top_k", "examples"]),
+  ["cls_threshold", "threshold"],
+  ["prompt", "instructions"],
+]);
+const structureNames = plainSpellings(["fields"]);
 
 function readTask(doc: JsonDocument, entry: Entry): ReadGliner | Problem {
   const members = readMembers(doc, entry.node, taskNames);

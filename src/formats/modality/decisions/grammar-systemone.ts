@@ -19,6 +19,9 @@ import { isProblem, problem, type Problem, under } from "../../wire/fields/check
 import {
   atEntry,
   DECISION_WORDS,
+  FILLED,
+  plainSpellings,
+  questionSpellings,
   type Entry,
   labelSchema,
   type Members,
@@ -87,7 +90,7 @@ function typeCheck(schema: TSchema): SchemaCheck {
 }
 
 function schemaTypes(): TSchema {
-  const description = orNull({ type: "string", minLength: 1, description: "a non-empty string" });
+  const description = orNull(FILLED);
   const labels = {
     type: "array",
     items: labelSchema("option"),
@@ -173,22 +176,16 @@ export const schemaMissing: Problem = problem(
   "schema",
 );
 
-const spellings = new Map(
-  Object.entries({
-    instructions: "instructions",
-    question: "instructions",
-    prompt: "instructions",
-    text: "instructions",
-    type: "type",
-    kind: "type",
-    criteria: "criteria",
-    schema: "schema",
-  }),
-);
-
-const schemaNames = new Map(
-  ["type", "description", "criteria", "values", "enum", "min", "max"].map((name) => [name, name]),
-);
+const spellings = questionSpellings("criteria", "schema");
+const schemaNames = plainSpellings([
+  "type",
+  "description",
+  "criteria",
+  "values",
+  "enum",
+  "min",
+  "max",
+]);
 
 function readAsked(doc: JsonDocument, entry: Entry): Asked | Problem {
   const members = readEntry(doc, entry, spellings);

@@ -25,17 +25,15 @@ import {
   readControls,
   readDroppedParams,
 } from "../../wire/fields/common-fields.ts";
-import {
-  findCredential,
-  refuseForbidden,
-  scanDeeper,
-  TOO_MANY_VALUES,
-} from "../../wire/fields/forbidden-fields.ts";
+import { findForbidden, scanDeeper, TOO_MANY_VALUES } from "../../wire/fields/forbidden-fields.ts";
 import type { CallRequest } from "../../wire/modality.ts";
 import { FRACTION } from "./grammar-gliner.ts";
 import {
   atEntry,
   DECISION_WORDS,
+  FILLED,
+  plainSpellings,
+  TEXT,
   type Grammar,
   type Members,
   findNode,
@@ -54,9 +52,6 @@ import {
   type ReadQuestions,
   readQuestions,
 } from "./read-questions.ts";
-
-const FILLED = { type: "string", minLength: 1, description: "a non-empty string" };
-const TEXT = { type: "string", description: "a string" };
 
 /** Top-level fields that this schema checks. `questions` and others have checks of their own. */
 const fields = {
@@ -77,11 +72,15 @@ const fields = {
 const bodyFault = schemaCheck(closed(fields), DECISION_WORDS);
 const checkedNames = Object.keys(fields);
 
-const memberNames = new Map(
-  [...checkedNames, "questions", "schema", "provider", "route", "models", "transforms"].map(
-    (name) => [name, name],
-  ),
-);
+const memberNames = plainSpellings([
+  ...checkedNames,
+  "questions",
+  "schema",
+  "provider",
+  "route",
+  "models",
+  "transforms",
+]);
 
 export function parseDecisionRequest(
   body: Buffer,
@@ -117,9 +116,7 @@ interface CheckedParts {
 }
 
 function readBody(doc: JsonDocument): Members | Problem {
-  const forbidden = doc.keys(0).map((key) => refuseForbidden(doc.text(key)));
-  const credential = forbidden.find((found) => found !== undefined) ?? findCredential(doc);
-  const body = credential ?? readMembers(doc, 0, memberNames);
+  const body = findForbidden(doc) ?? readMembers(doc, 0, memberNames);
   if (isProblem(body)) return body;
   const provider = findNode(body, "provider");
   const found = provider === ABSENT ? undefined : checkProvider(doc, provider);

@@ -133,6 +133,23 @@ export type Members = ReadonlyMap<string, Member>;
 /** Maps every accepted name to its canonical name, such as `kind` to `type`. */
 export type Spellings = ReadonlyMap<string, string>;
 
+/** The spellings of names that have no other. */
+export function plainSpellings(names: readonly string[]): Spellings {
+  return new Map(names.map((name) => [name, name]));
+}
+
+/** The members of a question: those of both grammars, and the grammar's own. */
+export function questionSpellings(...own: readonly string[]): Spellings {
+  return new Map([
+    ...plainSpellings(["type", "instructions", ...own]),
+    ["kind", "type"],
+    ...["question", "prompt", "text"].map((name) => [name, "instructions"] as const),
+  ]);
+}
+
+export const TEXT = { type: "string", description: "a string" };
+export const FILLED = { type: "string", minLength: 1, description: "a non-empty string" };
+
 export const DECISION_WORDS = {
   missing: "required",
   unknown: "this model does not accept this field",

@@ -2,13 +2,10 @@ import {
   FALSE_KIND,
   IMAGE_PROMPT_CHARS_MAX,
   IMAGES_PER_REQUEST_MAX,
-  invalidRequest,
   type JsonDocument,
   type JsonNode,
   NUMBER_KIND,
   readJsonObject,
-  type Refused,
-  refused,
   type Result,
 } from "../../../kernel/index.ts";
 import { chatVocabulary } from "../../wire/fields/chat-vocabulary.ts";
@@ -22,6 +19,7 @@ import {
   optional,
   type Problem,
   problem,
+  refuseProblem,
   under,
 } from "../../wire/fields/check-shape.ts";
 import {
@@ -30,18 +28,17 @@ import {
   readControls,
   readDroppedParams,
 } from "../../wire/fields/common-fields.ts";
-import { findCredential, refuseForbidden } from "../../wire/fields/forbidden-fields.ts";
+import { findForbidden } from "../../wire/fields/forbidden-fields.ts";
 import type { CallRequest } from "../../wire/modality.ts";
-import { openaiChat } from "../../wire/openai-chat/index.ts";
 
 export function parseImageRequest(body: Buffer): Result<{ readonly request: ParsedImageRequest }> {
   const read = readJsonObject(body, chatVocabulary);
   if (!read.ok) return read;
   const { doc } = read;
   const fields = readImageFields(doc);
-  if (isProblem(fields)) return refuse(fields);
+  if (isProblem(fields)) return refuseProblem(fields);
   const found = checkImageBody(doc, fields);
-  if (found !== undefined) return refuse(found);
+  if (found !== undefined) return refuseProblem(found);
   return { ok: true, request: new ParsedImageRequest(doc, fields) };
 }
 
@@ -62,13 +59,13 @@ export class ParsedImageRequest implements CallRequest {
 
   constructor(doc: JsonDocument, fields: ImageFields) {
     const count = fields.get("n");
-    this.modelId = readText(doc, fields, "model");
+    this.doc = doc;
+    this.fields = fields;
+    this.modelId = this.readText("model");
     this.controls = readControls(doc);
     this.droppedParams = readDroppedParams(doc);
     this.count = count === undefined || doc.isNull(count.value) ? 1 : doc.number(count.value);
     this.estimatedInputTokens = doc.body.length;
-    this.doc = doc;
-    this.fields = fields;
   }
 
   /** The client's `output_format`; empty if the provider may choose. */
@@ -77,17 +74,9 @@ export class ParsedImageRequest implements CallRequest {
   }
 
   readText(name: string): string {
-    return readText(this.doc, this.fields, name);
+    const field = this.fields.get(name);
+    return field === undefined || !this.doc.isString(field.value) ? "" : this.doc.text(field.value);
   }
-}
-
-function readText(doc: JsonDocument, fields: ImageFields, name: string): string {
-  const field = fields.get(name);
-  return field === undefined || !doc.isString(field.value) ? "" : doc.text(field.value);
-}
-
-function refuse({ path, message }: Problem): Refused {
-  return refused(invalidRequest(`${openaiChat.requests.renderPath(path)} ${message}`));
 }
 
 /** Fields in which other image APIs accept pictures. They are refused. */
@@ -118,8 +107,8 @@ const noImageInput: Check = () =>
 const prompt: Check = (doc, node) => {
   // A character has at least one byte, so characters are counted only in a long text.
   const found = isFilledText(doc, node);
-  if (found !== undefined || doc.end(node) - doc.start(node) - 2 <= IMAGE_PROMPT_CHARS_MAX)
-    return found;
+  const bytes = doc.end(node) - doc.start(node) - 2;
+  if (found !== undefined || bytes <= IMAGE_PROMPT_CHARS_MAX) return found;
   const chars = countCharacters(doc.text(node));
   if (chars <= IMAGE_PROMPT_CHARS_MAX) return undefined;
   return problem(`has ${chars} characters; shorten it to at most ${IMAGE_PROMPT_CHARS_MAX}`);
@@ -154,12 +143,8 @@ const CHECKS: readonly (readonly [string, Check])[] = [
 const REQUIRED: ReadonlySet<string> = new Set(["model", "prompt"]);
 
 function checkImageBody(doc: JsonDocument, fields: ImageFields): Problem | undefined {
-  for (const name of fields.keys()) {
-    const found = refuseForbidden(name);
-    if (found !== undefined) return found;
-  }
-  const credential = findCredential(doc);
-  if (credential !== undefined) return credential;
+  const forbidden = findForbidden(doc);
+  if (forbidden !== undefined) return forbidden;
   for (const [name, check] of CHECKS) {
     const field = fields.get(name);
     if (field === undefined) {

@@ -178,29 +178,19 @@ export function tooLargeImagesFailure(): UpstreamFailure {
  * accepted only if the client asked for it.
  */
 export function detectMediaType(first: Buffer, askedFormat: string): string | undefined {
-  const known = MAGIC.find(({ starts }) =>
-    starts.every(({ at, bytes }) => first.subarray(at, at + bytes.length).equals(bytes)),
-  );
-  if (known !== undefined) return known.mediaType;
+  const bytes = first.toString("latin1");
+  if (bytes.startsWith("RIFF") && bytes.startsWith("WEBP", 8)) return "image/webp";
+  const known = SIGNATURES.find(([signature]) => bytes.startsWith(signature));
+  if (known !== undefined) return known[1];
   return askedFormat === "svg" && isDrawing(decodeBody(first)) ? "image/svg+xml" : undefined;
 }
 
-interface Magic {
-  readonly mediaType: string;
-  readonly starts: readonly { readonly at: number; readonly bytes: Buffer }[];
-}
-
-const MAGIC: readonly Magic[] = [
-  { mediaType: "image/png", starts: [start(0, "\x89PNG\r\n\x1a\n")] },
-  { mediaType: "image/jpeg", starts: [start(0, "\xff\xd8\xff")] },
-  { mediaType: "image/webp", starts: [start(0, "RIFF"), start(8, "WEBP")] },
-  { mediaType: "image/gif", starts: [start(0, "GIF87a")] },
-  { mediaType: "image/gif", starts: [start(0, "GIF89a")] },
-];
-
-function start(at: number, text: string): { readonly at: number; readonly bytes: Buffer } {
-  return { at, bytes: Buffer.from(text, "latin1") };
-}
+const SIGNATURES = [
+  ["\x89PNG\r\n\x1a\n", "image/png"],
+  ["\xff\xd8\xff", "image/jpeg"],
+  ["GIF87a", "image/gif"],
+  ["GIF89a", "image/gif"],
+] as const;
 
 function isDrawing(text: string): boolean {
   return /^\s*(<svg|<\?xml|<!DOCTYPE svg|<!--)/.test(text) && /<svg[\s>]/.test(text);

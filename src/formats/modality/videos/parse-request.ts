@@ -22,6 +22,7 @@ import {
   optional,
   type Problem,
   problem,
+  refuseProblem,
   shape,
   under,
 } from "../../wire/fields/check-shape.ts";
@@ -33,7 +34,6 @@ import {
 } from "../../wire/fields/common-fields.ts";
 import { findCredential, refuseForbidden } from "../../wire/fields/forbidden-fields.ts";
 import type { CallRequest } from "../../wire/modality.ts";
-import { openaiChat } from "../../wire/openai-chat/index.ts";
 
 export function parseVideoRequest(
   body: Buffer,
@@ -46,9 +46,9 @@ export function parseVideoRequest(
   if (!read.ok) return read;
   const { doc } = read;
   const found = findImage(doc) ?? checkBody(doc, 0) ?? findCredential(doc);
-  if (found !== undefined) return refuse(found);
+  if (found !== undefined) return refuseProblem(found);
   const members = readFields(doc);
-  if (isProblem(members)) return refuse(members);
+  if (isProblem(members)) return refuseProblem(members);
   return { ok: true, request: new ParsedVideoRequest(doc, members) };
 }
 
@@ -189,10 +189,6 @@ function imageIn(value: unknown, path: Path): Path | undefined {
   return undefined;
 }
 
-function refuse({ path, message }: Problem): Refused {
-  return refused(invalidRequest(`${openaiChat.requests.renderPath(path)} ${message}`));
-}
-
 /** Maximum parts of a form. Each item of a list and each member of an object is a part. */
 const PARTS_MAX = 256;
 const PART_HEAD_BYTES_MAX = 4_096;
@@ -278,12 +274,8 @@ function* iterateParts(body: Buffer, delimiter: string): Generator<FormPart | un
     const headEnd = body.indexOf(LINE_END + LINE_END, at);
     const textEnd = body.indexOf(LINE_END + delimiter, headEnd);
     const isPart = headEnd !== -1 && headEnd - headAt <= PART_HEAD_BYTES_MAX && textEnd !== -1;
-    const part = isPart
-      ? parsePart(
-          body.toString("utf8", headAt, headEnd),
-          body.subarray(headEnd + 2 * LINE_END.length, textEnd),
-        )
-      : undefined;
+    const text = body.subarray(headEnd + 2 * LINE_END.length, textEnd);
+    const part = isPart ? parsePart(body.toString("utf8", headAt, headEnd), text) : undefined;
     yield part;
     if (part === undefined) return;
     at = textEnd + LINE_END.length + delimiter.length;
@@ -320,11 +312,9 @@ const NO_IMAGES = "is not accepted: a video is made from text alone on this rout
 function refuseField(name: string): Problem | undefined {
   if (imageNames.has(name)) return problem(NO_IMAGES, name);
   if (name === "duration") return problem("is not accepted; send seconds", name);
-  if (name === "callback_url") {
-    return problem(
-      "is not supported: the gateway sends no callbacks; poll GET /v1/videos/{id}",
-      name,
-    );
-  }
-  return undefined;
+  if (name !== "callback_url") return undefined;
+  return problem(
+    "is not supported: the gateway sends no callbacks; poll GET /v1/videos/{id}",
+    name,
+  );
 }

@@ -117,28 +117,14 @@ function parseInstant(value: unknown): number | undefined {
   return Number.isFinite(atMs) ? atMs : undefined;
 }
 
-const STATE_OF_WORD: Readonly<Record<string, ProviderJobState>> = {
-  queued: "queued",
-  pending: "queued",
-  submitted: "queued",
-  created: "queued",
-  accepted: "queued",
-  in_progress: "in_progress",
-  processing: "in_progress",
-  running: "in_progress",
-  generating: "in_progress",
-  completed: "completed",
-  complete: "completed",
-  succeeded: "completed",
-  success: "completed",
-  done: "completed",
-  failed: "failed",
-  failure: "failed",
-  error: "failed",
-  cancelled: "cancelled",
-  canceled: "cancelled",
-  expired: "expired",
-};
+const WORDS_OF_STATE: readonly (readonly [ProviderJobState, readonly string[]])[] = [
+  ["queued", ["queued", "pending", "submitted", "created", "accepted"]],
+  ["in_progress", ["in_progress", "processing", "running", "generating"]],
+  ["completed", ["completed", "complete", "succeeded", "success", "done"]],
+  ["failed", ["failed", "failure", "error"]],
+  ["cancelled", ["cancelled", "canceled"]],
+  ["expired", ["expired"]],
+];
 
 /** Accepts any spelling of a status, such as `IN_PROGRESS` or `in-progress`. */
 function toState(word: string): ProviderJobState {
@@ -146,7 +132,7 @@ function toState(word: string): ProviderJobState {
     .trim()
     .toLowerCase()
     .replaceAll(/[\s-]+/g, "_");
-  return Object.hasOwn(STATE_OF_WORD, plain) ? (STATE_OF_WORD[plain] ?? "unknown") : "unknown";
+  return WORDS_OF_STATE.find(([, words]) => words.includes(plain))?.[0] ?? "unknown";
 }
 
 export type ProviderJobState =

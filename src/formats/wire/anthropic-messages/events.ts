@@ -11,12 +11,15 @@ export const pingText: string = eventText("ping", "");
 
 /** The event that ends a stream with an error. No event may follow it. */
 export function errorEventText(refusal: Refusal): string {
-  const error = {
+  return sseEventText("error", JSON.stringify({ type: "error", error: describeError(refusal) }));
+}
+
+function describeError(refusal: Refusal): object {
+  return {
     type: wireBErrorType(refusal),
     message: messageWith(overflow, refusal),
     error_type: refusal.class,
   };
-  return sseEventText("error", JSON.stringify({ type: "error", error }));
 }
 
 export function closingText(delta: string, usage: string): string {
@@ -107,9 +110,7 @@ export function errorBody(refusal: Refusal, requestId: string): Buffer {
   const body = {
     type: "error",
     error: {
-      type: wireBErrorType(refusal),
-      message: messageWith(overflow, refusal),
-      error_type: refusal.class,
+      ...describeError(refusal),
       ...(refusal.errorCode === undefined ? {} : { details: { error_code: refusal.errorCode } }),
       metadata: errorMetadata(refusal),
     },

@@ -1,4 +1,3 @@
-import type { HistoryRule } from "../../../catalog/index.ts";
 import {
   ABSENT,
   asObject,
@@ -25,8 +24,6 @@ import { AnthropicMessagesEncoder } from "./stream-encoder.ts";
 import { AnthropicMessagesRelay } from "./stream-relay.ts";
 
 const versionHeader = { "anthropic-version": "2023-06-01" } as const;
-
-const NO_RULES: ReadonlySet<HistoryRule> = new Set();
 
 const plainHeaders = { "content-type": "application/json", ...versionHeader };
 
@@ -155,7 +152,8 @@ function countTokens(doc: JsonDocument): number {
 
 function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
   applyProfile(doc, splice, { target: deployment });
-  applyHistoryRules(doc, splice, deployment.wireProfile?.history ?? NO_RULES);
+  const { wireProfile: profile } = deployment;
+  if (profile !== undefined) applyHistoryRules(doc, splice, profile.history);
   writeBound(doc, splice, { name: "max_tokens", tokens: request.outputTokens });
 }
 

@@ -16,34 +16,39 @@ const FALLBACK = "the prompt does not fit the context window of the model";
  */
 const ACCOUNT_NAME =
   /\b(organi[sz]ation|account|project|workspace|tenant|subscription|team)s?(?: id)?[\s:]+(?:'[^']*'|"[^"]*"|`[^`]*`|[\w-]*\d[\w-]*)/gi;
-/** Matches Amazon resource names, which contain an account and a region. */
-const CLOUD_NAME = /\barn:aws[\w-]*:\S+/gi;
-const NUMERIC_ADDRESS = /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]*\w)/g;
-/** Matches IPv6 addresses with `::` or at least three colons. A time of day has only two. */
-const IPV6_ADDRESS =
-  /\[[0-9a-f:.]{2,45}\](?::\d{1,5})?|(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])/gi;
-/** Matches internal host names, `localhost`, and Amazon's host names of private addresses. */
-const INTERNAL_HOST =
-  /\b(?:[\w-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|home|svc|cluster)\b(?:[.:-]\w+)*|\blocalhost\b(?::\d{1,5})?|\bip(?:-\d{1,3}){4}\b[\w.:-]*\b/gi;
-
 /**
  * Matches a secret after a word that names it. After a word for a password, any value matches;
  * after other words, only a value with a digit that is not a plain number.
  */
 const NAMED_SECRET =
   /\b(pass(?:word|wd|phrase)|pwd|secret)["'`]?\s{0,3}[:=]\s{0,3}["'`]?[^\s"'`]{3,}|\b(pass(?:word|wd|phrase)|pwd|secret|credentials?|(?:api|access|secret)[ _-]?key|token)["'`]?\s{0,3}(?:[:=]|is|was)\s{0,3}["'`]?(?=[^\s"'`]{0,64}\d)(?!\d+(?![\w-]))[^\s"'`]{4,}/gi;
-/** Matches JSON web tokens, basic credentials, and keys with the prefix of their issuer. */
-const MARKED_SECRET =
-  /\beyJ[\w.-]{8,}|\bbasic\s+(?=[^\s]{0,64}[\d=])[\w+/=-]{8,}|\b(?:AKIA|ASIA|AIza)[\w-]{12,}|\b(?:hf|ghp|gho|ghs|pat|glpat|nvapi|pplx|r8|xox[abp]|sess|token|secret)[-_](?=[\w-]{0,64}\d)[\w-]{6,}/gi;
-/**
- * Matches file paths of two segments or more. `tokens/minute` and pointers into the request do not
- * match, because they help the client.
- */
-const FILE_PATH =
-  /(?<![\w./])(?:~|\.{1,2})?\/(?!(?:messages|tools|input|prompt|properties)\b)[\w.@+-]+(?:\/[\w.@+-]+)+\/?|\b[a-z]:\\[^\s"'`]+|\\\\[\w.-]+\\[^\s"'`]+|\b[\w-]{1,64}\.(?:py|cc|cpp|cu|go|rs|js|ts|java):\d+/gi;
-/** Matches ids of Amazon instances, pods and containers, and ids after a word such as `node`. */
-const INSTANCE_NAME =
-  /\bi-[0-9a-f]{8,17}\b|\b[a-z][a-z\d-]{0,62}-[bcdf-hj-np-tv-xz2456789]{6,10}-[bcdf-hj-np-tv-xz2456789]{5}\b|\b(?=[0-9a-f]{0,11}\d)(?=[0-9a-f]{0,11}[a-f])[0-9a-f]{12,}\b|(?<=\b(?:instance|node|pod|worker|replica|container|hostname|vm)(?: id| name)?[ :=]{1,3})(?=[\w-]{0,64}\d)(?=\d{0,64}[a-z_-])[\w-]{2,}/gi;
+
+/** What is removed from a provider's sentence, in this order. */
+const REMOVED: readonly RegExp[] = [
+  /[\w.+-]+@[\w-]+\.[\w.]+/g,
+  /\b[a-z][a-z0-9+.-]*:\/\/\S+/gi,
+  NAMED_SECRET,
+  // JSON web tokens, basic credentials, and keys with the prefix of their issuer.
+  /\beyJ[\w.-]{8,}|\bbasic\s+(?=[^\s]{0,64}[\d=])[\w+/=-]{8,}|\b(?:AKIA|ASIA|AIza)[\w-]{12,}|\b(?:hf|ghp|gho|ghs|pat|glpat|nvapi|pplx|r8|xox[abp]|sess|token|secret)[-_](?=[\w-]{0,64}\d)[\w-]{6,}/gi,
+  // File paths of two segments or more. `tokens/minute` and pointers into the request do not match,
+  // because they help the client.
+  /(?<![\w./])(?:~|\.{1,2})?\/(?!(?:messages|tools|input|prompt|properties)\b)[\w.@+-]+(?:\/[\w.@+-]+)+\/?|\b[a-z]:\\[^\s"'`]+|\\\\[\w.-]+\\[^\s"'`]+|\b[\w-]{1,64}\.(?:py|cc|cpp|cu|go|rs|js|ts|java):\d+/gi,
+  // Amazon resource names, which contain an account and a region.
+  /\barn:aws[\w-]*:\S+/gi,
+  /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]*\w)/g,
+  // IPv6 addresses with `::` or at least three colons. A time of day has only two.
+  /\[[0-9a-f:.]{2,45}\](?::\d{1,5})?|(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])/gi,
+  // Internal host names, `localhost`, and Amazon's host names of private addresses.
+  /\b(?:[\w-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|home|svc|cluster)\b(?:[.:-]\w+)*|\blocalhost\b(?::\d{1,5})?|\bip(?:-\d{1,3}){4}\b[\w.:-]*\b/gi,
+  /\b(www\.|[\w-]+(\.[\w-]+)*\.(com|ai|io|net|org|dev|cloud|app)\b)\S*/gi,
+  /\bbearer\s+\S+/gi,
+  /\b(sk|pk|rk|gsk|xai|key|tok|org|acct|proj|req|request|user|msg|chatcmpl|tm)[-_][\w-]{6,}/gi,
+  /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi,
+  /\b\d{12}\b/g,
+  /\b(?=\w*\d)(?=\w*[a-z])\w{20,}\b/gi,
+  // Ids of Amazon instances, pods and containers, and ids after a word such as `node`.
+  /\bi-[0-9a-f]{8,17}\b|\b[a-z][a-z\d-]{0,62}-[bcdf-hj-np-tv-xz2456789]{6,10}-[bcdf-hj-np-tv-xz2456789]{5}\b|\b(?=[0-9a-f]{0,11}\d)(?=[0-9a-f]{0,11}[a-f])[0-9a-f]{12,}\b|(?<=\b(?:instance|node|pod|worker|replica|container|hostname|vm)(?: id| name)?[ :=]{1,3})(?=[\w-]{0,64}\d)(?=\d{0,64}[a-z_-])[\w-]{2,}/gi,
+];
 
 /**
  * Returns the first sentence of a provider's message without keys, addresses, ids and control
@@ -85,34 +90,15 @@ export function quoteRequestMessage(message: string): string | undefined {
 }
 
 function cleanSentence(message: string): string {
-  const clean = message
+  const plain = message
     .slice(0, READ_CHARS_MAX)
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, " ")
-    .replaceAll(/[\w.+-]+@[\w-]+\.[\w.]+/g, "[removed]")
-    .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, "[removed]")
-    .replaceAll(NAMED_SECRET, "$1$2 [removed]")
-    .replaceAll(MARKED_SECRET, "[removed]")
-    .replaceAll(FILE_PATH, "[removed]")
-    .replaceAll(CLOUD_NAME, "[removed]")
-    .replaceAll(NUMERIC_ADDRESS, "[removed]")
-    .replaceAll(IPV6_ADDRESS, "[removed]")
-    .replaceAll(INTERNAL_HOST, "[removed]")
-    .replaceAll(
-      /\b(www\.|[\w-]+(\.[\w-]+)*\.(com|ai|io|net|org|dev|cloud|app)\b)\S*/gi,
-      "[removed]",
-    )
-    .replaceAll(/\bbearer\s+\S+/gi, "[removed]")
-    .replaceAll(
-      /\b(sk|pk|rk|gsk|xai|key|tok|org|acct|proj|req|request|user|msg|chatcmpl|tm)[-_][\w-]{6,}/gi,
-      "[removed]",
-    )
-    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "[removed]")
-    .replaceAll(/\b\d{12}\b/g, "[removed]")
-    .replaceAll(/\b(?=\w*\d)(?=\w*[a-z])\w{20,}\b/gi, "[removed]")
-    .replaceAll(INSTANCE_NAME, "[removed]")
-    .replaceAll(/\s+/g, " ")
-    .trim();
-  return cut(firstSentence(clean));
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, " ");
+  const clean = REMOVED.reduce(
+    (text, pattern) =>
+      text.replaceAll(pattern, pattern === NAMED_SECRET ? "$1$2 [removed]" : "[removed]"),
+    plain,
+  );
+  return cut(firstSentence(clean.replaceAll(/\s+/g, " ").trim()));
 }
 
 /**

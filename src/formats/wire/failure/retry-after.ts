@@ -19,11 +19,12 @@ export interface Waits {
  */
 export function readWaits(headers: Headers, nowMs?: number): Waits {
   const now = nowMs ?? parseDate(readHeader(headers, "date"));
-  const waitMs =
-    parseMilliseconds(readHeader(headers, "retry-after-ms")) ??
-    parseWait(readHeader(headers, "retry-after"), now);
+  const ms = readHeader(headers, "retry-after-ms") ?? "";
+  const waitMs = NUMBER.test(ms) ? Number(ms) : parseWait(readHeader(headers, "retry-after"), now);
   return { waitSeconds: toSeconds(waitMs), resetSeconds: toSeconds(longestReset(headers, now)) };
 }
+
+const NUMBER = /^\d+(\.\d+)?$/;
 
 function toSeconds(waitMs: number | undefined): number | undefined {
   if (waitMs === undefined) return undefined;
@@ -60,7 +61,7 @@ function longestReset(headers: Headers, nowMs: number | undefined): number | und
 
 function parseWait(value: string | undefined, nowMs: number | undefined): number | undefined {
   if (value === undefined) return undefined;
-  if (/^\d+(\.\d+)?$/.test(value)) return parseWaitNumber(Number(value), nowMs);
+  if (NUMBER.test(value)) return parseWaitNumber(Number(value), nowMs);
   const duration = durationMs(value);
   if (duration !== undefined) return duration;
   const dateMs = parseDate(value);
@@ -91,10 +92,6 @@ function durationMs(value: string): number | undefined {
     totalMs += Number(amount) * (UNIT_MS[unit] ?? 0);
   }
   return totalMs;
-}
-
-function parseMilliseconds(value: string | undefined): number | undefined {
-  return value !== undefined && /^\d+(\.\d+)?$/.test(value) ? Number(value) : undefined;
 }
 
 function parseDate(value: string | undefined): number | undefined {

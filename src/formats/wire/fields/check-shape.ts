@@ -3,11 +3,15 @@ import {
   ARRAY_KIND,
   FALSE_KIND,
   foldName,
+  invalidRequest,
   type JsonDocument,
   type JsonNode,
   NODE_SIZE,
   NUMBER_KIND,
   OBJECT_KIND,
+  pathText,
+  type Refused,
+  refused,
   STRING_KIND,
   TRUE_KIND,
   UNKNOWN_FIELDS_MAX,
@@ -32,6 +36,11 @@ export function problem(message: string, ...path: (string | number)[]): Problem 
 export function isProblem(read: object): read is Problem {
   const tagged: { readonly isProblem?: unknown } = read;
   return tagged.isProblem === true;
+}
+
+/** Refuses a body for the problem, with its path in the notation of wire_a. */
+export function refuseProblem({ path, message }: Problem): Refused {
+  return refused(invalidRequest(`${pathText(path)} ${message}`));
 }
 
 export function under(step: string | number, found: Problem): Problem {

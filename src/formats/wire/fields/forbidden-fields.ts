@@ -112,6 +112,15 @@ export function findCredential(doc: JsonDocument): Problem | undefined {
   return walk.visit(doc, { node: 0, depth: 0 }, contentNames) ? walk.problem() : undefined;
 }
 
+/** Like `findCredential`, but also refuses forbidden names of top-level fields. */
+export function findForbidden(doc: JsonDocument): Problem | undefined {
+  for (const key of doc.keys(0)) {
+    const found = refuseForbidden(doc.text(key));
+    if (found !== undefined) return found;
+  }
+  return findCredential(doc);
+}
+
 /**
  * Scans a value that is one level deeper than `READ_DEPTH_MAX` as a document of its own. Undefined
  * if it has too many values: the scan of the whole body did not count the values below that depth.

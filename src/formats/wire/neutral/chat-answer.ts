@@ -46,12 +46,9 @@ export interface AnswerCodec {
     json: AnswerJson,
     isStopSequence: (word: string) => boolean,
     reading?: AnswerReading,
-  ): ReadAnswer<{
-    readonly answer: ChatAnswer;
-    readonly report: UsageReport | undefined;
-    /** True if the finish reason is certainly wrong (see `AnswerBridge`); absent: false. */
-    readonly hasWrongFinish?: boolean;
-  }>;
+  ): ReadAnswer<
+    AnswerFacts & { readonly answer: ChatAnswer; readonly report: UsageReport | undefined }
+  >;
   write(
     answer: ChatAnswer,
     label: AnswerLabel,

@@ -43,7 +43,7 @@ export const HISTORY_REASONING: ReadonlySet<string> = new Set([
 export const CANNOT_CROSS =
   "cannot be translated for the providers of this model; remove it or choose a model that accepts it";
 
-export interface DropRule {
+interface DropRule {
   /** Word ids of members that are translated or refused. All others are dropped. */
   readonly carried: ReadonlySet<number>;
   /** Text before each dropped name in the report, such as `messages[].`. */

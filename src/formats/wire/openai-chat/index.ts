@@ -5,6 +5,7 @@ import {
   type JsonNode,
   type JsonText,
   NODE_SIZE,
+  pathText,
   type Splice,
 } from "../../../kernel/index.ts";
 import type { EncodeTarget, Wire } from "../contract.ts";
@@ -35,11 +36,7 @@ export const openaiChat: Wire = {
     userField: "user",
     parallelField: "parallel_tool_calls",
     checkBody,
-    renderPath: (path) =>
-      path
-        .map((step) => (typeof step === "number" ? `[${step}]` : `.${step.slice(0, 64)}`))
-        .join("")
-        .slice(1),
+    renderPath: pathText,
     findMedia,
     decodeCall,
     encodeCall,
@@ -94,9 +91,10 @@ function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: En
 /** Requests usage in a stream. Otherwise the provider reports none, and nothing could be billed. */
 function askForUsage(doc: JsonDocument, splice: Splice): void {
   const yes = "true" as JsonText;
+  const asking = '{"include_usage":true}' as JsonText;
   const options = doc.member(0, word.stream_options);
-  if (options === ABSENT) splice.insert("stream_options", '{"include_usage":true}' as JsonText);
-  else if (doc.isNull(options)) splice.replace(options, '{"include_usage":true}' as JsonText);
+  if (options === ABSENT) splice.insert("stream_options", asking);
+  else if (doc.isNull(options)) splice.replace(options, asking);
   else {
     const asked = doc.member(options, word.include_usage);
     if (asked === ABSENT) splice.insertInto(options, "include_usage", yes);
