@@ -30,8 +30,7 @@ export function applyHistoryRules(doc: JsonDocument, splice: Splice, rules: Rule
   for (const { text, ...place } of replaced) splice.replaceBetween(place, text);
 }
 
-// Keeps the edits of each document. Routing reads the names of the fields that a body loses, and
-// the encoder then reads the edits, so both are computed only once.
+// Edits are kept, because routing reads the names of the lost fields before the encoder edits.
 const known = new WeakMap<JsonDocument, { readonly rules: Rules; readonly edits: HistoryEdits }>();
 
 function memoizeEdits(doc: JsonDocument, rules: Rules): HistoryEdits {
@@ -95,10 +94,7 @@ function editMessage({ doc, node, rules }: Place, edits: HistoryEdits): void {
   if (rules.has("text-only-content")) joinTexts(doc, content, edits);
 }
 
-/**
- * Joins content that has only texts into one text. The bytes between two texts become a line break,
- * so no text is copied. Other content is unchanged.
- */
+/** Joins content of texts alone. A line break replaces what is between texts; none is copied. */
 function joinTexts(doc: JsonDocument, content: JsonNode, { replaced }: HistoryEdits): void {
   if (content === ABSENT || !doc.isArray(content)) return;
   const gaps: HistoryEdits["replaced"] = [];
@@ -133,10 +129,7 @@ function findStrict(doc: JsonDocument, edits: HistoryEdits): void {
 
 type Visit = (object: JsonNode, key: JsonNode) => void;
 
-/**
- * Visits the members of an object, or of each object in an array. The recursion, here and in what
- * visits, is bounded, because a document has no nodes below `READ_DEPTH_MAX`.
- */
+/** The recursion is bounded, because a document has no nodes below `READ_DEPTH_MAX`. */
 function eachMember(doc: JsonDocument, node: JsonNode, visit: Visit): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {
@@ -159,10 +152,7 @@ function findMarks(doc: JsonDocument, { removed, names }: HistoryEdits): void {
   eachMember(doc, 0, visit);
 }
 
-/**
- * Removes null members, which mean the same as absent ones. Nulls in the arguments of a tool call
- * are kept, because those are the client's own data.
- */
+/** Nulls in the arguments of a tool call are kept: those are the client's own data. */
 function findNulls(doc: JsonDocument, messages: JsonNode, { removed }: HistoryEdits): void {
   const visit: Visit = (object, key) => {
     const value = doc.valueOf(key);

@@ -26,10 +26,7 @@ const DROPPED_FIELDS = ["service_tier", "speed"] as const satisfies readonly Cha
 /** Top-level fields that the price guard handles, so other rules skip them. */
 export const pricedNames: ReadonlySet<string> = new Set([...REFUSED_FIELDS, ...DROPPED_FIELDS]);
 
-/**
- * Reports the top-level fields that a translation refuses or drops. Priced fields are among them,
- * because no listing can allow them in a translation.
- */
+/** Reports the fields that a translation refuses or drops. No listing can allow a priced one. */
 export function noteFields(
   doc: JsonDocument,
   notes: TranslationIssues,
@@ -101,8 +98,7 @@ function findRefusedFields(doc: JsonDocument): PricedField[] {
 }
 
 /**
- * Fields that are not forwarded even if the customer pays the provider: they need a beta header, or
- * let another model answer.
+ * Not forwarded even if the customer pays: they need a beta header, or let another model answer.
  */
 const neverOpen: ReadonlySet<string> = new Set([
   "compaction",
@@ -132,7 +128,7 @@ function isDeclared(
   return false;
 }
 
-/** Adds the tools that the provider runs itself, at a price for each use. */
+/** Adds the tools that the provider runs itself at a price. */
 function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedField[]): void {
   const list = doc.present(0, word.tools);
   const { isClientTool } = codec;
@@ -154,10 +150,7 @@ function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedFie
 }
 
 const TYPE_CHARS_MAX = 64;
-/**
- * The usual lifetime of each kind of cache mark. OpenAI's marks last 30 minutes; marks for 12 hours
- * cost twice as much.
- */
+/** The usual lifetime of each cache mark. OpenAI's marks for 12 hours cost twice as much. */
 const USUAL_TTLS: ReadonlyMap<number, readonly [field: string, usual: string]> = new Map([
   [word.cache_control, ["cache_control", "5m"]],
   [word.prompt_cache_breakpoint, ["prompt_cache_breakpoint", "30m"]],
@@ -180,10 +173,7 @@ export const markedMembers: ReadonlySet<number> = new Set([
   word.tools,
 ]);
 
-/**
- * Finds cache marks with an unusual lifetime. The recursion is bounded, because a document has no
- * nodes below `READ_DEPTH_MAX`.
- */
+/** The recursion is bounded: a document has no nodes below `READ_DEPTH_MAX`. */
 function findLongMarks(doc: JsonDocument, node: JsonNode, search: MarkSearch): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {

@@ -35,7 +35,7 @@ const ALSO_DECLARED: ReadonlyMap<string, readonly string[]> = new Map([
 /** Top-level fields that a deployment of the client's own wire does not get. */
 export interface UndeclaredFields {
   readonly keys: readonly JsonNode[];
-  /** The names of the fields, reported in the response header `x-tm-dropped-params`. */
+  /** Reported in `x-tm-dropped-params`. */
   readonly names: readonly string[];
 }
 
@@ -72,10 +72,7 @@ function declares({ supportedParameters, wireProfile }: Target, name: string): b
   return false;
 }
 
-/**
- * The new names of the parameters that are renamed. A member that the client sent under one of
- * these names is dropped.
- */
+/** A member that the client sent under one of these new names is dropped. */
 function takenNames(doc: JsonDocument, target: Target): ReadonlySet<string> {
   const taken = new Set<string>();
   for (const key of doc.keys(0)) {
@@ -192,10 +189,7 @@ export function lostParameters(
   });
 }
 
-/**
- * The `provider` object for an aggregator: the client's controls, in which the members that the
- * listing fixes replace the client's.
- */
+/** The `provider` object for an aggregator. The listing's fixed members replace the client's. */
 export function aggregatorControls(
   doc: JsonDocument,
   target: Pick<Deployment, "priority" | "fixedBody">,

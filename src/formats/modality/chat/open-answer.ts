@@ -28,10 +28,7 @@ export interface OpenChatAnswer {
   readonly createdSeconds: number;
 }
 
-/**
- * The bridge for a provider's 2xx answer: a relay if the client and the provider use the same wire,
- * else a translation.
- */
+/** A relay if client and provider use the same wire, else a translation. */
 export function openChatAnswer(open: OpenChatAnswer): AnswerBridge {
   return open.request.stream ? openStream(open) : openJson(open);
 }
@@ -90,10 +87,7 @@ function listCallIds({ messages }: ChatCall): readonly string[] {
   );
 }
 
-/**
- * Returns a function that tells whether a text is one of the client's stop sequences. It parses the
- * body only when it is first called, because few answers need it.
- */
+/** Parses the body only when it is first called, because few answers need it. */
 function stopSequences(body: Buffer): (word: string) => boolean {
   let words: ReadonlySet<unknown> | undefined;
   return (word) => {

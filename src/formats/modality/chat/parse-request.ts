@@ -46,8 +46,7 @@ export function parseChatRequest(
 const BETA_HEADER = "anthropic-beta";
 
 /**
- * The names in the client's `anthropic-beta` header. `kept` names are forwarded if the provider
- * speaks the client's wire. `others` are always dropped and reported as dropped parameters.
+ * `kept` names are forwarded to the client's own wire. `others` are always dropped and reported.
  */
 export interface BetaNames {
   readonly kept: readonly string[];
@@ -74,10 +73,7 @@ function splitBetaNames(header: string | undefined): BetaNames {
   return { kept: [...kept], others: [...others] };
 }
 
-/**
- * In free data (schemas and tool arguments) customers choose the keys, so fewer keys are forbidden.
- * The gateway copies free data as bytes and never turns it into objects.
- */
+/** In free data customers choose the keys, so fewer are forbidden: it stays bytes. */
 const keyRules: KeyRules = {
   forbidden: FORBIDDEN_KEYS,
   freeData: [
@@ -107,9 +103,8 @@ export function checkBody(
 }
 
 /**
- * A `thread` is a conversation that one provider stores, so no other provider could continue it.
- * Anthropic's official tool runner recognizes this error code and then sends the whole
- * conversation.
+ * A `thread` is stored at one provider. Anthropic's tool runner recognizes this error code and then
+ * sends the whole conversation.
  */
 const noThread = refusal(
   "invalid_request",
@@ -118,16 +113,10 @@ const noThread = refusal(
   { errorCode: "thread_unsupported_request" },
 );
 
-/**
- * A conversation without a name is identified by this many first bytes of `messages`, because
- * prompt caches compare the start of a prompt, too.
- */
+/** This many first bytes identify a conversation, because prompt caches compare the start, too. */
 const CONVERSATION_START_BYTES = 1_024;
 
-/**
- * A checked chat request of any wire. The body is kept as bytes; only the fields that decide
- * billing, routing or a refusal have been read.
- */
+/** Only the fields that decide billing, routing or a refusal have been read. */
 export class ParsedChatRequest implements CallRequest {
   readonly wire: Wire;
   readonly body: Buffer;

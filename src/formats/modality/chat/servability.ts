@@ -29,10 +29,7 @@ export function servabilityProblem(
   );
 }
 
-/**
- * Refuses a temperature above the maximum of the provider's wire, which is 1 or 2. Parsing has
- * already refused anything above 2.
- */
+/** The maximum of a wire is 1 or 2. Parsing has refused anything above 2. */
 function temperatureProblem(
   request: ParsedChatRequest,
   { requests }: Wire,
@@ -82,9 +79,8 @@ function undeclaredMedia(
 }
 
 /**
- * Refuses log probabilities that could make the answer too large to be read as a whole. Such an
- * answer is a 502 that nobody is charged for, although the provider has done the work. It is the
- * same for every deployment, so that none is used because it drops the log probabilities.
+ * Such an answer would be too large to read: a 502 that nobody pays, after the provider's work. The
+ * rule is the same for all deployments, so that none is used because it drops the field.
  */
 function logprobsProblem({
   stream,
@@ -100,8 +96,7 @@ function logprobsProblem({
 }
 
 /**
- * Refuses priced fields that the listing does not declare. If the client set `require_parameters`,
- * also refuses fields that this deployment would not get.
+ * Refuses undeclared priced fields and, with `require_parameters`, any field that would be lost.
  */
 function pricingProblem(
   request: ParsedChatRequest,
@@ -142,10 +137,7 @@ function lostFieldProblem(names: readonly string[]): Unservable | undefined {
   };
 }
 
-/**
- * The fields that a deployment of the client's own wire does not get: priced fields that the
- * listing does not declare, and fields that need a dropped beta name. No answer depends on them.
- */
+/** Undeclared priced fields, and fields that need a dropped beta. No answer depends on them. */
 export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment): SameWireDrops {
   const { dropped, longMarks: found } = request.pricedFields();
   const passes = deployment.passesPricedFields === true;
@@ -165,19 +157,13 @@ export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment
   };
 }
 
-/**
- * True if the request asks for cache writes that last an hour, and this deployment has a price for
- * them. The deployment must speak the client's wire.
- */
+/** The deployment must speak the client's wire, and have a price for writes that last an hour. */
 export function asksHourWrites(request: ParsedChatRequest, deployment: Deployment): boolean {
   if (!pricesHourWrites(deployment.prices)) return false;
   return request.pricedFields().longMarks.some((mark) => isPricedMark(mark, deployment));
 }
 
-/**
- * Names of the fields that the deployment's wire profile drops from the body of a client that uses
- * the deployment's wire.
- */
+/** The fields that the wire profile drops from the body of a client of the same wire. */
 export function profileDrops(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -217,10 +203,7 @@ const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
   named: ["named", "function", "tool"],
 };
 
-/**
- * The tool choices that the listing accepts, if the client's choice is not one of them. Undefined
- * if it is, if the listing names no choices, or if the client sent none or an unknown one.
- */
+/** The choices that the listing accepts, if it does not accept the client's, which is known. */
 function findOtherChoices(
   doc: JsonDocument,
   { supportedParameters }: Pick<Deployment, "supportedParameters">,

@@ -28,14 +28,13 @@ export function openEnvelope(
 export function readDecisionWording(body: Buffer): ProviderErrorText {
   const parsed = tryParse(body.toString("utf8").trim());
   if (parsed !== undefined) return envelopeWording(parsed.value);
-  // A JSON body has the provider's own text. An HTML page comes from a proxy, so its text is
-  // dropped.
+  // The text of an HTML page is a proxy's.
   return { ...readProviderErrorText(body), message: "" };
 }
 
 /**
- * Reads the error of a parsed body. A model behind an envelope writes its own error, again JSON,
- * into the message of the envelope: `AiError: {"error":{"message":"…"}} (request id)`.
+ * A model behind an envelope writes its own error, again JSON, into the envelope's message:
+ * `AiError: {"error":{"message":"…"}} (request id)`.
  */
 export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
   const outer = extractErrorText(value);

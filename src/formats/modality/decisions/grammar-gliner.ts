@@ -140,10 +140,7 @@ export function readGlinerQuestion(doc: JsonDocument, entry: Entry): ReadGliner 
   return isProblem(members) ? atEntry(entry, members) : readAs(doc, entry, members);
 }
 
-/**
- * `type` is passed for a question without a `type` member, because its section of a public GLiNER
- * `schema` implies it.
- */
+/** `type` is passed if the section of a public GLiNER `schema` implies it. */
 function readAs(
   doc: JsonDocument,
   entry: Entry,
@@ -207,10 +204,7 @@ function encoded(
   });
 }
 
-/**
- * Writes the threshold `all` of a question into each of its labels, because the public GLiNER
- * format has thresholds only for single labels.
- */
+/** The public GLiNER format has thresholds only for single labels. */
 function spansText(doc: JsonDocument, node: JsonNode, all: JsonText | undefined): JsonText {
   if (all === undefined) return doc.raw(node);
   if (doc.isArray(node)) {
@@ -262,10 +256,7 @@ export function isGlinerSchema(doc: JsonDocument, schema: JsonNode): boolean {
   );
 }
 
-/**
- * Reads a public GLiNER `schema`, section by section in the client's order: one question for all
- * entities, one for all relations, and one for each task and each structure.
- */
+/** One question for all entities, one for all relations, and one for each task and structure. */
 export function readGlinerSchema(
   doc: JsonDocument,
   schema: JsonNode,

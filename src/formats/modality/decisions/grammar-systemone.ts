@@ -160,10 +160,7 @@ type Asks = Omit<SystemOneQuestion, "wire" | "id" | "instructions">;
 interface Typed {
   readonly asks: Asks;
   readonly criteria?: JsonText;
-  /**
-   * True if the client sent criteria, which can state the whole question. A list of values, or
-   * `min` and `max`, states no question.
-   */
+  /** Criteria can state the whole question. A list of values, or `min` and `max`, states none. */
   readonly hasCriteria?: boolean;
 }
 
@@ -218,7 +215,7 @@ function isContent(doc: JsonDocument, node: JsonNode): boolean {
   return (doc.isObject(node) || doc.isArray(node)) && doc.count(node) > 1;
 }
 
-/** Joins instructions and the schema's description. Without criteria, one of them is required. */
+/** Without criteria, instructions or the schema's description are required. */
 function withInstructions(
   doc: JsonDocument,
   members: Members,
@@ -250,10 +247,7 @@ interface TypedFields {
   readonly max?: number | null;
 }
 
-/**
- * Reads the type and criteria of a question that passed the schema check. Refuses combinations of
- * members that the schema cannot express.
- */
+/** Refuses combinations that the schema, which the question has passed, cannot express. */
 function readTyped(
   doc: JsonDocument,
   members: Members,

@@ -47,8 +47,7 @@ export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
 }
 
 /**
- * True if a GLiNER question asks for a result called `name`. Flat GLiNER answers have results and
- * the provider's own fields, such as `error`, in one object.
+ * Flat GLiNER answers have results and the provider's own fields, such as `error`, in one object.
  */
 function asksFor(name: string, { questions }: OpenDecisionAnswer["request"]): boolean {
   return questions.some((each) => each.wire === "gliner" && each.resultName === name);

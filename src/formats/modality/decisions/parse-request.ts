@@ -214,18 +214,15 @@ interface ImagePart {
 }
 
 /**
- * Visits every object at any depth. Collects images, and refuses duplicate keys, because the
- * provider might read the value that the gateway does not.
+ * Collects images, and refuses duplicate keys at any depth: the provider might read another value
+ * than the gateway.
  */
 function inspectBody(doc: JsonDocument): readonly ImagePart[] | Problem {
   const inspection = new Inspection();
   return inspection.visit(doc, 0, 0) ?? inspection.images;
 }
 
-/**
- * Bytes of the shortest value that can have a duplicate key or an image: `{"":0,"":0}`. Shorter
- * values are skipped.
- */
+/** The shortest value that can have a duplicate key or an image: `{"":0,"":0}`. */
 const TELLING_BYTES_MIN = 11;
 /** The only body members in which a model reads images. */
 const readByModels = new Set<string | number>(["state", "questions", "schema"]);
@@ -242,10 +239,7 @@ class Inspection {
     return doc.isArray(node) ? this.#visitArray(doc, node, depth) : undefined;
   }
 
-  /**
-   * `doc` has no nodes below `READ_DEPTH_MAX`, but image URLs can be deeper, so the text is scanned
-   * again.
-   */
+  /** Image URLs can be below `READ_DEPTH_MAX`, where `doc` has no nodes. */
   #visitDeeper(doc: JsonDocument, node: JsonNode): Problem | undefined {
     if (!doc.isObject(node) && !doc.isArray(node)) return undefined;
     const deeper = scanDeeper(doc, node);
@@ -314,8 +308,7 @@ function inlineImageBytes(doc: JsonDocument, part: JsonNode): number | undefined
   if (!/^data:image\/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(doc.text(url))) {
     return undefined;
   }
-  // The length is measured in the body and not in the decoded URL, because some clients escape
-  // every slash.
+  // The length is measured in the body, because some clients escape every slash.
   const comma = doc.body.indexOf(0x2c, doc.start(url));
   return comma === -1 || comma >= doc.end(url) ? 0 : doc.end(url) - 1 - (comma + 1);
 }

@@ -39,10 +39,7 @@ export function readQuestions(doc: JsonDocument, body: Members): ReadQuestions |
   return isProblem(entries) ? entries : readInGrammar(doc, body, entries);
 }
 
-/**
- * Refuses a top-level `schema`. Only GLiNER models accept one, as the public format of their
- * questions, in place of `questions`.
- */
+/** Only GLiNER models accept a `schema`, in place of `questions`. */
 export const foreignSchema: Problem = problem(
   'this model reads "questions"; a top-level schema belongs to another model\'s format',
   "schema",
@@ -117,9 +114,8 @@ function whole(container: string, questions: ReadQuestions): ReadQuestions | Pro
 }
 
 /**
- * Detects the format of a question. Looks for the clearest sign first: a `schema`, then a type that
- * only one format has, then fields that only one format has. The signs cannot conflict: a `boolean`
- * without a schema is GLiNER, because systemone has it only in a schema.
+ * The clearest sign counts: a `schema`, then a type, then fields that only one format has. A
+ * `boolean` without a schema is GLiNER, because systemone has it only in a schema.
  */
 function detectGrammar(doc: JsonDocument, question: JsonNode): Grammar | undefined {
   const fields = indexMembers(doc, question);
@@ -156,10 +152,7 @@ function countProblem(grammar: Grammar, container: string, count: number): Probl
     : undefined;
 }
 
-/**
- * Maximum number of JSON keys and values in the questions of a GLiNER request, because a label
- * takes far longer to check than a value that is only forwarded.
- */
+/** A label takes far longer to check than a value that is only forwarded. */
 const GLINER_VALUES_MAX = 20_000;
 
 function sizeProblem(grammar: Grammar, container: string, values: number): Problem | undefined {
@@ -204,9 +197,8 @@ function duplicateNameProblem(container: string, { read }: ReadQuestions): Probl
 }
 
 /**
- * Finds a question of a kind with a fixed result key, and a question of another kind with that key
- * as its name, because in the provider's answer both results could have that key. Returns the
- * places of both questions, counted from 1.
+ * Finds a question named like the fixed key of another kind: in the answer both results could have
+ * that key. Returns the places of both, counted from 1.
  */
 function twiceByKind(read: readonly ReadQuestion[]): readonly [number, number] | undefined {
   for (const [kind, name] of fixedNames) {

@@ -54,10 +54,7 @@ function foreignToGliner(
   return problem(`this model reads GLiNER questions; ${has}`, "questions");
 }
 
-/**
- * Refuses a second question for entities or for relations, because the public GLiNER format has
- * only one section for each.
- */
+/** The public GLiNER format has only one section for each kind. */
 function visibilityProblem(questions: readonly Question[]): Problem | undefined {
   const twice = ["entities", "relations"].find(
     (kind) => questions.filter((question) => question.kind === kind).length > 1,

@@ -6,10 +6,9 @@ import type { Unservable, UpstreamRequest } from "../../wire/modality.ts";
 import { isForListing, type ParsedImageRequest } from "./parse-request.ts";
 
 /**
- * Encodes a request for one listing: the client's members, byte for byte, without the gateway's own
- * fields and without fields that the listing does not declare. `response_format` is written only if
- * the listing declares it with `b64_json`: that provider may otherwise answer with URLs, and others
- * may refuse the field.
+ * Copies the client's members that the listing declares, byte for byte. `response_format` is
+ * written only if the listing declares `b64_json`: that provider may otherwise answer with URLs,
+ * and others may refuse the field.
  */
 export function encodeImageRequest(
   request: ParsedImageRequest,
@@ -34,8 +33,7 @@ export function encodeImageRequest(
 }
 
 /**
- * True if the client sent no `n` and the provider's default is not one image. Only one image is
- * reserved then, so the gateway writes `n` itself.
+ * Only one image is reserved without `n`, so it is written if the provider's default is another.
  */
 function isOneImageUnsaid({ doc, fields }: ParsedImageRequest, deployment: Deployment): boolean {
   const sent = fields.get("n");

@@ -35,11 +35,10 @@ export interface OpenImageAnswer extends AnswerContext {
 }
 
 /**
- * Checks an answer with images. It must have exactly the requested number of images, as base64, and
- * cost no more than the reserve. An answer can be tens of megabytes long, so it is checked while it
- * arrives and never joined: the client gets the provider's bytes of each image between newly
- * written JSON. Before the end, only its size can fail an answer. A failed answer reports no usage
- * and no cost, because it costs nothing.
+ * An answer must have exactly the requested images, as base64, and cost no more than the reserve.
+ * It can be tens of megabytes long, so it is checked while it arrives and never joined: the client
+ * gets the provider's bytes between new JSON. Before the end, only its size can fail it. A failed
+ * answer reports no usage and no cost.
  */
 export class ImageBridge extends BaseBridge implements AnswerBridge {
   readonly contentType = "application/json";
@@ -83,8 +82,7 @@ export class ImageBridge extends BaseBridge implements AnswerBridge {
     if (this.#bytes > ANSWER_BYTES_MAX || fileBytes > IMAGE_BYTES_MAX) {
       this.#conclude(failedRead(tooLargeImagesFailure()));
     } else if (this.#parser?.isUnusable === true) {
-      // The rest of the answer is only counted. An answer that is too large must fail as "too
-      // large", even if another fault was found first.
+      // The rest is only counted: an answer that is too large must fail as "too large".
       this.#parser = undefined;
     }
   }
@@ -122,10 +120,7 @@ export class ImageBridge extends BaseBridge implements AnswerBridge {
   }
 }
 
-/**
- * Maximum size of an answer: the largest images as base64, and the other bytes. It leaves no room
- * for white space in the JSON or escapes in the base64.
- */
+/** The maximum has no room for white space in the JSON or escapes in the base64. */
 const ANSWER_BYTES_MAX = Math.ceil(IMAGE_BYTES_MAX / 3) * 4 + IMAGE_ANSWER_OTHER_BYTES_MAX;
 
 const ABOVE_RESERVE = failedRead(

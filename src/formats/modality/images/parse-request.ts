@@ -157,7 +157,7 @@ function checkImageBody(doc: JsonDocument, fields: ImageFields): Problem | undef
   return undefined;
 }
 
-/** Counts code points: a surrogate pair is one character. */
+/** A surrogate pair is one character. */
 function countCharacters(text: string): number {
   let characters = 0;
   for (const _character of text) characters += 1;
@@ -178,10 +178,7 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   "response_format",
 ]); // prettier-ignore
 
-/**
- * Reads the top-level fields. Refuses a duplicate field, because the provider might read the value
- * that the gateway does not.
- */
+/** A duplicate field is refused: the provider might read another value than the gateway. */
 function readImageFields(doc: JsonDocument): ImageFields | Problem {
   const fields = new Map<string, ImageField>();
   for (const key of doc.keys(0)) {

@@ -58,8 +58,7 @@ export function readImageAnswer(
     (item) => toAnsweredImage(item, parser.texts, asked.outputFormat) ?? [],
   );
   if (images.length !== asked.count || items.length !== asked.count) {
-    // If the provider refused a part of the content, the failure is a content refusal, after which
-    // no other provider is tried.
+    // After a content refusal, even of a part, no other provider is tried.
     if (images.length < asked.count && saysModerated(answer, counted)) {
       return failedRead(classifyEmbeddedError({ error: { code: "moderation_blocked" } }));
     }
@@ -100,10 +99,7 @@ function readRevisedPrompt(value: unknown): string | undefined {
   return text !== "" && text.length <= REVISED_PROMPT_CHARS_MAX ? text : undefined;
 }
 
-/**
- * Request fields that providers repeat in the answer, with their own choice where the client made
- * none.
- */
+/** Fields that providers repeat in the answer, with their own choice where the client made none. */
 const ECHOED = ["size", "quality", "background", "output_format", "aspect_ratio", "resolution"];
 const ECHOED_CHARS_MAX = 64;
 
@@ -117,8 +113,7 @@ function pickEchoed(answer: Readonly<Record<string, unknown>>): Readonly<Record<
 }
 
 /**
- * True if the body of a 200 says that content was refused, for the whole answer or for one image.
- * `items` has at most as many entries as images were requested.
+ * True if content was refused, for the whole answer or an image. `items` is as long as requested.
  */
 function saysModerated(answer: Fields, items: readonly unknown[]): boolean {
   return [answer, ...items]
@@ -154,19 +149,13 @@ function isRefusal(value: unknown): boolean {
     );
 }
 
-/**
- * The failure of a 200 answer that lacks requested images. Another provider may succeed. `found` is
- * shown to the client.
- */
+/** A 200 that lacks requested images; another provider may succeed. The client sees `found`. */
 export function unusableImagesFailure(found: string): UpstreamFailure {
   const message = `${found}; nothing was billed, try again`;
   return upstreamFailure("upstream_error", message, { status: 502, upstreamStatus: 200 }, STRUCK);
 }
 
-/**
- * The images exceed the size limit. Another provider would return images of the same size, so there
- * is no failover and no strike.
- */
+/** Another provider's images would be as large, so there is no failover and no strike. */
 export function tooLargeImagesFailure(): UpstreamFailure {
   const message =
     "the images exceed 32 MiB in total; nothing was billed, ask for fewer (n) or a lower quality";
@@ -174,8 +163,7 @@ export function tooLargeImagesFailure(): UpstreamFailure {
 }
 
 /**
- * Detects a file's media type by its first bytes; undefined if it is unknown. SVG is text, so it is
- * accepted only if the client asked for it.
+ * Undefined if the type is unknown. SVG is text, so it is accepted only if the client asked for it.
  */
 export function detectMediaType(first: Buffer, askedFormat: string): string | undefined {
   const bytes = first.toString("latin1");

@@ -26,8 +26,8 @@ const UNUSABLE = failedRead(unusableFailure());
 const RECORD_BYTES_MAX = 1_048_576;
 
 /**
- * Reads a provider's answer to a new video job. The client gets a job record of the gateway
- * instead. The cost and the model are read later, from the finished job.
+ * The answer to a new video job; the client gets a job record of the gateway instead. The cost and
+ * the model are read later, from the finished job.
  */
 export class AcceptBridge extends BaseBridge implements AnswerBridge {
   readonly contentType: string = "application/json";
@@ -79,8 +79,8 @@ export function isVideoAccept(bridge: AnswerBridge): bridge is AcceptBridge {
 }
 
 /**
- * A job that the provider returns as already failed or refused is a failed attempt. Another
- * provider may be tried, unless the content was refused.
+ * A job that has failed at once is a failed attempt. Another provider may be tried, unless the
+ * content was refused.
  */
 function readAccepted(body: Buffer): ReadAnswer<{ readonly job: ProviderJob }> {
   const record = isUtf8(body) ? parseObject(decodeBody(body)) : undefined;

@@ -197,8 +197,8 @@ const BOUNDARY = /;\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s;"]{1,70}))/i;
 const LINE_END = "\r\n";
 
 /**
- * Converts the text fields of a form (RFC 7578) to a JSON object, because one official client sends
- * every video request as a form. A file is refused by its name, because no images are accepted.
+ * Converts the text fields of a form (RFC 7578): one official client sends every video request so.
+ * A file is refused by its name, because no images are accepted.
  */
 export function formToJson(body: Buffer, contentType: string): Result<{ readonly json: Buffer }> {
   const found = BOUNDARY.exec(contentType);
@@ -265,7 +265,7 @@ interface FormPart {
   readonly text: string;
 }
 
-/** Yields the parts of a form. Yields undefined and ends if the bytes are not a part. */
+/** Ends with undefined if the bytes are not a part. */
 function* iterateParts(body: Buffer, delimiter: string): Generator<FormPart | undefined> {
   let at = body.indexOf(delimiter) === 0 ? delimiter.length : -1;
   while (at !== -1) {

@@ -33,10 +33,7 @@ export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefi
   };
 }
 
-/**
- * Names of the job id, in the order in which they are tried: `id` is the first, because some
- * providers also send the id of the request.
- */
+/** `id` is tried first, because some providers also send the id of the request. */
 const ID_NAMES = ["id", "request_id", "job_id", "task_id"] as const;
 
 function findJobId(record: Fields): string | undefined {
@@ -80,8 +77,8 @@ function leadingCode(error: unknown): string {
 const FILE_NAMES = ["video", "videos", "video_url", "unsigned_urls", "urls", "url", "output"];
 
 /**
- * True if a completed job has a file. A record without any field for a file counts too, unless its
- * status is `done`, which alone does not prove that there is a file.
+ * A completed job without any field for a file has one too, unless its status is `done`, which
+ * alone proves nothing.
  */
 function showsFile(record: Fields, word: string): boolean {
   const places = FILE_NAMES.map((name) => record[name]).filter((each) => each !== undefined);

@@ -38,21 +38,14 @@ export interface JsonBridgeOptions {
   readonly note: ServedModelNote;
   readonly renderError: (refusal: Refusal) => Buffer;
   /**
-   * Maximum size of the provider's body; default: `ANSWER_BYTES_MAX`. A body above a maximum that
-   * is given here is a strike, because no request can cause it.
+   * Default: `ANSWER_BYTES_MAX`. A body above a given maximum is a strike: no request can cause it.
    */
   readonly bytesMax?: number;
-  /**
-   * Classifies the `error` in the body of a 200; undefined if the body is an answer nevertheless.
-   * Default: `classifyEmbeddedError`.
-   */
+  /** Default: `classifyEmbeddedError`. Undefined: the body of the 200 is an answer nevertheless. */
   readonly classifyError?: (body: Readonly<Record<string, unknown>>) => UpstreamFailure | undefined;
 }
 
-/**
- * An `AnswerBridge` for JSON. It collects and checks the provider's body, and returns the client's
- * body as a whole once the cost is known.
- */
+/** Collects and checks the provider's body, and returns the client's once the cost is known. */
 export class JsonBridge extends BaseBridge implements AnswerBridge {
   readonly contentType: string = "application/json";
   protected facts: ReadyAnswer | undefined;
@@ -140,8 +133,7 @@ function parseAnswer(body: Buffer): ParsedAnswer | "unusable" | "too large" {
   const { start, end } = part;
   const mark = JSON.stringify(randomUUID());
   const rest = decodeBody(body.subarray(0, start)) + mark + body.toString("utf8", end);
-  // Finding the log probabilities took most of the time that may be spent on one answer, so fewer
-  // JSON values are allowed in the rest of the body than in other answers.
+  // Finding the log probabilities took most of the time that one answer may take.
   if (!new JsonBudget(REST_VALUES_MAX).allows(rest)) return "too large";
   return parseRestored(rest, (made) => made.replace(mark, () => body.toString("utf8", start, end)));
 }
@@ -154,10 +146,7 @@ function parseRestored(
   return json === undefined ? "unusable" : { ...json, restored };
 }
 
-/**
- * Finds the first `logprobs` object. With 4,096 tokens and 20 alternatives each it has a million
- * values: parsing them would block other requests.
- */
+/** Finds the first `logprobs` object, whose million values would block other requests. */
 function logprobsIn(body: Buffer): { readonly start: number; readonly end: number } | undefined {
   let at = body.indexOf(KEY);
   for (let tries = 0; at !== -1 && tries < TRIES_MAX; tries += 1) {
@@ -174,23 +163,16 @@ function logprobsIn(body: Buffer): { readonly start: number; readonly end: numbe
   return undefined;
 }
 
-/**
- * The most output tokens whose log probabilities can be read in an answer that is not streamed.
- * `entries` is how many a token has: one for itself and one for each alternative.
- */
+/** The most output tokens of an unstreamed answer, if each has `entries` log probabilities. */
 export function logprobTokensMax(entries: number): number {
   return Math.floor(PART_BYTES_MAX / (entries * ENTRY_BYTES));
 }
 
 const KEY = '"logprobs"';
 const BLANKS_MAX = 100;
-/**
- * Maximum number of matches of `"logprobs"` that are tried. The first ones can be `"logprobs":null`
- * or the end of a string.
- */
+/** The first matches can be `"logprobs":null` or the end of a string. */
 const TRIES_MAX = 16;
 /** Maximum size of the log probabilities, enough for 4,700 tokens with 20 alternatives each. */
 const PART_BYTES_MAX = 8_000_000;
-/** Usual size of one entry of log probabilities. */
 const ENTRY_BYTES = 80;
 const REST_VALUES_MAX = 50_000;

@@ -22,18 +22,14 @@ import {
 } from "../sse/sse.ts";
 import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
 
-/**
- * Maximum size of a provider's stream. An answer within its output bound is far smaller, and an
- * endless one is cut at this size.
- */
+/** An answer within its output bound is far smaller; an endless one is cut at this size. */
 const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;
 
-/** A line or an event exceeds a bound of the gateway. */
+/** A line or an event is too long. */
 const TOO_LONG = withoutBlame(unusableFailure());
 
 /**
- * An `AnswerBridge` for streams. It reads events and lets the driver relay or translate them. The
- * client gets nothing before the first event with content, and no event after a terminal one.
+ * The client gets nothing before the first event with content, and no event after a terminal one.
  */
 export class StreamBridge extends BaseBridge implements AnswerBridge {
   readonly contentType: string = SSE_CONTENT_TYPE;

@@ -5,15 +5,12 @@ import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import type { OutputPieces, SseEvent } from "../sse/sse.ts";
 
-/**
- * The meaning of one event: no content yet, content (failover is then impossible), the end of the
- * answer, or a failure.
- */
+/** `silent`: no content yet. `content`: failover is impossible. `end`: the answer is complete. */
 export type StepOutcome = "silent" | "content" | "end" | UpstreamFailure;
 
-/** Relays a stream of the client's own wire, or translates a stream of another wire. */
+/** Relays a stream of the client's own wire, or translates one of another wire. */
 export interface StreamDriver extends AnswerFacts {
-  /** Takes one event of the provider and writes the client's bytes for it to `out`. */
+  /** Writes the client's bytes for one event of the provider to `out`. */
   step(event: SseEvent, out: OutputPieces): StepOutcome;
   /** Ends a body without an end mark: `end` if the answer is complete, else a failure. */
   endOfBody(out: OutputPieces): StepOutcome;

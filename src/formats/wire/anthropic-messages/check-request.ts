@@ -86,7 +86,7 @@ const tool: Check = shape({
   strict: optional(isBoolean),
 });
 
-/** The grammar of a messages body. Known fields have a type; unknown members pass. */
+/** Known fields have a type; unknown members pass. */
 export const checkBody: Check = shape(
   {
     ...commonFields,

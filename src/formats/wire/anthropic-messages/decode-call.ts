@@ -34,10 +34,7 @@ const refused: ReadonlySet<string> = new Set<ChatWord>([
   "function_call",
 ]);
 
-/**
- * Fields that other wires have too, or that the gateway itself reads. Fields that are neither in
- * `refused` nor in `carried` are dropped.
- */
+/** Fields of other wires or of the gateway itself. All others are dropped or refused. */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
   ...GATEWAY_FIELDS,
   "system",
@@ -68,10 +65,7 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
   };
 }
 
-/**
- * Refuses `output_config.format`, which is the response format of wire_b. Keeps `effort`, and drops
- * all other members of `output_config`, which are only hints.
- */
+/** Refuses the response format, keeps `effort`, and drops other members, which are only hints. */
 function noteOutputConfig(doc: JsonDocument, notes: TranslationIssues): void {
   const config = doc.present(0, word.output_config);
   if (config === ABSENT) return;

@@ -83,10 +83,7 @@ function assistantContent(parts: readonly AssistantPart[], ids: HistoryIds): Jso
   );
 }
 
-/**
- * Removes white space at the end of a last assistant message. wire_b continues that message and
- * refuses such white space.
- */
+/** wire_b continues a last assistant message, and refuses white space at its end. */
 function trimmedPrefill(parts: readonly AssistantPart[]): readonly AssistantPart[] {
   const last = parts.at(-1);
   if (last?.kind !== "text") return parts;

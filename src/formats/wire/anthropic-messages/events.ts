@@ -9,7 +9,7 @@ export function eventText(type: string, members: string): string {
 
 export const pingText: string = eventText("ping", "");
 
-/** The event that ends a stream with an error. No event may follow it. */
+/** No event may follow it. */
 export function errorEventText(refusal: Refusal): string {
   return sseEventText("error", JSON.stringify({ type: "error", error: describeError(refusal) }));
 }
@@ -72,8 +72,8 @@ const wireWords: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Converts a stop reason to a word of wire_b, because strict clients accept no other. `end_turn`
- * becomes `tool_use` if the client has calls to run, because tool runners stop at `end_turn`.
+ * Strict clients accept no other words. `end_turn` becomes `tool_use` if the client has calls to
+ * run, because tool runners stop at `end_turn`.
  */
 export function clientWord(word: string, hasClientCalls: boolean): string {
   if (word !== "end_turn" && wireWords.has(word)) return word;

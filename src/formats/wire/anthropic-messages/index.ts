@@ -102,7 +102,7 @@ interface Place {
   readonly media: MediaCollector;
 }
 
-/** The recursion is bounded, because `doc` has no nodes below `READ_DEPTH_MAX`. */
+/** `READ_DEPTH_MAX` bounds the recursion. */
 function findInContent(doc: JsonDocument, content: JsonNode, { path, media }: Place): void {
   if (content === ABSENT || !doc.isArray(content)) return;
   for (const [position, block] of doc.items(content).entries()) {
@@ -138,10 +138,7 @@ function inlineBytes(doc: JsonDocument, block: JsonNode): number {
 /** Types of tools that the provider defines and the client runs. */
 const CLIENT_TOOLS = /^(?:bash|text_editor|memory|computer|(?:computer|browser)_toolset)_\d{8}$/;
 
-/**
- * Maximum size of a body whose tokens are counted by reading it. Reading a longer one would block
- * other requests, so its tokens are estimated from its size.
- */
+/** Reading a longer body would block other requests, so its tokens are estimated from its size. */
 const COUNTED_BYTES_MAX = 262_144;
 const BYTES_PER_TOKEN = 4;
 

@@ -156,10 +156,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     emit({ type: "tool_arguments", call: tool.call, json });
   }
 
-  /**
-   * Ends a tool call. A tool without arguments sends no fragment or an empty one, which is not
-   * JSON. The call then gets the arguments of the block's start, or `{}`.
-   */
+  /** A call without a fragment of arguments gets those of the block's start, or `{}`. */
   #blockStop(index: unknown, emit: Emit): void {
     const tool = this.#tools.get(index);
     if (tool === undefined) return;

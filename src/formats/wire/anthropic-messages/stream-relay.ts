@@ -39,20 +39,14 @@ import {
 import { learnText, StreamReporter } from "./stream-decoder.ts";
 import { usageJson, withCounts } from "./usage.ts";
 
-/**
- * Relays a wire_b stream to a wire_b client. The model id is replaced. The closing events are held
- * until the cost is known, and then contain it.
- */
+/** Replaces the model id, and holds the closing events until the cost is known. */
 export class AnthropicMessagesRelay implements StreamDriver {
   readonly keepAliveText: string = pingText;
   readonly #label: AnswerLabel;
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();
   #repeated = new RepeatedEvent();
-  /**
-   * Maps the provider's block index to the index that the client got. If the provider uses an index
-   * again, the latest block counts.
-   */
+  /** Maps the provider's index of a block, or of the latest with that index, to the client's. */
   readonly #blocks = new Map<unknown, number>();
   #blockCount = 0;
   #heldDeltas: string[] = [];
@@ -113,8 +107,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
   }
 
   finishText(costUsd: string): string {
-    // Clients take the stop reason from the last `message_delta`. If none is held, the closing one
-    // therefore repeats the one that was sent last.
+    // Clients take the stop reason from the last `message_delta`, so it repeats the one sent last.
     const sent = this.#stopReason === "" ? undefined : this.#sentDelta;
     const last = this.#heldDeltas.pop() ?? sent;
     if (last === undefined) {
@@ -259,8 +252,7 @@ function withRoot(text: string, key: string, json: string): string {
 }
 
 /**
- * Makes the client's `message_start`: sets the model id of `label`, removes the provider's cost,
- * and adds the members that official clients read without a check.
+ * Sets the model id, removes the provider's cost, and adds what official clients read unchecked.
  */
 function withStart(text: string, message: Fields = {}, { modelId, idTail }: AnswerLabel): string {
   const path = ["message"];
@@ -284,10 +276,7 @@ function withoutCost(text: string, usage: unknown, ...path: readonly string[]): 
   return withoutCostDetails(kept, usage, ...path);
 }
 
-/**
- * Sets the stop reason to `word` (JSON text): the provider's may be unknown to wire_b, or missing
- * although an earlier event had it. Adds a missing stop sequence.
- */
+/** Sets the stop reason to `word` (JSON text), and adds a missing stop sequence. */
 function withStopReason(text: string, delta: Fields, word: string): string {
   const { stop_reason: received = null } = delta;
   const find = (made: string): Span | undefined => findPath(made, "delta");

@@ -69,9 +69,8 @@ function findFlaw(counts: ReportedCounts): string | undefined {
 }
 
 /**
- * Converts the counts of an answer. Undefined while neither input nor output tokens were reported.
- * Hour-long cache writes are capped at the number of all cache writes. If that number is not
- * reported, it is the sum of the 5-minute and hour-long writes.
+ * Undefined while neither input nor output was reported. Hour-long cache writes are at most all
+ * writes; without that number, it is the sum of the 5-minute and hour-long ones.
  */
 export function toUsage(counts: ReportedCounts): Usage | undefined {
   const { input, cacheRead, cacheWrite5m = 0, cacheWrite1h = 0, output, thinking } = counts;
@@ -90,10 +89,7 @@ export function toUsage(counts: ReportedCounts): Usage | undefined {
   };
 }
 
-/**
- * The usage with every field that the official client's type declares. `costUsd` is the text of a
- * number and is printed unchanged.
- */
+/** Has every field of the official client's type. `costUsd` is number text, printed unchanged. */
 export function usageJson(usage: Usage | undefined, costUsd?: string): string {
   const known = usage ?? ZERO_USAGE;
   const thinking = known.internalReasoning;
@@ -110,8 +106,7 @@ export function usageJson(usage: Usage | undefined, costUsd?: string): string {
 }
 
 /**
- * Adds the counts that official clients read without a check to the provider's usage object.
- * `path` is its place in `text`; `reported` is the same object, parsed.
+ * Adds counts that official clients read unchecked to the object at `path` (`reported`, parsed).
  */
 export function withCounts(
   text: string,

@@ -31,8 +31,7 @@ import {
 import { readWaits, type Waits } from "./retry-after.ts";
 
 /**
- * Classifies a provider's failed answer. A date in `retry-after` is compared with `nowMs`
- * (milliseconds since 1970); if `nowMs` is absent, with the answer's own `date` header.
+ * A date in `retry-after` is compared with `nowMs`, or if that is absent, with the answer's `date`.
  */
 export function classifyFailure(answer: FailedAnswer, nowMs?: number): UpstreamFailure {
   if (answer.status >= 200 && answer.status < 300) return classifyPlainBody(answer);
@@ -51,11 +50,10 @@ export function classifyPlainBody(answer: Pick<FailedAnswer, "status" | "body">)
   return isError ? classifyEmbeddedError(body) : unusableFailure(answer.status);
 }
 
-/** Classifies the error in the body of a 200 by its codes and wording. */
+/** Classifies the error in the body of a 200. */
 export function classifyEmbeddedError(body: unknown): UpstreamFailure {
   const errorText = extractErrorText(body);
-  // Providers often report refused content and a context overflow without a code. Both are faults
-  // of the request.
+  // Providers often report refused content and an overflow, faults of the request, without a code.
   const isOfRequest = matchesWording(errorText, contentPolicyWording) || isOverflow(errorText);
   return classify({
     status: findStatus(errorText) ?? (isOfRequest ? 400 : 502),
@@ -91,10 +89,7 @@ const CHAT_RULES: FailureRules = {
   rejected: (failed) => quoteProvider(requestRejected(failed), failed),
 };
 
-/**
- * Classifies a failure by its wording first and then by its status, because providers report
- * account, moderation and rate-limit failures under many statuses.
- */
+/** Wording counts before the status: providers report one failure under many statuses. */
 export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): UpstreamFailure {
   const { status, errorText } = failed;
   if (status === 408) return timeoutFailure(failed.upstreamStatus);
@@ -120,8 +115,8 @@ function isOfAccount(status: number): boolean {
 }
 
 /**
- * Removes what a rejection may quote from the request. Otherwise a client's own words, such as a
- * tool parameter named `rate_limits`, would pause a model for all or count against its provider.
+ * Removes what a rejection may quote. A client's own words, such as a tool parameter named
+ * `rate_limits`, must not pause a model for all.
  */
 function withoutQuotedRequest(failed: Failed): Failed {
   if (isOfAccount(failed.status)) return failed;

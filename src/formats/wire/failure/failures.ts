@@ -48,20 +48,14 @@ export function brokenOffFailure(upstreamStatus = 200): UpstreamFailure {
   return upstreamFailure("upstream_error", message, detail, { ...STRUCK, isMalformed: true });
 }
 
-/**
- * A 2xx that the gateway cannot present to the client. There is no failover, because the provider
- * may have done the work.
- */
+/** There is no failover, because the provider may have done the work of this unusable 2xx. */
 export function unusableFailure(upstreamStatus = 200): UpstreamFailure {
   const message = "the provider's answer could not be read; try again or choose another model";
   const outcome = { failover: false, strike: "strike", isMalformed: true } as const;
   return upstreamFailure("gateway_error", message, { status: 502, upstreamStatus }, outcome);
 }
 
-/**
- * Removes `isMalformed`, so that the failure is not recorded as a breach of the listing: the
- * client's request may have caused it.
- */
+/** The failure is then no breach of the listing: the client's request may have caused it. */
 export function withoutBlame({
   isMalformed: _isMalformed,
   ...failure
@@ -69,10 +63,7 @@ export function withoutBlame({
   return failure;
 }
 
-/**
- * A 2xx that exceeds a bound of the gateway. The client's request may have caused it, so it is no
- * breach of the listing, and does not open the circuit for other clients.
- */
+/** The client's request may have caused an answer above a bound, so nobody is blamed for it. */
 export function tooLargeFailure(): UpstreamFailure {
   return { ...withoutBlame(unusableFailure()), strike: "neutral" };
 }
@@ -87,10 +78,7 @@ export interface UpstreamFailure {
   readonly strike: StrikeKind;
   /** Why the connection failed, as a kind and an error code, for the program's log only. */
   readonly reason?: string;
-  /**
-   * Set if the answer breaks its own format: it cannot be read, or it ended before its end mark. It
-   * then counts as a breach of the listing.
-   */
+  /** Set if the answer cannot be read or ended too early, which is a breach of the listing. */
   readonly isMalformed?: true;
   /** Set for a 429: for how many seconds the provider's pool is in cooldown. */
   readonly coolSeconds?: number;
@@ -103,7 +91,6 @@ export interface FailedRead {
   readonly failure: UpstreamFailure;
 }
 
-/** True if a body with this `error` reports a failure. */
 export function hasError(error: unknown): boolean {
   return error !== undefined && error !== null && error !== false;
 }
@@ -135,10 +122,7 @@ export interface OverflowWording {
   readonly wording: string;
 }
 
-/**
- * The message for an error body or a stream's last event. For a context overflow it always contains
- * the wording by which clients recognize that they must shorten their history.
- */
+/** A context overflow always has the wording by which clients know that they must shorten. */
 export function messageWith({ sign, wording }: OverflowWording, answered: Refusal): string {
   const isMissing = answered.class === "context_overflow" && !sign.test(answered.message);
   return isMissing ? `${answered.message} (${wording})` : answered.message;

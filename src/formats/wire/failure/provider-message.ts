@@ -10,20 +10,17 @@ import {
 const READ_CHARS_MAX = 1_024;
 const FALLBACK = "the prompt does not fit the context window of the model";
 
-/**
- * Matches the name of an account: a quoted name, or an id with a digit, after a word such as
- * `organization` or `project`.
- */
+/** A quoted name, or an id with a digit, after a word such as `organization` or `project`. */
 const ACCOUNT_NAME =
   /\b(organi[sz]ation|account|project|workspace|tenant|subscription|team)s?(?: id)?[\s:]+(?:'[^']*'|"[^"]*"|`[^`]*`|[\w-]*\d[\w-]*)/gi;
 /**
- * Matches a secret after a word that names it. After a word for a password, any value matches;
- * after other words, only a value with a digit that is not a plain number.
+ * A secret after a word that names it: any value after a word for a password; after other words,
+ * only a value with a digit that is not a plain number.
  */
 const NAMED_SECRET =
   /\b(pass(?:word|wd|phrase)|pwd|secret)["'`]?\s{0,3}[:=]\s{0,3}["'`]?[^\s"'`]{3,}|\b(pass(?:word|wd|phrase)|pwd|secret|credentials?|(?:api|access|secret)[ _-]?key|token)["'`]?\s{0,3}(?:[:=]|is|was)\s{0,3}["'`]?(?=[^\s"'`]{0,64}\d)(?!\d+(?![\w-]))[^\s"'`]{4,}/gi;
 
-/** What is removed from a provider's sentence, in this order. */
+/** All that is removed from a provider's sentence, in this order. */
 const REMOVED: readonly RegExp[] = [
   /[\w.+-]+@[\w-]+\.[\w.]+/g,
   /\b[a-z][a-z0-9+.-]*:\/\/\S+/gi,
@@ -50,10 +47,7 @@ const REMOVED: readonly RegExp[] = [
   /\bi-[0-9a-f]{8,17}\b|\b[a-z][a-z\d-]{0,62}-[bcdf-hj-np-tv-xz2456789]{6,10}-[bcdf-hj-np-tv-xz2456789]{5}\b|\b(?=[0-9a-f]{0,11}\d)(?=[0-9a-f]{0,11}[a-f])[0-9a-f]{12,}\b|(?<=\b(?:instance|node|pod|worker|replica|container|hostname|vm)(?: id| name)?[ :=]{1,3})(?=[\w-]{0,64}\d)(?=\d{0,64}[a-z_-])[\w-]{2,}/gi,
 ];
 
-/**
- * Returns the first sentence of a provider's message without keys, addresses, ids and control
- * characters, at most `PROVIDER_MESSAGE_CHARS_MAX` characters long.
- */
+/** The first sentence without keys, addresses, ids and control characters, of bounded length. */
 export function cleanProviderMessage(message: string): string {
   return cleanSentence(message) || FALLBACK;
 }
@@ -63,10 +57,7 @@ const FIELD_PATTERN =
   "audio|content|effort|field|format|functions?|images?|input|logprobs|messages?|metadata|" +
   "modalities|model|parameters?|prompt|property|roles?|schema|seed|stop|stream|strict|system|" +
   "temperature|thinking|tokens?|tools?|user|verbosity";
-/**
- * Matches a field of the request: a quoted name, a name with an underscore, a path such as
- * `messages.0.content`, or a name of `FIELD_PATTERN`.
- */
+/** A quoted name, one with an underscore, a path such as `messages.0.content`, or a known field. */
 const fieldName = new RegExp(
   [
     String.raw`["'\`][\w.[\]$-]+["'\`]`,
@@ -77,10 +68,7 @@ const fieldName = new RegExp(
   "i",
 );
 
-/**
- * Quotes the provider's sentence about a field of the request, without account names, at most
- * `PROVIDER_MESSAGE_CHARS_MAX` characters long. Undefined if the sentence names no field.
- */
+/** Quotes the provider's sentence, without account names. Undefined if it names no field. */
 export function quoteRequestMessage(message: string): string | undefined {
   const named = message.slice(0, READ_CHARS_MAX).replaceAll(ACCOUNT_NAME, "$1 [removed]");
   const sentence = cleanSentence(named);
@@ -101,10 +89,7 @@ function cleanSentence(message: string): string {
   return cut(firstSentence(clean.replaceAll(/\s+/g, " ").trim()));
 }
 
-/**
- * Returns the first sentence, and also the second one if it begins with "However,": in "The bound
- * is N. However, you sent M." both numbers help the client.
- */
+/** The second sentence counts too in "The bound is N. However, you sent M.": both numbers help. */
 function firstSentence(text: string): string {
   const joined = text.replace(/\. However,/i, "; however,");
   return /^.*?[.!?](?=\s|$)/.exec(joined)?.[0] ?? joined;
@@ -119,9 +104,8 @@ const QUOTE_START = /(?<!\w)["'`“‘]|\[/;
 const QUOTE_END = /["'`”’](?!\w)|\]/g;
 
 /**
- * Removes what a provider quotes, and names of fields, from lines of one sentence each. In a line,
- * all from the first quotation mark or bracket to the last one is removed, because the quoted text
- * itself can contain such marks.
+ * Removes quotations and names of fields from each line. All from a line's first mark to its last
+ * is removed, because quoted text can contain such marks.
  */
 export function withoutQuotes(text: string): string {
   const lines = text.split("\n");
@@ -147,22 +131,15 @@ function isFieldPath(word: string): boolean {
 export interface ProviderErrorText {
   /** Error codes, error types and statuses in lower case; numbers as text. */
   readonly codes: readonly string[];
-  /** The provider's own sentence; empty if there is none. */
   readonly message: string;
-  /**
-   * The error text in lower case, each sentence in a line, against which the patterns of a
-   * `Wording` are matched.
-   */
+  /** A `Wording` is matched against this text: lower case, one sentence a line. */
   readonly all: string;
-  /** The request field that the provider names; empty if it names none. */
+  /** The request field that the provider names; else empty. */
   readonly param: string;
   readonly flagged: boolean;
 }
 
-/**
- * Reads the text of a provider's error body. A body that is not JSON is itself the message, unless
- * it is HTML or broken JSON.
- */
+/** A body that is not JSON is itself the message, unless it is HTML or broken JSON. */
 export function readProviderErrorText(body: Buffer): ProviderErrorText {
   const text = body.toString("utf8").trim();
   const parsed = tryParse(text);
@@ -200,15 +177,9 @@ function toLines(sentences: readonly string[]): string {
   return lines.join("\n").slice(0, MATCHED_CHARS_MAX).toLowerCase();
 }
 
-/**
- * Maximum characters of an error body's text that are matched against a `Wording`. A provider's
- * wording is near the start of the text, and matching a long text would be slow.
- */
+/** Providers word an error near the start, and matching a long text would be slow. */
 const MATCHED_CHARS_MAX = 8_192;
-/**
- * Maximum length of an error message. It equals the maximum size of an error body, because some
- * providers nest another body in their message.
- */
+/** A message can be as long as a body, because some providers nest another body in it. */
 const SENTENCE_CHARS_MAX = ERROR_BODY_BYTES_MAX;
 const CODE_CHARS_MAX = 256;
 
@@ -240,8 +211,8 @@ function findSpeakers(value: unknown): Speaker[] {
 }
 
 /**
- * The start of an error body that a proxy put into its own message, after the name of an exception:
- * "BadRequestError: VendorException - {". Other JSON in a message may be quoted from the request.
+ * A proxy's message with an error body after the name of an exception: "BadRequestError:
+ * VendorException - {". Other JSON in a message may be quoted from the request.
  */
 const NESTED_START = /^[\w.: -]{0,200}(?:Error|Exception)(?:: | - )(?:b')?(?=\{)/;
 

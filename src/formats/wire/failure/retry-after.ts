@@ -6,17 +6,11 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 export interface Waits {
   /** Undefined if the provider asks for no wait. */
   readonly waitSeconds: number | undefined;
-  /**
-   * Until the rate-limit windows reset. Some providers tell it in every answer, so it counts only
-   * after a rate limit.
-   */
+  /** Until the rate-limit windows reset. It counts only after a rate limit. */
   readonly resetSeconds?: number | undefined;
 }
 
-/**
- * Reads the waits from any header that providers use. Dates are compared with `nowMs`; if `nowMs`
- * is absent, with the answer's `date` header.
- */
+/** Dates are compared with `nowMs`, or if that is absent, with the answer's `date`. */
 export function readWaits(headers: Headers, nowMs?: number): Waits {
   const now = nowMs ?? parseDate(readHeader(headers, "date"));
   const ms = readHeader(headers, "retry-after-ms") ?? "";
@@ -42,10 +36,7 @@ const RESET_HEADERS = [
   "anthropic-ratelimit-output-tokens-reset",
 ];
 
-/**
- * Returns the longest wait until an exhausted rate-limit window resets, in milliseconds. If no
- * window is reported as exhausted, all windows are considered.
- */
+/** The wait is in milliseconds. If no window is exhausted, all windows are considered. */
 function longestReset(headers: Headers, nowMs: number | undefined): number | undefined {
   const exhausted = RESET_HEADERS.filter(
     (name) => readHeader(headers, name.replace("reset", "remaining")) === "0",

@@ -3,18 +3,12 @@ import type { ProviderErrorText } from "./provider-message.ts";
 export interface Wording {
   /** Error codes in lower case; one match is enough. A comment names providers that use a code. */
   readonly codes: readonly string[];
-  /**
-   * Matched against the lower-case text of the body. A repetition before further text, such as
-   * `a.*b`, can be very slow on a hostile body; use `pairs` for two words with text between them.
-   */
+  /** Matched against lower-case text. `a.*b` is slow on a hostile body: use `pairs` instead. */
   readonly patterns: readonly RegExp[];
   readonly pairs?: readonly WordPair[];
 }
 
-/**
- * Matches a text of `second` if a text of `first` is within the `charsMax` characters before it, in
- * the same sentence.
- */
+/** Matches a `second` with a `first` at most `charsMax` characters before it in its sentence. */
 export interface WordPair {
   readonly first: readonly string[];
   readonly second: readonly string[];
@@ -55,7 +49,6 @@ export const billingWording: Wording = {
   ],
 };
 
-/** Wording of providers that do not accept the account or its key. */
 export const accessWording: Wording = {
   codes: ["invalid_api_key", "api_key_invalid", "authentication_error", "account_deactivated"],
   patterns: [
@@ -71,7 +64,6 @@ export const accessWording: Wording = {
   ],
 };
 
-/** Wording of a rate limit, which providers report under many statuses. */
 export const rateLimitWording: Wording = {
   codes: [
     "rate_limit_exceeded", // OpenAI, Groq (there also with status 413)
@@ -89,10 +81,7 @@ export const rateLimitWording: Wording = {
   ],
 };
 
-/**
- * Codes that report that the account has no quota left. The failure is handled like any other 429,
- * but with a longer cooldown.
- */
+/** Codes of a 429 without quota left, which gets a longer cooldown. */
 export const QUOTA_CODES: readonly string[] = ["insufficient_quota", "quota_exceeded"];
 
 export const contentPolicyWording: Wording = {
@@ -169,10 +158,7 @@ export const contextOverflowWording: Wording = {
 /** A code for an overlong string, which is a context overflow only in `messages` or `input`. */
 export const OVERLONG_STRING_CODE = "string_above_max_length";
 
-/**
- * Maps an error code in the body of a 200 to the HTTP status that it means. It is a Map, because
- * providers choose the codes and every object has keys such as `constructor`.
- */
+/** The HTTP status that a code in a 200 means. A Map, because codes can be `constructor`. */
 const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
   Object.entries({
     overloaded_error: 529,

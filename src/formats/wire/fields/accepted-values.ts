@@ -10,10 +10,7 @@ import { isBoolean, isInteger } from "./check-shape.ts";
 
 const NAME_CHARS_MAX = 64;
 
-/**
- * Fields in which clients identify their user or session: accepted for every listing, and forwarded
- * if the listing declares them.
- */
+/** Fields that name a user or session: always accepted, and forwarded if they are declared. */
 const CALLERS_NOTES: ReadonlySet<string> = new Set([
   "user",
   "safety_identifier",

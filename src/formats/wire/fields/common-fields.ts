@@ -30,7 +30,7 @@ import { refuseCredential } from "./forbidden-fields.ts";
 const ids = optional(listOf(isFilledText));
 const connectionModes = new Set(["prefer", "only", "never"]);
 
-/** Accepts an object that has no members but these. */
+/** Accepts no other members. */
 function closed(fields: Fields): Check {
   const names = Object.keys(fields);
   const known = `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
@@ -178,10 +178,7 @@ const NOTHING_DROPPED: readonly string[] = [];
 
 export type OutputBoundName = "max_tokens" | "max_completion_tokens";
 
-/**
- * The field in which a wire_a provider gets the output bound: the one that the listing declares. If
- * the bound were in the other field, the provider could ignore it and generate without a bound.
- */
+/** The field of the output bound that the listing declares: another could be ignored. */
 export function outputBoundName(deployment: Deployment, sent?: OutputBoundName): OutputBoundName {
   const taken = deployment.supportedParameters;
   if (sent !== undefined && taken.has(sent)) return sent;
@@ -191,8 +188,8 @@ export function outputBoundName(deployment: Deployment, sent?: OutputBoundName):
 }
 
 /**
- * Writes the output bound in the field `bound.name` if the client sent none or null. A null is
- * replaced, because a second field of that name would be a duplicate key.
+ * Writes the bound if the client sent none. A null is replaced, because a second field of that name
+ * would be a duplicate key.
  */
 export function writeBound(
   doc: JsonDocument,
@@ -205,10 +202,7 @@ export function writeBound(
   else if (doc.isNull(sent)) splice.replace(sent, tokens);
 }
 
-/**
- * The client's `provider.upstream`, which an aggregator (priority 1 and above) gets as its own
- * `provider`. Undefined for other deployments.
- */
+/** The client's `provider.upstream`, for aggregators (priority 1 and above) alone. */
 export function upstreamControls(
   doc: JsonDocument,
   deployment: Pick<Deployment, "priority">,
@@ -221,16 +215,12 @@ export function upstreamControls(
 
 export class MediaCollector {
   readonly parts: MediaPart[] = [];
-  /**
-   * Tokens to add to the byte count of the body: the allowance for media, minus the inline image
-   * bytes that the allowance covers.
-   */
+  /** Added to the bytes of the body: the media allowance minus the inline images it covers. */
   extraTokens = 0;
 
   add(path: string, kind: MediaPart["kind"], { imageBytes, isInline }: PartBytes): void {
     this.parts.push({ path, kind });
-    // True if the body has only the media's URL, which does not show the size of what the provider
-    // will fetch.
+    // A URL does not show the size of what the provider will fetch.
     const isFetched = (kind === "video" || kind === "audio") && !isInline;
     if (kind === "image" || kind === "file" || isFetched) this.extraTokens += MEDIA_PART_TOKENS;
     if (kind === "image") this.extraTokens -= imageBytes;

@@ -19,10 +19,7 @@ const UPPER_Z = 0x5a;
 const LOWER_A = 0x61;
 const LOWER_Z = 0x7a;
 
-/**
- * Names of credentials and destinations that client libraries and gateways read at any depth of a
- * body. They are unambiguous: clients do not use them for data of their own.
- */
+/** Credentials and destinations that clients read at any depth. No client uses them as data. */
 const deepNames = new Set([
   "accesstoken", "apibase", "apikey", "apikeyenv", "apiurl", "authtoken", "awsaccesskeyid",
   "awsbedrockruntimeendpoint", "awsprofilename", "awsrolename", "awssecretaccesskey",
@@ -42,18 +39,12 @@ const topNames = new Set([
 const deepHashes = new Set(
   [...deepNames].map((name) => plainHash(Buffer.from(name), 0, name.length)),
 );
-/**
- * Bytes of the smallest container that can have a forbidden name: `{"proxy":0}`. Smaller values are
- * skipped.
- */
+/** The smallest container that can have a forbidden name: `{"proxy":0}`. */
 const TELLING_BYTES_MIN = 11;
 
 /** Maximum length of a key that is compared with forbidden names, all of which are shorter. */
 const NAME_CHARS_MAX = 64;
-/**
- * Maximum bytes, quotes included, of a key that is compared with forbidden names. An escaped letter
- * such as `\u0061` has six bytes.
- */
+/** Maximum bytes with quotes of such a key. An escaped letter (`\u0061`) has six bytes. */
 const NAME_BYTES_MAX = 6 * NAME_CHARS_MAX + 2;
 
 /** Names that some JSON parsers treat specially. No chat request has them at its top level. */
@@ -100,10 +91,7 @@ const schemaNames = new Set([
   "parameters", "properties", "schema",
 ]); // prettier-ignore
 
-/**
- * Names of members that are not searched for credentials, because they contain the customer's
- * content or schemas, not settings.
- */
+/** Names of members that are not searched: they contain the customer's content or schemas. */
 type Skipped = ReadonlySet<string>;
 
 /** The first credential or destination at any depth of a body, outside content and schemas. */
@@ -122,8 +110,8 @@ export function findForbidden(doc: JsonDocument): Problem | undefined {
 }
 
 /**
- * Scans a value that is one level deeper than `READ_DEPTH_MAX` as a document of its own. Undefined
- * if it has too many values: the scan of the whole body did not count the values below that depth.
+ * Scans a value below `READ_DEPTH_MAX` as a document of its own. Undefined if it has too many
+ * values, which the scan of the whole body did not count.
  */
 export function scanDeeper(doc: JsonDocument, node: JsonNode): JsonDocument | undefined {
   const deeper = scanJson(doc.body.subarray(doc.start(node), doc.end(node)), chatVocabulary);
@@ -184,10 +172,7 @@ class CredentialWalk {
     return false;
   }
 
-  /**
-   * Checking a name with escapes or beyond ASCII takes a hundred times longer than checking
-   * another, so the number of such names in a body is bounded.
-   */
+  /** A name with escapes or beyond ASCII takes 100 times longer, so their number is bounded. */
   #isRefused(doc: JsonDocument, key: JsonNode): boolean {
     const bytes = doc.end(key) - doc.start(key);
     if (doc.keyWord(key) !== 0 || bytes > NAME_BYTES_MAX) return false;
@@ -216,27 +201,21 @@ class CredentialWalk {
   }
 }
 
-/**
- * The names of the members that are not searched inside the member `name`. `extra_body` is searched
- * like the top level, because client libraries merge it into the top level.
- */
+/** `extra_body` is searched like the top level, into which client libraries merge it. */
 function skippedIn(name: string, skipped: Skipped): Skipped {
   if (skipped !== contentNames) return skipped;
   if (name === "extra_body") return contentNames;
   return schemaHolders.has(name) ? schemaNames : ownSchemas;
 }
 
-/** The name of a key for an error message; "…" if it is too long to show. */
+/** Returns "…" if the name is too long to show. */
 function nameAt(doc: JsonDocument, key: JsonNode): string {
   const known = chatVocabulary.nameOf(doc.keyWord(key));
   if (known !== undefined) return known;
   return doc.end(key) - doc.start(key) > NAME_BYTES_MAX ? "…" : doc.text(key);
 }
 
-/**
- * Hashes the letters and digits of a name in lower case, without decoding it. Undefined if the name
- * is not plain ASCII.
- */
+/** Hashes letters and digits in lower case. Undefined if the name is not plain ASCII. */
 function plainHash(body: Buffer, start: number, end: number): number | undefined {
   let hash = 0;
   for (let at = start; at < end; at += 1) {

@@ -13,10 +13,7 @@ import {
 import { word } from "../fields/chat-vocabulary.ts";
 import { isEmptyArray } from "../fields/check-shape.ts";
 
-/**
- * A chat request in the terms that both chat wires have: decoded from one wire and encoded for the
- * other. The client's texts are JSON string tokens, which are moved and never decoded.
- */
+/** A chat request in the terms of both wires. Its texts are JSON tokens, never decoded. */
 export interface ChatCall {
   readonly system: readonly JsonText[];
   readonly messages: readonly Message[];
@@ -35,8 +32,7 @@ export interface ChatCall {
 const PORTABLE_ID = /^"[A-Za-z0-9_-]{1,64}"$/;
 
 /**
- * Returns the user's id as a provider of any wire accepts it; an empty id is none. An id with other characters or more
- * of them becomes its SHA-256, because some providers refuse long ids, and some refuse addresses.
+ * Undefined for an empty id. An odd or long one becomes its SHA-256: some providers refuse those.
  */
 export function portableUserId(id: JsonText | undefined): JsonText | undefined {
   if (id === undefined || id === '""') return undefined;
@@ -98,8 +94,8 @@ const WORDS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 const DECLARED = ["reasoning_effort", "effort"];
 
 /**
- * Returns the declared effort that is nearest to the requested one; if two are equally near, the
- * lesser. Undefined if the listing declares none, because servers without efforts refuse the field.
+ * The nearest declared effort, or of two the lesser. Undefined if the listing declares none,
+ * because servers without efforts refuse the field.
  */
 export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonText | undefined {
   if (effort === undefined) return undefined;
@@ -110,7 +106,7 @@ export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonTex
   return nearest === undefined ? undefined : textToken(nearest);
 }
 
-/** Returns the name of the effort field if the deployment does not get the field, else no name. */
+/** The effort field, if the deployment does not get it. */
 export function lostEffort(call: ChatCall, deployment: Deployment): readonly string[] {
   const isLost = call.effort !== undefined && effortFor(call, deployment) === undefined;
   return isLost ? [call.effort.field] : [];

@@ -36,7 +36,7 @@ export function objectsIn(value: unknown): readonly Fields[] {
   return value.map(asObject).filter((each) => each !== undefined);
 }
 
-/** The members of a whole answer that both wires name alike. `finish` is the reported reason. */
+/** `finish` is the reported reason. */
 export function readCommonMembers(
   json: Fields | undefined,
   finish: unknown,
@@ -50,7 +50,6 @@ export function readCommonMembers(
   };
 }
 
-/** The question's turns as messages, which both wires write alike. */
 export function turnMessages({ text, history = [] }: ChatQuestion): readonly object[] {
   const earlier = history.flatMap(({ asked, answered }) => [
     { role: "user", content: asked },
@@ -90,7 +89,7 @@ export interface QuestionTool {
 
 /** Questions a provider and reads its unchanged answers, for conformance checks only. */
 export interface ProviderQuestions {
-  /** Writes the body of a chat request, without `model`. */
+  /** The body has no `model`. */
   writeBody(question: ChatQuestion): Readonly<Record<string, unknown>>;
   readWhole(json: Fields | undefined): ProviderAnswer;
   readStream(events: readonly ProviderEvent[]): ProviderAnswer;

@@ -16,8 +16,8 @@ export interface RelayedUsage {
 }
 
 /**
- * Prepares a provider's JSON answer for a client of the same wire: replaces the model id and writes
- * the cost into the usage. All other bytes are unchanged. `text` must be a JSON object.
+ * Replaces the model id and writes the cost into the usage of `text`, a JSON object. All other
+ * bytes are unchanged.
  */
 export function relayText(text: string, modelId: string): (usage: RelayedUsage) => string {
   const object = findPath(text)?.start ?? 0;
@@ -39,9 +39,9 @@ export function relayText(text: string, modelId: string): (usage: RelayedUsage) 
 }
 
 /**
- * Adds the missing members of `needed` (JSON texts by key), which official clients read without a
- * check, to the object that `find` finds in `text`. `fields` is that object, parsed. A member of
- * another type than the needed one is replaced, but if the needed one is null, any member is kept.
+ * Adds members (JSON texts by key) that official clients read unchecked to the object that `find`
+ * finds; `fields` is that object, parsed. A member of another type than the needed one is replaced,
+ * but if the needed one is null, any member is kept.
  */
 export function withNeeded(
   text: string,
@@ -74,10 +74,7 @@ function hasCostDetails(usage: unknown): boolean {
   return COST_DETAILS.some((key) => fields[key] !== undefined);
 }
 
-/**
- * Removes the details of the provider's cost from the usage object at `path` in `text`, because the
- * client pays another amount. `usage` is that object, parsed.
- */
+/** The client pays another amount. `usage` is the object at `path`, parsed. */
 export function withoutCostDetails(
   text: string,
   usage: unknown,

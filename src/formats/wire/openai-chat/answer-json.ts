@@ -97,10 +97,7 @@ const UNUSABLE = failedRead(unusableFailure());
 /** The model wrote invalid calls, which does not count as a breach of the provider's listing. */
 const UNUSABLE_CALLS = failedRead(withoutBlame(unusableFailure()));
 
-/**
- * Finds the first choice of an answer. Undefined if it has no message, no error and no finish
- * reason that reports a failure: the body is then no answer of this wire.
- */
+/** Undefined if the first choice has no message, no error and no failure as finish reason. */
 function firstChoice(json: AnswerJson): Fields | undefined {
   const { choices } = json.value;
   const choice = Array.isArray(choices) ? asObject(choices[0]) : undefined;
@@ -115,8 +112,8 @@ function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefin
 }
 
 /**
- * Undefined if a call has no name, or has arguments that are not a JSON object. The last call of an
- * answer that was cut off gets empty arguments instead, because the stop reason tells the client.
+ * Undefined if a call lacks a name or a JSON object. The last call of a cut answer gets `{}`,
+ * because the stop reason tells the client.
  */
 function readCalls(
   { text }: AnswerJson,

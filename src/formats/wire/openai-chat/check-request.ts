@@ -56,7 +56,6 @@ const partShape: Check = variant(
 
 const contentShape: Check = textOr(listOf(partShape), "must be a string or an array of parts");
 
-/** Accepts an object with a name and these members. */
 function named(fields: Fields = {}): Check {
   return shape({ name: isFilledText, ...fields }, { required: ["name"] });
 }
@@ -133,7 +132,7 @@ const toolChoice: Check = textOr(
   "must be a string or an object",
 );
 
-/** The grammar of a chat-completions body. Known fields have a type; unknown members pass. */
+/** Known fields have a type; unknown members pass. */
 export const checkBody: Check = shape(
   {
     ...commonFields,

@@ -21,7 +21,7 @@ export interface ChunkLabel {
   readonly modelId: string;
 }
 
-/** The members with which every chunk begins, up to and including the comma before `choices`. */
+/** The start of every chunk, up to `choices`. */
 export function chunkHead(label: ChunkLabel): string {
   return (
     `{"id":${JSON.stringify(label.id)},"object":"chat.completion.chunk",` +
@@ -35,8 +35,8 @@ export function withChoiceMember(text: string, key: string, json: string): strin
 }
 
 /**
- * Replaces content that is a list of parts, as Mistral's reasoning models send it, with its text,
- * because official clients append it to a string. Writes its thinking as `reasoning_content`.
+ * Replaces a list of parts (Mistral) with its text, to which official clients append, and writes
+ * its thinking as `reasoning_content`.
  */
 export function withPlainContent(
   text: string,
@@ -58,7 +58,6 @@ export function withPlainContent(
 /** Parts with text, and Mistral's references to the sources of a text, which are left out. */
 const PLAIN_PARTS: ReadonlySet<unknown> = new Set(["text", "thinking", "reference"]);
 
-/** Sets a member of the first choice's delta or message. */
 export function withHeldMember(
   text: string,
   holder: "delta" | "message",
@@ -87,10 +86,7 @@ export function usageChunkText(head: string, usage: string): string {
   return sseDataText(`${head}"choices":[],"usage":${usage}}`);
 }
 
-/**
- * The chunk with the finish reason and, if it is known, the usage of the whole answer. It has a
- * choice, because clients that did not ask for usage read `choices[0]` of every chunk.
- */
+/** Has a choice, because clients that did not ask for usage read `choices[0]` of every chunk. */
 export function lastChunk(head: string, finish: string | null, usage?: string): string {
   const choice = `{"index":0,"delta":{},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}`;
   return `${head}"choices":[${choice}]${usage === undefined ? "" : `,"usage":${usage}`}}`;
@@ -101,7 +97,7 @@ export function isSomeCost(costUsd: string): boolean {
   return /[1-9]/.test(costUsd);
 }
 
-/** The chunk that ends a stream with an error. No event may follow it. */
+/** No event may follow it. */
 export function errorChunkText(head: string, refusal: Refusal): string {
   const error = JSON.stringify({
     code: refusal.class,
@@ -116,10 +112,7 @@ export function errorChunkText(head: string, refusal: Refusal): string {
 
 const SAID: ReadonlySet<string> = new Set(["content", "role"]);
 
-/**
- * True if the chunk has only text. False for a chunk with usage, because the usage of every chunk
- * must be read: the last one reported is valid.
- */
+/** False for a chunk with usage, because the last usage that is reported counts. */
 export function isTextAlone({ value }: AnswerJson): boolean {
   const { choices, usage, x_groq: groq } = value;
   const isOne = Array.isArray(choices) && choices.length === 1;
@@ -143,10 +136,7 @@ function isSilent(value: unknown): boolean {
 const DONE = "[DONE]";
 const OPEN_OBJECT = 123;
 
-/**
- * True for the end mark of the wire, also with blanks around it. An event that begins with `{` is
- * rejected first, without decoding it.
- */
+/** Blanks around the mark are allowed. An event that begins with `{` is rejected undecoded. */
 export function isDone(data: Buffer): boolean {
   if (data[0] === OPEN_OBJECT || data.length > 64) return false;
   return data.toString("latin1").trim() === DONE;
@@ -187,8 +177,7 @@ const FAILURES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * An unknown word counts as a plain stop. Letter case and text after the word are ignored, because
- * some providers write `MAX_TOKENS` or `content_filter: SAFETY`.
+ * An unknown word is a plain stop. Some providers write `MAX_TOKENS` or `content_filter: SAFETY`.
  */
 export function toReason(word: string): FinishReason {
   const plain = /^\w*/.exec(word)?.[0].toLowerCase() ?? "";
@@ -199,10 +188,7 @@ export function toWord(reason: FinishReason, usesFunctions: boolean): string {
   return usesFunctions && reason === "tool_calls" ? "function_call" : WORDS[reason];
 }
 
-/**
- * Converts a provider's finish reason to one of the five words of wire_a, because strict clients
- * accept no other word.
- */
+/** Strict clients accept no other word than the five of wire_a. */
 export function clientWord(
   word: string,
   { hasCalls, usesFunctions }: { readonly hasCalls: boolean; readonly usesFunctions: boolean },
@@ -211,10 +197,7 @@ export function clientWord(
   return toWord(settledFinish(toReason(word), hasCalls), usesFunctions);
 }
 
-/**
- * True if a complete answer has no tool call and its finish reason is missing or names a tool call.
- * An answer with calls may lack the finish reason, because xAI omits it there.
- */
+/** xAI omits the finish reason of an answer with calls. */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
   return !hasCalls && (word === "" || toReason(word) === "tool_calls");
 }

@@ -23,10 +23,7 @@ import { decodeMessages } from "./decode-messages.ts";
 /** Fields without which the answer would differ: refused if the provider speaks another wire. */
 const refused: ReadonlySet<string> = new Set<ChatWord>(["response_format", "thinking"]);
 
-/**
- * Fields that other wires have too, or that the gateway itself reads. Fields that are neither in
- * `refused` nor in `carried` are dropped.
- */
+/** Fields of other wires or of the gateway itself. All others are dropped or refused. */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
   ...GATEWAY_FIELDS,
   "stream_options",
@@ -58,10 +55,7 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
   };
 }
 
-/**
- * Reads the tools from `functions` if the client sent any, else from `tools`. The older format,
- * `functions`, allows only one call in an answer.
- */
+/** `functions`, the older format of `tools`, allows only one call in an answer. */
 function decodeChoice(doc: JsonDocument, notes: TranslationIssues): Chosen {
   const legacy = decodeFunctions(doc, notes);
   if (legacy !== undefined) return { ...legacy, parallelTools: false };
@@ -79,7 +73,7 @@ function noteBothUsers(doc: JsonDocument, notes: TranslationIssues): void {
   if (bothUsers) notes.drop("safety_identifier");
 }
 
-/** Leaves out blank stop sequences, because wire_b refuses them. */
+/** wire_b refuses blank stop sequences. */
 function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
   const stop = doc.present(0, word.stop);
   if (stop === ABSENT) return [];
@@ -155,10 +149,7 @@ function readNamedTool(doc: JsonDocument, choice: JsonNode): ToolChoice | undefi
   return isNamed ? { kind: "tool", name: doc.raw(doc.member(named, word.name)) } : undefined;
 }
 
-/**
- * Applies `allowed_tools`: only the listed tools are offered. The model may call one of them, and
- * must if the mode is `required`.
- */
+/** Only the listed tools are offered, and one must be called if the mode is `required`. */
 function allowedTools(
   doc: JsonDocument,
   allowed: JsonNode,
@@ -183,7 +174,6 @@ function decodeFunctions(doc: JsonDocument, notes: TranslationIssues): OfferedTo
   const list = doc.present(0, word.functions);
   const chosen = doc.present(0, word.function_call);
   if (list === ABSENT || doc.items(list).length === 0) {
-    // Without functions there is nothing to choose from, so the choice is dropped.
     if (chosen !== ABSENT) notes.drop("function_call");
     return undefined;
   }

@@ -18,8 +18,8 @@ import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/tra
 import { partKind } from "./check-request.ts";
 
 /**
- * Separates system texts from the messages. Tool results become part of a user message. Without any
- * message the last system text becomes the user's, because wire_b requires one and wire_a does not.
+ * Tool results become part of a user message. Without any message the last system text becomes the
+ * user's, because wire_b requires one and wire_a does not.
  */
 export function decodeMessages(
   doc: JsonDocument,
@@ -95,7 +95,7 @@ function dropMembers({ doc, node, notes }: SourceMessage, carried: ReadonlySet<n
   dropOthers(doc, node, { carried, path: "messages[].", notes });
 }
 
-/** Leaves out blank texts, because wire_b refuses them. */
+/** wire_b refuses blank texts. */
 function contentTexts(message: SourceMessage): readonly JsonText[] {
   const { doc, node } = message;
   const content = doc.present(node, word.content);
@@ -184,9 +184,8 @@ interface OpenAssistantMessage {
 }
 
 /**
- * Joins adjacent messages of one role, because wire_b requires the results of all parallel calls in
- * one message. Empty messages are left out, but an empty user message without another user message
- * next to it is refused.
+ * Joins adjacent messages of one role: wire_b requires all parallel results in one message. Empty
+ * messages are left out, but an empty user message is refused unless another is next to it.
  */
 class MessageList {
   readonly #notes: TranslationIssues;
@@ -246,10 +245,7 @@ function append<T>(list: T[], more: readonly T[]): void {
   for (const item of more) list.push(item);
 }
 
-/**
- * Calls in the older format, `function_call`, which has no ids. Each call gets an id by its
- * position, and the next function result takes that id.
- */
+/** `function_call` has no ids: a call gets one by its position, and the next result takes it. */
 class LegacyCalls {
   #count = 0;
   #openId: string | undefined;

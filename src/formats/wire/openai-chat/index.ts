@@ -45,8 +45,7 @@ export const openaiChat: Wire = {
     countsHourWrites: false,
     isUsualPrice: (field, value) => field === "service_tier" && value === "default",
     isClientTool: (doc, type) => doc.word(type) === word.function || doc.word(type) === word.custom,
-    // The estimate is never shown: unlike wire_b, this wire has no token count at the start of an
-    // answer. So the number of bytes is exact enough.
+    // The count is never shown, because this wire has none at the start of an answer.
     countTokens: (doc) => doc.body.length,
     headers: () => headers,
   },
@@ -103,9 +102,8 @@ function askForUsage(doc: JsonDocument, splice: Splice): void {
 }
 
 /**
- * Removes fields that clients add, because strict servers refuse unknown fields. Helpers of the
- * official clients add parsed copies of an answer (`parsed`, `parsed_arguments`) and send them back
- * with the history. Codex repeats the name of a function next to `function`.
+ * Strict servers refuse unknown fields. Helpers of official clients send parsed copies (`parsed`,
+ * `parsed_arguments`) back, and Codex repeats a function's name next to `function`.
  */
 function removeClientCopies(doc: JsonDocument, splice: Splice): void {
   eachItem(doc, doc.present(0, word.messages), (message) => {
@@ -127,10 +125,7 @@ function eachItem(doc: JsonDocument, array: JsonNode, act: (item: JsonNode) => v
   for (let item = array + NODE_SIZE; item < end; item = doc.next(item)) act(item);
 }
 
-/**
- * Gives the first call of a message a placeholder signature if none of its calls has a signature,
- * because many clients lose the provider's signature.
- */
+/** Many clients lose the provider's signature, which the provider requires. */
 function addPlaceholderSignatures(doc: JsonDocument, splice: Splice): void {
   eachItem(doc, doc.present(0, word.messages), (message) => {
     const calls = doc.present(message, word.tool_calls);

@@ -21,10 +21,7 @@ interface SentCall {
   hasEnded: boolean;
 }
 
-/**
- * Encodes neutral events for a wire_a client: the role comes first, tool indexes have no gaps, and
- * there is one finish reason.
- */
+/** The role comes first, tool indexes have no gaps, and there is one finish reason. */
 export class OpenaiChatEncoder implements StreamEncoder {
   readonly keepAliveText: string = sseCommentText("keep-alive");
   readonly #head: string;

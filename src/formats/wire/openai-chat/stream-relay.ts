@@ -59,9 +59,8 @@ interface RelayedChunk {
 }
 
 /**
- * Relays a wire_a stream to a wire_a client. The model id is replaced. Usage is held and sent at
- * the end with the cost: in the chunk with the finish reason, or in its own chunk for a client that
- * asked for one.
+ * Replaces the model id, and holds the usage until the cost is known: it is in the chunk with the
+ * finish reason, or in its own chunk for a client that asked for one.
  */
 export class OpenaiChatRelay implements StreamDriver {
   readonly keepAliveText: string = KEEP_ALIVE_TEXT;
@@ -124,8 +123,7 @@ export class OpenaiChatRelay implements StreamDriver {
     const content = classifyContent(choice);
     this.#hasCalls ||= content === "calls";
     const isSilent = textOf(choice["finish_reason"]) === "";
-    // Clients read the delta of every chunk, so a chunk with neither delta nor finish reason is
-    // dropped.
+    // Clients read the delta of every chunk.
     if (isSilent && asObject(choice["delta"]) === undefined) return "silent";
     const isContent = content !== "none";
     this.#relay(json, { choices, choice, isContent }, out);
@@ -179,8 +177,7 @@ export class OpenaiChatRelay implements StreamDriver {
       }
     } else if (!isContent) this.#last = text;
     else {
-      // A chunk with content is sent at once, so the finish reason moves into a chunk of its own,
-      // which is held.
+      // Content is sent at once, and the finish reason is held in a chunk of its own.
       out.add(sseDataText(withChoiceMember(text, "finish_reason", "null")));
       this.#last = lastChunk(this.#headText(), finish);
     }
@@ -204,10 +201,7 @@ export class OpenaiChatRelay implements StreamDriver {
     );
   }
 
-  /**
-   * Corrects parts of a chunk that strict wire_a clients would refuse: the delta, its tool calls,
-   * the choice's index and the finish reason.
-   */
+  /** Corrects the delta, its tool calls, the choice's index and the finish reason. */
   #mended(chunk: string, choice: Fields): string {
     const delta = asObject(choice["delta"]);
     const { finish_reason: finish } = choice;
@@ -269,10 +263,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#usageText = withCounts(text, findPath, fields, report.usage);
   }
 
-  /**
-   * If the client asked for usage, relays a chunk that has an empty list of choices but no usage.
-   * Drops all other chunks without a choice.
-   */
+  /** A client that asked for usage gets chunks with an empty list of choices and no usage. */
   #relayEmpty(json: AnswerJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
     const isUsage = asObject(json.value["usage"]) !== undefined;
     const isNote = choices?.length === 0 && !isUsage && this.#label.wantsUsageChunk;
@@ -280,10 +271,7 @@ export class OpenaiChatRelay implements StreamDriver {
     return "silent";
   }
 
-  /**
-   * Replaces the provider's model id. The chunks of one answer begin with the same bytes up to the
-   * model id, so a chunk is compared with the learned start before its JSON is searched.
-   */
+  /** All chunks begin with the same bytes up to the model id, so that start is learned. */
   #withModel(chunk: string): string {
     const { provider, own } = this.#modelFrame;
     if (chunk.startsWith(provider)) return own + chunk.slice(provider.length);
@@ -303,10 +291,7 @@ export class OpenaiChatRelay implements StreamDriver {
     return chunkHead(this.#names);
   }
 
-  /**
-   * The client's usage as JSON text: the provider's own usage object, which may have details that
-   * the gateway does not know, with the client's cost.
-   */
+  /** The provider's own object, which may have details that the gateway does not know. */
   #usageJson(costUsd: string): string {
     const text = this.#usageText;
     if (text === undefined) return usageJson(this.report?.usage, costUsd);
@@ -339,7 +324,6 @@ function withoutUsage(json: AnswerJson): string {
   return object === undefined ? json.text : withoutMember(json.text, object, "usage");
 }
 
-/** Tells whether the client sees tool calls, other content, or nothing in a choice. */
 function classifyContent(choice: Fields): "calls" | "other" | "none" {
   const delta = asObject(choice["delta"]);
   if (delta === undefined) return "none";

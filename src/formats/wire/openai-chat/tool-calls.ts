@@ -19,11 +19,9 @@ import type { Fields } from "../neutral/usage-report.ts";
 import { findHeld } from "./chunks.ts";
 
 /**
- * Corrects fragments of calls for a client of the same wire. Official clients join fragments by
- * index and concatenate all texts: two calls with one index would be mixed up, a repeated id or
- * name would be appended to itself, and arguments that are an object would become "[object
- * Object]". They throw if a call has no type, and cannot answer one without an id. Correct
- * fragments are passed on byte for byte.
+ * Official clients join fragments by index and concatenate all texts: a shared index, a repeated id
+ * or name, or arguments that are an object would spoil a call. They throw if a call has no type,
+ * and cannot answer one without an id. Correct fragments are passed on byte for byte.
  */
 export class CallFragments {
   readonly #reader: ToolCallReader;
@@ -42,7 +40,7 @@ export class CallFragments {
     return editEach(chunk, callSpans(chunk, "delta"), (text, at) => mends[at]?.(text) ?? text);
   }
 
-  /** Returns a function that corrects the text of the fragment; undefined if it is correct. */
+  /** Undefined if the fragment is correct. */
   #findMend(fragment: unknown): ((text: string) => string) | undefined {
     const call = this.#reader.read(fragment, () => undefined);
     const fields = asObject(fragment);
@@ -75,8 +73,8 @@ export class CallFragments {
 }
 
 /**
- * Corrects the calls of a JSON answer: adds a missing id or type, and writes arguments as text.
- * Helpers of official clients read all three without a check.
+ * Adds missing ids and types and writes arguments as text: helpers of official clients read all
+ * three unchecked.
  */
 export function withWholeCalls(answer: string, calls: unknown, idTail: string): string {
   const list = (Array.isArray(calls) ? calls : []).map(asObject);
@@ -104,8 +102,8 @@ function ownId(idTail: string, call: number): string {
 }
 
 /**
- * Returns the calls of an answer or a chunk. Arguments that some servers send as an object become
- * its JSON text, taken from `text`, because numbers in the parsed object can have lost digits.
+ * Arguments that are an object become JSON text, taken from `text` because a parsed number can have
+ * lost digits.
  */
 export function callsIn(
   text: string,
@@ -180,10 +178,7 @@ interface OpenCall {
   signature: string;
   isStarted: boolean;
   held: string;
-  /**
-   * Shows when the arguments are complete. The next named fragment without an index then starts
-   * another call.
-   */
+  /** After complete arguments, a named fragment without an index starts another call. */
   readonly progress: JsonProgress;
 }
 
@@ -194,9 +189,8 @@ interface Fragment {
 }
 
 /**
- * Joins fragments to calls. Servers differ in all parts of a fragment: the index may be missing or
- * always 0, the id or the name may come late, names may be repeated in every fragment. The time for
- * a fragment does not depend on earlier ones.
+ * Servers differ in all parts of a fragment: the index may be missing or always 0, the id or the
+ * name may come late or in every fragment. A fragment takes constant time.
  */
 export class ToolCallReader {
   readonly #byIndex = new Map<number, OpenCall>();
@@ -208,10 +202,7 @@ export class ToolCallReader {
     this.#reading = reading;
   }
 
-  /**
-   * Returns the number of the fragment's call; undefined if the fragment is not an object, or if
-   * there are too many calls.
-   */
+  /** Undefined if the fragment is not an object, or if there are too many calls. */
   read(fragment: unknown, emit: Emit): number | undefined {
     const fields = asObject(fragment);
     const fn = asObject(fields?.["function"]);
@@ -295,8 +286,8 @@ export class ToolCallReader {
 }
 
 /**
- * True if a named fragment starts a new call at an index that is in use: its id differs, or it has
- * no id but has arguments, although those of the known call are complete.
+ * A named fragment at a used index is a new call if its id differs, or if it has no id but
+ * arguments, although those of the known call are complete.
  */
 function isAnother(known: OpenCall, { id, name, json }: Fragment): boolean {
   if (name === "") return false;
@@ -311,8 +302,8 @@ function argumentText(value: unknown): string {
 }
 
 /**
- * Google accepts this value in place of a lost signature, and answers 400 to a call of the current
- * turn without a signature (ai.google.dev, thought signatures, read 22 November 2026).
+ * Google accepts this for a lost signature, and answers 400 to a call of the current turn without
+ * one (ai.google.dev, thought signatures, read 22 November 2026).
  */
 export const PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator";
 

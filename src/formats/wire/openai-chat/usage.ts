@@ -21,8 +21,8 @@ import {
 } from "../neutral/usage-report.ts";
 
 /**
- * The usage of a wire_a body or chunk, with the deviations of vendors corrected; undefined if none
- * is reported. `text` is the JSON of `body`; the cost is read from it digit by digit.
+ * Corrects the deviations of vendors; undefined without usage. `text` is the JSON of `body`, from
+ * which the cost is read digit by digit.
  */
 export function readUsage(
   body: Fields,
@@ -58,10 +58,7 @@ function computeGap(reported: Fields): number {
 
 const COUNTS = ["prompt_tokens", "completion_tokens", "total_tokens"];
 
-/**
- * Returns why the counts cannot be right; undefined if they can. Counts may be missing, and vendors
- * may count reasoning in addition to the completion.
- */
+/** Counts may be missing, and vendors may count reasoning in addition to the completion. */
 export function usageFlaw(reported: Fields): string | undefined {
   const odd = flawedCount(reported, COUNTS);
   if (odd !== undefined) return odd;
@@ -80,7 +77,7 @@ export function usageFlaw(reported: Fields): string | undefined {
   return reasoning > output ? "more reasoning tokens than output tokens" : undefined;
 }
 
-/** Moonshot reports usage inside the choice of a stream's last chunk. */
+/** Moonshot reports usage inside a stream's last choice. */
 export function choiceUsage({ choices }: Fields): Fields | undefined {
   return Array.isArray(choices) ? asObject(asObject(choices[0])?.["usage"]) : undefined;
 }
@@ -100,7 +97,7 @@ export function usageJson(reported: Usage | undefined, costUsd: string): string 
   );
 }
 
-/** Adds to the provider's usage object the counts that official clients read without a check. */
+/** Adds the counts that official clients read without a check. */
 export function withCounts(
   text: string,
   find: (text: string) => Span | undefined,
