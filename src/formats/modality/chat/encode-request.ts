@@ -72,8 +72,8 @@ function splicedBody(
   if (deployment.upstreamModelId !== request.modelId) {
     splice.replace(doc.member(0, word.model), textToken(deployment.upstreamModelId));
   }
-  splice.remove([...KEPT_BACK, ...codec.surplusBounds(doc, deployment), ...drops.words]);
-  for (const { object, wordIds } of drops.inside) splice.removeFrom(object, wordIds);
+  splice.remove([...KEPT_BACK, ...codec.surplusBounds(doc, deployment)]);
+  for (const { object, wordIds } of drops.members) splice.removeFrom(object, wordIds);
   codec.editBody(doc, splice, target);
   return splice.result();
 }

@@ -16,13 +16,7 @@ import {
 import type { RequestCodec, Wire } from "../../wire/contract.ts";
 import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
 import { isEmptyArray } from "../../wire/fields/check-shape.ts";
-import {
-  MediaCollector,
-  type MediaPart,
-  type ProviderControls,
-  readControls,
-  readDroppedParams,
-} from "../../wire/fields/common-fields.ts";
+import { MediaCollector, type MediaPart, ParsedBody } from "../../wire/fields/common-fields.ts";
 import { findCredential } from "../../wire/fields/forbidden-fields.ts";
 import type { CallRequest, ClientRequest, Conversation } from "../../wire/modality.ts";
 import type { ChatCall } from "../../wire/neutral/chat-call.ts";
@@ -117,10 +111,9 @@ const noThread = refusal(
 const CONVERSATION_START_BYTES = 1_024;
 
 /** Only the fields that decide billing, routing or a refusal have been read. */
-export class ParsedChatRequest implements CallRequest {
+export class ParsedChatRequest extends ParsedBody implements CallRequest {
   readonly wire: Wire;
   readonly body: Buffer;
-  readonly modelId: string;
   readonly stream: boolean;
   /** True if the client of a wire_a stream asked for a usage chunk. */
   readonly wantsUsageChunk: boolean;
@@ -135,10 +128,6 @@ export class ParsedChatRequest implements CallRequest {
   readonly mediaParts: readonly MediaPart[];
   /** One token per body byte, and the allowance for media (specification, "Worst-case reserve"). */
   readonly estimatedInputTokens: number;
-  readonly controls: ProviderControls;
-  /** Which of `route`, `models` and `transforms` the client sent. They are never forwarded. */
-  readonly droppedParams: readonly string[];
-  readonly doc: JsonDocument;
   readonly betas: BetaNames;
   #decoded: DecodedCall | undefined;
   #priced: PricedFields | undefined;
@@ -149,13 +138,13 @@ export class ParsedChatRequest implements CallRequest {
     client: ClientRequest,
     { doc, outputTokens }: { readonly doc: JsonDocument; readonly outputTokens: number },
   ) {
+    super(doc);
     const media = new MediaCollector();
     wire.requests.findMedia(doc, media);
     const temperature = doc.present(0, word.temperature);
     const stream = doc.member(0, word.stream);
     this.wire = wire;
     this.body = doc.body;
-    this.modelId = doc.text(doc.member(0, word.model));
     this.stream = stream >= 0 && doc.isTrue(stream);
     this.wantsUsageChunk = readWantsUsageChunk(doc);
     this.usesFunctions = hasItems(doc, word.functions);
@@ -164,9 +153,6 @@ export class ParsedChatRequest implements CallRequest {
     if (temperature >= 0) this.temperature = doc.number(temperature);
     this.mediaParts = media.parts;
     this.estimatedInputTokens = doc.body.length + media.extraTokens;
-    this.controls = readControls(doc);
-    this.droppedParams = readDroppedParams(doc);
-    this.doc = doc;
     this.betas = splitBetaNames(client.header(BETA_HEADER));
   }
 

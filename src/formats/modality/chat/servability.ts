@@ -147,8 +147,11 @@ export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment
   const { doc } = request;
   const lost = dropped.filter((each) => !isOpen(doc, each, deployment));
   return {
-    words: [...opened.words, ...lost.map((each) => each.wordId)],
-    inside: [...opened.inside, ...longMarks.map(({ object }) => ({ object, wordIds: [word.ttl] }))],
+    members: [
+      ...opened.members,
+      { object: 0, wordIds: lost.map((each) => each.wordId) },
+      ...longMarks.map(({ object }) => ({ object, wordIds: [word.ttl] })),
+    ],
     names: [
       ...opened.names,
       ...lost.map((each) => each.field),

@@ -19,12 +19,7 @@ import {
 } from "../../../kernel/index.ts";
 import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
 import { isProblem, type Problem, problem, under } from "../../wire/fields/check-shape.ts";
-import {
-  checkProvider,
-  type ProviderControls,
-  readControls,
-  readDroppedParams,
-} from "../../wire/fields/common-fields.ts";
+import { checkProvider, ParsedBody } from "../../wire/fields/common-fields.ts";
 import { findForbidden, scanDeeper, TOO_MANY_VALUES } from "../../wire/fields/forbidden-fields.ts";
 import type { CallRequest } from "../../wire/modality.ts";
 import { FRACTION } from "./grammar-gliner.ts";
@@ -155,11 +150,8 @@ function stateProblem(
   return undefined;
 }
 
-export class ParsedDecisionRequest implements CallRequest {
-  readonly modelId: string;
+export class ParsedDecisionRequest extends ParsedBody implements CallRequest {
   readonly stream = false;
-  readonly controls: ProviderControls;
-  readonly droppedParams: readonly string[];
   readonly body: Buffer;
   readonly grammar: Grammar;
   /** The parsed value of `state`, or of `text`, which is the GLiNER name of `state`. */
@@ -176,17 +168,14 @@ export class ParsedDecisionRequest implements CallRequest {
   readonly outputTokens: number = OUTPUT_TOKENS_DEFAULT;
   /** Body fields that only GLiNER accepts (`threshold`, …), as sent. */
   readonly others: Readonly<Record<string, unknown>>;
-  readonly doc: JsonDocument;
   readonly members: Members;
   readonly read: readonly ReadQuestion[];
   readonly stateNode: JsonNode;
 
   constructor({ doc, members, values, images, questions }: CheckedParts) {
+    super(doc);
     const inState = images.filter(({ isInState }) => isInState);
     this.stateNode = findNode(members, members.has("state") ? "state" : "text");
-    this.modelId = doc.text(findNode(members, "model"));
-    this.controls = readControls(doc);
-    this.droppedParams = readDroppedParams(doc);
     this.body = doc.body;
     this.grammar = questions.grammar;
     this.state = values["state"] ?? values["text"];
@@ -197,7 +186,6 @@ export class ParsedDecisionRequest implements CallRequest {
     this.estimatedInputTokens =
       doc.body.length - sumInlineBytes(images) + images.length * MEDIA_PART_TOKENS;
     this.others = parseValues(doc, members, ...GLINER_OPTIONS);
-    this.doc = doc;
     this.members = members;
     this.read = questions.read;
   }

@@ -22,12 +22,7 @@ import {
   refuseProblem,
   under,
 } from "../../wire/fields/check-shape.ts";
-import {
-  checkProvider,
-  type ProviderControls,
-  readControls,
-  readDroppedParams,
-} from "../../wire/fields/common-fields.ts";
+import { checkProvider, ParsedBody } from "../../wire/fields/common-fields.ts";
 import { findForbidden } from "../../wire/fields/forbidden-fields.ts";
 import type { CallRequest } from "../../wire/modality.ts";
 
@@ -43,27 +38,20 @@ export function parseImageRequest(body: Buffer): Result<{ readonly request: Pars
 }
 
 /** A checked image request. `servabilityProblem` checks the fields that depend on the listing. */
-export class ParsedImageRequest implements CallRequest {
-  readonly modelId: string;
+export class ParsedImageRequest extends ParsedBody implements CallRequest {
   readonly stream = false;
-  readonly controls: ProviderControls;
-  readonly droppedParams: readonly string[];
   /** The number of images that the client wants, 1 to 4. */
   readonly count: number;
   /** One token per byte of the body. */
   readonly estimatedInputTokens: number;
   /** 0, because the output tokens of images are known only when the provider reports them. */
   readonly outputTokens = 0;
-  readonly doc: JsonDocument;
   readonly fields: ImageFields;
 
   constructor(doc: JsonDocument, fields: ImageFields) {
+    super(doc);
     const count = fields.get("n");
-    this.doc = doc;
     this.fields = fields;
-    this.modelId = this.readText("model");
-    this.controls = readControls(doc);
-    this.droppedParams = readDroppedParams(doc);
     this.count = count === undefined || doc.isNull(count.value) ? 1 : doc.number(count.value);
     this.estimatedInputTokens = doc.body.length;
   }

@@ -26,12 +26,7 @@ import {
   shape,
   under,
 } from "../../wire/fields/check-shape.ts";
-import {
-  checkProvider,
-  type ProviderControls,
-  readControls,
-  readDroppedParams,
-} from "../../wire/fields/common-fields.ts";
+import { checkProvider, ParsedBody } from "../../wire/fields/common-fields.ts";
 import { findCredential, refuseForbidden } from "../../wire/fields/forbidden-fields.ts";
 import type { CallRequest } from "../../wire/modality.ts";
 
@@ -53,11 +48,8 @@ export function parseVideoRequest(
 }
 
 /** A checked video request. `servabilityProblem` checks the fields that depend on the listing. */
-export class ParsedVideoRequest implements CallRequest {
-  readonly modelId: string;
+export class ParsedVideoRequest extends ParsedBody implements CallRequest {
   readonly stream = false;
-  readonly controls: ProviderControls;
-  readonly droppedParams: readonly string[];
   readonly prompt: string;
   /** The length in seconds that the client asks for; undefined: the listing's default applies. */
   readonly seconds: number | undefined;
@@ -66,19 +58,15 @@ export class ParsedVideoRequest implements CallRequest {
   readonly estimatedInputTokens: number;
   /** 0, because a video has seconds and no output tokens. */
   readonly outputTokens = 0;
-  readonly doc: JsonDocument;
   /** The prompt and every field that a listing must declare, by name. */
   readonly nodes: ReadonlyMap<string, JsonNode>;
 
   constructor(doc: JsonDocument, { seconds, nodes }: VideoFields) {
-    this.modelId = doc.text(doc.member(0, word.model));
-    this.controls = readControls(doc);
-    this.droppedParams = readDroppedParams(doc);
+    super(doc);
     this.prompt = doc.text(nodes.get("prompt") ?? 0);
     this.seconds = seconds;
     this.options = presentOptions(doc, nodes);
     this.estimatedInputTokens = doc.body.length;
-    this.doc = doc;
     this.nodes = nodes;
   }
 }

@@ -110,7 +110,7 @@ function findInContent(doc: JsonDocument, content: JsonNode, { path, media }: Pl
     const kind = blockKind(doc, block);
     if (kind !== undefined) {
       const bytes = inlineBytes(doc, block);
-      media.add(place.path, kind, { imageBytes: bytes, isInline: bytes > 0 });
+      media.add(place.path, kind, bytes, bytes > 0);
     }
     findInContent(doc, doc.member(block, word.content), { path: `${place.path}.content`, media });
     const source = doc.member(block, word.source);

@@ -30,14 +30,16 @@ export function mergeCounts(earlier: ReportedCounts, reported: unknown): Reporte
   const flaw = flawedCount(fields, COUNTS) ?? flawedCount(kept, KEPT_COUNTS);
   return {
     ...earlier,
-    ...readCounted("input", fields["input_tokens"]),
-    ...readCounted("cacheRead", fields["cache_read_input_tokens"]),
-    ...readCounted("cacheWrite", fields["cache_creation_input_tokens"]),
-    ...readCounted("cacheWrite5m", kept["ephemeral_5m_input_tokens"]),
-    ...readCounted("cacheWrite1h", kept["ephemeral_1h_input_tokens"]),
-    ...readCounted("output", fields["output_tokens"]),
-    ...readCounted("thinking", thinking),
-    ...(flaw !== undefined && { flaw }),
+    ...defined({
+      input: asCount(fields["input_tokens"]),
+      cacheRead: asCount(fields["cache_read_input_tokens"]),
+      cacheWrite: asCount(fields["cache_creation_input_tokens"]),
+      cacheWrite5m: asCount(kept["ephemeral_5m_input_tokens"]),
+      cacheWrite1h: asCount(kept["ephemeral_1h_input_tokens"]),
+      output: asCount(fields["output_tokens"]),
+      thinking: asCount(thinking),
+      flaw,
+    }),
   };
 }
 
@@ -128,9 +130,4 @@ function renderCacheWrites({ cacheWrite, cacheWrite1h = 0 }: Usage): string {
     `"cache_creation":{"ephemeral_5m_input_tokens":${cacheWrite - cacheWrite1h},` +
     `"ephemeral_1h_input_tokens":${cacheWrite1h}},`
   );
-}
-
-function readCounted(field: keyof ReportedCounts, value: unknown): ReportedCounts {
-  const count = asCount(value);
-  return count === undefined ? {} : { [field]: count };
 }

@@ -63,7 +63,7 @@ const noControls: ProviderControls = {
   connections: "prefer",
 };
 
-export function readControls(doc: JsonDocument): ProviderControls {
+function readControls(doc: JsonDocument): ProviderControls {
   const node = doc.present(0, word.provider);
   if (node === ABSENT) return noControls;
   const sent = doc.value(node) as SentControls;
@@ -166,7 +166,7 @@ export const KEPT_BACK: readonly number[] = [
   ...DROPPED_EVERYWHERE.map((name) => word[name]),
 ];
 
-export function readDroppedParams(doc: JsonDocument): readonly string[] {
+function readDroppedParams(doc: JsonDocument): readonly string[] {
   let dropped: string[] | undefined;
   for (const name of DROPPED_EVERYWHERE) {
     if (doc.member(0, word[name]) >= 0) (dropped ??= []).push(name);
@@ -175,6 +175,22 @@ export function readDroppedParams(doc: JsonDocument): readonly string[] {
 }
 
 const NOTHING_DROPPED: readonly string[] = [];
+
+/** The part that checked requests of all modalities have. */
+export class ParsedBody {
+  readonly doc: JsonDocument;
+  readonly modelId: string;
+  readonly controls: ProviderControls;
+  /** Which of `route`, `models` and `transforms` the client sent. They are never forwarded. */
+  readonly droppedParams: readonly string[];
+
+  constructor(doc: JsonDocument) {
+    this.doc = doc;
+    this.modelId = doc.text(doc.member(0, word.model));
+    this.controls = readControls(doc);
+    this.droppedParams = readDroppedParams(doc);
+  }
+}
 
 export type OutputBoundName = "max_tokens" | "max_completion_tokens";
 
@@ -218,20 +234,17 @@ export class MediaCollector {
   /** Added to the bytes of the body: the media allowance minus the inline images it covers. */
   extraTokens = 0;
 
-  add(path: string, kind: MediaPart["kind"], { imageBytes, isInline }: PartBytes): void {
+  /**
+   * `imageBytes` is the length of the base64 text of an inline image, else 0. `isInline` is true if
+   * the body contains the media itself, so the body's byte count includes it.
+   */
+  add(path: string, kind: MediaPart["kind"], imageBytes: number, isInline: boolean): void {
     this.parts.push({ path, kind });
     // A URL does not show the size of what the provider will fetch.
     const isFetched = (kind === "video" || kind === "audio") && !isInline;
     if (kind === "image" || kind === "file" || isFetched) this.extraTokens += MEDIA_PART_TOKENS;
     if (kind === "image") this.extraTokens -= imageBytes;
   }
-}
-
-export interface PartBytes {
-  /** Length of the base64 text of an inline image; 0 for other parts. */
-  readonly imageBytes: number;
-  /** True if the body contains the media itself, so the body's byte count includes it. */
-  readonly isInline: boolean;
 }
 
 export interface MediaPart {

@@ -8,18 +8,14 @@ import {
   withoutMember,
 } from "../../../kernel/index.ts";
 
-export interface RelayedUsage {
-  /** The request's cost in USD as JSON number text. */
-  readonly costUsd: string;
-  /** JSON of the whole usage object, for an answer that has none. */
-  readonly missing: string;
-}
-
 /**
  * Replaces the model id and writes the cost into the usage of `text`, a JSON object. All other
- * bytes are unchanged.
+ * bytes are unchanged. `missing` is the JSON of the usage, for an answer that has none.
  */
-export function relayText(text: string, modelId: string): (usage: RelayedUsage) => string {
+export function relayText(
+  text: string,
+  modelId: string,
+): (usage: { readonly costUsd: string; readonly missing: string }) => string {
   const object = findPath(text)?.start ?? 0;
   const [model, usage] = findMembers(text, object, ["model", "usage"]);
   const modelEdit = replaceOrAdd(text, object, {

@@ -197,10 +197,8 @@ export function findMedia(doc: JsonDocument, media: MediaCollector): void {
       for (const [position, part] of doc.items(content).entries()) {
         const kind = partKind(doc, part);
         if (kind !== undefined) {
-          media.add(`messages[${index}].content[${position}]`, kind, {
-            imageBytes: inlineBytes(doc, part),
-            isInline: isInline(doc, part),
-          });
+          const path = `messages[${index}].content[${position}]`;
+          media.add(path, kind, inlineBytes(doc, part), isInline(doc, part));
         }
       }
     }
