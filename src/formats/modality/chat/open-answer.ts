@@ -1,8 +1,13 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import { type ModelNames, type RequestId, asObject, tryParse } from "../../../kernel/index.ts";
+import type { ModelNames, RequestId } from "../../../kernel/index.ts";
 import { type AnswerBridge, ServedModelNote } from "../../wire/answer/answer-bridge.ts";
 import type { ReadAnswer } from "../../wire/failure/failures.ts";
-import type { AnswerJson, AnswerLabel, ReadyAnswer } from "../../wire/neutral/chat-answer.ts";
+import {
+  type AnswerJson,
+  type AnswerLabel,
+  parseObject,
+  type ReadyAnswer,
+} from "../../wire/neutral/chat-answer.ts";
 import type { ChatCall } from "../../wire/neutral/chat-call.ts";
 import { signedId } from "../../wire/neutral/tool-calls.ts";
 import { JsonBridge } from "../../wire/answer/json-bridge.ts";
@@ -91,13 +96,11 @@ function listCallIds({ messages }: ChatCall): readonly string[] {
 function stopSequences(body: Buffer): (word: string) => boolean {
   let words: ReadonlySet<unknown> | undefined;
   return (word) => {
-    words ??= readStopSequences(body);
+    if (words === undefined) {
+      const fields = parseObject(body.toString("utf8"))?.value;
+      const given = fields?.["stop_sequences"] ?? fields?.["stop"];
+      words = new Set(Array.isArray(given) ? given : [given]);
+    }
     return words.has(word);
   };
-}
-
-function readStopSequences(body: Buffer): ReadonlySet<unknown> {
-  const fields = asObject(tryParse(body.toString("utf8"))?.value);
-  const given = fields?.["stop_sequences"] ?? fields?.["stop"];
-  return new Set(Array.isArray(given) ? given : [given]);
 }

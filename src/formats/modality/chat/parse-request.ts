@@ -147,7 +147,8 @@ export class ParsedChatRequest extends ParsedBody implements CallRequest {
     this.body = doc.body;
     this.stream = stream >= 0 && doc.isTrue(stream);
     this.wantsUsageChunk = readWantsUsageChunk(doc);
-    this.usesFunctions = hasItems(doc, word.functions);
+    const functions = doc.present(0, word.functions);
+    this.usesFunctions = functions !== ABSENT && !isEmptyArray(doc, functions);
     this.outputTokens = outputTokens;
     this.logprobsPerToken = readLogprobsPerToken(doc);
     if (temperature >= 0) this.temperature = doc.number(temperature);
@@ -214,11 +215,6 @@ function readLogprobsPerToken(doc: JsonDocument): number {
   const asked = doc.member(0, word.logprobs);
   if (asked === ABSENT || !doc.isTrue(asked)) return 0;
   return 1 + Math.max(0, readNumber(doc, word.top_logprobs) ?? 0);
-}
-
-function hasItems(doc: JsonDocument, wordId: number): boolean {
-  const list = doc.present(0, wordId);
-  return list !== ABSENT && !isEmptyArray(doc, list);
 }
 
 function readOutputBound(doc: JsonDocument): Result<{ readonly tokens: number }> {

@@ -39,7 +39,9 @@ export function readDecisionWording(body: Buffer): ProviderErrorText {
 export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
   const outer = extractErrorText(value);
   const inner = inside < ENVELOPES_MAX ? nestedIn(outer.message) : undefined;
-  if (inner === undefined) return { ...outer, message: withoutPrefix(outer.message) };
+  if (inner === undefined) {
+    return { ...outer, message: outer.message.replace(/^(?:(?:AiError|Ai): ?){1,4}/, "") };
+  }
   const nested = envelopeWording(inner, inside + 1);
   return {
     codes: [...outer.codes, ...nested.codes],
@@ -60,10 +62,6 @@ function nestedIn(message: string): Fields | undefined {
   if (start === -1 || start > PREFIX_CHARS_MAX) return undefined;
   const nested = tryParse(message.slice(start, message.lastIndexOf("}") + 1));
   return asObject(nested?.value);
-}
-
-function withoutPrefix(message: string): string {
-  return message.replace(/^(?:(?:AiError|Ai): ?){1,4}/, "");
 }
 
 const ENVELOPE_CODES: readonly (readonly [status: number, codes: readonly string[]])[] = [

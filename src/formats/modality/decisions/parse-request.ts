@@ -88,8 +88,10 @@ export function parseDecisionRequest(
 }
 
 function readParts(doc: JsonDocument): CheckedParts | Problem {
-  const images = inspectBody(doc);
-  if (isProblem(images)) return images;
+  const inspection = new Inspection();
+  const flaw = inspection.visit(doc, 0, 0);
+  if (flaw !== undefined) return flaw;
+  const { images } = inspection;
   const members = readBody(doc);
   if (isProblem(members)) return members;
   const values = parseValues(doc, members, ...checkedNames);
@@ -201,20 +203,15 @@ interface ImagePart {
   readonly inlineBytes: number;
 }
 
-/**
- * Collects images, and refuses duplicate keys at any depth: the provider might read another value
- * than the gateway.
- */
-function inspectBody(doc: JsonDocument): readonly ImagePart[] | Problem {
-  const inspection = new Inspection();
-  return inspection.visit(doc, 0, 0) ?? inspection.images;
-}
-
 /** The shortest value that can have a duplicate key or an image: `{"":0,"":0}`. */
 const TELLING_BYTES_MIN = 11;
 /** The only body members in which a model reads images. */
 const readByModels = new Set<string | number>(["state", "questions", "schema"]);
 
+/**
+ * Collects images, and refuses duplicate keys at any depth: the provider might read another value
+ * than the gateway.
+ */
 class Inspection {
   readonly images: ImagePart[] = [];
   readonly #path: (string | number)[] = [];

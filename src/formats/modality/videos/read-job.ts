@@ -23,11 +23,12 @@ export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefi
   const id = findJobId(value);
   const word = textOf(value["status"]) || textOf(value["state"]);
   if (id === undefined && word === "") return undefined;
+  const usd = readReportedCost(text);
   return {
     id,
     state: judgeState(value, word),
     progress: parsePercent(value["progress"]),
-    costPicoUsd: parseCost(text),
+    costPicoUsd: usd === undefined ? undefined : parseUsdToPico(usd),
     expiresAtMs: parseInstant(value["expires_at"]),
     model: asText(value["model"]),
   };
@@ -40,13 +41,9 @@ function findJobId(record: Fields): string | undefined {
   for (const name of ID_NAMES) {
     const value = record[name];
     const id = Number.isSafeInteger(value) ? String(value) : textOf(value);
-    if (isUsableId(id)) return id;
+    if (/^[\x21-\x7e]{1,512}$/.test(id) && id !== "." && id !== "..") return id;
   }
   return undefined;
-}
-
-function isUsableId(id: string): boolean {
-  return /^[\x21-\x7e]{1,512}$/.test(id) && id !== "." && id !== "..";
 }
 
 function judgeState(record: Fields, word: string): ProviderJobState {
@@ -62,16 +59,13 @@ function isRefused(record: Fields, state: "completed" | "failed"): boolean {
   if (flags.includes(false)) return true;
   if (state === "completed") return false;
   const errorText = extractErrorText(record);
+  // Some providers write a code before their sentence: `content_policy_violation: …`.
+  const leading = /^([a-z_]+):/i.exec(textOf(record["error"]).trim())?.[1]?.toLowerCase() ?? "";
   return (
     errorText.flagged ||
     matchesWording(errorText, contentPolicyWording) ||
-    contentPolicyWording.codes.includes(leadingCode(record["error"]))
+    contentPolicyWording.codes.includes(leading)
   );
-}
-
-/** Some providers write a code before their sentence: `content_policy_violation: …`. */
-function leadingCode(error: unknown): string {
-  return /^([a-z_]+):/i.exec(textOf(error).trim())?.[1]?.toLowerCase() ?? "";
 }
 
 const FILE_NAMES = ["video", "videos", "video_url", "unsigned_urls", "urls", "url", "output"];
@@ -95,11 +89,6 @@ function parsePercent(value: unknown): number | undefined {
   const digits = /^(\d{1,3})(?:\.\d+)?%?$/.exec(textOf(value))?.[1];
   const percent = digits === undefined ? (asNumber(value) ?? Number.NaN) : Number(digits);
   return Number.isFinite(percent) ? Math.max(0, Math.min(100, Math.floor(percent))) : undefined;
-}
-
-function parseCost(text: string): PicoUsd | undefined {
-  const usd = readReportedCost(text);
-  return usd === undefined ? undefined : parseUsdToPico(usd);
 }
 
 const MILLISECONDS_FROM = 100_000_000_000;

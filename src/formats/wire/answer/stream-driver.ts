@@ -1,7 +1,7 @@
 import type { Refusal } from "../../../kernel/index.ts";
 import type { UpstreamFailure } from "../failure/failures.ts";
 import type { AnswerFacts } from "../neutral/chat-answer.ts";
-import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
+import type { ChatEvent, Emit, FinishReason } from "../neutral/chat-event.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import type { OutputPieces, SseEvent } from "../sse/sse.ts";
 
@@ -22,8 +22,8 @@ export interface StreamDriver extends AnswerFacts {
 
 export interface StreamDecoder extends AnswerFacts {
   readonly report: UsageReport | undefined;
-  decode(event: SseEvent, emit: (event: ChatEvent) => void): void;
-  endOfBody(emit: (event: ChatEvent) => void): void;
+  decode(event: SseEvent, emit: Emit): void;
+  endOfBody(emit: Emit): void;
 }
 
 /** Encodes neutral events as a stream that is legal for the client, whatever their sequence. */
@@ -75,7 +75,7 @@ export class StreamTranslation implements StreamDriver {
     return this.#encoder.failText(refusal, this.report, costUsd);
   }
 
-  #run(out: OutputPieces, decode: (emit: (event: ChatEvent) => void) => void): StepOutcome {
+  #run(out: OutputPieces, decode: (emit: Emit) => void): StepOutcome {
     let outcome: StepOutcome = "silent";
     decode((event) => {
       this.#encoder.encode(event, out);

@@ -1,22 +1,16 @@
-import {
-  ANSWER_CALLS_MAX,
-  asObject,
-  compactJson,
-  findPath,
-  textOf,
-} from "../../../kernel/index.ts";
+import { ANSWER_CALLS_MAX, asObject, findPath, textOf } from "../../../kernel/index.ts";
 import type { StreamDecoder } from "../answer/stream-driver.ts";
 import { frameAt, readEventText, RepeatedEvent, type SseEvent } from "../sse/sse.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, tooLargeFailure, unusableFailure } from "../failure/failures.ts";
 import { type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
-import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
+import type { Emit, FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
+import { compactObject } from "../neutral/relayed-text.ts";
 import { costAt, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import { isCall, isWrongWord, toReason } from "./events.ts";
 import { mergeCounts, toUsageReport, toUsage, type ReportedCounts } from "./usage.ts";
 
-type Emit = (event: ChatEvent) => void;
 interface OpenTool {
   readonly call: number;
   /** The arguments in `content_block_start`, used if no fragment of arguments follows. */
@@ -128,7 +122,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     if (block["type"] !== "tool_use") return;
     const call = this.#callCount++;
     if (call >= ANSWER_CALLS_MAX) return;
-    const fallback = inputText(json);
+    const fallback = compactObject(json.text, findPath(json.text, "content_block", "input"));
     this.#tools.set(json.value["index"], { call, fallback, hasArguments: false });
     emit({ type: "tool_start", call, id: textOf(block["id"]), name: textOf(block["name"]) });
   }
@@ -193,10 +187,4 @@ const TOO_MANY_CALLS = { type: "failure", failure: tooLargeFailure() } as const;
 function emitText(type: "text" | "reasoning", value: unknown, emit: Emit): void {
   const text = textOf(value);
   if (text !== "") emit({ type, text });
-}
-
-function inputText(json: AnswerJson): string {
-  const span = findPath(json.text, "content_block", "input");
-  const text = span === undefined ? "" : compactJson(json.text.slice(span.start, span.end));
-  return text.startsWith("{") ? text : "{}";
 }

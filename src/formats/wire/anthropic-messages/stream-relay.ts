@@ -22,7 +22,7 @@ import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import { type AnswerLabel, type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
-import { withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
+import { withNeeded, withoutCostDetails, withRootMember } from "../neutral/relayed-text.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import {
   clientWord,
@@ -144,7 +144,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     const word = JSON.stringify(known || null);
     const text =
       delta === undefined
-        ? withRoot(json.text, "delta", `{"stop_reason":${word},"stop_sequence":null}`)
+        ? withRootMember(json.text, "delta", `{"stop_reason":${word},"stop_sequence":null}`)
         : withStopReason(json.text, delta, word);
     this.#heldDeltas.push(this.#withUsage(text, usage));
     return "silent";
@@ -154,7 +154,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
   #withUsage(text: string, usage: unknown): string {
     const fields = asObject(usage);
     const known = this.report?.usage ?? ZERO_USAGE;
-    if (fields === undefined) return withRoot(text, "usage", usageJson(known));
+    if (fields === undefined) return withRootMember(text, "usage", usageJson(known));
     const tokens = { output_tokens: String(outputTokensTotal(known)) };
     const counted = withNeeded(text, (made) => findPath(made, "usage"), fields, tokens);
     return withoutCost(counted, usage, "usage");
@@ -197,9 +197,8 @@ export class AnthropicMessagesRelay implements StreamDriver {
       this.#blocks.set(index, this.#blockCount++);
     }
     const block = this.#blocks.get(index);
-    const object = findPath(text);
-    if (block === undefined || block === index || object === undefined) return text;
-    return withMember(text, object, { key: "index", json: String(block) });
+    if (block === undefined || block === index) return text;
+    return withRootMember(text, "index", String(block));
   }
 
   #openBlock(index: unknown, block: string, out: OutputPieces): void {
@@ -247,10 +246,6 @@ function withPart(
   return object === undefined ? text : withMember(text, object, member);
 }
 
-function withRoot(text: string, key: string, json: string): string {
-  return withPart(text, [], { key, json });
-}
-
 /**
  * Sets the model id, removes the provider's cost, and adds what official clients read unchecked.
  */
@@ -258,7 +253,7 @@ function withStart(text: string, message: Fields = {}, { modelId, idTail }: Answ
   const path = ["message"];
   const { content, usage } = message;
   const find = (made: string): Span | undefined => findPath(made, ...path);
-  let start = find(text) === undefined ? withRoot(text, "message", "{}") : text;
+  let start = find(text) === undefined ? withRootMember(text, "message", "{}") : text;
   start = withNeeded(start, find, message, neededInMessage(idTail));
   start = withPart(start, path, { key: "model", json: JSON.stringify(modelId) });
   if (!Array.isArray(content)) start = withPart(start, path, { key: "content", json: "[]" });

@@ -9,6 +9,7 @@ import {
   rateLimitWording,
   matchesWording,
   findStatus,
+  type Wording,
 } from "./wording.ts";
 import {
   type FailedAnswer,
@@ -98,14 +99,18 @@ export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): Upst
   if (status < 400 || status >= 500) return providerFault(failed);
   if (status === 429) return rules.throttled(failed);
   const stated = withoutQuotedRequest(failed);
-  if (isAboutAccess(stated)) return rules.accountRefused(failed, status === 400 ? 401 : status);
+  const says = (wording: Wording): boolean => matchesWording(stated.errorText, wording);
+  if (status !== 402 && (status === 400 || isOfAccount(status)) && says(accessWording)) {
+    return rules.accountRefused(failed, status === 400 ? 401 : status);
+  }
   if (isAboutContent(stated)) return contentRefused(failed);
-  if (isRateLimit(stated)) return rateLimited(stated);
+  // A 401, 402 or 403 that mentions limits is still about the account.
+  if (status === 498 || (!isOfAccount(status) && says(rateLimitWording))) {
+    return rateLimited(stated);
+  }
   if (rules.isOverflow(failed)) return contextOverflow(failed);
   if (isOfAccount(status)) return rules.accountRefused(failed, status);
-  if (status === 400 && matchesWording(stated.errorText, billingWording)) {
-    return rules.accountRefused(failed, 402);
-  }
+  if (status === 400 && says(billingWording)) return rules.accountRefused(failed, 402);
   if (status === 404 || errorText.codes.includes("model_not_found")) return modelGone(failed);
   return rules.rejected(failed);
 }
@@ -135,23 +140,10 @@ function quoteProvider(
   return { ...failure, refusal: { ...failure.refusal, message } };
 }
 
-function isAboutAccess({ status, errorText }: Failed): boolean {
-  return (
-    (status === 400 || status === 401 || status === 403) && matchesWording(errorText, accessWording)
-  );
-}
-
 function isAboutContent({ status, errorText }: Failed): boolean {
   if (status === 401 || status === 402) return false;
   // Some image providers answer refused content with 451 (unavailable for legal reasons).
   return status === 451 || errorText.flagged || matchesWording(errorText, contentPolicyWording);
-}
-
-function isRateLimit({ status, errorText }: Failed): boolean {
-  if (status === 498) return true;
-  // A 401, 402 or 403 that mentions limits is still about the account.
-  if (isOfAccount(status)) return false;
-  return matchesWording(errorText, rateLimitWording);
 }
 
 export function isOverflow(errorText: ProviderErrorText): boolean {

@@ -120,12 +120,10 @@ function withoutLineQuotes(text: string, isLineCut: boolean): string {
   const isCut = end <= start || isLineCut;
   const after = isCut ? "" : text.slice(end + 1);
   const own = start === -1 ? text : `${text.slice(0, start)} ${after}`;
-  return own.replaceAll(/[\w.$-]+/g, (word) => (isFieldPath(word) ? " " : word));
-}
-
-/** True for names with an underscore, and for paths such as `messages.0.name`. */
-function isFieldPath(word: string): boolean {
-  return word.includes("_") || /\.\d+\./.test(word);
+  return own.replaceAll(/[\w.$-]+/g, (word) =>
+    // Names with an underscore, and paths such as `messages.0.name`, are names of fields.
+    word.includes("_") || /\.\d+\./.test(word) ? " " : word,
+  );
 }
 
 export interface ProviderErrorText {
@@ -168,7 +166,9 @@ export function extractErrorText(value: unknown): ProviderErrorText {
         .map((speaker) => textOf(speaker["param"]))
         .find((name) => name !== "")
         ?.slice(0, CODE_CHARS_MAX) ?? "",
-    flagged: speakers.some(isFlagged),
+    flagged: speakers.some(
+      ({ reasons, flagged_input: input }) => Array.isArray(reasons) || typeof input === "string",
+    ),
   };
 }
 
@@ -242,8 +242,4 @@ function findSentence(speaker: Speaker): string {
     if (first !== "") return first.slice(0, SENTENCE_CHARS_MAX);
   }
   return "";
-}
-
-function isFlagged(speaker: Speaker): boolean {
-  return Array.isArray(speaker["reasons"]) || typeof speaker["flagged_input"] === "string";
 }

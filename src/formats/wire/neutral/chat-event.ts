@@ -23,6 +23,8 @@ export type ChatEvent =
   | { readonly type: "end" }
   | { readonly type: "failure"; readonly failure: UpstreamFailure };
 
+export type Emit = (event: ChatEvent) => void;
+
 /**
  * An answer with a call finishes with `tool_calls`, unless it was cut or refused. One without never
  * does: the client would wait for a call.

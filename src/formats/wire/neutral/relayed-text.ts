@@ -1,5 +1,6 @@
 import {
   asObject,
+  compactJson,
   findMembers,
   findPath,
   skipSpace,
@@ -16,7 +17,7 @@ export function relayText(
   text: string,
   modelId: string,
 ): (usage: { readonly costUsd: string; readonly missing: string }) => string {
-  const object = findPath(text)?.start ?? 0;
+  const object = skipSpace(text, 0);
   const [model, usage] = findMembers(text, object, ["model", "usage"]);
   const modelEdit = replaceOrAdd(text, object, {
     span: model,
@@ -32,6 +33,21 @@ export function relayText(
       ? edited(text, modelEdit, usageEdit)
       : edited(text, usageEdit, modelEdit);
   };
+}
+
+/** The span of the object that is the whole of a JSON text. */
+export function rootSpan(text: string): Span {
+  return { start: skipSpace(text, 0), end: text.length };
+}
+
+export function withRootMember(text: string, key: string, json: string): string {
+  return withMember(text, rootSpan(text), { key, json });
+}
+
+/** The JSON object at `span` without white space, digit for digit; `{}` for anything else. */
+export function compactObject(text: string, span: Span | undefined): string {
+  const json = span === undefined ? "" : compactJson(text.slice(span.start, span.end));
+  return json.startsWith("{") ? json : "{}";
 }
 
 /**
@@ -65,18 +81,14 @@ function fits(value: unknown, json = "null"): boolean {
 /** Members in which OpenRouter and xAI explain `usage.cost`. */
 const COST_DETAILS = ["cost_details", "cost_in_usd_ticks"];
 
-function hasCostDetails(usage: unknown): boolean {
-  const fields = asObject(usage) ?? {};
-  return COST_DETAILS.some((key) => fields[key] !== undefined);
-}
-
 /** The client pays another amount. `usage` is the object at `path`, parsed. */
 export function withoutCostDetails(
   text: string,
   usage: unknown,
   ...path: readonly string[]
 ): string {
-  if (!hasCostDetails(usage)) return text;
+  const fields = asObject(usage) ?? {};
+  if (COST_DETAILS.every((key) => fields[key] === undefined)) return text;
   return COST_DETAILS.reduce((kept, key) => {
     const object = findPath(kept, ...path);
     return object === undefined ? kept : withoutMember(kept, object, key);

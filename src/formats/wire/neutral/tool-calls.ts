@@ -6,21 +6,19 @@ import {
   scanJson,
 } from "../../../kernel/index.ts";
 import { chatVocabulary, word } from "../fields/chat-vocabulary.ts";
+import type { AnswerLabel } from "./chat-answer.ts";
 
 /** The JSON object in a string, digits unchanged; `{}` for empty text, undefined for other text. */
 export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | undefined {
   const text = doc.text(node);
   if (text.trim() === "") return "{}" as JsonText;
-  const inner = scanJson(
-    Buffer.from(text.replaceAll(/\p{Surrogate}/gu, escapeUnit)),
-    chatVocabulary,
+  // Half a surrogate pair cannot be written in UTF-8, but its escape means the same.
+  const escaped = text.replaceAll(
+    /\p{Surrogate}/gu,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16)}`,
   );
+  const inner = scanJson(Buffer.from(escaped), chatVocabulary);
   return inner.ok && inner.doc.isObject(0) ? inner.doc.raw(0) : undefined;
-}
-
-/** Half a surrogate pair cannot be written in UTF-8, but its escape means the same. */
-function escapeUnit(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16)}`;
 }
 
 /** Prefixes of packed ids: for an id in UTF-8, or in UTF-16 if it cannot be written in UTF-8. */
@@ -117,10 +115,7 @@ export class UniqueIds {
   }
 }
 
-export function answerToolIds(label: {
-  readonly idTail: string;
-  readonly listUsedIds: () => readonly string[];
-}): UniqueIds {
+export function answerToolIds(label: Pick<AnswerLabel, "idTail" | "listUsedIds">): UniqueIds {
   return new UniqueIds(`toolu_${label.idTail}`, () => label.listUsedIds().map(answeredToolId));
 }
 

@@ -25,7 +25,7 @@ import type {
   ToolCall,
 } from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
-import { relayText, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
+import { relayText, rootSpan, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
 import { signedId, UniqueIds } from "../neutral/tool-calls.ts";
 import {
   answerTexts,
@@ -181,7 +181,7 @@ function relayed(
   text = withNeeded(text, findMessage, message, { role: '"assistant"' });
   text = withNeeded(text, findChoice, choice, { index: "0" });
   if (word !== finish) text = withChoiceMember(text, "finish_reason", JSON.stringify(word));
-  text = withNeeded(text, findRoot, json.value, {
+  text = withNeeded(text, rootSpan, json.value, {
     id: `"chatcmpl-${label.idTail}"`,
     object: '"chat.completion"',
     created: String(label.createdSeconds),
@@ -198,6 +198,5 @@ function relayed(
   };
 }
 
-const findRoot = (text: string): Span | undefined => findPath(text);
 const findMessage = (text: string): Span | undefined => findHeld(text, "message");
 const findUsage = (text: string): Span | undefined => findPath(text, "usage");

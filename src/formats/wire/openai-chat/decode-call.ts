@@ -43,7 +43,9 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
 
 export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
   noteFields(doc, notes, { refused, carried });
-  noteBothUsers(doc, notes);
+  const user = findRaw(doc, 0, word.user);
+  const safetyId = findRaw(doc, 0, word.safety_identifier);
+  if (user !== undefined && safetyId !== undefined) notes.drop("safety_identifier");
   return {
     ...decodeMessages(doc, notes),
     ...decodeChoice(doc, notes),
@@ -51,7 +53,7 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
     temperature: findRaw(doc, 0, word.temperature),
     topP: findRaw(doc, 0, word.top_p),
     effort: decodeEffort(doc),
-    userId: portableUserId(findRaw(doc, 0, word.user) ?? findRaw(doc, 0, word.safety_identifier)),
+    userId: portableUserId(user ?? safetyId),
   };
 }
 
@@ -65,12 +67,6 @@ function decodeChoice(doc: JsonDocument, notes: TranslationIssues): Chosen {
 function decodeEffort(doc: JsonDocument): Effort | undefined {
   const effort = doc.present(0, word.reasoning_effort);
   return effort === ABSENT ? undefined : { field: "reasoning_effort", value: doc.text(effort) };
-}
-
-function noteBothUsers(doc: JsonDocument, notes: TranslationIssues): void {
-  const bothUsers =
-    doc.present(0, word.user) !== ABSENT && doc.present(0, word.safety_identifier) !== ABSENT;
-  if (bothUsers) notes.drop("safety_identifier");
 }
 
 /** wire_b refuses blank stop sequences. */

@@ -45,10 +45,13 @@ export function decodeMessages(
           texts: contentTexts(message),
         });
         break;
-      case word.function:
+      case word.function: {
         dropMembers(message, functionMembers);
-        addFunctionResult(messages, message);
+        const callId = legacy.answeredId();
+        if (callId !== undefined) messages.addResult({ callId, texts: contentTexts(message) });
+        else notes.refuse(`${message.path}.role`, "is function, but no function_call is before it");
         break;
+      }
       default:
         dropMembers(message, plainMembers);
         for (const text of contentTexts(message)) system.push(text);
@@ -62,13 +65,6 @@ export function decodeMessages(
   }
   if (messages.isEmpty) notes.refuse("messages", "has no text; add a user message");
   return { system, messages: messages.finish() };
-}
-
-function addFunctionResult(messages: MessageList, message: SourceMessage): void {
-  const callId = message.legacy.answeredId();
-  if (callId === undefined) {
-    message.notes.refuse(`${message.path}.role`, "is function, but no function_call is before it");
-  } else messages.addResult({ callId, texts: contentTexts(message) });
 }
 
 interface SourceMessage {

@@ -10,14 +10,13 @@ import {
 } from "../failure/failures.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
 import { type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
-import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
+import type { Emit, FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import { answerTexts, isDone, isErrorChunk, isTextAlone, toReason, textSpan } from "./chunks.ts";
 import { callsIn, ToolCallReader } from "./tool-calls.ts";
 import { readUsage } from "./usage.ts";
 
-type Emit = (event: ChatEvent) => void;
 export interface DecoderOptions {
   readonly isStopSequence: (word: string) => boolean;
   readonly note: ServedModelNote;

@@ -1,11 +1,4 @@
-import {
-  asObject,
-  findPath,
-  type Refusal,
-  textOf,
-  withMember,
-  withoutMember,
-} from "../../../kernel/index.ts";
+import { asObject, findPath, type Refusal, textOf, withoutMember } from "../../../kernel/index.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
 import {
@@ -24,7 +17,12 @@ import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import { type AnswerLabel, type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
-import { withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
+import {
+  rootSpan,
+  withNeeded,
+  withoutCostDetails,
+  withRootMember,
+} from "../neutral/relayed-text.ts";
 import { asCount, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import {
   answerTexts,
@@ -241,9 +239,7 @@ export class OpenaiChatRelay implements StreamDriver {
   #closingText(usage: string): string {
     if (this.#label.wantsUsageChunk) return usageChunkText(this.#headText(), usage);
     const last = this.#last ?? lastChunk(this.#headText(), null);
-    const object = findPath(last);
-    if (object === undefined) return sseDataText(last);
-    return sseDataText(withMember(last, object, { key: "usage", json: usage }));
+    return sseDataText(withRootMember(last, "usage", usage));
   }
 
   #keepUsage(json: AnswerJson): void {
@@ -295,7 +291,7 @@ export class OpenaiChatRelay implements StreamDriver {
   #usageJson(costUsd: string): string {
     const text = this.#usageText;
     if (text === undefined) return usageJson(this.report?.usage, costUsd);
-    return withMember(text, { start: 0, end: text.length }, { key: "cost", json: costUsd });
+    return withRootMember(text, "cost", costUsd);
   }
 }
 
@@ -312,16 +308,12 @@ function readNames(chunk: Fields, label: AnswerLabel): ChunkNames | undefined {
 }
 
 /** Replaces a usage by null: the usage chunk reports it once, with the amount the client pays. */
-function withNullUsage(json: AnswerJson): string {
-  if (asObject(json.value["usage"]) === undefined) return json.text;
-  const object = findPath(json.text);
-  if (object === undefined) return json.text;
-  return withMember(json.text, object, { key: "usage", json: "null" });
+function withNullUsage({ text, value }: AnswerJson): string {
+  return asObject(value["usage"]) === undefined ? text : withRootMember(text, "usage", "null");
 }
 
-function withoutUsage(json: AnswerJson): string {
-  const object = json.value["usage"] === undefined ? undefined : findPath(json.text);
-  return object === undefined ? json.text : withoutMember(json.text, object, "usage");
+function withoutUsage({ text, value }: AnswerJson): string {
+  return value["usage"] === undefined ? text : withoutMember(text, rootSpan(text), "usage");
 }
 
 function classifyContent(choice: Fields): "calls" | "other" | "none" {

@@ -1,7 +1,6 @@
 import {
   ANSWER_CALLS_MAX,
   asObject,
-  compactJson,
   findElements,
   findMember,
   JsonProgress,
@@ -12,8 +11,9 @@ import {
   withMember,
   withoutMember,
 } from "../../../kernel/index.ts";
-import type { ChatEvent } from "../neutral/chat-event.ts";
+import type { Emit } from "../neutral/chat-event.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
+import { compactObject, rootSpan, withRootMember } from "../neutral/relayed-text.ts";
 import { signedId } from "../neutral/tool-calls.ts";
 import type { Fields } from "../neutral/usage-report.ts";
 import { findHeld } from "./chunks.ts";
@@ -62,12 +62,12 @@ export class CallFragments {
       let mended = text;
       const fn = repeatsName ? findMember(mended, 0, "function") : undefined;
       if (fn !== undefined) mended = withoutMember(mended, fn, "name");
-      if (repeatsId) mended = withoutMember(mended, wholeSpan(mended), "id");
+      if (repeatsId) mended = withoutMember(mended, rootSpan(mended), "id");
       if (missingId !== undefined) mended = withCallId(mended, missingId);
       if (lacksType) mended = withCallType(mended);
       if (givesObject) mended = withArguments(mended);
       if (!hasWrongIndex) return mended;
-      return withMember(mended, wholeSpan(mended), { key: "index", json: String(call) });
+      return withRootMember(mended, "index", String(call));
     };
   }
 }
@@ -148,7 +148,7 @@ function lacksCallType(call: Fields): boolean {
 }
 
 function withCallId(call: string, id: string): string {
-  return withMember(call, wholeSpan(call), { key: "id", json: JSON.stringify(id) });
+  return withRootMember(call, "id", JSON.stringify(id));
 }
 
 /** Turns an object of arguments into its JSON text, digit for digit; anything else into `{}`. */
@@ -156,20 +156,13 @@ function withArguments(call: string): string {
   const fn = findMember(call, 0, "function");
   if (fn === undefined) return call;
   const given = findMember(call, fn.start, "arguments");
-  const raw = given === undefined ? "" : compactJson(call.slice(given.start, given.end));
-  const json = JSON.stringify(raw.startsWith("{") ? raw : "{}");
+  const json = JSON.stringify(compactObject(call, given));
   return withMember(call, fn, { key: "arguments", json });
 }
 
 function withCallType(call: string): string {
-  return withMember(call, wholeSpan(call), { key: "type", json: '"function"' });
+  return withRootMember(call, "type", '"function"');
 }
-
-function wholeSpan(text: string): Span {
-  return { start: 0, end: text.length };
-}
-
-type Emit = (event: ChatEvent) => void;
 
 interface OpenCall {
   readonly call: number;

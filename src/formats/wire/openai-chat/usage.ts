@@ -39,7 +39,10 @@ export function readUsage(
   // The gap is not added if the provider has reported its tokens as reasoning.
   const isBeside = gap > 0 && counted.internalReasoning !== gap;
   const internalReasoning = counted.internalReasoning + (isBeside ? gap : 0);
-  const cost = own?.["cost"] === undefined ? undefined : rawCost(text);
+  const hasCost = own?.["cost"] !== undefined;
+  const cost = hasCost
+    ? costAt(text, findPath(text, "usage", "cost") ?? choiceCost(text))
+    : undefined;
   const flaw = gap > 0 ? usageFlaw({ ...reported, total_tokens: undefined }) : usageFlaw(reported);
   return {
     usage: isBeside ? { ...counted, internalReasoning } : counted,
@@ -157,10 +160,6 @@ function readPrompt(reported: Fields): number | undefined {
   const hits = asCount(reported["prompt_cache_hit_tokens"]);
   const misses = asCount(reported["prompt_cache_miss_tokens"]);
   return hits === undefined && misses === undefined ? undefined : (hits ?? 0) + (misses ?? 0);
-}
-
-function rawCost(text: string): string | undefined {
-  return costAt(text, findPath(text, "usage", "cost") ?? choiceCost(text));
 }
 
 function choiceCost(text: string): Span | undefined {
