@@ -58,10 +58,7 @@ export function classifyDecisionWording(
   deployment: Deployment,
 ): UpstreamFailure {
   const status = findEnvelopeStatus(errorText) ?? findStatus(errorText) ?? 502;
-  return classifyByRules(
-    { status, upstreamStatus: 200, errorText, waitSeconds: undefined },
-    deployment,
-  );
+  return classifyByRules({ status, upstreamStatus: 200, errorText }, deployment);
 }
 
 function classifyPlainBody(

@@ -161,7 +161,7 @@ function readAs(
     resultName: entry.isNamed ? entry.id : (fixedNames.get(kind) ?? entry.id),
     body,
   };
-  return { question, entry, encoded: encoded(doc, members, { kind, name: entry.id }) };
+  return { question, entry, encoded: encoded(doc, members, kind, entry.id) };
 }
 
 function sameField(doc: JsonDocument, members: Members): Problem | undefined {
@@ -184,7 +184,8 @@ function resultNameProblem(name: string): Problem | undefined {
 function encoded(
   doc: JsonDocument,
   members: Members,
-  { kind, name }: { readonly kind: GlinerQuestion["kind"]; readonly name: string },
+  kind: GlinerQuestion["kind"],
+  name: string,
 ): JsonText {
   const raw = (member: string): JsonText | undefined => {
     const node = findNode(members, member);

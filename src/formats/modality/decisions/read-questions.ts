@@ -142,10 +142,13 @@ export const GLINER_OPTIONS: readonly string[] = [
 ];
 export const GLINER_BODY_FIELDS: readonly string[] = ["text", ...GLINER_OPTIONS];
 
-const questionsMax: Readonly<Record<Grammar, number>> = { systemone: 128, gliner: 64 };
+const GRAMMARS = {
+  systemone: { shown: "systemone", questionsMax: 128 },
+  gliner: { shown: "GLiNER", questionsMax: 64 },
+};
 
 function countProblem(grammar: Grammar, container: string, count: number): Problem | undefined {
-  const max = questionsMax[grammar];
+  const max = GRAMMARS[grammar].questionsMax;
   if (count === 0) return problem("empty", container);
   return count > max
     ? problem(`${count} questions, at most ${max} accepted`, container)
@@ -161,11 +164,6 @@ function sizeProblem(grammar: Grammar, container: string, values: number): Probl
     : undefined;
 }
 
-const grammarNames: Readonly<Record<Grammar, string>> = {
-  systemone: "systemone",
-  gliner: "GLiNER",
-};
-
 function mixedProblem(
   grammar: Grammar,
   signs: readonly (Grammar | undefined)[],
@@ -176,8 +174,8 @@ function mixedProblem(
   if (sign === undefined) return undefined;
   const named = (at: number): string => quoted(entries[at]?.id ?? "");
   return problem(
-    `question ${named(signs.indexOf(grammar))} is a ${grammarNames[grammar]} question and ` +
-      `${named(other)} a ${grammarNames[sign]} one; a request has one format`,
+    `question ${named(signs.indexOf(grammar))} is a ${GRAMMARS[grammar].shown} question and ` +
+      `${named(other)} a ${GRAMMARS[sign].shown} one; a request has one format`,
     "questions",
   );
 }

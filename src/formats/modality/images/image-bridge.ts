@@ -90,7 +90,8 @@ export class ImageBridge extends BaseBridge implements AnswerBridge {
   end(): void {
     if (this.state !== "waiting") return;
     const parser = this.#parser;
-    const read = parser === undefined ? UNREADABLE : readImageAnswer(parser, this.#open);
+    const { request, deployment } = this.#open;
+    const read = parser ? readImageAnswer(parser, request, deployment) : UNREADABLE;
     this.#conclude(read.ok && this.#costsTooMuch(read) ? ABOVE_RESERVE : read);
   }
 

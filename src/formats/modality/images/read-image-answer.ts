@@ -34,14 +34,10 @@ export interface AnsweredImage {
   readonly revisedPrompt: string | undefined;
 }
 
-interface Asked {
-  readonly request: Pick<ParsedImageRequest, "count" | "outputFormat">;
-  readonly deployment: Pick<Deployment, "billing">;
-}
-
 export function readImageAnswer(
   parser: ImageAnswerParser,
-  { request: asked, deployment }: Asked,
+  asked: Pick<ParsedImageRequest, "count" | "outputFormat">,
+  deployment: Pick<Deployment, "billing">,
 ): ReadAnswer<ImageAnswer> {
   const bytes = parser.rest();
   const rest = isUtf8(bytes) ? decodeBody(bytes) : "";

@@ -113,5 +113,5 @@ function classifyRefusedJob(
     errorText.flagged ||
     matchesWording(errorText, contentPolicyWording);
   if (!isContent) return classifyEmbeddedError(body);
-  return contentRefused({ status: 400, upstreamStatus: 200, errorText, waitSeconds: undefined });
+  return contentRefused({ status: 400, upstreamStatus: 200, errorText });
 }

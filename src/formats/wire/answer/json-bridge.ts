@@ -21,7 +21,6 @@ import {
 } from "../failure/failures.ts";
 import {
   type AnswerJson,
-  type AnswerReader,
   decodeBody,
   parseObject,
   type ReadyAnswer,
@@ -34,7 +33,8 @@ import {
 } from "./answer-bridge.ts";
 
 export interface JsonBridgeOptions {
-  readonly read: AnswerReader;
+  /** Fails if the client's wire cannot express the answer. */
+  readonly read: (json: AnswerJson) => ReadAnswer<ReadyAnswer>;
   readonly note: ServedModelNote;
   readonly renderError: (refusal: Refusal) => Buffer;
   /**

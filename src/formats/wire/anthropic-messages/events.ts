@@ -1,5 +1,5 @@
 import { type Refusal, wireBErrorType } from "../../../kernel/index.ts";
-import { errorMetadata, messageWith, type OverflowWording } from "../failure/failures.ts";
+import { errorMetadata, messageWith } from "../failure/failures.ts";
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import { sseEventText } from "../sse/sse.ts";
 
@@ -17,7 +17,7 @@ export function errorEventText(refusal: Refusal): string {
 function describeError(refusal: Refusal): object {
   return {
     type: wireBErrorType(refusal),
-    message: messageWith(overflow, refusal),
+    message: messageWith(refusal, "prompt is too long"),
     error_type: refusal.class,
   };
 }
@@ -118,5 +118,3 @@ export function errorBody(refusal: Refusal, requestId: string): Buffer {
   };
   return Buffer.from(JSON.stringify(body));
 }
-
-const overflow: OverflowWording = { sign: /prompt is too long/, wording: "prompt is too long" };

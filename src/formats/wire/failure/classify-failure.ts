@@ -60,7 +60,6 @@ export function classifyEmbeddedError(body: unknown): UpstreamFailure {
     status: findStatus(errorText) ?? (isOfRequest ? 400 : 502),
     upstreamStatus: 200,
     errorText,
-    waitSeconds: undefined,
   });
 }
 

@@ -68,14 +68,12 @@ export function tooLargeFailure(): UpstreamFailure {
   return { ...withoutBlame(unusableFailure()), strike: "neutral" };
 }
 
-/** How a failed attempt counts against the deployment's circuit. */
-export type StrikeKind = "strike" | "timeout" | "neutral";
-
 export interface UpstreamFailure {
   readonly refusal: Refusal;
   /** True if another deployment may be tried while the client has no output. */
   readonly failover: boolean;
-  readonly strike: StrikeKind;
+  /** How the failed attempt counts against the deployment's circuit. */
+  readonly strike: "strike" | "timeout" | "neutral";
   /** Why the connection failed, as a kind and an error code, for the program's log only. */
   readonly reason?: string;
   /** Set if the answer cannot be read or ended too early, which is a breach of the listing. */
@@ -116,14 +114,11 @@ export function errorMetadata(answered: Refusal): Record<string, string | boolea
   };
 }
 
-/** The wording by which clients of a wire recognize that a request is too long for its model. */
-export interface OverflowWording {
-  readonly sign: RegExp;
-  readonly wording: string;
-}
-
-/** A context overflow always has the wording by which clients know that they must shorten. */
-export function messageWith({ sign, wording }: OverflowWording, answered: Refusal): string {
-  const isMissing = answered.class === "context_overflow" && !sign.test(answered.message);
+/**
+ * The message of an error. For a context overflow it always has `wording`, or the `sign` in it, by
+ * which the clients of a wire know that they must shorten their history.
+ */
+export function messageWith(answered: Refusal, wording: string, sign = wording): string {
+  const isMissing = answered.class === "context_overflow" && !answered.message.includes(sign);
   return isMissing ? `${answered.message} (${wording})` : answered.message;
 }

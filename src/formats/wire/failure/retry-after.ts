@@ -5,7 +5,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 /** Seconds to wait: rounded up, at least 1, at most `RETRY_AFTER_SECONDS_MAX`. */
 export interface Waits {
   /** Undefined if the provider asks for no wait. */
-  readonly waitSeconds: number | undefined;
+  readonly waitSeconds?: number | undefined;
   /** Until the rate-limit windows reset. It counts only after a rate limit. */
   readonly resetSeconds?: number | undefined;
 }

@@ -35,9 +35,6 @@ export interface ReadyAnswer extends AnswerFacts {
   bodyText(costUsd: string): string;
 }
 
-/** Reads a provider's JSON answer for one client. Fails if the client's wire cannot express it. */
-export type AnswerReader = (json: AnswerJson) => ReadAnswer<ReadyAnswer>;
-
 export interface AnswerCodec {
   /** Relays the provider's text to a client of the same wire, with the client's model and cost. */
   relay(json: AnswerJson, label: AnswerLabel, reading?: AnswerReading): ReadAnswer<ReadyAnswer>;

@@ -8,7 +8,7 @@ import {
   textOf,
   withMember,
 } from "../../../kernel/index.ts";
-import { errorMetadata, hasError, messageWith, type OverflowWording } from "../failure/failures.ts";
+import { errorMetadata, hasError, messageWith } from "../failure/failures.ts";
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import { sseDataText } from "../sse/sse.ts";
 import type { ChatAnswer, AnswerJson } from "../neutral/chat-answer.ts";
@@ -101,7 +101,7 @@ export function isSomeCost(costUsd: string): boolean {
 export function errorChunkText(head: string, refusal: Refusal): string {
   const error = JSON.stringify({
     code: refusal.class,
-    message: messageWith(overflow, refusal),
+    message: messageWith(refusal, OVERFLOW, OVERFLOW_SIGN),
     // The specification requires this `type` for every class of error.
     type: "gateway_error",
     metadata: { error_type: refusal.class },
@@ -247,7 +247,7 @@ export function errorBody(refusal: Refusal, requestId: string): Buffer {
   const body = {
     error: {
       code: refusal.class,
-      message: messageWith(overflow, refusal),
+      message: messageWith(refusal, OVERFLOW, OVERFLOW_SIGN),
       type: REFUSALS[refusal.class].wireAType,
       metadata: { error_type: refusal.class, ...errorMetadata(refusal) },
     },
@@ -256,7 +256,5 @@ export function errorBody(refusal: Refusal, requestId: string): Buffer {
   return Buffer.from(JSON.stringify(body));
 }
 
-const overflow: OverflowWording = {
-  sign: /context_length_exceeded/,
-  wording: "context_length_exceeded: the request is above the model's maximum context length",
-};
+const OVERFLOW_SIGN = "context_length_exceeded";
+const OVERFLOW = `${OVERFLOW_SIGN}: the request is above the model's maximum context length`;

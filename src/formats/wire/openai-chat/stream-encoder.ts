@@ -27,8 +27,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
   readonly #head: string;
   readonly #chunkStart: string;
   readonly #ids: UniqueIds;
-  readonly #wantsUsageChunk: boolean;
-  readonly #usesFunctions: boolean;
+  readonly #label: AnswerLabel;
   readonly #chunkEnd: string;
   readonly #calls = new Map<number, SentCall>();
   #hasBegun = false;
@@ -39,8 +38,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
     this.#head = chunkHead({ ...label, id: `chatcmpl-${label.idTail}` });
     this.#chunkStart = `data: ${this.#head}"choices":[{"index":0,"delta":`;
     this.#ids = new UniqueIds(`call_${label.idTail}`, label.listUsedIds);
-    this.#wantsUsageChunk = label.wantsUsageChunk;
-    this.#usesFunctions = label.usesFunctions;
+    this.#label = label;
     this.#chunkEnd = label.wantsUsageChunk ? '],"usage":null}\n\n' : "]}\n\n";
   }
 
@@ -71,8 +69,8 @@ export class OpenaiChatEncoder implements StreamEncoder {
 
   finishText(report: UsageReport | undefined, costUsd: string): string {
     const finish = settledFinish(this.#finish, this.#calls.size > 0);
-    const word = toWord(finish, this.#usesFunctions);
-    const last = this.#wantsUsageChunk ? this.#chunkText("{}", `"${word}"`) : "";
+    const word = toWord(finish, this.#label.usesFunctions);
+    const last = this.#label.wantsUsageChunk ? this.#chunkText("{}", `"${word}"`) : "";
     return last + this.#usageText(word, usageJson(report?.usage, costUsd)) + SSE_DONE_TEXT;
   }
 
@@ -83,7 +81,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
   }
 
   #usageText(finish: string | null, usage: string): string {
-    return this.#wantsUsageChunk
+    return this.#label.wantsUsageChunk
       ? usageChunkText(this.#head, usage)
       : sseDataText(lastChunk(this.#head, finish, usage));
   }
@@ -119,7 +117,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
 
   /** A client that sent `functions` gets one call; the provider was asked for no more. */
   #callDelta(index: number, { head, fn }: { head: string; fn: string }, out: OutputPieces): void {
-    if (!this.#usesFunctions) {
+    if (!this.#label.usesFunctions) {
       this.#chunk(`{"tool_calls":[{"index":${index},${head}"function":${fn}}]}`, out);
     } else if (index === 0) this.#chunk(`{"function_call":${fn}}`, out);
   }
