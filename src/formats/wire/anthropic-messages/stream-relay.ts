@@ -115,7 +115,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
       const usage = usageJson(this.report?.usage, costUsd);
       return closingText(`{"stop_reason":"${word}","stop_sequence":null}`, usage);
     }
-    const closing = withPart(last, ["usage"], { key: "cost", json: costUsd });
+    const closing = withPart(last, ["usage"], "cost", costUsd);
     return (
       this.#takeHeld() + sseEventText("message_delta", closing) + eventText("message_stop", "")
     );
@@ -237,13 +237,9 @@ export class AnthropicMessagesRelay implements StreamDriver {
 }
 
 /** Sets a member of the object at `path`. Returns `text` unchanged if there is no such object. */
-function withPart(
-  text: string,
-  path: readonly string[],
-  member: { readonly key: string; readonly json: string },
-): string {
+function withPart(text: string, path: readonly string[], key: string, json: string): string {
   const object = findPath(text, ...path);
-  return object === undefined ? text : withMember(text, object, member);
+  return object === undefined ? text : withMember(text, object, { key, json });
 }
 
 /**
@@ -255,10 +251,10 @@ function withStart(text: string, message: Fields = {}, { modelId, idTail }: Answ
   const find = (made: string): Span | undefined => findPath(made, ...path);
   let start = find(text) === undefined ? withRootMember(text, "message", "{}") : text;
   start = withNeeded(start, find, message, neededInMessage(idTail));
-  start = withPart(start, path, { key: "model", json: JSON.stringify(modelId) });
-  if (!Array.isArray(content)) start = withPart(start, path, { key: "content", json: "[]" });
+  start = withPart(start, path, "model", JSON.stringify(modelId));
+  if (!Array.isArray(content)) start = withPart(start, path, "content", "[]");
   if (asObject(usage) === undefined) {
-    return withPart(start, path, { key: "usage", json: usageJson(undefined) });
+    return withPart(start, path, "usage", usageJson(undefined));
   }
   const usagePath = ["message", "usage"];
   return withoutCost(withCounts(start, usage, usagePath), usage, ...usagePath);
@@ -277,7 +273,7 @@ function withStopReason(text: string, delta: Fields, word: string): string {
   const find = (made: string): Span | undefined => findPath(made, "delta");
   const whole = withNeeded(text, find, delta, { stop_reason: word, stop_sequence: "null" });
   if (JSON.stringify(received) === word) return whole;
-  return withPart(whole, ["delta"], { key: "stop_reason", json: word });
+  return withPart(whole, ["delta"], "stop_reason", word);
 }
 
 /** For each kind of delta, the member whose text clients append to what they have received. */

@@ -42,17 +42,17 @@ import {
 } from "./chunks.ts";
 import type { Fields } from "../neutral/usage-report.ts";
 import { callsIn, readSignature, withWholeCalls } from "./tool-calls.ts";
-import { findChoice, readUsage, usageJson, withCounts } from "./usage.ts";
+import { findChoice, firstChoice, readUsage, usageJson, withCounts } from "./usage.ts";
 
 export const openaiChatAnswers: AnswerCodec = {
   relay(json, label, reading) {
-    const choice = firstChoice(json);
+    const choice = usableChoice(json);
     if (choice === undefined) return UNUSABLE;
     return failureInChoice(json, choice) ?? relayed(json, choice, { label, reading });
   },
 
   read(json, isStopSequence, reading = {}) {
-    const choice = firstChoice(json);
+    const choice = usableChoice(json);
     if (choice === undefined) return UNUSABLE;
     const failure = failureInChoice(json, choice);
     if (failure !== undefined) return failure;
@@ -98,9 +98,8 @@ const UNUSABLE = failedRead(unusableFailure());
 const UNUSABLE_CALLS = failedRead(withoutBlame(unusableFailure()));
 
 /** Undefined if the first choice has no message, no error and no failure as finish reason. */
-function firstChoice(json: AnswerJson): Fields | undefined {
-  const { choices } = json.value;
-  const choice = Array.isArray(choices) ? asObject(choices[0]) : undefined;
+function usableChoice(json: AnswerJson): Fields | undefined {
+  const choice = firstChoice(json.value);
   const isAnswer = asObject(choice?.["message"]) !== undefined || !!choice?.["error"];
   return isAnswer || isFailureWord(choice?.["finish_reason"]) ? choice : undefined;
 }

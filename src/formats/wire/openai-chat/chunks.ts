@@ -15,6 +15,9 @@ import type { ChatAnswer, AnswerJson } from "../neutral/chat-answer.ts";
 import type { Fields } from "../neutral/usage-report.ts";
 import { findChoice } from "./usage.ts";
 
+/** The member of a choice that has the answer, in a chunk or in a whole answer. */
+export type Holder = "delta" | "message";
+
 export interface ChunkLabel {
   readonly id: string;
   readonly createdSeconds: number;
@@ -38,36 +41,25 @@ export function withChoiceMember(text: string, key: string, json: string): strin
  * Replaces a list of parts (Mistral) with its text, to which official clients append, and writes
  * its thinking as `reasoning_content`.
  */
-export function withPlainContent(
-  text: string,
-  holder: "delta" | "message",
-  fields: Fields,
-): string {
+export function withPlainContent(text: string, holder: Holder, fields: Fields): string {
   const { content: parts } = fields;
   const isPlain = (part: unknown): boolean => PLAIN_PARTS.has(asObject(part)?.["type"]);
   if (!Array.isArray(parts) || !parts.every(isPlain)) return text;
   const { text: content, reasoning } = answerTexts(fields);
-  const plain = withHeldMember(text, holder, { key: "content", json: JSON.stringify(content) });
+  const plain = withHeldMember(text, holder, "content", JSON.stringify(content));
   if (reasoning === "") return plain;
-  return withHeldMember(plain, holder, {
-    key: "reasoning_content",
-    json: JSON.stringify(reasoning),
-  });
+  return withHeldMember(plain, holder, "reasoning_content", JSON.stringify(reasoning));
 }
 
 /** Parts with text, and Mistral's references to the sources of a text, which are left out. */
 const PLAIN_PARTS: ReadonlySet<unknown> = new Set(["text", "thinking", "reference"]);
 
-export function withHeldMember(
-  text: string,
-  holder: "delta" | "message",
-  member: { readonly key: string; readonly json: string },
-): string {
+export function withHeldMember(text: string, holder: Holder, key: string, json: string): string {
   const object = findHeld(text, holder);
-  return object === undefined ? text : withMember(text, object, member);
+  return object === undefined ? text : withMember(text, object, { key, json });
 }
 
-export function findHeld(text: string, holder: "delta" | "message"): Span | undefined {
+export function findHeld(text: string, holder: Holder): Span | undefined {
   const choice = findChoice(text);
   return choice && findMember(text, choice.start, holder);
 }

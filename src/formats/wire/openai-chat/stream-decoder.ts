@@ -15,7 +15,7 @@ import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import { answerTexts, isDone, isErrorChunk, isTextAlone, toReason, textSpan } from "./chunks.ts";
 import { callsIn, ToolCallReader } from "./tool-calls.ts";
-import { readUsage } from "./usage.ts";
+import { firstChoice, readUsage } from "./usage.ts";
 
 export interface DecoderOptions {
   readonly isStopSequence: (word: string) => boolean;
@@ -44,10 +44,7 @@ export class OpenaiChatDecoder implements StreamDecoder {
   }
 
   decode(event: SseEvent, emit: Emit): void {
-    if (isDone(event.data)) {
-      this.#complete(emit);
-      return;
-    }
+    if (isDone(event.data)) return this.#complete(emit);
     const eventText = readEventText(event.data);
     const text = this.#repeated.textIn(eventText);
     if (text !== undefined) return emit({ type: "text", text });
@@ -66,10 +63,9 @@ export class OpenaiChatDecoder implements StreamDecoder {
     this.#options.note.take(chunk["model"]);
     const { reading } = this.#options;
     if (chunk["usage"] !== null) this.report = readUsage(chunk, text, reading) ?? this.report;
-    const choice = Array.isArray(chunk["choices"]) ? asObject(chunk["choices"][0]) : undefined;
+    const choice = firstChoice(chunk);
     if (isErrorChunk(chunk, choice)) {
-      emit({ type: "failure", failure: classifyEmbeddedError(chunk) });
-      return;
+      return emit({ type: "failure", failure: classifyEmbeddedError(chunk) });
     }
     if (choice === undefined) return;
     this.#hasChoices = true;

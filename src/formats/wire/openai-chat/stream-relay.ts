@@ -46,15 +46,9 @@ import {
   withPlainContent,
 } from "./chunks.ts";
 import { CallFragments } from "./tool-calls.ts";
-import { choiceUsage, readUsage, usageJson, withCounts } from "./usage.ts";
+import { choiceUsage, firstChoice, readUsage, usageJson, withCounts } from "./usage.ts";
 
 const KEEP_ALIVE_TEXT = sseCommentText("keep-alive");
-
-interface RelayedChunk {
-  readonly choices: unknown[] | undefined;
-  readonly choice: Fields;
-  readonly isContent: boolean;
-}
 
 /**
  * Replaces the model id, and holds the usage until the cost is known: it is in the chunk with the
@@ -111,20 +105,19 @@ export class OpenaiChatRelay implements StreamDriver {
     if (json === undefined) return unusableFailure();
     const chunk = json.value;
     this.#note.take(chunk["model"]);
-    const choices = Array.isArray(chunk["choices"]) ? (chunk["choices"] as unknown[]) : undefined;
-    const choice = asObject(choices?.[0]);
+    const choice = firstChoice(chunk);
     this.#named ??= readNames(chunk, this.#label);
     this.#keepUsage(json);
     if (isErrorChunk(chunk, choice)) return classifyEmbeddedError(chunk);
-    if (choice === undefined) return this.#relayEmpty(json, choices, out);
+    if (choice === undefined) return this.#relayEmpty(json, out);
     this.#hasChoices = true;
     const content = classifyContent(choice);
     this.#hasCalls ||= content === "calls";
     const isSilent = textOf(choice["finish_reason"]) === "";
-    // Clients read the delta of every chunk.
+    // Clients read the delta of every chunk, so one with neither is dropped.
     if (isSilent && asObject(choice["delta"]) === undefined) return "silent";
     const isContent = content !== "none";
-    this.#relay(json, { choices, choice, isContent }, out);
+    this.#relay(json, choice, isContent, out);
     return isContent ? "content" : "silent";
   }
 
@@ -133,8 +126,7 @@ export class OpenaiChatRelay implements StreamDriver {
     if (!this.#hasChoices) return brokenOffFailure();
     if (this.#finish !== "") return "end";
     out.add(this.#takeLast());
-    const word = this.#clientWord("");
-    const last = lastChunk(this.#headText(), word);
+    const last = lastChunk(this.#headText(), this.#clientWord(""));
     if (this.#label.wantsUsageChunk) out.add(sseDataText(last));
     else this.#last = last;
     return "end";
@@ -154,14 +146,14 @@ export class OpenaiChatRelay implements StreamDriver {
     return usage + errorChunkText(this.#headText(), refusal);
   }
 
-  #relay(json: AnswerJson, { choices, choice, isContent }: RelayedChunk, out: OutputPieces): void {
+  #relay(json: AnswerJson, choice: Fields, isContent: boolean, out: OutputPieces): void {
     const received = textOf(choice["finish_reason"]);
     this.#finish ||= received;
     const finish = received === "" ? "" : this.#clientWord(received);
     out.add(this.#takeLast());
     const hadRole = this.#hasRole;
     const kept = this.#label.wantsUsageChunk ? withNullUsage(json) : withoutUsage(json);
-    const whole = this.#withNames(withOneChoice(kept, choices), json.value);
+    const whole = this.#withNames(withOneChoice(kept, json.value["choices"]), json.value);
     const text = this.#withModel(this.#mended(whole, choice));
     if (this.#label.wantsUsageChunk || finish === "") {
       out.add(sseDataText(text));
@@ -209,7 +201,7 @@ export class OpenaiChatRelay implements StreamDriver {
         : this.#withCalls(withPlainContent(chunk, "delta", delta), delta["tool_calls"]);
     if (choice["index"] !== 0) text = withChoiceMember(text, "index", "0");
     if (!this.#hasRole && textOf(delta?.["role"]) === "") {
-      text = withHeldMember(text, "delta", { key: "role", json: '"assistant"' });
+      text = withHeldMember(text, "delta", "role", '"assistant"');
     }
     this.#hasRole = true;
     if (typeof finish !== "string") return text;
@@ -260,10 +252,11 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   /** A client that asked for usage gets chunks with an empty list of choices and no usage. */
-  #relayEmpty(json: AnswerJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
-    const isUsage = asObject(json.value["usage"]) !== undefined;
-    const isNote = choices?.length === 0 && !isUsage && this.#label.wantsUsageChunk;
-    if (isNote) out.add(sseDataText(this.#withModel(json.text)));
+  #relayEmpty({ text, value }: AnswerJson, out: OutputPieces): StepOutcome {
+    const { choices, usage } = value;
+    const isEmpty = Array.isArray(choices) && choices.length === 0;
+    if (isEmpty && asObject(usage) === undefined && this.#label.wantsUsageChunk)
+      out.add(sseDataText(this.#withModel(text)));
     return "silent";
   }
 

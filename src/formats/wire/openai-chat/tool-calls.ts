@@ -16,7 +16,7 @@ import type { AnswerReading } from "../neutral/provider-answer.ts";
 import { compactObject, rootSpan, withRootMember } from "../neutral/relayed-text.ts";
 import { signedId } from "../neutral/tool-calls.ts";
 import type { Fields } from "../neutral/usage-report.ts";
-import { findHeld } from "./chunks.ts";
+import { findHeld, type Holder } from "./chunks.ts";
 
 /**
  * Official clients join fragments by index and concatenate all texts: a shared index, a repeated id
@@ -107,7 +107,7 @@ function ownId(idTail: string, call: number): string {
  */
 export function callsIn(
   text: string,
-  holder: "delta" | "message",
+  holder: Holder,
   calls: readonly unknown[],
 ): readonly unknown[] {
   if (!calls.some(hasObject)) return calls;
@@ -123,7 +123,7 @@ function hasObject(call: unknown): boolean {
   return asObject(asObject(asObject(call)?.["function"])?.["arguments"]) !== undefined;
 }
 
-function callSpans(text: string, holder: "delta" | "message"): readonly Span[] {
+function callSpans(text: string, holder: Holder): readonly Span[] {
   const object = findHeld(text, holder);
   const calls = object && findMember(text, object.start, "tool_calls");
   return calls === undefined ? [] : findElements(text, calls.start);

@@ -81,8 +81,12 @@ export function usageFlaw(reported: Fields): string | undefined {
 }
 
 /** Moonshot reports usage inside a stream's last choice. */
-export function choiceUsage({ choices }: Fields): Fields | undefined {
-  return Array.isArray(choices) ? asObject(asObject(choices[0])?.["usage"]) : undefined;
+export function choiceUsage(body: Fields): Fields | undefined {
+  return asObject(firstChoice(body)?.["usage"]);
+}
+
+export function firstChoice({ choices }: Fields): Fields | undefined {
+  return Array.isArray(choices) ? asObject(choices[0]) : undefined;
 }
 
 /** Writes 0 for counts that were not reported. `costUsd` is number text, printed unchanged. */
