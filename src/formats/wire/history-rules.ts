@@ -50,15 +50,9 @@ function findEdits(doc: JsonDocument, rules: Rules): HistoryEdits {
   if (rules.has("no-null")) findNulls(doc, messages, edits);
   const end = doc.next(messages);
   for (let node = messages + NODE_SIZE; node < end; node = doc.next(node)) {
-    editMessage({ doc, node, rules }, edits);
+    editMessage(doc, node, rules, edits);
   }
   return edits;
-}
-
-interface Place {
-  readonly doc: JsonDocument;
-  readonly node: JsonNode;
-  readonly rules: Rules;
 }
 
 const REASONING: ReadonlySet<number> = new Set([
@@ -67,7 +61,7 @@ const REASONING: ReadonlySet<number> = new Set([
   word.reasoning_details,
 ]);
 
-function editMessage({ doc, node, rules }: Place, edits: HistoryEdits): void {
+function editMessage(doc: JsonDocument, node: JsonNode, rules: Rules, edits: HistoryEdits): void {
   let role = 0;
   let content = ABSENT;
   let name = ABSENT;

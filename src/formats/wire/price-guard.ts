@@ -30,13 +30,14 @@ export const pricedNames: ReadonlySet<string> = new Set([...REFUSED_FIELDS, ...D
 export function noteFields(
   doc: JsonDocument,
   notes: TranslationIssues,
-  rules: { readonly refused: ReadonlySet<string>; readonly carried: ReadonlySet<string> },
+  refused: ReadonlySet<string>,
+  carried: ReadonlySet<string>,
 ): void {
   for (const key of doc.keys(0)) {
     const name = readName(doc, key);
     if (isUsual(doc, name, doc.valueOf(key))) continue;
-    if (rules.refused.has(name)) notes.refuse(name, CANNOT_CROSS);
-    else if (!rules.carried.has(name) && !pricedNames.has(name)) notes.drop(name);
+    if (refused.has(name)) notes.refuse(name, CANNOT_CROSS);
+    else if (!carried.has(name) && !pricedNames.has(name)) notes.drop(name);
   }
   for (const { field } of findRefusedFields(doc)) notes.refuse(field, CANNOT_CROSS);
   if (isTextOnly(doc, doc.present(0, word.modalities))) notes.drop("modalities");

@@ -116,7 +116,8 @@ function hasFormat(doc: JsonDocument, config: JsonNode): boolean {
 export function applyProfile(
   doc: JsonDocument,
   splice: Splice,
-  { target, written }: { readonly target: Target; readonly written?: string },
+  target: Target,
+  written?: string,
 ): void {
   const { wireProfile: profile, fixedBody = [] } = target;
   const kept = new Set(undeclaredFields(doc, target).keys);
@@ -167,7 +168,8 @@ export function profiledMembers(
 export function lostParameters(
   call: ChatCall,
   doc: JsonDocument,
-  { target, codec }: { readonly target: Target; readonly codec: RequestCodec },
+  target: Target,
+  codec: RequestCodec,
 ): readonly string[] {
   const fixed = new Set(target.fixedBody?.map(({ name }) => name));
   const drops = target.wireProfile?.dropsUndeclared === true;

@@ -33,8 +33,7 @@ export function parseChatRequest(
   const { doc } = checked;
   const bound = readOutputBound(doc);
   if (!bound.ok) return bound;
-  const request = new ParsedChatRequest(wire, client, { doc, outputTokens: bound.tokens });
-  return { ok: true, request };
+  return { ok: true, request: new ParsedChatRequest(wire, client, doc, bound.tokens) };
 }
 
 const BETA_HEADER = "anthropic-beta";
@@ -133,11 +132,7 @@ export class ParsedChatRequest extends ParsedBody implements CallRequest {
   #priced: PricedFields | undefined;
   #betaFields: SameWireDrops | undefined;
 
-  constructor(
-    wire: Wire,
-    client: ClientRequest,
-    { doc, outputTokens }: { readonly doc: JsonDocument; readonly outputTokens: number },
-  ) {
+  constructor(wire: Wire, client: ClientRequest, doc: JsonDocument, outputTokens: number) {
     super(doc);
     const media = new MediaCollector();
     wire.requests.findMedia(doc, media);

@@ -122,7 +122,7 @@ function translationProblem(
   return lostFieldProblem([
     ...needs.dropped,
     ...lostEffort(call, deployment),
-    ...lostParameters(call, request.doc, { target: deployment, codec: requests }),
+    ...lostParameters(call, request.doc, deployment, requests),
   ]);
 }
 

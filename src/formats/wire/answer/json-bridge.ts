@@ -105,8 +105,7 @@ function readBody(
   { read, note, classifyError = classifyEmbeddedError }: JsonBridgeOptions,
 ): ReadAnswer<ReadyAnswer> {
   const json = parseAnswer(body);
-  if (json === "unusable") return UNUSABLE;
-  if (json === "too large") return TOO_LARGE;
+  if (!json.ok) return json;
   const { value } = json;
   note.take(value["model"]);
   const failure = hasError(value["error"]) ? classifyError(value) : undefined;
@@ -123,27 +122,23 @@ export interface ParsedAnswer extends AnswerJson {
   readonly restored: (made: string) => string;
 }
 
-/** `unusable`: not a JSON object. `too large`: exceeds the bounds of parsing. */
-function parseAnswer(body: Buffer): ParsedAnswer | "unusable" | "too large" {
-  if (!isUtf8(body)) return "unusable";
+function parseAnswer(body: Buffer): ReadAnswer<ParsedAnswer> {
+  if (!isUtf8(body)) return UNUSABLE;
   const text = decodeBody(body);
   if (new JsonBudget().allows(text)) return parseRestored(text, (made) => made);
   const part = logprobsIn(body);
-  if (part === undefined) return "too large";
+  if (part === undefined) return TOO_LARGE;
   const { start, end } = part;
   const mark = JSON.stringify(randomUUID());
   const rest = decodeBody(body.subarray(0, start)) + mark + body.toString("utf8", end);
   // Finding the log probabilities took most of the time that one answer may take.
-  if (!new JsonBudget(REST_VALUES_MAX).allows(rest)) return "too large";
+  if (!new JsonBudget(REST_VALUES_MAX).allows(rest)) return TOO_LARGE;
   return parseRestored(rest, (made) => made.replace(mark, () => body.toString("utf8", start, end)));
 }
 
-function parseRestored(
-  text: string,
-  restored: ParsedAnswer["restored"],
-): ParsedAnswer | "unusable" {
+function parseRestored(text: string, restored: ParsedAnswer["restored"]): ReadAnswer<ParsedAnswer> {
   const json = parseObject(text);
-  return json === undefined ? "unusable" : { ...json, restored };
+  return json === undefined ? UNUSABLE : { ok: true, ...json, restored };
 }
 
 /** Finds the first `logprobs` object, whose million values would block other requests. */

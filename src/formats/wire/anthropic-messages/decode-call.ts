@@ -49,14 +49,14 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
 ]);
 
 export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
-  noteFields(doc, notes, { refused, carried });
+  noteFields(doc, notes, refused, carried);
   noteOutputConfig(doc, notes);
   const tools = decodeTools(doc, notes);
   return {
     system: decodeSystem(doc, notes),
     messages: decodeMessages(doc, notes),
     tools,
-    ...decodeToolChoice(doc, { tools, notes }),
+    ...decodeToolChoice(doc, tools, notes),
     stops: decodeStops(doc, notes),
     temperature: findRaw(doc, 0, word.temperature),
     topP: findRaw(doc, 0, word.top_p),
@@ -134,7 +134,8 @@ function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly Tool
 
 function decodeToolChoice(
   doc: JsonDocument,
-  { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },
+  tools: readonly ToolSpec[],
+  notes: TranslationIssues,
 ): Pick<ChatCall, "toolChoice" | "parallelTools"> {
   const choice = doc.present(0, word.tool_choice);
   if (choice !== ABSENT && tools.length === 0) notes.drop("tool_choice");

@@ -84,39 +84,36 @@ const kindByWord = Array.from(
 
 /** Finds media in the system prompt and in messages, also inside tool results and documents. */
 function findMedia(doc: JsonDocument, media: MediaCollector): void {
-  findInContent(doc, doc.member(0, word.system), { path: "system", media });
+  findInContent(doc, doc.member(0, word.system), "system", media);
   const messages = doc.member(0, word.messages);
   const end = doc.next(messages);
   let index = 0;
   for (let node = messages + NODE_SIZE; node < end; node = doc.next(node)) {
     const content = doc.member(node, word.content);
-    if (doc.isArray(content)) {
-      findInContent(doc, content, { path: `messages.${index}.content`, media });
-    }
+    if (doc.isArray(content)) findInContent(doc, content, `messages.${index}.content`, media);
     index += 1;
   }
 }
 
-interface Place {
-  readonly path: string;
-  readonly media: MediaCollector;
-}
-
 /** `READ_DEPTH_MAX` bounds the recursion. */
-function findInContent(doc: JsonDocument, content: JsonNode, { path, media }: Place): void {
+function findInContent(
+  doc: JsonDocument,
+  content: JsonNode,
+  path: string,
+  media: MediaCollector,
+): void {
   if (content === ABSENT || !doc.isArray(content)) return;
   for (const [position, block] of doc.items(content).entries()) {
-    const place = { path: `${path}.${position}`, media };
+    const place = `${path}.${position}`;
     const kind = blockKind(doc, block);
     if (kind !== undefined) {
       const bytes = inlineBytes(doc, block);
-      media.add(place.path, kind, bytes, bytes > 0);
+      media.add(place, kind, bytes, bytes > 0);
     }
-    findInContent(doc, doc.member(block, word.content), { path: `${place.path}.content`, media });
+    findInContent(doc, doc.member(block, word.content), `${place}.content`, media);
     const source = doc.member(block, word.source);
     if (source !== ABSENT && doc.isObject(source)) {
-      const nested = { path: `${place.path}.source.content`, media };
-      findInContent(doc, doc.member(source, word.content), nested);
+      findInContent(doc, doc.member(source, word.content), `${place}.source.content`, media);
     }
   }
 }
@@ -148,10 +145,10 @@ function countTokens(doc: JsonDocument): number {
 }
 
 function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
-  applyProfile(doc, splice, { target: deployment });
+  applyProfile(doc, splice, deployment);
   const { wireProfile: profile } = deployment;
   if (profile !== undefined) applyHistoryRules(doc, splice, profile.history);
-  writeBound(doc, splice, { name: "max_tokens", tokens: request.outputTokens });
+  writeBound(doc, splice, "max_tokens", request.outputTokens);
 }
 
 function headers(betas: readonly string[]): Readonly<Record<string, string>> {

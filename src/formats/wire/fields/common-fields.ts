@@ -210,12 +210,13 @@ export function outputBoundName(deployment: Deployment, sent?: OutputBoundName):
 export function writeBound(
   doc: JsonDocument,
   splice: Splice,
-  bound: { readonly name: OutputBoundName; readonly tokens: number },
+  name: OutputBoundName,
+  tokens: number,
 ): void {
-  const sent = doc.member(0, word[bound.name]);
-  const tokens = String(bound.tokens) as JsonText;
-  if (sent === ABSENT) splice.insert(bound.name, tokens);
-  else if (doc.isNull(sent)) splice.replace(sent, tokens);
+  const sent = doc.member(0, word[name]);
+  const text = String(tokens) as JsonText;
+  if (sent === ABSENT) splice.insert(name, text);
+  else if (doc.isNull(sent)) splice.replace(sent, text);
 }
 
 /** The client's `provider.upstream`, for aggregators (priority 1 and above) alone. */

@@ -89,7 +89,7 @@ type Skipped = ReadonlySet<string>;
 /** The first credential or destination at any depth of a body, outside content and schemas. */
 export function findCredential(doc: JsonDocument): Problem | undefined {
   const walk = new CredentialWalk();
-  return walk.visit(doc, { node: 0, depth: 0 }, contentNames) ? walk.problem() : undefined;
+  return walk.visit(doc, 0, 0, contentNames) ? walk.problem() : undefined;
 }
 
 /** Like `findCredential`, but also refuses forbidden names of top-level fields. */
@@ -114,11 +114,6 @@ export function scanDeeper(doc: JsonDocument, node: JsonNode): JsonDocument | un
 
 export const TOO_MANY_VALUES = "holds too many values at this depth; send fewer";
 
-interface Place {
-  readonly node: JsonNode;
-  readonly depth: number;
-}
-
 class CredentialWalk {
   readonly #path: (string | number)[] = [];
   #message = NOT_TAKEN;
@@ -129,23 +124,23 @@ class CredentialWalk {
   }
 
   /** True if the value contains a forbidden field; `#path` then leads to it. */
-  visit(doc: JsonDocument, { node, depth }: Place, skipped: Skipped): boolean {
+  visit(doc: JsonDocument, node: JsonNode, depth: number, skipped: Skipped): boolean {
     const isObject = doc.isObject(node);
     if (!isObject && !doc.isArray(node)) return false;
     if (depth === READ_DEPTH_MAX) return this.#visitDeeper(doc, node, skipped);
     return isObject
-      ? this.#visitObject(doc, { node, depth }, skipped)
-      : this.#visitArray(doc, { node, depth }, skipped);
+      ? this.#visitObject(doc, node, depth, skipped)
+      : this.#visitArray(doc, node, depth, skipped);
   }
 
   #visitDeeper(doc: JsonDocument, node: JsonNode, skipped: Skipped): boolean {
     const deeper = scanDeeper(doc, node);
-    if (deeper !== undefined) return this.visit(deeper, { node: 0, depth: 0 }, skipped);
+    if (deeper !== undefined) return this.visit(deeper, 0, 0, skipped);
     this.#message = TOO_MANY_VALUES;
     return true;
   }
 
-  #visitObject(doc: JsonDocument, { node, depth }: Place, skipped: Skipped): boolean {
+  #visitObject(doc: JsonDocument, node: JsonNode, depth: number, skipped: Skipped): boolean {
     const end = doc.next(node);
     for (let key = node + NODE_SIZE; key < end; key = doc.next(key + NODE_SIZE)) {
       if (this.#isRefused(doc, key)) return true;
@@ -156,7 +151,7 @@ class CredentialWalk {
       this.#path.push(name);
       const inside = skippedIn(name, skipped);
       const oddNames = this.#oddNames;
-      if (this.visit(doc, { node: value, depth: depth + 1 }, inside)) return true;
+      if (this.visit(doc, value, depth + 1, inside)) return true;
       // Odd names count against a bound of the whole body, so a value with any is searched again.
       if (this.#oddNames === oddNames) doc.notePassed(value, CredentialWalk);
       this.#path.pop();
@@ -180,12 +175,12 @@ class CredentialWalk {
     return true;
   }
 
-  #visitArray(doc: JsonDocument, { node, depth }: Place, skipped: Skipped): boolean {
+  #visitArray(doc: JsonDocument, node: JsonNode, depth: number, skipped: Skipped): boolean {
     const end = doc.next(node);
     let index = 0;
     for (let item = node + NODE_SIZE; item < end; item = doc.next(item)) {
       this.#path.push(index);
-      if (this.visit(doc, { node: item, depth: depth + 1 }, skipped)) return true;
+      if (this.visit(doc, item, depth + 1, skipped)) return true;
       this.#path.pop();
       index += 1;
     }

@@ -48,7 +48,7 @@ export const openaiChatAnswers: AnswerCodec = {
   relay(json, label, reading) {
     const choice = usableChoice(json);
     if (choice === undefined) return UNUSABLE;
-    return failureInChoice(json, choice) ?? relayed(json, choice, { label, reading });
+    return failureInChoice(json, choice) ?? relayed(json, choice, label, reading);
   },
 
   read(json, isStopSequence, reading = {}) {
@@ -164,7 +164,8 @@ function functionCallMember([call]: readonly ToolCall[]): string {
 function relayed(
   json: AnswerJson,
   choice: Fields,
-  { label, reading }: { readonly label: AnswerLabel; readonly reading: AnswerReading | undefined },
+  label: AnswerLabel,
+  reading: AnswerReading | undefined,
 ): ReadAnswer<ReadyAnswer> {
   const report = readUsage(json.value, json.text, reading);
   const { choices, usage } = json.value;

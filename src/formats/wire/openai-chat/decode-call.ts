@@ -42,7 +42,7 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
 ]);
 
 export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
-  noteFields(doc, notes, { refused, carried });
+  noteFields(doc, notes, refused, carried);
   const user = findRaw(doc, 0, word.user);
   const safetyId = findRaw(doc, 0, word.safety_identifier);
   if (user !== undefined && safetyId !== undefined) notes.drop("safety_identifier");
@@ -61,7 +61,7 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
 function decodeChoice(doc: JsonDocument, notes: TranslationIssues): Chosen {
   const legacy = decodeFunctions(doc, notes);
   if (legacy !== undefined) return { ...legacy, parallelTools: false };
-  return decodeToolChoice(doc, { tools: decodeTools(doc, notes), notes });
+  return decodeToolChoice(doc, decodeTools(doc, notes), notes);
 }
 
 function decodeEffort(doc: JsonDocument): Effort | undefined {
@@ -113,7 +113,8 @@ type Chosen = OfferedTools & Pick<ChatCall, "parallelTools">;
 
 function decodeToolChoice(
   doc: JsonDocument,
-  { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },
+  tools: readonly ToolSpec[],
+  notes: TranslationIssues,
 ): Chosen {
   const choice = doc.present(0, word.tool_choice);
   const parallel = doc.present(0, word.parallel_tool_calls);

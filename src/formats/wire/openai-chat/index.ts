@@ -79,11 +79,10 @@ function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: En
   if (controls !== undefined) splice.insert("provider", controls);
   removeClientCopies(doc, splice);
   const { wireProfile: profile } = deployment;
-  applyProfile(doc, splice, { target: deployment, written: "provider" });
+  applyProfile(doc, splice, deployment, "provider");
   if (profile !== undefined) applyHistoryRules(doc, splice, profile.history);
   if (profile?.toolSignature !== undefined) addPlaceholderSignatures(doc, splice);
-  const name = boundNameFor(doc, deployment);
-  writeBound(doc, splice, { name, tokens: request.outputTokens });
+  writeBound(doc, splice, boundNameFor(doc, deployment), request.outputTokens);
   if (request.stream && profile?.usageUnasked !== true) askForUsage(doc, splice);
 }
 

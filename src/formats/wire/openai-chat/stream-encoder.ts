@@ -105,18 +105,18 @@ export class OpenaiChatEncoder implements StreamEncoder {
     this.#calls.set(event.call, { index, hasArguments: false, hasEnded: false });
     const fn = `{"name":${JSON.stringify(event.name)},"arguments":""}`;
     const id = JSON.stringify(this.#ids.take(event.id));
-    this.#callDelta(index, { head: `"id":${id},"type":"function",`, fn }, out);
+    this.#callDelta(index, `"id":${id},"type":"function",`, fn, out);
   }
 
   #arguments(call: SentCall | undefined, json: string, out: OutputPieces): void {
     if (call === undefined || call.hasEnded || json === "") return;
     call.hasArguments = true;
     const fn = `{"arguments":${JSON.stringify(json)}}`;
-    this.#callDelta(call.index, { head: "", fn }, out);
+    this.#callDelta(call.index, "", fn, out);
   }
 
   /** A client that sent `functions` gets one call; the provider was asked for no more. */
-  #callDelta(index: number, { head, fn }: { head: string; fn: string }, out: OutputPieces): void {
+  #callDelta(index: number, head: string, fn: string, out: OutputPieces): void {
     if (!this.#label.usesFunctions) {
       this.#chunk(`{"tool_calls":[{"index":${index},${head}"function":${fn}}]}`, out);
     } else if (index === 0) this.#chunk(`{"function_call":${fn}}`, out);
