@@ -83,7 +83,7 @@ export function findPricedFields(doc: JsonDocument, codec: RequestCodec): Priced
     return { field: name, names: [name], node, wordId: word[name] };
   });
   const longMarks: LongMark[] = [];
-  findLongMarks(doc, 0, { found: longMarks, codec });
+  findLongMarks(doc, 0, codec, longMarks);
   return { refused, dropped, longMarks };
 }
 
@@ -159,11 +159,6 @@ const USUAL_TTLS: ReadonlyMap<number, readonly [field: string, usual: string]> =
 ]);
 const HOUR_TTL = "1h";
 
-interface MarkSearch {
-  readonly found: LongMark[];
-  readonly codec: RequestCodec;
-}
-
 /** Members in which a provider reads cache marks. The client's own data is not searched. */
 export const markedMembers: ReadonlySet<number> = new Set([
   word.content,
@@ -175,39 +170,46 @@ export const markedMembers: ReadonlySet<number> = new Set([
 ]);
 
 /** The recursion is bounded: a document has no nodes below `READ_DEPTH_MAX`. */
-function findLongMarks(doc: JsonDocument, node: JsonNode, search: MarkSearch): void {
+function findLongMarks(
+  doc: JsonDocument,
+  node: JsonNode,
+  codec: RequestCodec,
+  found: LongMark[],
+): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {
     for (let item = node + NODE_SIZE; item < end; item = doc.next(item)) {
-      findLongMarks(doc, item, search);
+      findLongMarks(doc, item, codec, found);
     }
   } else if (doc.isObject(node)) {
     for (let key = node + NODE_SIZE; key < end; key = doc.next(key + NODE_SIZE)) {
       const wordId = doc.keyWord(key);
       const value = doc.valueOf(key);
       const mark = USUAL_TTLS.get(wordId);
-      if (mark !== undefined) addLongMark(doc, value, mark, search);
-      else if (markedMembers.has(wordId) && !doc.hasPassed(value, findLongMarks)) {
-        const foundBefore = search.found.length;
-        findLongMarks(doc, value, search);
-        if (search.found.length === foundBefore) doc.notePassed(value, findLongMarks);
+      if (mark !== undefined) {
+        const long = readLongMark(doc, value, mark, codec);
+        if (long !== undefined) found.push(long);
+      } else if (markedMembers.has(wordId) && !doc.hasPassed(value, findLongMarks)) {
+        const foundBefore = found.length;
+        findLongMarks(doc, value, codec, found);
+        if (found.length === foundBefore) doc.notePassed(value, findLongMarks);
       }
     }
   }
 }
 
-function addLongMark(
+function readLongMark(
   doc: JsonDocument,
   mark: JsonNode,
   [field, usual]: readonly [field: string, usual: string],
-  { found, codec }: MarkSearch,
-): void {
+  codec: RequestCodec,
+): LongMark | undefined {
   const ttl = doc.isObject(mark) ? doc.present(mark, word.ttl) : ABSENT;
-  if (ttl === ABSENT) return;
+  if (ttl === ABSENT) return undefined;
   const text = doc.isString(ttl) ? doc.text(ttl) : "";
-  if (text === usual) return;
+  if (text === usual) return undefined;
   const isHour = field === "cache_control" && text === HOUR_TTL && codec.countsHourWrites;
-  found.push({ field, object: mark, isHour });
+  return { field, object: mark, isHour };
 }
 
 function isTextOnly(doc: JsonDocument, node: JsonNode): boolean {

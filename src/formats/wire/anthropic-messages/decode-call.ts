@@ -180,8 +180,12 @@ function decodeMessages(doc: JsonDocument, notes: TranslationIssues): readonly M
     const node = doc.member(message, word.content);
     const content: Content = { doc, node, notes, path: `messages.${index}.content` };
     switch (doc.word(doc.member(message, word.role))) {
-      case word.assistant:
-        return assistantMessage(content);
+      case word.assistant: {
+        const parts = assistantParts(content);
+        // Thinking is dropped, so a message that has nothing else is lost.
+        const isLost = parts.length === 0 && doc.isArray(node) && doc.items(node).length > 0;
+        return isLost ? [] : [{ role: "assistant", parts }];
+      }
       case word.system:
         return [{ role: "system", text: joinTokens(collectTexts(content), "\\n\\n") }];
       default:
@@ -229,14 +233,6 @@ function toolResult({ doc, notes, path }: Content, block: JsonNode, index: numbe
     texts:
       node === ABSENT ? [] : collectTexts({ doc, node, notes, path: `${path}.${index}.content` }),
   };
-}
-
-/** Returns an empty list for a message that has only thinking, because thinking is dropped. */
-function assistantMessage(content: Content): readonly Message[] {
-  const parts = assistantParts(content);
-  const { doc, node } = content;
-  const isLost = parts.length === 0 && doc.isArray(node) && doc.items(node).length > 0;
-  return isLost ? [] : [{ role: "assistant", parts }];
 }
 
 const thoughts = new Set([word.thinking, word.redacted_thinking]);

@@ -95,10 +95,7 @@ function readMessageEvents(events: readonly ProviderEvent[]): ProviderAnswer {
 
 interface OpenBlock {
   readonly index: unknown;
-  readonly type: string;
-  readonly id: string;
-  readonly name: string;
-  readonly startInput: unknown;
+  readonly start: Fields | undefined;
   argumentsText: string;
 }
 
@@ -164,20 +161,13 @@ class MessageParts {
   }
 
   #openBlock(json: Fields): void {
-    const block = asObject(json["content_block"]);
+    const start = asObject(json["content_block"]);
     if (this.#state !== "open") this.#flaw("a block begins outside of the message");
     if (this.#block !== undefined) this.#flaw("a block begins inside of another");
     if (json["index"] !== this.#blocks) this.#flaw("the index of a block is not the next one");
     this.#blocks += 1;
-    this.#text += textOf(block?.["text"]);
-    this.#block = {
-      index: json["index"],
-      type: textOf(block?.["type"]),
-      id: textOf(block?.["id"]),
-      name: textOf(block?.["name"]),
-      startInput: block?.["input"],
-      argumentsText: "",
-    };
+    this.#text += textOf(start?.["text"]);
+    this.#block = { index: json["index"], start, argumentsText: "" };
   }
 
   #takeDelta(json: Fields): void {
@@ -196,9 +186,13 @@ class MessageParts {
       return this.#flaw("a block ends that is not open");
     }
     this.#block = undefined;
-    if (block.type !== "tool_use") return;
-    const whole = block.argumentsText || JSON.stringify(block.startInput ?? {});
-    this.#calls.push({ id: block.id, name: block.name, argumentsText: whole });
+    const { start, argumentsText } = block;
+    if (start?.["type"] !== "tool_use") return;
+    this.#calls.push({
+      id: textOf(start["id"]),
+      name: textOf(start["name"]),
+      argumentsText: argumentsText || JSON.stringify(start["input"] ?? {}),
+    });
   }
 
   #end(json: Fields): void {

@@ -34,8 +34,7 @@ export function problem(message: string, ...path: (string | number)[]): Problem 
 }
 
 export function isProblem(read: object): read is Problem {
-  const tagged: { readonly isProblem?: unknown } = read;
-  return tagged.isProblem === true;
+  return "isProblem" in read;
 }
 
 /** Refuses a body for the problem, with its path in the notation of wire_a. */

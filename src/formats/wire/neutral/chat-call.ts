@@ -91,16 +91,14 @@ export interface Effort {
 /** The effort values of both wires, from least to most. */
 const WORDS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-const DECLARED = ["reasoning_effort", "effort"];
-
 /**
  * The nearest declared effort, or of two the lesser. Undefined if the listing declares none,
  * because servers without efforts refuse the field.
  */
 export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonText | undefined {
   if (effort === undefined) return undefined;
-  const name = DECLARED.find((each) => deployment.supportedParameters.has(each));
-  const descriptor = name === undefined ? undefined : deployment.supportedParameters.get(name);
+  const { supportedParameters: declared } = deployment;
+  const descriptor = declared.get("reasoning_effort") ?? declared.get("effort");
   if (descriptor?.type !== "enum") return undefined;
   const nearest = nearestWord(effort.value, descriptor.values);
   return nearest === undefined ? undefined : textToken(nearest);

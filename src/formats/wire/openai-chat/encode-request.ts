@@ -49,31 +49,25 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
 type Profile = Deployment["wireProfile"];
 
 function messageTexts(call: ChatCall, profile: Profile): readonly JsonText[] {
-  const messages: JsonText[] = [];
-  if (call.system.length > 0) {
-    messages.push(messageText("system", joinTokens(call.system, "\\n\\n")));
-  }
-  for (const message of call.messages) addMessage(messages, message, profile);
-  return messages;
+  const messages = call.messages.flatMap((message) => wireMessages(message, profile));
+  if (call.system.length === 0) return messages;
+  return [messageText("system", joinTokens(call.system, "\\n\\n")), ...messages];
 }
 
-function addMessage(messages: JsonText[], message: Message, profile: Profile): void {
+function wireMessages(message: Message, profile: Profile): readonly JsonText[] {
   switch (message.role) {
     case "system":
-      messages.push(messageText("system", message.text));
-      break;
-    case "user":
+      return [messageText("system", message.text)];
+    case "user": {
       // Tool results must directly follow the assistant's calls.
-      for (const result of message.results) messages.push(resultText(result));
-      if (message.texts.length > 0 || message.results.length === 0) {
-        messages.push(messageText("user", userContent(message.texts, profile)));
-      }
-      break;
+      const results = message.results.map(resultText);
+      if (message.texts.length === 0 && results.length > 0) return results;
+      return [...results, messageText("user", userContent(message.texts, profile))];
+    }
     case "assistant":
-      messages.push(assistantText(message, profile));
-      break;
+      return [assistantText(message, profile)];
     default:
-      unreachable(message);
+      return unreachable(message);
   }
 }
 

@@ -164,21 +164,19 @@ function withCallType(call: string): string {
   return withRootMember(call, "type", '"function"');
 }
 
-interface OpenCall {
+class OpenCall {
   readonly call: number;
-  id: string;
-  name: string;
-  signature: string;
-  isStarted: boolean;
-  held: string;
+  id = "";
+  name = "";
+  signature = "";
+  isStarted = false;
+  held = "";
   /** After complete arguments, a named fragment without an index starts another call. */
-  readonly progress: JsonProgress;
-}
+  readonly progress = new JsonProgress();
 
-interface Fragment {
-  readonly id: string;
-  readonly name: string;
-  readonly json: string;
+  constructor(call: number) {
+    this.call = call;
+  }
 }
 
 /**
@@ -203,7 +201,7 @@ export class ToolCallReader {
     const id = textOf(fields["id"]);
     const name = textOf(fn?.["name"]);
     const json = argumentText(fn?.["arguments"]);
-    const call = this.#find(fields["index"], { id, name, json });
+    const call = this.#find(fields["index"], id, name, json);
     if (call.id === "" && !call.isStarted) this.#name(call, id);
     if (call.name === "") call.name = name;
     if (this.#reading.toolSignature !== undefined) call.signature ||= readSignature(fields);
@@ -225,10 +223,10 @@ export class ToolCallReader {
     return this.#calls.some((call) => !call.isStarted && call.held !== "");
   }
 
-  #find(index: unknown, fragment: Fragment): OpenCall {
-    if (typeof index !== "number") return this.#findWithoutIndex(fragment.id, fragment.name);
+  #find(index: unknown, id: string, name: string, json: string): OpenCall {
+    if (typeof index !== "number") return this.#findWithoutIndex(id, name);
     const known = this.#byIndex.get(index);
-    if (known !== undefined && !isAnother(known, fragment)) return known;
+    if (known !== undefined && !isAnother(known, id, name, json)) return known;
     const opened = this.#open();
     this.#byIndex.set(index, opened);
     return opened;
@@ -248,15 +246,7 @@ export class ToolCallReader {
   }
 
   #open(): OpenCall {
-    const call = {
-      call: this.#calls.length,
-      id: "",
-      name: "",
-      signature: "",
-      isStarted: false,
-      held: "",
-      progress: new JsonProgress(),
-    };
+    const call = new OpenCall(this.#calls.length);
     this.#calls.push(call);
     return call;
   }
@@ -282,7 +272,7 @@ export class ToolCallReader {
  * A named fragment at a used index is a new call if its id differs, or if it has no id but
  * arguments, although those of the known call are complete.
  */
-function isAnother(known: OpenCall, { id, name, json }: Fragment): boolean {
+function isAnother(known: OpenCall, id: string, name: string, json: string): boolean {
   if (name === "") return false;
   if (id === "") return known.progress.isWhole && json.trim() !== "";
   return known.id !== "" && id !== known.id;
