@@ -1,5 +1,5 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import { type JsonText, textBytes, textToken } from "../../../kernel/index.ts";
+import { type JsonText, NODE_SIZE, textBytes, textToken } from "../../../kernel/index.ts";
 import { findUnlistedField } from "../../wire/fields/accepted-values.ts";
 import { upstreamControls } from "../../wire/fields/common-fields.ts";
 import type { Unservable, UpstreamRequest } from "../../wire/modality.ts";
@@ -16,9 +16,9 @@ export function encodeImageRequest(
 ): UpstreamRequest {
   const { doc, fields } = request;
   const members = [`"model":${textToken(deployment.upstreamModelId)}`];
-  for (const [name, field] of fields) {
-    const isTaken = isForListing(doc, name, field) && deployment.supportedParameters.has(name);
-    if (name === "prompt" || isTaken) members.push(`${doc.raw(field.key)}:${doc.raw(field.value)}`);
+  for (const [name, node] of fields) {
+    const isTaken = isForListing(doc, name, node) && deployment.supportedParameters.has(name);
+    if (name === "prompt" || isTaken) members.push(`${doc.raw(node - NODE_SIZE)}:${doc.raw(node)}`);
   }
   if (isOneImageUnsaid(request, deployment)) members.push('"n":1');
   if (takesBase64(deployment)) members.push('"response_format":"b64_json"');
@@ -37,16 +37,11 @@ export function encodeImageRequest(
  */
 function isOneImageUnsaid({ doc, fields }: ParsedImageRequest, deployment: Deployment): boolean {
   const sent = fields.get("n");
-  if (sent !== undefined && !doc.isNull(sent.value)) return false;
+  if (sent !== undefined && !doc.isNull(sent)) return false;
   const descriptor = deployment.supportedParameters.get("n");
-  if (
-    descriptor?.type === "integer" ||
-    descriptor?.type === "range" ||
-    descriptor?.type === "enum"
-  ) {
-    return Number(descriptor.default ?? 1) !== 1;
-  }
-  return false;
+  const usual =
+    descriptor !== undefined && "default" in descriptor ? descriptor.default : undefined;
+  return Number(usual ?? 1) !== 1;
 }
 
 function takesBase64({ supportedParameters }: Deployment): boolean {
@@ -58,8 +53,6 @@ export function servabilityProblem(
   { doc, fields }: ParsedImageRequest,
   deployment: Deployment,
 ): Unservable | undefined {
-  const forListing = [...fields].flatMap(([name, field]) =>
-    isForListing(doc, name, field) ? [[name, field.value] as const] : [],
-  );
+  const forListing = [...fields].filter(([name, node]) => isForListing(doc, name, node));
   return findUnlistedField(doc, forListing, deployment);
 }

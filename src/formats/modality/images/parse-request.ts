@@ -52,7 +52,7 @@ export class ParsedImageRequest extends ParsedBody implements CallRequest {
     super(doc);
     const count = fields.get("n");
     this.fields = fields;
-    this.count = count === undefined || doc.isNull(count.value) ? 1 : doc.number(count.value);
+    this.count = count === undefined || doc.isNull(count) ? 1 : doc.number(count);
     this.estimatedInputTokens = doc.body.length;
   }
 
@@ -62,8 +62,8 @@ export class ParsedImageRequest extends ParsedBody implements CallRequest {
   }
 
   readText(name: string): string {
-    const field = this.fields.get(name);
-    return field === undefined || !this.doc.isString(field.value) ? "" : this.doc.text(field.value);
+    const node = this.fields.get(name);
+    return node === undefined || !this.doc.isString(node) ? "" : this.doc.text(node);
   }
 }
 
@@ -134,12 +134,12 @@ function checkImageBody(doc: JsonDocument, fields: ImageFields): Problem | undef
   const forbidden = findForbidden(doc);
   if (forbidden !== undefined) return forbidden;
   for (const [name, check] of CHECKS) {
-    const field = fields.get(name);
-    if (field === undefined) {
+    const node = fields.get(name);
+    if (node === undefined) {
       if (REQUIRED.has(name)) return problem("is missing; add it", name);
       continue;
     }
-    const found = check(doc, field.value);
+    const found = check(doc, node);
     if (found !== undefined) return under(name, found);
   }
   return undefined;
@@ -152,13 +152,8 @@ function countCharacters(text: string): number {
   return characters;
 }
 
-export interface ImageField {
-  readonly key: JsonNode;
-  readonly value: JsonNode;
-}
-
 /** The request's top-level fields by name, in the client's order. */
-type ImageFields = ReadonlyMap<string, ImageField>;
+type ImageFields = ReadonlyMap<string, JsonNode>;
 
 /** Fields that the gateway reads itself, so listings do not declare them. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
@@ -168,16 +163,16 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
 
 /** A duplicate field is refused: the provider might read another value than the gateway. */
 function readImageFields(doc: JsonDocument): ImageFields | Problem {
-  const fields = new Map<string, ImageField>();
+  const fields = new Map<string, JsonNode>();
   for (const key of doc.keys(0)) {
     const name = doc.text(key);
     if (fields.has(name)) return problem("is duplicated; send it once", name);
-    fields.set(name, { key, value: doc.valueOf(key) });
+    fields.set(name, doc.valueOf(key));
   }
   return fields;
 }
 
 /** True if the listing must declare the field. Null counts as absent. */
-export function isForListing(doc: JsonDocument, name: string, { value }: ImageField): boolean {
-  return !OWN_FIELDS.has(name) && !doc.isNull(value);
+export function isForListing(doc: JsonDocument, name: string, node: JsonNode): boolean {
+  return !OWN_FIELDS.has(name) && !doc.isNull(node);
 }
