@@ -143,13 +143,7 @@ export function readProviderErrorText(body: Buffer): ProviderErrorText {
   const parsed = tryParse(text);
   if (parsed !== undefined) return extractErrorText(parsed.value);
   const message = text.startsWith("<") || text.startsWith("{") ? "" : text;
-  return {
-    codes: [],
-    message,
-    all: toLines([message]),
-    param: "",
-    flagged: false,
-  };
+  return { codes: [], message, all: toLines([message]), param: "", flagged: false };
 }
 
 export function extractErrorText(value: unknown): ProviderErrorText {
@@ -157,15 +151,12 @@ export function extractErrorText(value: unknown): ProviderErrorText {
   const codes = speakers.flatMap(collectCodes);
   const sentences = speakers.map(findSentence).filter((sentence) => sentence !== "");
   const message = sentences[0] ?? textOf(value).slice(0, SENTENCE_CHARS_MAX);
+  const params = speakers.map((speaker) => textOf(speaker["param"]));
   return {
     codes,
     message,
     all: toLines([message, ...sentences]),
-    param:
-      speakers
-        .map((speaker) => textOf(speaker["param"]))
-        .find((name) => name !== "")
-        ?.slice(0, CODE_CHARS_MAX) ?? "",
+    param: params.find((name) => name !== "")?.slice(0, CODE_CHARS_MAX) ?? "",
     flagged: speakers.some(
       ({ reasons, flagged_input: input }) => Array.isArray(reasons) || typeof input === "string",
     ),

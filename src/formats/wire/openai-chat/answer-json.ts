@@ -171,10 +171,9 @@ function relayed(
   const { choices, usage } = json.value;
   const message = asObject(choice["message"]) ?? {};
   const hasCalls = containsCalls(message);
-  const { usesFunctions } = label;
   const { finish_reason: finish } = choice;
   // An answer without a finish reason gets one, as at the end of a stream.
-  const word = clientWord(textOf(finish), { hasCalls, usesFunctions });
+  const word = clientWord(textOf(finish), hasCalls, label.usesFunctions);
   let text = withoutCostDetails(json.text, usage, "usage");
   text = withOneChoice(withWholeCalls(text, message["tool_calls"], label.idTail), choices);
   text = withPlainContent(text, "message", message);
