@@ -60,12 +60,9 @@ function spliceRequest(
 function toPublicFormat(request: ParsedDecisionRequest, deployment: Deployment): Buffer {
   const { doc, grammar } = request;
   const own = grammar === "gliner" ? glinerMembers(request) : systemOneMembers(request);
-  const members = {
-    model: textToken(deployment.upstreamModelId),
-    ...own,
-    provider: upstreamControls(doc, deployment),
-  };
-  return textBytes(objectText(members));
+  const model = textToken(deployment.upstreamModelId);
+  const provider = upstreamControls(doc, deployment);
+  return textBytes(objectText({ model, ...own, provider }));
 }
 
 type EncodedQuestion = Readonly<Record<string, JsonText | undefined>>;

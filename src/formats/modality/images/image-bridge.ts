@@ -9,11 +9,7 @@ import {
   readServedModel,
   type Usage,
 } from "../../../kernel/index.ts";
-import {
-  type AnswerBridge,
-  BaseBridge,
-  type BridgeState,
-} from "../../wire/answer/answer-bridge.ts";
+import { type AnswerBridge, BaseBridge } from "../../wire/answer/answer-bridge.ts";
 import type { AnswerContext } from "../../wire/modality.ts";
 import type { AnswerFacts } from "../../wire/neutral/chat-answer.ts";
 import { failedRead, FINAL, type ReadAnswer } from "../../wire/failure/failures.ts";
@@ -41,7 +37,6 @@ export interface OpenImageAnswer extends AnswerContext {
  * answer reports no usage and no cost.
  */
 export class ImageBridge extends BaseBridge implements AnswerBridge {
-  readonly contentType = "application/json";
   readonly #open: OpenImageAnswer;
   /** Undefined once the answer cannot become usable, and after its end. */
   #parser: ImageAnswerParser | undefined = new ImageAnswerParser();
@@ -52,11 +47,6 @@ export class ImageBridge extends BaseBridge implements AnswerBridge {
   constructor(open: OpenImageAnswer) {
     super();
     this.#open = open;
-  }
-
-  get state(): BridgeState {
-    if (this.failure !== undefined) return "failed";
-    return this.#answer === undefined ? "waiting" : "complete";
   }
 
   protected get facts(): AnswerFacts | undefined {

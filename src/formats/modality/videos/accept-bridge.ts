@@ -2,11 +2,7 @@ import { isUtf8 } from "node:buffer";
 
 import type { Deployment } from "../../../catalog/index.ts";
 import { HeldBytes, membersOf } from "../../../kernel/index.ts";
-import {
-  type AnswerBridge,
-  BaseBridge,
-  type BridgeState,
-} from "../../wire/answer/answer-bridge.ts";
+import { type AnswerBridge, BaseBridge } from "../../wire/answer/answer-bridge.ts";
 import { classifyEmbeddedError, contentRefused } from "../../wire/failure/classify-failure.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
 import {
@@ -16,7 +12,7 @@ import {
   unusableFailure,
 } from "../../wire/failure/failures.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
-import { decodeBody, parseObject } from "../../wire/neutral/chat-answer.ts";
+import { type AnswerFacts, decodeBody, parseObject } from "../../wire/neutral/chat-answer.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
 import { type ProviderJob, readJobRecord } from "./read-job.ts";
 import { resolveSeconds } from "./servability.ts";
@@ -30,8 +26,6 @@ const RECORD_BYTES_MAX = 1_048_576;
  * the model are read later, from the finished job.
  */
 export class AcceptBridge extends BaseBridge implements AnswerBridge {
-  readonly contentType: string = "application/json";
-  protected readonly facts = undefined;
   readonly seconds: number;
   readonly options: ParsedVideoRequest["options"];
   /** Set exactly if `state` is `complete`. Its `id` is then defined. */
@@ -44,9 +38,8 @@ export class AcceptBridge extends BaseBridge implements AnswerBridge {
     this.options = request.options;
   }
 
-  get state(): BridgeState {
-    if (this.failure !== undefined) return "failed";
-    return this.job === undefined ? "waiting" : "complete";
+  protected get facts(): AnswerFacts | undefined {
+    return this.job && { report: undefined };
   }
 
   push(bytes: Buffer): void {

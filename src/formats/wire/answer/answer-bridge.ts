@@ -89,6 +89,7 @@ export class ServedModelNote {
 
 /** The members that most bridges have in common. */
 export abstract class BaseBridge {
+  readonly contentType: string = "application/json";
   failure: UpstreamFailure | undefined;
   protected readonly note: ServedModelNote | undefined;
   /** Undefined while nothing is known about the answer. */
@@ -96,6 +97,11 @@ export abstract class BaseBridge {
 
   constructor(note?: ServedModelNote) {
     this.note = note;
+  }
+
+  get state(): BridgeState {
+    if (this.failure !== undefined) return "failed";
+    return this.facts === undefined ? "waiting" : "complete";
   }
 
   get usage(): Usage | undefined {

@@ -25,12 +25,7 @@ import {
   parseObject,
   type ReadyAnswer,
 } from "../neutral/chat-answer.ts";
-import {
-  type AnswerBridge,
-  BaseBridge,
-  type BridgeState,
-  type ServedModelNote,
-} from "./answer-bridge.ts";
+import { type AnswerBridge, BaseBridge, type ServedModelNote } from "./answer-bridge.ts";
 
 export interface JsonBridgeOptions {
   /** Fails if the client's wire cannot express the answer. */
@@ -47,7 +42,6 @@ export interface JsonBridgeOptions {
 
 /** Collects and checks the provider's body, and returns the client's once the cost is known. */
 export class JsonBridge extends BaseBridge implements AnswerBridge {
-  readonly contentType: string = "application/json";
   protected facts: ReadyAnswer | undefined;
   readonly #options: JsonBridgeOptions;
   #held = new HeldBytes();
@@ -56,11 +50,6 @@ export class JsonBridge extends BaseBridge implements AnswerBridge {
   constructor(options: JsonBridgeOptions) {
     super(options.note);
     this.#options = options;
-  }
-
-  get state(): BridgeState {
-    if (this.failure !== undefined) return "failed";
-    return this.facts === undefined ? "waiting" : "complete";
   }
 
   push(bytes: Buffer): void {

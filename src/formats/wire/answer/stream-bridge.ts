@@ -32,13 +32,13 @@ const TOO_LONG = withoutBlame(unusableFailure());
  * The client gets nothing before the first event with content, and no event after a terminal one.
  */
 export class StreamBridge extends BaseBridge implements AnswerBridge {
-  readonly contentType: string = SSE_CONTENT_TYPE;
-  state: BridgeState = "waiting";
+  override readonly contentType: string = SSE_CONTENT_TYPE;
   protected readonly facts: StreamDriver;
   readonly #reader: SseReader;
   readonly #out = new OutputPieces();
   /** The first bytes of a body without events so far: it may be an error as plain JSON. */
   readonly #head = new GrowingBuffer();
+  #state: BridgeState = "waiting";
   #hasContent = false;
   #hasEvents = false;
   #isClosed = false;
@@ -48,6 +48,10 @@ export class StreamBridge extends BaseBridge implements AnswerBridge {
     super(note);
     this.facts = driver;
     this.#reader = new SseReader((event) => this.#take(event));
+  }
+
+  override get state(): BridgeState {
+    return this.#state;
   }
 
   push(bytes: Buffer): void {
@@ -73,12 +77,12 @@ export class StreamBridge extends BaseBridge implements AnswerBridge {
   }
 
   override takeOutput(): string | undefined {
-    const isDeliverable = this.#hasContent && !this.#isClosed && this.state !== "failed";
+    const isDeliverable = this.#hasContent && !this.#isClosed && this.#state !== "failed";
     return isDeliverable ? this.#out.take() : undefined;
   }
 
   finish(costUsd: string): string {
-    if (this.#isClosed || this.state !== "complete") return "";
+    if (this.#isClosed || this.#state !== "complete") return "";
     this.#isClosed = true;
     this.#out.add(this.facts.finishText(costUsd));
     return this.#out.take() ?? "";
@@ -87,19 +91,19 @@ export class StreamBridge extends BaseBridge implements AnswerBridge {
   fail(refusal: Refusal, costUsd: string): string {
     if (this.#isClosed) return "";
     this.#isClosed = true;
-    this.state = "failed";
+    this.#state = "failed";
     this.failure ??= { refusal, ...FINAL };
     this.#out.add(this.facts.failText(refusal, costUsd));
     return this.#out.take() ?? "";
   }
 
   override keepAlive(): string | undefined {
-    const isOpen = !this.#isClosed && this.state !== "failed";
+    const isOpen = !this.#isClosed && this.#state !== "failed";
     return isOpen ? this.facts.keepAliveText : undefined;
   }
 
   #isReading(): boolean {
-    return this.state === "waiting" || this.state === "flowing";
+    return this.#state === "waiting" || this.#state === "flowing";
   }
 
   /** Output that waits for the first content can be larger than the events that it is made of. */
@@ -117,11 +121,11 @@ export class StreamBridge extends BaseBridge implements AnswerBridge {
   #conclude(outcome: StepOutcome): void {
     if (outcome === "content") {
       this.#hasContent = true;
-      this.state = "flowing";
+      this.#state = "flowing";
     } else if (outcome === "end") {
-      this.state = "complete";
+      this.#state = "complete";
     } else {
-      this.state = "failed";
+      this.#state = "failed";
       this.failure = outcome === "silent" ? brokenOffFailure() : outcome;
     }
   }

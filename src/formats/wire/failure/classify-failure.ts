@@ -86,7 +86,7 @@ const CHAT_RULES: FailureRules = {
   throttled: rateLimited,
   isOverflow: ({ errorText }) => isOverflow(errorText),
   accountRefused,
-  rejected: (failed) => quoteProvider(requestRejected(failed), failed),
+  rejected: quoteProvider,
 };
 
 /** Wording counts before the status: providers report one failure under many statuses. */
@@ -128,10 +128,9 @@ function withoutQuotedRequest(failed: Failed): Failed {
   return { ...failed, errorText: { ...errorText, all: withoutQuotes(errorText.all) } };
 }
 
-function quoteProvider(
-  failure: UpstreamFailure,
-  { upstreamStatus, errorText }: Failed,
-): UpstreamFailure {
+function quoteProvider(failed: Failed): UpstreamFailure {
+  const failure = requestRejected(failed);
+  const { upstreamStatus, errorText } = failed;
   const isBlamed = upstreamStatus === 400 || upstreamStatus === 422;
   const isPage = /^\s*</.test(errorText.message);
   const message = isBlamed && !isPage ? quoteRequestMessage(errorText.message) : undefined;
