@@ -39,9 +39,8 @@ function isOneImageUnsaid({ doc, fields }: ParsedImageRequest, deployment: Deplo
   const sent = fields.get("n");
   if (sent !== undefined && !doc.isNull(sent)) return false;
   const descriptor = deployment.supportedParameters.get("n");
-  const usual =
-    descriptor !== undefined && "default" in descriptor ? descriptor.default : undefined;
-  return Number(usual ?? 1) !== 1;
+  if (descriptor?.type === "boolean" || descriptor?.type === "unknown") return false;
+  return Number(descriptor?.default ?? 1) !== 1;
 }
 
 function takesBase64({ supportedParameters }: Deployment): boolean {

@@ -49,7 +49,7 @@ export class ImageBridge extends BaseBridge implements AnswerBridge {
     this.#open = open;
   }
 
-  protected get facts(): AnswerFacts | undefined {
+  get facts(): AnswerFacts | undefined {
     const report = this.#answer?.report;
     return report && { report: { ...report, reportedCostUsd: report.costUsd } };
   }

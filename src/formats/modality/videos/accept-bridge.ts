@@ -38,7 +38,7 @@ export class AcceptBridge extends BaseBridge implements AnswerBridge {
     this.options = request.options;
   }
 
-  protected get facts(): AnswerFacts | undefined {
+  get facts(): AnswerFacts | undefined {
     return this.job && { report: undefined };
   }
 

@@ -13,7 +13,7 @@ import {
   refused,
   type Result,
 } from "../../../kernel/index.ts";
-import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
+import { chatVocabulary } from "../../wire/fields/chat-vocabulary.ts";
 import {
   anything,
   type Check,

@@ -91,12 +91,12 @@ export class ServedModelNote {
 export abstract class BaseBridge {
   readonly contentType: string = "application/json";
   failure: UpstreamFailure | undefined;
-  protected readonly note: ServedModelNote | undefined;
+  readonly #note: ServedModelNote | undefined;
   /** Undefined while nothing is known about the answer. */
-  protected abstract readonly facts: AnswerFacts | undefined;
+  abstract readonly facts: AnswerFacts | undefined;
 
   constructor(note?: ServedModelNote) {
-    this.note = note;
+    this.#note = note;
   }
 
   get state(): BridgeState {
@@ -125,7 +125,7 @@ export abstract class BaseBridge {
   }
 
   get servedModel(): ServedModel | undefined {
-    return this.note?.served;
+    return this.#note?.served;
   }
 
   takeOutput(): Output | undefined {

@@ -42,7 +42,7 @@ export interface JsonBridgeOptions {
 
 /** Collects and checks the provider's body, and returns the client's once the cost is known. */
 export class JsonBridge extends BaseBridge implements AnswerBridge {
-  protected facts: ReadyAnswer | undefined;
+  facts: ReadyAnswer | undefined;
   readonly #options: JsonBridgeOptions;
   #held = new HeldBytes();
   #isClosed = false;

@@ -33,7 +33,7 @@ const TOO_LONG = withoutBlame(unusableFailure());
  */
 export class StreamBridge extends BaseBridge implements AnswerBridge {
   override readonly contentType: string = SSE_CONTENT_TYPE;
-  protected readonly facts: StreamDriver;
+  readonly facts: StreamDriver;
   readonly #reader: SseReader;
   readonly #out = new OutputPieces();
   /** The first bytes of a body without events so far: it may be an error as plain JSON. */

@@ -34,7 +34,8 @@ export function problem(message: string, ...path: (string | number)[]): Problem 
 }
 
 export function isProblem(read: object): read is Problem {
-  return "isProblem" in read;
+  const tagged: { readonly isProblem?: unknown } = read;
+  return tagged.isProblem === true;
 }
 
 /** Refuses a body for the problem, with its path in the notation of wire_a. */
