@@ -4,7 +4,6 @@ import { textOf } from "../../src/kernel/json/json-edit.ts";
 import { joinTokens, objectText, textBytes, textToken } from "../../src/kernel/json/json-text.ts";
 import {
   type OutputPieces,
-  parseEventJson,
   readEventText,
   sseDataText,
   type SseEvent,
@@ -29,7 +28,7 @@ import {
   optional,
   shape,
 } from "../../src/formats/wire/fields/check-shape.ts";
-import type { AnswerCodec } from "../../src/formats/wire/neutral/chat-answer.ts";
+import { type AnswerCodec, parseObject } from "../../src/formats/wire/neutral/chat-answer.ts";
 import type { ChatEvent } from "../../src/formats/wire/neutral/chat-event.ts";
 import { asCount, type UsageReport } from "../../src/formats/wire/neutral/usage-report.ts";
 
@@ -108,7 +107,7 @@ class PlainDecoder implements StreamDecoder {
   report: UsageReport | undefined;
 
   decode(event: SseEvent, emit: (event: ChatEvent) => void): void {
-    const value = parseEventJson(readEventText(event.data))?.value;
+    const value = parseObject(readEventText(event.data))?.value;
     if (value === undefined) return emit({ type: "failure", failure: unusableFailure() });
     if (value["text"] !== undefined) return emit({ type: "text", text: textOf(value["text"]) });
     this.report = { usage: usageOf(value["tokens"]) };

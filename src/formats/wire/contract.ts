@@ -14,7 +14,7 @@ export interface Wire {
   readonly id: WireId;
   /** Errors on this path and below it have the format of this wire. */
   readonly clientPath: string;
-  /** The wire's name in `POST /v1/route?for=`. */
+  /** The name in `POST /v1/route?for=`. */
   readonly dryRunName: string;
   readonly requests: RequestCodec;
   readonly answers: AnswerCodec;
@@ -25,7 +25,7 @@ export interface Wire {
   readonly keyCheck: KeyCheck;
   /** Writes and reads the calls of conformance checks; absent: the wire is not checked. */
   readonly providerQuestions?: ProviderQuestions;
-  /** Counts the input tokens of a request; absent: the wire has no route for that. */
+  /** Absent: the wire has no route that counts input tokens. */
   readonly tokenCounter?: TokenCounter;
 }
 
@@ -45,10 +45,7 @@ export interface RequestCodec {
   /** Decodes a body for another wire. Fields that cannot be translated are added to `notes`. */
   decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall;
   encodeCall(call: ChatCall, target: EncodeTarget): Buffer;
-  /**
-   * Vocabulary ids of the output-bound fields, such as `max_completion_tokens`, that are removed
-   * from a body for this deployment.
-   */
+  /** Word ids of the output-bound fields that are removed from a body for this deployment. */
   surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
   /** Edits a body that stays in this wire: applies the wire profile and writes the output bound. */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;
@@ -75,10 +72,7 @@ export interface EncodeTarget {
 }
 
 export interface StreamCodec {
-  /**
-   * Decodes a stream for a client of another wire. `isStopSequence` tells whether a word is one of
-   * the client's stop sequences.
-   */
+  /** Decodes for a client of another wire. `isStopSequence` knows the client's stop sequences. */
   decoder(
     isStopSequence: (word: string) => boolean,
     note: ServedModelNote,

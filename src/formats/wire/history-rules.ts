@@ -30,14 +30,8 @@ export function applyHistoryRules(doc: JsonDocument, splice: Splice, rules: Rule
   for (const { text, ...place } of replaced) splice.replaceBetween(place, text);
 }
 
-interface KnownEdits {
-  readonly rules: Rules;
-  readonly edits: HistoryEdits;
-}
-
-// Keeps the edits of each document. Routing reads the names of the fields that a body loses, and
-// the encoder then reads the edits, so both are computed only once.
-const known = new WeakMap<JsonDocument, KnownEdits>();
+// Edits are kept, because routing reads the names of the lost fields before the encoder edits.
+const known = new WeakMap<JsonDocument, { readonly rules: Rules; readonly edits: HistoryEdits }>();
 
 function memoizeEdits(doc: JsonDocument, rules: Rules): HistoryEdits {
   const last = known.get(doc);
@@ -49,22 +43,16 @@ function memoizeEdits(doc: JsonDocument, rules: Rules): HistoryEdits {
 
 function findEdits(doc: JsonDocument, rules: Rules): HistoryEdits {
   const edits: HistoryEdits = { removed: [], replaced: [], names: new Set() };
-  if (rules.has("no-cache-control")) findMarks(doc, 0, edits);
+  if (rules.has("no-cache-control")) findMarks(doc, edits);
   if (rules.has("no-strict")) findStrict(doc, edits);
   const messages = doc.present(0, word.messages);
   if (messages === ABSENT) return edits;
   if (rules.has("no-null")) findNulls(doc, messages, edits);
   const end = doc.next(messages);
   for (let node = messages + NODE_SIZE; node < end; node = doc.next(node)) {
-    editMessage({ doc, node, rules }, edits);
+    editMessage(doc, node, rules, edits);
   }
   return edits;
-}
-
-interface Place {
-  readonly doc: JsonDocument;
-  readonly node: JsonNode;
-  readonly rules: Rules;
 }
 
 const REASONING: ReadonlySet<number> = new Set([
@@ -73,7 +61,7 @@ const REASONING: ReadonlySet<number> = new Set([
   word.reasoning_details,
 ]);
 
-function editMessage({ doc, node, rules }: Place, edits: HistoryEdits): void {
+function editMessage(doc: JsonDocument, node: JsonNode, rules: Rules, edits: HistoryEdits): void {
   let role = 0;
   let content = ABSENT;
   let name = ABSENT;
@@ -82,8 +70,9 @@ function editMessage({ doc, node, rules }: Place, edits: HistoryEdits): void {
     const value = doc.valueOf(key);
     if (wordId === word.role) {
       role = doc.word(value);
-      const isOlder = role === word.developer && rules.has("system-for-developer");
-      if (isOlder) edits.replaced.push({ ...locate(doc, value), text: '"system"' });
+      if (role === word.developer && rules.has("system-for-developer")) {
+        edits.replaced.push({ start: doc.start(value), end: doc.end(value), text: '"system"' });
+      }
     } else if (wordId === word.content) content = value;
     else if (wordId === word.name) name = key;
     else if (REASONING.has(wordId) && rules.has("no-reasoning")) {
@@ -99,14 +88,7 @@ function editMessage({ doc, node, rules }: Place, edits: HistoryEdits): void {
   if (rules.has("text-only-content")) joinTexts(doc, content, edits);
 }
 
-function locate(doc: JsonDocument, node: JsonNode): { start: number; end: number } {
-  return { start: doc.start(node), end: doc.end(node) };
-}
-
-/**
- * Joins content that has only texts into one text. The bytes between two texts become a line break,
- * so no text is copied. Other content is unchanged.
- */
+/** Joins content of texts alone. A line break replaces what is between texts; none is copied. */
 function joinTexts(doc: JsonDocument, content: JsonNode, { replaced }: HistoryEdits): void {
   if (content === ABSENT || !doc.isArray(content)) return;
   const gaps: HistoryEdits["replaced"] = [];
@@ -130,59 +112,46 @@ function findStrict(doc: JsonDocument, edits: HistoryEdits): void {
     for (const tool of doc.items(list)) {
       const spec = doc.present(tool, word.function);
       for (const object of spec === ABSENT ? [tool] : [tool, spec]) {
-        removeWord(doc, object, word.strict, edits);
-        if (doc.present(object, word.strict) !== ABSENT) edits.names.add("tools.strict");
+        const value = doc.member(object, word.strict);
+        if (value === ABSENT) continue;
+        edits.removed.push({ object, key: value - NODE_SIZE });
+        if (!doc.isNull(value)) edits.names.add("tools.strict");
       }
     }
   }
 }
 
-function removeWord(
-  doc: JsonDocument,
-  object: JsonNode,
-  wordId: number,
-  { removed }: HistoryEdits,
-): void {
-  const value = doc.member(object, wordId);
-  if (value !== ABSENT) removed.push({ object, key: value - NODE_SIZE });
-}
+type Visit = (object: JsonNode, key: JsonNode) => void;
 
-/**
- * Finds cache marks. The recursion, here and in `findNulls`, is bounded, because a document has no
- * nodes below `READ_DEPTH_MAX`.
- */
-function findMarks(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void {
+/** The recursion is bounded, because a document has no nodes below `READ_DEPTH_MAX`. */
+function eachMember(doc: JsonDocument, node: JsonNode, visit: Visit): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {
     for (let item = node + NODE_SIZE; item < end; item = doc.next(item)) {
-      findMarks(doc, item, edits);
+      eachMember(doc, item, visit);
     }
   } else if (doc.isObject(node)) {
-    for (let key = node + NODE_SIZE; key < end; key = doc.next(doc.valueOf(key))) {
-      const wordId = doc.keyWord(key);
-      if (wordId === word.cache_control) {
-        edits.removed.push({ object: node, key });
-        if (!doc.isNull(doc.valueOf(key))) edits.names.add("cache_control");
-      } else if (markedMembers.has(wordId)) findMarks(doc, doc.valueOf(key), edits);
-    }
+    for (let key = node + NODE_SIZE; key < end; key = doc.next(doc.valueOf(key))) visit(node, key);
   }
 }
 
-/**
- * Removes null members, which mean the same as absent ones. Nulls in the arguments of a tool call
- * are kept, because those are the client's own data.
- */
-function findNulls(doc: JsonDocument, node: JsonNode, edits: HistoryEdits): void {
-  const end = doc.next(node);
-  if (doc.isArray(node)) {
-    for (let item = node + NODE_SIZE; item < end; item = doc.next(item)) {
-      findNulls(doc, item, edits);
-    }
-  } else if (doc.isObject(node)) {
-    for (let key = node + NODE_SIZE; key < end; key = doc.next(doc.valueOf(key))) {
-      const value = doc.valueOf(key);
-      if (doc.isNull(value)) edits.removed.push({ object: node, key });
-      else if (doc.keyWord(key) !== word.input) findNulls(doc, value, edits);
-    }
-  }
+function findMarks(doc: JsonDocument, { removed, names }: HistoryEdits): void {
+  const visit: Visit = (object, key) => {
+    const wordId = doc.keyWord(key);
+    if (wordId === word.cache_control) {
+      removed.push({ object, key });
+      if (!doc.isNull(doc.valueOf(key))) names.add("cache_control");
+    } else if (markedMembers.has(wordId)) eachMember(doc, doc.valueOf(key), visit);
+  };
+  eachMember(doc, 0, visit);
+}
+
+/** Nulls in the arguments of a tool call are kept: those are the client's own data. */
+function findNulls(doc: JsonDocument, messages: JsonNode, { removed }: HistoryEdits): void {
+  const visit: Visit = (object, key) => {
+    const value = doc.valueOf(key);
+    if (doc.isNull(value)) removed.push({ object, key });
+    else if (doc.keyWord(key) !== word.input) eachMember(doc, value, visit);
+  };
+  eachMember(doc, messages, visit);
 }

@@ -6,10 +6,7 @@ import type { ProviderControls } from "./fields/common-fields.ts";
 
 export type CallFamily = "chat" | "images" | "videos" | "decisions";
 
-/**
- * A kind of answer that clients can request: chat, images, a video, or decisions. Each folder of
- * `modality/` exports one such value, and all calls take the same steps.
- */
+/** A kind of request. Each folder of `modality/` exports one, and all calls take the same steps. */
 export interface Modality<R extends CallRequest> {
   readonly modality: ModalityId;
   /** The modality's name in public routes, such as the dry run, and in abuse restrictions. */
@@ -21,8 +18,8 @@ export interface Modality<R extends CallRequest> {
   encode(request: R, deployment: Deployment): Result<{ readonly upstream: UpstreamRequest }>;
   openAnswer(request: R, deployment: Deployment, context: AnswerContext): AnswerBridge;
   /**
-   * The most that the request can cost at the deployment's prices, rounded up. The deployment must
-   * have prices. `outputTokens` replaces the client's output bound, if the modality has one.
+   * The most that the request can cost, rounded up. The deployment must have prices. `outputTokens`
+   * replaces the client's output bound, if the modality has one.
    */
   quote(request: R, deployment: Deployment, outputTokens?: number): MicroUsd;
   /** The input tokens claimed from rate limits on tokens; absent: `estimatedInputTokens`. */
@@ -51,14 +48,13 @@ export interface CallRequest {
   readonly outputTokens: number;
   /** For each output token, how many entries of log probabilities the answer has; absent: none. */
   readonly logprobsPerToken?: number;
-  /** Identifies the request's conversation; absent: the modality has no conversations. */
+  /** Absent: the modality has no conversations. */
   conversation?(): Conversation | undefined;
 }
 
 /**
- * Identifies the requests of one conversation, by the client's name for it (`isNamed`) or by the
- * first bytes of its messages. Routing prefers the deployment that served the conversation last,
- * because its provider has the prompt in its cache.
+ * The client's name for the conversation (`isNamed`), or the first bytes of its messages. Routing
+ * prefers the deployment that served it last, whose provider has the prompt in its cache.
  */
 export interface Conversation {
   readonly isNamed: boolean;
@@ -69,8 +65,7 @@ export interface Unservable {
   readonly field: string;
   readonly message: string;
   /**
-   * Set if the field is a media part that the listing does not accept. `taken` are the kinds of
-   * parts that it accepts.
+   * Set if the field is a media part that the listing does not accept; `taken` are those it does.
    */
   readonly undeclared?: { readonly kind: string; readonly taken: ReadonlySet<string> };
 }

@@ -26,21 +26,18 @@ const DROPPED_FIELDS = ["service_tier", "speed"] as const satisfies readonly Cha
 /** Top-level fields that the price guard handles, so other rules skip them. */
 export const pricedNames: ReadonlySet<string> = new Set([...REFUSED_FIELDS, ...DROPPED_FIELDS]);
 
-interface FieldRules {
-  readonly refused: ReadonlySet<string>;
-  readonly carried: ReadonlySet<string>;
-}
-
-/**
- * Reports the top-level fields that a translation refuses or drops. Priced fields are among them,
- * because no listing can allow them in a translation.
- */
-export function noteFields(doc: JsonDocument, notes: TranslationIssues, rules: FieldRules): void {
+/** Reports the fields that a translation refuses or drops. No listing can allow a priced one. */
+export function noteFields(
+  doc: JsonDocument,
+  notes: TranslationIssues,
+  refused: ReadonlySet<string>,
+  carried: ReadonlySet<string>,
+): void {
   for (const key of doc.keys(0)) {
     const name = readName(doc, key);
     if (isUsual(doc, name, doc.valueOf(key))) continue;
-    if (rules.refused.has(name)) notes.refuse(name, CANNOT_CROSS);
-    else if (!rules.carried.has(name) && !pricedNames.has(name)) notes.drop(name);
+    if (refused.has(name)) notes.refuse(name, CANNOT_CROSS);
+    else if (!carried.has(name) && !pricedNames.has(name)) notes.drop(name);
   }
   for (const { field } of findRefusedFields(doc)) notes.refuse(field, CANNOT_CROSS);
   if (isTextOnly(doc, doc.present(0, word.modalities))) notes.drop("modalities");
@@ -86,7 +83,7 @@ export function findPricedFields(doc: JsonDocument, codec: RequestCodec): Priced
     return { field: name, names: [name], node, wordId: word[name] };
   });
   const longMarks: LongMark[] = [];
-  findLongMarks(doc, 0, { found: longMarks, codec });
+  findLongMarks(doc, 0, codec, longMarks);
   return { refused, dropped, longMarks };
 }
 
@@ -102,8 +99,7 @@ function findRefusedFields(doc: JsonDocument): PricedField[] {
 }
 
 /**
- * Fields that are not forwarded even if the customer pays the provider: they need a beta header, or
- * let another model answer.
+ * Not forwarded even if the customer pays: they need a beta header, or let another model answer.
  */
 const neverOpen: ReadonlySet<string> = new Set([
   "compaction",
@@ -124,14 +120,16 @@ function isDeclared(
   { names, node }: PricedField,
   deployment: Deployment,
 ): boolean {
-  const name = names.find((each) => deployment.supportedParameters.has(each));
-  const descriptor = name === undefined ? undefined : deployment.supportedParameters.get(name);
-  if (descriptor === undefined) return false;
-  const isWhole = doc.isObject(node) || doc.isArray(node) || name !== names[0];
-  return isWhole || describeAccepted(doc, node, descriptor) === undefined;
+  for (const name of names) {
+    const descriptor = deployment.supportedParameters.get(name);
+    if (descriptor === undefined) continue;
+    const isWhole = doc.isObject(node) || doc.isArray(node) || name !== names[0];
+    return isWhole || describeAccepted(doc, node, descriptor) === undefined;
+  }
+  return false;
 }
 
-/** Adds the tools that the provider runs itself, at a price for each use. */
+/** Adds the tools that the provider runs itself at a price. */
 function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedField[]): void {
   const list = doc.present(0, word.tools);
   const { isClientTool } = codec;
@@ -153,21 +151,13 @@ function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedFie
 }
 
 const TYPE_CHARS_MAX = 64;
-/**
- * The usual lifetime of each kind of cache mark. OpenAI's marks last 30 minutes; marks for 12 hours
- * cost twice as much.
- */
+/** The usual lifetime of each cache mark. OpenAI's marks for 12 hours cost twice as much. */
 const USUAL_TTLS: ReadonlyMap<number, readonly [field: string, usual: string]> = new Map([
   [word.cache_control, ["cache_control", "5m"]],
   [word.prompt_cache_breakpoint, ["prompt_cache_breakpoint", "30m"]],
   [word.prompt_cache_options, ["prompt_cache_options", "30m"]],
 ]);
 const HOUR_TTL = "1h";
-
-interface MarkSearch {
-  readonly found: LongMark[];
-  readonly codec: RequestCodec;
-}
 
 /** Members in which a provider reads cache marks. The client's own data is not searched. */
 export const markedMembers: ReadonlySet<number> = new Set([
@@ -179,43 +169,47 @@ export const markedMembers: ReadonlySet<number> = new Set([
   word.tools,
 ]);
 
-/**
- * Finds cache marks with an unusual lifetime. The recursion is bounded, because a document has no
- * nodes below `READ_DEPTH_MAX`.
- */
-function findLongMarks(doc: JsonDocument, node: JsonNode, search: MarkSearch): void {
+/** The recursion is bounded: a document has no nodes below `READ_DEPTH_MAX`. */
+function findLongMarks(
+  doc: JsonDocument,
+  node: JsonNode,
+  codec: RequestCodec,
+  found: LongMark[],
+): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {
     for (let item = node + NODE_SIZE; item < end; item = doc.next(item)) {
-      findLongMarks(doc, item, search);
+      findLongMarks(doc, item, codec, found);
     }
   } else if (doc.isObject(node)) {
     for (let key = node + NODE_SIZE; key < end; key = doc.next(key + NODE_SIZE)) {
       const wordId = doc.keyWord(key);
       const value = doc.valueOf(key);
       const mark = USUAL_TTLS.get(wordId);
-      if (mark !== undefined) addLongMark(doc, value, mark, search);
-      else if (markedMembers.has(wordId) && !doc.hasPassed(value, findLongMarks)) {
-        const foundBefore = search.found.length;
-        findLongMarks(doc, value, search);
-        if (search.found.length === foundBefore) doc.notePassed(value, findLongMarks);
+      if (mark !== undefined) {
+        const long = readLongMark(doc, value, mark, codec);
+        if (long !== undefined) found.push(long);
+      } else if (markedMembers.has(wordId) && !doc.hasPassed(value, findLongMarks)) {
+        const foundBefore = found.length;
+        findLongMarks(doc, value, codec, found);
+        if (found.length === foundBefore) doc.notePassed(value, findLongMarks);
       }
     }
   }
 }
 
-function addLongMark(
+function readLongMark(
   doc: JsonDocument,
   mark: JsonNode,
   [field, usual]: readonly [field: string, usual: string],
-  { found, codec }: MarkSearch,
-): void {
+  codec: RequestCodec,
+): LongMark | undefined {
   const ttl = doc.isObject(mark) ? doc.present(mark, word.ttl) : ABSENT;
-  if (ttl === ABSENT) return;
+  if (ttl === ABSENT) return undefined;
   const text = doc.isString(ttl) ? doc.text(ttl) : "";
-  if (text === usual) return;
+  if (text === usual) return undefined;
   const isHour = field === "cache_control" && text === HOUR_TTL && codec.countsHourWrites;
-  found.push({ field, object: mark, isHour });
+  return { field, object: mark, isHour };
 }
 
 function isTextOnly(doc: JsonDocument, node: JsonNode): boolean {

@@ -1,4 +1,4 @@
-import type { Deployment, FixedMember } from "../../catalog/index.ts";
+import type { Deployment } from "../../catalog/index.ts";
 import {
   ABSENT,
   foldName,
@@ -22,20 +22,20 @@ type Target = Pick<Deployment, "wireProfile" | "fixedBody" | "supportedParameter
 const OWNED: ReadonlySet<string> = new Set([...GATEWAY_FIELDS, "system", "stream_options"]);
 
 /** Other names by which a listing may declare a parameter: from the other wire, or older names. */
-const ALSO_DECLARED: Readonly<Record<string, readonly string[]>> = {
-  stop: ["stop_sequences"],
-  stop_sequences: ["stop"],
-  output_config: ["reasoning_effort", "effort", "response_format"],
-  reasoning_effort: ["effort"],
-  functions: ["tools"],
-  function_call: ["tool_choice"],
-  top_logprobs: ["logprobs"],
-};
+const ALSO_DECLARED: ReadonlyMap<string, readonly string[]> = new Map([
+  ["stop", ["stop_sequences"]],
+  ["stop_sequences", ["stop"]],
+  ["output_config", ["reasoning_effort", "effort", "response_format"]],
+  ["reasoning_effort", ["effort"]],
+  ["functions", ["tools"]],
+  ["function_call", ["tool_choice"]],
+  ["top_logprobs", ["logprobs"]],
+]);
 
 /** Top-level fields that a deployment of the client's own wire does not get. */
 export interface UndeclaredFields {
   readonly keys: readonly JsonNode[];
-  /** The names of the fields, reported in the response header `x-tm-dropped-params`. */
+  /** Reported in `x-tm-dropped-params`. */
   readonly names: readonly string[];
 }
 
@@ -65,19 +65,14 @@ const NAMES_MAX = 64;
 
 function declares({ supportedParameters, wireProfile }: Target, name: string): boolean {
   if (supportedParameters.has(name)) return true;
-  if (Object.hasOwn(ALSO_DECLARED, name)) {
-    if (ALSO_DECLARED[name]?.some((each) => supportedParameters.has(each)) === true) return true;
-  }
+  if (ALSO_DECLARED.get(name)?.some((each) => supportedParameters.has(each)) === true) return true;
   for (const [from, to] of wireProfile?.rename ?? []) {
     if (to === name && supportedParameters.has(from)) return true;
   }
   return false;
 }
 
-/**
- * The new names of the parameters that are renamed. A member that the client sent under one of
- * these names is dropped.
- */
+/** A member that the client sent under one of these new names is dropped. */
 function takenNames(doc: JsonDocument, target: Target): ReadonlySet<string> {
   const taken = new Set<string>();
   for (const key of doc.keys(0)) {
@@ -121,7 +116,8 @@ function hasFormat(doc: JsonDocument, config: JsonNode): boolean {
 export function applyProfile(
   doc: JsonDocument,
   splice: Splice,
-  { target, written }: { readonly target: Target; readonly written?: string },
+  target: Target,
+  written?: string,
 ): void {
   const { wireProfile: profile, fixedBody = [] } = target;
   const kept = new Set(undeclaredFields(doc, target).keys);
@@ -168,14 +164,12 @@ export function profiledMembers(
   return taken;
 }
 
-/** How the wire of the deployment names parameters that the wires write differently. */
-type WrittenNames = Pick<RequestCodec, "userField" | "parallelField">;
-
 /** Parameters of a translated call that the deployment does not get, by the client's names. */
 export function lostParameters(
   call: ChatCall,
   doc: JsonDocument,
-  { target, codec }: { readonly target: Target; readonly codec: WrittenNames },
+  target: Target,
+  codec: RequestCodec,
 ): readonly string[] {
   const fixed = new Set(target.fixedBody?.map(({ name }) => name));
   const drops = target.wireProfile?.dropsUndeclared === true;
@@ -197,10 +191,7 @@ export function lostParameters(
   });
 }
 
-/**
- * The `provider` object for an aggregator: the client's controls, in which the members that the
- * listing fixes replace the client's.
- */
+/** The `provider` object for an aggregator. The listing's fixed members replace the client's. */
 export function aggregatorControls(
   doc: JsonDocument,
   target: Pick<Deployment, "priority" | "fixedBody">,
@@ -208,15 +199,9 @@ export function aggregatorControls(
   const sent = upstreamControls(doc, target);
   const fixed = target.fixedBody?.find(({ name }) => name === "provider");
   if (fixed === undefined) return sent;
-  return sent === undefined ? (fixed.json as JsonText) : joined(sent, fixed);
-}
-
-/**
- * Merges the fixed `provider` member into the client's controls. Fixed members replace those of the
- * client. A flat merge is enough, because the client's controls are a closed and flat set.
- */
-function joined(sent: JsonText, { json }: FixedMember): JsonText {
+  if (sent === undefined) return fixed.json as JsonText;
   const own = JSON.parse(Buffer.from(sent, "latin1").toString()) as object;
-  const merged = { ...own, ...(JSON.parse(json) as object) };
+  // A flat merge is enough, because the client's controls are a closed and flat set.
+  const merged = { ...own, ...(JSON.parse(fixed.json) as object) };
   return Buffer.from(JSON.stringify(merged)).toString("latin1") as JsonText;
 }

@@ -1,74 +1,56 @@
 import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.ts";
 import { type ChatWord, word } from "../../wire/fields/chat-vocabulary.ts";
 
-/** Fields that a provider accepts only if a name in `anthropic-beta` matches `beta`. */
-interface OpenedFields {
-  readonly beta: RegExp;
-  readonly top?: readonly ChatWord[];
-  readonly tools?: readonly ChatWord[];
-  readonly outputConfig?: readonly ChatWord[];
-}
+type Place = "" | "tools." | "output_config.";
 
-/** Body fields that are dropped if their beta name is dropped. No answer depends on them. */
-const OPENED: readonly OpenedFields[] = [
-  { beta: /^(?:context-management|compact)-/, top: ["context_management"] },
-  {
-    beta: /^(?:advanced-tool-use|tool-search-tool|tool-examples)-/,
-    tools: ["allowed_callers", "defer_loading", "input_examples"],
-  },
-  { beta: /^task-budgets-/, outputConfig: ["task_budget"] },
-  { beta: /^cache-diagnosis-/, top: ["diagnostics"] },
-  { beta: /^fallback-credit-/, top: ["fallback_credit_token"] },
-  { beta: /^user-profiles-billing-/, top: ["billing_policy"] },
+/**
+ * Body fields that a provider accepts only if a name in `anthropic-beta` matches. They are dropped
+ * with that name; no answer depends on them.
+ */
+const OPENED: readonly (readonly [beta: RegExp, place: Place, names: readonly ChatWord[]])[] = [
+  [/^(?:context-management|compact)-/, "", ["context_management"]],
+  [/^cache-diagnosis-/, "", ["diagnostics"]],
+  [/^fallback-credit-/, "", ["fallback_credit_token"]],
+  [/^user-profiles-billing-/, "", ["billing_policy"]],
+  [
+    /^(?:advanced-tool-use|tool-search-tool|tool-examples)-/,
+    "tools.",
+    ["allowed_callers", "defer_loading", "input_examples"],
+  ],
+  [/^task-budgets-/, "output_config.", ["task_budget"]],
 ];
 
-export const NO_DROPS: SameWireDrops = { words: [], inside: [], names: [] };
+export const NO_DROPS: SameWireDrops = { members: [], names: [] };
 
 /** Finds fields that the provider would refuse, because they need a beta name in `dropped`. */
 export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
-  const rules = OPENED.filter(({ beta }) => dropped.some((name) => beta.test(name)));
-  if (rules.length === 0) return NO_DROPS;
-  const wanted = (place: "top" | "tools" | "outputConfig"): readonly ChatWord[] => [
-    ...new Set(rules.flatMap((rule) => rule[place] ?? [])),
-  ];
-  const tools = doc.present(0, word.tools);
-  const config = doc.present(0, word.output_config);
-  const inTools = wanted("tools");
-  const top = findPresent(doc, 0, wanted("top"));
-  const inside = [
-    ...(tools === ABSENT ? [] : doc.items(tools)).map((object) => ({
-      object,
-      path: "tools.",
-      names: findPresent(doc, object, inTools),
-    })),
-    ...(config === ABSENT ? [] : [config]).map((object) => ({
-      object,
-      path: "output_config.",
-      names: findPresent(doc, object, wanted("outputConfig")),
-    })),
-  ].filter(({ names }) => names.length > 0);
-  const paths = inside.flatMap(({ path, names }) => names.map((name) => path + name));
-  return {
-    words: top.map((name) => word[name]),
-    inside: inside.map(({ object, names }) => ({
-      object,
-      wordIds: names.map((name) => word[name]),
-    })),
-    names: [...top, ...new Set(paths)],
-  };
+  const members: DroppedMembers[] = [];
+  const names = new Set<string>();
+  for (const [beta, place, wanted] of OPENED) {
+    if (!dropped.some((name) => beta.test(name))) continue;
+    for (const object of objectsAt(doc, place)) {
+      const found = wanted.filter((name) => doc.member(object, word[name]) !== ABSENT);
+      members.push({ object, wordIds: found.map((name) => word[name]) });
+      for (const name of found) names.add(place + name);
+    }
+  }
+  return { members, names: [...names] };
 }
 
-function findPresent(
-  doc: JsonDocument,
-  object: JsonNode,
-  wanted: readonly ChatWord[],
-): readonly ChatWord[] {
-  return wanted.filter((name) => doc.member(object, word[name]) !== ABSENT);
+function objectsAt(doc: JsonDocument, place: Place): readonly JsonNode[] {
+  if (place === "") return [0];
+  const node = doc.present(0, place === "tools." ? word.tools : word.output_config);
+  if (node === ABSENT) return [];
+  return doc.isArray(node) ? doc.items(node) : [node];
+}
+
+interface DroppedMembers {
+  readonly object: JsonNode;
+  readonly wordIds: readonly number[];
 }
 
 /** The fields that are removed from a request to a deployment that speaks the client's wire. */
 export interface SameWireDrops {
-  readonly words: readonly number[];
-  readonly inside: readonly { readonly object: JsonNode; readonly wordIds: readonly number[] }[];
+  readonly members: readonly DroppedMembers[];
   readonly names: readonly string[];
 }

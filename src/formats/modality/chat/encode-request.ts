@@ -54,7 +54,7 @@ export function encodeAcross(
       ...request.droppedParams,
       ...needs.dropped,
       ...lostEffort(call, deployment),
-      ...lostParameters(call, request.doc, { target: deployment, codec }),
+      ...lostParameters(call, request.doc, deployment, codec),
       ...kept,
       ...others,
     ],
@@ -72,8 +72,8 @@ function splicedBody(
   if (deployment.upstreamModelId !== request.modelId) {
     splice.replace(doc.member(0, word.model), textToken(deployment.upstreamModelId));
   }
-  splice.remove([...KEPT_BACK, ...codec.surplusBounds(doc, deployment), ...drops.words]);
-  for (const { object, wordIds } of drops.inside) splice.removeFrom(object, wordIds);
+  splice.remove([...KEPT_BACK, ...codec.surplusBounds(doc, deployment)]);
+  for (const { object, wordIds } of drops.members) splice.removeFrom(object, wordIds);
   codec.editBody(doc, splice, target);
   return splice.result();
 }
@@ -99,8 +99,9 @@ export class TokenCounting {
   parse(client: ClientRequest): Result<{ readonly request: ParsedChatRequest }> {
     const checked = checkBody(this.#codec, client.body);
     if (!checked.ok) return checked;
-    const body = { doc: checked.doc, outputTokens: OUTPUT_TOKENS_DEFAULT };
-    return { ok: true, request: new ParsedChatRequest(this.wire, client, body) };
+    const { doc } = checked;
+    const request = new ParsedChatRequest(this.wire, client, doc, OUTPUT_TOKENS_DEFAULT);
+    return { ok: true, request };
   }
 
   isAnsweredBy(deployment: Deployment): boolean {

@@ -1,7 +1,13 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import { type ModelNames, type RequestId, asObject, tryParse } from "../../../kernel/index.ts";
+import type { ModelNames, RequestId } from "../../../kernel/index.ts";
 import { type AnswerBridge, ServedModelNote } from "../../wire/answer/answer-bridge.ts";
-import type { AnswerLabel, AnswerReader } from "../../wire/neutral/chat-answer.ts";
+import type { ReadAnswer } from "../../wire/failure/failures.ts";
+import {
+  type AnswerJson,
+  type AnswerLabel,
+  parseObject,
+  type ReadyAnswer,
+} from "../../wire/neutral/chat-answer.ts";
 import type { ChatCall } from "../../wire/neutral/chat-call.ts";
 import { signedId } from "../../wire/neutral/tool-calls.ts";
 import { JsonBridge } from "../../wire/answer/json-bridge.ts";
@@ -27,10 +33,7 @@ export interface OpenChatAnswer {
   readonly createdSeconds: number;
 }
 
-/**
- * The bridge for a provider's 2xx answer: a relay if the client and the provider use the same wire,
- * else a translation.
- */
+/** A relay if client and provider use the same wire, else a translation. */
 export function openChatAnswer(open: OpenChatAnswer): AnswerBridge {
   return open.request.stream ? openStream(open) : openJson(open);
 }
@@ -50,30 +53,23 @@ function openJson(open: OpenChatAnswer): AnswerBridge {
   const { wire } = open.request;
   return new JsonBridge({
     note: new ServedModelNote(open.deployment),
-    read: open.upstream === wire ? relayReader(open) : translatingReader(open),
+    read: (json) =>
+      open.upstream === wire
+        ? wire.answers.relay(json, toAnswerLabel(open), open.deployment.wireProfile)
+        : translated(json, open),
     renderError: (refusal) => wire.errorBody(refusal, open.requestId),
   });
 }
 
-function relayReader(open: OpenChatAnswer): AnswerReader {
-  const { answers } = open.request.wire;
-  return (json) => answers.relay(json, toAnswerLabel(open), open.deployment.wireProfile);
-}
-
-function translatingReader(open: OpenChatAnswer): AnswerReader {
-  const { request, upstream } = open;
-  return (json) => {
-    const read = upstream.answers.read(
-      json,
-      stopSequences(request.body),
-      open.deployment.wireProfile,
-    );
-    if (!read.ok) return read;
-    const { answer, report, hasWrongFinish } = read;
-    const bodyText = (costUsd: string): string =>
-      request.wire.answers.write(answer, toAnswerLabel(open), { report, costUsd });
-    return { ok: true, report, bodyText, finishReason: answer.finish, hasWrongFinish };
-  };
+function translated(json: AnswerJson, open: OpenChatAnswer): ReadAnswer<ReadyAnswer> {
+  const { request, upstream, deployment } = open;
+  const isStopSequence = stopSequences(request.body);
+  const read = upstream.answers.read(json, isStopSequence, deployment.wireProfile);
+  if (!read.ok) return read;
+  const { answer, report, hasWrongFinish } = read;
+  const bodyText = (costUsd: string): string =>
+    request.wire.answers.write(answer, toAnswerLabel(open), { report, costUsd });
+  return { ok: true, report, bodyText, finishReason: answer.finish, hasWrongFinish };
 }
 
 function toAnswerLabel(open: OpenChatAnswer): AnswerLabel {
@@ -96,20 +92,15 @@ function listCallIds({ messages }: ChatCall): readonly string[] {
   );
 }
 
-/**
- * Returns a function that tells whether a text is one of the client's stop sequences. It parses the
- * body only when it is first called, because few answers need it.
- */
+/** Parses the body only when it is first called, because few answers need it. */
 function stopSequences(body: Buffer): (word: string) => boolean {
   let words: ReadonlySet<unknown> | undefined;
   return (word) => {
-    words ??= readStopSequences(body);
+    if (words === undefined) {
+      const fields = parseObject(body.toString("utf8"))?.value;
+      const given = fields?.["stop_sequences"] ?? fields?.["stop"];
+      words = new Set(Array.isArray(given) ? given : [given]);
+    }
     return words.has(word);
   };
-}
-
-function readStopSequences(body: Buffer): ReadonlySet<unknown> {
-  const fields = asObject(tryParse(body.toString("utf8"))?.value);
-  const given = fields?.["stop_sequences"] ?? fields?.["stop"];
-  return new Set(Array.isArray(given) ? given : [given]);
 }

@@ -16,13 +16,7 @@ import {
 import type { RequestCodec, Wire } from "../../wire/contract.ts";
 import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
 import { isEmptyArray } from "../../wire/fields/check-shape.ts";
-import {
-  MediaCollector,
-  type MediaPart,
-  type ProviderControls,
-  readControls,
-  readDroppedParams,
-} from "../../wire/fields/common-fields.ts";
+import { MediaCollector, type MediaPart, ParsedBody } from "../../wire/fields/common-fields.ts";
 import { findCredential } from "../../wire/fields/forbidden-fields.ts";
 import type { CallRequest, ClientRequest, Conversation } from "../../wire/modality.ts";
 import type { ChatCall } from "../../wire/neutral/chat-call.ts";
@@ -39,15 +33,13 @@ export function parseChatRequest(
   const { doc } = checked;
   const bound = readOutputBound(doc);
   if (!bound.ok) return bound;
-  const request = new ParsedChatRequest(wire, client, { doc, outputTokens: bound.tokens });
-  return { ok: true, request };
+  return { ok: true, request: new ParsedChatRequest(wire, client, doc, bound.tokens) };
 }
 
 const BETA_HEADER = "anthropic-beta";
 
 /**
- * The names in the client's `anthropic-beta` header. `kept` names are forwarded if the provider
- * speaks the client's wire. `others` are always dropped and reported as dropped parameters.
+ * `kept` names are forwarded to the client's own wire. `others` are always dropped and reported.
  */
 export interface BetaNames {
   readonly kept: readonly string[];
@@ -74,10 +66,7 @@ function splitBetaNames(header: string | undefined): BetaNames {
   return { kept: [...kept], others: [...others] };
 }
 
-/**
- * In free data (schemas and tool arguments) customers choose the keys, so fewer keys are forbidden.
- * The gateway copies free data as bytes and never turns it into objects.
- */
+/** In free data customers choose the keys, so fewer are forbidden: it stays bytes. */
 const keyRules: KeyRules = {
   forbidden: FORBIDDEN_KEYS,
   freeData: [
@@ -107,9 +96,8 @@ export function checkBody(
 }
 
 /**
- * A `thread` is a conversation that one provider stores, so no other provider could continue it.
- * Anthropic's official tool runner recognizes this error code and then sends the whole
- * conversation.
+ * A `thread` is stored at one provider. Anthropic's tool runner recognizes this error code and then
+ * sends the whole conversation.
  */
 const noThread = refusal(
   "invalid_request",
@@ -118,20 +106,13 @@ const noThread = refusal(
   { errorCode: "thread_unsupported_request" },
 );
 
-/**
- * A conversation without a name is identified by this many first bytes of `messages`, because
- * prompt caches compare the start of a prompt, too.
- */
+/** This many first bytes identify a conversation, because prompt caches compare the start, too. */
 const CONVERSATION_START_BYTES = 1_024;
 
-/**
- * A checked chat request of any wire. The body is kept as bytes; only the fields that decide
- * billing, routing or a refusal have been read.
- */
-export class ParsedChatRequest implements CallRequest {
+/** Only the fields that decide billing, routing or a refusal have been read. */
+export class ParsedChatRequest extends ParsedBody implements CallRequest {
   readonly wire: Wire;
   readonly body: Buffer;
-  readonly modelId: string;
   readonly stream: boolean;
   /** True if the client of a wire_a stream asked for a usage chunk. */
   readonly wantsUsageChunk: boolean;
@@ -146,38 +127,28 @@ export class ParsedChatRequest implements CallRequest {
   readonly mediaParts: readonly MediaPart[];
   /** One token per body byte, and the allowance for media (specification, "Worst-case reserve"). */
   readonly estimatedInputTokens: number;
-  readonly controls: ProviderControls;
-  /** Which of `route`, `models` and `transforms` the client sent. They are never forwarded. */
-  readonly droppedParams: readonly string[];
-  readonly doc: JsonDocument;
   readonly betas: BetaNames;
   #decoded: DecodedCall | undefined;
   #priced: PricedFields | undefined;
   #betaFields: SameWireDrops | undefined;
 
-  constructor(
-    wire: Wire,
-    client: ClientRequest,
-    { doc, outputTokens }: { readonly doc: JsonDocument; readonly outputTokens: number },
-  ) {
+  constructor(wire: Wire, client: ClientRequest, doc: JsonDocument, outputTokens: number) {
+    super(doc);
     const media = new MediaCollector();
     wire.requests.findMedia(doc, media);
     const temperature = doc.present(0, word.temperature);
     const stream = doc.member(0, word.stream);
     this.wire = wire;
     this.body = doc.body;
-    this.modelId = doc.text(doc.member(0, word.model));
     this.stream = stream >= 0 && doc.isTrue(stream);
     this.wantsUsageChunk = readWantsUsageChunk(doc);
-    this.usesFunctions = hasItems(doc, word.functions);
+    const functions = doc.present(0, word.functions);
+    this.usesFunctions = functions !== ABSENT && !isEmptyArray(doc, functions);
     this.outputTokens = outputTokens;
     this.logprobsPerToken = readLogprobsPerToken(doc);
     if (temperature >= 0) this.temperature = doc.number(temperature);
     this.mediaParts = media.parts;
     this.estimatedInputTokens = doc.body.length + media.extraTokens;
-    this.controls = readControls(doc);
-    this.droppedParams = readDroppedParams(doc);
-    this.doc = doc;
     this.betas = splitBetaNames(client.header(BETA_HEADER));
   }
 
@@ -239,11 +210,6 @@ function readLogprobsPerToken(doc: JsonDocument): number {
   const asked = doc.member(0, word.logprobs);
   if (asked === ABSENT || !doc.isTrue(asked)) return 0;
   return 1 + Math.max(0, readNumber(doc, word.top_logprobs) ?? 0);
-}
-
-function hasItems(doc: JsonDocument, wordId: number): boolean {
-  const list = doc.present(0, wordId);
-  return list !== ABSENT && !isEmptyArray(doc, list);
 }
 
 function readOutputBound(doc: JsonDocument): Result<{ readonly tokens: number }> {

@@ -1,5 +1,5 @@
 import { type Deployment, pricesHourWrites } from "../../../catalog/index.ts";
-import { ABSENT, type JsonDocument, type JsonNode } from "../../../kernel/index.ts";
+import { ABSENT, type JsonDocument } from "../../../kernel/index.ts";
 import { logprobTokensMax } from "../../wire/answer/json-bridge.ts";
 import type { Wire } from "../../wire/contract.ts";
 import { word } from "../../wire/fields/chat-vocabulary.ts";
@@ -29,17 +29,13 @@ export function servabilityProblem(
   );
 }
 
-/**
- * Refuses a temperature above the maximum of the provider's wire, which is 1 or 2. Parsing has
- * already refused anything above 2.
- */
+/** The maximum of a wire is 1 or 2. Parsing has refused anything above 2. */
 function temperatureProblem(
   request: ParsedChatRequest,
   { requests }: Wire,
 ): Unservable | undefined {
   if ((request.temperature ?? 0) <= requests.temperatureMax) return undefined;
-  const { temperatureMax: most } = requests;
-  const message = `temperature is above ${most}, which the providers of this model do not accept; lower it`;
+  const message = `temperature is above ${requests.temperatureMax}, which the providers of this model do not accept; lower it`;
   return { field: "temperature", message };
 }
 
@@ -49,8 +45,7 @@ function profileProblem(
 ): Unservable | undefined {
   const choices = findOtherChoices(doc, deployment);
   if (choices !== undefined) {
-    const taken = choices.join(", ");
-    const message = `tool_choice must be one of ${taken} for the providers of this model; change it or choose another model`;
+    const message = `tool_choice must be one of ${choices.join(", ")} for the providers of this model; change it or choose another model`;
     return { field: "tool_choice", message };
   }
   const most = deployment.wireProfile?.nonStreamMax;
@@ -84,9 +79,8 @@ function undeclaredMedia(
 }
 
 /**
- * Refuses log probabilities that could make the answer too large to be read as a whole. Such an
- * answer is a 502 that nobody is charged for, although the provider has done the work. It is the
- * same for every deployment, so that none is used because it drops the log probabilities.
+ * Such an answer would be too large to read: a 502 that nobody pays, after the provider's work. The
+ * rule is the same for all deployments, so that none is used because it drops the field.
  */
 function logprobsProblem({
   stream,
@@ -102,8 +96,7 @@ function logprobsProblem({
 }
 
 /**
- * Refuses priced fields that the listing does not declare. If the client set `require_parameters`,
- * also refuses fields that this deployment would not get.
+ * Refuses undeclared priced fields and, with `require_parameters`, any field that would be lost.
  */
 function pricingProblem(
   request: ParsedChatRequest,
@@ -129,7 +122,7 @@ function translationProblem(
   return lostFieldProblem([
     ...needs.dropped,
     ...lostEffort(call, deployment),
-    ...lostParameters(call, request.doc, { target: deployment, codec: requests }),
+    ...lostParameters(call, request.doc, deployment, requests),
   ]);
 }
 
@@ -144,10 +137,7 @@ function lostFieldProblem(names: readonly string[]): Unservable | undefined {
   };
 }
 
-/**
- * The fields that a deployment of the client's own wire does not get: priced fields that the
- * listing does not declare, and fields that need a dropped beta name. No answer depends on them.
- */
+/** Undeclared priced fields, and fields that need a dropped beta. No answer depends on them. */
 export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment): SameWireDrops {
   const { dropped, longMarks: found } = request.pricedFields();
   const passes = deployment.passesPricedFields === true;
@@ -157,8 +147,11 @@ export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment
   const { doc } = request;
   const lost = dropped.filter((each) => !isOpen(doc, each, deployment));
   return {
-    words: [...opened.words, ...lost.map((each) => each.wordId)],
-    inside: [...opened.inside, ...longMarks.map(({ object }) => ({ object, wordIds: [word.ttl] }))],
+    members: [
+      ...opened.members,
+      { object: 0, wordIds: lost.map((each) => each.wordId) },
+      ...longMarks.map(({ object }) => ({ object, wordIds: [word.ttl] })),
+    ],
     names: [
       ...opened.names,
       ...lost.map((each) => each.field),
@@ -167,19 +160,13 @@ export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment
   };
 }
 
-/**
- * True if the request asks for cache writes that last an hour, and this deployment has a price for
- * them. The deployment must speak the client's wire.
- */
+/** The deployment must speak the client's wire, and have a price for writes that last an hour. */
 export function asksHourWrites(request: ParsedChatRequest, deployment: Deployment): boolean {
   if (!pricesHourWrites(deployment.prices)) return false;
   return request.pricedFields().longMarks.some((mark) => isPricedMark(mark, deployment));
 }
 
-/**
- * Names of the fields that the deployment's wire profile drops from the body of a client that uses
- * the deployment's wire.
- */
+/** The fields that the wire profile drops from the body of a client of the same wire. */
 export function profileDrops(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -201,11 +188,11 @@ function undeclaredPrice(
   const { field } = found;
   const reason =
     deployment.passesPricedFields === true
-      ? "is not forwarded to providers, and"
-      : "makes the provider charge more than tokens, and";
-  const next =
-    "this model's listing does not declare it; remove it or choose a model that accepts it";
-  const message = `${field} ${reason} ${next}`;
+      ? "is not forwarded to providers"
+      : "makes the provider charge more than tokens";
+  const message =
+    `${field} ${reason}, and this model's listing does not declare it; ` +
+    "remove it or choose a model that accepts it";
   return { field, message };
 }
 
@@ -219,10 +206,7 @@ const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
   named: ["named", "function", "tool"],
 };
 
-/**
- * The tool choices that the listing accepts, if the client's choice is not one of them. Undefined
- * if it is, if the listing names no choices, or if the client sent none or an unknown one.
- */
+/** The choices that the listing accepts, if it does not accept the client's, which is known. */
 function findOtherChoices(
   doc: JsonDocument,
   { supportedParameters }: Pick<Deployment, "supportedParameters">,
@@ -240,27 +224,19 @@ function readToolChoice(doc: JsonDocument): Choice | undefined {
   const sent = doc.present(0, word.tool_choice);
   const node = sent === ABSENT ? older : sent;
   if (node === ABSENT) return undefined;
-  if (doc.isString(node)) return toChoice(doc, node);
+  if (doc.isString(node)) return CHOICE_OF_WORD.get(doc.word(node));
   const type = doc.present(node, word.type);
-  if (type !== ABSENT) return toChoice(doc, type);
+  if (type !== ABSENT) return CHOICE_OF_WORD.get(doc.word(type));
   return doc.present(node, word.name) === ABSENT ? undefined : "named";
 }
 
-function toChoice(doc: JsonDocument, node: JsonNode): Choice | undefined {
-  switch (doc.word(node)) {
-    case word.auto:
-      return "auto";
-    case word.none:
-      return "none";
-    case word.any:
-    case word.required:
-      return "required";
-    case word.allowed_tools:
-    case word.custom:
-    case word.function:
-    case word.tool:
-      return "named";
-    default:
-      return undefined;
-  }
-}
+const CHOICE_OF_WORD: ReadonlyMap<number, Choice> = new Map([
+  [word.auto, "auto"],
+  [word.none, "none"],
+  [word.any, "required"],
+  [word.required, "required"],
+  [word.allowed_tools, "named"],
+  [word.custom, "named"],
+  [word.function, "named"],
+  [word.tool, "named"],
+]);

@@ -1,5 +1,5 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import { refusal, RETRY_AFTER_SECONDS_MAX, asObject, tryParse } from "../../../kernel/index.ts";
+import { asObject, RETRY_AFTER_SECONDS_MAX, tryParse } from "../../../kernel/index.ts";
 import {
   accountRefused,
   classify,
@@ -8,7 +8,6 @@ import {
   isOverflow,
   rateLimited,
   requestRejected,
-  upstreamDetail,
 } from "../../wire/failure/classify-failure.ts";
 import {
   billingWording,
@@ -18,9 +17,13 @@ import {
 } from "../../wire/failure/wording.ts";
 import {
   type FailedAnswer,
-  type UpstreamFailure,
+  hasError,
+  PASSED_ON,
+  STRUCK,
   timeoutFailure,
   unusableFailure,
+  type UpstreamFailure,
+  upstreamFailure,
 } from "../../wire/failure/failures.ts";
 import type { ProviderErrorText } from "../../wire/failure/provider-message.ts";
 import { readWaits } from "../../wire/failure/retry-after.ts";
@@ -31,10 +34,7 @@ import {
   findEnvelopeStatus,
 } from "./envelope.ts";
 
-/**
- * Classifies a failed answer of a decisions provider. A 2xx can be a failure too, because some
- * providers wrap each answer in an envelope object that says whether the call failed.
- */
+/** A 2xx can be a failure too: some providers wrap answers in an envelope that says so. */
 export function classifyDecision(
   failed: FailedAnswer,
   deployment: Deployment,
@@ -58,10 +58,7 @@ export function classifyDecisionWording(
   deployment: Deployment,
 ): UpstreamFailure {
   const status = findEnvelopeStatus(errorText) ?? findStatus(errorText) ?? 502;
-  return classifyByRules(
-    { status, upstreamStatus: 200, errorText, waitSeconds: undefined },
-    deployment,
-  );
+  return classifyByRules({ status, upstreamStatus: 200, errorText }, deployment);
 }
 
 function classifyPlainBody(
@@ -77,16 +74,12 @@ function classifyPlainBody(
     : unusableFailure(status);
 }
 
-/**
- * True if the body of a 2xx has an `error`. Always false for a listing with an envelope, because
- * the envelope says whether the call failed.
- */
+/** False for a listing with an envelope, which itself says whether the call failed. */
 export function isErrorBody(
   { error }: Readonly<Record<string, unknown>>,
   { decisions }: Deployment,
 ): boolean {
-  const hasError = error !== undefined && error !== null && error !== false;
-  return hasError && decisions?.envelope === undefined;
+  return hasError(error) && decisions?.envelope === undefined;
 }
 
 function classifyByRules(failed: Failed, deployment: Deployment): UpstreamFailure {
@@ -101,8 +94,7 @@ function classifyByRules(failed: Failed, deployment: Deployment): UpstreamFailur
 
 function special(failed: Failed): UpstreamFailure | undefined {
   const { status, errorText } = failed;
-  // One provider answers 504 when it gives up after a minute. The client is told of a timeout, but
-  // the circuit breaker counts it like any other 5xx: a timeout would count only half.
+  // One provider gives up with a 504 after a minute. As a timeout it would count only half.
   if (status === 504) return { ...timeoutFailure(failed.upstreamStatus), strike: "strike" };
   if (status === 425) return warmingUp(failed);
   const isRejected = status >= 400 && status < 500 && status !== 429;
@@ -132,24 +124,16 @@ const allowanceWording: Wording = {
   patterns: [/daily free allocation/],
 };
 
-/**
- * Classifies a 429, for too many requests or for an exhausted allowance. Both cool the provider's
- * pool, and neither counts against the provider's circuit breaker.
- */
+/** Too many requests and an exhausted allowance both cool the pool, and neither is a strike. */
 function throttled(failed: Failed): UpstreamFailure {
   if (!matchesWording(failed.errorText, allowanceWording)) return rateLimited(failed);
   const coolSeconds = failed.waitSeconds ?? failed.resetSeconds ?? RETRY_AFTER_SECONDS_MAX;
   return { ...allowanceRefused(failed), strike: "neutral", coolSeconds };
 }
 
-/**
- * Classifies the refusal of an account. If the key is the customer's own, the client gets the
- * status unchanged and no other provider is tried. If it is the marketplace's, another provider may
- * serve the request.
- */
+/** A customer with a key of its own gets the status unchanged, and no other provider is tried. */
 function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure {
-  // Some providers report an account problem as a 400. The client then gets the 401 or 402 that the
-  // provider should have sent.
+  // Some providers send a 400 in place of the 401 or 402.
   const meant = matchesWording(failed.errorText, billingWording) ? 402 : 401;
   const status = failed.status === 400 ? meant : failed.status;
   const refused = accountRefused(failed, status);
@@ -169,36 +153,25 @@ function allowanceRefused(failed: Failed): UpstreamFailure {
   const message =
     "no provider serves this model at the moment: its quota or credit at the provider is " +
     "exhausted or refused; your request is valid, choose another model meanwhile";
-  return {
-    refusal: refusal("model_unavailable", message, {
-      ...upstreamDetail(failed),
-      status: 503,
-      retryable: false,
-      retryAfterSeconds: RETRY_AFTER_SECONDS_MAX,
-    }),
-    failover: true,
-    strike: "strike",
+  const detail = {
+    upstreamStatus: failed.upstreamStatus,
+    status: 503,
+    retryable: false,
+    retryAfterSeconds: RETRY_AFTER_SECONDS_MAX,
   };
+  return upstreamFailure("model_unavailable", message, detail, STRUCK);
 }
 
 const WARMING_RETRY_SECONDS = 5;
 
 /**
- * The failure while a provider loads the model. Its class is not `model_unavailable`, because after
- * that class clients of this route wait longer, and here a retry can succeed after a few seconds.
- * There is no strike, because the provider is healthy.
+ * The provider loads the model. The class is not `model_unavailable`, after which clients wait
+ * longer, and there is no strike: a retry can succeed after a few seconds.
  */
 function warmingUp(failed: Failed): UpstreamFailure {
   const retryAfter = failed.waitSeconds ?? WARMING_RETRY_SECONDS;
   const message = `the provider is loading this model; try again in ${retryAfter} s`;
-  return {
-    refusal: refusal("upstream_error", message, {
-      ...upstreamDetail(failed),
-      status: 503,
-      retryable: true,
-      retryAfterSeconds: retryAfter,
-    }),
-    failover: true,
-    strike: "neutral",
-  };
+  const { upstreamStatus } = failed;
+  const detail = { upstreamStatus, status: 503, retryable: true, retryAfterSeconds: retryAfter };
+  return upstreamFailure("upstream_error", message, detail, PASSED_ON);
 }

@@ -60,12 +60,9 @@ function spliceRequest(
 function toPublicFormat(request: ParsedDecisionRequest, deployment: Deployment): Buffer {
   const { doc, grammar } = request;
   const own = grammar === "gliner" ? glinerMembers(request) : systemOneMembers(request);
-  const members = {
-    model: textToken(deployment.upstreamModelId),
-    ...own,
-    provider: upstreamControls(doc, deployment),
-  };
-  return textBytes(objectText(members));
+  const model = textToken(deployment.upstreamModelId);
+  const provider = upstreamControls(doc, deployment);
+  return textBytes(objectText({ model, ...own, provider }));
 }
 
 type EncodedQuestion = Readonly<Record<string, JsonText | undefined>>;
@@ -88,10 +85,7 @@ function glinerMembers({ doc, members, stateNode, read }: ParsedDecisionRequest)
   };
 }
 
-/**
- * Writes the `schema` of a GLiNER body, with one section for each kind of question. At most one
- * question asks for entities and one for relations, because `servabilityProblem` refuses more.
- */
+/** `servabilityProblem` refuses a second question for entities or for relations. */
 function schemaText(read: readonly ReadQuestion[]): JsonText {
   const tasks = listEncoded(read, "classification");
   const structures = read
@@ -110,8 +104,8 @@ function listEncoded(read: readonly ReadQuestion[], kind: string): readonly Json
 }
 
 /**
- * Input tokens to reserve on this deployment: one per byte, and an allowance for each image. If the
- * provider runs one prompt per question, the `state` is reserved once for each question.
+ * One per byte, and an allowance for each image. If the provider runs one prompt per question, the
+ * `state` is reserved for each.
  */
 export function inputTokens(request: ParsedDecisionRequest, deployment: Deployment): number {
   const once = request.estimatedInputTokens;

@@ -28,19 +28,20 @@ export function openEnvelope(
 export function readDecisionWording(body: Buffer): ProviderErrorText {
   const parsed = tryParse(body.toString("utf8").trim());
   if (parsed !== undefined) return envelopeWording(parsed.value);
-  // A JSON body has the provider's own text. An HTML page comes from a proxy, so its text is
-  // dropped.
+  // The text of an HTML page is a proxy's.
   return { ...readProviderErrorText(body), message: "" };
 }
 
 /**
- * Reads the error of a parsed body. A model behind an envelope writes its own error, again JSON,
- * into the message of the envelope: `AiError: {"error":{"message":"…"}} (request id)`.
+ * A model behind an envelope writes its own error, again JSON, into the envelope's message:
+ * `AiError: {"error":{"message":"…"}} (request id)`.
  */
 export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
   const outer = extractErrorText(value);
   const inner = inside < ENVELOPES_MAX ? nestedIn(outer.message) : undefined;
-  if (inner === undefined) return { ...outer, message: withoutPrefix(outer.message) };
+  if (inner === undefined) {
+    return { ...outer, message: outer.message.replace(/^(?:(?:AiError|Ai): ?){1,4}/, "") };
+  }
   const nested = envelopeWording(inner, inside + 1);
   return {
     codes: [...outer.codes, ...nested.codes],
@@ -63,34 +64,18 @@ function nestedIn(message: string): Fields | undefined {
   return asObject(nested?.value);
 }
 
-function withoutPrefix(message: string): string {
-  return message.replace(/^(?:(?:AiError|Ai): ?){1,4}/, "");
-}
-
-const STATUS_OF_ENVELOPE_CODE: ReadonlyMap<string, number> = new Map(
-  Object.entries({
-    "3003": 400,
-    "5004": 400,
-    "5006": 400,
-    "5007": 400,
-    "6003": 400,
-    "7000": 400,
-    "10000": 401,
-    "3023": 403,
-    "3041": 403,
-    "5016": 403,
-    "5018": 403,
-    "3042": 404,
-    "3007": 408,
-    "3008": 408,
-    "3006": 413,
-    "5021": 413,
-    "3036": 429,
-    "3040": 429,
-    "4006": 429,
-  }),
-);
+const ENVELOPE_CODES: readonly (readonly [status: number, codes: readonly string[]])[] = [
+  [400, ["3003", "5004", "5006", "5007", "6003", "7000"]],
+  [401, ["10000"]],
+  [403, ["3023", "3041", "5016", "5018"]],
+  [404, ["3042"]],
+  [408, ["3007", "3008"]],
+  [413, ["3006", "5021"]],
+  [429, ["3036", "3040", "4006"]],
+];
 
 export function findEnvelopeStatus(errorText: ProviderErrorText): number | undefined {
-  return errorText.codes.map((code) => STATUS_OF_ENVELOPE_CODE.get(code)).find(Boolean);
+  const statusOf = (code: string): number | undefined =>
+    ENVELOPE_CODES.find(([, codes]) => codes.includes(code))?.[0];
+  return errorText.codes.map(statusOf).find((status) => status !== undefined);
 }

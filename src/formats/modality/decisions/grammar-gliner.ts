@@ -15,6 +15,10 @@ import { isProblem, problem, type Problem } from "../../wire/fields/check-shape.
 import {
   atEntry,
   DECISION_WORDS,
+  FILLED,
+  TEXT,
+  plainSpellings,
+  questionSpellings,
   duplicate,
   type Entry,
   type GlinerQuestion,
@@ -33,7 +37,6 @@ import {
   parseValues,
 } from "./question.ts";
 
-const TEXT = { type: "string", description: "a string" };
 export const FRACTION = {
   type: "number",
   minimum: 0,
@@ -80,7 +83,7 @@ const field = closed(
 const threshold = orNull(FRACTION);
 const ofTask = {
   threshold,
-  instructions: orNull({ type: "string", minLength: 1, description: "a non-empty string" }),
+  instructions: orNull(FILLED),
   examples: orNull({
     type: "array",
     items: {
@@ -123,21 +126,13 @@ export const fixedNames: ReadonlyMap<GlinerQuestion["kind"], string> = new Map([
 
 export type ReadGliner = ReadQuestion<GlinerQuestion>;
 
-const spellings: Spellings = new Map(
-  Object.entries({
-    type: "type",
-    kind: "type",
-    labels: "labels",
-    fields: "fields",
-    threshold: "threshold",
-    multi_label: "multi_label",
-    top_k: "top_k",
-    examples: "examples",
-    instructions: "instructions",
-    question: "instructions",
-    prompt: "instructions",
-    text: "instructions",
-  }),
+const spellings = questionSpellings(
+  "labels",
+  "fields",
+  "threshold",
+  "multi_label",
+  "top_k",
+  "examples",
 );
 
 export function readGlinerQuestion(doc: JsonDocument, entry: Entry): ReadGliner | Problem {
@@ -145,10 +140,7 @@ export function readGlinerQuestion(doc: JsonDocument, entry: Entry): ReadGliner 
   return isProblem(members) ? atEntry(entry, members) : readAs(doc, entry, members);
 }
 
-/**
- * `type` is passed for a question without a `type` member, because its section of a public GLiNER
- * `schema` implies it.
- */
+/** `type` is passed if the section of a public GLiNER `schema` implies it. */
 function readAs(
   doc: JsonDocument,
   entry: Entry,
@@ -169,7 +161,7 @@ function readAs(
     resultName: entry.isNamed ? entry.id : (fixedNames.get(kind) ?? entry.id),
     body,
   };
-  return { question, entry, encoded: encoded(doc, members, { kind, name: entry.id }) };
+  return { question, entry, encoded: encoded(doc, members, kind, entry.id) };
 }
 
 function sameField(doc: JsonDocument, members: Members): Problem | undefined {
@@ -192,7 +184,8 @@ function resultNameProblem(name: string): Problem | undefined {
 function encoded(
   doc: JsonDocument,
   members: Members,
-  { kind, name }: { readonly kind: GlinerQuestion["kind"]; readonly name: string },
+  kind: GlinerQuestion["kind"],
+  name: string,
 ): JsonText {
   const raw = (member: string): JsonText | undefined => {
     const node = findNode(members, member);
@@ -212,10 +205,7 @@ function encoded(
   });
 }
 
-/**
- * Writes the threshold `all` of a question into each of its labels, because the public GLiNER
- * format has thresholds only for single labels.
- */
+/** The public GLiNER format has thresholds only for single labels. */
 function spansText(doc: JsonDocument, node: JsonNode, all: JsonText | undefined): JsonText {
   if (all === undefined) return doc.raw(node);
   if (doc.isArray(node)) {
@@ -267,10 +257,7 @@ export function isGlinerSchema(doc: JsonDocument, schema: JsonNode): boolean {
   );
 }
 
-/**
- * Reads a public GLiNER `schema`, section by section in the client's order: one question for all
- * entities, one for all relations, and one for each task and each structure.
- */
+/** One question for all entities, one for all relations, and one for each task and structure. */
 export function readGlinerSchema(
   doc: JsonDocument,
   schema: JsonNode,
@@ -319,18 +306,12 @@ function readSection(
   }
 }
 
-const taskNames: Spellings = new Map(
-  Object.entries({
-    task: "task",
-    labels: "labels",
-    multi_label: "multi_label",
-    cls_threshold: "threshold",
-    top_k: "top_k",
-    prompt: "instructions",
-    examples: "examples",
-  }),
-);
-const structureNames: Spellings = new Map([["fields", "fields"]]);
+const taskNames: Spellings = new Map([
+  ...plainSpellings(["task", "labels", "multi_label", "top_k", "examples"]),
+  ["cls_threshold", "threshold"],
+  ["prompt", "instructions"],
+]);
+const structureNames = plainSpellings(["fields"]);
 
 function readTask(doc: JsonDocument, entry: Entry): ReadGliner | Problem {
   const members = readMembers(doc, entry.node, taskNames);

@@ -19,6 +19,9 @@ import { isProblem, problem, type Problem, under } from "../../wire/fields/check
 import {
   atEntry,
   DECISION_WORDS,
+  FILLED,
+  plainSpellings,
+  questionSpellings,
   type Entry,
   labelSchema,
   type Members,
@@ -87,7 +90,7 @@ function typeCheck(schema: TSchema): SchemaCheck {
 }
 
 function schemaTypes(): TSchema {
-  const description = orNull({ type: "string", minLength: 1, description: "a non-empty string" });
+  const description = orNull(FILLED);
   const labels = {
     type: "array",
     items: labelSchema("option"),
@@ -157,10 +160,7 @@ type Asks = Omit<SystemOneQuestion, "wire" | "id" | "instructions">;
 interface Typed {
   readonly asks: Asks;
   readonly criteria?: JsonText;
-  /**
-   * True if the client sent criteria, which can state the whole question. A list of values, or
-   * `min` and `max`, states no question.
-   */
+  /** Criteria can state the whole question. A list of values, or `min` and `max`, states none. */
   readonly hasCriteria?: boolean;
 }
 
@@ -173,22 +173,16 @@ export const schemaMissing: Problem = problem(
   "schema",
 );
 
-const spellings = new Map(
-  Object.entries({
-    instructions: "instructions",
-    question: "instructions",
-    prompt: "instructions",
-    text: "instructions",
-    type: "type",
-    kind: "type",
-    criteria: "criteria",
-    schema: "schema",
-  }),
-);
-
-const schemaNames = new Map(
-  ["type", "description", "criteria", "values", "enum", "min", "max"].map((name) => [name, name]),
-);
+const spellings = questionSpellings("criteria", "schema");
+const schemaNames = plainSpellings([
+  "type",
+  "description",
+  "criteria",
+  "values",
+  "enum",
+  "min",
+  "max",
+]);
 
 function readAsked(doc: JsonDocument, entry: Entry): Asked | Problem {
   const members = readEntry(doc, entry, spellings);
@@ -221,7 +215,7 @@ function isContent(doc: JsonDocument, node: JsonNode): boolean {
   return (doc.isObject(node) || doc.isArray(node)) && doc.count(node) > 1;
 }
 
-/** Joins instructions and the schema's description. Without criteria, one of them is required. */
+/** Without criteria, instructions or the schema's description are required. */
 function withInstructions(
   doc: JsonDocument,
   members: Members,
@@ -253,10 +247,7 @@ interface TypedFields {
   readonly max?: number | null;
 }
 
-/**
- * Reads the type and criteria of a question that passed the schema check. Refuses combinations of
- * members that the schema cannot express.
- */
+/** Refuses combinations that the schema, which the question has passed, cannot express. */
 function readTyped(
   doc: JsonDocument,
   members: Members,

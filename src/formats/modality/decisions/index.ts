@@ -27,8 +27,7 @@ export const decisions: Modality<ParsedDecisionRequest> = {
       output: request.outputTokens,
     });
   },
-  // Some providers bill the request's `state` once, others once per question. The largest number of
-  // tokens is claimed from the rate limits.
+  // Some providers bill the `state` once per question. The largest number is claimed.
   inputTokens: (request, deployments) =>
     Math.max(
       request.estimatedInputTokens,

@@ -24,6 +24,7 @@ import {
 import { classifyDecisionWording, isErrorBody } from "./classify.ts";
 import { envelopeWording, openEnvelope } from "./envelope.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
+import type { Question } from "./question.ts";
 
 export interface OpenDecisionAnswer extends Omit<AnswerContext, "reserveMicroUsd"> {
   readonly request: Pick<ParsedDecisionRequest, "questions">;
@@ -34,24 +35,20 @@ export interface OpenDecisionAnswer extends Omit<AnswerContext, "reserveMicroUsd
 export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
   const { deployment, request } = open;
   const note = new ServedModelNote(deployment);
+  const asksForError = request.questions.some(
+    (each) => each.wire === "gliner" && each.resultName === "error",
+  );
   return new JsonBridge({
     read: ({ value }) => readDecision(value, open, note),
     note,
     renderError: (refusal) => openaiChat.errorBody(refusal, open.requestId),
     bytesMax: DECISION_ANSWER_BYTES_MAX,
     classifyError: (value) =>
-      isErrorBody(value, deployment) && !asksFor("error", request)
+      // Flat GLiNER answers have results and the provider's own fields in one object.
+      isErrorBody(value, deployment) && !asksForError
         ? classifyDecisionWording(envelopeWording(value), deployment)
         : undefined,
   });
-}
-
-/**
- * True if a GLiNER question asks for a result called `name`. Flat GLiNER answers have results and
- * the provider's own fields, such as `error`, in one object.
- */
-function asksFor(name: string, { questions }: OpenDecisionAnswer["request"]): boolean {
-  return questions.some((each) => each.wire === "gliner" && each.resultName === name);
 }
 
 function readDecision(
@@ -66,7 +63,7 @@ function readDecision(
   }
   if (opened.kind === "unreadable") return UNUSABLE;
   note.take(opened.body["model"]);
-  const answers = readAnswers(opened.body, request);
+  const answers = readAnswers(opened.body, request.questions);
   const answersText = answers && answersJson(answers);
   if (answersText === undefined) return UNUSABLE;
   const report = readDecisionReport(opened.body);
@@ -84,15 +81,13 @@ const UNUSABLE = failedRead(unusableFailure());
 
 function readAnswers(
   body: Fields,
-  { questions }: OpenDecisionAnswer["request"],
+  questions: readonly Question[],
 ): readonly NamedAnswer[] | undefined {
   const systemone = questions.filter((each) => each.wire === "systemone");
-  return systemone.length === questions.length
+  const gliner = questions.filter((each) => each.wire === "gliner");
+  return gliner.length === 0
     ? readSystemOneAnswers(body, systemone)
-    : readGlinerAnswers(
-        body,
-        questions.filter((each) => each.wire === "gliner"),
-      );
+    : readGlinerAnswers(body, gliner);
 }
 
 /** Writes the members one by one, because an object would move numeric names to the front. */

@@ -19,23 +19,16 @@ import {
 } from "../../../kernel/index.ts";
 import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
 import { isProblem, type Problem, problem, under } from "../../wire/fields/check-shape.ts";
-import {
-  checkProvider,
-  type ProviderControls,
-  readControls,
-  readDroppedParams,
-} from "../../wire/fields/common-fields.ts";
-import {
-  findCredential,
-  refuseForbidden,
-  scanDeeper,
-  TOO_MANY_VALUES,
-} from "../../wire/fields/forbidden-fields.ts";
+import { checkProvider, ParsedBody } from "../../wire/fields/common-fields.ts";
+import { findForbidden, scanDeeper, TOO_MANY_VALUES } from "../../wire/fields/forbidden-fields.ts";
 import type { CallRequest } from "../../wire/modality.ts";
 import { FRACTION } from "./grammar-gliner.ts";
 import {
   atEntry,
   DECISION_WORDS,
+  FILLED,
+  plainSpellings,
+  TEXT,
   type Grammar,
   type Members,
   findNode,
@@ -54,9 +47,6 @@ import {
   type ReadQuestions,
   readQuestions,
 } from "./read-questions.ts";
-
-const FILLED = { type: "string", minLength: 1, description: "a non-empty string" };
-const TEXT = { type: "string", description: "a string" };
 
 /** Top-level fields that this schema checks. `questions` and others have checks of their own. */
 const fields = {
@@ -77,11 +67,15 @@ const fields = {
 const bodyFault = schemaCheck(closed(fields), DECISION_WORDS);
 const checkedNames = Object.keys(fields);
 
-const memberNames = new Map(
-  [...checkedNames, "questions", "schema", "provider", "route", "models", "transforms"].map(
-    (name) => [name, name],
-  ),
-);
+const memberNames = plainSpellings([
+  ...checkedNames,
+  "questions",
+  "schema",
+  "provider",
+  "route",
+  "models",
+  "transforms",
+]);
 
 export function parseDecisionRequest(
   body: Buffer,
@@ -94,8 +88,10 @@ export function parseDecisionRequest(
 }
 
 function readParts(doc: JsonDocument): CheckedParts | Problem {
-  const images = inspectBody(doc);
-  if (isProblem(images)) return images;
+  const inspection = new Inspection();
+  const flaw = inspection.visit(doc, 0, 0);
+  if (flaw !== undefined) return flaw;
+  const { images } = inspection;
   const members = readBody(doc);
   if (isProblem(members)) return members;
   const values = parseValues(doc, members, ...checkedNames);
@@ -117,9 +113,7 @@ interface CheckedParts {
 }
 
 function readBody(doc: JsonDocument): Members | Problem {
-  const forbidden = doc.keys(0).map((key) => refuseForbidden(doc.text(key)));
-  const credential = forbidden.find((found) => found !== undefined) ?? findCredential(doc);
-  const body = credential ?? readMembers(doc, 0, memberNames);
+  const body = findForbidden(doc) ?? readMembers(doc, 0, memberNames);
   if (isProblem(body)) return body;
   const provider = findNode(body, "provider");
   const found = provider === ABSENT ? undefined : checkProvider(doc, provider);
@@ -158,11 +152,8 @@ function stateProblem(
   return undefined;
 }
 
-export class ParsedDecisionRequest implements CallRequest {
-  readonly modelId: string;
+export class ParsedDecisionRequest extends ParsedBody implements CallRequest {
   readonly stream = false;
-  readonly controls: ProviderControls;
-  readonly droppedParams: readonly string[];
   readonly body: Buffer;
   readonly grammar: Grammar;
   /** The parsed value of `state`, or of `text`, which is the GLiNER name of `state`. */
@@ -179,17 +170,14 @@ export class ParsedDecisionRequest implements CallRequest {
   readonly outputTokens: number = OUTPUT_TOKENS_DEFAULT;
   /** Body fields that only GLiNER accepts (`threshold`, …), as sent. */
   readonly others: Readonly<Record<string, unknown>>;
-  readonly doc: JsonDocument;
   readonly members: Members;
   readonly read: readonly ReadQuestion[];
   readonly stateNode: JsonNode;
 
   constructor({ doc, members, values, images, questions }: CheckedParts) {
+    super(doc);
     const inState = images.filter(({ isInState }) => isInState);
     this.stateNode = findNode(members, members.has("state") ? "state" : "text");
-    this.modelId = doc.text(findNode(members, "model"));
-    this.controls = readControls(doc);
-    this.droppedParams = readDroppedParams(doc);
     this.body = doc.body;
     this.grammar = questions.grammar;
     this.state = values["state"] ?? values["text"];
@@ -200,7 +188,6 @@ export class ParsedDecisionRequest implements CallRequest {
     this.estimatedInputTokens =
       doc.body.length - sumInlineBytes(images) + images.length * MEDIA_PART_TOKENS;
     this.others = parseValues(doc, members, ...GLINER_OPTIONS);
-    this.doc = doc;
     this.members = members;
     this.read = questions.read;
   }
@@ -216,23 +203,15 @@ interface ImagePart {
   readonly inlineBytes: number;
 }
 
-/**
- * Visits every object at any depth. Collects images, and refuses duplicate keys, because the
- * provider might read the value that the gateway does not.
- */
-function inspectBody(doc: JsonDocument): readonly ImagePart[] | Problem {
-  const inspection = new Inspection();
-  return inspection.visit(doc, 0, 0) ?? inspection.images;
-}
-
-/**
- * Bytes of the shortest value that can have a duplicate key or an image: `{"":0,"":0}`. Shorter
- * values are skipped.
- */
+/** The shortest value that can have a duplicate key or an image: `{"":0,"":0}`. */
 const TELLING_BYTES_MIN = 11;
 /** The only body members in which a model reads images. */
 const readByModels = new Set<string | number>(["state", "questions", "schema"]);
 
+/**
+ * Collects images, and refuses duplicate keys at any depth: the provider might read another value
+ * than the gateway.
+ */
 class Inspection {
   readonly images: ImagePart[] = [];
   readonly #path: (string | number)[] = [];
@@ -245,10 +224,7 @@ class Inspection {
     return doc.isArray(node) ? this.#visitArray(doc, node, depth) : undefined;
   }
 
-  /**
-   * `doc` has no nodes below `READ_DEPTH_MAX`, but image URLs can be deeper, so the text is scanned
-   * again.
-   */
+  /** Image URLs can be below `READ_DEPTH_MAX`, where `doc` has no nodes. */
   #visitDeeper(doc: JsonDocument, node: JsonNode): Problem | undefined {
     if (!doc.isObject(node) && !doc.isArray(node)) return undefined;
     const deeper = scanDeeper(doc, node);
@@ -317,8 +293,7 @@ function inlineImageBytes(doc: JsonDocument, part: JsonNode): number | undefined
   if (!/^data:image\/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(doc.text(url))) {
     return undefined;
   }
-  // The length is measured in the body and not in the decoded URL, because some clients escape
-  // every slash.
+  // The length is measured in the body, because some clients escape every slash.
   const comma = doc.body.indexOf(0x2c, doc.start(url));
   return comma === -1 || comma >= doc.end(url) ? 0 : doc.end(url) - 1 - (comma + 1);
 }

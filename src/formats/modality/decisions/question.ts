@@ -23,11 +23,11 @@ export interface SystemOneQuestion {
   /** The instructions, followed by the schema's description; undefined if both are absent. */
   readonly instructions: unknown;
   /**
-   * For `noul`, an object with the keys "true" and "false"; for `choice`, an object whose keys are
-   * the labels; for `score`, a list of levels; undefined if the client sent none.
+   * For `noul`, an object with "true" and "false"; for `choice`, one by label; for `score`, a list
+   * of levels.
    */
   readonly criteria: unknown;
-  /** The labels of a `choice`; other kinds have none. */
+  /** Only a `choice` has labels. */
   readonly labels?: readonly string[];
   /** The value of level 0 of a score; only set if the client sent `min` and `max`. */
   readonly scoreFrom?: number;
@@ -38,15 +38,13 @@ export interface GlinerQuestion {
   readonly id: string;
   readonly kind: "classification" | "entities" | "relations" | "structure";
   /**
-   * The key of this question's result in the provider's answer, unique in a request. A question
-   * without a name uses `entities` if it asks for entities and `relation_extraction` if it asks for
-   * relations.
+   * The key of the result in the provider's answer, unique in a request. Without a name it is
+   * `entities` or `relation_extraction`.
    */
   readonly resultName: string;
   /**
-   * The question's fields with the client's values: `type`, `labels`, `multi_label`, `threshold`,
-   * `top_k`, `instructions`, `examples`, `fields`. Aliases are replaced by these names, and the
-   * question's own name is left out. A `boolean` has no `labels`, because its labels are fixed.
+   * The client's values under the names of the fields, without the question's own name. A `boolean`
+   * has no `labels`, because its labels are fixed.
    */
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -133,6 +131,22 @@ export type Members = ReadonlyMap<string, Member>;
 /** Maps every accepted name to its canonical name, such as `kind` to `type`. */
 export type Spellings = ReadonlyMap<string, string>;
 
+export function plainSpellings(names: readonly string[]): Spellings {
+  return new Map(names.map((name) => [name, name]));
+}
+
+/** The members of a question: those of both grammars, and the grammar's own. */
+export function questionSpellings(...own: readonly string[]): Spellings {
+  return new Map([
+    ...plainSpellings(["type", "instructions", ...own]),
+    ["kind", "type"],
+    ...["question", "prompt", "text"].map((name) => [name, "instructions"] as const),
+  ]);
+}
+
+export const TEXT = { type: "string", description: "a string" };
+export const FILLED = { type: "string", minLength: 1, description: "a non-empty string" };
+
 export const DECISION_WORDS = {
   missing: "required",
   unknown: "this model does not accept this field",
@@ -158,7 +172,7 @@ export function readMembers(
   return members;
 }
 
-/** Reads an object with any names. Members that are null are left out. */
+/** Accepts any names. Members that are null are left out. */
 export function indexMembers(doc: JsonDocument, object: JsonNode): Members {
   const members = new Map<string, Member>();
   for (const key of doc.keys(object)) {

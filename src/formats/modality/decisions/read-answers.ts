@@ -30,9 +30,8 @@ function findResult({ id, kind, resultName }: GlinerQuestion, results: Fields): 
 }
 
 /**
- * Makes the client's answer to a GLiNER question, with the provider's result as `value`. A
- * classification keeps the result's other fields; if the provider reports several labels, its list
- * with their confidences becomes `labels`.
+ * The provider's result is `value`. A classification keeps the result's other fields; a list of
+ * labels with their confidences becomes `labels`.
  */
 function glinerAnswer(question: GlinerQuestion, found: unknown): NamedAnswer | undefined {
   const { resultName: name, kind, body } = question;
@@ -53,8 +52,7 @@ function readLabelsBeside(found: unknown): Fields {
 }
 
 /**
- * The answers in the order of the questions; undefined if one is missing or has the wrong type.
- * Answers without a question are dropped.
+ * Undefined if an answer is missing or has the wrong type. Answers without a question are dropped.
  */
 export function readSystemOneAnswers(
   body: Fields,
@@ -66,8 +64,7 @@ export function readSystemOneAnswers(
 }
 
 /**
- * Returns a function that finds the answer to a question id. Providers send answers as an object by
- * id, as a list with names, or as a list in the order of the questions.
+ * Providers send answers as an object by id, or as a list, with names or in the questions' order.
  */
 function makeFinder(
   answers: unknown,
@@ -81,8 +78,7 @@ function makeFinder(
   const isNamed = names.some((name) => name !== undefined);
   if (!isNamed && answers.length !== questions.length) return () => undefined;
   const order = isNamed ? names : questions.map(({ id }) => id);
-  // If answers share a name, the first one counts: `reverse` puts it last, and a Map keeps the last
-  // value of each key.
+  // The first answer of a name counts: a Map keeps the last value of each key.
   const places = new Map(order.map((name, at) => [name, at] as const).reverse());
   return (id) => answers[places.get(id) ?? -1] as unknown;
 }
@@ -155,8 +151,8 @@ function offeredLabel(label: unknown, labels: ReadonlySet<string> | undefined): 
 const SCORE_DIGITS = 10;
 
 /**
- * The client's value of a score. The provider counts levels from 0, the client from `min` if it
- * sent `min`. A score can be between two levels; an integer question gets the nearest one.
+ * The provider counts levels from 0, the client from `min` if it sent `min`. A score can be between
+ * two levels; an integer question gets the nearest one.
  */
 function onScale(question: SystemOneQuestion, { score, value }: Fields): number | undefined {
   const { asked, criteria, scoreFrom = 0 } = question;

@@ -39,10 +39,7 @@ export function readQuestions(doc: JsonDocument, body: Members): ReadQuestions |
   return isProblem(entries) ? entries : readInGrammar(doc, body, entries);
 }
 
-/**
- * Refuses a top-level `schema`. Only GLiNER models accept one, as the public format of their
- * questions, in place of `questions`.
- */
+/** Only GLiNER models accept a `schema`, in place of `questions`. */
 export const foreignSchema: Problem = problem(
   'this model reads "questions"; a top-level schema belongs to another model\'s format',
   "schema",
@@ -117,9 +114,8 @@ function whole(container: string, questions: ReadQuestions): ReadQuestions | Pro
 }
 
 /**
- * Detects the format of a question. Looks for the clearest sign first: a `schema`, then a type that
- * only one format has, then fields that only one format has. The signs cannot conflict: a `boolean`
- * without a schema is GLiNER, because systemone has it only in a schema.
+ * The clearest sign counts: a `schema`, then a type, then fields that only one format has. A
+ * `boolean` without a schema is GLiNER, because systemone has it only in a schema.
  */
 function detectGrammar(doc: JsonDocument, question: JsonNode): Grammar | undefined {
   const fields = indexMembers(doc, question);
@@ -146,20 +142,20 @@ export const GLINER_OPTIONS: readonly string[] = [
 ];
 export const GLINER_BODY_FIELDS: readonly string[] = ["text", ...GLINER_OPTIONS];
 
-const questionsMax: Readonly<Record<Grammar, number>> = { systemone: 128, gliner: 64 };
+const GRAMMARS = {
+  systemone: { shown: "systemone", questionsMax: 128 },
+  gliner: { shown: "GLiNER", questionsMax: 64 },
+};
 
 function countProblem(grammar: Grammar, container: string, count: number): Problem | undefined {
-  const max = questionsMax[grammar];
+  const max = GRAMMARS[grammar].questionsMax;
   if (count === 0) return problem("empty", container);
   return count > max
     ? problem(`${count} questions, at most ${max} accepted`, container)
     : undefined;
 }
 
-/**
- * Maximum number of JSON keys and values in the questions of a GLiNER request, because a label
- * takes far longer to check than a value that is only forwarded.
- */
+/** A label takes far longer to check than a value that is only forwarded. */
 const GLINER_VALUES_MAX = 20_000;
 
 function sizeProblem(grammar: Grammar, container: string, values: number): Problem | undefined {
@@ -167,11 +163,6 @@ function sizeProblem(grammar: Grammar, container: string, values: number): Probl
     ? problem(`${values} keys and values, at most ${GLINER_VALUES_MAX} accepted`, container)
     : undefined;
 }
-
-const grammarNames: Readonly<Record<Grammar, string>> = {
-  systemone: "systemone",
-  gliner: "GLiNER",
-};
 
 function mixedProblem(
   grammar: Grammar,
@@ -183,8 +174,8 @@ function mixedProblem(
   if (sign === undefined) return undefined;
   const named = (at: number): string => quoted(entries[at]?.id ?? "");
   return problem(
-    `question ${named(signs.indexOf(grammar))} is a ${grammarNames[grammar]} question and ` +
-      `${named(other)} a ${grammarNames[sign]} one; a request has one format`,
+    `question ${named(signs.indexOf(grammar))} is a ${GRAMMARS[grammar].shown} question and ` +
+      `${named(other)} a ${GRAMMARS[sign].shown} one; a request has one format`,
     "questions",
   );
 }
@@ -204,9 +195,8 @@ function duplicateNameProblem(container: string, { read }: ReadQuestions): Probl
 }
 
 /**
- * Finds a question of a kind with a fixed result key, and a question of another kind with that key
- * as its name, because in the provider's answer both results could have that key. Returns the
- * places of both questions, counted from 1.
+ * Finds a question named like the fixed key of another kind: in the answer both results could have
+ * that key. Returns the places of both, counted from 1.
  */
 function twiceByKind(read: readonly ReadQuestion[]): readonly [number, number] | undefined {
   for (const [kind, name] of fixedNames) {

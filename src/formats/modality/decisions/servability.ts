@@ -15,7 +15,10 @@ export function servabilityProblem(
   assert(listing !== undefined, "decisions go to decisions listings");
   if (request.grammar !== listing.wire) return unservable(foreignGrammar(request));
   const [image] = request.imagePaths;
-  if (image !== undefined && !listing.readsImages) return unreadImage(image);
+  if (image !== undefined && !listing.readsImages) {
+    const message = `${image}: an image_url object, and no deployment of this model reads images`;
+    return { field: image, message };
+  }
   const found = listing.form === "public" ? visibilityProblem(request.questions) : undefined;
   return found && unservable(found);
 }
@@ -31,14 +34,11 @@ function foreignGrammar({ doc, grammar, members, read }: ParsedDecisionRequest):
   if (grammar === "systemone") return foreignToGliner(doc, first);
   for (const { entry, question } of read) {
     const fields = listGlinerFields(doc, entry.node);
-    if (fields.length > 0) return foreignToSystemOne(question.id, fields);
+    if (fields.length === 0) continue;
+    const has = `question ${quoted(question.id)} has GLiNER fields (${fields.join(", ")})`;
+    return problem(`this model reads systemone questions; ${has}`, "questions");
   }
   return atEntry(first.entry, schemaMissing);
-}
-
-function foreignToSystemOne(id: string, fields: readonly string[]): Problem {
-  const has = `question ${quoted(id)} has GLiNER fields (${fields.join(", ")})`;
-  return problem(`this model reads systemone questions; ${has}`, "questions");
 }
 
 function foreignToGliner(
@@ -47,33 +47,21 @@ function foreignToGliner(
 ): Problem {
   const hasSchema = doc.keys(entry.node).some((key) => doc.text(key) === "schema");
   if (hasSchema) {
-    return atEntry(
-      entry,
-      problem("this model reads GLiNER questions and accepts no schema", "schema"),
-    );
+    const message = "this model reads GLiNER questions and accepts no schema";
+    return atEntry(entry, problem(message, "schema"));
   }
   const has = `question ${quoted(question.id)} has a systemone type (${question.kind})`;
   return problem(`this model reads GLiNER questions; ${has}`, "questions");
 }
 
-function unreadImage(path: string): Unservable {
-  const message = `${path}: an image_url object, and no deployment of this model reads images`;
-  return { field: path, message };
-}
-
-/**
- * Refuses a second question for entities or for relations, because the public GLiNER format has
- * only one section for each.
- */
+/** The public GLiNER format has only one section for each kind. */
 function visibilityProblem(questions: readonly Question[]): Problem | undefined {
-  for (const kind of ["entities", "relations"]) {
-    const ofKind = questions.filter((question) => question.kind === kind);
-    const [, second] = ofKind;
-    if (second === undefined) continue;
-    return problem(
-      `this model accepts one question of kind "${kind}"; put all its labels into one`,
-      "questions",
-    );
-  }
-  return undefined;
+  const twice = ["entities", "relations"].find(
+    (kind) => questions.filter((question) => question.kind === kind).length > 1,
+  );
+  if (twice === undefined) return undefined;
+  return problem(
+    `this model accepts one question of kind "${twice}"; put all its labels into one`,
+    "questions",
+  );
 }

@@ -1,15 +1,14 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import { type JsonText, textBytes, textToken } from "../../../kernel/index.ts";
+import { type JsonText, NODE_SIZE, textBytes, textToken } from "../../../kernel/index.ts";
 import { findUnlistedField } from "../../wire/fields/accepted-values.ts";
 import { upstreamControls } from "../../wire/fields/common-fields.ts";
 import type { Unservable, UpstreamRequest } from "../../wire/modality.ts";
 import { isForListing, type ParsedImageRequest } from "./parse-request.ts";
 
 /**
- * Encodes a request for one listing: the client's members, byte for byte, without the gateway's own
- * fields and without fields that the listing does not declare. `response_format` is written only if
- * the listing declares it with `b64_json`: that provider may otherwise answer with URLs, and others
- * may refuse the field.
+ * Copies the client's members that the listing declares, byte for byte. `response_format` is
+ * written only if the listing declares `b64_json`: that provider may otherwise answer with URLs,
+ * and others may refuse the field.
  */
 export function encodeImageRequest(
   request: ParsedImageRequest,
@@ -17,9 +16,9 @@ export function encodeImageRequest(
 ): UpstreamRequest {
   const { doc, fields } = request;
   const members = [`"model":${textToken(deployment.upstreamModelId)}`];
-  for (const [name, field] of fields) {
-    const isTaken = isForListing(doc, name, field) && deployment.supportedParameters.has(name);
-    if (name === "prompt" || isTaken) members.push(`${doc.raw(field.key)}:${doc.raw(field.value)}`);
+  for (const [name, node] of fields) {
+    const isTaken = isForListing(doc, name, node) && deployment.supportedParameters.has(name);
+    if (name === "prompt" || isTaken) members.push(`${doc.raw(node - NODE_SIZE)}:${doc.raw(node)}`);
   }
   if (isOneImageUnsaid(request, deployment)) members.push('"n":1');
   if (takesBase64(deployment)) members.push('"response_format":"b64_json"');
@@ -34,21 +33,14 @@ export function encodeImageRequest(
 }
 
 /**
- * True if the client sent no `n` and the provider's default is not one image. Only one image is
- * reserved then, so the gateway writes `n` itself.
+ * Only one image is reserved without `n`, so it is written if the provider's default is another.
  */
 function isOneImageUnsaid({ doc, fields }: ParsedImageRequest, deployment: Deployment): boolean {
   const sent = fields.get("n");
-  if (sent !== undefined && !doc.isNull(sent.value)) return false;
+  if (sent !== undefined && !doc.isNull(sent)) return false;
   const descriptor = deployment.supportedParameters.get("n");
-  if (
-    descriptor?.type === "integer" ||
-    descriptor?.type === "range" ||
-    descriptor?.type === "enum"
-  ) {
-    return Number(descriptor.default ?? 1) !== 1;
-  }
-  return false;
+  if (descriptor?.type === "boolean" || descriptor?.type === "unknown") return false;
+  return Number(descriptor?.default ?? 1) !== 1;
 }
 
 function takesBase64({ supportedParameters }: Deployment): boolean {
@@ -60,8 +52,6 @@ export function servabilityProblem(
   { doc, fields }: ParsedImageRequest,
   deployment: Deployment,
 ): Unservable | undefined {
-  const forListing = [...fields].flatMap(([name, field]) =>
-    isForListing(doc, name, field) ? [[name, field.value] as const] : [],
-  );
+  const forListing = [...fields].filter(([name, node]) => isForListing(doc, name, node));
   return findUnlistedField(doc, forListing, deployment);
 }

@@ -1,10 +1,9 @@
 import { HeldBytes, IMAGE_ANSWER_OTHER_BYTES_MAX, tryParse } from "../../../kernel/index.ts";
 
 /**
- * Parses an answer while it arrives. Each string under a key `b64_json` becomes a `Base64Text`. All
- * other bytes form a small JSON text, in which the index into `texts` replaces that string:
- * `{"data":[{"b64_json":"0"}]}`. Parsing the small text and checking the base64 texts together
- * check the whole answer.
+ * Each string under a key `b64_json` becomes a `Base64Text`. All other bytes form a small JSON
+ * text, in which the index into `texts` replaces it: `{"data":[{"b64_json":"0"}]}`. Parsing that
+ * text and checking the base64 check the whole answer.
  */
 export class ImageAnswerParser {
   readonly texts: Base64Text[] = [];
@@ -120,16 +119,16 @@ function isBase64Key(written: string): boolean {
 }
 
 /**
- * Collects a base64 text inside a JSON string while it arrives. Characters are only counted,
- * because the client gets the provider's bytes, escapes included; the first ones are decoded to
- * detect the file type.
+ * Characters are only counted, because the client gets the provider's bytes, escapes included; the
+ * first ones are decoded to detect the file type.
  */
 export class Base64Text {
+  /** True once a character is not base64. */
+  isBad = false;
   readonly #held = new HeldBytes();
   #head = "";
   #characters = 0;
   #paddings = 0;
-  #isBad = false;
   /** A JSON escape that is not complete yet, with its backslash. */
   #escape = "";
 
@@ -154,14 +153,9 @@ export class Base64Text {
     return at;
   }
 
-  /** True once a character is not base64. The caller may then stop. */
-  get isBad(): boolean {
-    return this.#isBad;
-  }
-
   get isFile(): boolean {
     const isWhole = (this.#characters + this.#paddings) % 4 === 0 && this.#paddings <= 2;
-    return !this.#isBad && isWhole && this.#characters > 0;
+    return !this.isBad && isWhole && this.#characters > 0;
   }
 
   get fileBytes(): number {
@@ -178,7 +172,7 @@ export class Base64Text {
   }
 
   #takeCharacters(bytes: Buffer, start: number, end: number): void {
-    if (this.#paddings > 0) this.#isBad = true;
+    if (this.#paddings > 0) this.isBad = true;
     this.#characters += end - start;
     const capacity = HEAD_CHARACTERS - this.#head.length;
     if (capacity > 0)
@@ -187,7 +181,7 @@ export class Base64Text {
 
   #takeOther(byte: number): void {
     if (byte === PADDING) this.#paddings += 1;
-    else this.#isBad = true;
+    else this.isBad = true;
   }
 
   /** Decodes a JSON escape: some encoders escape base64 characters that are special in HTML. */
@@ -205,10 +199,7 @@ const PADDING = 0x3d;
 const SLASH = 0x2f;
 const NO_CHARACTER = 0;
 const UNICODE_ESCAPE_CHARACTERS = "\\u002b".length;
-/**
- * Base64 characters that are kept to detect the file type: a multiple of four, as decoding needs,
- * and enough to reach the first tag of an SVG file.
- */
+/** A multiple of four, as decoding needs, that reaches the first tag of an SVG file. */
 const HEAD_CHARACTERS = 1_024;
 
 /** Indexed by byte: 1 for the 64 characters of base64 (RFC 4648, section 4), else 0. */

@@ -9,9 +9,10 @@ import {
   readServedModel,
   type Usage,
 } from "../../../kernel/index.ts";
-import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.ts";
+import { type AnswerBridge, BaseBridge } from "../../wire/answer/answer-bridge.ts";
 import type { AnswerContext } from "../../wire/modality.ts";
-import { failedRead, type ReadAnswer, type UpstreamFailure } from "../../wire/failure/failures.ts";
+import type { AnswerFacts } from "../../wire/neutral/chat-answer.ts";
+import { failedRead, FINAL, type ReadAnswer } from "../../wire/failure/failures.ts";
 import { openaiChat } from "../../wire/openai-chat/index.ts";
 import { ImageAnswerParser } from "./image-answer-parser.ts";
 import {
@@ -30,61 +31,37 @@ export interface OpenImageAnswer extends AnswerContext {
 }
 
 /**
- * Checks an answer with images. It must have exactly the requested number of images, as base64, and
- * cost no more than the reserve. An answer can be tens of megabytes long, so it is checked while it
- * arrives and never joined: the client gets the provider's bytes of each image between newly
- * written JSON. Before the end, only its size can fail an answer. A failed answer reports no usage
- * and no cost, because it costs nothing.
+ * An answer must have exactly the requested images, as base64, and cost no more than the reserve.
+ * It can be tens of megabytes long, so it is checked while it arrives and never joined: the client
+ * gets the provider's bytes between new JSON. Before the end, only its size can fail it. A failed
+ * answer reports no usage and no cost.
  */
-export class ImageBridge implements AnswerBridge {
-  readonly contentType = "application/json";
+export class ImageBridge extends BaseBridge implements AnswerBridge {
   readonly #open: OpenImageAnswer;
   /** Undefined once the answer cannot become usable, and after its end. */
   #parser: ImageAnswerParser | undefined = new ImageAnswerParser();
   #bytes = 0;
   #answer: ImageAnswer | undefined;
-  #failure: UpstreamFailure | undefined;
   #isClosed = false;
 
   constructor(open: OpenImageAnswer) {
+    super();
     this.#open = open;
   }
 
-  get state(): BridgeState {
-    if (this.#failure !== undefined) return "failed";
-    return this.#answer === undefined ? "waiting" : "complete";
+  get facts(): AnswerFacts | undefined {
+    const report = this.#answer?.report;
+    return report && { report: { ...report, reportedCostUsd: report.costUsd } };
   }
 
-  get usage(): Usage | undefined {
-    return this.#answer?.report.usage;
+  override get servedModel(): ServedModel | undefined {
+    return readServedModel(this.#open.deployment, this.#answer?.model);
   }
 
   get declaredUsage(): Usage | undefined {
     const report = this.#answer?.report;
-    if (report === undefined || report.usage !== undefined || report.flaw !== undefined) {
-      return undefined;
-    }
-    return declaredUsage(this.#open.request, this.#open.deployment);
-  }
-
-  get reportedCostUsd(): string | undefined {
-    return this.#answer?.report.costUsd;
-  }
-
-  get servedModel(): ServedModel | undefined {
-    return readServedModel(this.#open.deployment, this.#answer?.model);
-  }
-
-  get usageFlaw(): string | undefined {
-    return this.#answer?.report.flaw;
-  }
-
-  get hasWrongFinish(): boolean {
-    return false;
-  }
-
-  get failure(): UpstreamFailure | undefined {
-    return this.#failure;
+    const isSilent = report && report.usage === undefined && report.flaw === undefined;
+    return isSilent ? declaredUsage(this.#open.request, this.#open.deployment) : undefined;
   }
 
   push(bytes: Buffer): void {
@@ -95,8 +72,7 @@ export class ImageBridge implements AnswerBridge {
     if (this.#bytes > ANSWER_BYTES_MAX || fileBytes > IMAGE_BYTES_MAX) {
       this.#conclude(failedRead(tooLargeImagesFailure()));
     } else if (this.#parser?.isUnusable === true) {
-      // The rest of the answer is only counted. An answer that is too large must fail as "too
-      // large", even if another fault was found first.
+      // The rest is only counted: an answer that is too large must fail as "too large".
       this.#parser = undefined;
     }
   }
@@ -104,12 +80,9 @@ export class ImageBridge implements AnswerBridge {
   end(): void {
     if (this.state !== "waiting") return;
     const parser = this.#parser;
-    const read = parser === undefined ? UNREADABLE : readImageAnswer(parser, this.#open);
+    const { request, deployment } = this.#open;
+    const read = parser ? readImageAnswer(parser, request, deployment) : UNREADABLE;
     this.#conclude(read.ok && this.#costsTooMuch(read) ? ABOVE_RESERVE : read);
-  }
-
-  takeOutput(): undefined {
-    return undefined;
   }
 
   finish(costUsd: string): readonly Buffer[] {
@@ -122,19 +95,14 @@ export class ImageBridge implements AnswerBridge {
   fail(refusal: Refusal): Buffer {
     if (this.#isClosed) return Buffer.alloc(0);
     this.#isClosed = true;
-    const failure = this.#failure ?? { refusal, failover: false, strike: "neutral" };
-    this.#conclude(failedRead(failure));
+    this.#conclude(failedRead(this.failure ?? { refusal, ...FINAL }));
     return openaiChat.errorBody(refusal, this.#open.requestId);
-  }
-
-  keepAlive(): undefined {
-    return undefined;
   }
 
   #conclude(result: ReadAnswer<ImageAnswer>): void {
     this.#parser = undefined;
     this.#answer = result.ok ? result : undefined;
-    this.#failure = result.ok ? undefined : result.failure;
+    this.failure = result.ok ? undefined : result.failure;
   }
 
   #costsTooMuch({ report }: ImageAnswer): boolean {
@@ -143,10 +111,7 @@ export class ImageBridge implements AnswerBridge {
   }
 }
 
-/**
- * Maximum size of an answer: the largest images as base64, and the other bytes. It leaves no room
- * for white space in the JSON or escapes in the base64.
- */
+/** The maximum has no room for white space in the JSON or escapes in the base64. */
 const ANSWER_BYTES_MAX = Math.ceil(IMAGE_BYTES_MAX / 3) * 4 + IMAGE_ANSWER_OTHER_BYTES_MAX;
 
 const ABOVE_RESERVE = failedRead(

@@ -19,9 +19,8 @@ export interface ImageReport {
 }
 
 /**
- * Reads the usage under either pair of names (`input_tokens` and `output_tokens`, or
- * `prompt_tokens` and `completion_tokens`). `text` is the JSON of `answer`; the cost is read from
- * it, so that no digit is lost.
+ * Reads either pair of names. `text` is the JSON of `answer`, from which the cost is read so that
+ * no digit is lost.
  */
 export function readImageReport(
   answer: Readonly<Record<string, unknown>>,
@@ -52,10 +51,7 @@ export function readImageReport(
   };
 }
 
-/**
- * Removes token counts without output from the report of an image that is billed by tokens. An image
- * has output, so a proxy has filled in the zeros.
- */
+/** An image billed by tokens has output, so a proxy has filled in the zeros. */
 export function withoutEmptyUsage(
   report: ImageReport,
   { billing }: Pick<Deployment, "billing">,

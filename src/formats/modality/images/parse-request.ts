@@ -2,13 +2,10 @@ import {
   FALSE_KIND,
   IMAGE_PROMPT_CHARS_MAX,
   IMAGES_PER_REQUEST_MAX,
-  invalidRequest,
   type JsonDocument,
   type JsonNode,
   NUMBER_KIND,
   readJsonObject,
-  type Refused,
-  refused,
   type Result,
 } from "../../../kernel/index.ts";
 import { chatVocabulary } from "../../wire/fields/chat-vocabulary.ts";
@@ -22,53 +19,41 @@ import {
   optional,
   type Problem,
   problem,
+  refuseProblem,
   under,
 } from "../../wire/fields/check-shape.ts";
-import {
-  checkProvider,
-  type ProviderControls,
-  readControls,
-  readDroppedParams,
-} from "../../wire/fields/common-fields.ts";
-import { findCredential, refuseForbidden } from "../../wire/fields/forbidden-fields.ts";
+import { checkProvider, ParsedBody } from "../../wire/fields/common-fields.ts";
+import { findForbidden } from "../../wire/fields/forbidden-fields.ts";
 import type { CallRequest } from "../../wire/modality.ts";
-import { openaiChat } from "../../wire/openai-chat/index.ts";
 
 export function parseImageRequest(body: Buffer): Result<{ readonly request: ParsedImageRequest }> {
   const read = readJsonObject(body, chatVocabulary);
   if (!read.ok) return read;
   const { doc } = read;
   const fields = readImageFields(doc);
-  if (isProblem(fields)) return refuse(fields);
+  if (isProblem(fields)) return refuseProblem(fields);
   const found = checkImageBody(doc, fields);
-  if (found !== undefined) return refuse(found);
+  if (found !== undefined) return refuseProblem(found);
   return { ok: true, request: new ParsedImageRequest(doc, fields) };
 }
 
 /** A checked image request. `servabilityProblem` checks the fields that depend on the listing. */
-export class ParsedImageRequest implements CallRequest {
-  readonly modelId: string;
+export class ParsedImageRequest extends ParsedBody implements CallRequest {
   readonly stream = false;
-  readonly controls: ProviderControls;
-  readonly droppedParams: readonly string[];
   /** The number of images that the client wants, 1 to 4. */
   readonly count: number;
   /** One token per byte of the body. */
   readonly estimatedInputTokens: number;
   /** 0, because the output tokens of images are known only when the provider reports them. */
   readonly outputTokens = 0;
-  readonly doc: JsonDocument;
   readonly fields: ImageFields;
 
   constructor(doc: JsonDocument, fields: ImageFields) {
+    super(doc);
     const count = fields.get("n");
-    this.modelId = readText(doc, fields, "model");
-    this.controls = readControls(doc);
-    this.droppedParams = readDroppedParams(doc);
-    this.count = count === undefined || doc.isNull(count.value) ? 1 : doc.number(count.value);
-    this.estimatedInputTokens = doc.body.length;
-    this.doc = doc;
     this.fields = fields;
+    this.count = count === undefined || doc.isNull(count) ? 1 : doc.number(count);
+    this.estimatedInputTokens = doc.body.length;
   }
 
   /** The client's `output_format`; empty if the provider may choose. */
@@ -77,17 +62,9 @@ export class ParsedImageRequest implements CallRequest {
   }
 
   readText(name: string): string {
-    return readText(this.doc, this.fields, name);
+    const node = this.fields.get(name);
+    return node === undefined || !this.doc.isString(node) ? "" : this.doc.text(node);
   }
-}
-
-function readText(doc: JsonDocument, fields: ImageFields, name: string): string {
-  const field = fields.get(name);
-  return field === undefined || !doc.isString(field.value) ? "" : doc.text(field.value);
-}
-
-function refuse({ path, message }: Problem): Refused {
-  return refused(invalidRequest(`${openaiChat.requests.renderPath(path)} ${message}`));
 }
 
 /** Fields in which other image APIs accept pictures. They are refused. */
@@ -118,8 +95,8 @@ const noImageInput: Check = () =>
 const prompt: Check = (doc, node) => {
   // A character has at least one byte, so characters are counted only in a long text.
   const found = isFilledText(doc, node);
-  if (found !== undefined || doc.end(node) - doc.start(node) - 2 <= IMAGE_PROMPT_CHARS_MAX)
-    return found;
+  const bytes = doc.end(node) - doc.start(node) - 2;
+  if (found !== undefined || bytes <= IMAGE_PROMPT_CHARS_MAX) return found;
   const chars = countCharacters(doc.text(node));
   if (chars <= IMAGE_PROMPT_CHARS_MAX) return undefined;
   return problem(`has ${chars} characters; shorten it to at most ${IMAGE_PROMPT_CHARS_MAX}`);
@@ -154,38 +131,29 @@ const CHECKS: readonly (readonly [string, Check])[] = [
 const REQUIRED: ReadonlySet<string> = new Set(["model", "prompt"]);
 
 function checkImageBody(doc: JsonDocument, fields: ImageFields): Problem | undefined {
-  for (const name of fields.keys()) {
-    const found = refuseForbidden(name);
-    if (found !== undefined) return found;
-  }
-  const credential = findCredential(doc);
-  if (credential !== undefined) return credential;
+  const forbidden = findForbidden(doc);
+  if (forbidden !== undefined) return forbidden;
   for (const [name, check] of CHECKS) {
-    const field = fields.get(name);
-    if (field === undefined) {
+    const node = fields.get(name);
+    if (node === undefined) {
       if (REQUIRED.has(name)) return problem("is missing; add it", name);
       continue;
     }
-    const found = check(doc, field.value);
+    const found = check(doc, node);
     if (found !== undefined) return under(name, found);
   }
   return undefined;
 }
 
-/** Counts code points: a surrogate pair is one character. */
+/** A surrogate pair is one character. */
 function countCharacters(text: string): number {
   let characters = 0;
   for (const _character of text) characters += 1;
   return characters;
 }
 
-export interface ImageField {
-  readonly key: JsonNode;
-  readonly value: JsonNode;
-}
-
 /** The request's top-level fields by name, in the client's order. */
-type ImageFields = ReadonlyMap<string, ImageField>;
+type ImageFields = ReadonlyMap<string, JsonNode>;
 
 /** Fields that the gateway reads itself, so listings do not declare them. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
@@ -193,21 +161,18 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   "response_format",
 ]); // prettier-ignore
 
-/**
- * Reads the top-level fields. Refuses a duplicate field, because the provider might read the value
- * that the gateway does not.
- */
+/** A duplicate field is refused: the provider might read another value than the gateway. */
 function readImageFields(doc: JsonDocument): ImageFields | Problem {
-  const fields = new Map<string, ImageField>();
+  const fields = new Map<string, JsonNode>();
   for (const key of doc.keys(0)) {
     const name = doc.text(key);
     if (fields.has(name)) return problem("is duplicated; send it once", name);
-    fields.set(name, { key, value: doc.valueOf(key) });
+    fields.set(name, doc.valueOf(key));
   }
   return fields;
 }
 
 /** True if the listing must declare the field. Null counts as absent. */
-export function isForListing(doc: JsonDocument, name: string, { value }: ImageField): boolean {
-  return !OWN_FIELDS.has(name) && !doc.isNull(value);
+export function isForListing(doc: JsonDocument, name: string, node: JsonNode): boolean {
+  return !OWN_FIELDS.has(name) && !doc.isNull(node);
 }

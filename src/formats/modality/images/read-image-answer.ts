@@ -1,10 +1,18 @@
 import { isUtf8 } from "node:buffer";
 
 import type { Deployment } from "../../../catalog/index.ts";
-import { asObject, asText, refusal, textOf, tryParse } from "../../../kernel/index.ts";
+import { asObject, asText, textOf, tryParse } from "../../../kernel/index.ts";
 import { classifyEmbeddedError } from "../../wire/failure/classify-failure.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
-import { failedRead, type ReadAnswer, type UpstreamFailure } from "../../wire/failure/failures.ts";
+import {
+  failedRead,
+  FINAL,
+  hasError,
+  type ReadAnswer,
+  STRUCK,
+  type UpstreamFailure,
+  upstreamFailure,
+} from "../../wire/failure/failures.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
 import { decodeBody } from "../../wire/neutral/chat-answer.ts";
 import { asCount, type Fields } from "../../wire/neutral/usage-report.ts";
@@ -26,14 +34,10 @@ export interface AnsweredImage {
   readonly revisedPrompt: string | undefined;
 }
 
-interface Asked {
-  readonly request: Pick<ParsedImageRequest, "count" | "outputFormat">;
-  readonly deployment: Pick<Deployment, "billing">;
-}
-
 export function readImageAnswer(
   parser: ImageAnswerParser,
-  { request: asked, deployment }: Asked,
+  asked: Pick<ParsedImageRequest, "count" | "outputFormat">,
+  deployment: Pick<Deployment, "billing">,
 ): ReadAnswer<ImageAnswer> {
   const bytes = parser.rest();
   const rest = isUtf8(bytes) ? decodeBody(bytes) : "";
@@ -42,9 +46,7 @@ export function readImageAnswer(
     return failedRead(unusableImagesFailure("the provider's answer could not be read"));
   }
   const { error, data } = answer;
-  if (error !== undefined && error !== null && error !== false) {
-    return failedRead(classifyEmbeddedError(answer));
-  }
+  if (hasError(error)) return failedRead(classifyEmbeddedError(answer));
   const items: readonly unknown[] = Array.isArray(data) ? data : [];
   // An answer can have thousands of entries, so only as many as were requested are read.
   const counted = items.slice(0, asked.count);
@@ -52,8 +54,7 @@ export function readImageAnswer(
     (item) => toAnsweredImage(item, parser.texts, asked.outputFormat) ?? [],
   );
   if (images.length !== asked.count || items.length !== asked.count) {
-    // If the provider refused a part of the content, the failure is a content refusal, after which
-    // no other provider is tried.
+    // After a content refusal, even of a part, no other provider is tried.
     if (images.length < asked.count && saysModerated(answer, counted)) {
       return failedRead(classifyEmbeddedError({ error: { code: "moderation_blocked" } }));
     }
@@ -94,10 +95,7 @@ function readRevisedPrompt(value: unknown): string | undefined {
   return text !== "" && text.length <= REVISED_PROMPT_CHARS_MAX ? text : undefined;
 }
 
-/**
- * Request fields that providers repeat in the answer, with their own choice where the client made
- * none.
- */
+/** Fields that providers repeat in the answer, with their own choice where the client made none. */
 const ECHOED = ["size", "quality", "background", "output_format", "aspect_ratio", "resolution"];
 const ECHOED_CHARS_MAX = 64;
 
@@ -111,8 +109,7 @@ function pickEchoed(answer: Readonly<Record<string, unknown>>): Readonly<Record<
 }
 
 /**
- * True if the body of a 200 says that content was refused, for the whole answer or for one image.
- * `items` has at most as many entries as images were requested.
+ * True if content was refused, for the whole answer or an image. `items` is as long as requested.
  */
 function saysModerated(answer: Fields, items: readonly unknown[]): boolean {
   return [answer, ...items]
@@ -148,68 +145,36 @@ function isRefusal(value: unknown): boolean {
     );
 }
 
-/**
- * The failure of a 200 answer that lacks requested images. Another provider may succeed. `found` is
- * shown to the client.
- */
+/** A 200 that lacks requested images; another provider may succeed. The client sees `found`. */
 export function unusableImagesFailure(found: string): UpstreamFailure {
-  return {
-    refusal: refusal("upstream_error", `${found}; nothing was billed, try again`, {
-      status: 502,
-      origin: "upstream",
-      upstreamStatus: 200,
-    }),
-    failover: true,
-    strike: "strike",
-  };
+  const message = `${found}; nothing was billed, try again`;
+  return upstreamFailure("upstream_error", message, { status: 502, upstreamStatus: 200 }, STRUCK);
 }
 
-/**
- * The images exceed the size limit. Another provider would return images of the same size, so there
- * is no failover and no strike.
- */
+/** Another provider's images would be as large, so there is no failover and no strike. */
 export function tooLargeImagesFailure(): UpstreamFailure {
   const message =
     "the images exceed 32 MiB in total; nothing was billed, ask for fewer (n) or a lower quality";
-  return {
-    refusal: refusal("gateway_error", message, {
-      status: 502,
-      origin: "upstream",
-      upstreamStatus: 200,
-    }),
-    failover: false,
-    strike: "neutral",
-  };
+  return upstreamFailure("gateway_error", message, { status: 502, upstreamStatus: 200 }, FINAL);
 }
 
 /**
- * Detects a file's media type by its first bytes; undefined if it is unknown. SVG is text, so it is
- * accepted only if the client asked for it.
+ * Undefined if the type is unknown. SVG is text, so it is accepted only if the client asked for it.
  */
 export function detectMediaType(first: Buffer, askedFormat: string): string | undefined {
-  const known = MAGIC.find(({ starts }) =>
-    starts.every(({ at, bytes }) => first.subarray(at, at + bytes.length).equals(bytes)),
-  );
-  if (known !== undefined) return known.mediaType;
+  const bytes = first.toString("latin1");
+  if (bytes.startsWith("RIFF") && bytes.startsWith("WEBP", 8)) return "image/webp";
+  const known = SIGNATURES.find(([signature]) => bytes.startsWith(signature));
+  if (known !== undefined) return known[1];
   return askedFormat === "svg" && isDrawing(decodeBody(first)) ? "image/svg+xml" : undefined;
 }
 
-interface Magic {
-  readonly mediaType: string;
-  readonly starts: readonly { readonly at: number; readonly bytes: Buffer }[];
-}
-
-const MAGIC: readonly Magic[] = [
-  { mediaType: "image/png", starts: [start(0, "\x89PNG\r\n\x1a\n")] },
-  { mediaType: "image/jpeg", starts: [start(0, "\xff\xd8\xff")] },
-  { mediaType: "image/webp", starts: [start(0, "RIFF"), start(8, "WEBP")] },
-  { mediaType: "image/gif", starts: [start(0, "GIF87a")] },
-  { mediaType: "image/gif", starts: [start(0, "GIF89a")] },
-];
-
-function start(at: number, text: string): { readonly at: number; readonly bytes: Buffer } {
-  return { at, bytes: Buffer.from(text, "latin1") };
-}
+const SIGNATURES = [
+  ["\x89PNG\r\n\x1a\n", "image/png"],
+  ["\xff\xd8\xff", "image/jpeg"],
+  ["GIF87a", "image/gif"],
+  ["GIF89a", "image/gif"],
+] as const;
 
 function isDrawing(text: string): boolean {
   return /^\s*(<svg|<\?xml|<!DOCTYPE svg|<!--)/.test(text) && /<svg[\s>]/.test(text);

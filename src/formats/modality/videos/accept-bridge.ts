@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 
 import type { Deployment } from "../../../catalog/index.ts";
 import { HeldBytes, membersOf } from "../../../kernel/index.ts";
-import type { AnswerBridge, BridgeState } from "../../wire/answer/answer-bridge.ts";
+import { type AnswerBridge, BaseBridge } from "../../wire/answer/answer-bridge.ts";
 import { classifyEmbeddedError, contentRefused } from "../../wire/failure/classify-failure.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
 import {
@@ -12,8 +12,9 @@ import {
   unusableFailure,
 } from "../../wire/failure/failures.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
+import { type AnswerFacts, decodeBody, parseObject } from "../../wire/neutral/chat-answer.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
-import { parseRecord, type ProviderJob, readJobRecord } from "./read-job.ts";
+import { type ProviderJob, readJobRecord } from "./read-job.ts";
 import { resolveSeconds } from "./servability.ts";
 
 const UNUSABLE = failedRead(unusableFailure());
@@ -21,27 +22,24 @@ const UNUSABLE = failedRead(unusableFailure());
 const RECORD_BYTES_MAX = 1_048_576;
 
 /**
- * Reads a provider's answer to a new video job. The client gets a job record of the gateway
- * instead. The cost and the model are read later, from the finished job.
+ * The answer to a new video job; the client gets a job record of the gateway instead. The cost and
+ * the model are read later, from the finished job.
  */
-export class AcceptBridge implements AnswerBridge {
-  readonly contentType: string = "application/json";
-  readonly hasWrongFinish = false;
+export class AcceptBridge extends BaseBridge implements AnswerBridge {
   readonly seconds: number;
   readonly options: ParsedVideoRequest["options"];
   /** Set exactly if `state` is `complete`. Its `id` is then defined. */
   job: ProviderJob | undefined;
-  failure: UpstreamFailure | undefined;
   #held = new HeldBytes();
 
   constructor(request: ParsedVideoRequest, deployment: Deployment) {
+    super();
     this.seconds = resolveSeconds(request, deployment);
     this.options = request.options;
   }
 
-  get state(): BridgeState {
-    if (this.failure !== undefined) return "failed";
-    return this.job === undefined ? "waiting" : "complete";
+  get facts(): AnswerFacts | undefined {
+    return this.job && { report: undefined };
   }
 
   push(bytes: Buffer): void {
@@ -54,20 +52,12 @@ export class AcceptBridge implements AnswerBridge {
     if (this.state === "waiting") this.#conclude(readAccepted(this.#held.joined()));
   }
 
-  takeOutput(): undefined {
-    return undefined;
-  }
-
   finish(): string {
     return "";
   }
 
   fail(): string {
     return "";
-  }
-
-  keepAlive(): undefined {
-    return undefined;
   }
 
   #conclude(read: ReadAnswer<{ readonly job: ProviderJob }>): void {
@@ -82,11 +72,11 @@ export function isVideoAccept(bridge: AnswerBridge): bridge is AcceptBridge {
 }
 
 /**
- * A job that the provider returns as already failed or refused is a failed attempt. Another
- * provider may be tried, unless the content was refused.
+ * A job that has failed at once is a failed attempt. Another provider may be tried, unless the
+ * content was refused.
  */
 function readAccepted(body: Buffer): ReadAnswer<{ readonly job: ProviderJob }> {
-  const record = isUtf8(body) ? parseRecord(body) : undefined;
+  const record = isUtf8(body) ? parseObject(decodeBody(body)) : undefined;
   if (record === undefined) return UNUSABLE;
   const { error } = record.value;
   const job = readJobRecord(record);
@@ -116,5 +106,5 @@ function classifyRefusedJob(
     errorText.flagged ||
     matchesWording(errorText, contentPolicyWording);
   if (!isContent) return classifyEmbeddedError(body);
-  return contentRefused({ status: 400, upstreamStatus: 200, errorText, waitSeconds: undefined });
+  return contentRefused({ status: 400, upstreamStatus: 200, errorText });
 }

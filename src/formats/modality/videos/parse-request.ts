@@ -13,7 +13,7 @@ import {
   refused,
   type Result,
 } from "../../../kernel/index.ts";
-import { chatVocabulary, word } from "../../wire/fields/chat-vocabulary.ts";
+import { chatVocabulary } from "../../wire/fields/chat-vocabulary.ts";
 import {
   anything,
   type Check,
@@ -22,18 +22,13 @@ import {
   optional,
   type Problem,
   problem,
+  refuseProblem,
   shape,
   under,
 } from "../../wire/fields/check-shape.ts";
-import {
-  checkProvider,
-  type ProviderControls,
-  readControls,
-  readDroppedParams,
-} from "../../wire/fields/common-fields.ts";
+import { checkProvider, ParsedBody } from "../../wire/fields/common-fields.ts";
 import { findCredential, refuseForbidden } from "../../wire/fields/forbidden-fields.ts";
 import type { CallRequest } from "../../wire/modality.ts";
-import { openaiChat } from "../../wire/openai-chat/index.ts";
 
 export function parseVideoRequest(
   body: Buffer,
@@ -46,18 +41,15 @@ export function parseVideoRequest(
   if (!read.ok) return read;
   const { doc } = read;
   const found = findImage(doc) ?? checkBody(doc, 0) ?? findCredential(doc);
-  if (found !== undefined) return refuse(found);
+  if (found !== undefined) return refuseProblem(found);
   const members = readFields(doc);
-  if (isProblem(members)) return refuse(members);
+  if (isProblem(members)) return refuseProblem(members);
   return { ok: true, request: new ParsedVideoRequest(doc, members) };
 }
 
 /** A checked video request. `servabilityProblem` checks the fields that depend on the listing. */
-export class ParsedVideoRequest implements CallRequest {
-  readonly modelId: string;
+export class ParsedVideoRequest extends ParsedBody implements CallRequest {
   readonly stream = false;
-  readonly controls: ProviderControls;
-  readonly droppedParams: readonly string[];
   readonly prompt: string;
   /** The length in seconds that the client asks for; undefined: the listing's default applies. */
   readonly seconds: number | undefined;
@@ -66,19 +58,15 @@ export class ParsedVideoRequest implements CallRequest {
   readonly estimatedInputTokens: number;
   /** 0, because a video has seconds and no output tokens. */
   readonly outputTokens = 0;
-  readonly doc: JsonDocument;
   /** The prompt and every field that a listing must declare, by name. */
   readonly nodes: ReadonlyMap<string, JsonNode>;
 
   constructor(doc: JsonDocument, { seconds, nodes }: VideoFields) {
-    this.modelId = doc.text(doc.member(0, word.model));
-    this.controls = readControls(doc);
-    this.droppedParams = readDroppedParams(doc);
+    super(doc);
     this.prompt = doc.text(nodes.get("prompt") ?? 0);
     this.seconds = seconds;
     this.options = presentOptions(doc, nodes);
     this.estimatedInputTokens = doc.body.length;
-    this.doc = doc;
     this.nodes = nodes;
   }
 }
@@ -189,10 +177,6 @@ function imageIn(value: unknown, path: Path): Path | undefined {
   return undefined;
 }
 
-function refuse({ path, message }: Problem): Refused {
-  return refused(invalidRequest(`${openaiChat.requests.renderPath(path)} ${message}`));
-}
-
 /** Maximum parts of a form. Each item of a list and each member of an object is a part. */
 const PARTS_MAX = 256;
 const PART_HEAD_BYTES_MAX = 4_096;
@@ -201,8 +185,8 @@ const BOUNDARY = /;\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s;"]{1,70}))/i;
 const LINE_END = "\r\n";
 
 /**
- * Converts the text fields of a form (RFC 7578) to a JSON object, because one official client sends
- * every video request as a form. A file is refused by its name, because no images are accepted.
+ * Converts the text fields of a form (RFC 7578): one official client sends every video request so.
+ * A file is refused by its name, because no images are accepted.
  */
 export function formToJson(body: Buffer, contentType: string): Result<{ readonly json: Buffer }> {
   const found = BOUNDARY.exec(contentType);
@@ -269,7 +253,7 @@ interface FormPart {
   readonly text: string;
 }
 
-/** Yields the parts of a form. Yields undefined and ends if the bytes are not a part. */
+/** Ends with undefined if the bytes are not a part. */
 function* iterateParts(body: Buffer, delimiter: string): Generator<FormPart | undefined> {
   let at = body.indexOf(delimiter) === 0 ? delimiter.length : -1;
   while (at !== -1) {
@@ -278,12 +262,8 @@ function* iterateParts(body: Buffer, delimiter: string): Generator<FormPart | un
     const headEnd = body.indexOf(LINE_END + LINE_END, at);
     const textEnd = body.indexOf(LINE_END + delimiter, headEnd);
     const isPart = headEnd !== -1 && headEnd - headAt <= PART_HEAD_BYTES_MAX && textEnd !== -1;
-    const part = isPart
-      ? parsePart(
-          body.toString("utf8", headAt, headEnd),
-          body.subarray(headEnd + 2 * LINE_END.length, textEnd),
-        )
-      : undefined;
+    const text = body.subarray(headEnd + 2 * LINE_END.length, textEnd);
+    const part = isPart ? parsePart(body.toString("utf8", headAt, headEnd), text) : undefined;
     yield part;
     if (part === undefined) return;
     at = textEnd + LINE_END.length + delimiter.length;
@@ -320,11 +300,9 @@ const NO_IMAGES = "is not accepted: a video is made from text alone on this rout
 function refuseField(name: string): Problem | undefined {
   if (imageNames.has(name)) return problem(NO_IMAGES, name);
   if (name === "duration") return problem("is not accepted; send seconds", name);
-  if (name === "callback_url") {
-    return problem(
-      "is not supported: the gateway sends no callbacks; poll GET /v1/videos/{id}",
-      name,
-    );
-  }
-  return undefined;
+  if (name !== "callback_url") return undefined;
+  return problem(
+    "is not supported: the gateway sends no callbacks; poll GET /v1/videos/{id}",
+    name,
+  );
 }

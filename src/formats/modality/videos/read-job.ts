@@ -7,22 +7,15 @@ import {
   parseUsdToPico,
   type PicoUsd,
   textOf,
-  tryParse,
 } from "../../../kernel/index.ts";
 import { extractErrorText } from "../../wire/failure/provider-message.ts";
 import { contentPolicyWording, matchesWording } from "../../wire/failure/wording.ts";
-import { type AnswerJson, decodeBody } from "../../wire/neutral/chat-answer.ts";
+import { type AnswerJson, decodeBody, parseObject } from "../../wire/neutral/chat-answer.ts";
 import { type Fields, readReportedCost } from "../../wire/neutral/usage-report.ts";
 
 export function readJob(body: Buffer): ProviderJob | undefined {
-  const record = parseRecord(body);
-  return record === undefined ? undefined : readJobRecord(record);
-}
-
-export function parseRecord(body: Buffer): AnswerJson | undefined {
-  const text = decodeBody(body);
-  const value = asObject(tryParse(text)?.value);
-  return value === undefined ? undefined : { text, value };
+  const record = parseObject(decodeBody(body));
+  return record && readJobRecord(record);
 }
 
 /** Reads a provider's job record; undefined if it has neither an id nor a state. */
@@ -30,33 +23,27 @@ export function readJobRecord({ text, value }: AnswerJson): ProviderJob | undefi
   const id = findJobId(value);
   const word = textOf(value["status"]) || textOf(value["state"]);
   if (id === undefined && word === "") return undefined;
+  const usd = readReportedCost(text);
   return {
     id,
     state: judgeState(value, word),
     progress: parsePercent(value["progress"]),
-    costPicoUsd: parseCost(text),
+    costPicoUsd: usd === undefined ? undefined : parseUsdToPico(usd),
     expiresAtMs: parseInstant(value["expires_at"]),
     model: asText(value["model"]),
   };
 }
 
-/**
- * Names of the job id, in the order in which they are tried: `id` is the first, because some
- * providers also send the id of the request.
- */
+/** `id` is tried first, because some providers also send the id of the request. */
 const ID_NAMES = ["id", "request_id", "job_id", "task_id"] as const;
 
 function findJobId(record: Fields): string | undefined {
   for (const name of ID_NAMES) {
     const value = record[name];
     const id = Number.isSafeInteger(value) ? String(value) : textOf(value);
-    if (isUsableId(id)) return id;
+    if (/^[\x21-\x7e]{1,512}$/.test(id) && id !== "." && id !== "..") return id;
   }
   return undefined;
-}
-
-function isUsableId(id: string): boolean {
-  return /^[\x21-\x7e]{1,512}$/.test(id) && id !== "." && id !== "..";
 }
 
 function judgeState(record: Fields, word: string): ProviderJobState {
@@ -72,23 +59,20 @@ function isRefused(record: Fields, state: "completed" | "failed"): boolean {
   if (flags.includes(false)) return true;
   if (state === "completed") return false;
   const errorText = extractErrorText(record);
+  // Some providers write a code before their sentence: `content_policy_violation: …`.
+  const leading = /^([a-z_]+):/i.exec(textOf(record["error"]).trim())?.[1]?.toLowerCase() ?? "";
   return (
     errorText.flagged ||
     matchesWording(errorText, contentPolicyWording) ||
-    contentPolicyWording.codes.includes(leadingCode(record["error"]))
+    contentPolicyWording.codes.includes(leading)
   );
-}
-
-/** Some providers write a code before their sentence: `content_policy_violation: …`. */
-function leadingCode(error: unknown): string {
-  return /^([a-z_]+):/i.exec(textOf(error).trim())?.[1]?.toLowerCase() ?? "";
 }
 
 const FILE_NAMES = ["video", "videos", "video_url", "unsigned_urls", "urls", "url", "output"];
 
 /**
- * True if a completed job has a file. A record without any field for a file counts too, unless its
- * status is `done`, which alone does not prove that there is a file.
+ * A completed job without any field for a file has one too, unless its status is `done`, which
+ * alone proves nothing.
  */
 function showsFile(record: Fields, word: string): boolean {
   const places = FILE_NAMES.map((name) => record[name]).filter((each) => each !== undefined);
@@ -107,11 +91,6 @@ function parsePercent(value: unknown): number | undefined {
   return Number.isFinite(percent) ? Math.max(0, Math.min(100, Math.floor(percent))) : undefined;
 }
 
-function parseCost(text: string): PicoUsd | undefined {
-  const usd = readReportedCost(text);
-  return usd === undefined ? undefined : parseUsdToPico(usd);
-}
-
 const MILLISECONDS_FROM = 100_000_000_000;
 
 /** Converts seconds or milliseconds since 1970, or a date as text, to milliseconds. */
@@ -124,28 +103,14 @@ function parseInstant(value: unknown): number | undefined {
   return Number.isFinite(atMs) ? atMs : undefined;
 }
 
-const STATE_OF_WORD: Readonly<Record<string, ProviderJobState>> = {
-  queued: "queued",
-  pending: "queued",
-  submitted: "queued",
-  created: "queued",
-  accepted: "queued",
-  in_progress: "in_progress",
-  processing: "in_progress",
-  running: "in_progress",
-  generating: "in_progress",
-  completed: "completed",
-  complete: "completed",
-  succeeded: "completed",
-  success: "completed",
-  done: "completed",
-  failed: "failed",
-  failure: "failed",
-  error: "failed",
-  cancelled: "cancelled",
-  canceled: "cancelled",
-  expired: "expired",
-};
+const WORDS_OF_STATE: readonly (readonly [ProviderJobState, readonly string[]])[] = [
+  ["queued", ["queued", "pending", "submitted", "created", "accepted"]],
+  ["in_progress", ["in_progress", "processing", "running", "generating"]],
+  ["completed", ["completed", "complete", "succeeded", "success", "done"]],
+  ["failed", ["failed", "failure", "error"]],
+  ["cancelled", ["cancelled", "canceled"]],
+  ["expired", ["expired"]],
+];
 
 /** Accepts any spelling of a status, such as `IN_PROGRESS` or `in-progress`. */
 function toState(word: string): ProviderJobState {
@@ -153,7 +118,7 @@ function toState(word: string): ProviderJobState {
     .trim()
     .toLowerCase()
     .replaceAll(/[\s-]+/g, "_");
-  return Object.hasOwn(STATE_OF_WORD, plain) ? (STATE_OF_WORD[plain] ?? "unknown") : "unknown";
+  return WORDS_OF_STATE.find(([, words]) => words.includes(plain))?.[0] ?? "unknown";
 }
 
 export type ProviderJobState =

@@ -39,10 +39,7 @@ function secondsDescriptor(
 
 const headers = { "content-type": "application/json" };
 
-/**
- * Writes the prompt, the seconds and the fields that the listing declares. The client's values are
- * copied byte for byte.
- */
+/** The client's values are copied byte for byte. */
 export function encodeVideoRequest(
   request: ParsedVideoRequest,
   deployment: Deployment,
@@ -53,8 +50,7 @@ export function encodeVideoRequest(
   const members: [string, JsonText][] = [
     ["model", textToken(deployment.upstreamModelId)],
     ["prompt", doc.raw(prompt)],
-    // `seconds` is always written, because the cost of exactly this number was reserved and a
-    // provider's own default may differ.
+    // Exactly this number was reserved, and a provider's own default may differ.
     ["seconds", String(resolveSeconds(request, deployment)) as JsonText],
   ];
   for (const [name, node] of nodes) {

@@ -6,15 +6,13 @@ import {
   type Usage,
 } from "../../../kernel/index.ts";
 import type { UpstreamFailure } from "../failure/failures.ts";
+import type { AnswerFacts } from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 
 /** Bytes for the client. A string, which is sent as UTF-8, saves a copy into a buffer. */
 export type Output = Buffer | string;
 
-/**
- * The last bytes of a stream, or the whole body of another answer. It is a list of buffers if the
- * body is too large to copy.
- */
+/** The last bytes of a stream, or a whole body: a list if it is too large to copy. */
 export type WholeBody = Output | readonly Buffer[];
 
 export function isPieces(body: WholeBody): body is readonly Buffer[] {
@@ -45,8 +43,7 @@ export interface AnswerBridge {
   /** Why the reported token counts must be wrong; undefined if they can be right or are absent. */
   readonly usageFlaw?: string | undefined;
   /**
-   * True if the finish reason of a `complete` answer is certainly wrong: it is missing, or it names
-   * a tool call that the answer does not have.
+   * True if a `complete` answer lacks a finish reason, or it names a tool call that is not there.
    */
   readonly hasWrongFinish: boolean;
   readonly finishReason?: FinishReason | undefined;
@@ -55,26 +52,23 @@ export interface AnswerBridge {
   push(bytes: Buffer): void;
   /** Reports the end of the provider's body. The state is then `complete` or `failed`. */
   end(): void;
-  /** Takes the bytes for the client since the last call; undefined if there are none. */
+  /** Undefined if there are no new bytes for the client. */
   takeOutput(): Output | undefined;
   /**
-   * Returns the last bytes of a `complete` answer. The gateway sends them after the settlement has
-   * committed. `costUsd` is the request's whole debit as JSON number text.
+   * Returns the last bytes of a `complete` answer, sent after the settlement has committed.
+   * `costUsd` is the request's whole debit as JSON number text.
    */
   finish(costUsd: string): WholeBody;
   /**
-   * Returns the last bytes of a failed answer: in a stream, the usage, if the wire reports it
-   * before an error, and then the error event; otherwise an error body.
+   * The last bytes of a failed answer: an error body, or in a stream known usage and an error
+   * event.
    */
   fail(refusal: Refusal, costUsd: string): Output;
-  /** Returns bytes that keep a silent stream open; undefined if the wire has none. */
+  /** Bytes that keep a silent stream open; undefined if the wire has none. */
   keepAlive(): Output | undefined;
 }
 
-/**
- * Collects the model names that one answer reports. A stream may report one in every event: the
- * first name is kept, unless a later one is not among the names of the listing's model.
- */
+/** The model that an answer reports: the first name, unless a later one is not the listing's. */
 export class ServedModelNote {
   served: ServedModel | undefined;
   readonly #names: ModelNames;
@@ -90,5 +84,55 @@ export class ServedModelNote {
     const served = readServedModel(this.#names, reported);
     if (served === undefined || this.served?.isSubstituted === true) return;
     if (this.served === undefined || served.isSubstituted) this.served = served;
+  }
+}
+
+/** The members that most bridges have in common. */
+export abstract class BaseBridge {
+  readonly contentType: string = "application/json";
+  failure: UpstreamFailure | undefined;
+  readonly #note: ServedModelNote | undefined;
+  /** Undefined while nothing is known about the answer. */
+  abstract readonly facts: AnswerFacts | undefined;
+
+  constructor(note?: ServedModelNote) {
+    this.#note = note;
+  }
+
+  get state(): BridgeState {
+    if (this.failure !== undefined) return "failed";
+    return this.facts === undefined ? "waiting" : "complete";
+  }
+
+  get usage(): Usage | undefined {
+    return this.facts?.report?.usage;
+  }
+
+  get reportedCostUsd(): string | undefined {
+    return this.facts?.report?.reportedCostUsd;
+  }
+
+  get usageFlaw(): string | undefined {
+    return this.facts?.report?.flaw;
+  }
+
+  get hasWrongFinish(): boolean {
+    return this.facts?.hasWrongFinish === true;
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.facts?.finishReason;
+  }
+
+  get servedModel(): ServedModel | undefined {
+    return this.#note?.served;
+  }
+
+  takeOutput(): Output | undefined {
+    return undefined;
+  }
+
+  keepAlive(): Output | undefined {
+    return undefined;
   }
 }

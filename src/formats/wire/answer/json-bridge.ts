@@ -3,18 +3,16 @@ import { randomUUID } from "node:crypto";
 
 import {
   ANSWER_BYTES_MAX,
-  asObject,
   HeldBytes,
   JsonBudget,
   type Refusal,
-  type ServedModel,
-  tryParse,
-  type Usage,
   valueEndIn,
 } from "../../../kernel/index.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import {
   failedRead,
+  FINAL,
+  hasError,
   tooLargeFailure,
   unusableFailure,
   withoutBlame,
@@ -23,72 +21,35 @@ import {
 } from "../failure/failures.ts";
 import {
   type AnswerJson,
-  type AnswerReader,
   decodeBody,
+  parseObject,
   type ReadyAnswer,
 } from "../neutral/chat-answer.ts";
-import type { FinishReason } from "../neutral/chat-event.ts";
-import type { AnswerBridge, BridgeState, ServedModelNote } from "./answer-bridge.ts";
+import { type AnswerBridge, BaseBridge, type ServedModelNote } from "./answer-bridge.ts";
 
 export interface JsonBridgeOptions {
-  readonly read: AnswerReader;
+  /** Fails if the client's wire cannot express the answer. */
+  readonly read: (json: AnswerJson) => ReadAnswer<ReadyAnswer>;
   readonly note: ServedModelNote;
   readonly renderError: (refusal: Refusal) => Buffer;
   /**
-   * Maximum size of the provider's body; default: `ANSWER_BYTES_MAX`. A body above a maximum that
-   * is given here is a strike, because no request can cause it.
+   * Default: `ANSWER_BYTES_MAX`. A body above a given maximum is a strike: no request can cause it.
    */
   readonly bytesMax?: number;
-  /**
-   * Classifies the `error` in the body of a 200; undefined if the body is an answer nevertheless.
-   * Default: `classifyEmbeddedError`.
-   */
+  /** Default: `classifyEmbeddedError`. Undefined: the body of the 200 is an answer nevertheless. */
   readonly classifyError?: (body: Readonly<Record<string, unknown>>) => UpstreamFailure | undefined;
 }
 
-/**
- * An `AnswerBridge` for JSON. It collects and checks the provider's body, and returns the client's
- * body as a whole once the cost is known.
- */
-export class JsonBridge implements AnswerBridge {
-  readonly contentType: string = "application/json";
-  failure: UpstreamFailure | undefined;
+/** Collects and checks the provider's body, and returns the client's once the cost is known. */
+export class JsonBridge extends BaseBridge implements AnswerBridge {
+  facts: ReadyAnswer | undefined;
   readonly #options: JsonBridgeOptions;
   #held = new HeldBytes();
-  #answer: ReadyAnswer | undefined;
   #isClosed = false;
 
   constructor(options: JsonBridgeOptions) {
+    super(options.note);
     this.#options = options;
-  }
-
-  get state(): BridgeState {
-    if (this.failure !== undefined) return "failed";
-    return this.#answer === undefined ? "waiting" : "complete";
-  }
-
-  get usage(): Usage | undefined {
-    return this.#answer?.report?.usage;
-  }
-
-  get reportedCostUsd(): string | undefined {
-    return this.#answer?.report?.reportedCostUsd;
-  }
-
-  get servedModel(): ServedModel | undefined {
-    return this.#options.note.served;
-  }
-
-  get usageFlaw(): string | undefined {
-    return this.#answer?.report?.flaw;
-  }
-
-  get hasWrongFinish(): boolean {
-    return this.#answer?.hasWrongFinish === true;
-  }
-
-  get finishReason(): FinishReason | undefined {
-    return this.#answer?.finishReason;
   }
 
   push(bytes: Buffer): void {
@@ -104,30 +65,22 @@ export class JsonBridge implements AnswerBridge {
     this.#conclude(readBody(this.#held.joined(), this.#options));
   }
 
-  takeOutput(): Buffer | undefined {
-    return undefined;
-  }
-
   finish(costUsd: string): string {
     if (this.#isClosed || this.state !== "complete") return "";
     this.#isClosed = true;
-    return this.#answer?.bodyText(costUsd) ?? "";
+    return this.facts?.bodyText(costUsd) ?? "";
   }
 
   fail(refusal: Refusal): Buffer {
     if (this.#isClosed) return Buffer.alloc(0);
     this.#isClosed = true;
-    this.failure ??= { refusal, failover: false, strike: "neutral" };
+    this.failure ??= { refusal, ...FINAL };
     return this.#options.renderError(refusal);
-  }
-
-  keepAlive(): Buffer | undefined {
-    return undefined;
   }
 
   #conclude(result: ReadAnswer<ReadyAnswer>): void {
     this.#held = new HeldBytes();
-    if (result.ok) this.#answer = result;
+    if (result.ok) this.facts = result;
     else this.failure = result.failure;
   }
 }
@@ -141,13 +94,10 @@ function readBody(
   { read, note, classifyError = classifyEmbeddedError }: JsonBridgeOptions,
 ): ReadAnswer<ReadyAnswer> {
   const json = parseAnswer(body);
-  if (json === "unusable") return UNUSABLE;
-  if (json === "too large") return TOO_LARGE;
+  if (!json.ok) return json;
   const { value } = json;
   note.take(value["model"]);
-  const { error } = value;
-  const hasError = error !== undefined && error !== null && error !== false;
-  const failure = hasError ? classifyError(value) : undefined;
+  const failure = hasError(value["error"]) ? classifyError(value) : undefined;
   if (failure !== undefined) return failedRead(failure);
   const ready = read(json);
   return ready.ok
@@ -161,34 +111,26 @@ export interface ParsedAnswer extends AnswerJson {
   readonly restored: (made: string) => string;
 }
 
-/** `unusable`: not a JSON object. `too large`: exceeds the bounds of parsing. */
-function parseAnswer(body: Buffer): ParsedAnswer | "unusable" | "too large" {
-  if (!isUtf8(body)) return "unusable";
+function parseAnswer(body: Buffer): ReadAnswer<ParsedAnswer> {
+  if (!isUtf8(body)) return UNUSABLE;
   const text = decodeBody(body);
   if (new JsonBudget().allows(text)) return parseRestored(text, (made) => made);
   const part = logprobsIn(body);
-  if (part === undefined) return "too large";
+  if (part === undefined) return TOO_LARGE;
   const { start, end } = part;
   const mark = JSON.stringify(randomUUID());
   const rest = decodeBody(body.subarray(0, start)) + mark + body.toString("utf8", end);
-  // Finding the log probabilities took most of the time that may be spent on one answer, so fewer
-  // JSON values are allowed in the rest of the body than in other answers.
-  if (!new JsonBudget(REST_VALUES_MAX).allows(rest)) return "too large";
+  // Finding the log probabilities took most of the time that one answer may take.
+  if (!new JsonBudget(REST_VALUES_MAX).allows(rest)) return TOO_LARGE;
   return parseRestored(rest, (made) => made.replace(mark, () => body.toString("utf8", start, end)));
 }
 
-function parseRestored(
-  text: string,
-  restored: ParsedAnswer["restored"],
-): ParsedAnswer | "unusable" {
-  const value = asObject(tryParse(text)?.value);
-  return value === undefined ? "unusable" : { text, value, restored };
+function parseRestored(text: string, restored: ParsedAnswer["restored"]): ReadAnswer<ParsedAnswer> {
+  const json = parseObject(text);
+  return json === undefined ? UNUSABLE : { ok: true, ...json, restored };
 }
 
-/**
- * Finds the first `logprobs` object. With 4,096 tokens and 20 alternatives each it has a million
- * values: parsing them would block other requests.
- */
+/** Finds the first `logprobs` object, whose million values would block other requests. */
 function logprobsIn(body: Buffer): { readonly start: number; readonly end: number } | undefined {
   let at = body.indexOf(KEY);
   for (let tries = 0; at !== -1 && tries < TRIES_MAX; tries += 1) {
@@ -205,23 +147,16 @@ function logprobsIn(body: Buffer): { readonly start: number; readonly end: numbe
   return undefined;
 }
 
-/**
- * The most output tokens whose log probabilities can be read in an answer that is not streamed.
- * `entries` is how many a token has: one for itself and one for each alternative.
- */
+/** The most output tokens of an unstreamed answer, if each has `entries` log probabilities. */
 export function logprobTokensMax(entries: number): number {
   return Math.floor(PART_BYTES_MAX / (entries * ENTRY_BYTES));
 }
 
 const KEY = '"logprobs"';
 const BLANKS_MAX = 100;
-/**
- * Maximum number of matches of `"logprobs"` that are tried. The first ones can be `"logprobs":null`
- * or the end of a string.
- */
+/** The first matches can be `"logprobs":null` or the end of a string. */
 const TRIES_MAX = 16;
 /** Maximum size of the log probabilities, enough for 4,700 tokens with 20 alternatives each. */
 const PART_BYTES_MAX = 8_000_000;
-/** Usual size of one entry of log probabilities. */
 const ENTRY_BYTES = 80;
 const REST_VALUES_MAX = 50_000;

@@ -1,19 +1,18 @@
-import {
-  ANSWER_BYTES_MAX,
-  ERROR_BODY_BYTES_MAX,
-  type Refusal,
-  type ServedModel,
-  type Usage,
-} from "../../../kernel/index.ts";
+import { ANSWER_BYTES_MAX, ERROR_BODY_BYTES_MAX, type Refusal } from "../../../kernel/index.ts";
 import { classifyPlainBody } from "../failure/classify-failure.ts";
 import {
   brokenOffFailure,
+  FINAL,
   unusableFailure,
   withoutBlame,
   type UpstreamFailure,
 } from "../failure/failures.ts";
-import type { FinishReason } from "../neutral/chat-event.ts";
-import type { AnswerBridge, BridgeState, ServedModelNote } from "./answer-bridge.ts";
+import {
+  type AnswerBridge,
+  BaseBridge,
+  type BridgeState,
+  type ServedModelNote,
+} from "./answer-bridge.ts";
 import {
   GrowingBuffer,
   OutputPieces,
@@ -23,62 +22,36 @@ import {
 } from "../sse/sse.ts";
 import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
 
-/**
- * Maximum size of a provider's stream. An answer within its output bound is far smaller, and an
- * endless one is cut at this size.
- */
+/** An answer within its output bound is far smaller; an endless one is cut at this size. */
 const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;
 
-/** A line or an event exceeds a bound of the gateway. */
+/** A line or an event is too long. */
 const TOO_LONG = withoutBlame(unusableFailure());
 
 /**
- * An `AnswerBridge` for streams. It reads events and lets the driver relay or translate them. The
- * client gets nothing before the first event with content, and no event after a terminal one.
+ * The client gets nothing before the first event with content, and no event after a terminal one.
  */
-export class StreamBridge implements AnswerBridge {
-  readonly contentType: string = SSE_CONTENT_TYPE;
-  state: BridgeState = "waiting";
-  failure: UpstreamFailure | undefined;
-  readonly #driver: StreamDriver;
-  readonly #note: ServedModelNote;
+export class StreamBridge extends BaseBridge implements AnswerBridge {
+  override readonly contentType: string = SSE_CONTENT_TYPE;
+  readonly facts: StreamDriver;
   readonly #reader: SseReader;
   readonly #out = new OutputPieces();
   /** The first bytes of a body without events so far: it may be an error as plain JSON. */
   readonly #head = new GrowingBuffer();
+  #state: BridgeState = "waiting";
   #hasContent = false;
   #hasEvents = false;
   #isClosed = false;
   #bytes = 0;
 
   constructor(driver: StreamDriver, note: ServedModelNote) {
-    this.#driver = driver;
-    this.#note = note;
+    super(note);
+    this.facts = driver;
     this.#reader = new SseReader((event) => this.#take(event));
   }
 
-  get usage(): Usage | undefined {
-    return this.#driver.report?.usage;
-  }
-
-  get reportedCostUsd(): string | undefined {
-    return this.#driver.report?.reportedCostUsd;
-  }
-
-  get servedModel(): ServedModel | undefined {
-    return this.#note.served;
-  }
-
-  get usageFlaw(): string | undefined {
-    return this.#driver.report?.flaw;
-  }
-
-  get hasWrongFinish(): boolean {
-    return this.#driver.hasWrongFinish;
-  }
-
-  get finishReason(): FinishReason | undefined {
-    return this.#driver.finishReason;
+  override get state(): BridgeState {
+    return this.#state;
   }
 
   push(bytes: Buffer): void {
@@ -100,37 +73,37 @@ export class StreamBridge implements AnswerBridge {
     if (!this.#isReading()) return;
     if (fault !== undefined) this.#conclude(TOO_LONG);
     else if (!this.#hasEvents) this.#conclude(classifyHead(this.#head.take()));
-    else this.#conclude(this.#driver.endOfBody(this.#out));
+    else this.#conclude(this.facts.endOfBody(this.#out));
   }
 
-  takeOutput(): string | undefined {
-    const isDeliverable = this.#hasContent && !this.#isClosed && this.state !== "failed";
+  override takeOutput(): string | undefined {
+    const isDeliverable = this.#hasContent && !this.#isClosed && this.#state !== "failed";
     return isDeliverable ? this.#out.take() : undefined;
   }
 
   finish(costUsd: string): string {
-    if (this.#isClosed || this.state !== "complete") return "";
+    if (this.#isClosed || this.#state !== "complete") return "";
     this.#isClosed = true;
-    this.#out.add(this.#driver.finishText(costUsd));
+    this.#out.add(this.facts.finishText(costUsd));
     return this.#out.take() ?? "";
   }
 
   fail(refusal: Refusal, costUsd: string): string {
     if (this.#isClosed) return "";
     this.#isClosed = true;
-    this.state = "failed";
-    this.failure ??= { refusal, failover: false, strike: "neutral" };
-    this.#out.add(this.#driver.failText(refusal, costUsd));
+    this.#state = "failed";
+    this.failure ??= { refusal, ...FINAL };
+    this.#out.add(this.facts.failText(refusal, costUsd));
     return this.#out.take() ?? "";
   }
 
-  keepAlive(): string | undefined {
-    const isOpen = !this.#isClosed && this.state !== "failed";
-    return isOpen ? this.#driver.keepAliveText : undefined;
+  override keepAlive(): string | undefined {
+    const isOpen = !this.#isClosed && this.#state !== "failed";
+    return isOpen ? this.facts.keepAliveText : undefined;
   }
 
   #isReading(): boolean {
-    return this.state === "waiting" || this.state === "flowing";
+    return this.#state === "waiting" || this.#state === "flowing";
   }
 
   /** Output that waits for the first content can be larger than the events that it is made of. */
@@ -141,18 +114,18 @@ export class StreamBridge implements AnswerBridge {
   #take(event: SseEvent): void {
     if (!this.#isReading()) return;
     this.#hasEvents = true;
-    const outcome = this.#driver.step(event, this.#out);
+    const outcome = this.facts.step(event, this.#out);
     if (outcome !== "silent") this.#conclude(outcome);
   }
 
   #conclude(outcome: StepOutcome): void {
     if (outcome === "content") {
       this.#hasContent = true;
-      this.state = "flowing";
+      this.#state = "flowing";
     } else if (outcome === "end") {
-      this.state = "complete";
+      this.#state = "complete";
     } else {
-      this.state = "failed";
+      this.#state = "failed";
       this.failure = outcome === "silent" ? brokenOffFailure() : outcome;
     }
   }

@@ -1,22 +1,16 @@
 import type { Refusal } from "../../../kernel/index.ts";
 import type { UpstreamFailure } from "../failure/failures.ts";
-import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
+import type { AnswerFacts } from "../neutral/chat-answer.ts";
+import type { ChatEvent, Emit, FinishReason } from "../neutral/chat-event.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import type { OutputPieces, SseEvent } from "../sse/sse.ts";
 
-/**
- * The meaning of one event: no content yet, content (failover is then impossible), the end of the
- * answer, or a failure.
- */
+/** `silent`: no content yet. `content`: failover is impossible. `end`: the answer is complete. */
 export type StepOutcome = "silent" | "content" | "end" | UpstreamFailure;
 
-/** Relays a stream of the client's own wire, or translates a stream of another wire. */
-export interface StreamDriver {
-  readonly report: UsageReport | undefined;
-  /** True if the finish reason of a complete answer is certainly wrong (see `AnswerBridge`). */
-  readonly hasWrongFinish: boolean;
-  readonly finishReason?: FinishReason | undefined;
-  /** Takes one event of the provider and writes the client's bytes for it to `out`. */
+/** Relays a stream of the client's own wire, or translates one of another wire. */
+export interface StreamDriver extends AnswerFacts {
+  /** Writes the client's bytes for one event of the provider to `out`. */
   step(event: SseEvent, out: OutputPieces): StepOutcome;
   /** Ends a body without an end mark: `end` if the answer is complete, else a failure. */
   endOfBody(out: OutputPieces): StepOutcome;
@@ -26,12 +20,10 @@ export interface StreamDriver {
   readonly keepAliveText: string;
 }
 
-export interface StreamDecoder {
+export interface StreamDecoder extends AnswerFacts {
   readonly report: UsageReport | undefined;
-  readonly hasWrongFinish: boolean;
-  readonly finishReason?: FinishReason | undefined;
-  decode(event: SseEvent, emit: (event: ChatEvent) => void): void;
-  endOfBody(emit: (event: ChatEvent) => void): void;
+  decode(event: SseEvent, emit: Emit): void;
+  endOfBody(emit: Emit): void;
 }
 
 /** Encodes neutral events as a stream that is legal for the client, whatever their sequence. */
@@ -55,7 +47,7 @@ export class StreamTranslation implements StreamDriver {
     return this.#decoder.report;
   }
 
-  get hasWrongFinish(): boolean {
+  get hasWrongFinish(): boolean | undefined {
     return this.#decoder.hasWrongFinish;
   }
 
@@ -83,7 +75,7 @@ export class StreamTranslation implements StreamDriver {
     return this.#encoder.failText(refusal, this.report, costUsd);
   }
 
-  #run(out: OutputPieces, decode: (emit: (event: ChatEvent) => void) => void): StepOutcome {
+  #run(out: OutputPieces, decode: (emit: Emit) => void): StepOutcome {
     let outcome: StepOutcome = "silent";
     decode((event) => {
       this.#encoder.encode(event, out);

@@ -1,12 +1,4 @@
-import {
-  asObject,
-  compactJson,
-  findElements,
-  findMember,
-  findPath,
-  textOf,
-  withMember,
-} from "../../../kernel/index.ts";
+import { asObject, findElements, findMember, findPath, textOf } from "../../../kernel/index.ts";
 import { unusableFailure, withoutBlame, failedRead, type ReadAnswer } from "../failure/failures.ts";
 import type {
   AnswerCodec,
@@ -16,9 +8,16 @@ import type {
   ToolCall,
 } from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
-import { relayText, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
+import {
+  compactObject,
+  relayText,
+  rootSpan,
+  withNeeded,
+  withoutCostDetails,
+  withRootMember,
+} from "../neutral/relayed-text.ts";
 import { answeredToolId, answerToolIds, type UniqueIds } from "../neutral/tool-calls.ts";
-import { costText, type Fields, type UsageReport } from "../neutral/usage-report.ts";
+import { costAt, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import {
   ABSENT_MEMBERS,
   clientWord,
@@ -40,7 +39,9 @@ export const anthropicMessagesAnswers: AnswerCodec = {
   read(json) {
     const blocks = readBlocks(json);
     if (blocks === undefined) return UNUSABLE;
-    if (!isExpressible(blocks)) return INEXPRESSIBLE;
+    // At least one block must be expressible in other wires; the others are left out.
+    const isExpressible = blocks.some((block) => KNOWN_BLOCKS.has(block?.["type"]));
+    if (blocks.length > 0 && !isExpressible) return INEXPRESSIBLE;
     const calls = readCalls(json, blocks);
     const stopSequence = textOf(json.value["stop_sequence"]);
     const answer = {
@@ -89,16 +90,11 @@ const KNOWN_BLOCKS: ReadonlySet<unknown> = new Set([
   "redacted_thinking",
 ]);
 
-/** True if at least one block can be expressed in other wires; the others are left out. */
-function isExpressible(blocks: readonly (Fields | undefined)[]): boolean {
-  return blocks.length === 0 || blocks.some((block) => KNOWN_BLOCKS.has(block?.["type"]));
-}
-
-function joined(blocks: readonly (Fields | undefined)[], kind: "text" | "thinking"): string {
+function joined(blocks: Blocks, kind: "text" | "thinking"): string {
   return blocks.map((block) => (block?.["type"] === kind ? textOf(block[kind]) : "")).join("");
 }
 
-function readCalls(json: AnswerJson, blocks: readonly (Fields | undefined)[]): ToolCall[] {
+function readCalls(json: AnswerJson, blocks: Blocks): ToolCall[] {
   const array = findPath(json.text, "content");
   if (array === undefined) return [];
   const spans = findElements(json.text, array.start);
@@ -106,8 +102,7 @@ function readCalls(json: AnswerJson, blocks: readonly (Fields | undefined)[]): T
     const span = spans[index];
     if (block?.["type"] !== "tool_use" || span === undefined) return [];
     const input = findMember(json.text, span.start, "input");
-    const raw = input === undefined ? "" : compactJson(json.text.slice(input.start, input.end));
-    const argumentsJson = raw.startsWith("{") ? raw : "{}";
+    const argumentsJson = compactObject(json.text, input);
     return [{ id: textOf(block["id"]), name: textOf(block["name"]), argumentsJson }];
   });
 }
@@ -119,10 +114,9 @@ function hasWrongFinish(json: AnswerJson, blocks: Blocks): boolean {
 function readReport(json: AnswerJson): UsageReport | undefined {
   const counts = mergeCounts({}, json.value["usage"]);
   const usage = toUsage(counts);
-  if (usage === undefined) return undefined;
-  const span = findPath(json.text, "usage", "cost");
-  const cost = span === undefined ? undefined : costText(json.text.slice(span.start, span.end));
-  return toUsageReport(usage, counts, cost);
+  return (
+    usage && toUsageReport(usage, counts, costAt(json.text, findPath(json.text, "usage", "cost")))
+  );
 }
 
 function toolUseJson(call: ToolCall, ids: UniqueIds): string {
@@ -136,11 +130,10 @@ function relayed(json: AnswerJson, blocks: Blocks, label: AnswerLabel): ReadAnsw
   const { stop_reason: stopReason, usage } = json.value;
   const word = clientWord(textOf(stopReason), blocks.some(isClientCall));
   let text = withoutCostDetails(json.text, usage, "usage");
-  text = withNeeded(text, (made) => findPath(made), json.value, neededInMessage(label.idTail));
-  text = withCounts(text, usage, { usage: report?.usage, path: ["usage"] });
+  text = withNeeded(text, rootSpan, json.value, neededInMessage(label.idTail));
+  text = withCounts(text, usage, ["usage"], report?.usage);
   const isMended = typeof stopReason === "string" && word !== stopReason;
-  const object = isMended ? findPath(text) : undefined;
-  if (object) text = withMember(text, object, { key: "stop_reason", json: JSON.stringify(word) });
+  if (isMended) text = withRootMember(text, "stop_reason", JSON.stringify(word));
   const relay = relayText(text, label.modelId);
   return {
     ok: true,

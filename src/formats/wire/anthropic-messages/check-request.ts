@@ -1,11 +1,9 @@
 import { word } from "../fields/chat-vocabulary.ts";
 import {
   type Check,
-  type Fields,
   checkFilledList,
   isBoolean,
   isFilledText,
-  isNumber,
   isObject,
   isText,
   listOf,
@@ -16,11 +14,10 @@ import {
   textOr,
   variant,
 } from "../fields/check-shape.ts";
-import { cacheMark, commonFields, textList } from "../fields/common-fields.ts";
+import { commonFields, markedFields, textList } from "../fields/common-fields.ts";
 import { refuseForbidden } from "../fields/forbidden-fields.ts";
 
-const blockFields: Fields = { type: isText, cache_control: optional(cacheMark) };
-const textBlock: Check = shape({ ...blockFields, text: isText }, { required: ["text"] });
+const textBlock: Check = shape({ ...markedFields, text: isText }, { required: ["text"] });
 const BLOCKS_MESSAGE = "must be a string or an array of content blocks";
 /** The content of a tool result or of a source, which can itself contain blocks. */
 const nestedContent: Check = textOr((doc, node) => nestedBlocks(doc, node), BLOCKS_MESSAGE);
@@ -36,9 +33,9 @@ const source: Check = shape({
   data: isText,
   url: isText,
 });
-const sourced: Check = shape({ ...blockFields, source }, { required: ["source"] });
+const sourced: Check = shape({ ...markedFields, source }, { required: ["source"] });
 const nestedBlocks: Check = listOf(
-  variant("type", { text: textBlock, image: sourced, document: sourced }, shape(blockFields)),
+  variant("type", { text: textBlock, image: sourced, document: sourced }, shape(markedFields)),
 );
 
 const block: Check = variant(
@@ -48,27 +45,27 @@ const block: Check = variant(
     image: sourced,
     document: sourced,
     tool_use: shape(
-      { ...blockFields, id: isText, name: isFilledText, input: isObject },
+      { ...markedFields, id: isText, name: isFilledText, input: isObject },
       { required: ["id", "name", "input"] },
     ),
     tool_result: shape(
       {
-        ...blockFields,
+        ...markedFields,
         tool_use_id: isText,
         content: optional(nestedContent),
         is_error: optional(isBoolean),
       },
       { required: ["tool_use_id"] },
     ),
-    thinking: shape({ ...blockFields, thinking: isText, signature: optional(isText) }),
-    redacted_thinking: shape({ ...blockFields, data: isText }),
+    thinking: shape({ ...markedFields, thinking: isText, signature: optional(isText) }),
+    redacted_thinking: shape({ ...markedFields, data: isText }),
     container_upload: () =>
       problem(
         "is container_upload, which is not accepted: no container runs here; remove it",
         "type",
       ),
   },
-  shape(blockFields),
+  shape(markedFields),
 );
 
 const content: Check = textOr(listOf(block), BLOCKS_MESSAGE);
@@ -81,15 +78,15 @@ const roleAndMessage: Check = variant(
 );
 
 const tool: Check = shape({
+  ...markedFields,
   type: optional(isText),
   name: isFilledText,
   description: optional(isText),
   input_schema: optional(shape({})),
-  cache_control: optional(cacheMark),
   strict: optional(isBoolean),
 });
 
-/** The grammar of a messages body. Known fields have a type; unknown members pass. */
+/** Known fields have a type; unknown members pass. */
 export const checkBody: Check = shape(
   {
     ...commonFields,
@@ -108,7 +105,6 @@ export const checkBody: Check = shape(
       ),
     ),
     metadata: optional(shape({ user_id: optional(isText) })),
-    top_p: optional(isNumber),
     thinking: optional(shape({ type: isText }, { required: ["type"] })),
     output_format: optional(() => problem("is not accepted; send it as output_config.format")),
     output_config: optional(shape({ effort: optional(isText), format: optional(isObject) })),

@@ -34,10 +34,7 @@ const refused: ReadonlySet<string> = new Set<ChatWord>([
   "function_call",
 ]);
 
-/**
- * Fields that other wires have too, or that the gateway itself reads. Fields that are neither in
- * `refused` nor in `carried` are dropped.
- */
+/** Fields of other wires or of the gateway itself. All others are dropped or refused. */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
   ...GATEWAY_FIELDS,
   "system",
@@ -52,14 +49,14 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
 ]);
 
 export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
-  noteFields(doc, notes, { refused, carried });
+  noteFields(doc, notes, refused, carried);
   noteOutputConfig(doc, notes);
   const tools = decodeTools(doc, notes);
   return {
     system: decodeSystem(doc, notes),
     messages: decodeMessages(doc, notes),
     tools,
-    ...decodeToolChoice(doc, { tools, notes }),
+    ...decodeToolChoice(doc, tools, notes),
     stops: decodeStops(doc, notes),
     temperature: findRaw(doc, 0, word.temperature),
     topP: findRaw(doc, 0, word.top_p),
@@ -68,19 +65,16 @@ export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCal
   };
 }
 
-/**
- * Refuses `output_config.format`, which is the response format of wire_b. Keeps `effort`, and drops
- * all other members of `output_config`, which are only hints.
- */
+/** Refuses the response format, keeps `effort`, and drops other members, which are only hints. */
 function noteOutputConfig(doc: JsonDocument, notes: TranslationIssues): void {
   const config = doc.present(0, word.output_config);
   if (config === ABSENT) return;
-  if (doc.present(config, word.format) !== ABSENT)
+  if (doc.present(config, word.format) !== ABSENT) {
     notes.refuse("output_config.format", CANNOT_CROSS);
-  dropOthers(doc, config, { carried: configMembers, path: "output_config.", notes });
+  }
+  const members = new Set([word.format, word.effort]);
+  dropOthers(doc, config, { carried: members, path: "output_config.", notes });
 }
-
-const configMembers = new Set([word.format, word.effort]);
 
 function decodeEffort(doc: JsonDocument): Effort | undefined {
   const config = doc.present(0, word.output_config);
@@ -138,19 +132,14 @@ function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly Tool
   return tools;
 }
 
-interface Chosen {
-  readonly toolChoice: ToolChoice | undefined;
-  readonly parallelTools: boolean;
-}
-
 function decodeToolChoice(
   doc: JsonDocument,
-  { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },
-): Chosen {
+  tools: readonly ToolSpec[],
+  notes: TranslationIssues,
+): Pick<ChatCall, "toolChoice" | "parallelTools"> {
   const choice = doc.present(0, word.tool_choice);
-  if (choice === ABSENT) return { toolChoice: undefined, parallelTools: true };
-  if (tools.length === 0) {
-    notes.drop("tool_choice");
+  if (choice !== ABSENT && tools.length === 0) notes.drop("tool_choice");
+  if (choice === ABSENT || tools.length === 0) {
     return { toolChoice: undefined, parallelTools: true };
   }
   dropOthers(doc, choice, { carried: choiceMembers, path: "tool_choice.", notes });
@@ -160,21 +149,16 @@ function decodeToolChoice(
   return { toolChoice, parallelTools: alone === ABSENT || !doc.isTrue(alone) };
 }
 
+const CHOICES: ReadonlyMap<number, ToolChoice> = new Map([
+  [word.auto, { kind: "auto" }],
+  [word.any, { kind: "any" }],
+  [word.none, { kind: "none" }],
+]);
+
 function readChoice(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined {
-  switch (doc.word(doc.member(choice, word.type))) {
-    case word.auto:
-      return { kind: "auto" };
-    case word.any:
-      return { kind: "any" };
-    case word.none:
-      return { kind: "none" };
-    case word.tool: {
-      const name = doc.member(choice, word.name);
-      return name === ABSENT ? undefined : { kind: "tool", name: doc.raw(name) };
-    }
-    default:
-      return undefined;
-  }
+  const type = doc.word(doc.member(choice, word.type));
+  const name = type === word.tool ? doc.member(choice, word.name) : ABSENT;
+  return name === ABSENT ? CHOICES.get(type) : { kind: "tool", name: doc.raw(name) };
 }
 
 interface Content {
@@ -196,8 +180,12 @@ function decodeMessages(doc: JsonDocument, notes: TranslationIssues): readonly M
     const node = doc.member(message, word.content);
     const content: Content = { doc, node, notes, path: `messages.${index}.content` };
     switch (doc.word(doc.member(message, word.role))) {
-      case word.assistant:
-        return assistantMessage(content);
+      case word.assistant: {
+        const parts = assistantParts(content);
+        // Thinking is dropped, so a message that has nothing else is lost.
+        const isLost = parts.length === 0 && doc.isArray(node) && doc.items(node).length > 0;
+        return isLost ? [] : [{ role: "assistant", parts }];
+      }
       case word.system:
         return [{ role: "system", text: joinTokens(collectTexts(content), "\\n\\n") }];
       default:
@@ -245,14 +233,6 @@ function toolResult({ doc, notes, path }: Content, block: JsonNode, index: numbe
     texts:
       node === ABSENT ? [] : collectTexts({ doc, node, notes, path: `${path}.${index}.content` }),
   };
-}
-
-/** Returns an empty list for a message that has only thinking, because thinking is dropped. */
-function assistantMessage(content: Content): readonly Message[] {
-  const parts = assistantParts(content);
-  const { doc, node } = content;
-  const isLost = parts.length === 0 && doc.isArray(node) && doc.items(node).length > 0;
-  return isLost ? [] : [{ role: "assistant", parts }];
 }
 
 const thoughts = new Set([word.thinking, word.redacted_thinking]);

@@ -17,7 +17,7 @@ import {
   type ToolResult,
   type ToolSpec,
 } from "../neutral/chat-call.ts";
-import { HistoryIds } from "../neutral/tool-calls.ts";
+import { EMPTY_SCHEMA, HistoryIds } from "../neutral/tool-calls.ts";
 import { profiledMembers } from "../wire-profile.ts";
 
 export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
@@ -83,10 +83,7 @@ function assistantContent(parts: readonly AssistantPart[], ids: HistoryIds): Jso
   );
 }
 
-/**
- * Removes white space at the end of a last assistant message. wire_b continues that message and
- * refuses such white space.
- */
+/** wire_b continues a last assistant message, and refuses white space at its end. */
 function trimmedPrefill(parts: readonly AssistantPart[]): readonly AssistantPart[] {
   const last = parts.at(-1);
   if (last?.kind !== "text") return parts;
@@ -112,12 +109,8 @@ function resultBlock(result: ToolResult, ids: HistoryIds): JsonText {
   });
 }
 
-function toolText(tool: ToolSpec): JsonText {
-  return objectText({
-    name: tool.name,
-    description: tool.description,
-    input_schema: tool.schema,
-  });
+function toolText({ name, description, schema }: ToolSpec): JsonText {
+  return objectText({ name, description, input_schema: schema });
 }
 
 /** wire_b requires a definition of each tool in the history, even if none is offered now. */
@@ -127,8 +120,7 @@ function toolsOfHistory(messages: readonly Message[]): readonly ToolSpec[] {
     if (message.role !== "assistant") continue;
     for (const part of message.parts) if (part.kind === "call") names.add(part.call.name);
   }
-  const schema = '{"type":"object","properties":{}}' as JsonText;
-  return [...names].map((name) => ({ name, description: undefined, schema }));
+  return [...names].map((name) => ({ name, description: undefined, schema: EMPTY_SCHEMA }));
 }
 
 function toolChoiceText(call: ChatCall): JsonText | undefined {

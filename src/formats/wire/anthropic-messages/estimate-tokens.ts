@@ -1,4 +1,4 @@
-import { ABSENT, type JsonDocument } from "../../../kernel/index.ts";
+import { ABSENT, asObject, type JsonDocument } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 
 /** Tokens that common chat templates add to a request, to each message, and to each tool. */
@@ -11,8 +11,8 @@ const IMAGE_TOKENS = 1_600;
 const BASE64_CHARS_PER_TOKEN = 32;
 
 /**
- * Estimates the input tokens of a checked body from its text, without a model's tokenizer. Equal
- * bodies give equal numbers. The estimate is never used for billing.
+ * Estimated without a model's tokenizer, and never used for billing. Equal bodies give equal
+ * numbers.
  */
 export function estimateDocument(doc: JsonDocument): number {
   const member = (wordId: number): unknown => {
@@ -85,9 +85,7 @@ function asList(value: unknown): readonly unknown[] {
 }
 
 function readField(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : undefined;
+  return asObject(value)?.[name];
 }
 
 function sum(values: readonly unknown[], tokensOf: (value: unknown) => number): number {
@@ -106,8 +104,8 @@ const CHARS_PER_TOKEN: Readonly<Record<RunKind, number>> = {
 };
 
 /**
- * Estimates the tokens of a text from runs of similar characters: a short word is one token, a long
- * word several, digits count in groups of three, each ideograph is one. Takes linear time.
+ * A short word is one token, a long one several, digits count in groups of three, each ideograph is
+ * one. Takes linear time.
  */
 export function textTokens(text: string): number {
   let tokens = 0;

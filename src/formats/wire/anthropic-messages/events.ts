@@ -1,5 +1,5 @@
 import { type Refusal, wireBErrorType } from "../../../kernel/index.ts";
-import { errorMetadata, messageWith, type OverflowWording } from "../failure/failures.ts";
+import { errorMetadata, messageWith } from "../failure/failures.ts";
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import { sseEventText } from "../sse/sse.ts";
 
@@ -9,14 +9,17 @@ export function eventText(type: string, members: string): string {
 
 export const pingText: string = eventText("ping", "");
 
-/** The event that ends a stream with an error. No event may follow it. */
+/** No event may follow it. */
 export function errorEventText(refusal: Refusal): string {
-  const error = {
+  return sseEventText("error", JSON.stringify({ type: "error", error: describeError(refusal) }));
+}
+
+function describeError(refusal: Refusal): object {
+  return {
     type: wireBErrorType(refusal),
-    message: messageWith(overflow, refusal),
+    message: messageWith(refusal, "prompt is too long"),
     error_type: refusal.class,
   };
-  return sseEventText("error", JSON.stringify({ type: "error", error }));
 }
 
 export function closingText(delta: string, usage: string): string {
@@ -69,8 +72,8 @@ const wireWords: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Converts a stop reason to a word of wire_b, because strict clients accept no other. `end_turn`
- * becomes `tool_use` if the client has calls to run, because tool runners stop at `end_turn`.
+ * Strict clients accept no other words. `end_turn` becomes `tool_use` if the client has calls to
+ * run, because tool runners stop at `end_turn`.
  */
 export function clientWord(word: string, hasClientCalls: boolean): string {
   if (word !== "end_turn" && wireWords.has(word)) return word;
@@ -107,9 +110,7 @@ export function errorBody(refusal: Refusal, requestId: string): Buffer {
   const body = {
     type: "error",
     error: {
-      type: wireBErrorType(refusal),
-      message: messageWith(overflow, refusal),
-      error_type: refusal.class,
+      ...describeError(refusal),
       ...(refusal.errorCode === undefined ? {} : { details: { error_code: refusal.errorCode } }),
       metadata: errorMetadata(refusal),
     },
@@ -117,5 +118,3 @@ export function errorBody(refusal: Refusal, requestId: string): Buffer {
   };
   return Buffer.from(JSON.stringify(body));
 }
-
-const overflow: OverflowWording = { sign: /prompt is too long/, wording: "prompt is too long" };

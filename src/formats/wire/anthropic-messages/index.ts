@@ -1,4 +1,3 @@
-import type { HistoryRule } from "../../../catalog/index.ts";
 import {
   ABSENT,
   asObject,
@@ -25,8 +24,6 @@ import { AnthropicMessagesEncoder } from "./stream-encoder.ts";
 import { AnthropicMessagesRelay } from "./stream-relay.ts";
 
 const versionHeader = { "anthropic-version": "2023-06-01" } as const;
-
-const NO_RULES: ReadonlySet<HistoryRule> = new Set();
 
 const plainHeaders = { "content-type": "application/json", ...versionHeader };
 
@@ -87,39 +84,36 @@ const kindByWord = Array.from(
 
 /** Finds media in the system prompt and in messages, also inside tool results and documents. */
 function findMedia(doc: JsonDocument, media: MediaCollector): void {
-  findInContent(doc, doc.member(0, word.system), { path: "system", media });
+  findInContent(doc, doc.member(0, word.system), "system", media);
   const messages = doc.member(0, word.messages);
   const end = doc.next(messages);
   let index = 0;
   for (let node = messages + NODE_SIZE; node < end; node = doc.next(node)) {
     const content = doc.member(node, word.content);
-    if (doc.isArray(content)) {
-      findInContent(doc, content, { path: `messages.${index}.content`, media });
-    }
+    if (doc.isArray(content)) findInContent(doc, content, `messages.${index}.content`, media);
     index += 1;
   }
 }
 
-interface Place {
-  readonly path: string;
-  readonly media: MediaCollector;
-}
-
-/** The recursion is bounded, because `doc` has no nodes below `READ_DEPTH_MAX`. */
-function findInContent(doc: JsonDocument, content: JsonNode, { path, media }: Place): void {
+/** `READ_DEPTH_MAX` bounds the recursion. */
+function findInContent(
+  doc: JsonDocument,
+  content: JsonNode,
+  path: string,
+  media: MediaCollector,
+): void {
   if (content === ABSENT || !doc.isArray(content)) return;
   for (const [position, block] of doc.items(content).entries()) {
-    const place = { path: `${path}.${position}`, media };
+    const place = `${path}.${position}`;
     const kind = blockKind(doc, block);
     if (kind !== undefined) {
       const bytes = inlineBytes(doc, block);
-      media.add(place.path, kind, { imageBytes: bytes, isInline: bytes > 0 });
+      media.add(place, kind, bytes, bytes > 0);
     }
-    findInContent(doc, doc.member(block, word.content), { path: `${place.path}.content`, media });
+    findInContent(doc, doc.member(block, word.content), `${place}.content`, media);
     const source = doc.member(block, word.source);
     if (source !== ABSENT && doc.isObject(source)) {
-      const nested = { path: `${place.path}.source.content`, media };
-      findInContent(doc, doc.member(source, word.content), nested);
+      findInContent(doc, doc.member(source, word.content), `${place}.source.content`, media);
     }
   }
 }
@@ -141,10 +135,7 @@ function inlineBytes(doc: JsonDocument, block: JsonNode): number {
 /** Types of tools that the provider defines and the client runs. */
 const CLIENT_TOOLS = /^(?:bash|text_editor|memory|computer|(?:computer|browser)_toolset)_\d{8}$/;
 
-/**
- * Maximum size of a body whose tokens are counted by reading it. Reading a longer one would block
- * other requests, so its tokens are estimated from its size.
- */
+/** Reading a longer body would block other requests, so its tokens are estimated from its size. */
 const COUNTED_BYTES_MAX = 262_144;
 const BYTES_PER_TOKEN = 4;
 
@@ -154,9 +145,10 @@ function countTokens(doc: JsonDocument): number {
 }
 
 function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
-  applyProfile(doc, splice, { target: deployment });
-  applyHistoryRules(doc, splice, deployment.wireProfile?.history ?? NO_RULES);
-  writeBound(doc, splice, { name: "max_tokens", tokens: request.outputTokens });
+  applyProfile(doc, splice, deployment);
+  const { wireProfile: profile } = deployment;
+  if (profile !== undefined) applyHistoryRules(doc, splice, profile.history);
+  writeBound(doc, splice, "max_tokens", request.outputTokens);
 }
 
 function headers(betas: readonly string[]): Readonly<Record<string, string>> {

@@ -9,6 +9,8 @@ import {
   type ProviderQuestions,
   type QuestionTool,
   type QuestionTools,
+  readCommonMembers,
+  turnMessages,
 } from "../neutral/provider-answer.ts";
 
 export const providerQuestions: ProviderQuestions = {
@@ -19,16 +21,12 @@ export const providerQuestions: ProviderQuestions = {
 };
 
 function writeBody(question: ChatQuestion) {
-  const { text, maxTokens, stream, system, history = [], stops, tools, schema } = question;
+  const { maxTokens, stream, system, stops, tools, schema } = question;
   return {
     max_tokens: maxTokens,
     ...(system !== undefined && { system }),
     messages: [
-      ...history.flatMap(({ asked, answered }) => [
-        { role: "user", content: asked },
-        { role: "assistant", content: answered },
-      ]),
-      { role: "user", content: text },
+      ...turnMessages(question),
       ...(tools?.result === undefined ? [] : answeredCall(tools.of[0], tools.result)),
     ],
     ...(stream && { stream: true }),
@@ -75,14 +73,10 @@ function readWholeMessage(json: Fields | undefined): ProviderAnswer {
     if (!Array.isArray(json["content"])) flaws.push("content is not a list");
     if (typeof finish !== "string") flaws.push("stop_reason is not a text");
   }
-  const model = textOf(json?.["model"]);
   return {
     text: blocks.map((block) => textOf(block["text"])).join(""),
     thinking: blocks.map((block) => textOf(block["thinking"])).join(""),
-    finish: typeof finish === "string" ? finish : undefined,
-    models: model === "" ? [] : [model],
-    isModelEverywhere: model !== "",
-    usage: asObject(json?.["usage"]),
+    ...readCommonMembers(json, finish),
     calls: blocks.filter((block) => block["type"] === "tool_use").map(wholeCall),
     flaws,
   };
@@ -101,10 +95,7 @@ function readMessageEvents(events: readonly ProviderEvent[]): ProviderAnswer {
 
 interface OpenBlock {
   readonly index: unknown;
-  readonly type: string;
-  readonly id: string;
-  readonly name: string;
-  readonly startInput: unknown;
+  readonly start: Fields | undefined;
   argumentsText: string;
 }
 
@@ -170,20 +161,13 @@ class MessageParts {
   }
 
   #openBlock(json: Fields): void {
-    const block = asObject(json["content_block"]);
+    const start = asObject(json["content_block"]);
     if (this.#state !== "open") this.#flaw("a block begins outside of the message");
     if (this.#block !== undefined) this.#flaw("a block begins inside of another");
     if (json["index"] !== this.#blocks) this.#flaw("the index of a block is not the next one");
     this.#blocks += 1;
-    this.#text += textOf(block?.["text"]);
-    this.#block = {
-      index: json["index"],
-      type: textOf(block?.["type"]),
-      id: textOf(block?.["id"]),
-      name: textOf(block?.["name"]),
-      startInput: block?.["input"],
-      argumentsText: "",
-    };
+    this.#text += textOf(start?.["text"]);
+    this.#block = { index: json["index"], start, argumentsText: "" };
   }
 
   #takeDelta(json: Fields): void {
@@ -202,9 +186,13 @@ class MessageParts {
       return this.#flaw("a block ends that is not open");
     }
     this.#block = undefined;
-    if (block.type !== "tool_use") return;
-    const whole = block.argumentsText || JSON.stringify(block.startInput ?? {});
-    this.#calls.push({ id: block.id, name: block.name, argumentsText: whole });
+    const { start, argumentsText } = block;
+    if (start?.["type"] !== "tool_use") return;
+    this.#calls.push({
+      id: textOf(start["id"]),
+      name: textOf(start["name"]),
+      argumentsText: argumentsText || JSON.stringify(start["input"] ?? {}),
+    });
   }
 
   #end(json: Fields): void {

@@ -1,28 +1,16 @@
-import {
-  ANSWER_CALLS_MAX,
-  asObject,
-  compactJson,
-  findPath,
-  textOf,
-} from "../../../kernel/index.ts";
+import { ANSWER_CALLS_MAX, asObject, findPath, textOf } from "../../../kernel/index.ts";
 import type { StreamDecoder } from "../answer/stream-driver.ts";
-import {
-  type EventJson,
-  frameAt,
-  parseEventJson,
-  readEventText,
-  RepeatedEvent,
-  type SseEvent,
-} from "../sse/sse.ts";
+import { frameAt, readEventText, RepeatedEvent, type SseEvent } from "../sse/sse.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, tooLargeFailure, unusableFailure } from "../failure/failures.ts";
-import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
+import { type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
+import type { Emit, FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
-import { costText, type Fields, type UsageReport } from "../neutral/usage-report.ts";
+import { compactObject } from "../neutral/relayed-text.ts";
+import { costAt, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import { isCall, isWrongWord, toReason } from "./events.ts";
 import { mergeCounts, toUsageReport, toUsage, type ReportedCounts } from "./usage.ts";
 
-type Emit = (event: ChatEvent) => void;
 interface OpenTool {
   readonly call: number;
   /** The arguments in `content_block_start`, used if no fragment of arguments follows. */
@@ -36,15 +24,21 @@ export class StreamReporter {
   #cost: string | undefined;
 
   /** Reads `usage`, the parsed usage object that is at `path` in the event. */
-  read(json: EventJson, usage: unknown, path: readonly string[]): void {
+  read(json: AnswerJson, usage: unknown, path: readonly string[]): void {
     if (asObject(usage) === undefined) return;
     this.#counts = mergeCounts(this.#counts, usage);
     const span = findPath(json.text, ...path, "cost");
-    if (span !== undefined) this.#cost = costText(json.text.slice(span.start, span.end));
+    if (span !== undefined) this.#cost = costAt(json.text, span);
     const known = toUsage(this.#counts);
     if (known === undefined) return;
     this.report = toUsageReport(known, this.#counts, this.#cost);
   }
+}
+
+/** Learns an event with a delta whose text is `said`. */
+export function learnText(repeated: RepeatedEvent, event: string, said: unknown): void {
+  if (!repeated.isLearning || textOf(said) === "") return;
+  repeated.learn(frameAt(event, findPath(event, "delta", "text")));
 }
 
 /** Decodes a wire_b stream. The type of an event is read from its JSON, not its `event` line. */
@@ -79,7 +73,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     const eventText = readEventText(event.data);
     const text = this.#repeated.textIn(eventText);
     if (text !== undefined) return emit({ type: "text", text });
-    const json = parseEventJson(eventText);
+    const json = parseObject(eventText);
     if (json === undefined) emit({ type: "failure", failure: unusableFailure() });
     else this.#event(json, emit);
   }
@@ -88,7 +82,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     emit({ type: "failure", failure: brokenOffFailure() });
   }
 
-  #event(json: EventJson, emit: Emit): void {
+  #event(json: AnswerJson, emit: Emit): void {
     const { value } = json;
     switch (value["type"]) {
       case "content_block_delta":
@@ -113,13 +107,13 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     }
   }
 
-  #start(json: EventJson, message: Fields | undefined): void {
+  #start(json: AnswerJson, message: Fields | undefined): void {
     this.#hasStarted = true;
     this.#note.take(message?.["model"]);
     this.#reporter.read(json, message?.["usage"], ["message", "usage"]);
   }
 
-  #blockStart(json: EventJson, emit: Emit): void {
+  #blockStart(json: AnswerJson, emit: Emit): void {
     const block = asObject(json.value["content_block"]);
     if (block === undefined) return;
     this.#hasCalls ||= isCall(block);
@@ -128,17 +122,17 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     if (block["type"] !== "tool_use") return;
     const call = this.#callCount++;
     if (call >= ANSWER_CALLS_MAX) return;
-    const fallback = inputText(json);
+    const fallback = compactObject(json.text, findPath(json.text, "content_block", "input"));
     this.#tools.set(json.value["index"], { call, fallback, hasArguments: false });
     emit({ type: "tool_start", call, id: textOf(block["id"]), name: textOf(block["name"]) });
   }
 
-  #delta(json: EventJson, emit: Emit): void {
+  #delta(json: AnswerJson, emit: Emit): void {
     const event = json.value;
     const delta = asObject(event["delta"]);
     switch (delta?.["type"]) {
       case "text_delta":
-        this.#learn(json, delta["text"]);
+        learnText(this.#repeated, json.text, delta["text"]);
         return emitText("text", delta["text"], emit);
       case "thinking_delta":
         return emitText("reasoning", delta["thinking"], emit);
@@ -149,12 +143,6 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     }
   }
 
-  #learn({ text }: EventJson, said: unknown): void {
-    if (!this.#repeated.isLearning || textOf(said) === "") return;
-    const frame = frameAt(text, findPath(text, "delta", "text"));
-    if (frame !== undefined) this.#repeated.learn(frame);
-  }
-
   #arguments(index: unknown, json: string, emit: Emit): void {
     const tool = this.#tools.get(index);
     if (tool === undefined || json === "") return;
@@ -162,10 +150,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     emit({ type: "tool_arguments", call: tool.call, json });
   }
 
-  /**
-   * Ends a tool call. A tool without arguments sends no fragment or an empty one, which is not
-   * JSON. The call then gets the arguments of the block's start, or `{}`.
-   */
+  /** A call without a fragment of arguments gets those of the block's start, or `{}`. */
   #blockStop(index: unknown, emit: Emit): void {
     const tool = this.#tools.get(index);
     if (tool === undefined) return;
@@ -176,7 +161,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     emit({ type: "tool_end", call: tool.call });
   }
 
-  #messageDelta(json: EventJson): void {
+  #messageDelta(json: AnswerJson): void {
     this.#reporter.read(json, json.value["usage"], ["usage"]);
     const delta = asObject(json.value["delta"]);
     this.#stopReason = textOf(delta?.["stop_reason"]) || this.#stopReason;
@@ -202,10 +187,4 @@ const TOO_MANY_CALLS = { type: "failure", failure: tooLargeFailure() } as const;
 function emitText(type: "text" | "reasoning", value: unknown, emit: Emit): void {
   const text = textOf(value);
   if (text !== "") emit({ type, text });
-}
-
-function inputText(json: EventJson): string {
-  const span = findPath(json.text, "content_block", "input");
-  const text = span === undefined ? "" : compactJson(json.text.slice(span.start, span.end));
-  return text.startsWith("{") ? text : "{}";
 }

@@ -32,9 +32,8 @@ interface ToolBlock {
 type Block = TextBlock | ToolBlock;
 
 /**
- * Encodes neutral events for a wire_b client, which expects contiguous block indexes and one open
- * block at a time. The first block of the queue is streamed at once; deltas of later blocks wait
- * until it is complete.
+ * wire_b expects contiguous indexes and one open block at a time. The first block of the queue is
+ * streamed at once; deltas of later blocks wait until it is complete.
  */
 export class AnthropicMessagesEncoder implements StreamEncoder {
   readonly keepAliveText: string = pingText;
@@ -42,10 +41,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
   readonly #ids: UniqueIds;
   readonly #queue: Block[] = [];
   readonly #tools = new Map<number, ToolBlock>();
-  /**
-   * White space with which a text begins. It waits for other text, because wire_b refuses a history
-   * that has a blank text block.
-   */
+  /** Blanks at the start of a text wait, because wire_b refuses a history with a blank text. */
   #blank = "";
   #index = 0;
   #isOpen = false;
@@ -69,8 +65,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
       case "text":
         return this.#text(event.text, out);
       case "reasoning":
-        // The gateway cannot sign a thinking block, so its text is dropped. The client's message
-        // starts nevertheless.
+        // The gateway cannot sign a thinking block, so only the message starts.
         return event.text === "" ? undefined : this.#begin(out);
       case "tool_start":
         return this.#startTool(event, out);
@@ -106,8 +101,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
   #begin(out: OutputPieces): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    // Some clients read the input tokens only from `message_start`. The provider has not reported
-    // them yet, so the gateway writes an estimate.
+    // Some clients read the input tokens only here, before the provider has reported them.
     const estimate = { ...ZERO_USAGE, prompt: this.#label.countInputTokens() };
     const message =
       `{"id":"msg_${this.#label.idTail}","type":"message","role":"assistant",` +

@@ -11,10 +11,7 @@ import {
 } from "../../../kernel/index.ts";
 import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
 import {
-  type EventJson,
-  frameAt,
   type OutputPieces,
-  parseEventJson,
   readEventText,
   RepeatedEvent,
   type SseEvent,
@@ -22,10 +19,10 @@ import {
 } from "../sse/sse.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
-import type { AnswerLabel } from "../neutral/chat-answer.ts";
+import { type AnswerLabel, type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
-import { withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
+import { withNeeded, withoutCostDetails, withRootMember } from "../neutral/relayed-text.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import {
   clientWord,
@@ -39,23 +36,17 @@ import {
   pingText,
   toReason,
 } from "./events.ts";
-import { StreamReporter } from "./stream-decoder.ts";
+import { learnText, StreamReporter } from "./stream-decoder.ts";
 import { usageJson, withCounts } from "./usage.ts";
 
-/**
- * Relays a wire_b stream to a wire_b client. The model id is replaced. The closing events are held
- * until the cost is known, and then contain it.
- */
+/** Replaces the model id, and holds the closing events until the cost is known. */
 export class AnthropicMessagesRelay implements StreamDriver {
   readonly keepAliveText: string = pingText;
   readonly #label: AnswerLabel;
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();
   #repeated = new RepeatedEvent();
-  /**
-   * Maps the provider's block index to the index that the client got. If the provider uses an index
-   * again, the latest block counts.
-   */
+  /** Maps the provider's index of a block, or of the latest with that index, to the client's. */
   readonly #blocks = new Map<unknown, number>();
   #blockCount = 0;
   #heldDeltas: string[] = [];
@@ -91,7 +82,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
       out.add(`${this.#takeHeld()}event: content_block_delta\ndata: ${text}\n\n`);
       return "content";
     }
-    const json = parseEventJson(text);
+    const json = parseObject(text);
     if (json === undefined) return unusableFailure();
     const type = textOf(json.value["type"]) || event.name;
     switch (type) {
@@ -116,8 +107,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
   }
 
   finishText(costUsd: string): string {
-    // Clients take the stop reason from the last `message_delta`. If none is held, the closing one
-    // therefore repeats the one that was sent last.
+    // Clients take the stop reason from the last `message_delta`, so it repeats the one sent last.
     const sent = this.#stopReason === "" ? undefined : this.#sentDelta;
     const last = this.#heldDeltas.pop() ?? sent;
     if (last === undefined) {
@@ -125,7 +115,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
       const usage = usageJson(this.report?.usage, costUsd);
       return closingText(`{"stop_reason":"${word}","stop_sequence":null}`, usage);
     }
-    const closing = withPart(last, ["usage"], { key: "cost", json: costUsd });
+    const closing = withPart(last, ["usage"], "cost", costUsd);
     return (
       this.#takeHeld() + sseEventText("message_delta", closing) + eventText("message_stop", "")
     );
@@ -135,7 +125,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     return errorEventText(refusal);
   }
 
-  #start(json: EventJson, out: OutputPieces): StepOutcome {
+  #start(json: AnswerJson, out: OutputPieces): StepOutcome {
     if (this.#hasStarted) return "silent";
     this.#hasStarted = true;
     const message = asObject(json.value["message"]);
@@ -145,7 +135,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     return "silent";
   }
 
-  #delta(json: EventJson): StepOutcome {
+  #delta(json: AnswerJson): StepOutcome {
     const { usage } = json.value;
     this.#reporter.read(json, usage, ["usage"]);
     const delta = asObject(json.value["delta"]);
@@ -154,7 +144,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     const word = JSON.stringify(known || null);
     const text =
       delta === undefined
-        ? withRoot(json.text, "delta", `{"stop_reason":${word},"stop_sequence":null}`)
+        ? withRootMember(json.text, "delta", `{"stop_reason":${word},"stop_sequence":null}`)
         : withStopReason(json.text, delta, word);
     this.#heldDeltas.push(this.#withUsage(text, usage));
     return "silent";
@@ -164,13 +154,13 @@ export class AnthropicMessagesRelay implements StreamDriver {
   #withUsage(text: string, usage: unknown): string {
     const fields = asObject(usage);
     const known = this.report?.usage ?? ZERO_USAGE;
-    if (fields === undefined) return withRoot(text, "usage", usageJson(known));
+    if (fields === undefined) return withRootMember(text, "usage", usageJson(known));
     const tokens = { output_tokens: String(outputTokensTotal(known)) };
     const counted = withNeeded(text, (made) => findPath(made, "usage"), fields, tokens);
     return withoutCost(counted, usage, "usage");
   }
 
-  #relay(type: string, json: EventJson, out: OutputPieces): StepOutcome {
+  #relay(type: string, json: AnswerJson, out: OutputPieces): StepOutcome {
     if (asObject(json.value["error"]) !== undefined) return classifyEmbeddedError(json.value);
     if (type === "") return "silent";
     if (!this.#hasStarted) return type.startsWith("content_block") ? unusableFailure() : "silent";
@@ -190,12 +180,14 @@ export class AnthropicMessagesRelay implements StreamDriver {
     this.#hasClientCalls ||= isClientCall(block);
     if (!bearsContent(json.value)) return "silent";
     this.#hasContent = true;
-    if (text === json.text) this.#learn(json);
+    if (text === json.text && json.value["type"] === "content_block_delta") {
+      learnText(this.#repeated, text, asObject(json.value["delta"])?.["text"]);
+    }
     return "content";
   }
 
   /** Numbers the blocks from 0 without gaps, because official clients keep them in a list. */
-  #withIndex(type: string, { text, value }: EventJson): string {
+  #withIndex(type: string, { text, value }: AnswerJson): string {
     if (!type.startsWith("content_block")) return text;
     const { index } = value;
     if (type === "content_block_start") {
@@ -205,9 +197,8 @@ export class AnthropicMessagesRelay implements StreamDriver {
       this.#blocks.set(index, this.#blockCount++);
     }
     const block = this.#blocks.get(index);
-    const object = findPath(text);
-    if (block === undefined || block === index || object === undefined) return text;
-    return withMember(text, object, { key: "index", json: String(block) });
+    if (block === undefined || block === index) return text;
+    return withRootMember(text, "index", String(block));
   }
 
   #openBlock(index: unknown, block: string, out: OutputPieces): void {
@@ -236,13 +227,6 @@ export class AnthropicMessagesRelay implements StreamDriver {
     }
   }
 
-  #learn({ text, value }: EventJson): void {
-    if (!this.#repeated.isLearning || value["type"] !== "content_block_delta") return;
-    if (textOf(asObject(value["delta"])?.["text"]) === "") return;
-    const frame = frameAt(text, findPath(text, "delta", "text"));
-    if (frame !== undefined) this.#repeated.learn(frame);
-  }
-
   #takeHeld(): string {
     if (this.#heldDeltas.length === 0) return "";
     this.#sentDelta = this.#heldDeltas.at(-1);
@@ -252,38 +236,28 @@ export class AnthropicMessagesRelay implements StreamDriver {
   }
 }
 
-interface Member {
-  readonly key: string;
-  readonly json: string;
-}
-
 /** Sets a member of the object at `path`. Returns `text` unchanged if there is no such object. */
-function withPart(text: string, path: readonly string[], member: Member): string {
+function withPart(text: string, path: readonly string[], key: string, json: string): string {
   const object = findPath(text, ...path);
-  return object === undefined ? text : withMember(text, object, member);
-}
-
-function withRoot(text: string, key: string, json: string): string {
-  return withPart(text, [], { key, json });
+  return object === undefined ? text : withMember(text, object, { key, json });
 }
 
 /**
- * Makes the client's `message_start`: sets the model id of `label`, removes the provider's cost,
- * and adds the members that official clients read without a check.
+ * Sets the model id, removes the provider's cost, and adds what official clients read unchecked.
  */
 function withStart(text: string, message: Fields = {}, { modelId, idTail }: AnswerLabel): string {
   const path = ["message"];
   const { content, usage } = message;
   const find = (made: string): Span | undefined => findPath(made, ...path);
-  let start = find(text) === undefined ? withRoot(text, "message", "{}") : text;
+  let start = find(text) === undefined ? withRootMember(text, "message", "{}") : text;
   start = withNeeded(start, find, message, neededInMessage(idTail));
-  start = withPart(start, path, { key: "model", json: JSON.stringify(modelId) });
-  if (!Array.isArray(content)) start = withPart(start, path, { key: "content", json: "[]" });
-  if (asObject(usage) !== undefined) {
-    const counted = withCounts(start, usage, { usage: undefined, path: ["message", "usage"] });
-    return withoutCost(counted, usage, "message", "usage");
+  start = withPart(start, path, "model", JSON.stringify(modelId));
+  if (!Array.isArray(content)) start = withPart(start, path, "content", "[]");
+  if (asObject(usage) === undefined) {
+    return withPart(start, path, "usage", usageJson(undefined));
   }
-  return withPart(start, path, { key: "usage", json: usageJson(undefined) });
+  const usagePath = ["message", "usage"];
+  return withoutCost(withCounts(start, usage, usagePath), usage, ...usagePath);
 }
 
 /** Removes the provider's cost from the usage at `path`: the client pays another amount. */
@@ -293,16 +267,13 @@ function withoutCost(text: string, usage: unknown, ...path: readonly string[]): 
   return withoutCostDetails(kept, usage, ...path);
 }
 
-/**
- * Sets the stop reason to `word` (JSON text): the provider's may be unknown to wire_b, or missing
- * although an earlier event had it. Adds a missing stop sequence.
- */
+/** Sets the stop reason to `word` (JSON text), and adds a missing stop sequence. */
 function withStopReason(text: string, delta: Fields, word: string): string {
   const { stop_reason: received = null } = delta;
   const find = (made: string): Span | undefined => findPath(made, "delta");
   const whole = withNeeded(text, find, delta, { stop_reason: word, stop_sequence: "null" });
   if (JSON.stringify(received) === word) return whole;
-  return withPart(whole, ["delta"], { key: "stop_reason", json: word });
+  return withPart(whole, ["delta"], "stop_reason", word);
 }
 
 /** For each kind of delta, the member whose text clients append to what they have received. */

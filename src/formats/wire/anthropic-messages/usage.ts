@@ -30,14 +30,16 @@ export function mergeCounts(earlier: ReportedCounts, reported: unknown): Reporte
   const flaw = flawedCount(fields, COUNTS) ?? flawedCount(kept, KEPT_COUNTS);
   return {
     ...earlier,
-    ...readCounted("input", fields["input_tokens"]),
-    ...readCounted("cacheRead", fields["cache_read_input_tokens"]),
-    ...readCounted("cacheWrite", fields["cache_creation_input_tokens"]),
-    ...readCounted("cacheWrite5m", kept["ephemeral_5m_input_tokens"]),
-    ...readCounted("cacheWrite1h", kept["ephemeral_1h_input_tokens"]),
-    ...readCounted("output", fields["output_tokens"]),
-    ...readCounted("thinking", thinking),
-    ...(flaw !== undefined && { flaw }),
+    ...defined({
+      input: asCount(fields["input_tokens"]),
+      cacheRead: asCount(fields["cache_read_input_tokens"]),
+      cacheWrite: asCount(fields["cache_creation_input_tokens"]),
+      cacheWrite5m: asCount(kept["ephemeral_5m_input_tokens"]),
+      cacheWrite1h: asCount(kept["ephemeral_1h_input_tokens"]),
+      output: asCount(fields["output_tokens"]),
+      thinking: asCount(thinking),
+      flaw,
+    }),
   };
 }
 
@@ -69,9 +71,8 @@ function findFlaw(counts: ReportedCounts): string | undefined {
 }
 
 /**
- * Converts the counts of an answer. Undefined while neither input nor output tokens were reported.
- * Hour-long cache writes are capped at the number of all cache writes. If that number is not
- * reported, it is the sum of the 5-minute and hour-long writes.
+ * Undefined while neither input nor output was reported. Hour-long cache writes are at most all
+ * writes; without that number, it is the sum of the 5-minute and hour-long ones.
  */
 export function toUsage(counts: ReportedCounts): Usage | undefined {
   const { input, cacheRead, cacheWrite5m = 0, cacheWrite1h = 0, output, thinking } = counts;
@@ -90,10 +91,7 @@ export function toUsage(counts: ReportedCounts): Usage | undefined {
   };
 }
 
-/**
- * The usage with every field that the official client's type declares. `costUsd` is the text of a
- * number and is printed unchanged.
- */
+/** Has every field of the official client's type. `costUsd` is number text, printed unchanged. */
 export function usageJson(usage: Usage | undefined, costUsd?: string): string {
   const known = usage ?? ZERO_USAGE;
   const thinking = known.internalReasoning;
@@ -110,16 +108,13 @@ export function usageJson(usage: Usage | undefined, costUsd?: string): string {
 }
 
 /**
- * Adds the counts that official clients read without a check to the provider's usage object.
- * `path` is its place in `text`; `reported` is the same object, parsed.
+ * Adds counts that official clients read unchecked to the object at `path` (`reported`, parsed).
  */
 export function withCounts(
   text: string,
   reported: unknown,
-  {
-    usage = ZERO_USAGE,
-    path,
-  }: { readonly usage: Usage | undefined; readonly path: readonly string[] },
+  path: readonly string[],
+  usage: Usage = ZERO_USAGE,
 ): string {
   const fields = asObject(reported);
   if (fields === undefined) return text;
@@ -135,9 +130,4 @@ function renderCacheWrites({ cacheWrite, cacheWrite1h = 0 }: Usage): string {
     `"cache_creation":{"ephemeral_5m_input_tokens":${cacheWrite - cacheWrite1h},` +
     `"ephemeral_1h_input_tokens":${cacheWrite1h}},`
   );
-}
-
-function readCounted(field: keyof ReportedCounts, value: unknown): ReportedCounts {
-  const count = asCount(value);
-  return count === undefined ? {} : { [field]: count };
 }

@@ -1,4 +1,4 @@
-import { asObject, defined, refusal, type RefusalDetail, tryParse } from "../../../kernel/index.ts";
+import { asObject, defined, tryParse } from "../../../kernel/index.ts";
 import {
   accessWording,
   billingWording,
@@ -9,12 +9,17 @@ import {
   rateLimitWording,
   matchesWording,
   findStatus,
+  type Wording,
 } from "./wording.ts";
 import {
+  type FailedAnswer,
+  FINAL,
+  PASSED_ON,
+  STRUCK,
   timeoutFailure,
   unusableFailure,
-  type FailedAnswer,
   type UpstreamFailure,
+  upstreamFailure,
 } from "./failures.ts";
 import {
   cleanProviderMessage,
@@ -27,8 +32,7 @@ import {
 import { readWaits, type Waits } from "./retry-after.ts";
 
 /**
- * Classifies a provider's failed answer. A date in `retry-after` is compared with `nowMs`
- * (milliseconds since 1970); if `nowMs` is absent, with the answer's own `date` header.
+ * A date in `retry-after` is compared with `nowMs`, or if that is absent, with the answer's `date`.
  */
 export function classifyFailure(answer: FailedAnswer, nowMs?: number): UpstreamFailure {
   if (answer.status >= 200 && answer.status < 300) return classifyPlainBody(answer);
@@ -47,17 +51,15 @@ export function classifyPlainBody(answer: Pick<FailedAnswer, "status" | "body">)
   return isError ? classifyEmbeddedError(body) : unusableFailure(answer.status);
 }
 
-/** Classifies the error in the body of a 200 by its codes and wording. */
+/** Classifies the error in the body of a 200. */
 export function classifyEmbeddedError(body: unknown): UpstreamFailure {
   const errorText = extractErrorText(body);
-  // Providers often report refused content and a context overflow without a code. Both are faults
-  // of the request.
+  // Providers often report refused content and an overflow, faults of the request, without a code.
   const isOfRequest = matchesWording(errorText, contentPolicyWording) || isOverflow(errorText);
   return classify({
     status: findStatus(errorText) ?? (isOfRequest ? 400 : 502),
     upstreamStatus: 200,
     errorText,
-    waitSeconds: undefined,
   });
 }
 
@@ -84,13 +86,10 @@ const CHAT_RULES: FailureRules = {
   throttled: rateLimited,
   isOverflow: ({ errorText }) => isOverflow(errorText),
   accountRefused,
-  rejected: (failed) => quoteProvider(requestRejected(failed), failed),
+  rejected: quoteProvider,
 };
 
-/**
- * Classifies a failure by its wording first and then by its status, because providers report
- * account, moderation and rate-limit failures under many statuses.
- */
+/** Wording counts before the status: providers report one failure under many statuses. */
 export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): UpstreamFailure {
   const { status, errorText } = failed;
   if (status === 408) return timeoutFailure(failed.upstreamStatus);
@@ -99,14 +98,18 @@ export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): Upst
   if (status < 400 || status >= 500) return providerFault(failed);
   if (status === 429) return rules.throttled(failed);
   const stated = withoutQuotedRequest(failed);
-  if (isAboutAccess(stated)) return rules.accountRefused(failed, status === 400 ? 401 : status);
+  const says = (wording: Wording): boolean => matchesWording(stated.errorText, wording);
+  if (status !== 402 && (status === 400 || isOfAccount(status)) && says(accessWording)) {
+    return rules.accountRefused(failed, status === 400 ? 401 : status);
+  }
   if (isAboutContent(stated)) return contentRefused(failed);
-  if (isRateLimit(stated)) return rateLimited(stated);
+  // A 401, 402 or 403 that mentions limits is still about the account.
+  if (status === 498 || (!isOfAccount(status) && says(rateLimitWording))) {
+    return rateLimited(stated);
+  }
   if (rules.isOverflow(failed)) return contextOverflow(failed);
   if (isOfAccount(status)) return rules.accountRefused(failed, status);
-  if (status === 400 && matchesWording(stated.errorText, billingWording)) {
-    return rules.accountRefused(failed, 402);
-  }
+  if (status === 400 && says(billingWording)) return rules.accountRefused(failed, 402);
   if (status === 404 || errorText.codes.includes("model_not_found")) return modelGone(failed);
   return rules.rejected(failed);
 }
@@ -116,8 +119,8 @@ function isOfAccount(status: number): boolean {
 }
 
 /**
- * Removes what a rejection may quote from the request. Otherwise a client's own words, such as a
- * tool parameter named `rate_limits`, would pause a model for all or count against its provider.
+ * Removes what a rejection may quote. A client's own words, such as a tool parameter named
+ * `rate_limits`, must not pause a model for all.
  */
 function withoutQuotedRequest(failed: Failed): Failed {
   if (isOfAccount(failed.status)) return failed;
@@ -125,10 +128,9 @@ function withoutQuotedRequest(failed: Failed): Failed {
   return { ...failed, errorText: { ...errorText, all: withoutQuotes(errorText.all) } };
 }
 
-function quoteProvider(
-  failure: UpstreamFailure,
-  { upstreamStatus, errorText }: Failed,
-): UpstreamFailure {
+function quoteProvider(failed: Failed): UpstreamFailure {
+  const failure = requestRejected(failed);
+  const { upstreamStatus, errorText } = failed;
   const isBlamed = upstreamStatus === 400 || upstreamStatus === 422;
   const isPage = /^\s*</.test(errorText.message);
   const message = isBlamed && !isPage ? quoteRequestMessage(errorText.message) : undefined;
@@ -136,23 +138,10 @@ function quoteProvider(
   return { ...failure, refusal: { ...failure.refusal, message } };
 }
 
-function isAboutAccess({ status, errorText }: Failed): boolean {
-  return (
-    (status === 400 || status === 401 || status === 403) && matchesWording(errorText, accessWording)
-  );
-}
-
 function isAboutContent({ status, errorText }: Failed): boolean {
   if (status === 401 || status === 402) return false;
   // Some image providers answer refused content with 451 (unavailable for legal reasons).
   return status === 451 || errorText.flagged || matchesWording(errorText, contentPolicyWording);
-}
-
-function isRateLimit({ status, errorText }: Failed): boolean {
-  if (status === 498) return true;
-  // A 401, 402 or 403 that mentions limits is still about the account.
-  if (isOfAccount(status)) return false;
-  return matchesWording(errorText, rateLimitWording);
 }
 
 export function isOverflow(errorText: ProviderErrorText): boolean {
@@ -171,73 +160,38 @@ export function rateLimited(failed: Failed): UpstreamFailure {
   const usualSeconds = isQuota ? QUOTA_COOL_SECONDS : COOL_SECONDS;
   const coolSeconds = failed.waitSeconds ?? failed.resetSeconds ?? usualSeconds;
   const message = `the providers of this model are at their rate limit; retry in ${coolSeconds} s`;
-  return {
-    refusal: refusal("rate_limit", message, {
-      ...upstreamDetail(failed),
-      retryAfterSeconds: coolSeconds,
-    }),
-    failover: true,
-    strike: "neutral",
-    coolSeconds,
-  };
+  const detail = { upstreamStatus: failed.upstreamStatus, retryAfterSeconds: coolSeconds };
+  return upstreamFailure("rate_limit", message, detail, { ...PASSED_ON, coolSeconds });
 }
 
 export function accountRefused(failed: Failed, status: number): UpstreamFailure {
   const message =
     "the provider refused the marketplace's own account; your key and your request are valid, " +
     "choose another model meanwhile";
-  return {
-    refusal: refusal("auth", message, { ...upstreamDetail(failed), status, retryable: false }),
-    failover: true,
-    strike: "strike",
-  };
+  const { upstreamStatus } = failed;
+  return upstreamFailure("auth", message, { upstreamStatus, status, retryable: false }, STRUCK);
 }
 
-export function contentRefused(failed: Failed): UpstreamFailure {
+export function contentRefused({ status, upstreamStatus }: Failed): UpstreamFailure {
   const message = "the provider refused the content of this request; change the content";
-  const { status } = failed;
-  return {
-    refusal: refusal("content_policy", message, { ...upstreamDetail(failed), status }),
-    failover: false,
-    strike: "neutral",
-  };
+  return upstreamFailure("content_policy", message, { upstreamStatus, status }, FINAL);
 }
 
-export function contextOverflow(failed: Failed): UpstreamFailure {
-  const message = cleanProviderMessage(failed.errorText.message);
-  const { status } = failed;
-  return {
-    refusal: refusal("context_overflow", message, { ...upstreamDetail(failed), status }),
-    failover: false,
-    strike: "neutral",
-  };
+export function contextOverflow({ status, upstreamStatus, errorText }: Failed): UpstreamFailure {
+  const message = cleanProviderMessage(errorText.message);
+  return upstreamFailure("context_overflow", message, { upstreamStatus, status }, FINAL);
 }
 
-function modelGone(failed: Failed): UpstreamFailure {
+function modelGone({ upstreamStatus }: Failed): UpstreamFailure {
   const message = "no provider serves this model at the moment; try again in about two seconds";
-  return {
-    refusal: refusal("model_unavailable", message, {
-      ...upstreamDetail(failed),
-      status: 502,
-      retryable: true,
-    }),
-    failover: true,
-    strike: "neutral",
-  };
+  const detail = { upstreamStatus, status: 502, retryable: true };
+  return upstreamFailure("model_unavailable", message, detail, PASSED_ON);
 }
 
-export function requestRejected(failed: Failed): UpstreamFailure {
-  const { status } = failed;
+export function requestRejected({ status, upstreamStatus }: Failed): UpstreamFailure {
   const message = `the provider rejected the request with status ${status}; change the request`;
-  return {
-    refusal: refusal("upstream_error", message, {
-      ...upstreamDetail(failed),
-      status,
-      retryable: false,
-    }),
-    failover: false,
-    strike: "neutral",
-  };
+  const detail = { upstreamStatus, status, retryable: false };
+  return upstreamFailure("upstream_error", message, detail, FINAL);
 }
 
 const UNAVAILABLE_RETRY_SECONDS = 2;
@@ -246,23 +200,13 @@ function providerFault(failed: Failed): UpstreamFailure {
   const status = clientStatus(failed.status);
   const message = "the provider failed to answer; try again in about two seconds";
   const retryAfter = failed.waitSeconds ?? (status === 503 ? UNAVAILABLE_RETRY_SECONDS : undefined);
-  return {
-    refusal: refusal("upstream_error", message, {
-      ...upstreamDetail(failed),
-      status,
-      ...defined({ retryAfterSeconds: retryAfter }),
-    }),
-    failover: true,
-    strike: "strike",
-  };
+  const waits = defined({ retryAfterSeconds: retryAfter });
+  const detail = { upstreamStatus: failed.upstreamStatus, status, ...waits };
+  return upstreamFailure("upstream_error", message, detail, STRUCK);
 }
 
 /** Maps 529 and the 52x of proxies, which are not standard, to standard statuses. */
 function clientStatus(status: number): number {
   if (status === 529) return 503;
   return status === 500 || status === 502 || status === 503 || status === 504 ? status : 502;
-}
-
-export function upstreamDetail(failed: Failed): RefusalDetail {
-  return { origin: "upstream", upstreamStatus: failed.upstreamStatus };
 }

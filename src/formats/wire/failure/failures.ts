@@ -2,6 +2,8 @@ import {
   defined,
   refusal,
   type Refusal,
+  type RefusalClass,
+  type RefusalDetail,
   refusalGround,
   refusalTimes,
 } from "../../../kernel/index.ts";
@@ -9,67 +11,51 @@ import {
 /** Why a request failed before the status line of an answer arrived. */
 export type ConnectionFault = "refused" | "dns" | "tls" | "reset" | "timeout";
 
+/** `detail` is for the client's refusal; `outcome` is what the failure means for the call. */
+export function upstreamFailure(
+  cls: RefusalClass,
+  message: string,
+  detail: RefusalDetail,
+  outcome: Omit<UpstreamFailure, "refusal">,
+): UpstreamFailure {
+  return { refusal: refusal(cls, message, { origin: "upstream", ...detail }), ...outcome };
+}
+
+/** The provider is at fault. */
+export const STRUCK = { failover: true, strike: "strike" } as const;
+/** Another provider may serve the request, and this one is healthy. */
+export const PASSED_ON = { failover: true, strike: "neutral" } as const;
+/** The request is at fault. */
+export const FINAL = { failover: false, strike: "neutral" } as const;
+
 export function connectionFailure(fault: ConnectionFault): UpstreamFailure {
   if (fault === "timeout") return timeoutFailure();
   const message = "no provider of this model could be reached; try again in about two seconds";
-  return {
-    refusal: refusal("model_unavailable", message, {
-      status: 502,
-      origin: "upstream",
-      retryable: true,
-    }),
-    failover: true,
-    strike: "strike",
-  };
+  return upstreamFailure("model_unavailable", message, { status: 502, retryable: true }, STRUCK);
 }
 
 /** The provider exceeded the gateway's time limit, or answered 408. */
 export function timeoutFailure(upstreamStatus?: number): UpstreamFailure {
   const message = "the provider did not answer in time; try again, or ask for fewer tokens";
-  return {
-    refusal: refusal("upstream_error", message, {
-      status: 504,
-      origin: "upstream",
-      ...defined({ upstreamStatus }),
-    }),
-    failover: true,
-    strike: "timeout",
-  };
+  const detail = { status: 504, ...defined({ upstreamStatus }) };
+  return upstreamFailure("upstream_error", message, detail, { ...STRUCK, strike: "timeout" });
 }
 
 /** A 2xx whose body broke off: the connection died, or a stream ended without its end mark. */
 export function brokenOffFailure(upstreamStatus = 200): UpstreamFailure {
   const message = "the provider's answer ended before it was complete; try again";
-  return {
-    refusal: refusal("upstream_error", message, {
-      status: 502,
-      origin: "upstream",
-      upstreamStatus,
-    }),
-    failover: true,
-    strike: "strike",
-    isMalformed: true,
-  };
+  const detail = { status: 502, upstreamStatus };
+  return upstreamFailure("upstream_error", message, detail, { ...STRUCK, isMalformed: true });
 }
 
-/**
- * A 2xx that the gateway cannot present to the client. There is no failover, because the provider
- * may have done the work.
- */
+/** There is no failover, because the provider may have done the work of this unusable 2xx. */
 export function unusableFailure(upstreamStatus = 200): UpstreamFailure {
   const message = "the provider's answer could not be read; try again or choose another model";
-  return {
-    refusal: refusal("gateway_error", message, { status: 502, origin: "upstream", upstreamStatus }),
-    failover: false,
-    strike: "strike",
-    isMalformed: true,
-  };
+  const outcome = { failover: false, strike: "strike", isMalformed: true } as const;
+  return upstreamFailure("gateway_error", message, { status: 502, upstreamStatus }, outcome);
 }
 
-/**
- * Removes `isMalformed`, so that the failure is not recorded as a breach of the listing: the
- * client's request may have caused it.
- */
+/** The failure is then no breach of the listing: the client's request may have caused it. */
 export function withoutBlame({
   isMalformed: _isMalformed,
   ...failure
@@ -77,28 +63,20 @@ export function withoutBlame({
   return failure;
 }
 
-/**
- * A 2xx that exceeds a bound of the gateway. The client's request may have caused it, so it is no
- * breach of the listing, and does not open the circuit for other clients.
- */
+/** The client's request may have caused an answer above a bound, so nobody is blamed for it. */
 export function tooLargeFailure(): UpstreamFailure {
   return { ...withoutBlame(unusableFailure()), strike: "neutral" };
 }
-
-/** How a failed attempt counts against the deployment's circuit. */
-export type StrikeKind = "strike" | "timeout" | "neutral";
 
 export interface UpstreamFailure {
   readonly refusal: Refusal;
   /** True if another deployment may be tried while the client has no output. */
   readonly failover: boolean;
-  readonly strike: StrikeKind;
+  /** How the failed attempt counts against the deployment's circuit. */
+  readonly strike: "strike" | "timeout" | "neutral";
   /** Why the connection failed, as a kind and an error code, for the program's log only. */
   readonly reason?: string;
-  /**
-   * Set if the answer breaks its own format: it cannot be read, or it ended before its end mark. It
-   * then counts as a breach of the listing.
-   */
+  /** Set if the answer cannot be read or ended too early, which is a breach of the listing. */
   readonly isMalformed?: true;
   /** Set for a 429: for how many seconds the provider's pool is in cooldown. */
   readonly coolSeconds?: number;
@@ -109,6 +87,10 @@ export type ReadAnswer<T extends object> = ({ readonly ok: true } & T) | FailedR
 export interface FailedRead {
   readonly ok: false;
   readonly failure: UpstreamFailure;
+}
+
+export function hasError(error: unknown): boolean {
+  return error !== undefined && error !== null && error !== false;
 }
 
 export function failedRead(failure: UpstreamFailure): FailedRead {
@@ -132,17 +114,11 @@ export function errorMetadata(answered: Refusal): Record<string, string | boolea
   };
 }
 
-/** The wording by which clients of a wire recognize that a request is too long for its model. */
-export interface OverflowWording {
-  readonly sign: RegExp;
-  readonly wording: string;
-}
-
 /**
- * The message for an error body or a stream's last event. For a context overflow it always contains
- * the wording by which clients recognize that they must shorten their history.
+ * The message of an error. For a context overflow it always has `wording`, or the `sign` in it, by
+ * which the clients of a wire know that they must shorten their history.
  */
-export function messageWith({ sign, wording }: OverflowWording, answered: Refusal): string {
-  const isMissing = answered.class === "context_overflow" && !sign.test(answered.message);
+export function messageWith(answered: Refusal, wording: string, sign = wording): string {
+  const isMissing = answered.class === "context_overflow" && !answered.message.includes(sign);
   return isMissing ? `${answered.message} (${wording})` : answered.message;
 }

@@ -10,45 +10,44 @@ import {
 const READ_CHARS_MAX = 1_024;
 const FALLBACK = "the prompt does not fit the context window of the model";
 
-/**
- * Matches the name of an account: a quoted name, or an id with a digit, after a word such as
- * `organization` or `project`.
- */
+/** A quoted name, or an id with a digit, after a word such as `organization` or `project`. */
 const ACCOUNT_NAME =
   /\b(organi[sz]ation|account|project|workspace|tenant|subscription|team)s?(?: id)?[\s:]+(?:'[^']*'|"[^"]*"|`[^`]*`|[\w-]*\d[\w-]*)/gi;
-/** Matches Amazon resource names, which contain an account and a region. */
-const CLOUD_NAME = /\barn:aws[\w-]*:\S+/gi;
-const NUMERIC_ADDRESS = /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]*\w)/g;
-/** Matches IPv6 addresses with `::` or at least three colons. A time of day has only two. */
-const IPV6_ADDRESS =
-  /\[[0-9a-f:.]{2,45}\](?::\d{1,5})?|(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])/gi;
-/** Matches internal host names, `localhost`, and Amazon's host names of private addresses. */
-const INTERNAL_HOST =
-  /\b(?:[\w-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|home|svc|cluster)\b(?:[.:-]\w+)*|\blocalhost\b(?::\d{1,5})?|\bip(?:-\d{1,3}){4}\b[\w.:-]*\b/gi;
-
 /**
- * Matches a secret after a word that names it. After a word for a password, any value matches;
- * after other words, only a value with a digit that is not a plain number.
+ * A secret after a word that names it: any value after a word for a password; after other words,
+ * only a value with a digit that is not a plain number.
  */
 const NAMED_SECRET =
   /\b(pass(?:word|wd|phrase)|pwd|secret)["'`]?\s{0,3}[:=]\s{0,3}["'`]?[^\s"'`]{3,}|\b(pass(?:word|wd|phrase)|pwd|secret|credentials?|(?:api|access|secret)[ _-]?key|token)["'`]?\s{0,3}(?:[:=]|is|was)\s{0,3}["'`]?(?=[^\s"'`]{0,64}\d)(?!\d+(?![\w-]))[^\s"'`]{4,}/gi;
-/** Matches JSON web tokens, basic credentials, and keys with the prefix of their issuer. */
-const MARKED_SECRET =
-  /\beyJ[\w.-]{8,}|\bbasic\s+(?=[^\s]{0,64}[\d=])[\w+/=-]{8,}|\b(?:AKIA|ASIA|AIza)[\w-]{12,}|\b(?:hf|ghp|gho|ghs|pat|glpat|nvapi|pplx|r8|xox[abp]|sess|token|secret)[-_](?=[\w-]{0,64}\d)[\w-]{6,}/gi;
-/**
- * Matches file paths of two segments or more. `tokens/minute` and pointers into the request do not
- * match, because they help the client.
- */
-const FILE_PATH =
-  /(?<![\w./])(?:~|\.{1,2})?\/(?!(?:messages|tools|input|prompt|properties)\b)[\w.@+-]+(?:\/[\w.@+-]+)+\/?|\b[a-z]:\\[^\s"'`]+|\\\\[\w.-]+\\[^\s"'`]+|\b[\w-]{1,64}\.(?:py|cc|cpp|cu|go|rs|js|ts|java):\d+/gi;
-/** Matches ids of Amazon instances, pods and containers, and ids after a word such as `node`. */
-const INSTANCE_NAME =
-  /\bi-[0-9a-f]{8,17}\b|\b[a-z][a-z\d-]{0,62}-[bcdf-hj-np-tv-xz2456789]{6,10}-[bcdf-hj-np-tv-xz2456789]{5}\b|\b(?=[0-9a-f]{0,11}\d)(?=[0-9a-f]{0,11}[a-f])[0-9a-f]{12,}\b|(?<=\b(?:instance|node|pod|worker|replica|container|hostname|vm)(?: id| name)?[ :=]{1,3})(?=[\w-]{0,64}\d)(?=\d{0,64}[a-z_-])[\w-]{2,}/gi;
 
-/**
- * Returns the first sentence of a provider's message without keys, addresses, ids and control
- * characters, at most `PROVIDER_MESSAGE_CHARS_MAX` characters long.
- */
+/** All that is removed from a provider's sentence, in this order. */
+const REMOVED: readonly RegExp[] = [
+  /[\w.+-]+@[\w-]+\.[\w.]+/g,
+  /\b[a-z][a-z0-9+.-]*:\/\/\S+/gi,
+  NAMED_SECRET,
+  // JSON web tokens, basic credentials, and keys with the prefix of their issuer.
+  /\beyJ[\w.-]{8,}|\bbasic\s+(?=[^\s]{0,64}[\d=])[\w+/=-]{8,}|\b(?:AKIA|ASIA|AIza)[\w-]{12,}|\b(?:hf|ghp|gho|ghs|pat|glpat|nvapi|pplx|r8|xox[abp]|sess|token|secret)[-_](?=[\w-]{0,64}\d)[\w-]{6,}/gi,
+  // File paths of two segments or more. `tokens/minute` and pointers into the request do not match,
+  // because they help the client.
+  /(?<![\w./])(?:~|\.{1,2})?\/(?!(?:messages|tools|input|prompt|properties)\b)[\w.@+-]+(?:\/[\w.@+-]+)+\/?|\b[a-z]:\\[^\s"'`]+|\\\\[\w.-]+\\[^\s"'`]+|\b[\w-]{1,64}\.(?:py|cc|cpp|cu|go|rs|js|ts|java):\d+/gi,
+  // Amazon resource names, which contain an account and a region.
+  /\barn:aws[\w-]*:\S+/gi,
+  /(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]*\w)/g,
+  // IPv6 addresses with `::` or at least three colons. A time of day has only two.
+  /\[[0-9a-f:.]{2,45}\](?::\d{1,5})?|(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]{1,4}:){3})(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?![\w:])/gi,
+  // Internal host names, `localhost`, and Amazon's host names of private addresses.
+  /\b(?:[\w-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|home|svc|cluster)\b(?:[.:-]\w+)*|\blocalhost\b(?::\d{1,5})?|\bip(?:-\d{1,3}){4}\b[\w.:-]*\b/gi,
+  /\b(www\.|[\w-]+(\.[\w-]+)*\.(com|ai|io|net|org|dev|cloud|app)\b)\S*/gi,
+  /\bbearer\s+\S+/gi,
+  /\b(sk|pk|rk|gsk|xai|key|tok|org|acct|proj|req|request|user|msg|chatcmpl|tm)[-_][\w-]{6,}/gi,
+  /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi,
+  /\b\d{12}\b/g,
+  /\b(?=\w*\d)(?=\w*[a-z])\w{20,}\b/gi,
+  // Ids of Amazon instances, pods and containers, and ids after a word such as `node`.
+  /\bi-[0-9a-f]{8,17}\b|\b[a-z][a-z\d-]{0,62}-[bcdf-hj-np-tv-xz2456789]{6,10}-[bcdf-hj-np-tv-xz2456789]{5}\b|\b(?=[0-9a-f]{0,11}\d)(?=[0-9a-f]{0,11}[a-f])[0-9a-f]{12,}\b|(?<=\b(?:instance|node|pod|worker|replica|container|hostname|vm)(?: id| name)?[ :=]{1,3})(?=[\w-]{0,64}\d)(?=\d{0,64}[a-z_-])[\w-]{2,}/gi,
+];
+
+/** The first sentence without keys, addresses, ids and control characters, of bounded length. */
 export function cleanProviderMessage(message: string): string {
   return cleanSentence(message) || FALLBACK;
 }
@@ -58,10 +57,7 @@ const FIELD_PATTERN =
   "audio|content|effort|field|format|functions?|images?|input|logprobs|messages?|metadata|" +
   "modalities|model|parameters?|prompt|property|roles?|schema|seed|stop|stream|strict|system|" +
   "temperature|thinking|tokens?|tools?|user|verbosity";
-/**
- * Matches a field of the request: a quoted name, a name with an underscore, a path such as
- * `messages.0.content`, or a name of `FIELD_PATTERN`.
- */
+/** A quoted name, one with an underscore, a path such as `messages.0.content`, or a known field. */
 const fieldName = new RegExp(
   [
     String.raw`["'\`][\w.[\]$-]+["'\`]`,
@@ -72,10 +68,7 @@ const fieldName = new RegExp(
   "i",
 );
 
-/**
- * Quotes the provider's sentence about a field of the request, without account names, at most
- * `PROVIDER_MESSAGE_CHARS_MAX` characters long. Undefined if the sentence names no field.
- */
+/** Quotes the provider's sentence, without account names. Undefined if it names no field. */
 export function quoteRequestMessage(message: string): string | undefined {
   const named = message.slice(0, READ_CHARS_MAX).replaceAll(ACCOUNT_NAME, "$1 [removed]");
   const sentence = cleanSentence(named);
@@ -85,40 +78,18 @@ export function quoteRequestMessage(message: string): string | undefined {
 }
 
 function cleanSentence(message: string): string {
-  const clean = message
+  const plain = message
     .slice(0, READ_CHARS_MAX)
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, " ")
-    .replaceAll(/[\w.+-]+@[\w-]+\.[\w.]+/g, "[removed]")
-    .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, "[removed]")
-    .replaceAll(NAMED_SECRET, "$1$2 [removed]")
-    .replaceAll(MARKED_SECRET, "[removed]")
-    .replaceAll(FILE_PATH, "[removed]")
-    .replaceAll(CLOUD_NAME, "[removed]")
-    .replaceAll(NUMERIC_ADDRESS, "[removed]")
-    .replaceAll(IPV6_ADDRESS, "[removed]")
-    .replaceAll(INTERNAL_HOST, "[removed]")
-    .replaceAll(
-      /\b(www\.|[\w-]+(\.[\w-]+)*\.(com|ai|io|net|org|dev|cloud|app)\b)\S*/gi,
-      "[removed]",
-    )
-    .replaceAll(/\bbearer\s+\S+/gi, "[removed]")
-    .replaceAll(
-      /\b(sk|pk|rk|gsk|xai|key|tok|org|acct|proj|req|request|user|msg|chatcmpl|tm)[-_][\w-]{6,}/gi,
-      "[removed]",
-    )
-    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "[removed]")
-    .replaceAll(/\b\d{12}\b/g, "[removed]")
-    .replaceAll(/\b(?=\w*\d)(?=\w*[a-z])\w{20,}\b/gi, "[removed]")
-    .replaceAll(INSTANCE_NAME, "[removed]")
-    .replaceAll(/\s+/g, " ")
-    .trim();
-  return cut(firstSentence(clean));
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, " ");
+  const clean = REMOVED.reduce(
+    (text, pattern) =>
+      text.replaceAll(pattern, pattern === NAMED_SECRET ? "$1$2 [removed]" : "[removed]"),
+    plain,
+  );
+  return cut(firstSentence(clean.replaceAll(/\s+/g, " ").trim()));
 }
 
-/**
- * Returns the first sentence, and also the second one if it begins with "However,": in "The bound
- * is N. However, you sent M." both numbers help the client.
- */
+/** The second sentence counts too in "The bound is N. However, you sent M.": both numbers help. */
 function firstSentence(text: string): string {
   const joined = text.replace(/\. However,/i, "; however,");
   return /^.*?[.!?](?=\s|$)/.exec(joined)?.[0] ?? joined;
@@ -133,9 +104,8 @@ const QUOTE_START = /(?<!\w)["'`“‘]|\[/;
 const QUOTE_END = /["'`”’](?!\w)|\]/g;
 
 /**
- * Removes what a provider quotes, and names of fields, from lines of one sentence each. In a line,
- * all from the first quotation mark or bracket to the last one is removed, because the quoted text
- * itself can contain such marks.
+ * Removes quotations and names of fields from each line. All from a line's first mark to its last
+ * is removed, because quoted text can contain such marks.
  */
 export function withoutQuotes(text: string): string {
   const lines = text.split("\n");
@@ -150,45 +120,30 @@ function withoutLineQuotes(text: string, isLineCut: boolean): string {
   const isCut = end <= start || isLineCut;
   const after = isCut ? "" : text.slice(end + 1);
   const own = start === -1 ? text : `${text.slice(0, start)} ${after}`;
-  return own.replaceAll(/[\w.$-]+/g, (word) => (isFieldPath(word) ? " " : word));
-}
-
-/** True for names with an underscore, and for paths such as `messages.0.name`. */
-function isFieldPath(word: string): boolean {
-  return word.includes("_") || /\.\d+\./.test(word);
+  return own.replaceAll(/[\w.$-]+/g, (word) =>
+    // Names with an underscore, and paths such as `messages.0.name`, are names of fields.
+    word.includes("_") || /\.\d+\./.test(word) ? " " : word,
+  );
 }
 
 export interface ProviderErrorText {
   /** Error codes, error types and statuses in lower case; numbers as text. */
   readonly codes: readonly string[];
-  /** The provider's own sentence; empty if there is none. */
   readonly message: string;
-  /**
-   * The error text in lower case, each sentence in a line, against which the patterns of a
-   * `Wording` are matched.
-   */
+  /** A `Wording` is matched against this text: lower case, one sentence a line. */
   readonly all: string;
-  /** The request field that the provider names; empty if it names none. */
+  /** The request field that the provider names; else empty. */
   readonly param: string;
   readonly flagged: boolean;
 }
 
-/**
- * Reads the text of a provider's error body. A body that is not JSON is itself the message, unless
- * it is HTML or broken JSON.
- */
+/** A body that is not JSON is itself the message, unless it is HTML or broken JSON. */
 export function readProviderErrorText(body: Buffer): ProviderErrorText {
   const text = body.toString("utf8").trim();
   const parsed = tryParse(text);
   if (parsed !== undefined) return extractErrorText(parsed.value);
   const message = text.startsWith("<") || text.startsWith("{") ? "" : text;
-  return {
-    codes: [],
-    message,
-    all: toLines([message]),
-    param: "",
-    flagged: false,
-  };
+  return { codes: [], message, all: toLines([message]), param: "", flagged: false };
 }
 
 export function extractErrorText(value: unknown): ProviderErrorText {
@@ -196,16 +151,15 @@ export function extractErrorText(value: unknown): ProviderErrorText {
   const codes = speakers.flatMap(collectCodes);
   const sentences = speakers.map(findSentence).filter((sentence) => sentence !== "");
   const message = sentences[0] ?? textOf(value).slice(0, SENTENCE_CHARS_MAX);
+  const params = speakers.map((speaker) => textOf(speaker["param"]));
   return {
     codes,
     message,
     all: toLines([message, ...sentences]),
-    param:
-      speakers
-        .map((speaker) => textOf(speaker["param"]))
-        .find((name) => name !== "")
-        ?.slice(0, CODE_CHARS_MAX) ?? "",
-    flagged: speakers.some(isFlagged),
+    param: params.find((name) => name !== "")?.slice(0, CODE_CHARS_MAX) ?? "",
+    flagged: speakers.some(
+      ({ reasons, flagged_input: input }) => Array.isArray(reasons) || typeof input === "string",
+    ),
   };
 }
 
@@ -214,15 +168,9 @@ function toLines(sentences: readonly string[]): string {
   return lines.join("\n").slice(0, MATCHED_CHARS_MAX).toLowerCase();
 }
 
-/**
- * Maximum characters of an error body's text that are matched against a `Wording`. A provider's
- * wording is near the start of the text, and matching a long text would be slow.
- */
+/** Providers word an error near the start, and matching a long text would be slow. */
 const MATCHED_CHARS_MAX = 8_192;
-/**
- * Maximum length of an error message. It equals the maximum size of an error body, because some
- * providers nest another body in their message.
- */
+/** A message can be as long as a body, because some providers nest another body in it. */
 const SENTENCE_CHARS_MAX = ERROR_BODY_BYTES_MAX;
 const CODE_CHARS_MAX = 256;
 
@@ -254,8 +202,8 @@ function findSpeakers(value: unknown): Speaker[] {
 }
 
 /**
- * The start of an error body that a proxy put into its own message, after the name of an exception:
- * "BadRequestError: VendorException - {". Other JSON in a message may be quoted from the request.
+ * A proxy's message with an error body after the name of an exception: "BadRequestError:
+ * VendorException - {". Other JSON in a message may be quoted from the request.
  */
 const NESTED_START = /^[\w.: -]{0,200}(?:Error|Exception)(?:: | - )(?:b')?(?=\{)/;
 
@@ -285,8 +233,4 @@ function findSentence(speaker: Speaker): string {
     if (first !== "") return first.slice(0, SENTENCE_CHARS_MAX);
   }
   return "";
-}
-
-function isFlagged(speaker: Speaker): boolean {
-  return Array.isArray(speaker["reasons"]) || typeof speaker["flagged_input"] === "string";
 }

@@ -5,25 +5,20 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 /** Seconds to wait: rounded up, at least 1, at most `RETRY_AFTER_SECONDS_MAX`. */
 export interface Waits {
   /** Undefined if the provider asks for no wait. */
-  readonly waitSeconds: number | undefined;
-  /**
-   * Until the rate-limit windows reset. Some providers tell it in every answer, so it counts only
-   * after a rate limit.
-   */
+  readonly waitSeconds?: number | undefined;
+  /** Until the rate-limit windows reset. It counts only after a rate limit. */
   readonly resetSeconds?: number | undefined;
 }
 
-/**
- * Reads the waits from any header that providers use. Dates are compared with `nowMs`; if `nowMs`
- * is absent, with the answer's `date` header.
- */
+/** Dates are compared with `nowMs`, or if that is absent, with the answer's `date`. */
 export function readWaits(headers: Headers, nowMs?: number): Waits {
   const now = nowMs ?? parseDate(readHeader(headers, "date"));
-  const waitMs =
-    parseMilliseconds(readHeader(headers, "retry-after-ms")) ??
-    parseWait(readHeader(headers, "retry-after"), now);
+  const ms = readHeader(headers, "retry-after-ms") ?? "";
+  const waitMs = NUMBER.test(ms) ? Number(ms) : parseWait(readHeader(headers, "retry-after"), now);
   return { waitSeconds: toSeconds(waitMs), resetSeconds: toSeconds(longestReset(headers, now)) };
 }
+
+const NUMBER = /^\d+(\.\d+)?$/;
 
 function toSeconds(waitMs: number | undefined): number | undefined {
   if (waitMs === undefined) return undefined;
@@ -41,10 +36,7 @@ const RESET_HEADERS = [
   "anthropic-ratelimit-output-tokens-reset",
 ];
 
-/**
- * Returns the longest wait until an exhausted rate-limit window resets, in milliseconds. If no
- * window is reported as exhausted, all windows are considered.
- */
+/** The wait is in milliseconds. If no window is exhausted, all windows are considered. */
 function longestReset(headers: Headers, nowMs: number | undefined): number | undefined {
   const exhausted = RESET_HEADERS.filter(
     (name) => readHeader(headers, name.replace("reset", "remaining")) === "0",
@@ -60,7 +52,7 @@ function longestReset(headers: Headers, nowMs: number | undefined): number | und
 
 function parseWait(value: string | undefined, nowMs: number | undefined): number | undefined {
   if (value === undefined) return undefined;
-  if (/^\d+(\.\d+)?$/.test(value)) return parseWaitNumber(Number(value), nowMs);
+  if (NUMBER.test(value)) return parseWaitNumber(Number(value), nowMs);
   const duration = durationMs(value);
   if (duration !== undefined) return duration;
   const dateMs = parseDate(value);
@@ -91,10 +83,6 @@ function durationMs(value: string): number | undefined {
     totalMs += Number(amount) * (UNIT_MS[unit] ?? 0);
   }
   return totalMs;
-}
-
-function parseMilliseconds(value: string | undefined): number | undefined {
-  return value !== undefined && /^\d+(\.\d+)?$/.test(value) ? Number(value) : undefined;
 }
 
 function parseDate(value: string | undefined): number | undefined {

@@ -3,18 +3,12 @@ import type { ProviderErrorText } from "./provider-message.ts";
 export interface Wording {
   /** Error codes in lower case; one match is enough. A comment names providers that use a code. */
   readonly codes: readonly string[];
-  /**
-   * Matched against the lower-case text of the body. A repetition before further text, such as
-   * `a.*b`, can be very slow on a hostile body; use `pairs` for two words with text between them.
-   */
+  /** Matched against lower-case text. `a.*b` is slow on a hostile body: use `pairs` instead. */
   readonly patterns: readonly RegExp[];
   readonly pairs?: readonly WordPair[];
 }
 
-/**
- * Matches a text of `second` if a text of `first` is within the `charsMax` characters before it, in
- * the same sentence.
- */
+/** Matches a `second` with a `first` at most `charsMax` characters before it in its sentence. */
 export interface WordPair {
   readonly first: readonly string[];
   readonly second: readonly string[];
@@ -55,7 +49,6 @@ export const billingWording: Wording = {
   ],
 };
 
-/** Wording of providers that do not accept the account or its key. */
 export const accessWording: Wording = {
   codes: ["invalid_api_key", "api_key_invalid", "authentication_error", "account_deactivated"],
   patterns: [
@@ -71,7 +64,6 @@ export const accessWording: Wording = {
   ],
 };
 
-/** Wording of a rate limit, which providers report under many statuses. */
 export const rateLimitWording: Wording = {
   codes: [
     "rate_limit_exceeded", // OpenAI, Groq (there also with status 413)
@@ -89,10 +81,7 @@ export const rateLimitWording: Wording = {
   ],
 };
 
-/**
- * Codes that report that the account has no quota left. The failure is handled like any other 429,
- * but with a longer cooldown.
- */
+/** Codes of a 429 without quota left, which gets a longer cooldown. */
 export const QUOTA_CODES: readonly string[] = ["insufficient_quota", "quota_exceeded"];
 
 export const contentPolicyWording: Wording = {
@@ -169,44 +158,26 @@ export const contextOverflowWording: Wording = {
 /** A code for an overlong string, which is a context overflow only in `messages` or `input`. */
 export const OVERLONG_STRING_CODE = "string_above_max_length";
 
-/**
- * Maps an error code in the body of a 200 to the HTTP status that it means. It is a Map, because
- * providers choose the codes and every object has keys such as `constructor`.
- */
+const CODES_OF_STATUS: readonly (readonly [status: number, codes: readonly string[]])[] = [
+  [400, ["invalid_request_error", "invalid_request", "badrequesterror"]],
+  [400, ["context_length_exceeded", "content_filter", "content_policy_violation"]],
+  [400, ["moderation_blocked"]],
+  [401, ["authentication_error", "invalid_api_key"]],
+  [402, ["billing_error"]],
+  [403, ["permission_error"]],
+  [404, ["not_found_error", "model_not_found"]],
+  [413, ["request_too_large"]],
+  [429, ["rate_limit_error", "rate_limit_exceeded", "rate_limit", "too_many_requests"]],
+  [429, ["insufficient_quota", "resource_exhausted"]],
+  [500, ["api_error", "server_error", "internal_error", "internal_server_error"]],
+  [503, ["service_unavailable", "unavailable", "insufficient_system_resource"]],
+  [504, ["timeout_error", "timeout"]],
+  [529, ["overloaded_error", "overloaded"]],
+];
+
+/** The HTTP status that a code in a 200 means. A Map, because codes can be `constructor`. */
 const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
-  Object.entries({
-    overloaded_error: 529,
-    overloaded: 529,
-    api_error: 500,
-    server_error: 500,
-    internal_error: 500,
-    internal_server_error: 500,
-    service_unavailable: 503,
-    unavailable: 503,
-    insufficient_system_resource: 503,
-    timeout_error: 504,
-    timeout: 504,
-    rate_limit_error: 429,
-    rate_limit_exceeded: 429,
-    rate_limit: 429,
-    too_many_requests: 429,
-    insufficient_quota: 429,
-    resource_exhausted: 429,
-    invalid_request_error: 400,
-    invalid_request: 400,
-    badrequesterror: 400,
-    context_length_exceeded: 400,
-    content_filter: 400,
-    content_policy_violation: 400,
-    moderation_blocked: 400,
-    authentication_error: 401,
-    invalid_api_key: 401,
-    billing_error: 402,
-    permission_error: 403,
-    not_found_error: 404,
-    model_not_found: 404,
-    request_too_large: 413,
-  }),
+  CODES_OF_STATUS.flatMap(([status, codes]) => codes.map((code) => [code, status] as const)),
 );
 
 /** Returns the HTTP status that an error inside a 200 stands for; undefined if no code is known. */

@@ -1,21 +1,16 @@
 import type { CapabilityDescriptor, Deployment } from "../../../catalog/index.ts";
 import {
-  unreachable,
-  ARRAY_KIND,
   type JsonDocument,
   type JsonNode,
   NUMBER_KIND,
-  OBJECT_KIND,
+  unreachable,
 } from "../../../kernel/index.ts";
 import type { Unservable } from "../modality.ts";
 import { isBoolean, isInteger } from "./check-shape.ts";
 
 const NAME_CHARS_MAX = 64;
 
-/**
- * Fields in which clients identify their user or session: accepted for every listing, and forwarded
- * if the listing declares them.
- */
+/** Fields that name a user or session: always accepted, and forwarded if they are declared. */
 const CALLERS_NOTES: ReadonlySet<string> = new Set([
   "user",
   "safety_identifier",
@@ -53,7 +48,7 @@ export function describeAccepted(
 ): string | undefined {
   switch (descriptor.type) {
     case "boolean":
-      return isBoolean(doc, node) === undefined ? undefined : "true or false";
+      return isBoolean(doc, node) && "true or false";
     case "enum":
       return isOneOf(doc, node, descriptor.values)
         ? undefined
@@ -67,10 +62,8 @@ export function describeAccepted(
         ? undefined
         : `a number${describeBounds(descriptor)}`;
     case "unknown": {
-      const kind = doc.kind(node);
-      return kind === OBJECT_KIND || kind === ARRAY_KIND
-        ? "a string, a number, true or false"
-        : undefined;
+      const isPlain = !doc.isObject(node) && !doc.isArray(node);
+      return isPlain ? undefined : "a string, a number, true or false";
     }
     default:
       return unreachable(descriptor);
@@ -87,10 +80,7 @@ interface Bounds {
   readonly max?: number;
 }
 
-function isWithin(
-  value: number,
-  { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: Bounds,
-): boolean {
+function isWithin(value: number, { min = -Infinity, max = Infinity }: Bounds): boolean {
   return Number.isFinite(value) && value >= min && value <= max;
 }
 

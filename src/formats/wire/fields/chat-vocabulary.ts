@@ -34,10 +34,7 @@ const NAMES = [
   "video_url", "web_search_options",
 ] as const;
 
-/**
- * All words except `constructor`: tables that are keyed by these words are plain objects, and every
- * plain object inherits a key `constructor`.
- */
+/** Without `constructor`, a key that every plain object inherits. */
 export type ChatWord = Exclude<(typeof NAMES)[number], "constructor">;
 
 export const chatVocabulary: WordTable = new WordTable(NAMES);

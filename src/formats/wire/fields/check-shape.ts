@@ -3,18 +3,22 @@ import {
   ARRAY_KIND,
   FALSE_KIND,
   foldName,
+  invalidRequest,
   type JsonDocument,
   type JsonNode,
   NODE_SIZE,
   NUMBER_KIND,
   OBJECT_KIND,
+  pathText,
+  type Refused,
+  refused,
   STRING_KIND,
   TRUE_KIND,
   UNKNOWN_FIELDS_MAX,
 } from "../../../kernel/index.ts";
 import { chatVocabulary, type ChatWord, word } from "./chat-vocabulary.ts";
 
-/** A fault of a value. `path` leads from the value that was checked to the place of the fault. */
+/** `path` leads from the value that was checked to the fault. */
 export interface Problem {
   readonly isProblem: true;
   readonly path: readonly (string | number)[];
@@ -22,7 +26,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** Returns the fault of the value at `node`; undefined if the value is valid. */
+/** Undefined if the value is valid. */
 export type Check = (doc: JsonDocument, node: JsonNode) => Problem | undefined;
 
 export function problem(message: string, ...path: (string | number)[]): Problem {
@@ -32,6 +36,11 @@ export function problem(message: string, ...path: (string | number)[]): Problem 
 export function isProblem(read: object): read is Problem {
   const tagged: { readonly isProblem?: unknown } = read;
   return tagged.isProblem === true;
+}
+
+/** Refuses a body for the problem, with its path in the notation of wire_a. */
+export function refuseProblem({ path, message }: Problem): Refused {
+  return refused(invalidRequest(`${pathText(path)} ${message}`));
 }
 
 export function under(step: string | number, found: Problem): Problem {
@@ -124,10 +133,7 @@ export interface ShapeRules {
   readonly other?: (name: string) => Problem | undefined;
 }
 
-/**
- * Accepts an object whose known members pass their checks. Refuses a duplicate key, because the
- * provider might read the value that the gateway does not.
- */
+/** A duplicate key is refused: the provider might read the value that the gateway does not. */
 export function shape(fields: Fields, rules: ShapeRules = {}): Check {
   const checks = checksByWord(fields);
   const knowsNames = Object.keys(fields).length > 0;
@@ -154,9 +160,8 @@ function checksByWord(fields: Fields): readonly (Check | undefined)[] {
 }
 
 /**
- * For each word id, the number of the last object that had the word as a key; `round` is the number
- * of the current object. A word that occurs twice in one object is a duplicate. Numbering objects
- * avoids clearing a set for each.
+ * For each word id, the last object (`round`) that had the word as a key. Numbering objects avoids
+ * clearing a set for each.
  */
 const seenInRound = new Float64Array(chatVocabulary.size + 1);
 let round = 0;
@@ -247,10 +252,7 @@ export function variant(tag: ChatWord, variants: Fields, otherwise: Check): Chec
   };
 }
 
-/**
- * The first names of an object, up to this number, are kept in a list, because a set for each small
- * object costs more.
- */
+/** Names are kept in a list up to this number: a set for each small object costs more. */
 const LISTED_MAX = 8;
 
 export class SeenNames {

@@ -30,14 +30,14 @@ import { refuseCredential } from "./forbidden-fields.ts";
 const ids = optional(listOf(isFilledText));
 const connectionModes = new Set(["prefer", "only", "never"]);
 
-const upstreamShape = shape(
-  { only: ids, ignore: ids, order: ids, allow_fallbacks: optional(isBoolean) },
-  {
-    other: (name) =>
-      refuseCredential(name) ??
-      problem("is not a known field; use only, ignore, order or allow_fallbacks", name),
-  },
-);
+/** Accepts no other members. */
+function closed(fields: Fields): Check {
+  const names = Object.keys(fields);
+  const known = `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+  return shape(fields, {
+    other: (name) => refuseCredential(name) ?? problem(`is not a known field; use ${known}`, name),
+  });
+}
 
 const connections: Check = (doc, node) =>
   doc.isString(node) && connectionModes.has(doc.text(node))
@@ -45,26 +45,17 @@ const connections: Check = (doc, node) =>
     : problem("must be prefer, only or never");
 
 /** The `provider` object of a request, a closed set of controls (specification, point 10). */
-export const checkProvider: Check = shape(
-  {
-    only: ids,
-    ignore: ids,
-    order: ids,
-    upstream: optional(upstreamShape),
-    allow_fallbacks: optional(isBoolean),
-    require_parameters: optional(isBoolean),
-    connections: optional(connections),
-  },
-  {
-    other: (name) =>
-      refuseCredential(name) ??
-      problem(
-        "is not a known field; use only, ignore, order, upstream, allow_fallbacks, require_parameters " +
-          "or connections",
-        name,
-      ),
-  },
-);
+export const checkProvider: Check = closed({
+  only: ids,
+  ignore: ids,
+  order: ids,
+  upstream: optional(
+    closed({ only: ids, ignore: ids, order: ids, allow_fallbacks: optional(isBoolean) }),
+  ),
+  allow_fallbacks: optional(isBoolean),
+  require_parameters: optional(isBoolean),
+  connections: optional(connections),
+});
 
 const noControls: ProviderControls = {
   allowFallbacks: true,
@@ -72,7 +63,7 @@ const noControls: ProviderControls = {
   connections: "prefer",
 };
 
-export function readControls(doc: JsonDocument): ProviderControls {
+function readControls(doc: JsonDocument): ProviderControls {
   const node = doc.present(0, word.provider);
   if (node === ABSENT) return noControls;
   const sent = doc.value(node) as SentControls;
@@ -87,15 +78,10 @@ export function readControls(doc: JsonDocument): ProviderControls {
   };
 }
 
-interface SentControls {
-  readonly only?: readonly string[] | null;
-  readonly ignore?: readonly string[] | null;
-  readonly order?: readonly string[] | null;
-  readonly upstream?: Readonly<Record<string, unknown>> | null;
-  readonly allow_fallbacks?: boolean | null;
-  readonly require_parameters?: boolean | null;
-  readonly connections?: "prefer" | "only" | "never" | null;
-}
+type SentControls = {
+  readonly [F in "only" | "ignore" | "order" | "upstream" | "connections"]?:
+    ProviderControls[F] | null;
+} & { readonly [F in "allow_fallbacks" | "require_parameters"]?: boolean | null };
 
 /** The routing controls of a request (specification, "What the service does", 10). */
 export interface ProviderControls {
@@ -119,7 +105,10 @@ const temperature: Check = (doc, node) => {
 };
 
 /** A mark for the provider's prompt cache. Its `ttl` changes the price. */
-export const cacheMark: Check = shape({ type: isText, ttl: optional(isText) });
+const cacheMark: Check = shape({ type: isText, ttl: optional(isText) });
+
+/** Members of a content part or a tool, on both chat wires. */
+export const markedFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 
 /** Top-level fields that mean the same on both chat wires. */
 export const commonFields: Fields = {
@@ -177,7 +166,7 @@ export const KEPT_BACK: readonly number[] = [
   ...DROPPED_EVERYWHERE.map((name) => word[name]),
 ];
 
-export function readDroppedParams(doc: JsonDocument): readonly string[] {
+function readDroppedParams(doc: JsonDocument): readonly string[] {
   let dropped: string[] | undefined;
   for (const name of DROPPED_EVERYWHERE) {
     if (doc.member(0, word[name]) >= 0) (dropped ??= []).push(name);
@@ -187,12 +176,25 @@ export function readDroppedParams(doc: JsonDocument): readonly string[] {
 
 const NOTHING_DROPPED: readonly string[] = [];
 
+/** The part that checked requests of all modalities have. */
+export class ParsedBody {
+  readonly doc: JsonDocument;
+  readonly modelId: string;
+  readonly controls: ProviderControls;
+  /** Which of `route`, `models` and `transforms` the client sent. They are never forwarded. */
+  readonly droppedParams: readonly string[];
+
+  constructor(doc: JsonDocument) {
+    this.doc = doc;
+    this.modelId = doc.text(doc.member(0, word.model));
+    this.controls = readControls(doc);
+    this.droppedParams = readDroppedParams(doc);
+  }
+}
+
 export type OutputBoundName = "max_tokens" | "max_completion_tokens";
 
-/**
- * The field in which a wire_a provider gets the output bound: the one that the listing declares. If
- * the bound were in the other field, the provider could ignore it and generate without a bound.
- */
+/** The field of the output bound that the listing declares: another could be ignored. */
 export function outputBoundName(deployment: Deployment, sent?: OutputBoundName): OutputBoundName {
   const taken = deployment.supportedParameters;
   if (sent !== undefined && taken.has(sent)) return sent;
@@ -202,24 +204,22 @@ export function outputBoundName(deployment: Deployment, sent?: OutputBoundName):
 }
 
 /**
- * Writes the output bound in the field `bound.name` if the client sent none or null. A null is
- * replaced, because a second field of that name would be a duplicate key.
+ * Writes the bound if the client sent none. A null is replaced, because a second field of that name
+ * would be a duplicate key.
  */
 export function writeBound(
   doc: JsonDocument,
   splice: Splice,
-  bound: { readonly name: OutputBoundName; readonly tokens: number },
+  name: OutputBoundName,
+  tokens: number,
 ): void {
-  const sent = doc.member(0, word[bound.name]);
-  const tokens = String(bound.tokens) as JsonText;
-  if (sent === ABSENT) splice.insert(bound.name, tokens);
-  else if (doc.isNull(sent)) splice.replace(sent, tokens);
+  const sent = doc.member(0, word[name]);
+  const text = String(tokens) as JsonText;
+  if (sent === ABSENT) splice.insert(name, text);
+  else if (doc.isNull(sent)) splice.replace(sent, text);
 }
 
-/**
- * The client's `provider.upstream`, which an aggregator (priority 1 and above) gets as its own
- * `provider`. Undefined for other deployments.
- */
+/** The client's `provider.upstream`, for aggregators (priority 1 and above) alone. */
 export function upstreamControls(
   doc: JsonDocument,
   deployment: Pick<Deployment, "priority">,
@@ -232,27 +232,20 @@ export function upstreamControls(
 
 export class MediaCollector {
   readonly parts: MediaPart[] = [];
-  /**
-   * Tokens to add to the byte count of the body: the allowance for media, minus the inline image
-   * bytes that the allowance covers.
-   */
+  /** Added to the bytes of the body: the media allowance minus the inline images it covers. */
   extraTokens = 0;
 
-  add(path: string, kind: MediaPart["kind"], { imageBytes, isInline }: PartBytes): void {
+  /**
+   * `imageBytes` is the length of the base64 text of an inline image, else 0. `isInline` is true if
+   * the body contains the media itself, so the body's byte count includes it.
+   */
+  add(path: string, kind: MediaPart["kind"], imageBytes: number, isInline: boolean): void {
     this.parts.push({ path, kind });
-    // True if the body has only the media's URL, which does not show the size of what the provider
-    // will fetch.
+    // A URL does not show the size of what the provider will fetch.
     const isFetched = (kind === "video" || kind === "audio") && !isInline;
     if (kind === "image" || kind === "file" || isFetched) this.extraTokens += MEDIA_PART_TOKENS;
     if (kind === "image") this.extraTokens -= imageBytes;
   }
-}
-
-export interface PartBytes {
-  /** Length of the base64 text of an inline image; 0 for other parts. */
-  readonly imageBytes: number;
-  /** True if the body contains the media itself, so the body's byte count includes it. */
-  readonly isInline: boolean;
 }
 
 export interface MediaPart {

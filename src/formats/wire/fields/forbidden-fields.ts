@@ -11,18 +11,7 @@ import {
 import { chatVocabulary } from "./chat-vocabulary.ts";
 import { type Problem, problem } from "./check-shape.ts";
 
-const BACKSLASH = 0x5c;
-const ZERO = 0x30;
-const NINE = 0x39;
-const UPPER_A = 0x41;
-const UPPER_Z = 0x5a;
-const LOWER_A = 0x61;
-const LOWER_Z = 0x7a;
-
-/**
- * Names of credentials and destinations that client libraries and gateways read at any depth of a
- * body. They are unambiguous: clients do not use them for data of their own.
- */
+/** Credentials and destinations that clients read at any depth. No client uses them as data. */
 const deepNames = new Set([
   "accesstoken", "apibase", "apikey", "apikeyenv", "apiurl", "authtoken", "awsaccesskeyid",
   "awsbedrockruntimeendpoint", "awsprofilename", "awsrolename", "awssecretaccesskey",
@@ -42,18 +31,12 @@ const topNames = new Set([
 const deepHashes = new Set(
   [...deepNames].map((name) => plainHash(Buffer.from(name), 0, name.length)),
 );
-/**
- * Bytes of the smallest container that can have a forbidden name: `{"proxy":0}`. Smaller values are
- * skipped.
- */
+/** The smallest container that can have a forbidden name: `{"proxy":0}`. */
 const TELLING_BYTES_MIN = 11;
 
 /** Maximum length of a key that is compared with forbidden names, all of which are shorter. */
 const NAME_CHARS_MAX = 64;
-/**
- * Maximum bytes, quotes included, of a key that is compared with forbidden names. An escaped letter
- * such as `\u0061` has six bytes.
- */
+/** Maximum bytes with quotes of such a key. An escaped letter (`\u0061`) has six bytes. */
 const NAME_BYTES_MAX = 6 * NAME_CHARS_MAX + 2;
 
 /** Names that some JSON parsers treat specially. No chat request has them at its top level. */
@@ -100,21 +83,27 @@ const schemaNames = new Set([
   "parameters", "properties", "schema",
 ]); // prettier-ignore
 
-/**
- * Names of members that are not searched for credentials, because they contain the customer's
- * content or schemas, not settings.
- */
+/** Names of members that are not searched: they contain the customer's content or schemas. */
 type Skipped = ReadonlySet<string>;
 
 /** The first credential or destination at any depth of a body, outside content and schemas. */
 export function findCredential(doc: JsonDocument): Problem | undefined {
   const walk = new CredentialWalk();
-  return walk.visit(doc, { node: 0, depth: 0 }, contentNames) ? walk.problem() : undefined;
+  return walk.visit(doc, 0, 0, contentNames) ? walk.problem() : undefined;
+}
+
+/** Like `findCredential`, but also refuses forbidden names of top-level fields. */
+export function findForbidden(doc: JsonDocument): Problem | undefined {
+  for (const key of doc.keys(0)) {
+    const found = refuseForbidden(doc.text(key));
+    if (found !== undefined) return found;
+  }
+  return findCredential(doc);
 }
 
 /**
- * Scans a value that is one level deeper than `READ_DEPTH_MAX` as a document of its own. Undefined
- * if it has too many values: the scan of the whole body did not count the values below that depth.
+ * Scans a value below `READ_DEPTH_MAX` as a document of its own. Undefined if it has too many
+ * values, which the scan of the whole body did not count.
  */
 export function scanDeeper(doc: JsonDocument, node: JsonNode): JsonDocument | undefined {
   const deeper = scanJson(doc.body.subarray(doc.start(node), doc.end(node)), chatVocabulary);
@@ -124,11 +113,6 @@ export function scanDeeper(doc: JsonDocument, node: JsonNode): JsonDocument | un
 }
 
 export const TOO_MANY_VALUES = "holds too many values at this depth; send fewer";
-
-interface Place {
-  readonly node: JsonNode;
-  readonly depth: number;
-}
 
 class CredentialWalk {
   readonly #path: (string | number)[] = [];
@@ -140,23 +124,23 @@ class CredentialWalk {
   }
 
   /** True if the value contains a forbidden field; `#path` then leads to it. */
-  visit(doc: JsonDocument, { node, depth }: Place, skipped: Skipped): boolean {
+  visit(doc: JsonDocument, node: JsonNode, depth: number, skipped: Skipped): boolean {
     const isObject = doc.isObject(node);
     if (!isObject && !doc.isArray(node)) return false;
     if (depth === READ_DEPTH_MAX) return this.#visitDeeper(doc, node, skipped);
     return isObject
-      ? this.#visitObject(doc, { node, depth }, skipped)
-      : this.#visitArray(doc, { node, depth }, skipped);
+      ? this.#visitObject(doc, node, depth, skipped)
+      : this.#visitArray(doc, node, depth, skipped);
   }
 
   #visitDeeper(doc: JsonDocument, node: JsonNode, skipped: Skipped): boolean {
     const deeper = scanDeeper(doc, node);
-    if (deeper !== undefined) return this.visit(deeper, { node: 0, depth: 0 }, skipped);
+    if (deeper !== undefined) return this.visit(deeper, 0, 0, skipped);
     this.#message = TOO_MANY_VALUES;
     return true;
   }
 
-  #visitObject(doc: JsonDocument, { node, depth }: Place, skipped: Skipped): boolean {
+  #visitObject(doc: JsonDocument, node: JsonNode, depth: number, skipped: Skipped): boolean {
     const end = doc.next(node);
     for (let key = node + NODE_SIZE; key < end; key = doc.next(key + NODE_SIZE)) {
       if (this.#isRefused(doc, key)) return true;
@@ -167,7 +151,7 @@ class CredentialWalk {
       this.#path.push(name);
       const inside = skippedIn(name, skipped);
       const oddNames = this.#oddNames;
-      if (this.visit(doc, { node: value, depth: depth + 1 }, inside)) return true;
+      if (this.visit(doc, value, depth + 1, inside)) return true;
       // Odd names count against a bound of the whole body, so a value with any is searched again.
       if (this.#oddNames === oddNames) doc.notePassed(value, CredentialWalk);
       this.#path.pop();
@@ -175,10 +159,7 @@ class CredentialWalk {
     return false;
   }
 
-  /**
-   * Checking a name with escapes or beyond ASCII takes a hundred times longer than checking
-   * another, so the number of such names in a body is bounded.
-   */
+  /** A name with escapes or beyond ASCII takes 100 times longer, so their number is bounded. */
   #isRefused(doc: JsonDocument, key: JsonNode): boolean {
     const bytes = doc.end(key) - doc.start(key);
     if (doc.keyWord(key) !== 0 || bytes > NAME_BYTES_MAX) return false;
@@ -194,12 +175,12 @@ class CredentialWalk {
     return true;
   }
 
-  #visitArray(doc: JsonDocument, { node, depth }: Place, skipped: Skipped): boolean {
+  #visitArray(doc: JsonDocument, node: JsonNode, depth: number, skipped: Skipped): boolean {
     const end = doc.next(node);
     let index = 0;
     for (let item = node + NODE_SIZE; item < end; item = doc.next(item)) {
       this.#path.push(index);
-      if (this.visit(doc, { node: item, depth: depth + 1 }, skipped)) return true;
+      if (this.visit(doc, item, depth + 1, skipped)) return true;
       this.#path.pop();
       index += 1;
     }
@@ -207,35 +188,30 @@ class CredentialWalk {
   }
 }
 
-/**
- * The names of the members that are not searched inside the member `name`. `extra_body` is searched
- * like the top level, because client libraries merge it into the top level.
- */
+/** `extra_body` is searched like the top level, into which client libraries merge it. */
 function skippedIn(name: string, skipped: Skipped): Skipped {
   if (skipped !== contentNames) return skipped;
   if (name === "extra_body") return contentNames;
   return schemaHolders.has(name) ? schemaNames : ownSchemas;
 }
 
-/** The name of a key for an error message; "…" if it is too long to show. */
+/** Returns "…" if the name is too long to show. */
 function nameAt(doc: JsonDocument, key: JsonNode): string {
   const known = chatVocabulary.nameOf(doc.keyWord(key));
   if (known !== undefined) return known;
   return doc.end(key) - doc.start(key) > NAME_BYTES_MAX ? "…" : doc.text(key);
 }
 
-/**
- * Hashes the letters and digits of a name in lower case, without decoding it. Undefined if the name
- * is not plain ASCII.
- */
+/** Hashes letters and digits in lower case. Undefined if the name is not plain ASCII. */
 function plainHash(body: Buffer, start: number, end: number): number | undefined {
   let hash = 0;
   for (let at = start; at < end; at += 1) {
     let code = body[at] ?? 0;
-    if (code > 0x7f || code === BACKSLASH) return undefined;
-    if (code >= UPPER_A && code <= UPPER_Z) code += LOWER_A - UPPER_A;
-    const isLetter = code >= LOWER_A && code <= LOWER_Z;
-    if (isLetter || (code >= ZERO && code <= NINE)) hash = (Math.imul(hash, 31) + code) | 0;
+    // A backslash begins an escape.
+    if (code > 0x7f || code === 0x5c) return undefined;
+    if (code >= 0x41 && code <= 0x5a) code += 0x20;
+    const isLetter = code >= 0x61 && code <= 0x7a;
+    if (isLetter || (code >= 0x30 && code <= 0x39)) hash = (Math.imul(hash, 31) + code) | 0;
   }
   return hash;
 }

@@ -1,3 +1,4 @@
+import { asObject, tryParse } from "../../../kernel/index.ts";
 import type { ReadAnswer } from "../failure/failures.ts";
 import type { AnswerReading } from "./provider-answer.ts";
 import type { FinishReason } from "./chat-event.ts";
@@ -23,16 +24,16 @@ export interface AnswerJson {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-export interface ReadyAnswer {
-  readonly report: UsageReport | undefined;
+export interface AnswerFacts {
+  readonly report: { readonly [F in keyof UsageReport]?: UsageReport[F] | undefined } | undefined;
   /** True if the finish reason is certainly wrong (see `AnswerBridge`); absent: false. */
   readonly hasWrongFinish?: boolean | undefined;
   readonly finishReason?: FinishReason | undefined;
-  bodyText(costUsd: string): string;
 }
 
-/** Reads a provider's JSON answer for one client. Fails if the client's wire cannot express it. */
-export type AnswerReader = (json: AnswerJson) => ReadAnswer<ReadyAnswer>;
+export interface ReadyAnswer extends AnswerFacts {
+  bodyText(costUsd: string): string;
+}
 
 export interface AnswerCodec {
   /** Relays the provider's text to a client of the same wire, with the client's model and cost. */
@@ -42,12 +43,9 @@ export interface AnswerCodec {
     json: AnswerJson,
     isStopSequence: (word: string) => boolean,
     reading?: AnswerReading,
-  ): ReadAnswer<{
-    readonly answer: ChatAnswer;
-    readonly report: UsageReport | undefined;
-    /** True if the finish reason is certainly wrong (see `AnswerBridge`); absent: false. */
-    readonly hasWrongFinish?: boolean;
-  }>;
+  ): ReadAnswer<
+    AnswerFacts & { readonly answer: ChatAnswer; readonly report: UsageReport | undefined }
+  >;
   write(
     answer: ChatAnswer,
     label: AnswerLabel,
@@ -66,6 +64,13 @@ export interface AnswerLabel {
   readonly countInputTokens: () => number;
   /** The ids of the calls in the client's history, as wire_a writes them. */
   readonly listUsedIds: () => readonly string[];
+}
+
+/** Undefined if the text is not a JSON object, or is itself undefined. */
+export function parseObject(text: string | undefined): AnswerJson | undefined {
+  if (text === undefined) return undefined;
+  const value = asObject(tryParse(text)?.value);
+  return value === undefined ? undefined : { text, value };
 }
 
 /** Decodes UTF-8 without a leading byte order mark, which JSON parsers refuse. */

@@ -13,10 +13,7 @@ import {
 import { word } from "../fields/chat-vocabulary.ts";
 import { isEmptyArray } from "../fields/check-shape.ts";
 
-/**
- * A chat request in the terms that both chat wires have: decoded from one wire and encoded for the
- * other. The client's texts are JSON string tokens, which are moved and never decoded.
- */
+/** A chat request in the terms of both wires. Its texts are JSON tokens, never decoded. */
 export interface ChatCall {
   readonly system: readonly JsonText[];
   readonly messages: readonly Message[];
@@ -35,8 +32,7 @@ export interface ChatCall {
 const PORTABLE_ID = /^"[A-Za-z0-9_-]{1,64}"$/;
 
 /**
- * Returns the user's id as a provider of any wire accepts it; an empty id is none. An id with other characters or more
- * of them becomes its SHA-256, because some providers refuse long ids, and some refuse addresses.
+ * Undefined for an empty id. An odd or long one becomes its SHA-256: some providers refuse those.
  */
 export function portableUserId(id: JsonText | undefined): JsonText | undefined {
   if (id === undefined || id === '""') return undefined;
@@ -44,19 +40,15 @@ export function portableUserId(id: JsonText | undefined): JsonText | undefined {
   return textToken(createHash("sha256").update(tokenText(id)).digest("hex"));
 }
 
-export type Message = SystemMessage | UserMessage | AssistantMessage;
-
-export interface SystemMessage {
-  readonly role: "system";
-  readonly text: JsonText;
-}
-
-/** Tool results precede the user's own texts. */
-export interface UserMessage {
-  readonly role: "user";
-  readonly results: readonly ToolResult[];
-  readonly texts: readonly JsonText[];
-}
+export type Message =
+  | { readonly role: "system"; readonly text: JsonText }
+  /** Tool results precede the user's own texts. */
+  | {
+      readonly role: "user";
+      readonly results: readonly ToolResult[];
+      readonly texts: readonly JsonText[];
+    }
+  | AssistantMessage;
 
 export interface AssistantMessage {
   readonly role: "assistant";
@@ -99,22 +91,20 @@ export interface Effort {
 /** The effort values of both wires, from least to most. */
 const WORDS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-const DECLARED = ["reasoning_effort", "effort"];
-
 /**
- * Returns the declared effort that is nearest to the requested one; if two are equally near, the
- * lesser. Undefined if the listing declares none, because servers without efforts refuse the field.
+ * The nearest declared effort, or of two the lesser. Undefined if the listing declares none,
+ * because servers without efforts refuse the field.
  */
 export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonText | undefined {
   if (effort === undefined) return undefined;
-  const name = DECLARED.find((each) => deployment.supportedParameters.has(each));
-  const descriptor = name === undefined ? undefined : deployment.supportedParameters.get(name);
+  const { supportedParameters: declared } = deployment;
+  const descriptor = declared.get("reasoning_effort") ?? declared.get("effort");
   if (descriptor?.type !== "enum") return undefined;
   const nearest = nearestWord(effort.value, descriptor.values);
   return nearest === undefined ? undefined : textToken(nearest);
 }
 
-/** Returns the name of the effort field if the deployment does not get the field, else no name. */
+/** The effort field, if the deployment does not get it. */
 export function lostEffort(call: ChatCall, deployment: Deployment): readonly string[] {
   const isLost = call.effort !== undefined && effortFor(call, deployment) === undefined;
   return isLost ? [call.effort.field] : [];
@@ -133,13 +123,11 @@ function nearestWord(asked: string, taken: readonly string[]): string | undefine
 /** For each field, the `type` that requests nothing. A translation omits such a field. */
 const NO_OPS: Readonly<Record<string, string>> = { response_format: "text", thinking: "disabled" };
 
-/** True if the top-level field is an object whose `type` requests nothing. */
-function isNoOp(doc: JsonDocument, name: string): boolean {
-  const usual = Object.hasOwn(NO_OPS, name) ? NO_OPS[name] : undefined;
-  if (usual === undefined) return false;
-  const value = doc.present(0, name === "thinking" ? word.thinking : word.response_format);
-  const type = value === ABSENT ? ABSENT : doc.present(value, word.type);
-  return type !== ABSENT && doc.isString(type) && doc.text(type) === usual;
+/** True if the top-level field `name` is an object whose `type` requests nothing. */
+function isNoOp(doc: JsonDocument, name: string, value: JsonNode): boolean {
+  if (!Object.hasOwn(NO_OPS, name)) return false;
+  const type = doc.present(value, word.type);
+  return type !== ABSENT && doc.isString(type) && doc.text(type) === NO_OPS[name];
 }
 
 /** Values, as JSON text, that mean the same as an absent parameter. */
@@ -159,7 +147,7 @@ const USUAL: Readonly<Record<string, string>> = {
 
 /** True if the top-level field `name` with this value means the same as without it. */
 export function isUsual(doc: JsonDocument, name: string, value: JsonNode): boolean {
-  if (doc.isNull(value) || isNoOp(doc, name)) return true;
+  if (doc.isNull(value) || isNoOp(doc, name, value)) return true;
   const usual = Object.hasOwn(USUAL, name) ? USUAL[name] : undefined;
   if (usual === undefined) return isEmptyArray(doc, value);
   if (doc.kind(value) === NUMBER_KIND) return doc.number(value) === Number(usual);

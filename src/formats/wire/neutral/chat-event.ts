@@ -3,9 +3,8 @@ import type { UpstreamFailure } from "../failure/failures.ts";
 export type FinishReason = "stop" | "stop_sequence" | "length" | "tool_calls" | "refusal";
 
 /**
- * An event of a streamed answer, independent of any wire. Decoders make events from a provider's
- * bytes, and encoders write the client's bytes for them. Calls are numbered from 0 in the order in
- * which they appear; fragments of several calls may interleave.
+ * An event of a stream in the terms of both wires. Calls are numbered from 0 as they appear;
+ * fragments of several calls may interleave.
  */
 export type ChatEvent =
   | { readonly type: "text"; readonly text: string }
@@ -24,10 +23,11 @@ export type ChatEvent =
   | { readonly type: "end" }
   | { readonly type: "failure"; readonly failure: UpstreamFailure };
 
+export type Emit = (event: ChatEvent) => void;
+
 /**
- * The finish reason for the client. An answer with a tool call finishes with `tool_calls`, unless
- * it was cut or refused. An answer without a call never does, because the client would wait for
- * one.
+ * An answer with a call finishes with `tool_calls`, unless it was cut or refused. One without never
+ * does: the client would wait for a call.
  */
 export function settledFinish(reason: FinishReason, hasCalls: boolean): FinishReason {
   if (reason === "length" || reason === "refusal") return reason;

@@ -1,4 +1,4 @@
-import { asObject } from "../../../kernel/index.ts";
+import { asObject, asText, textOf } from "../../../kernel/index.ts";
 
 /** A provider's chat answer before the gateway changes it, for conformance checks. */
 export interface ProviderAnswer {
@@ -36,6 +36,28 @@ export function objectsIn(value: unknown): readonly Fields[] {
   return value.map(asObject).filter((each) => each !== undefined);
 }
 
+/** `finish` is the reported reason. */
+export function readCommonMembers(
+  json: Fields | undefined,
+  finish: unknown,
+): Pick<ProviderAnswer, "finish" | "models" | "isModelEverywhere" | "usage"> {
+  const model = textOf(json?.["model"]);
+  return {
+    finish: asText(finish),
+    models: model === "" ? [] : [model],
+    isModelEverywhere: model !== "",
+    usage: asObject(json?.["usage"]),
+  };
+}
+
+export function turnMessages({ text, history = [] }: ChatQuestion): readonly object[] {
+  const earlier = history.flatMap(({ asked, answered }) => [
+    { role: "user", content: asked },
+    { role: "assistant", content: answered },
+  ]);
+  return [...earlier, { role: "user", content: text }];
+}
+
 export interface ChatQuestion {
   readonly text: string;
   readonly maxTokens: number;
@@ -67,7 +89,7 @@ export interface QuestionTool {
 
 /** Questions a provider and reads its unchanged answers, for conformance checks only. */
 export interface ProviderQuestions {
-  /** Writes the body of a chat request, without `model`. */
+  /** The body has no `model`. */
   writeBody(question: ChatQuestion): Readonly<Record<string, unknown>>;
   readWhole(json: Fields | undefined): ProviderAnswer;
   readStream(events: readonly ProviderEvent[]): ProviderAnswer;

@@ -1,26 +1,23 @@
 import {
   asObject,
-  findMember,
+  compactJson,
   findMembers,
   findPath,
   skipSpace,
   type Span,
+  withMember,
   withoutMember,
 } from "../../../kernel/index.ts";
 
-export interface RelayedUsage {
-  /** The request's cost in USD as JSON number text. */
-  readonly costUsd: string;
-  /** JSON of the whole usage object, for an answer that has none. */
-  readonly missing: string;
-}
-
 /**
- * Prepares a provider's JSON answer for a client of the same wire: replaces the model id and writes
- * the cost into the usage. All other bytes are unchanged. `text` must be a JSON object.
+ * Replaces the model id and writes the cost into the usage of `text`, a JSON object. All other
+ * bytes are unchanged. `missing` is the JSON of the usage, for an answer that has none.
  */
-export function relayText(text: string, modelId: string): (usage: RelayedUsage) => string {
-  const object = findPath(text)?.start ?? 0;
+export function relayText(
+  text: string,
+  modelId: string,
+): (usage: { readonly costUsd: string; readonly missing: string }) => string {
+  const object = skipSpace(text, 0);
   const [model, usage] = findMembers(text, object, ["model", "usage"]);
   const modelEdit = replaceOrAdd(text, object, {
     span: model,
@@ -38,10 +35,25 @@ export function relayText(text: string, modelId: string): (usage: RelayedUsage) 
   };
 }
 
+/** The span of the object that is the whole of a JSON text. */
+export function rootSpan(text: string): Span {
+  return { start: skipSpace(text, 0), end: text.length };
+}
+
+export function withRootMember(text: string, key: string, json: string): string {
+  return withMember(text, rootSpan(text), { key, json });
+}
+
+/** The JSON object at `span` without white space, digit for digit; `{}` for anything else. */
+export function compactObject(text: string, span: Span | undefined): string {
+  const json = span === undefined ? "" : compactJson(text.slice(span.start, span.end));
+  return json.startsWith("{") ? json : "{}";
+}
+
 /**
- * Adds the missing members of `needed` (JSON texts by key), which official clients read without a
- * check, to the object that `find` finds in `text`. `fields` is that object, parsed. A member of
- * another type than the needed one is replaced, but if the needed one is null, any member is kept.
+ * Adds members (JSON texts by key) that official clients read unchecked to the object that `find`
+ * finds; `fields` is that object, parsed. A member of another type than the needed one is replaced,
+ * but if the needed one is null, any member is kept.
  */
 export function withNeeded(
   text: string,
@@ -50,14 +62,13 @@ export function withNeeded(
   needed: Readonly<Record<string, string>>,
 ): string {
   const lacking = Object.keys(needed).filter((key) => !fits(fields[key], needed[key]));
-  // Edits within the object do not move its start.
-  const start = lacking.length === 0 ? undefined : find(text)?.start;
-  if (start === undefined) return text;
-  return lacking.reduce((whole, key) => {
-    const span = fields[key] === undefined ? undefined : findMember(whole, start, key);
-    const edit = replaceOrAdd(whole, start, { span, key, json: needed[key] ?? "null" });
-    return whole.slice(0, edit.start) + edit.json + whole.slice(edit.end);
-  }, text);
+  const object = lacking.length === 0 ? undefined : find(text);
+  if (object === undefined) return text;
+  // Edits within the object do not move its start, which is all that `withMember` reads.
+  return lacking.reduce(
+    (whole, key) => withMember(whole, object, { key, json: needed[key] ?? "null" }),
+    text,
+  );
 }
 
 function fits(value: unknown, json = "null"): boolean {
@@ -70,21 +81,14 @@ function fits(value: unknown, json = "null"): boolean {
 /** Members in which OpenRouter and xAI explain `usage.cost`. */
 const COST_DETAILS = ["cost_details", "cost_in_usd_ticks"];
 
-function hasCostDetails(usage: unknown): boolean {
-  const fields = asObject(usage) ?? {};
-  return COST_DETAILS.some((key) => fields[key] !== undefined);
-}
-
-/**
- * Removes the details of the provider's cost from the usage object at `path` in `text`, because the
- * client pays another amount. `usage` is that object, parsed.
- */
+/** The client pays another amount. `usage` is the object at `path`, parsed. */
 export function withoutCostDetails(
   text: string,
   usage: unknown,
   ...path: readonly string[]
 ): string {
-  if (!hasCostDetails(usage)) return text;
+  const fields = asObject(usage) ?? {};
+  if (COST_DETAILS.every((key) => fields[key] === undefined)) return text;
   return COST_DETAILS.reduce((kept, key) => {
     const object = findPath(kept, ...path);
     return object === undefined ? kept : withoutMember(kept, object, key);

@@ -6,27 +6,19 @@ import {
   scanJson,
 } from "../../../kernel/index.ts";
 import { chatVocabulary, word } from "../fields/chat-vocabulary.ts";
+import type { AnswerLabel } from "./chat-answer.ts";
 
-/**
- * Returns the JSON object that the string at `node` contains as text, with its digits unchanged.
- * Empty text gives `{}`; undefined if the text is not an object.
- */
+/** The JSON object in a string, digits unchanged; `{}` for empty text, undefined for other text. */
 export function argumentsObject(doc: JsonDocument, node: JsonNode): JsonText | undefined {
   const text = doc.text(node);
   if (text.trim() === "") return "{}" as JsonText;
-  const inner = scanJson(
-    Buffer.from(text.replaceAll(/\p{Surrogate}/gu, escapeUnit)),
-    chatVocabulary,
+  // Half a surrogate pair cannot be written in UTF-8, but its escape means the same.
+  const escaped = text.replaceAll(
+    /\p{Surrogate}/gu,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16)}`,
   );
+  const inner = scanJson(Buffer.from(escaped), chatVocabulary);
   return inner.ok && inner.doc.isObject(0) ? inner.doc.raw(0) : undefined;
-}
-
-/**
- * Writes half of a surrogate pair as an escape. It cannot be written in UTF-8, and in a JSON string
- * its escape means the same.
- */
-function escapeUnit(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16)}`;
 }
 
 /** Prefixes of packed ids: for an id in UTF-8, or in UTF-16 if it cannot be written in UTF-8. */
@@ -35,8 +27,8 @@ const PACKED_WIDE_MARK = "tmiw_";
 const LEGAL = /^[a-zA-Z0-9_-]+$/;
 
 /**
- * Converts a wire_a tool call id to one that wire_b accepts. A legal id is kept, unless it begins
- * like a packed one. Different ids stay different, and `fromMessagesToolId` undoes the conversion.
+ * Keeps a legal id that does not look packed. Different ids stay different, and
+ * `fromMessagesToolId` undoes it.
  */
 export function toMessagesToolId(id: string): string {
   if (LEGAL.test(id) && !isMarked(id)) return id;
@@ -64,10 +56,7 @@ function isMarked(id: string): boolean {
 
 /** Separates the provider's id from the signature in a signed call id. */
 const MARK = "_tmsig_";
-/**
- * Maximum length of a signature that is put into the call's id. If a signature is longer, the
- * provider gets `PLACEHOLDER_SIGNATURE` back.
- */
+/** A longer signature is lost: the provider gets `PLACEHOLDER_SIGNATURE` back. */
 const SIGNATURE_CHARS_MAX = 16_384;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
@@ -78,8 +67,8 @@ export interface SignedId {
 }
 
 /**
- * Puts the signature into the id, because clients send ids back and other wires have no field for
- * it. The result has only letters, digits, "_" and "-" after the provider's id.
+ * Clients send ids back, and other wires have no field for a signature. The result has only
+ * letters, digits, "_" and "-" after the provider's id.
  */
 export function signedId({ id, signature }: SignedId): string {
   if (signature === undefined || signature.length > SIGNATURE_CHARS_MAX) return id;
@@ -102,8 +91,8 @@ function original(carried: string): string {
 }
 
 /**
- * Makes call ids unique: keeps the provider's id, or makes one. `listUsed` gives the ids of earlier
- * answers, because some providers begin anew in every answer and clients pair results by id alone.
+ * Keeps a provider's id if it is unique. `listUsed` gives ids of earlier answers, because clients
+ * pair results by id alone and some providers begin anew in every answer.
  */
 export class UniqueIds {
   readonly #prefix: string;
@@ -126,17 +115,13 @@ export class UniqueIds {
   }
 }
 
-/** The call ids of an answer of wire_b. */
-export function answerToolIds(label: {
-  readonly idTail: string;
-  readonly listUsedIds: () => readonly string[];
-}): UniqueIds {
+export function answerToolIds(label: Pick<AnswerLabel, "idTail" | "listUsedIds">): UniqueIds {
   return new UniqueIds(`toolu_${label.idTail}`, () => label.listUsedIds().map(answeredToolId));
 }
 
 /**
- * The call ids of a history for wire_b, which refuses an id that was used before. A later use gets
- * another id, the same in every request, and the results that follow it get that id too.
+ * wire_b refuses an id that was used before: a later use gets another id, the same in every
+ * request, and the results that follow it get that id too.
  */
 export class HistoryIds {
   readonly #ids = new UniqueIds("toolu");
@@ -161,14 +146,11 @@ export class HistoryIds {
   }
 }
 
-const EMPTY = '{"type":"object","properties":{}}' as JsonText;
+export const EMPTY_SCHEMA = '{"type":"object","properties":{}}' as JsonText;
 
-/**
- * The schema of a tool's arguments as sent, with `type` and `properties` added if they are absent
- * or null. wire_b requires the type, and some wire_a servers require the properties.
- */
+/** Adds `type`, which wire_b requires, and `properties`, which some wire_a servers require. */
 export function objectSchema(doc: JsonDocument, schema: JsonNode): JsonText {
-  if (schema === ABSENT || doc.keys(schema).length === 0) return EMPTY;
+  if (schema === ABSENT || doc.keys(schema).length === 0) return EMPTY_SCHEMA;
   let raw: string = doc.raw(schema);
   let missing = "";
   const nulls: { readonly at: number; readonly value: string }[] = [];

@@ -7,7 +7,7 @@ const NAME_CHARS_MAX = 64;
 export class TranslationIssues {
   /** Fields that prevent the translation. `message` begins with the field. */
   readonly refused: { readonly field: string; readonly message: string }[] = [];
-  /** Fields without a counterpart, reported in the response header `x-tm-dropped-params`. */
+  /** Reported in `x-tm-dropped-params`. */
   readonly dropped: Set<string> = new Set();
 
   /** `message` continues after the field, as in "must be …". */
@@ -25,10 +25,7 @@ export function headerName(name: string): string {
   return name.slice(0, NAME_CHARS_MAX).replaceAll(/[^\w.[\]\-:/@+]/g, "?");
 }
 
-/**
- * Names under which reasoning of earlier answers is dropped. Only the provider that wrote it can
- * read it, so it is no parameter that a request could require.
- */
+/** Only the author of earlier reasoning can read it, so no request can require these fields. */
 export const HISTORY_REASONING: ReadonlySet<string> = new Set([
   "messages.content.redacted_thinking",
   "messages.content.thinking",
@@ -43,7 +40,7 @@ export const HISTORY_REASONING: ReadonlySet<string> = new Set([
 export const CANNOT_CROSS =
   "cannot be translated for the providers of this model; remove it or choose a model that accepts it";
 
-export interface DropRule {
+interface DropRule {
   /** Word ids of members that are translated or refused. All others are dropped. */
   readonly carried: ReadonlySet<number>;
   /** Text before each dropped name in the report, such as `messages[].`. */
@@ -57,7 +54,7 @@ const namedWithoutPlace = new Set([word.cache_control]);
 /** Members whose false means the same as their absence. */
 const usuallyFalse = new Set([word.is_error, word.strict]);
 
-/** Reports the members that are not in `rule.carried` as dropped, except nulls and usual values. */
+/** Reports other members than `rule.carried` as dropped, except nulls and usual values. */
 export function dropOthers(doc: JsonDocument, object: JsonNode, rule: DropRule): void {
   for (const key of doc.keys(object)) {
     const wordId = doc.keyWord(key);

@@ -15,7 +15,7 @@ export interface UsageReport {
   readonly usage: Usage;
   /** The provider's own cost in USD, as raw number text. */
   readonly reportedCostUsd?: string;
-  /** Why the counts cannot be right: they contradict each other, or one of them is not a count. */
+  /** Why the counts cannot be right. */
   readonly flaw?: string;
 }
 
@@ -44,10 +44,8 @@ const INPUT_AND_OUTPUT = [
 ];
 
 /**
- * Returns why a report of input and output tokens cannot be right; undefined if it can. Input is
- * `input_tokens` or `prompt_tokens`, output is `output_tokens` or `completion_tokens`, and
- * providers may report only input or only output. The total must be the sum of both, and cached
- * tokens are part of the input.
+ * Why such a report cannot be right; undefined if it can. Only input or only output may be
+ * reported. The total is their sum, and cached tokens are part of the input.
  */
 export function inputOutputFlaw(reported: Fields): string | undefined {
   const odd = flawedCount(reported, INPUT_AND_OUTPUT);
@@ -64,10 +62,7 @@ export function inputOutputFlaw(reported: Fields): string | undefined {
   return cached > input ? "more input tokens are cached than there are" : undefined;
 }
 
-/**
- * Reads `input_tokens` or `prompt_tokens`, and `output_tokens` or `completion_tokens`; undefined if
- * neither input nor output is reported.
- */
+/** Reads either pair of names; undefined if neither input nor output is reported. */
 export function readInputOutput(reported: Fields): UsageReport | undefined {
   const input = firstCount(reported["input_tokens"], reported["prompt_tokens"]);
   const output = firstCount(reported["output_tokens"], reported["completion_tokens"]);
@@ -88,16 +83,15 @@ export function firstCount(...values: readonly unknown[]): number | undefined {
   return undefined;
 }
 
-export function costText(raw: string | undefined): string | undefined {
-  const text = raw?.replaceAll('"', "");
-  return text !== undefined && /^\d+(\.\d+)?([eE][+-]?\d{1,3})?$/.test(text) ? text : undefined;
+/** The number, or the number in quotes, at `span` in `text`; undefined if there is none. */
+export function costAt(text: string, span: Span | undefined): string | undefined {
+  const cost = sliceSpan(text, span).replaceAll('"', "");
+  return /^\d+(\.\d+)?([eE][+-]?\d{1,3})?$/.test(cost) ? cost : undefined;
 }
 
 /**
- * The cost that a provider reports for its answer, as plain decimal USD text ("0.0832"):
- * `usage.cost` in USD, else `usage.cost_in_usd_ticks`. It is read digit by digit from `text`, which
- * must be valid JSON. Undefined if no amount is reported. An amount too large for any bill becomes
- * `hugeUsd`, which is above every reserve.
+ * `usage.cost` in USD, else `usage.cost_in_usd_ticks`, as plain decimal text ("0.0832"), read digit
+ * by digit from valid JSON. An amount too large for any bill becomes `hugeUsd`.
  */
 export function readReportedCost(text: string): string | undefined {
   const usage = findPath(text, "usage");

@@ -25,7 +25,7 @@ import type {
   ToolCall,
 } from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
-import { relayText, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
+import { relayText, rootSpan, withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
 import { signedId, UniqueIds } from "../neutral/tool-calls.ts";
 import {
   answerTexts,
@@ -40,20 +40,19 @@ import {
   withPlainContent,
   toWord,
 } from "./chunks.ts";
+import type { Fields } from "../neutral/usage-report.ts";
 import { callsIn, readSignature, withWholeCalls } from "./tool-calls.ts";
-import { findChoice, readUsage, usageJson, withCounts } from "./usage.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
+import { findChoice, firstChoice, readUsage, usageJson, withCounts } from "./usage.ts";
 
 export const openaiChatAnswers: AnswerCodec = {
   relay(json, label, reading) {
-    const choice = firstChoice(json);
+    const choice = usableChoice(json);
     if (choice === undefined) return UNUSABLE;
-    return failureInChoice(json, choice) ?? relayed(json, choice, { label, reading });
+    return failureInChoice(json, choice) ?? relayed(json, choice, label, reading);
   },
 
   read(json, isStopSequence, reading = {}) {
-    const choice = firstChoice(json);
+    const choice = usableChoice(json);
     if (choice === undefined) return UNUSABLE;
     const failure = failureInChoice(json, choice);
     if (failure !== undefined) return failure;
@@ -69,11 +68,9 @@ export const openaiChatAnswers: AnswerCodec = {
     const stopSequence = textOf(choice["stop_reason"]);
     const finish = settledFinish(reason, calls.length > 0);
     const report = readUsage(json.value, json.text, reading);
-    if (finish === "stop" && stopSequence !== "" && isStopSequence(stopSequence)) {
-      const stopped = { ...answer, finish: "stop_sequence", stopSequence } as const;
-      return { ok: true, answer: stopped, report, hasWrongFinish };
-    }
-    return { ok: true, answer: { ...answer, finish }, report, hasWrongFinish };
+    const isStopped = finish === "stop" && stopSequence !== "" && isStopSequence(stopSequence);
+    const end = isStopped ? ({ finish: "stop_sequence", stopSequence } as const) : { finish };
+    return { ok: true, answer: { ...answer, ...end }, report, hasWrongFinish };
   },
 
   write(answer, label, { report, costUsd }) {
@@ -100,13 +97,9 @@ const UNUSABLE = failedRead(unusableFailure());
 /** The model wrote invalid calls, which does not count as a breach of the provider's listing. */
 const UNUSABLE_CALLS = failedRead(withoutBlame(unusableFailure()));
 
-/**
- * Finds the first choice of an answer. Undefined if it has no message, no error and no finish
- * reason that reports a failure: the body is then no answer of this wire.
- */
-function firstChoice(json: AnswerJson): Fields | undefined {
-  const { choices } = json.value;
-  const choice = Array.isArray(choices) ? asObject(choices[0]) : undefined;
+/** Undefined if the first choice has no message, no error and no failure as finish reason. */
+function usableChoice(json: AnswerJson): Fields | undefined {
+  const choice = firstChoice(json.value);
   const isAnswer = asObject(choice?.["message"]) !== undefined || !!choice?.["error"];
   return isAnswer || isFailureWord(choice?.["finish_reason"]) ? choice : undefined;
 }
@@ -118,8 +111,8 @@ function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefin
 }
 
 /**
- * Undefined if a call has no name, or has arguments that are not a JSON object. The last call of an
- * answer that was cut off gets empty arguments instead, because the stop reason tells the client.
+ * Undefined if a call lacks a name or a JSON object. The last call of a cut answer gets `{}`,
+ * because the stop reason tells the client.
  */
 function readCalls(
   { text }: AnswerJson,
@@ -152,8 +145,13 @@ function normalizeArguments(value: unknown, budget: JsonBudget): string | undefi
 }
 
 function toolCallsMember(calls: readonly ToolCall[], ids: UniqueIds): string {
-  const list = calls.map((call) => callJson(call, ids)).join(",");
-  return list === "" ? "" : `,"tool_calls":[${list}]`;
+  if (calls.length === 0) return "";
+  const list = calls.map(({ id, name, argumentsJson }) => ({
+    id: ids.take(id),
+    type: "function",
+    function: { name, arguments: argumentsJson },
+  }));
+  return `,"tool_calls":${JSON.stringify(list)}`;
 }
 
 /** A client that sent `functions` gets one call; the provider was asked for no more. */
@@ -163,31 +161,26 @@ function functionCallMember([call]: readonly ToolCall[]): string {
   return `,"function_call":${JSON.stringify({ name, arguments: argumentsJson })}`;
 }
 
-function callJson(call: ToolCall, ids: UniqueIds): string {
-  const fn = { name: call.name, arguments: call.argumentsJson };
-  return JSON.stringify({ id: ids.take(call.id), type: "function", function: fn });
-}
-
 function relayed(
   json: AnswerJson,
   choice: Fields,
-  { label, reading }: { readonly label: AnswerLabel; readonly reading: AnswerReading | undefined },
+  label: AnswerLabel,
+  reading: AnswerReading | undefined,
 ): ReadAnswer<ReadyAnswer> {
   const report = readUsage(json.value, json.text, reading);
   const { choices, usage } = json.value;
   const message = asObject(choice["message"]) ?? {};
   const hasCalls = containsCalls(message);
-  const { usesFunctions } = label;
   const { finish_reason: finish } = choice;
   // An answer without a finish reason gets one, as at the end of a stream.
-  const word = clientWord(textOf(finish), { hasCalls, usesFunctions });
+  const word = clientWord(textOf(finish), hasCalls, label.usesFunctions);
   let text = withoutCostDetails(json.text, usage, "usage");
   text = withOneChoice(withWholeCalls(text, message["tool_calls"], label.idTail), choices);
   text = withPlainContent(text, "message", message);
   text = withNeeded(text, findMessage, message, { role: '"assistant"' });
   text = withNeeded(text, findChoice, choice, { index: "0" });
   if (word !== finish) text = withChoiceMember(text, "finish_reason", JSON.stringify(word));
-  text = withNeeded(text, findRoot, json.value, {
+  text = withNeeded(text, rootSpan, json.value, {
     id: `"chatcmpl-${label.idTail}"`,
     object: '"chat.completion"',
     created: String(label.createdSeconds),
@@ -204,6 +197,5 @@ function relayed(
   };
 }
 
-const findRoot = (text: string): Span | undefined => findPath(text);
 const findMessage = (text: string): Span | undefined => findHeld(text, "message");
 const findUsage = (text: string): Span | undefined => findPath(text, "usage");

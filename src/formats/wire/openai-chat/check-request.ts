@@ -21,56 +21,55 @@ import {
   variant,
 } from "../fields/check-shape.ts";
 import {
-  cacheMark,
   commonFields,
+  markedFields,
   type MediaCollector,
   type MediaPart,
   textList,
 } from "../fields/common-fields.ts";
 import { refuseForbidden } from "../fields/forbidden-fields.ts";
 
-const partFields: Fields = { type: isText, cache_control: optional(cacheMark) };
-
 const partShape: Check = variant(
   "type",
   {
-    text: shape({ ...partFields, text: isText }, { required: ["text"] }),
-    refusal: shape({ ...partFields, refusal: isText }, { required: ["refusal"] }),
+    text: shape({ ...markedFields, text: isText }, { required: ["text"] }),
+    refusal: shape({ ...markedFields, refusal: isText }, { required: ["refusal"] }),
     image_url: shape(
       {
-        ...partFields,
+        ...markedFields,
         image_url: shape({ url: isText, detail: optional(isText) }, { required: ["url"] }),
       },
       { required: ["image_url"] },
     ),
     input_audio: shape(
-      { ...partFields, input_audio: shape({ data: isText, format: isText }) },
+      { ...markedFields, input_audio: shape({ data: isText, format: isText }) },
       { required: ["input_audio"] },
     ),
-    file: shape({ ...partFields, file: shape({}) }, { required: ["file"] }),
+    file: shape({ ...markedFields, file: shape({}) }, { required: ["file"] }),
     video_url: shape(
-      { ...partFields, video_url: shape({ url: isText }, { required: ["url"] }) },
+      { ...markedFields, video_url: shape({ url: isText }, { required: ["url"] }) },
       { required: ["video_url"] },
     ),
   },
-  shape(partFields),
+  shape(markedFields),
 );
 
 const contentShape: Check = textOr(listOf(partShape), "must be a string or an array of parts");
+
+function named(fields: Fields = {}): Check {
+  return shape({ name: isFilledText, ...fields }, { required: ["name"] });
+}
+
+const functionCall: Check = named({ arguments: optional(isText) });
 
 const toolCall: Check = shape(
   {
     id: isText,
     type: optional(isText),
-    function: shape({ name: isFilledText, arguments: optional(isText) }, { required: ["name"] }),
-    custom: shape({ name: isFilledText, input: optional(isText) }, { required: ["name"] }),
+    function: functionCall,
+    custom: named({ input: optional(isText) }),
   },
   { required: ["id"] },
-);
-
-const legacyCall: Check = shape(
-  { name: isFilledText, arguments: optional(isText) },
-  { required: ["name"] },
 );
 
 const messageFields: Fields = { role: isText, content: contentShape, name: optional(isText) };
@@ -80,7 +79,7 @@ const assistant: Check = shape({
   content: optional(contentShape),
   refusal: optional(isText),
   tool_calls: optional(listOf(toolCall)),
-  function_call: optional(legacyCall),
+  function_call: optional(functionCall),
   audio: optional(isObject),
   reasoning_content: optional(isText),
   reasoning: optional(isText),
@@ -105,35 +104,27 @@ const message: Check = variant(
   () => problem("must be system, developer, user, assistant, tool or function", "role"),
 );
 
-const namedFunction: Check = shape(
-  {
-    name: isFilledText,
-    description: optional(isText),
-    parameters: optional(shape({})),
-    strict: optional(isBoolean),
-  },
-  { required: ["name"] },
-);
-
-const toolFields: Fields = { type: isText, cache_control: optional(cacheMark) };
+const namedFunction: Check = named({
+  description: optional(isText),
+  parameters: optional(shape({})),
+  strict: optional(isBoolean),
+});
 
 const tool: Check = variant(
   "type",
   {
-    function: shape({ ...toolFields, function: namedFunction }, { required: ["function"] }),
-    custom: shape({ ...toolFields, custom: isObject }),
+    function: shape({ ...markedFields, function: namedFunction }, { required: ["function"] }),
+    custom: shape({ ...markedFields, custom: isObject }),
   },
-  shape(toolFields),
+  shape(markedFields),
 );
-
-const functionName: Check = shape({ name: isFilledText }, { required: ["name"] });
 
 const toolChoice: Check = textOr(
   shape(
     {
       type: isText,
-      function: functionName,
-      custom: functionName,
+      function: named(),
+      custom: named(),
       allowed_tools: shape({ mode: isText, tools: listOf(isObject) }),
     },
     { required: ["type"] },
@@ -141,7 +132,7 @@ const toolChoice: Check = textOr(
   "must be a string or an object",
 );
 
-/** The grammar of a chat-completions body. Known fields have a type; unknown members pass. */
+/** Known fields have a type; unknown members pass. */
 export const checkBody: Check = shape(
   {
     ...commonFields,
@@ -171,7 +162,7 @@ export const checkBody: Check = shape(
     reasoning_effort: optional(isText),
     reasoning: optional(isObject),
     functions: optional(listOf(namedFunction)),
-    function_call: optional(textOr(functionName, "must be a string or an object")),
+    function_call: optional(textOr(named(), "must be a string or an object")),
   },
   { required: ["model", "messages"], other: refuseForbidden },
 );
@@ -206,10 +197,8 @@ export function findMedia(doc: JsonDocument, media: MediaCollector): void {
       for (const [position, part] of doc.items(content).entries()) {
         const kind = partKind(doc, part);
         if (kind !== undefined) {
-          media.add(`messages[${index}].content[${position}]`, kind, {
-            imageBytes: inlineBytes(doc, part),
-            isInline: isInline(doc, part),
-          });
+          const path = `messages[${index}].content[${position}]`;
+          media.add(path, kind, inlineBytes(doc, part), isInline(doc, part));
         }
       }
     }

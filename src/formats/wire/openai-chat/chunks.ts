@@ -8,11 +8,15 @@ import {
   textOf,
   withMember,
 } from "../../../kernel/index.ts";
-import { errorMetadata, messageWith, type OverflowWording } from "../failure/failures.ts";
+import { errorMetadata, hasError, messageWith } from "../failure/failures.ts";
 import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
-import { type EventJson, sseDataText } from "../sse/sse.ts";
-import type { Fields, UsageReport } from "../neutral/usage-report.ts";
-import { findChoice, usageJson } from "./usage.ts";
+import { sseDataText } from "../sse/sse.ts";
+import type { ChatAnswer, AnswerJson } from "../neutral/chat-answer.ts";
+import type { Fields } from "../neutral/usage-report.ts";
+import { findChoice } from "./usage.ts";
+
+/** The member of a choice that has the answer, in a chunk or in a whole answer. */
+export type Holder = "delta" | "message";
 
 export interface ChunkLabel {
   readonly id: string;
@@ -20,7 +24,7 @@ export interface ChunkLabel {
   readonly modelId: string;
 }
 
-/** The members with which every chunk begins, up to and including the comma before `choices`. */
+/** The start of every chunk, up to `choices`. */
 export function chunkHead(label: ChunkLabel): string {
   return (
     `{"id":${JSON.stringify(label.id)},"object":"chat.completion.chunk",` +
@@ -34,40 +38,28 @@ export function withChoiceMember(text: string, key: string, json: string): strin
 }
 
 /**
- * Replaces content that is a list of parts, as Mistral's reasoning models send it, with its text,
- * because official clients append it to a string. Writes its thinking as `reasoning_content`.
+ * Replaces a list of parts (Mistral) with its text, to which official clients append, and writes
+ * its thinking as `reasoning_content`.
  */
-export function withPlainContent(
-  text: string,
-  holder: "delta" | "message",
-  fields: Fields,
-): string {
+export function withPlainContent(text: string, holder: Holder, fields: Fields): string {
   const { content: parts } = fields;
   const isPlain = (part: unknown): boolean => PLAIN_PARTS.has(asObject(part)?.["type"]);
   if (!Array.isArray(parts) || !parts.every(isPlain)) return text;
   const { text: content, reasoning } = answerTexts(fields);
-  const plain = withHeldMember(text, holder, { key: "content", json: JSON.stringify(content) });
+  const plain = withHeldMember(text, holder, "content", JSON.stringify(content));
   if (reasoning === "") return plain;
-  return withHeldMember(plain, holder, {
-    key: "reasoning_content",
-    json: JSON.stringify(reasoning),
-  });
+  return withHeldMember(plain, holder, "reasoning_content", JSON.stringify(reasoning));
 }
 
 /** Parts with text, and Mistral's references to the sources of a text, which are left out. */
 const PLAIN_PARTS: ReadonlySet<unknown> = new Set(["text", "thinking", "reference"]);
 
-/** Sets a member of the first choice's delta or message. */
-export function withHeldMember(
-  text: string,
-  holder: "delta" | "message",
-  member: { readonly key: string; readonly json: string },
-): string {
+export function withHeldMember(text: string, holder: Holder, key: string, json: string): string {
   const object = findHeld(text, holder);
-  return object === undefined ? text : withMember(text, object, member);
+  return object === undefined ? text : withMember(text, object, { key, json });
 }
 
-export function findHeld(text: string, holder: "delta" | "message"): Span | undefined {
+export function findHeld(text: string, holder: Holder): Span | undefined {
   const choice = findChoice(text);
   return choice && findMember(text, choice.start, holder);
 }
@@ -86,26 +78,10 @@ export function usageChunkText(head: string, usage: string): string {
   return sseDataText(`${head}"choices":[],"usage":${usage}}`);
 }
 
-/**
- * The chunk with the finish reason and, if it is known, the usage of the whole answer. It has a
- * choice, because clients that did not ask for usage read `choices[0]` of every chunk.
- */
+/** Has a choice, because clients that did not ask for usage read `choices[0]` of every chunk. */
 export function lastChunk(head: string, finish: string | null, usage?: string): string {
   const choice = `{"index":0,"delta":{},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}`;
   return `${head}"choices":[${choice}]${usage === undefined ? "" : `,"usage":${usage}`}}`;
-}
-
-/**
- * The chunk with the usage of a failed answer, sent before its terminal error. Empty text if the
- * answer has neither usage nor a cost.
- */
-export function renderKnownUsage(
-  head: string,
-  { report, costUsd, wantsUsageChunk }: KnownUsage,
-): string {
-  if (report === undefined && !isSomeCost(costUsd)) return "";
-  const usage = usageJson(report?.usage, costUsd);
-  return wantsUsageChunk ? usageChunkText(head, usage) : sseDataText(lastChunk(head, null, usage));
 }
 
 /** True for a cost above 0. Earlier attempts can have cost money even if the last one did not. */
@@ -113,17 +89,11 @@ export function isSomeCost(costUsd: string): boolean {
   return /[1-9]/.test(costUsd);
 }
 
-interface KnownUsage {
-  readonly report: UsageReport | undefined;
-  readonly costUsd: string;
-  readonly wantsUsageChunk: boolean;
-}
-
-/** The chunk that ends a stream with an error. No event may follow it. */
+/** No event may follow it. */
 export function errorChunkText(head: string, refusal: Refusal): string {
   const error = JSON.stringify({
     code: refusal.class,
-    message: messageWith(overflow, refusal),
+    message: messageWith(refusal, OVERFLOW, OVERFLOW_SIGN),
     // The specification requires this `type` for every class of error.
     type: "gateway_error",
     metadata: { error_type: refusal.class },
@@ -134,11 +104,8 @@ export function errorChunkText(head: string, refusal: Refusal): string {
 
 const SAID: ReadonlySet<string> = new Set(["content", "role"]);
 
-/**
- * True if the chunk has only text. False for a chunk with usage, because the usage of every chunk
- * must be read: the last one reported is valid.
- */
-export function isTextAlone({ value }: EventJson): boolean {
+/** False for a chunk with usage, because the last usage that is reported counts. */
+export function isTextAlone({ value }: AnswerJson): boolean {
   const { choices, usage, x_groq: groq } = value;
   const isOne = Array.isArray(choices) && choices.length === 1;
   const choice = isOne ? asObject(choices[0]) : undefined;
@@ -150,8 +117,7 @@ export function isTextAlone({ value }: EventJson): boolean {
 }
 
 export function textSpan(chunk: string): Span | undefined {
-  const choice = findChoice(chunk);
-  const delta = choice && findMember(chunk, choice.start, "delta");
+  const delta = findHeld(chunk, "delta");
   return delta && findMember(chunk, delta.start, "content");
 }
 
@@ -162,10 +128,7 @@ function isSilent(value: unknown): boolean {
 const DONE = "[DONE]";
 const OPEN_OBJECT = 123;
 
-/**
- * True for the end mark of the wire, also with blanks around it. An event that begins with `{` is
- * rejected first, without decoding it.
- */
+/** Blanks around the mark are allowed. An event that begins with `{` is rejected undecoded. */
 export function isDone(data: Buffer): boolean {
   if (data[0] === OPEN_OBJECT || data.length > 64) return false;
   return data.toString("latin1").trim() === DONE;
@@ -206,8 +169,7 @@ const FAILURES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * An unknown word counts as a plain stop. Letter case and text after the word are ignored, because
- * some providers write `MAX_TOKENS` or `content_filter: SAFETY`.
+ * An unknown word is a plain stop. Some providers write `MAX_TOKENS` or `content_filter: SAFETY`.
  */
 export function toReason(word: string): FinishReason {
   const plain = /^\w*/.exec(word)?.[0].toLowerCase() ?? "";
@@ -218,27 +180,15 @@ export function toWord(reason: FinishReason, usesFunctions: boolean): string {
   return usesFunctions && reason === "tool_calls" ? "function_call" : WORDS[reason];
 }
 
-interface WordUse {
-  readonly hasCalls: boolean;
-  readonly usesFunctions: boolean;
-}
-
-/**
- * Converts a provider's finish reason to one of the five words of wire_a, because strict clients
- * accept no other word.
- */
-export function clientWord(word: string, { hasCalls, usesFunctions }: WordUse): string {
+/** Strict clients accept no other word than the five of wire_a. */
+export function clientWord(word: string, hasCalls: boolean, usesFunctions: boolean): string {
   if (wireWords.has(word)) return word;
   return toWord(settledFinish(toReason(word), hasCalls), usesFunctions);
 }
 
-/**
- * True if a complete answer has no tool call and its finish reason is missing or names a tool call.
- * An answer with calls may lack the finish reason, because xAI omits it there.
- */
+/** xAI omits the finish reason of an answer with calls. */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
-  if (word === "") return !hasCalls;
-  return !hasCalls && toReason(word) === "tool_calls";
+  return !hasCalls && (word === "" || toReason(word) === "tool_calls");
 }
 
 export function isFailureWord(word: unknown): boolean {
@@ -246,8 +196,7 @@ export function isFailureWord(word: unknown): boolean {
 }
 
 export function isErrorChunk(chunk: Fields, choice: Fields | undefined): boolean {
-  const error = chunk["error"];
-  if (error !== undefined && error !== null && error !== false) return true;
+  if (hasError(chunk["error"])) return true;
   return choice !== undefined && (isFailureWord(choice["finish_reason"]) || !!choice["error"]);
 }
 
@@ -256,35 +205,26 @@ export function containsCalls(message: Fields): boolean {
   return (Array.isArray(calls) && calls.length > 0) || asObject(call) !== undefined;
 }
 
-export interface AnswerTexts {
-  readonly text: string;
-  readonly reasoning: string;
-}
-
 /** Reads `content`, which some servers send as parts, and the reasoning under any of its names. */
-export function answerTexts(message: Fields): AnswerTexts {
+export function answerTexts(message: Fields): Pick<ChatAnswer, "text" | "reasoning"> {
   const content = message["content"];
   const parts = Array.isArray(content) ? content.map(asObject) : [];
-  const text = textOf(content) + parts.map(partText).join("");
+  const texts = parts.map((part) => (part?.["type"] === "text" ? textOf(part["text"]) : ""));
   const reasoning =
     textOf(message["reasoning_content"]) ||
     textOf(message["reasoning"]) ||
     detailTexts(message["reasoning_details"]);
-  return { text, reasoning: reasoning + parts.map(partReasoning).join("") };
-}
-
-type Part = Fields | undefined;
-
-function partText(part: Part): string {
-  return part?.["type"] === "text" ? textOf(part["text"]) : "";
+  return {
+    text: textOf(content) + texts.join(""),
+    reasoning: reasoning + parts.map(partReasoning).join(""),
+  };
 }
 
 /** Reads the text of a thinking part. Mistral's thinking parts contain further parts. */
-function partReasoning(part: Part): string {
-  if (part?.["type"] !== "thinking") return "";
-  const inner = part["thinking"];
-  if (!Array.isArray(inner)) return textOf(inner);
-  return inner.map((piece) => textOf(asObject(piece)?.["text"])).join("");
+function partReasoning(part: Fields | undefined): string {
+  return part?.["type"] === "thinking"
+    ? textOf(part["thinking"]) + detailTexts(part["thinking"])
+    : "";
 }
 
 function detailTexts(details: unknown): string {
@@ -296,7 +236,7 @@ export function errorBody(refusal: Refusal, requestId: string): Buffer {
   const body = {
     error: {
       code: refusal.class,
-      message: messageWith(overflow, refusal),
+      message: messageWith(refusal, OVERFLOW, OVERFLOW_SIGN),
       type: REFUSALS[refusal.class].wireAType,
       metadata: { error_type: refusal.class, ...errorMetadata(refusal) },
     },
@@ -305,7 +245,5 @@ export function errorBody(refusal: Refusal, requestId: string): Buffer {
   return Buffer.from(JSON.stringify(body));
 }
 
-const overflow: OverflowWording = {
-  sign: /context_length_exceeded/,
-  wording: "context_length_exceeded: the request is above the model's maximum context length",
-};
+const OVERFLOW_SIGN = "context_length_exceeded";
+const OVERFLOW = `${OVERFLOW_SIGN}: the request is above the model's maximum context length`;

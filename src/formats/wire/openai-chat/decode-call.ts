@@ -23,10 +23,7 @@ import { decodeMessages } from "./decode-messages.ts";
 /** Fields without which the answer would differ: refused if the provider speaks another wire. */
 const refused: ReadonlySet<string> = new Set<ChatWord>(["response_format", "thinking"]);
 
-/**
- * Fields that other wires have too, or that the gateway itself reads. Fields that are neither in
- * `refused` nor in `carried` are dropped.
- */
+/** Fields of other wires or of the gateway itself. All others are dropped or refused. */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
   ...GATEWAY_FIELDS,
   "stream_options",
@@ -45,33 +42,26 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
 ]);
 
 export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
-  noteFields(doc, notes, { refused, carried });
-  noteBothUsers(doc, notes);
-  const { system, messages } = decodeMessages(doc, notes);
-  const choice = decodeChoice(doc, notes);
+  noteFields(doc, notes, refused, carried);
+  const user = findRaw(doc, 0, word.user);
+  const safetyId = findRaw(doc, 0, word.safety_identifier);
+  if (user !== undefined && safetyId !== undefined) notes.drop("safety_identifier");
   return {
-    system,
-    messages,
-    tools: choice.tools,
-    toolChoice: choice.toolChoice,
-    parallelTools: choice.parallelTools,
+    ...decodeMessages(doc, notes),
+    ...decodeChoice(doc, notes),
     stops: decodeStops(doc, notes),
     temperature: findRaw(doc, 0, word.temperature),
     topP: findRaw(doc, 0, word.top_p),
     effort: decodeEffort(doc),
-    userId: portableUserId(findRaw(doc, 0, word.user) ?? findRaw(doc, 0, word.safety_identifier)),
+    userId: portableUserId(user ?? safetyId),
   };
 }
 
-/**
- * Reads the tools from `functions` if the client sent any, else from `tools`. The older format,
- * `functions`, allows only one call in an answer.
- */
+/** `functions`, the older format of `tools`, allows only one call in an answer. */
 function decodeChoice(doc: JsonDocument, notes: TranslationIssues): Chosen {
   const legacy = decodeFunctions(doc, notes);
   if (legacy !== undefined) return { ...legacy, parallelTools: false };
-  const tools = decodeTools(doc, notes);
-  return decodeToolChoice(doc, { tools, notes });
+  return decodeToolChoice(doc, decodeTools(doc, notes), notes);
 }
 
 function decodeEffort(doc: JsonDocument): Effort | undefined {
@@ -79,13 +69,7 @@ function decodeEffort(doc: JsonDocument): Effort | undefined {
   return effort === ABSENT ? undefined : { field: "reasoning_effort", value: doc.text(effort) };
 }
 
-function noteBothUsers(doc: JsonDocument, notes: TranslationIssues): void {
-  const bothUsers =
-    doc.present(0, word.user) !== ABSENT && doc.present(0, word.safety_identifier) !== ABSENT;
-  if (bothUsers) notes.drop("safety_identifier");
-}
-
-/** Leaves out blank stop sequences, because wire_b refuses them. */
+/** wire_b refuses blank stop sequences. */
 function decodeStops(doc: JsonDocument, notes: TranslationIssues): readonly JsonText[] {
   const stop = doc.present(0, word.stop);
   if (stop === ABSENT) return [];
@@ -124,15 +108,13 @@ function functionSpec(doc: JsonDocument, spec: JsonNode): ToolSpec {
   };
 }
 
-interface Chosen {
-  readonly tools: readonly ToolSpec[];
-  readonly toolChoice: ToolChoice | undefined;
-  readonly parallelTools: boolean;
-}
+type OfferedTools = Pick<ChatCall, "tools" | "toolChoice">;
+type Chosen = OfferedTools & Pick<ChatCall, "parallelTools">;
 
 function decodeToolChoice(
   doc: JsonDocument,
-  { tools, notes }: { tools: readonly ToolSpec[]; notes: TranslationIssues },
+  tools: readonly ToolSpec[],
+  notes: TranslationIssues,
 ): Chosen {
   const choice = doc.present(0, word.tool_choice);
   const parallel = doc.present(0, word.parallel_tool_calls);
@@ -145,41 +127,31 @@ function decodeToolChoice(
   if (choice === ABSENT) return { tools, toolChoice: undefined, parallelTools };
   const allowed = doc.isObject(choice) ? doc.member(choice, word.allowed_tools) : ABSENT;
   if (allowed !== ABSENT) return { ...allowedTools(doc, allowed, tools), parallelTools };
-  const toolChoice = doc.isString(choice) ? choiceWord(doc, choice) : readNamedTool(doc, choice);
+  const toolChoice = doc.isString(choice)
+    ? CHOICES.get(doc.word(choice))
+    : readNamedTool(doc, choice);
   if (toolChoice === undefined) notes.refuse("tool_choice", CANNOT_CROSS);
   return { tools, toolChoice, parallelTools };
 }
 
-function choiceWord(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined {
-  switch (doc.word(choice)) {
-    case word.auto:
-      return { kind: "auto" };
-    case word.none:
-      return { kind: "none" };
-    case word.required:
-      return { kind: "any" };
-    default:
-      return undefined;
-  }
-}
+const CHOICES: ReadonlyMap<number, ToolChoice> = new Map([
+  [word.auto, { kind: "auto" }],
+  [word.none, { kind: "none" }],
+  [word.required, { kind: "any" }],
+]);
 
 function readNamedTool(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined {
   const named = doc.member(choice, word.function);
-  if (doc.word(doc.member(choice, word.type)) !== word.function || named === ABSENT) {
-    return undefined;
-  }
-  return { kind: "tool", name: doc.raw(doc.member(named, word.name)) };
+  const isNamed = doc.word(doc.member(choice, word.type)) === word.function && named !== ABSENT;
+  return isNamed ? { kind: "tool", name: doc.raw(doc.member(named, word.name)) } : undefined;
 }
 
-/**
- * Applies `allowed_tools`: only the listed tools are offered. The model may call one of them, and
- * must if the mode is `required`.
- */
+/** Only the listed tools are offered, and one must be called if the mode is `required`. */
 function allowedTools(
   doc: JsonDocument,
   allowed: JsonNode,
   tools: readonly ToolSpec[],
-): { tools: readonly ToolSpec[]; toolChoice: ToolChoice } {
+): OfferedTools {
   const names = new Set<string>();
   const list = doc.member(allowed, word.tools);
   for (const item of list === ABSENT ? [] : doc.items(list)) {
@@ -195,16 +167,10 @@ function allowedTools(
   };
 }
 
-interface LegacyTools {
-  readonly tools: readonly ToolSpec[];
-  readonly toolChoice: ToolChoice | undefined;
-}
-
-function decodeFunctions(doc: JsonDocument, notes: TranslationIssues): LegacyTools | undefined {
+function decodeFunctions(doc: JsonDocument, notes: TranslationIssues): OfferedTools | undefined {
   const list = doc.present(0, word.functions);
   const chosen = doc.present(0, word.function_call);
   if (list === ABSENT || doc.items(list).length === 0) {
-    // Without functions there is nothing to choose from, so the choice is dropped.
     if (chosen !== ABSENT) notes.drop("function_call");
     return undefined;
   }
@@ -221,6 +187,6 @@ function decodeFunctions(doc: JsonDocument, notes: TranslationIssues): LegacyToo
 }
 
 function parseFunctionChoice(doc: JsonDocument, chosen: JsonNode): ToolChoice | undefined {
-  if (doc.isString(chosen)) return choiceWord(doc, chosen);
+  if (doc.isString(chosen)) return CHOICES.get(doc.word(chosen));
   return { kind: "tool", name: doc.raw(doc.member(chosen, word.name)) };
 }

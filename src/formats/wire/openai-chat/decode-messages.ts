@@ -6,21 +6,25 @@ import {
   type JsonText,
 } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import type { AssistantPart, Message, ToolCall, ToolResult } from "../neutral/chat-call.ts";
+import type {
+  AssistantPart,
+  ChatCall,
+  Message,
+  ToolCall,
+  ToolResult,
+} from "../neutral/chat-call.ts";
 import { argumentsObject } from "../neutral/tool-calls.ts";
 import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { partKind } from "./check-request.ts";
 
-export interface DecodedMessages {
-  readonly system: readonly JsonText[];
-  readonly messages: readonly Message[];
-}
-
 /**
- * Separates system texts from the messages. Tool results become part of a user message. Without any
- * message the last system text becomes the user's, because wire_b requires one and wire_a does not.
+ * Tool results become part of a user message. Without any message the last system text becomes the
+ * user's, because wire_b requires one and wire_a does not.
  */
-export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): DecodedMessages {
+export function decodeMessages(
+  doc: JsonDocument,
+  notes: TranslationIssues,
+): Pick<ChatCall, "system" | "messages"> {
   const system: JsonText[] = [];
   const messages = new MessageList(notes);
   const legacy = new LegacyCalls();
@@ -41,10 +45,13 @@ export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): Dec
           texts: contentTexts(message),
         });
         break;
-      case word.function:
+      case word.function: {
         dropMembers(message, functionMembers);
-        addFunctionResult(messages, message);
+        const callId = legacy.answeredId();
+        if (callId !== undefined) messages.addResult({ callId, texts: contentTexts(message) });
+        else notes.refuse(`${message.path}.role`, "is function, but no function_call is before it");
         break;
+      }
       default:
         dropMembers(message, plainMembers);
         for (const text of contentTexts(message)) system.push(text);
@@ -53,20 +60,11 @@ export function decodeMessages(doc: JsonDocument, notes: TranslationIssues): Dec
   const last = system.at(-1);
   if (last !== undefined && messages.isEmpty) {
     notes.drop("messages[].role");
-    return {
-      system: system.slice(0, -1),
-      messages: [{ role: "user", results: [], texts: [last] }],
-    };
+    system.pop();
+    return { system, messages: [{ role: "user", results: [], texts: [last] }] };
   }
   if (messages.isEmpty) notes.refuse("messages", "has no text; add a user message");
   return { system, messages: messages.finish() };
-}
-
-function addFunctionResult(messages: MessageList, message: SourceMessage): void {
-  const callId = message.legacy.answeredId();
-  if (callId === undefined) {
-    message.notes.refuse(`${message.path}.role`, "is function, but no function_call is before it");
-  } else messages.addResult({ callId, texts: contentTexts(message) });
 }
 
 interface SourceMessage {
@@ -93,7 +91,7 @@ function dropMembers({ doc, node, notes }: SourceMessage, carried: ReadonlySet<n
   dropOthers(doc, node, { carried, path: "messages[].", notes });
 }
 
-/** Leaves out blank texts, because wire_b refuses them. */
+/** wire_b refuses blank texts. */
 function contentTexts(message: SourceMessage): readonly JsonText[] {
   const { doc, node } = message;
   const content = doc.present(node, word.content);
@@ -126,12 +124,10 @@ function assistantParts(message: SourceMessage): readonly AssistantPart[] {
   const texts = [...contentTexts(message)];
   const refusal = doc.present(node, word.refusal);
   if (refusal !== ABSENT && !isBlankToken(doc.raw(refusal))) texts.push(doc.raw(refusal));
+  const calls = [...toolCalls(message), ...legacyCall(message)];
   return [
-    ...texts.map((text): AssistantPart => ({ kind: "text", text })),
-    ...[...toolCalls(message), ...legacyCall(message)].map((call): AssistantPart => ({
-      kind: "call",
-      call,
-    })),
+    ...texts.map((text) => ({ kind: "text", text }) as const),
+    ...calls.map((call) => ({ kind: "call", call }) as const),
   ];
 }
 
@@ -141,10 +137,9 @@ function legacyCall({ doc, node, notes, legacy, path }: SourceMessage): readonly
   const called = doc.present(node, word.function_call);
   if (called === ABSENT) return [];
   const call = legacy.call(doc, called);
-  if (call === undefined) {
-    notes.refuse(`${path}.function_call.arguments`, ARGUMENTS_RULE);
-  }
-  return call === undefined ? [] : [call];
+  if (call !== undefined) return [call];
+  notes.refuse(`${path}.function_call.arguments`, ARGUMENTS_RULE);
+  return [];
 }
 
 function toolCalls({ doc, node, notes, path }: SourceMessage): readonly ToolCall[] {
@@ -157,8 +152,7 @@ function toolCalls({ doc, node, notes, path }: SourceMessage): readonly ToolCall
       notes.refuse(`${place}.type`, CANNOT_CROSS);
       continue;
     }
-    const text = doc.present(called, word.arguments);
-    const input = text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
+    const input = callInput(doc, called);
     if (input === undefined) {
       notes.refuse(`${place}.function.arguments`, ARGUMENTS_RULE);
       continue;
@@ -167,6 +161,11 @@ function toolCalls({ doc, node, notes, path }: SourceMessage): readonly ToolCall
     calls.push({ id, name: doc.raw(doc.member(called, word.name)), input });
   }
   return calls;
+}
+
+function callInput(doc: JsonDocument, called: JsonNode): JsonText | undefined {
+  const text = doc.present(called, word.arguments);
+  return text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
 }
 
 interface OpenUserMessage {
@@ -181,9 +180,8 @@ interface OpenAssistantMessage {
 }
 
 /**
- * Joins adjacent messages of one role, because wire_b requires the results of all parallel calls in
- * one message. Empty messages are left out, but an empty user message without another user message
- * next to it is refused.
+ * Joins adjacent messages of one role: wire_b requires all parallel results in one message. Empty
+ * messages are left out, but an empty user message is refused unless another is next to it.
  */
 class MessageList {
   readonly #notes: TranslationIssues;
@@ -243,17 +241,13 @@ function append<T>(list: T[], more: readonly T[]): void {
   for (const item of more) list.push(item);
 }
 
-/**
- * Calls in the older format, `function_call`, which has no ids. Each call gets an id by its
- * position, and the next function result takes that id.
- */
+/** `function_call` has no ids: a call gets one by its position, and the next result takes it. */
 class LegacyCalls {
   #count = 0;
   #openId: string | undefined;
 
   call(doc: JsonDocument, called: JsonNode): ToolCall | undefined {
-    const text = doc.present(called, word.arguments);
-    const input = text === ABSENT ? ("{}" as JsonText) : argumentsObject(doc, text);
+    const input = callInput(doc, called);
     if (input === undefined) return undefined;
     this.#openId = `call_function_${this.#count++}`;
     return { id: this.#openId, name: doc.raw(doc.member(called, word.name)), input };

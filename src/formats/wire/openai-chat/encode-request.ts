@@ -29,7 +29,7 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
   const hasTools = call.tools.length > 0;
   const members = {
     model: textToken(deployment.upstreamModelId),
-    messages: arrayText(messageTexts(call, chooseForm(deployment))),
+    messages: arrayText(messageTexts(call, deployment.wireProfile)),
     [outputBoundName(deployment)]: String(request.outputTokens),
     stream: request.stream ? "true" : undefined,
     stream_options: request.stream ? '{"include_usage":true}' : undefined,
@@ -46,46 +46,28 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
   return textBytes(objectText(profiledMembers(members, deployment)));
 }
 
-interface MessageForm {
-  readonly textOnly: boolean;
-  readonly noNull: boolean;
-  readonly hasSignatures: boolean;
+type Profile = Deployment["wireProfile"];
+
+function messageTexts(call: ChatCall, profile: Profile): readonly JsonText[] {
+  const messages = call.messages.flatMap((message) => wireMessages(message, profile));
+  if (call.system.length === 0) return messages;
+  return [messageText("system", joinTokens(call.system, "\\n\\n")), ...messages];
 }
 
-function chooseForm({ wireProfile: profile }: Deployment): MessageForm {
-  return {
-    textOnly: profile?.history.has("text-only-content") === true,
-    noNull: profile?.history.has("no-null") === true,
-    hasSignatures: profile?.toolSignature !== undefined,
-  };
-}
-
-function messageTexts(call: ChatCall, form: MessageForm): readonly JsonText[] {
-  const messages: JsonText[] = [];
-  if (call.system.length > 0) {
-    messages.push(messageText("system", joinTokens(call.system, "\\n\\n")));
-  }
-  for (const message of call.messages) addMessage(messages, message, form);
-  return messages;
-}
-
-function addMessage(messages: JsonText[], message: Message, form: MessageForm): void {
+function wireMessages(message: Message, profile: Profile): readonly JsonText[] {
   switch (message.role) {
     case "system":
-      messages.push(messageText("system", message.text));
-      break;
-    case "user":
+      return [messageText("system", message.text)];
+    case "user": {
       // Tool results must directly follow the assistant's calls.
-      for (const result of message.results) messages.push(resultText(result));
-      if (message.texts.length > 0 || message.results.length === 0) {
-        messages.push(messageText("user", userContent(message.texts, form)));
-      }
-      break;
+      const results = message.results.map(resultText);
+      if (message.texts.length === 0 && results.length > 0) return results;
+      return [...results, messageText("user", userContent(message.texts, profile))];
+    }
     case "assistant":
-      messages.push(assistantText(message, form));
-      break;
+      return [assistantText(message, profile)];
     default:
-      unreachable(message);
+      return unreachable(message);
   }
 }
 
@@ -93,9 +75,9 @@ function messageText(role: string, content: JsonText): JsonText {
   return `{"role":"${role}","content":${content}}` as JsonText;
 }
 
-function userContent(texts: readonly JsonText[], { textOnly }: MessageForm): JsonText {
+function userContent(texts: readonly JsonText[], profile: Profile): JsonText {
   if (texts.length <= 1) return texts[0] ?? ('""' as JsonText);
-  if (textOnly) return joinTokens(texts, "\\n");
+  if (profile?.history.has("text-only-content") === true) return joinTokens(texts, "\\n");
   return arrayText(texts.map((text) => `{"type":"text","text":${text}}`));
 }
 
@@ -108,14 +90,14 @@ function resultText(result: ToolResult): JsonText {
 }
 
 /** An assistant message of this wire has one text, then its calls, whatever their order was. */
-function assistantText(message: AssistantMessage, form: MessageForm): JsonText {
+function assistantText(message: AssistantMessage, profile: Profile): JsonText {
   const texts: JsonText[] = [];
   const calls: JsonText[] = [];
   for (const part of message.parts) {
     if (part.kind === "text") texts.push(part.text);
-    else calls.push(callText(part.call, signatureFor(part.call, calls.length, form)));
+    else calls.push(callText(part.call, signatureFor(part.call, calls.length, profile)));
   }
-  const noText = form.noNull ? undefined : "null";
+  const noText = profile?.history.has("no-null") === true ? undefined : "null";
   return objectText({
     role: '"assistant"',
     content: texts.length === 0 && calls.length > 0 ? noText : joinTokens(texts, ""),
@@ -127,9 +109,9 @@ function assistantText(message: AssistantMessage, form: MessageForm): JsonText {
 function signatureFor(
   { signature }: ToolCall,
   index: number,
-  { hasSignatures }: MessageForm,
+  profile: Profile,
 ): string | undefined {
-  if (!hasSignatures) return undefined;
+  if (profile?.toolSignature === undefined) return undefined;
   return signature ?? (index === 0 ? PLACEHOLDER_SIGNATURE : undefined);
 }
 
@@ -148,15 +130,8 @@ function toolText(tool: ToolSpec): JsonText {
 }
 
 function toolChoiceText(choice: ToolChoice): JsonText {
-  switch (choice.kind) {
-    case "auto":
-    case "none":
-      return `"${choice.kind}"` as JsonText;
-    case "any":
-      return '"required"' as JsonText;
-    case "tool":
-      return objectText({ type: '"function"', function: objectText({ name: choice.name }) });
-    default:
-      return unreachable(choice);
+  if (choice.kind === "tool") {
+    return objectText({ type: '"function"', function: objectText({ name: choice.name }) });
   }
+  return textToken(choice.kind === "any" ? "required" : choice.kind);
 }

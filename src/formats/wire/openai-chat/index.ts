@@ -5,6 +5,7 @@ import {
   type JsonNode,
   type JsonText,
   NODE_SIZE,
+  pathText,
   type Splice,
 } from "../../../kernel/index.ts";
 import type { EncodeTarget, Wire } from "../contract.ts";
@@ -35,11 +36,7 @@ export const openaiChat: Wire = {
     userField: "user",
     parallelField: "parallel_tool_calls",
     checkBody,
-    renderPath: (path) =>
-      path
-        .map((step) => (typeof step === "number" ? `[${step}]` : `.${step.slice(0, 64)}`))
-        .join("")
-        .slice(1),
+    renderPath: pathText,
     findMedia,
     decodeCall,
     encodeCall,
@@ -48,8 +45,7 @@ export const openaiChat: Wire = {
     countsHourWrites: false,
     isUsualPrice: (field, value) => field === "service_tier" && value === "default",
     isClientTool: (doc, type) => doc.word(type) === word.function || doc.word(type) === word.custom,
-    // The estimate is never shown: unlike wire_b, this wire has no token count at the start of an
-    // answer. So the number of bytes is exact enough.
+    // The count is never shown, because this wire has none at the start of an answer.
     countTokens: (doc) => doc.body.length,
     headers: () => headers,
   },
@@ -83,20 +79,20 @@ function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: En
   if (controls !== undefined) splice.insert("provider", controls);
   removeClientCopies(doc, splice);
   const { wireProfile: profile } = deployment;
-  applyProfile(doc, splice, { target: deployment, written: "provider" });
+  applyProfile(doc, splice, deployment, "provider");
   if (profile !== undefined) applyHistoryRules(doc, splice, profile.history);
   if (profile?.toolSignature !== undefined) addPlaceholderSignatures(doc, splice);
-  const name = boundNameFor(doc, deployment);
-  writeBound(doc, splice, { name, tokens: request.outputTokens });
+  writeBound(doc, splice, boundNameFor(doc, deployment), request.outputTokens);
   if (request.stream && profile?.usageUnasked !== true) askForUsage(doc, splice);
 }
 
 /** Requests usage in a stream. Otherwise the provider reports none, and nothing could be billed. */
 function askForUsage(doc: JsonDocument, splice: Splice): void {
   const yes = "true" as JsonText;
+  const asking = '{"include_usage":true}' as JsonText;
   const options = doc.member(0, word.stream_options);
-  if (options === ABSENT) splice.insert("stream_options", '{"include_usage":true}' as JsonText);
-  else if (doc.isNull(options)) splice.replace(options, '{"include_usage":true}' as JsonText);
+  if (options === ABSENT) splice.insert("stream_options", asking);
+  else if (doc.isNull(options)) splice.replace(options, asking);
   else {
     const asked = doc.member(options, word.include_usage);
     if (asked === ABSENT) splice.insertInto(options, "include_usage", yes);
@@ -105,9 +101,8 @@ function askForUsage(doc: JsonDocument, splice: Splice): void {
 }
 
 /**
- * Removes fields that clients add, because strict servers refuse unknown fields. Helpers of the
- * official clients add parsed copies of an answer (`parsed`, `parsed_arguments`) and send them back
- * with the history. Codex repeats the name of a function next to `function`.
+ * Strict servers refuse unknown fields. Helpers of official clients send parsed copies (`parsed`,
+ * `parsed_arguments`) back, and Codex repeats a function's name next to `function`.
  */
 function removeClientCopies(doc: JsonDocument, splice: Splice): void {
   eachItem(doc, doc.present(0, word.messages), (message) => {
@@ -129,10 +124,7 @@ function eachItem(doc: JsonDocument, array: JsonNode, act: (item: JsonNode) => v
   for (let item = array + NODE_SIZE; item < end; item = doc.next(item)) act(item);
 }
 
-/**
- * Gives the first call of a message a placeholder signature if none of its calls has a signature,
- * because many clients lose the provider's signature.
- */
+/** Many clients lose the provider's signature, which the provider requires. */
 function addPlaceholderSignatures(doc: JsonDocument, splice: Splice): void {
   eachItem(doc, doc.present(0, word.messages), (message) => {
     const calls = doc.present(message, word.tool_calls);

@@ -9,6 +9,8 @@ import {
   type ProviderQuestions,
   type QuestionTool,
   type QuestionTools,
+  readCommonMembers,
+  turnMessages,
 } from "../neutral/provider-answer.ts";
 
 export const providerQuestions: ProviderQuestions = {
@@ -19,16 +21,12 @@ export const providerQuestions: ProviderQuestions = {
 };
 
 function writeBody(question: ChatQuestion) {
-  const { text, maxTokens, stream, system, history = [], stops, tools, schema } = question;
+  const { maxTokens, stream, system, stops, tools, schema } = question;
   return {
     max_tokens: maxTokens,
     messages: [
       ...(system === undefined ? [] : [{ role: "system", content: system }]),
-      ...history.flatMap(({ asked, answered }) => [
-        { role: "user", content: asked },
-        { role: "assistant", content: answered },
-      ]),
-      { role: "user", content: text },
+      ...turnMessages(question),
       ...(tools?.result === undefined ? [] : answeredCall(tools.of[0], tools.result)),
     ],
     ...(stream && { stream: true, stream_options: { include_usage: true } }),
@@ -83,14 +81,10 @@ function readCompletion(json: Fields | undefined): ProviderAnswer {
     }
     if (typeof finish !== "string") flaws.push("choices[0].finish_reason is not a text");
   }
-  const model = textOf(json?.["model"]);
   return {
     text: textOf(message?.["content"]),
     thinking: thinkingIn(message),
-    finish: typeof finish === "string" ? finish : undefined,
-    models: model === "" ? [] : [model],
-    isModelEverywhere: model !== "",
-    usage: asObject(json?.["usage"]),
+    ...readCommonMembers(json, finish),
     calls: objectsIn(message?.["tool_calls"]).map(toProviderCall),
     flaws,
   };

@@ -1,13 +1,6 @@
 import { asObject, textOf } from "../../../kernel/index.ts";
 import type { StreamDecoder } from "../answer/stream-driver.ts";
-import {
-  type EventJson,
-  frameAt,
-  parseEventJson,
-  readEventText,
-  RepeatedEvent,
-  type SseEvent,
-} from "../sse/sse.ts";
+import { frameAt, readEventText, RepeatedEvent, type SseEvent } from "../sse/sse.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import {
   brokenOffFailure,
@@ -16,14 +9,14 @@ import {
   withoutBlame,
 } from "../failure/failures.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
-import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
+import { type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
+import type { Emit, FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import type { Fields, UsageReport } from "../neutral/usage-report.ts";
 import { answerTexts, isDone, isErrorChunk, isTextAlone, toReason, textSpan } from "./chunks.ts";
 import { callsIn, ToolCallReader } from "./tool-calls.ts";
-import { readUsage } from "./usage.ts";
+import { firstChoice, readUsage } from "./usage.ts";
 
-type Emit = (event: ChatEvent) => void;
 export interface DecoderOptions {
   readonly isStopSequence: (word: string) => boolean;
   readonly note: ServedModelNote;
@@ -51,14 +44,11 @@ export class OpenaiChatDecoder implements StreamDecoder {
   }
 
   decode(event: SseEvent, emit: Emit): void {
-    if (isDone(event.data)) {
-      this.#complete(emit);
-      return;
-    }
+    if (isDone(event.data)) return this.#complete(emit);
     const eventText = readEventText(event.data);
     const text = this.#repeated.textIn(eventText);
     if (text !== undefined) return emit({ type: "text", text });
-    const json = parseEventJson(eventText);
+    const json = parseObject(eventText);
     if (json === undefined) emit({ type: "failure", failure: unusableFailure() });
     else this.#chunk(json, emit);
   }
@@ -68,15 +58,14 @@ export class OpenaiChatDecoder implements StreamDecoder {
     else this.#complete(emit);
   }
 
-  #chunk(json: EventJson, emit: Emit): void {
+  #chunk(json: AnswerJson, emit: Emit): void {
     const { text, value: chunk } = json;
     this.#options.note.take(chunk["model"]);
     const { reading } = this.#options;
     if (chunk["usage"] !== null) this.report = readUsage(chunk, text, reading) ?? this.report;
-    const choice = Array.isArray(chunk["choices"]) ? asObject(chunk["choices"][0]) : undefined;
+    const choice = firstChoice(chunk);
     if (isErrorChunk(chunk, choice)) {
-      emit({ type: "failure", failure: classifyEmbeddedError(chunk) });
-      return;
+      return emit({ type: "failure", failure: classifyEmbeddedError(chunk) });
     }
     if (choice === undefined) return;
     this.#hasChoices = true;
@@ -84,11 +73,10 @@ export class OpenaiChatDecoder implements StreamDecoder {
     if (delta !== undefined) this.#delta(json, delta, emit);
     this.#keepFinish(choice);
     if (!this.#repeated.isLearning || !isTextAlone(json)) return;
-    const frame = frameAt(text, textSpan(text));
-    if (frame !== undefined) this.#repeated.learn(frame);
+    this.#repeated.learn(frameAt(text, textSpan(text)));
   }
 
-  #delta({ text: chunk }: EventJson, delta: Fields, emit: Emit): void {
+  #delta({ text: chunk }: AnswerJson, delta: Fields, emit: Emit): void {
     const { reasoning, text } = answerTexts(delta);
     if (reasoning !== "") emit({ type: "reasoning", text: reasoning });
     if (text !== "") emit({ type: "text", text });

@@ -8,7 +8,7 @@ import type { UsageReport } from "../neutral/usage-report.ts";
 import {
   chunkHead,
   errorChunkText,
-  renderKnownUsage,
+  isSomeCost,
   lastChunk,
   usageChunkText,
   toWord,
@@ -21,17 +21,13 @@ interface SentCall {
   hasEnded: boolean;
 }
 
-/**
- * Encodes neutral events for a wire_a client: the role comes first, tool indexes have no gaps, and
- * there is one finish reason.
- */
+/** The role comes first, tool indexes have no gaps, and there is one finish reason. */
 export class OpenaiChatEncoder implements StreamEncoder {
   readonly keepAliveText: string = sseCommentText("keep-alive");
   readonly #head: string;
   readonly #chunkStart: string;
   readonly #ids: UniqueIds;
-  readonly #wantsUsageChunk: boolean;
-  readonly #usesFunctions: boolean;
+  readonly #label: AnswerLabel;
   readonly #chunkEnd: string;
   readonly #calls = new Map<number, SentCall>();
   #hasBegun = false;
@@ -42,8 +38,7 @@ export class OpenaiChatEncoder implements StreamEncoder {
     this.#head = chunkHead({ ...label, id: `chatcmpl-${label.idTail}` });
     this.#chunkStart = `data: ${this.#head}"choices":[{"index":0,"delta":`;
     this.#ids = new UniqueIds(`call_${label.idTail}`, label.listUsedIds);
-    this.#wantsUsageChunk = label.wantsUsageChunk;
-    this.#usesFunctions = label.usesFunctions;
+    this.#label = label;
     this.#chunkEnd = label.wantsUsageChunk ? '],"usage":null}\n\n' : "]}\n\n";
   }
 
@@ -73,20 +68,22 @@ export class OpenaiChatEncoder implements StreamEncoder {
   }
 
   finishText(report: UsageReport | undefined, costUsd: string): string {
-    const usage = usageJson(report?.usage, costUsd);
     const finish = settledFinish(this.#finish, this.#calls.size > 0);
-    const word = toWord(finish, this.#usesFunctions);
-    const closing = this.#wantsUsageChunk
-      ? this.#chunkText("{}", `"${word}"`) + usageChunkText(this.#head, usage)
-      : sseDataText(lastChunk(this.#head, word, usage));
-    return closing + SSE_DONE_TEXT;
+    const word = toWord(finish, this.#label.usesFunctions);
+    const last = this.#label.wantsUsageChunk ? this.#chunkText("{}", `"${word}"`) : "";
+    return last + this.#usageText(word, usageJson(report?.usage, costUsd)) + SSE_DONE_TEXT;
   }
 
   failText(refusal: Refusal, report: UsageReport | undefined, costUsd: string): string {
-    return (
-      renderKnownUsage(this.#head, { report, costUsd, wantsUsageChunk: this.#wantsUsageChunk }) +
-      errorChunkText(this.#head, refusal)
-    );
+    const isKnown = report !== undefined || isSomeCost(costUsd);
+    const usage = isKnown ? this.#usageText(null, usageJson(report?.usage, costUsd)) : "";
+    return usage + errorChunkText(this.#head, refusal);
+  }
+
+  #usageText(finish: string | null, usage: string): string {
+    return this.#label.wantsUsageChunk
+      ? usageChunkText(this.#head, usage)
+      : sseDataText(lastChunk(this.#head, finish, usage));
   }
 
   #begin(out: OutputPieces): void {
@@ -108,19 +105,19 @@ export class OpenaiChatEncoder implements StreamEncoder {
     this.#calls.set(event.call, { index, hasArguments: false, hasEnded: false });
     const fn = `{"name":${JSON.stringify(event.name)},"arguments":""}`;
     const id = JSON.stringify(this.#ids.take(event.id));
-    this.#callDelta(index, { head: `"id":${id},"type":"function",`, fn }, out);
+    this.#callDelta(index, `"id":${id},"type":"function",`, fn, out);
   }
 
   #arguments(call: SentCall | undefined, json: string, out: OutputPieces): void {
     if (call === undefined || call.hasEnded || json === "") return;
     call.hasArguments = true;
     const fn = `{"arguments":${JSON.stringify(json)}}`;
-    this.#callDelta(call.index, { head: "", fn }, out);
+    this.#callDelta(call.index, "", fn, out);
   }
 
   /** A client that sent `functions` gets one call; the provider was asked for no more. */
-  #callDelta(index: number, { head, fn }: { head: string; fn: string }, out: OutputPieces): void {
-    if (!this.#usesFunctions) {
+  #callDelta(index: number, head: string, fn: string, out: OutputPieces): void {
+    if (!this.#label.usesFunctions) {
       this.#chunk(`{"tool_calls":[{"index":${index},${head}"function":${fn}}]}`, out);
     } else if (index === 0) this.#chunk(`{"function_call":${fn}}`, out);
   }

@@ -1,18 +1,9 @@
-import {
-  asObject,
-  findPath,
-  type Refusal,
-  textOf,
-  withMember,
-  withoutMember,
-} from "../../../kernel/index.ts";
+import { asObject, findPath, type Refusal, textOf, withoutMember } from "../../../kernel/index.ts";
 import type { ServedModelNote } from "../answer/answer-bridge.ts";
 import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
 import {
-  type EventJson,
   frameAt,
   type OutputPieces,
-  parseEventJson,
   readEventText,
   RepeatedEvent,
   SSE_DONE_TEXT,
@@ -23,10 +14,15 @@ import {
 } from "../sse/sse.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
-import type { AnswerLabel } from "../neutral/chat-answer.ts";
+import { type AnswerLabel, type AnswerJson, parseObject } from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
-import { withNeeded, withoutCostDetails } from "../neutral/relayed-text.ts";
+import {
+  rootSpan,
+  withNeeded,
+  withoutCostDetails,
+  withRootMember,
+} from "../neutral/relayed-text.ts";
 import { asCount, type Fields, type UsageReport } from "../neutral/usage-report.ts";
 import {
   answerTexts,
@@ -50,20 +46,13 @@ import {
   withPlainContent,
 } from "./chunks.ts";
 import { CallFragments } from "./tool-calls.ts";
-import { choiceUsage, readUsage, usageJson, withCounts } from "./usage.ts";
+import { choiceUsage, firstChoice, readUsage, usageJson, withCounts } from "./usage.ts";
 
 const KEEP_ALIVE_TEXT = sseCommentText("keep-alive");
 
-interface RelayedChunk {
-  readonly choices: unknown[] | undefined;
-  readonly choice: Fields;
-  readonly isContent: boolean;
-}
-
 /**
- * Relays a wire_a stream to a wire_a client. The model id is replaced. Usage is held and sent at
- * the end with the cost: in the chunk with the finish reason, or in its own chunk for a client that
- * asked for one.
+ * Replaces the model id, and holds the usage until the cost is known: it is in the chunk with the
+ * finish reason, or in its own chunk for a client that asked for one.
  */
 export class OpenaiChatRelay implements StreamDriver {
   readonly keepAliveText: string = KEEP_ALIVE_TEXT;
@@ -112,25 +101,23 @@ export class OpenaiChatRelay implements StreamDriver {
       out.add(`${this.#takeLast()}data: ${this.#sent.before}${repeated}${this.#sent.after}\n\n`);
       return "content";
     }
-    const json = parseEventJson(eventText);
+    const json = parseObject(eventText);
     if (json === undefined) return unusableFailure();
     const chunk = json.value;
     this.#note.take(chunk["model"]);
-    const choices = Array.isArray(chunk["choices"]) ? (chunk["choices"] as unknown[]) : undefined;
-    const choice = asObject(choices?.[0]);
+    const choice = firstChoice(chunk);
     this.#named ??= readNames(chunk, this.#label);
     this.#keepUsage(json);
     if (isErrorChunk(chunk, choice)) return classifyEmbeddedError(chunk);
-    if (choice === undefined) return this.#relayEmpty(json, choices, out);
+    if (choice === undefined) return this.#relayEmpty(json, out);
     this.#hasChoices = true;
     const content = classifyContent(choice);
     this.#hasCalls ||= content === "calls";
     const isSilent = textOf(choice["finish_reason"]) === "";
-    // Clients read the delta of every chunk, so a chunk with neither delta nor finish reason is
-    // dropped.
+    // Clients read the delta of every chunk, so one with neither is dropped.
     if (isSilent && asObject(choice["delta"]) === undefined) return "silent";
     const isContent = content !== "none";
-    this.#relay(json, { choices, choice, isContent }, out);
+    this.#relay(json, choice, isContent, out);
     return isContent ? "content" : "silent";
   }
 
@@ -139,8 +126,7 @@ export class OpenaiChatRelay implements StreamDriver {
     if (!this.#hasChoices) return brokenOffFailure();
     if (this.#finish !== "") return "end";
     out.add(this.#takeLast());
-    const word = this.#clientWord("");
-    const last = lastChunk(this.#headText(), word);
+    const last = lastChunk(this.#headText(), this.#clientWord(""));
     if (this.#label.wantsUsageChunk) out.add(sseDataText(last));
     else this.#last = last;
     return "end";
@@ -160,14 +146,14 @@ export class OpenaiChatRelay implements StreamDriver {
     return usage + errorChunkText(this.#headText(), refusal);
   }
 
-  #relay(json: EventJson, { choices, choice, isContent }: RelayedChunk, out: OutputPieces): void {
+  #relay(json: AnswerJson, choice: Fields, isContent: boolean, out: OutputPieces): void {
     const received = textOf(choice["finish_reason"]);
     this.#finish ||= received;
     const finish = received === "" ? "" : this.#clientWord(received);
     out.add(this.#takeLast());
     const hadRole = this.#hasRole;
     const kept = this.#label.wantsUsageChunk ? withNullUsage(json) : withoutUsage(json);
-    const whole = this.#withNames(withOneChoice(kept, choices), json.value);
+    const whole = this.#withNames(withOneChoice(kept, json.value["choices"]), json.value);
     const text = this.#withModel(this.#mended(whole, choice));
     if (this.#label.wantsUsageChunk || finish === "") {
       out.add(sseDataText(text));
@@ -181,8 +167,7 @@ export class OpenaiChatRelay implements StreamDriver {
       }
     } else if (!isContent) this.#last = text;
     else {
-      // A chunk with content is sent at once, so the finish reason moves into a chunk of its own,
-      // which is held.
+      // Content is sent at once, and the finish reason is held in a chunk of its own.
       out.add(sseDataText(withChoiceMember(text, "finish_reason", "null")));
       this.#last = lastChunk(this.#headText(), finish);
     }
@@ -206,10 +191,7 @@ export class OpenaiChatRelay implements StreamDriver {
     );
   }
 
-  /**
-   * Corrects parts of a chunk that strict wire_a clients would refuse: the delta, its tool calls,
-   * the choice's index and the finish reason.
-   */
+  /** Corrects the delta, its tool calls, the choice's index and the finish reason. */
   #mended(chunk: string, choice: Fields): string {
     const delta = asObject(choice["delta"]);
     const { finish_reason: finish } = choice;
@@ -219,7 +201,7 @@ export class OpenaiChatRelay implements StreamDriver {
         : this.#withCalls(withPlainContent(chunk, "delta", delta), delta["tool_calls"]);
     if (choice["index"] !== 0) text = withChoiceMember(text, "index", "0");
     if (!this.#hasRole && textOf(delta?.["role"]) === "") {
-      text = withHeldMember(text, "delta", { key: "role", json: '"assistant"' });
+      text = withHeldMember(text, "delta", "role", '"assistant"');
     }
     this.#hasRole = true;
     if (typeof finish !== "string") return text;
@@ -235,8 +217,7 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   #clientWord(word: string): string {
-    const { usesFunctions } = this.#label;
-    return clientWord(word, { hasCalls: this.#hasCalls, usesFunctions });
+    return clientWord(word, this.#hasCalls, this.#label.usesFunctions);
   }
 
   /** Takes the held last chunk, without usage, because it must be sent before a later chunk. */
@@ -249,12 +230,10 @@ export class OpenaiChatRelay implements StreamDriver {
   #closingText(usage: string): string {
     if (this.#label.wantsUsageChunk) return usageChunkText(this.#headText(), usage);
     const last = this.#last ?? lastChunk(this.#headText(), null);
-    const object = findPath(last);
-    if (object === undefined) return sseDataText(last);
-    return sseDataText(withMember(last, object, { key: "usage", json: usage }));
+    return sseDataText(withRootMember(last, "usage", usage));
   }
 
-  #keepUsage(json: EventJson): void {
+  #keepUsage(json: AnswerJson): void {
     const { usage, x_groq: groq } = json.value;
     const isSilent = (usage === undefined || usage === null) && groq === undefined;
     if (isSilent && choiceUsage(json.value) === undefined) return;
@@ -271,21 +250,16 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#usageText = withCounts(text, findPath, fields, report.usage);
   }
 
-  /**
-   * If the client asked for usage, relays a chunk that has an empty list of choices but no usage.
-   * Drops all other chunks without a choice.
-   */
-  #relayEmpty(json: EventJson, choices: unknown[] | undefined, out: OutputPieces): StepOutcome {
-    const isUsage = asObject(json.value["usage"]) !== undefined;
-    const isNote = choices?.length === 0 && !isUsage && this.#label.wantsUsageChunk;
-    if (isNote) out.add(sseDataText(this.#withModel(json.text)));
+  /** A client that asked for usage gets chunks with an empty list of choices and no usage. */
+  #relayEmpty({ text, value }: AnswerJson, out: OutputPieces): StepOutcome {
+    const { choices, usage } = value;
+    const isEmpty = Array.isArray(choices) && choices.length === 0;
+    if (isEmpty && asObject(usage) === undefined && this.#label.wantsUsageChunk)
+      out.add(sseDataText(this.#withModel(text)));
     return "silent";
   }
 
-  /**
-   * Replaces the provider's model id. The chunks of one answer begin with the same bytes up to the
-   * model id, so a chunk is compared with the learned start before its JSON is searched.
-   */
+  /** All chunks begin with the same bytes up to the model id, so that start is learned. */
   #withModel(chunk: string): string {
     const { provider, own } = this.#modelFrame;
     if (chunk.startsWith(provider)) return own + chunk.slice(provider.length);
@@ -305,14 +279,11 @@ export class OpenaiChatRelay implements StreamDriver {
     return chunkHead(this.#names);
   }
 
-  /**
-   * The client's usage as JSON text: the provider's own usage object, which may have details that
-   * the gateway does not know, with the client's cost.
-   */
+  /** The provider's own object, which may have details that the gateway does not know. */
   #usageJson(costUsd: string): string {
     const text = this.#usageText;
     if (text === undefined) return usageJson(this.report?.usage, costUsd);
-    return withMember(text, { start: 0, end: text.length }, { key: "cost", json: costUsd });
+    return withRootMember(text, "cost", costUsd);
   }
 }
 
@@ -329,19 +300,14 @@ function readNames(chunk: Fields, label: AnswerLabel): ChunkNames | undefined {
 }
 
 /** Replaces a usage by null: the usage chunk reports it once, with the amount the client pays. */
-function withNullUsage(json: EventJson): string {
-  if (asObject(json.value["usage"]) === undefined) return json.text;
-  const object = findPath(json.text);
-  if (object === undefined) return json.text;
-  return withMember(json.text, object, { key: "usage", json: "null" });
+function withNullUsage({ text, value }: AnswerJson): string {
+  return asObject(value["usage"]) === undefined ? text : withRootMember(text, "usage", "null");
 }
 
-function withoutUsage(json: EventJson): string {
-  const object = json.value["usage"] === undefined ? undefined : findPath(json.text);
-  return object === undefined ? json.text : withoutMember(json.text, object, "usage");
+function withoutUsage({ text, value }: AnswerJson): string {
+  return value["usage"] === undefined ? text : withoutMember(text, rootSpan(text), "usage");
 }
 
-/** Tells whether the client sees tool calls, other content, or nothing in a choice. */
 function classifyContent(choice: Fields): "calls" | "other" | "none" {
   const delta = asObject(choice["delta"]);
   if (delta === undefined) return "none";

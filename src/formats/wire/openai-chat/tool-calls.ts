@@ -1,7 +1,6 @@
 import {
   ANSWER_CALLS_MAX,
   asObject,
-  compactJson,
   findElements,
   findMember,
   JsonProgress,
@@ -12,39 +11,22 @@ import {
   withMember,
   withoutMember,
 } from "../../../kernel/index.ts";
-import type { ChatEvent } from "../neutral/chat-event.ts";
+import type { Emit } from "../neutral/chat-event.ts";
 import type { AnswerReading } from "../neutral/provider-answer.ts";
+import { compactObject, rootSpan, withRootMember } from "../neutral/relayed-text.ts";
 import { signedId } from "../neutral/tool-calls.ts";
 import type { Fields } from "../neutral/usage-report.ts";
-import { findChoice } from "./usage.ts";
-
-interface Said {
-  readonly id: string;
-  readonly name: string;
-}
-
-interface Flaw {
-  /** The index that the fragment should have. */
-  readonly call: number;
-  /** The id to add to the first fragment of a call; undefined if it has one, and for later ones. */
-  readonly missingId: string | undefined;
-  readonly givesObject: boolean;
-  readonly hasWrongIndex: boolean;
-  readonly lacksType: boolean;
-  readonly repeatsId: boolean;
-  readonly repeatsName: boolean;
-}
+import { findHeld, type Holder } from "./chunks.ts";
 
 /**
- * Corrects fragments of calls for a client of the same wire. Official clients join fragments by
- * index and concatenate all texts: two calls with one index would be mixed up, a repeated id or
- * name would be appended to itself, and arguments that are an object would become "[object
- * Object]". They throw if a call has no type, and cannot answer one without an id. Correct
- * fragments are passed on byte for byte.
+ * Official clients join fragments by index and concatenate all texts: a shared index, a repeated id
+ * or name, or arguments that are an object would spoil a call. They throw if a call has no type,
+ * and cannot answer one without an id. Correct fragments are passed on byte for byte.
  */
 export class CallFragments {
   readonly #reader: ToolCallReader;
-  readonly #said: (Said | undefined)[] = [];
+  /** The id and the name of each call, as far as the client got them. */
+  readonly #said: ({ readonly id: string; readonly name: string } | undefined)[] = [];
   readonly #idTail: string;
 
   constructor(reading: AnswerReading, idTail: string) {
@@ -53,15 +35,13 @@ export class CallFragments {
   }
 
   mend(chunk: string, calls: readonly unknown[]): string {
-    const flaws = calls.map((fragment) => this.#findFlaw(fragment));
-    if (flaws.every((flaw) => flaw === undefined)) return chunk;
-    return editEach(chunk, callSpans(chunk, "delta"), (fragment, at) => {
-      const flaw = flaws[at];
-      return flaw === undefined ? fragment : withoutFlaw(fragment, flaw);
-    });
+    const mends = calls.map((fragment) => this.#findMend(fragment));
+    if (mends.every((mend) => mend === undefined)) return chunk;
+    return editEach(chunk, callSpans(chunk, "delta"), (text, at) => mends[at]?.(text) ?? text);
   }
 
-  #findFlaw(fragment: unknown): Flaw | undefined {
+  /** Undefined if the fragment is correct. */
+  #findMend(fragment: unknown): ((text: string) => string) | undefined {
     const call = this.#reader.read(fragment, () => undefined);
     const fields = asObject(fragment);
     if (call === undefined || fields === undefined) return undefined;
@@ -78,13 +58,23 @@ export class CallFragments {
     const givesObject = hasObject(fields);
     const isWrong = missingId !== undefined || givesObject || hasWrongIndex || lacksType;
     if (!isWrong && !repeatsId && !repeatsName) return undefined;
-    return { call, missingId, givesObject, hasWrongIndex, lacksType, repeatsId, repeatsName };
+    return (text) => {
+      let mended = text;
+      const fn = repeatsName ? findMember(mended, 0, "function") : undefined;
+      if (fn !== undefined) mended = withoutMember(mended, fn, "name");
+      if (repeatsId) mended = withoutMember(mended, rootSpan(mended), "id");
+      if (missingId !== undefined) mended = withCallId(mended, missingId);
+      if (lacksType) mended = withCallType(mended);
+      if (givesObject) mended = withArguments(mended);
+      if (!hasWrongIndex) return mended;
+      return withRootMember(mended, "index", String(call));
+    };
   }
 }
 
 /**
- * Corrects the calls of a JSON answer: adds a missing id or type, and writes arguments as text.
- * Helpers of official clients read all three without a check.
+ * Adds missing ids and types and writes arguments as text: helpers of official clients read all
+ * three unchecked.
  */
 export function withWholeCalls(answer: string, calls: unknown, idTail: string): string {
   const list = (Array.isArray(calls) ? calls : []).map(asObject);
@@ -112,21 +102,20 @@ function ownId(idTail: string, call: number): string {
 }
 
 /**
- * Returns the calls of an answer or a chunk. Arguments that some servers send as an object become
- * its JSON text, taken from `text`, because numbers in the parsed object can have lost digits.
+ * Arguments that are an object become JSON text, taken from `text` because a parsed number can have
+ * lost digits.
  */
 export function callsIn(
   text: string,
-  holder: "delta" | "message",
+  holder: Holder,
   calls: readonly unknown[],
 ): readonly unknown[] {
   if (!calls.some(hasObject)) return calls;
   const spans = callSpans(text, holder);
   return calls.map((call, at) => {
     const span = hasObject(call) ? spans[at] : undefined;
-    return span === undefined
-      ? call
-      : tryParse(withArguments(text.slice(span.start, span.end)))?.value;
+    if (span === undefined) return call;
+    return tryParse(withArguments(text.slice(span.start, span.end)))?.value;
   });
 }
 
@@ -134,9 +123,8 @@ function hasObject(call: unknown): boolean {
   return asObject(asObject(asObject(call)?.["function"])?.["arguments"]) !== undefined;
 }
 
-function callSpans(text: string, holder: "delta" | "message"): readonly Span[] {
-  const choice = findChoice(text);
-  const object = choice && findMember(text, choice.start, holder);
+function callSpans(text: string, holder: Holder): readonly Span[] {
+  const object = findHeld(text, holder);
   const calls = object && findMember(text, object.start, "tool_calls");
   return calls === undefined ? [] : findElements(text, calls.start);
 }
@@ -155,24 +143,12 @@ function editEach(
   return edited + text.slice(copiedTo);
 }
 
-function withoutFlaw(fragment: string, flaw: Flaw): string {
-  let text = fragment;
-  const fn = flaw.repeatsName ? findMember(text, 0, "function") : undefined;
-  if (fn !== undefined) text = withoutMember(text, fn, "name");
-  if (flaw.repeatsId) text = withoutMember(text, wholeSpan(text), "id");
-  if (flaw.missingId !== undefined) text = withCallId(text, flaw.missingId);
-  if (flaw.lacksType) text = withCallType(text);
-  if (flaw.givesObject) text = withArguments(text);
-  if (!flaw.hasWrongIndex) return text;
-  return withMember(text, wholeSpan(text), { key: "index", json: String(flaw.call) });
-}
-
 function lacksCallType(call: Fields): boolean {
   return textOf(call["type"]) === "" && asObject(call["function"]) !== undefined;
 }
 
 function withCallId(call: string, id: string): string {
-  return withMember(call, wholeSpan(call), { key: "id", json: JSON.stringify(id) });
+  return withRootMember(call, "id", JSON.stringify(id));
 }
 
 /** Turns an object of arguments into its JSON text, digit for digit; anything else into `{}`. */
@@ -180,45 +156,32 @@ function withArguments(call: string): string {
   const fn = findMember(call, 0, "function");
   if (fn === undefined) return call;
   const given = findMember(call, fn.start, "arguments");
-  const raw = given === undefined ? "" : compactJson(call.slice(given.start, given.end));
-  const json = JSON.stringify(raw.startsWith("{") ? raw : "{}");
+  const json = JSON.stringify(compactObject(call, given));
   return withMember(call, fn, { key: "arguments", json });
 }
 
 function withCallType(call: string): string {
-  return withMember(call, wholeSpan(call), { key: "type", json: '"function"' });
+  return withRootMember(call, "type", '"function"');
 }
 
-function wholeSpan(text: string): Span {
-  return { start: 0, end: text.length };
-}
-
-type Emit = (event: ChatEvent) => void;
-
-interface OpenCall {
+class OpenCall {
   readonly call: number;
-  id: string;
-  name: string;
-  signature: string;
-  isStarted: boolean;
-  held: string;
-  /**
-   * Shows when the arguments are complete. The next named fragment without an index then starts
-   * another call.
-   */
-  readonly progress: JsonProgress;
-}
+  id = "";
+  name = "";
+  signature = "";
+  isStarted = false;
+  held = "";
+  /** After complete arguments, a named fragment without an index starts another call. */
+  readonly progress = new JsonProgress();
 
-interface Fragment {
-  readonly id: string;
-  readonly name: string;
-  readonly json: string;
+  constructor(call: number) {
+    this.call = call;
+  }
 }
 
 /**
- * Joins fragments to calls. Servers differ in all parts of a fragment: the index may be missing or
- * always 0, the id or the name may come late, names may be repeated in every fragment. The time for
- * a fragment does not depend on earlier ones.
+ * Servers differ in all parts of a fragment: the index may be missing or always 0, the id or the
+ * name may come late or in every fragment. A fragment takes constant time.
  */
 export class ToolCallReader {
   readonly #byIndex = new Map<number, OpenCall>();
@@ -230,10 +193,7 @@ export class ToolCallReader {
     this.#reading = reading;
   }
 
-  /**
-   * Returns the number of the fragment's call; undefined if the fragment is not an object, or if
-   * there are too many calls.
-   */
+  /** Undefined if the fragment is not an object, or if there are too many calls. */
   read(fragment: unknown, emit: Emit): number | undefined {
     const fields = asObject(fragment);
     const fn = asObject(fields?.["function"]);
@@ -241,7 +201,7 @@ export class ToolCallReader {
     const id = textOf(fields["id"]);
     const name = textOf(fn?.["name"]);
     const json = argumentText(fn?.["arguments"]);
-    const call = this.#find(fields["index"], { id, name, json });
+    const call = this.#find(fields["index"], id, name, json);
     if (call.id === "" && !call.isStarted) this.#name(call, id);
     if (call.name === "") call.name = name;
     if (this.#reading.toolSignature !== undefined) call.signature ||= readSignature(fields);
@@ -263,10 +223,10 @@ export class ToolCallReader {
     return this.#calls.some((call) => !call.isStarted && call.held !== "");
   }
 
-  #find(index: unknown, fragment: Fragment): OpenCall {
-    if (typeof index !== "number") return this.#findWithoutIndex(fragment.id, fragment.name);
+  #find(index: unknown, id: string, name: string, json: string): OpenCall {
+    if (typeof index !== "number") return this.#findWithoutIndex(id, name);
     const known = this.#byIndex.get(index);
-    if (known !== undefined && !isAnother(known, fragment)) return known;
+    if (known !== undefined && !isAnother(known, id, name, json)) return known;
     const opened = this.#open();
     this.#byIndex.set(index, opened);
     return opened;
@@ -286,15 +246,7 @@ export class ToolCallReader {
   }
 
   #open(): OpenCall {
-    const call = {
-      call: this.#calls.length,
-      id: "",
-      name: "",
-      signature: "",
-      isStarted: false,
-      held: "",
-      progress: new JsonProgress(),
-    };
+    const call = new OpenCall(this.#calls.length);
     this.#calls.push(call);
     return call;
   }
@@ -317,10 +269,10 @@ export class ToolCallReader {
 }
 
 /**
- * True if a named fragment starts a new call at an index that is in use: its id differs, or it has
- * no id but has arguments, although those of the known call are complete.
+ * A named fragment at a used index is a new call if its id differs, or if it has no id but
+ * arguments, although those of the known call are complete.
  */
-function isAnother(known: OpenCall, { id, name, json }: Fragment): boolean {
+function isAnother(known: OpenCall, id: string, name: string, json: string): boolean {
   if (name === "") return false;
   if (id === "") return known.progress.isWhole && json.trim() !== "";
   return known.id !== "" && id !== known.id;
@@ -333,12 +285,12 @@ function argumentText(value: unknown): string {
 }
 
 /**
- * Google accepts this value in place of a lost signature, and answers 400 to a call of the current
- * turn without a signature (ai.google.dev, thought signatures, read 22 November 2026).
+ * Google accepts this for a lost signature, and answers 400 to a call of the current turn without
+ * one (ai.google.dev, thought signatures, read 22 November 2026).
  */
 export const PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator";
 
-export function readSignature(call: Readonly<Record<string, unknown>>): string {
+export function readSignature(call: Fields): string {
   const google = asObject(asObject(call["extra_content"])?.["google"]);
   return textOf(google?.["thought_signature"]);
 }

@@ -13,7 +13,7 @@ import type { AnswerReading } from "../neutral/provider-answer.ts";
 import { withNeeded } from "../neutral/relayed-text.ts";
 import {
   asCount,
-  costText,
+  costAt,
   type Fields,
   firstCount,
   flawedCount,
@@ -21,11 +21,11 @@ import {
 } from "../neutral/usage-report.ts";
 
 /**
- * The usage of a wire_a body or chunk, with the deviations of vendors corrected; undefined if none
- * is reported. `text` is the JSON of `body`; the cost is read from it digit by digit.
+ * Corrects the deviations of vendors; undefined without usage. `text` is the JSON of `body`, from
+ * which the cost is read digit by digit.
  */
 export function readUsage(
-  body: Readonly<Record<string, unknown>>,
+  body: Fields,
   text: string,
   { usageGap }: AnswerReading = {},
 ): UsageReport | undefined {
@@ -36,16 +36,22 @@ export function readUsage(
   const counted = splitBuckets(reported);
   if (counted === undefined) return undefined;
   const gap = usageGap === undefined ? 0 : computeGap(reported);
-  const usage = gap > 0 ? withGap(counted, gap) : counted;
-  const cost = own?.["cost"] === undefined ? undefined : rawCost(text);
+  // The gap is not added if the provider has reported its tokens as reasoning.
+  const isBeside = gap > 0 && counted.internalReasoning !== gap;
+  const internalReasoning = counted.internalReasoning + (isBeside ? gap : 0);
+  const hasCost = own?.["cost"] !== undefined;
+  const cost = hasCost
+    ? costAt(text, findPath(text, "usage", "cost") ?? choiceCost(text))
+    : undefined;
   const flaw = gap > 0 ? usageFlaw({ ...reported, total_tokens: undefined }) : usageFlaw(reported);
   return {
-    usage,
+    usage: isBeside ? { ...counted, internalReasoning } : counted,
     ...(cost !== undefined && { reportedCostUsd: cost }),
     ...(flaw !== undefined && { flaw }),
   };
 }
 
+/** The number by which the reported total exceeds prompt plus completion. */
 function computeGap(reported: Fields): number {
   const total = asCount(reported["total_tokens"]) ?? 0;
   const prompt = asCount(reported["prompt_tokens"]);
@@ -53,21 +59,9 @@ function computeGap(reported: Fields): number {
   return prompt === undefined ? 0 : Math.max(0, total - prompt - output);
 }
 
-/**
- * Adds `gap` to the reasoning tokens, unless the provider has reported these tokens as reasoning.
- * `gap` is the number by which the reported total exceeds prompt plus completion.
- */
-function withGap(usage: Usage, gap: number): Usage {
-  const isCounted = usage.internalReasoning === gap;
-  return isCounted ? usage : { ...usage, internalReasoning: usage.internalReasoning + gap };
-}
-
 const COUNTS = ["prompt_tokens", "completion_tokens", "total_tokens"];
 
-/**
- * Returns why the counts cannot be right; undefined if they can. Counts may be missing, and vendors
- * may count reasoning in addition to the completion.
- */
+/** Counts may be missing, and vendors may count reasoning in addition to the completion. */
 export function usageFlaw(reported: Fields): string | undefined {
   const odd = flawedCount(reported, COUNTS);
   if (odd !== undefined) return odd;
@@ -86,12 +80,13 @@ export function usageFlaw(reported: Fields): string | undefined {
   return reasoning > output ? "more reasoning tokens than output tokens" : undefined;
 }
 
-/** Moonshot reports usage inside the choice of a stream's last chunk. */
-export function choiceUsage(
-  body: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> | undefined {
-  const { choices } = body;
-  return Array.isArray(choices) ? asObject(asObject(choices[0])?.["usage"]) : undefined;
+/** Moonshot reports usage inside a stream's last choice. */
+export function choiceUsage(body: Fields): Fields | undefined {
+  return asObject(firstChoice(body)?.["usage"]);
+}
+
+export function firstChoice({ choices }: Fields): Fields | undefined {
+  return Array.isArray(choices) ? asObject(choices[0]) : undefined;
 }
 
 /** Writes 0 for counts that were not reported. `costUsd` is number text, printed unchanged. */
@@ -109,7 +104,7 @@ export function usageJson(reported: Usage | undefined, costUsd: string): string 
   );
 }
 
-/** Adds to the provider's usage object the counts that official clients read without a check. */
+/** Adds the counts that official clients read without a check. */
 export function withCounts(
   text: string,
   find: (text: string) => Span | undefined,
@@ -129,8 +124,8 @@ function splitBuckets(reported: Fields): Usage | undefined {
   const promptDetails = asObject(reported["prompt_tokens_details"]);
   const completionDetails = asObject(reported["completion_tokens_details"]);
   const prompt = readPrompt(reported);
-  const output = asCount(reported["completion_tokens"]);
-  if (prompt === undefined && output === undefined) return undefined;
+  const completion = asCount(reported["completion_tokens"]);
+  if (prompt === undefined && completion === undefined) return undefined;
 
   const promptTotal = prompt ?? 0;
   const cached = Math.min(
@@ -146,15 +141,19 @@ function splitBuckets(reported: Fields): Usage | undefined {
     promptTotal - cached,
     firstCount(promptDetails?.["cache_write_tokens"], reported["cache_creation_input_tokens"]) ?? 0,
   );
-  const reasoning = firstCount(
-    completionDetails?.["reasoning_tokens"],
-    reported["reasoning_tokens"],
-  );
+  const output = completion ?? 0;
+  const reasoning =
+    firstCount(completionDetails?.["reasoning_tokens"], reported["reasoning_tokens"]) ?? 0;
+  // xAI counts reasoning in addition to the completion. The total is then the sum of all three.
+  const isBeside =
+    reasoning > 0 && asCount(reported["total_tokens"]) === promptTotal + output + reasoning;
+  const internalReasoning = isBeside ? reasoning : Math.min(output, reasoning);
   return {
     prompt: promptTotal - cached - cacheWrite,
     cachedPrompt: cached,
     cacheWrite,
-    ...splitOutput({ promptTotal, output: output ?? 0, reasoning: reasoning ?? 0 }, reported),
+    completion: isBeside ? output : output - internalReasoning,
+    internalReasoning,
   };
 }
 
@@ -165,33 +164,6 @@ function readPrompt(reported: Fields): number | undefined {
   const hits = asCount(reported["prompt_cache_hit_tokens"]);
   const misses = asCount(reported["prompt_cache_miss_tokens"]);
   return hits === undefined && misses === undefined ? undefined : (hits ?? 0) + (misses ?? 0);
-}
-
-interface OutputCounts {
-  readonly promptTotal: number;
-  readonly output: number;
-  readonly reasoning: number;
-}
-
-/**
- * Splits the output into completion and reasoning. xAI counts reasoning in addition to the
- * completion; the total is then the sum of prompt, completion and reasoning.
- */
-function splitOutput(
-  counts: OutputCounts,
-  reported: Fields,
-): Pick<Usage, "completion" | "internalReasoning"> {
-  const { promptTotal, output, reasoning } = counts;
-  const isBeside =
-    reasoning > 0 && asCount(reported["total_tokens"]) === promptTotal + output + reasoning;
-  if (isBeside) return { completion: output, internalReasoning: reasoning };
-  const inside = Math.min(output, reasoning);
-  return { completion: output - inside, internalReasoning: inside };
-}
-
-function rawCost(text: string): string | undefined {
-  const span = findPath(text, "usage", "cost") ?? choiceCost(text);
-  return span === undefined ? undefined : costText(text.slice(span.start, span.end));
 }
 
 function choiceCost(text: string): Span | undefined {

@@ -1,12 +1,6 @@
 import { isUtf8 } from "node:buffer";
 
-import {
-  asObject,
-  type Span,
-  SSE_EVENT_BYTES_MAX,
-  SSE_LINE_BYTES_MAX,
-  tryParse,
-} from "../../../kernel/index.ts";
+import { type Span, SSE_EVENT_BYTES_MAX, SSE_LINE_BYTES_MAX } from "../../../kernel/index.ts";
 
 /** One event of a stream. `data` may be a view of the bytes that were read. */
 export interface SseEvent {
@@ -27,9 +21,9 @@ const DATA = Buffer.from("data");
 const EVENT = Buffer.from("event");
 
 /**
- * Reads events from bytes that are split anywhere. Accepts LF, CRLF and lone CR, a leading byte
- * order mark, several data lines, comments, and a last event without its blank line. If the data of
- * an event is one line within one chunk of bytes, it is a view, not a copy.
+ * Reads bytes that are split anywhere, with LF, CRLF or lone CR, a byte order mark, several data
+ * lines, comments, and a last event without its blank line. One data line within one chunk is a
+ * view, not a copy.
  */
 export class SseReader {
   readonly #onEvent: (event: SseEvent) => void;
@@ -45,7 +39,7 @@ export class SseReader {
     this.#onEvent = onEvent;
   }
 
-  /** Reads the next bytes of the body. After a fault, every call returns that fault. */
+  /** After a fault, every call returns it. */
   push(bytes: Buffer): SseFault | undefined {
     let at = this.#skipLf && bytes[0] === LF ? 1 : 0;
     if (bytes.length > 0) this.#skipLf = false;
@@ -89,10 +83,7 @@ export class SseReader {
     this.#line(whole, 0, whole.length);
   }
 
-  /**
-   * Reads the line from `from` to `end`. It takes offsets, because a view of each line would cost
-   * more than reading the line.
-   */
+  /** Takes offsets, because a view of each line would cost more than reading the line. */
   #line(bytes: Buffer, from: number, end: number): void {
     const start = this.#atStart ? behindByteOrderMark(bytes, from, end) : from;
     this.#atStart = false;
@@ -144,7 +135,7 @@ function valueAfter(bytes: Buffer, colonAt: number, end: number): Buffer {
   return start >= end ? NO_BYTES : bytes.subarray(start, end);
 }
 
-/** Returns the text of one event. Data with line breaks becomes several `data` lines. */
+/** Data with line breaks becomes several `data` lines. */
 export function sseEventText(name: string, data: string): string {
   return name === "" ? sseDataText(data) : `event: ${name}\n${sseDataText(data)}`;
 }
@@ -182,7 +173,7 @@ export class GrowingBuffer {
     this.#block[this.length++] = byte;
   }
 
-  /** Returns the bytes and starts empty again. The caller owns the returned block. */
+  /** The caller owns the returned block. */
   take(): Buffer {
     const bytes = this.#block.subarray(0, this.length);
     this.#block = NO_BYTES;
@@ -216,19 +207,8 @@ export class OutputPieces {
   }
 }
 
-export interface EventJson {
-  readonly text: string;
-  readonly value: Readonly<Record<string, unknown>>;
-}
-
 export function readEventText(data: Buffer): string | undefined {
   return isUtf8(data) ? data.toString("utf8") : undefined;
-}
-
-export function parseEventJson(text: string | undefined): EventJson | undefined {
-  if (text === undefined) return undefined;
-  const value = asObject(tryParse(text)?.value);
-  return value === undefined ? undefined : { text, value };
 }
 
 /** The parts of an event before and after its text. The quotes around the text belong to them. */
@@ -237,33 +217,26 @@ export interface TextFrame {
   readonly after: string;
 }
 
-/**
- * After learning this many events in a row without a match, no more events are learned: such a
- * stream varies in more than its text.
- */
+/** A stream that varies in more than its text is no longer learned after this many events. */
 const UNUSED_FRAMES_MAX = 4;
 /** Matches the inside of a JSON string that is not empty and has no escapes. */
 const PLAIN_TEXT = /^[ !#-[\]-\uffff]+$/;
 const LINE_BREAK = /[\r\n]/;
 
 /**
- * Recognizes events that differ from an earlier one only in their text, as most events of a stream
- * do. They are not parsed, because what was checked for the learned event holds for them.
+ * Most events of a stream differ only in their text. They are not parsed: what was checked for the
+ * learned event holds for them.
  */
 export class RepeatedEvent {
   #frame: TextFrame | undefined;
   #unused = 0;
 
-  /**
-   * The text of an event that equals the learned event in everything but its text; never empty.
-   * Undefined for other events.
-   */
+  /** Undefined unless the event equals the learned one in all but its text; never empty. */
   textIn(event: string | undefined): string | undefined {
     if (event === undefined || this.#frame === undefined) return undefined;
     const { before, after } = this.#frame;
     if (!event.startsWith(before) || !event.endsWith(after)) return undefined;
-    // The slice is empty if `before` and `after` overlap in the event. `PLAIN_TEXT` does not match
-    // it then.
+    // The text is empty if `before` and `after` overlap; `PLAIN_TEXT` then does not match.
     const text = event.slice(before.length, event.length - after.length);
     if (!PLAIN_TEXT.test(text)) return undefined;
     this.#unused = 0;
@@ -274,7 +247,8 @@ export class RepeatedEvent {
     return this.#unused < UNUSED_FRAMES_MAX;
   }
 
-  learn(frame: TextFrame): void {
+  learn(frame: TextFrame | undefined): void {
+    if (frame === undefined) return;
     this.#frame = frame;
     this.#unused += 1;
   }
