@@ -38,9 +38,8 @@ import {
   welcomeText,
 } from "./first-run/welcome.ts";
 import { onListings, shellWord, toValues } from "./manifest-init/init-flags.ts";
-import { toManifestPath } from "./manifest-init/hosted-provider.ts";
 import { requireHead } from "./manifest-init/named-provider.ts";
-import { shippedManifest } from "./manifest-init/write-manifest.ts";
+import { shippedManifest, toManifestPath } from "./manifest-init/write-manifest.ts";
 import { serveHere } from "./serve-command.ts";
 import { withBackend } from "./with-backend.ts";
 
@@ -91,6 +90,7 @@ async function firstRun(context: CommandContext, flags: Flags): Promise<FirstRun
   const plan = await planned(context, flags, found);
   mkdirSync(config.manifestsDir, { recursive: true });
   const providers = await listProviders(plan.heads, {
+    io: inner,
     config,
     keys: found.keys,
     margin: plan.margin,

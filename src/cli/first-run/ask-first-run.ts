@@ -2,7 +2,7 @@ import type { ProviderHead } from "../../listing-tools/index.ts";
 import { type MicroUsd } from "../../kernel/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { type Flags, readText, requireFilled, requireUsd, UsageFault } from "../command-context.ts";
-import { requireMargin, toValues } from "../manifest-init/init-flags.ts";
+import { joinValues, requireMargin, splitWords } from "../manifest-init/init-flags.ts";
 import type { FirstAccount } from "./open-account.ts";
 
 export interface FirstRunPlan {
@@ -22,8 +22,7 @@ export async function askFirstRun(
 ): Promise<FirstRunPlan> {
   const ids = found.map(({ provider }) => provider.id);
   answers.tell(`Keys were found for: ${ids.join(", ")}`);
-  const given = toValues(flags["providers"]);
-  const heads = await answers.get(given.length === 0 ? undefined : given.join(" "), {
+  const heads = await answers.get(joinValues(flags["providers"]), {
     flag: "--providers, or --yes for all with a key",
     question: "Providers to list",
     ...(answers.isPerson || flags["yes"] === true ? { fallback: ids.join(" ") } : {}),
@@ -56,8 +55,7 @@ export async function askFirstRun(
 }
 
 function chosenHeads(text: string, found: readonly ProviderHead[]): readonly ProviderHead[] {
-  const ids = text.split(/[\s,]+/).filter((id) => id !== "");
-  return ids.map((id) => {
+  return splitWords(text).map((id) => {
     const head = found.find(({ provider }) => provider.id === id);
     if (head !== undefined) return head;
     const known = found.map(({ provider }) => provider.id).join(", ");

@@ -9,10 +9,9 @@ import {
 } from "../../listing-tools/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { type Flags, readText, readWhole, requireFilled, UsageFault } from "../command-context.ts";
-import { chosenBy, uselessGlobs } from "./choose-models.ts";
-import { priceChecker, toValues } from "./init-flags.ts";
+import { chosenBy, joinValues, priceChecker, splitWords } from "./init-flags.ts";
 
-export type Operator = Omit<OwnEndpoint, "baseUrl" | "dialect" | "apiKeyEnv"> & {
+type Operator = Omit<OwnEndpoint, "baseUrl" | "dialect" | "apiKeyEnv"> & {
   readonly models: readonly ListableModel[];
 };
 
@@ -37,14 +36,16 @@ export async function askOperator(
     ...prices,
     kind: survey.kind,
     settlement,
-    models: models.map((model) => ({
-      ...model,
-      contextLength: Math.min(model.contextLength ?? Infinity, context ?? Infinity),
-      ...(context !== undefined && context < (model.contextLength ?? Infinity)
-        ? { contextFrom: "--context" }
-        : {}),
-      ...(flags["tools"] === true ? { callsTools: true } : {}),
-    })),
+    models: models.map((model) => {
+      const { contextLength: own = Infinity } = model;
+      const contextLength = Math.min(own, context ?? Infinity);
+      return {
+        ...model,
+        contextLength,
+        ...(contextLength < own && { contextFrom: "--context" }),
+        ...(flags["tools"] === true && { callsTools: true }),
+      };
+    }),
   };
 }
 
@@ -53,24 +54,13 @@ async function askModels(
   flags: Flags,
   models: readonly SurveyedModel[],
 ): Promise<readonly SurveyedModel[] | undefined> {
-  const choosable = models.map((model) => ({
-    ...model,
-    names: [model.upstreamId, modelName(model.upstreamId)],
-  }));
-  const given = toValues(flags["models"]);
+  const names = ({ upstreamId }: SurveyedModel) => [upstreamId, modelName(upstreamId)];
   const isAll = flags["yes"] === true || answers.isPerson || models.length === 1;
-  return await answers.get(given.length === 0 ? undefined : given.join(" "), {
+  return await answers.get(joinValues(flags["models"]), {
     flag: "--models",
     question: "Models to list (names, * is any text)",
     ...(isAll ? { fallback: "*" } : {}),
-    read: (text) => {
-      const globs = text.split(/[\s,]+/).filter((glob) => glob !== "");
-      const useless = uselessGlobs(globs, choosable);
-      if (useless.length > 0) {
-        throw new UsageFault(`--models: no model is named ${useless.join(", ")}`);
-      }
-      return chosenBy(globs, choosable).map(({ names: _names, ...model }) => model);
-    },
+    read: (text) => chosenBy(splitWords(text), models, { names, unknown: "no model is named" }),
   });
 }
 

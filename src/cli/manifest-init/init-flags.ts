@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { asText } from "../../kernel/index.ts";
+import { asText, matchesGlob } from "../../kernel/index.ts";
 import { isMargin } from "../../listing-tools/index.ts";
 import {
   type CommandAnswer,
@@ -52,10 +52,33 @@ export function toValues(value: Flags[string] | readonly string[]): readonly str
   return [value].flat().flatMap((each) => asText(each) ?? []);
 }
 
-export function conformanceCommand(file: string, isPrivateAllowed: boolean): string | undefined {
-  if (file === "-") return undefined;
-  const allow = isPrivateAllowed ? " --allow-private" : "";
-  return `tokenmarket conformance run ${shellWord(file)} --budget-usd 0.10${allow}`;
+/** The values of such an option as one answer to its question; undefined if there are none. */
+export function joinValues(value: Flags[string]): string | undefined {
+  const values = toValues(value);
+  return values.length === 0 ? undefined : values.join(" ");
+}
+
+/** Splits an answer at its spaces and commas. */
+export function splitWords(text: string): readonly string[] {
+  return text.split(/[\s,]+/).filter((word) => word !== "");
+}
+
+/**
+ * Returns the models whose names match a pattern (`*` is any text), or all without patterns. A
+ * pattern that matches no model, such as a typing error, is a fault that begins with `unknown`,
+ * because it would silently leave out a model.
+ */
+export function chosenBy<T>(
+  globs: readonly string[],
+  models: readonly T[],
+  of: { readonly names: (model: T) => readonly string[]; readonly unknown: string },
+): readonly T[] {
+  const isNamed = (model: T, glob: string): boolean =>
+    of.names(model).some((name) => matchesGlob(glob, name));
+  const useless = globs.filter((glob) => !models.some((model) => isNamed(model, glob)));
+  if (useless.length > 0) throw new UsageFault(`--models: ${of.unknown} ${useless.join(", ")}`);
+  if (globs.length === 0) return models;
+  return models.filter((model) => globs.some((glob) => isNamed(model, glob)));
 }
 
 export function shellWord(text: string): string {
@@ -118,7 +141,6 @@ export function initAnswer(result: InitResult): CommandAnswer {
       conformance: conformance ?? null,
     },
     text: text.join("\n"),
-    exitCode: ok ? 0 : 1,
   };
 }
 

@@ -15,9 +15,16 @@ import {
   UsageFault,
 } from "../command-context.ts";
 import { readSettlement } from "./ask-operator.ts";
-import { draftHosted, toManifestPath } from "./hosted-provider.ts";
-import { toValues, readMargin, type InitResult, type ModelNote } from "./init-flags.ts";
-import { shippedListings, shippedManifest, mayReplace, writeManifest } from "./write-manifest.ts";
+import { listHosted } from "./hosted-provider.ts";
+import {
+  type InitResult,
+  joinValues,
+  type ModelNote,
+  readMargin,
+  splitWords,
+  toValues,
+} from "./init-flags.ts";
+import { chooseFile, shippedListings, shippedManifest } from "./write-manifest.ts";
 
 /** Finds the known provider or self-hosted server with this ID; else throws a `UsageFault`. */
 export function requireHead(id: string): ProviderHead {
@@ -35,31 +42,20 @@ export async function initNamedProvider(
 ): Promise<InitResult> {
   const config = readConfig(io, flags);
   const head = requireHead(String(flags["provider"]));
-  const file = readText(flags, "out") ?? toManifestPath(config, head.provider.id);
-  if (file !== "-") mayReplace(file, flags["force"] === true);
-  const { manifest, notes } =
-    head.use === "init"
-      ? await askDeployments(head, flags, answers)
-      : { manifest: findShipped(head), notes: [] };
+  const file = chooseFile(config, flags, head.provider.id);
+  // If the operator names the deployments, the provider's model list does not have them, so the
+  // provider is not asked.
+  const isNamed = head.use === "init";
+  const { manifest, notes } = isNamed
+    ? await askDeployments(head, flags, answers)
+    : { manifest: findShipped(head), notes: [] };
   const placed = placedManifest(manifest, flags);
-  const globs =
-    head.use === "init" ? toValues(flags["models"]) : await askGlobs(answers, flags, placed);
+  const globs = isNamed ? toValues(flags["models"]) : await askGlobs(answers, flags, placed);
   answers.needAll("manifest init");
-  const draft = await draftHosted({
-    config,
-    head,
-    manifest: placed,
-    // If the operator names the deployments (`use: init`), the provider's model list does not have
-    // them, so the provider is not asked.
-    key: flags["offline"] === true || head.use === "init" ? undefined : findKey(io, placed),
-    file,
-    globs,
-    margin: readMargin(flags),
-  });
-  if (!draft.ok) return draft.result;
-  if (file === "-") io.stdout.write(draft.text);
-  else writeManifest(file, draft.text);
-  return { ...draft.result, notes: [...notes, ...draft.result.notes] };
+  const key = flags["offline"] === true || isNamed ? undefined : findKey(io, placed);
+  const margin = readMargin(flags);
+  const listed = await listHosted(io, { config, head, manifest: placed, key, file, globs, margin });
+  return listed.file === undefined ? listed : { ...listed, notes: [...notes, ...listed.notes] };
 }
 
 /** The provider's shipped manifest. Throws a `UsageFault` that says what to do if there is none. */
@@ -108,7 +104,7 @@ async function askGlobs(
     flag: "--models, or --yes for all that the provider serves",
     question: `Models of ${provider.id} to list, of ${models.length} (names, * is any text)`,
     ...(answers.isPerson ? { fallback: "*" } : {}),
-    read: (text) => text.split(/[\s,]+/).filter((glob) => glob !== ""),
+    read: splitWords,
   });
   return globs ?? [];
 }
@@ -135,14 +131,13 @@ async function askDeployments(
     });
     baseUrl = baseUrl.replace(word, value ?? word);
   }
-  const given = toValues(flags["deployments"]);
-  const pairs = await answers.get(given.length === 0 ? undefined : given.join(" "), {
+  const pairs = await answers.get(joinValues(flags["deployments"]), {
     flag: "--deployments NAME=MODEL",
     question: "Deployments as NAME=MODEL, such as my-gpt=openai/gpt-4.1",
     read: readPairs,
   });
   answers.needAll("manifest init");
-  const listings = (pairs ?? []).map(({ upstreamId, listing }) => ({ upstreamId, ...listing }));
+  const listings = pairs ?? [];
   const terms = listings.flatMap(({ model, terms: own }) =>
     own ? [[model.id, deploymentTerms(own)] as const] : [],
   );
@@ -174,16 +169,15 @@ function requireLabel(flag: string, text: string): string {
 
 function readPairs(text: string) {
   const listings = shippedListings();
-  const pairs = text.split(/[\s,]+/).filter((pair) => pair !== "");
-  return pairs.map((pair) => {
+  return splitWords(text).map((pair) => {
     const at = pair.indexOf("=");
+    if (at <= 0) throw new UsageFault(`--deployments must be NAME=MODEL pairs, not ${pair}`);
     const [upstreamId, id] = [pair.slice(0, at), pair.slice(at + 1)];
     const listing = listings.get(id);
-    if (at > 0 && listing !== undefined) return { upstreamId, listing };
+    if (listing !== undefined) return { upstreamId, ...listing };
+    const providers = new Set([...listings.values()].map(({ providerId }) => providerId));
     throw new UsageFault(
-      at > 0
-        ? `--deployments: no shipped manifest lists ${id}; the ids are in ${[...new Set([...listings.values()].map(({ providerId }) => providerId))].join(", ")}`
-        : `--deployments must be NAME=MODEL pairs, not ${pair}`,
+      `--deployments: no shipped manifest lists ${id}; the ids are in ${[...providers].join(", ")}`,
     );
   });
 }
