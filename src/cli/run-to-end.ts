@@ -68,21 +68,29 @@ export async function runToEnd(context: CommandContext, run: ServerRun): Promise
 }
 
 function giveUp(context: CommandContext, afterMs: number): void {
-  const seconds = Math.round(afterMs / 1_000);
-  reportFault(
-    context,
-    new StopFault(
-      `not stopped after ${seconds} s (the stores do not answer, or the start still waits): ended ` +
-        "without them; the next start settles what is open",
-    ),
-  );
+  const message =
+    `not stopped after ${Math.round(afterMs / 1_000)} s (the stores do not answer, or the start ` +
+    "still waits): ended without them; the next start settles what is open";
+  reportFault(context, new StopFault(message));
   endServer(context, 2);
 }
 
-type SignalListeners = Partial<Record<"SIGTERM" | "SIGINT" | "SIGHUP", () => void>>;
+/** Does work that SIGTERM and SIGINT abort. */
+export async function untilSignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = new AbortController();
+  const abort = (): void => stop.abort();
+  const stopListening = onSignals({ SIGTERM: abort, SIGINT: abort });
+  try {
+    return await work(stop.signal);
+  } finally {
+    stopListening();
+  }
+}
 
 /** Listens to signals of this process until the returned function is called. */
-export function onSignals(listeners: SignalListeners): () => void {
+function onSignals(
+  listeners: Partial<Record<"SIGTERM" | "SIGINT" | "SIGHUP", () => void>>,
+): () => void {
   const entries = Object.entries(listeners);
   for (const [signal, listener] of entries) process.on(signal, listener);
   return () => {

@@ -3,13 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { runSuite, type Verdict } from "../listing-tools/index.ts";
-import {
-  type Backend,
-  listJsonFiles,
-  loadCatalog,
-  readOutbound,
-  renderIssue,
-} from "../app/index.ts";
+import { type Backend, listJsonFiles, loadCatalog, renderIssue } from "../app/index.ts";
 import {
   type ChangedBy,
   type Config,
@@ -25,7 +19,7 @@ import type {
   WatchSession,
 } from "../gateway/index.ts";
 import { clock, type CommandContext, type CommandIo } from "./command-context.ts";
-import { toVerdicts } from "./conformance-run.ts";
+import { isFlaw, modelSuite, toVerdicts } from "./conformance-run.ts";
 import type { Deployment } from "../catalog/index.ts";
 
 /** A listing that customers can reach, with the manifest against which it is checked. */
@@ -85,6 +79,7 @@ export interface Watch {
   readonly config: Config;
   readonly backend: Backend;
   readonly by: ChangedBy;
+  readonly log: WatchLog;
   readonly intervalMs: number;
   readonly budgetMicroUsd: MicroUsd;
   readonly intervalBudgetMicroUsd: MicroUsd;
@@ -123,21 +118,16 @@ export async function runWatched(
 }
 
 async function checkListing(watch: Watch, listing: WatchedListing): Promise<WatchedRun> {
-  const { context, config, backend, by, signal } = watch;
+  const { context, config, backend, by, budgetMicroUsd, timeoutMs, signal } = watch;
+  const { modelId, manifestText, file, decisionsPublicForm } = listing;
   let spentMicroUsd: MicroUsd = ZERO_MICRO_USD;
   const outcome = await runSuite({
-    manifestText: listing.manifestText,
-    file: listing.file,
-    env: context.env,
-    clock,
-    allowPrivateUpstreams: config.allowPrivateUpstreams,
-    outbound: readOutbound(config),
-    decisionsPublicForm: listing.decisionsPublicForm,
-    models: [listing.modelId],
-    checks: [],
-    budgetMicroUsd: watch.budgetMicroUsd,
-    concurrency: 1,
-    timeoutMs: watch.timeoutMs,
+    ...modelSuite(context, config, modelId),
+    manifestText,
+    file,
+    decisionsPublicForm,
+    budgetMicroUsd,
+    timeoutMs,
     signal,
     onProgress: (progress) => {
       spentMicroUsd = progress.spentMicroUsd;
@@ -152,12 +142,11 @@ async function checkListing(watch: Watch, listing: WatchedListing): Promise<Watc
   const verdicts = toVerdicts(report, "watch");
   await backend.verdictStore.record(verdicts, by);
   const checks = report.models.flatMap((model) => model.checks);
-  const bad = checks.filter(({ status }) => status !== "pass" && status !== "skip");
   return {
     outcome: verdicts.length > 0 ? "recorded" : "unrecorded",
     spentMicroUsd,
     ...(verdicts[0] && { verdict: verdicts[0].verdict }),
-    failed: bad.map(({ id, title, message }) => `${id} ${title}: ${message}`),
+    failed: checks.filter(isFlaw).map(({ id, title, message }) => `${id} ${title}: ${message}`),
   };
 }
 
@@ -189,7 +178,7 @@ export class WatchLog {
     if (run.verdict === "fail") this.#failed += 1;
     const { providerId, modelId } = listing;
     const { verdict = "none", failed, problem, outcome } = run;
-    const why = [...failed, ...(problem === undefined ? [] : [problem])];
+    const why = [...failed, problem ?? []].flat().map((each) => `\n  ${each}`);
     const cost = formatUsd(run.spentMicroUsd);
     this.#lastState = "";
     this.#write(
@@ -206,7 +195,7 @@ export class WatchLog {
         ...spendingJson(spending),
         due: left,
       },
-      `${providerId}/${modelId} (${reason}): ${verdict}, $${cost}${why.map((each) => `\n  ${each}`).join("")}\n` +
+      `${providerId}/${modelId} (${reason}): ${verdict}, $${cost}${why.join("")}\n` +
         `${spendingText(spending)}, ${left} more due`,
     );
   }
