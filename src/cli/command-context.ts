@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import type { Command } from "commander";
 
 import {
+  asObject,
   type Config,
-  type Environment,
   isDay,
   loadConfig,
   type MicroUsd,
@@ -14,7 +14,7 @@ import {
   systemClock,
 } from "../kernel/index.ts";
 import { plainText } from "./plain-text.ts";
-import type { SecretFiles, TextOutput } from "../app/index.ts";
+import type { SecretFiles, SecretReading, TextOutput } from "../app/index.ts";
 
 /**
  * 0: success. 1: a check failed, part of the work was not done, or the command may succeed later.
@@ -61,17 +61,9 @@ export interface CommandAnswer {
   readonly json: unknown;
   /** Default: `json` as aligned lines and tables. */
   readonly text?: string;
+  /** Default: 1 if `ok` of `json` is false, else 0. */
   readonly exitCode?: ExitCode;
 }
-
-const FLAG_SETTINGS: Readonly<Record<string, SettingName>> = {
-  port: "port",
-  consolePort: "consolePort",
-  internalPort: "internalPort",
-  host: "host",
-  data: "dataDir",
-  manifests: "manifestsDir",
-};
 
 export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 
@@ -80,27 +72,20 @@ export function pickTexts(flags: Flags): Readonly<Record<string, string | undefi
   return Object.fromEntries(texts) as Record<string, string>;
 }
 
-/** The environment with secrets read from files, and the problems with these files, by variable. */
-interface SecretSource {
-  readonly env: Environment;
-  readonly problems: ReadonlyMap<string, string>;
-}
-
-type Forced = Partial<Record<SettingName, string | number | boolean>>;
-
 /** Reads the configuration; throws a `UsageFault` that lists all its problems. */
 export function readConfig(
-  { secrets }: { readonly secrets: SecretSource },
+  { secrets }: { readonly secrets: Pick<SecretReading, "env" | "problems"> },
   flags: Flags,
-  forced: Forced = {},
+  forced: Partial<Record<SettingName, boolean>> = {},
 ): Config {
   const { config: named } = pickTexts(flags);
   if (named !== undefined && !existsSync(named)) {
     throw new UsageFault(`${named}: there is no such file; check --config`);
   }
   const file = findSettingsFile(flags);
+  const { port, consolePort, internalPort, host, data: dataDir, manifests: manifestsDir } = flags;
   const outcome = loadConfig({
-    flags: { ...forced, ...pickSettings(flags) },
+    flags: { ...forced, port, consolePort, internalPort, host, dataDir, manifestsDir },
     env: secrets.env,
     fileProblems: secrets.problems,
     ...(existsSync(file) ? { yamlText: readFileSync(file, "utf8"), yamlFile: file } : {}),
@@ -155,7 +140,7 @@ export function answering<A extends unknown[]>(
           ? JSON.stringify(answer.json)
           : (answer.text ?? plainText(answer.json));
       if (text !== "") context.stdout.write(`${text}\n`);
-      context.setExitCode(answer.exitCode ?? 0);
+      context.setExitCode(answer.exitCode ?? (asObject(answer.json)?.["ok"] === false ? 1 : 0));
     } catch (fault) {
       reportFault(context, fault);
       context.setExitCode(chooseExitCode(fault));
@@ -173,7 +158,6 @@ export function answerChecks(
     text: checks
       .map(({ id, ok: isGood, detail }) => `${isGood ? "ok    " : "BROKEN"}  ${id}  ${detail}`)
       .join("\n"),
-    exitCode: ok ? 0 : 1,
   };
 }
 
@@ -203,6 +187,15 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   EACCES: "this user may not open it; check its permissions",
 };
 
+export function describeFault(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault);
+}
+
+/** Returns a function that writes a line of progress to standard error. */
+export function progressTo({ stderr }: CommandIo): (line: string) => void {
+  return (line) => void stderr.write(`${line}\n`);
+}
+
 /** Returns 1 if the same command may succeed later, else 2. */
 export function chooseExitCode(fault: unknown): ExitCode {
   return fault instanceof SchemaBusyFault ? 1 : 2;
@@ -210,30 +203,21 @@ export function chooseExitCode(fault: unknown): ExitCode {
 
 export const clock: typeof systemClock = systemClock;
 
-function pickSettings(flags: Flags): Partial<Record<SettingName, string | boolean | undefined>> {
-  return Object.fromEntries(
-    Object.entries(FLAG_SETTINGS).map(([flag, setting]) => [setting, flags[flag]]),
-  );
-}
-
 function isFlags(value: unknown): value is Flags {
   return typeof value === "object" && value !== null && value.constructor === Object;
 }
 
-interface WholeRange {
-  readonly min: number;
-  readonly max: number;
-}
-
 /** Returns the whole number of the flag `--<name>`; undefined if the flag is absent. */
-export function readWhole(flags: Flags, name: string, range: WholeRange): number | undefined {
+export function readWhole(
+  flags: Flags,
+  name: string,
+  { min, max }: { readonly min: number; readonly max: number },
+): number | undefined {
   const text = readText(flags, name);
   if (text === undefined) return undefined;
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= range.min && value <= range.max) return value;
-  throw new UsageFault(
-    `--${name} must be a whole number from ${range.min} to ${range.max}, not ${text}`,
-  );
+  if (value >= min && value <= max) return value;
+  throw new UsageFault(`--${name} must be a whole number from ${min} to ${max}, not ${text}`);
 }
 
 export function readText(flags: Flags, name: string): string | undefined {
@@ -244,16 +228,15 @@ export function readText(flags: Flags, name: string): string | undefined {
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * The duration of the flag `--<name>` in milliseconds; undefined if the flag is absent. The value,
- * `min` and `max` are texts such as 30m, 12h or 7d.
+ * The duration of the flag `--<name>`, which has a default, in milliseconds. The value, `min` and
+ * `max` are texts such as 30m, 12h or 7d.
  */
 export function readDurationMs(
   flags: Flags,
   name: string,
   { min, max }: { readonly min: string; readonly max: string },
-): number | undefined {
-  const text = readText(flags, name);
-  if (text === undefined) return undefined;
+): number {
+  const text = readText(flags, name) ?? "";
   const value = durationMs(text);
   if (value >= durationMs(min) && value <= durationMs(max)) return value;
   throw new UsageFault(`--${name} must be from ${min} to ${max}, such as 12h or 7d, not ${text}`);

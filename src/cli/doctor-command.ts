@@ -113,7 +113,6 @@ function renderAnswer(checks: readonly DoctorCheck[]): CommandAnswer {
       checks: checks.map((each) => ({ ...each, ok: each.level !== "problem" })),
     },
     text: checks.map(({ id, level, detail }) => `${MARKS[level]}  ${id}  ${detail}`).join("\n"),
-    exitCode: ok ? 0 : 1,
   };
 }
 

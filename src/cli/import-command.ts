@@ -97,7 +97,6 @@ async function importLitellm(
   return {
     json: { ok: moved.listings.length > 0, ...moved, written },
     text: renderText(moved, written),
-    exitCode: moved.listings.length > 0 ? 0 : 1,
   };
 }
 
@@ -203,7 +202,6 @@ async function importOpenrouter(
   return {
     json: { ok, manifests: folder, models: matches, request_fields: openrouterFields },
     text: matchesText(matches),
-    exitCode: ok ? 0 : 1,
   };
 }
 

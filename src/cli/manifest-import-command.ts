@@ -188,6 +188,5 @@ function renderAnswer({
             `${listed.length} listed, ${staged.length} staged, ${skipped.length} skipped` +
               (written === null ? "; nothing was written" : `; wrote ${written}`),
           ].join("\n"),
-    exitCode: ok ? 0 : 1,
   };
 }

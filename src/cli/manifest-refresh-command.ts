@@ -92,7 +92,6 @@ async function refresh(
   return {
     json: { ok, written: isWritten, manifests: results },
     text: describeRefresh(results, isWritten).join("\n"),
-    exitCode: ok ? 0 : 1,
   };
 }
 

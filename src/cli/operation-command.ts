@@ -1,13 +1,10 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 
 import { type Command, Option } from "commander";
 import type { TSchema } from "typebox";
 
 import type { Backend } from "../app/index.ts";
 import { type OrgId, SETTLEMENT_STATEMENT_BYTES_MAX } from "../kernel/index.ts";
-import type { FileAnswer } from "../account/console-api/file-answer.ts";
 import { type Operation, OPERATIONS } from "../account/console-api/operations.ts";
 import type { OperationRefusal } from "../account/console-api/run-operation.ts";
 import {
@@ -27,7 +24,7 @@ import { addChangesVerify } from "./changes-verify-command.ts";
 import { openOperationDeps } from "./operation-deps.ts";
 import { csvText, plainText } from "./plain-text.ts";
 import { providerKeyProblem } from "../gateway/index.ts";
-import { writeNewFile } from "./replace-file.ts";
+import { writeOut } from "./replace-file.ts";
 import { withBackend } from "./with-backend.ts";
 import type { CommandFace } from "../account/console-api/contract.ts";
 
@@ -82,7 +79,10 @@ function addOperation(group: Command, context: CommandContext, operation: Operat
         const asked = { orgId, values: { ...values, org_id: orgId }, by };
         const ran = await runOperation(deps, operation, asked);
         if (ran.kind === "refused") throw asFault(ran.refusal, fields);
-        if (ran.kind === "file") return await writeFile(context, ran.file, out);
+        if (ran.kind === "file") {
+          await writeOut(context, out, ran.file.pieces);
+          return { json: { file: out }, text: out === undefined ? "" : `wrote ${out}` };
+        }
         const { answer } = ran;
         const { verdict, csv } = face;
         const columns = face.columns?.split(" ");
@@ -167,17 +167,6 @@ function readOut(flags: Flags): string | undefined {
     throw new UsageFault(`${out} exists already; name another file`);
   }
   return out;
-}
-
-async function writeFile(
-  { stdout }: CommandContext,
-  { pieces }: FileAnswer,
-  out: string | undefined,
-): Promise<CommandAnswer> {
-  const text = Readable.from(pieces);
-  if (out === undefined) await pipeline(text, stdout, { end: false });
-  else await writeNewFile(out, text);
-  return { json: { file: out }, text: out === undefined ? "" : `wrote ${out}` };
 }
 
 function isNegative(verdict: unknown): boolean {

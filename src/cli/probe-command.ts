@@ -38,7 +38,7 @@ async function probe(context: CommandContext, flags: Flags): Promise<CommandAnsw
   const path = flags["ready"] === true ? "/readyz" : "/livez";
   const url = `http://${reachableHost(internalHost)}:${internalPort}${path}`;
   const { ok, status, detail } = await ask(url);
-  return { json: { ok, url, status, detail }, text: `${url}: ${detail}`, exitCode: ok ? 0 : 1 };
+  return { json: { ok, url, status, detail }, text: `${url}: ${detail}` };
 }
 
 interface Answer {

@@ -2,6 +2,7 @@ import { countSealedBy } from "../../gateway/index.ts";
 import { type Backend, openConfiguredVault, sealedTables } from "../../app/index.ts";
 import { type Config, formatUsd, instant, type SchemaState } from "../../kernel/index.ts";
 import type { FlaggedListing } from "../../ledger/index.ts";
+import { describeFault } from "../command-context.ts";
 import {
   type CheckGroup,
   type DatabaseCheckGroup,
@@ -57,8 +58,7 @@ function settingsCheck(missing: readonly string[]): DoctorCheck {
 }
 
 export function unusableDatabase(fault: unknown): DoctorCheck {
-  const detail = fault instanceof Error ? fault.message : String(fault);
-  return { id: "database", level: "problem", detail };
+  return { id: "database", level: "problem", detail: describeFault(fault) };
 }
 
 function reportsCheck(flagged: readonly FlaggedListing[]): DoctorCheck {
