@@ -74,25 +74,25 @@ export class CheckoutApi {
     }
     const customer = textAt(query, "customer");
     if (customer !== undefined && !this.#book.customers.has(customer)) return missing(customer);
-    const all = [...this.#book.payments].filter(
-      ([, payment]) => customer === undefined || payment.customer === customer,
+    const all = [...this.#book.payments.values()].filter(
+      (payment) => customer === undefined || payment.customer === customer,
     );
-    const listed = all.map(([key, each]) => [key, this.#shownPayment(each, query)] as const);
-    return listOrOne(new Map(listed), "", query);
+    return listOf(
+      all.map((payment) => this.#shownPayment(payment, query)),
+      query,
+    );
   }
 
-  #shownPayment(payment: CheckoutPayment, query: FormFields): CheckoutPayment {
+  #shownPayment(payment: CheckoutPayment, query: FormFields): Listed {
     const wanted = Object.values(textsAt(query, "expand"));
     const has = (what: string): boolean => wanted.some((each) => each.endsWith(what));
-    const { latest_charge: charge, payment_method: card } = payment;
-    const expanded = {
+    const charge = this.#book.charges.get(payment.latest_charge ?? "") ?? null;
+    const card = this.#book.cards.get(payment.payment_method ?? "") ?? null;
+    return {
       ...payment,
-      ...(has("latest_charge") && {
-        latest_charge: this.#book.charges.get(charge ?? "") ?? null,
-      }),
-      ...(has("payment_method") && { payment_method: this.#book.cards.get(card ?? "") ?? null }),
+      ...(has("latest_charge") && { latest_charge: charge }),
+      ...(has("payment_method") && { payment_method: card }),
     };
-    return expanded as unknown as CheckoutPayment;
   }
 
   #chargeCard(form: FormFields): ApiAnswer {
@@ -171,12 +171,11 @@ export class CheckoutApi {
   }
 
   #listSessions(query: FormFields): ApiAnswer {
-    const sessions = [...this.#book.sessions.values()];
-    const expanded = sessions.map((session) => {
-      const now = this.#book.session(session.id) ?? session;
-      return [now.id, { ...this.#expanded(now), id: now.id, created: now.created }] as const;
-    });
-    return listOrOne(new Map(expanded), "", query);
+    const sessions = [...this.#book.sessions.keys()].flatMap((id) => this.#book.session(id) ?? []);
+    return listOf(
+      sessions.map((session) => this.#expanded(session)),
+      query,
+    );
   }
 
   #showSession(id: string, query: FormFields): ApiAnswer {
@@ -187,11 +186,12 @@ export class CheckoutApi {
     return { status: 200, body: isExpanded ? this.#expanded(session) : session };
   }
 
-  #expanded(session: CheckoutSession): object {
+  #expanded(session: CheckoutSession): Listed {
     const payment = this.#book.payments.get(session.payment_intent ?? "");
     if (payment === undefined) return session;
     const charge = this.#book.charges.get(payment.latest_charge ?? "") ?? null;
-    return { ...session, payment_intent: { ...payment, latest_charge: charge } };
+    const expanded = { ...session, payment_intent: { ...payment, latest_charge: charge } };
+    return expanded;
   }
 
   #createRefund(form: FormFields): ApiAnswer {
@@ -203,15 +203,19 @@ export class CheckoutApi {
   }
 }
 
-function listOrOne(
-  kept: ReadonlyMap<string, { readonly id: string; readonly created: number }>,
-  id: string,
-  query: FormFields,
-): ApiAnswer {
-  if (id !== "") return shown(kept.get(id));
+interface Listed {
+  readonly id: string;
+  readonly created: number;
+}
+
+function listOrOne(kept: ReadonlyMap<string, Listed>, id: string, query: FormFields): ApiAnswer {
+  return id === "" ? listOf([...kept.values()], query) : shown(kept.get(id));
+}
+
+function listOf(kept: readonly Listed[], query: FormFields): ApiAnswer {
   const since = Number(textAt(query, "created", "gte") ?? 0);
   const limit = Math.min(Number(textAt(query, "limit") ?? 10), PAGE_ITEMS_MAX);
-  const newest = [...kept.values()].filter(({ created }) => created >= since).reverse();
+  const newest = kept.filter(({ created }) => created >= since).reverse();
   const after = textAt(query, "starting_after");
   const first = after === undefined ? 0 : newest.findIndex((each) => each.id === after) + 1;
   const data = newest.slice(first, first + limit);
