@@ -63,9 +63,11 @@ export interface CommandAnswer {
   readonly text?: string;
   /** Default: 1 if `ok` of `json` is false, else 0. */
   readonly exitCode?: ExitCode;
+  /** What the command does after its answer was written. */
+  readonly next?: () => Promise<void>;
 }
 
-export type Flags = Readonly<Record<string, string | boolean | undefined>>;
+export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 export function pickTexts(flags: Flags): Readonly<Record<string, string | undefined>> {
   const texts = Object.entries(flags).filter(([, value]) => typeof value === "string");
@@ -83,9 +85,10 @@ export function readConfig(
     throw new UsageFault(`${named}: there is no such file; check --config`);
   }
   const file = findSettingsFile(flags);
-  const { port, consolePort, internalPort, host, data: dataDir, manifests: manifestsDir } = flags;
+  const { port, consolePort, internalPort, host, data, manifests } = pickTexts(flags);
+  const ports = { port, consolePort, internalPort };
   const outcome = loadConfig({
-    flags: { ...forced, port, consolePort, internalPort, host, dataDir, manifestsDir },
+    flags: { ...forced, ...ports, host, dataDir: data, manifestsDir: manifests },
     env: secrets.env,
     fileProblems: secrets.problems,
     ...(existsSync(file) ? { yamlText: readFileSync(file, "utf8"), yamlFile: file } : {}),
@@ -141,6 +144,7 @@ export function answering<A extends unknown[]>(
           : (answer.text ?? plainText(answer.json));
       if (text !== "") context.stdout.write(`${text}\n`);
       context.setExitCode(answer.exitCode ?? (asObject(answer.json)?.["ok"] === false ? 1 : 0));
+      await answer.next?.();
     } catch (fault) {
       reportFault(context, fault);
       context.setExitCode(chooseExitCode(fault));

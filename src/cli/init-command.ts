@@ -4,7 +4,7 @@ import type { Command } from "commander";
 
 import { loadCatalog, renderIssue } from "../app/index.ts";
 import type { Deployment } from "../catalog/index.ts";
-import { assert, type Config } from "../kernel/index.ts";
+import type { Config } from "../kernel/index.ts";
 import { providerHeads } from "../listing-tools/index.ts";
 import { Answers } from "./ask-person.ts";
 import {
@@ -62,24 +62,10 @@ export function addInitCommand(program: Command, context: CommandContext): void 
     .option("--port <n>", "gateway port (default 8080)")
     .option("--console-port <n>", "with --serve: console port (default 8081)")
     .option("--internal-port <n>", "with --serve: internal port (default 8082)")
-    .action(async (flags: Flags) => {
-      let next: CommandContext | undefined;
-      await answering(context, async (_, given: Flags) => {
-        const { answer, serving } = await firstRun(context, given);
-        next = serving;
-        return answer;
-      })(flags);
-      if (next !== undefined) await serveHere(next, flags);
-    });
+    .action(answering(context, firstRun));
 }
 
-interface FirstRun {
-  readonly answer: CommandAnswer;
-  /** The context in which the gateway starts; undefined if it does not start. */
-  readonly serving: CommandContext | undefined;
-}
-
-async function firstRun(context: CommandContext, flags: Flags): Promise<FirstRun> {
+async function firstRun(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
   const config = readConfig(context, flags);
   const gatewayUrl = findGatewayUrl(config);
   const found = findKeys(context.env, readText(flags, "keys-file"));
@@ -99,15 +85,17 @@ async function firstRun(context: CommandContext, flags: Flags): Promise<FirstRun
     isForced: flags["force"] === true,
   });
   const first = firstListing(config, inner);
-  if (!first.ok) return { answer: nothingListed(providers, first.problem), serving: undefined };
+  if (!first.ok) {
+    const { problem } = first;
+    return {
+      json: { ok: false, problem, providers: providers.map(providerJson) },
+      text: [...providers.flatMap(providerLines), problem].join("\n"),
+    };
+  }
   const { budgetMicroUsd } = plan;
+  const listings = listingsToTry(first.deployments, config, providers);
   const tried =
-    budgetMicroUsd === 0n
-      ? []
-      : await tryListings(inner, listingsToTry(first.deployments, config, providers), {
-          config,
-          budgetMicroUsd,
-        });
+    budgetMicroUsd === 0n ? [] : await tryListings(inner, listings, { config, budgetMicroUsd });
   const account = await openFirstAccount(inner, flags, { plan, tried });
   const welcome: Welcome = {
     providers,
@@ -121,8 +109,9 @@ async function firstRun(context: CommandContext, flags: Flags): Promise<FirstRun
     warnings: found.warnings,
   };
   return {
-    answer: { json: welcomeJson(welcome), text: welcomeText(welcome) },
-    serving: plan.isServing ? inner : undefined,
+    json: welcomeJson(welcome),
+    text: welcomeText(welcome),
+    ...(plan.isServing && { next: () => serveHere(inner, flags) }),
   };
 }
 
@@ -216,28 +205,17 @@ async function openFirstAccount(
   flags: Flags,
   { plan, tried }: { readonly plan: FirstRunPlan; readonly tried: readonly TriedModel[] },
 ): Promise<OpenedAccount> {
-  let account: OpenedAccount | undefined;
-  await withBackend(
+  return await withBackend(
     context,
     flags,
     async (backend, by) => {
-      account = await openAccount(backend, plan.account, by);
+      const account = await openAccount(backend, plan.account, by);
       const verdicts = tried.flatMap(({ report }) => (report ? toVerdicts(report, "run") : []));
       if (verdicts.length > 0) await backend.verdictStore.record(verdicts, by);
-      return { json: null, text: "" };
+      return account;
     },
     "migrate",
   );
-  assert(account !== undefined, "the account was opened, or the fault was thrown");
-  return account;
-}
-
-function nothingListed(providers: readonly ListedProvider[], problem: string): CommandAnswer {
-  return {
-    json: { ok: false, problem, providers: providers.map(providerJson) },
-    text: [...providers.flatMap(providerLines), problem].join("\n"),
-    exitCode: 1,
-  };
 }
 
 /**

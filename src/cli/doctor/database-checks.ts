@@ -18,17 +18,13 @@ const FLAGGED_DAYS = 7;
 /** Checks the database's content. Opening it has shown that it answers and has the schema. */
 export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => {
   const broken = (await backend.audit()).filter((check) => check.violations > 0);
-  const names = listNames(broken.map(({ id }) => id));
+  const failed = `failed checks: ${listNames(broken.map(({ id }) => id))}`;
   return [
     schemaCheck(await backend.readSchema()),
     settingsCheck(await backend.missingSettings()),
     broken.length === 0
       ? { id: "books", level: "ok", detail: "they balance" }
-      : {
-          id: "books",
-          level: "problem",
-          detail: `failed checks: ${names}; run \`tokenmarket ledger audit\``,
-        },
+      : { id: "books", level: "problem", detail: `${failed}; run \`tokenmarket ledger audit\`` },
     reportsCheck(await backend.flaggedListings(FLAGGED_DAYS)),
     ...lossCheck(await backend.listingLosses(LOSS_DAYS)),
   ];
@@ -65,11 +61,11 @@ function reportsCheck(flagged: readonly FlaggedListing[]): DoctorCheck {
   const listed = flagged.map(
     ({ flag, providerId, modelId, attempts }) => `${flag} ${providerId}/${modelId} (${attempts})`,
   );
-  const isEmpty = listed.length === 0;
-  const detail = isEmpty
-    ? `no impossible usage in the last ${FLAGGED_DAYS} days`
-    : `implausible usage was not billed in the last ${FLAGGED_DAYS} days: ${listed.join(", ")}; ask the provider`;
-  return { id: "usage reports", level: isEmpty ? "ok" : "problem", detail };
+  const id = "usage reports";
+  const when = `in the last ${FLAGGED_DAYS} days`;
+  if (listed.length === 0) return { id, level: "ok", detail: `no impossible usage ${when}` };
+  const detail = `implausible usage was not billed ${when}: ${listed.join(", ")}; ask the provider`;
+  return { id, level: "problem", detail };
 }
 
 type Losses = Awaited<ReturnType<Backend["listingLosses"]>>;
@@ -145,17 +141,16 @@ const ADDRESSES = [
 export const addressChecks: CheckGroup = ({ config }) => {
   const named = ADDRESSES.filter(({ setting }) => config[setting] !== "");
   const unproven = named.filter(({ setting }) => !isProven(config[setting]));
-  if (unproven.length > 0) {
-    return unproven.map(({ variable }): DoctorCheck => ({
-      id: "database TLS",
-      level: "warning",
-      detail:
-        `the server of ${variable} does not have to prove who it is; add \`sslmode=verify-full\` to it ` +
-        "(and `sslrootcert=FILE` for a private authority)",
-    }));
+  const id = "database TLS";
+  if (named.length > 0 && unproven.length === 0) {
+    return [{ id, level: "ok", detail: "local, or its certificate is verified" }];
   }
-  if (named.length === 0) return [];
-  return [{ id: "database TLS", level: "ok", detail: "local, or its certificate is verified" }];
+  return unproven.map(({ variable }): DoctorCheck => {
+    const detail =
+      `the server of ${variable} does not have to prove who it is; add \`sslmode=verify-full\` to it ` +
+      "(and `sslrootcert=FILE` for a private authority)";
+    return { id, level: "warning", detail };
+  });
 };
 
 /** True for a server on this machine, or if the server's certificate and name are verified. */

@@ -48,7 +48,7 @@ export function priceChecker(name: string): (text: string) => string {
 }
 
 /** All values of an option that can be given several times. */
-export function toValues(value: Flags[string] | readonly string[]): readonly string[] {
+export function toValues(value: Flags[string]): readonly string[] {
   return [value].flat().flatMap((each) => asText(each) ?? []);
 }
 
