@@ -72,10 +72,10 @@ function addOperation(group: Command, context: CommandContext, operation: Operat
       );
       const values = await readValues(context, { flags, args, face, all });
       const out = contract.answerType && readOut(flags);
-      return await withBackend(context, flags, async (backend, by) => {
+      return await withBackend(context, flags, async (backend, by, { config }) => {
         const orgId = await findOrgId(backend, operation, { flags, args });
         const { runOperation } = await import("../account/console-api/run-operation.ts");
-        const deps = openOperationDeps(context, flags, backend);
+        const deps = openOperationDeps(context, flags, backend, config);
         const asked = { orgId, values: { ...values, org_id: orgId }, by };
         const ran = await runOperation(deps, operation, asked);
         if (ran.kind === "refused") throw asFault(ran.refusal, fields);
@@ -83,15 +83,7 @@ function addOperation(group: Command, context: CommandContext, operation: Operat
           await writeOut(context, out, ran.file.pieces);
           return { json: { file: out }, text: out === undefined ? "" : `wrote ${out}` };
         }
-        const { answer } = ran;
-        const { verdict, csv } = face;
-        const columns = face.columns?.split(" ");
-        const isNo = verdict !== undefined && isNegative(answer[verdict]);
-        const text =
-          csv !== undefined && flags["csv"] === true
-            ? csvText(answer[csv] as readonly object[], columns)
-            : plainText(answer, columns);
-        return { json: answer, text, exitCode: isNo ? 1 : 0 };
+        return renderAnswer(ran.answer, face, flags["csv"] === true);
       });
     }),
   );
@@ -106,9 +98,7 @@ function addFlags(command: Command, operation: Operation, fields: readonly Field
       command.requiredOption(`${flagName(name)} <file>`, shape.description);
     } else if (name !== "org_id") command.addOption(fieldOption(name, shape, isRequired));
   }
-  if (face.readsCatalog === true) {
-    command.option(...MANIFESTS_OPTION);
-  }
+  if (face.readsCatalog === true) command.option(...MANIFESTS_OPTION);
   if (face.csv !== undefined) command.option("--csv", "print comma-separated values");
   if (contract.answerType !== undefined) {
     command.option("--out <file>", "a file that does not exist yet (default standard output)");
@@ -132,13 +122,11 @@ async function readValues(
     const text = args[name];
     if (name === secret) {
       values[name] = await readSecret(context, pickTexts(flags)["providerKeyEnv"]);
-    } else if (name === fromFile) {
-      values[name] = readNamedFile(String(readField(flags, field, face)), flagName(name));
+    } else if (text !== undefined) {
+      values[name] = readValue(text, field, { face, said: name });
     } else {
-      values[name] =
-        text === undefined
-          ? readField(flags, field, face)
-          : readValue(text, field, { face, said: name });
+      const value = readField(flags, field, face);
+      values[name] = name === fromFile ? readNamedFile(String(value), flagName(name)) : value;
     }
   }
   return values;
@@ -169,8 +157,19 @@ function readOut(flags: Flags): string | undefined {
   return out;
 }
 
-function isNegative(verdict: unknown): boolean {
-  return verdict === false || (Array.isArray(verdict) && verdict.length > 0);
+function renderAnswer(
+  answer: Readonly<Record<string, unknown>>,
+  { verdict: judged = "", csv, columns: named }: CommandFace,
+  isCsv: boolean,
+): CommandAnswer {
+  const columns = named?.split(" ");
+  const verdict = answer[judged];
+  const isNo = verdict === false || (Array.isArray(verdict) && verdict.length > 0);
+  const text =
+    isCsv && csv !== undefined
+      ? csvText(answer[csv] as readonly object[], columns)
+      : plainText(answer, columns);
+  return { json: answer, text, exitCode: isNo ? 1 : 0 };
 }
 
 const SECRET_FLAG = "--provider-key-env <name>";

@@ -13,15 +13,14 @@ import {
   renderIssue,
   listJsonFiles,
 } from "../app/index.ts";
-import { type Catalog, type ManifestFile, parseManifestFiles } from "../catalog/index.ts";
-import type { CommandDeps } from "../account/index.ts";
 import {
-  clock,
-  type CommandContext,
-  type Flags,
-  readConfig,
-  UsageFault,
-} from "./command-context.ts";
+  type Catalog,
+  type CatalogIssue,
+  type ManifestFile,
+  parseManifestFiles,
+} from "../catalog/index.ts";
+import type { CommandDeps } from "../account/index.ts";
+import { clock, type CommandContext, type Flags, UsageFault } from "./command-context.ts";
 import type { Config } from "../kernel/index.ts";
 
 /** Opens what an operation needs when a command runs it. Manifests are read at the first use. */
@@ -29,8 +28,8 @@ export function openOperationDeps(
   context: CommandContext,
   flags: Flags,
   backend: Backend,
+  config: Config,
 ): CommandDeps {
-  const config = readConfig(context, flags);
   const { manifestsDir } = config;
   const isFolderOptional = flags["manifests"] === undefined;
   const vault = openConfiguredVault(config);
@@ -117,8 +116,7 @@ function readManifests(folder: string): readonly ManifestFile[] {
   });
   const parsed = parseManifestFiles(files);
   if (parsed.ok) return parsed.manifests;
-  const issues = parsed.issues.map(renderIssue);
-  throw new UsageFault(`nothing was added: the manifests are not valid:\n${issues.join("\n")}`);
+  throw invalid("nothing was added: the manifests are not valid", parsed.issues);
 }
 
 /**
@@ -129,6 +127,9 @@ function readManifests(folder: string): readonly ManifestFile[] {
 function readCatalog({ env }: CommandContext, { manifestsDir }: Config): Catalog {
   const loaded = loadCatalog({ manifestsDir, env, clock, allowPrivateUpstreams: true });
   if (loaded.ok) return loaded.catalog;
-  const lines = loaded.issues.map(renderIssue);
-  throw new UsageFault(`the manifests cannot be compiled:\n${lines.join("\n")}`);
+  throw invalid("the manifests cannot be compiled", loaded.issues);
+}
+
+function invalid(what: string, issues: readonly CatalogIssue[]): UsageFault {
+  return new UsageFault(`${what}:\n${issues.map(renderIssue).join("\n")}`);
 }
