@@ -8,11 +8,6 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-export interface ServerRun {
-  readonly settings: SettingsSource;
-  readonly start: (config: Config, settings: SettingsSource) => Promise<Serving>;
-}
-
 /**
  * The time for the last events of streams, settlements and closing the stores, in addition to the
  * grace time of requests.
@@ -28,7 +23,11 @@ class StopFault extends Error {
  * than the drain delay, the grace time and `STOP_EXTRA_MS` together, whatever it waits for. SIGHUP
  * reads settings, secrets and manifests again.
  */
-export async function runToEnd(context: CommandContext, run: ServerRun): Promise<void> {
+export async function runToEnd(
+  context: CommandContext,
+  settings: SettingsSource,
+  start: (config: Config) => Promise<Serving>,
+): Promise<void> {
   let serving: Serving | undefined;
   let longestStopMs = STOP_EXTRA_MS;
   let lastMoment: NodeJS.Timeout | undefined;
@@ -51,9 +50,9 @@ export async function runToEnd(context: CommandContext, run: ServerRun): Promise
     followSupervisor({ stop, reload });
   }
   try {
-    const config = run.settings.read(context.secrets);
+    const config = settings.read(context.secrets);
     longestStopMs += config.shutdownDelayMs + config.shutdownGraceMs;
-    serving = await run.start(config, run.settings);
+    serving = await start(config);
     // The signal may already have arrived during the start.
     await stopRequested;
     await serving.close();

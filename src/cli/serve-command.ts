@@ -53,16 +53,14 @@ export function addServeCommands(program: Command, context: CommandContext): voi
         .choices(["file", "json"])
         .default("file"),
     )
-    .action((flags: Flags) =>
-      runToEnd(context, {
-        settings: serverSettings(flags, developmentConfig, { allowPrivateUpstreams: true }),
-        start: (config, settings) => {
-          if (readWorkers(flags) > 1) throw new UsageFault("--workers: dev runs one process");
-          const logFile = flags["log"] === "json" ? undefined : join(config.dataDir, LOG_FILE);
-          return startServer(context, config, settings, { logFile });
-        },
-      }),
-    );
+    .action((flags: Flags) => {
+      const settings = serverSettings(flags, developmentConfig, { allowPrivateUpstreams: true });
+      return runToEnd(context, settings, (config) => {
+        if (readWorkers(flags) > 1) throw new UsageFault("--workers: dev runs one process");
+        const logFile = flags["log"] === "json" ? undefined : join(config.dataDir, LOG_FILE);
+        return startServer(context, config, settings, { logFile });
+      });
+    });
 }
 
 /** The log file of the latest start of `dev`, in the data folder. */
@@ -91,11 +89,12 @@ function developmentConfig(config: Config): Config {
   return { ...config, manifestsDir, welcomeUsd: welcomeUsd || DEVELOPMENT_WELCOME_USD };
 }
 
-export async function serveHere(context: CommandContext, flags: Flags): Promise<void> {
-  await runToEnd(context, {
-    settings: serverSettings(flags),
-    start: (config, settings) => startServer(context, config, settings),
-  });
+export async function serveHere(
+  context: CommandContext,
+  flags: Flags,
+  settings: SettingsSource = serverSettings(flags),
+): Promise<void> {
+  await runToEnd(context, settings, (config) => startServer(context, config, settings));
 }
 
 function addServerOptions(command: Command): Command {
@@ -122,10 +121,8 @@ function readWorkers(flags: Flags): number {
 async function serveWithWorkers(context: CommandContext, flags: Flags): Promise<void> {
   const number = workerNumber();
   if (number !== undefined) {
-    return await runToEnd(context, {
-      settings: serverSettings(flags, (config) => workerConfig(config, number)),
-      start: (config, settings) => startServer(context, config, settings),
-    });
+    const settings = serverSettings(flags, (config) => workerConfig(config, number));
+    return await serveHere(context, flags, settings);
   }
   try {
     if (readWorkers(flags) > 1) return await runWorkers(context, flags);

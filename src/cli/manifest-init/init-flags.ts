@@ -121,12 +121,9 @@ export function initAnswer(result: InitResult): CommandAnswer {
   const ok = file !== undefined;
   const text = [
     ...(ok ? [`${file}: ${listed.length} models of ${providerId}`] : issues),
-    ...listed.slice(0, SHOWN_MAX).map((id) => `  ${id}`),
-    ...more(listed.length),
-    ...notes.slice(0, SHOWN_MAX).map(({ model, message }) => `${model}: ${message}`),
-    ...more(notes.length),
-    ...skipped.slice(0, SHOWN_MAX).map(({ model, message }) => `not listed: ${model}: ${message}`),
-    ...more(skipped.length),
+    ...firstLines(listed, (id) => `  ${id}`),
+    ...firstLines(notes, ({ model, message }) => `${model}: ${message}`),
+    ...firstLines(skipped, ({ model, message }) => `not listed: ${model}: ${message}`),
     ...(conformance === undefined ? [] : [`Next, within a budget: ${conformance}`]),
   ];
   return {
@@ -144,6 +141,8 @@ export function initAnswer(result: InitResult): CommandAnswer {
   };
 }
 
-function more(count: number): readonly string[] {
-  return count > SHOWN_MAX ? [`  … and ${count - SHOWN_MAX} more; --json has them all`] : [];
+function firstLines<T>(items: readonly T[], line: (item: T) => string): readonly string[] {
+  const lines = items.slice(0, SHOWN_MAX).map(line);
+  const more = items.length - SHOWN_MAX;
+  return more > 0 ? [...lines, `  … and ${more} more; --json has them all`] : lines;
 }

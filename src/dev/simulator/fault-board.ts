@@ -17,12 +17,6 @@ export interface ChosenFault {
   readonly faults: Faults;
 }
 
-export interface FaultedCall {
-  readonly method: string;
-  readonly path: string;
-  readonly model: string;
-}
-
 const NONE: ChosenFault = { script: null, faults: {} };
 
 /**
@@ -62,7 +56,12 @@ export class FaultBoard {
   }
 
   /** Returns the fault of a call. If its rule has `times`, one of them is used up. */
-  take({ method, path, model }: FaultedCall): ChosenFault {
+  take(call: {
+    readonly method: string;
+    readonly path: string;
+    readonly model: string;
+  }): ChosenFault {
+    const { method, path, model } = call;
     const rule = this.#rules.find(
       (candidate) =>
         candidate.left > 0 &&
