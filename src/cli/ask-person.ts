@@ -6,12 +6,8 @@ import { type CommandIo, UsageFault } from "./command-context.ts";
 export interface Needed<T> {
   /** The flag that gives the answer, with an example: `--price-prompt 0.25`. */
   readonly flag: string;
-  /** The question to the person, without a question mark. */
   readonly question: string;
-  /**
-   * The answer if the person only presses return, or if there is no terminal. If it is absent, the
-   * flag is required without a terminal.
-   */
+  /** The answer to an empty line, or without a terminal; if absent, the flag is then required. */
   readonly fallback?: string;
   readonly read: (text: string) => T;
 }
@@ -29,7 +25,6 @@ export class Answers {
   #waiting: { take(line: string): void; giveUp(): void } | undefined;
   #isClosed = false;
 
-  /** With `isAsking: false`, no question is asked, even at a terminal. */
   constructor({ stdin, stderr }: Pick<CommandIo, "stdin" | "stderr">, isAsking: boolean) {
     this.#write = (text) => void stderr.write(text);
     if (!isAsking || stderr.isTTY !== true) return;
@@ -56,10 +51,7 @@ export class Answers {
     if (this.isPerson) this.#write(`${text}\n`);
   }
 
-  /**
-   * Returns the flag's value, the person's answer or the fallback. If there is none of them,
-   * returns undefined, and `needAll` names the flag later.
-   */
+  /** Undefined if there is neither flag, person nor fallback; `needAll` then names the flag. */
   async get<T>(given: string | undefined, needed: Needed<T>): Promise<T | undefined> {
     const { flag, fallback, question, read } = needed;
     if (given !== undefined) return read(given);

@@ -18,7 +18,6 @@ import {
   UsageFault,
 } from "./command-context.ts";
 
-/** Adds `changes verify`, which checks an exported change log without a database. */
 export function addChangesVerify(changes: Command, context: CommandContext): void {
   changes
     .command("verify")

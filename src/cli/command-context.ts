@@ -25,9 +25,8 @@ export type ExitCode = 0 | 1 | 2 | 3;
 export type StandardInput = AsyncIterable<unknown> & { readonly isTTY?: boolean };
 
 /**
- * The streams and values that the command line gets from its process. Commands read no other
- * environment and write to no other stream, so that a caller in the same process can run them like
- * a function.
+ * The streams and values of the process. Commands use no others, so that a caller in the same
+ * process can run them like a function.
  */
 export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -41,12 +40,10 @@ export interface CommandIo {
 }
 
 export interface CommandContext extends CommandIo {
-  /** The secrets in `env` that were read from files. */
   readonly secrets: SecretFiles;
   readonly setExitCode: (code: ExitCode) => void;
 }
 
-/** Ends a server's run, although its sockets and timers are still open. */
 export function endServer(context: CommandContext, code: ExitCode): void {
   context.setExitCode(code);
   context.exit(code);
@@ -63,7 +60,7 @@ export interface CommandAnswer {
   readonly text?: string;
   /** Default: 1 if `ok` of `json` is false, else 0. */
   readonly exitCode?: ExitCode;
-  /** What the command does after its answer was written. */
+  /** Done after the answer was written. */
   readonly next?: () => Promise<void>;
 }
 
@@ -97,12 +94,10 @@ export function readConfig(
   return outcome.config;
 }
 
-/** The path of the configuration file. The file need not exist. */
 export function findSettingsFile(flags: Flags): string {
   return pickTexts(flags)["config"] ?? "tokenmarket.yaml";
 }
 
-/** Options that several commands share, for `command.option(...DATA_OPTION)`. */
 export const DATA_OPTION = [
   "--data <folder>",
   "folder of the embedded PostgreSQL (default ./data)",
@@ -165,10 +160,7 @@ export function answerChecks(
   };
 }
 
-/**
- * Writes a fault to standard error. The stack is written only if the fault is unexpected and the
- * log level is debug.
- */
+/** Writes a fault; its stack only if it is unexpected and the log level is debug. */
 export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   const error = fileFault(fault) ?? (fault instanceof Error ? fault : new Error(String(fault)));
   const foreseen = error.name.endsWith("Fault") && error.name !== "AssertionFault";
@@ -176,7 +168,6 @@ export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   stderr.write(`tokenmarket: ${detail ?? error.message}\n`);
 }
 
-/** Turns a failure to open a file into a fault that says what to do; undefined for other faults. */
 function fileFault(fault: unknown): UsageFault | undefined {
   const { code = "", syscall, path } = fault as NodeJS.ErrnoException;
   const problem = FILE_PROBLEMS[code];
@@ -195,7 +186,6 @@ export function describeFault(fault: unknown): string {
   return fault instanceof Error ? fault.message : String(fault);
 }
 
-/** Returns a function that writes a line of progress to standard error. */
 export function progressTo({ stderr }: CommandIo): (line: string) => void {
   return (line) => void stderr.write(`${line}\n`);
 }
@@ -211,7 +201,7 @@ function isFlags(value: unknown): value is Flags {
   return typeof value === "object" && value !== null && value.constructor === Object;
 }
 
-/** Returns the whole number of the flag `--<name>`; undefined if the flag is absent. */
+/** Undefined if the flag `--<name>` is absent. */
 export function readWhole(
   flags: Flags,
   name: string,
@@ -231,10 +221,7 @@ export function readText(flags: Flags, name: string): string | undefined {
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/**
- * The duration of the flag `--<name>`, which has a default, in milliseconds. The value, `min` and
- * `max` are texts such as 30m, 12h or 7d.
- */
+/** The milliseconds of a flag that has a default. Durations are texts such as 30m, 12h or 7d. */
 export function readDurationMs(
   flags: Flags,
   name: string,
@@ -266,17 +253,13 @@ export function readDay(text: string, flag: string): string {
 
 const INSTANT = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;
 
-/**
- * The host of a URL at which this listening address can be reached. It is loopback if the server
- * listens on every address.
- */
+/** The host of a URL that reaches this listening address; loopback if it is every address. */
 export function reachableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** Parses an amount of at least 0 dollars. `flag`, such as `--credit-usd`, is for the message. */
 export function requireUsd(flag: string, text: string): MicroUsd {
   const amount = parseUsd(text);
   if (amount !== undefined && amount >= 0n) return amount;

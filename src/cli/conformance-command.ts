@@ -218,7 +218,7 @@ function parseChecks(value: string | undefined): readonly CheckId[] {
   return CHECK_IDS.filter((id) => named.includes(id));
 }
 
-/** Fails if a report could not be written, before any probe is paid for. */
+/** Before any probe is paid for, fails if a report could not be written. */
 function openOutputs(flags: Flags): void {
   const { json, markdown, junit, evidence } = pickTexts(flags);
   for (const file of [json, markdown, junit]) if (file !== undefined) appendFileSync(file, "");

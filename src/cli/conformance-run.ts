@@ -10,10 +10,7 @@ import { clock, type CommandContext } from "./command-context.ts";
 import type { ListingVerdict } from "../gateway/index.ts";
 import { readAskDeps } from "./with-backend.ts";
 
-/**
- * Shows the progress of runs on standard error. A terminal gets one line that is rewritten below
- * the checks that did not pass. Other outputs get one plain line per check.
- */
+/** On a terminal, it is one line below the checks that did not pass, elsewhere a line a check. */
 export async function showProgress<T>(
   { stderr }: Pick<CommandContext, "stderr">,
   run: (onProgress: (progress: SuiteProgress) => void) => Promise<T>,
@@ -60,8 +57,8 @@ function stateText(
 }
 
 /**
- * The verdicts of a report that are stored: one for each model on which all checks ran. A run that
- * ended early has none, because a few checks do not suffice to judge a listing.
+ * The verdicts to store: one for each model on which all checks ran, none if the run ended early,
+ * because a few checks do not suffice to judge a listing.
  */
 export function toVerdicts(
   report: ConformanceReport,

@@ -32,17 +32,11 @@ import { withBackend } from "./with-backend.ts";
 const EVERY_RANGE = { min: "1h", max: "30d" };
 const EVERY_DEFAULT = "7d";
 const INTERVAL_BUDGET_USD_DEFAULT = "20.00";
-/**
- * The longest wait before `conformance watch` looks for due listings again, because a manifest can
- * change, or a listing can become suspect, at any time.
- */
+/** Manifests can change, and listings can become suspect, at any time. */
 const POLL_MS = 30_000;
-/** The wait while another `conformance watch` process has the lock. */
 const BUSY_MS = 1_000;
-/** The wait while the database does not answer. */
 const AWAY_MS = 10_000;
 
-/** Adds `conformance watch`, which keeps listings verified: it checks each once per interval. */
 export function addConformanceWatch(conformance: Command, context: CommandContext): void {
   onProbes(onStoredData(conformance.command("watch")))
     .description(
@@ -136,10 +130,7 @@ async function takeStep(parts: Watch): Promise<Step> {
   }
 }
 
-/**
- * Checks at most one due listing. `session` holds the database lock of `conformance watch`, so no
- * other process checks the same listing.
- */
+/** Checks at most one due listing. The session's lock keeps other processes from doing so. */
 async function takeLockedStep(
   parts: Watch,
   session: WatchSession,

@@ -107,11 +107,9 @@ export interface RefreshedFile {
   readonly state:
     | "changed"
     | "unchanged"
-    /** The manifest was not imported, so there is nothing to refresh. */
     | "no_source"
     /** No head of this provider (its manifest without models) is known, and an import needs one. */
     | "no_head"
-    /** The source is older than the last import. */
     | "older_source"
     | "lists_nothing"
     | "invalid";

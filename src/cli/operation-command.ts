@@ -45,7 +45,6 @@ const GROUPS: Readonly<Record<string, string>> = {
   changes: "the change log: who changed what, when and from where",
 };
 
-/** Adds each group with its operations in the order of `OPERATIONS`, and `changes verify`. */
 export function addOperationGroups(program: Command, context: CommandContext): void {
   for (const [name, description] of Object.entries(GROUPS)) {
     const group = program.command(name).description(description);
@@ -142,10 +141,7 @@ function readNamedFile(file: string, flag: string): string {
   return readFileSync(file, "utf8");
 }
 
-/**
- * Reads `--out`, the file for an answer that is itself a file. The flag is required with `--json`,
- * because standard output then gets a single JSON document.
- */
+/** The file of an answer. `--json` requires it: standard output then gets a single document. */
 function readOut(flags: Flags): string | undefined {
   const { out } = pickTexts(flags);
   if (flags["json"] === true && out === undefined) {
@@ -307,10 +303,7 @@ export function readField(flags: Flags, field: Field, face: CommandFace): unknow
     : readValue(text, field, { face, said: flagName(field[0]) });
 }
 
-/**
- * Converts a text into the value that the route takes. If the route takes a number and the text is
- * not one, the text stays as it is, and the schema refuses it.
- */
+/** A text that is no number stays as it is where a number is due, and the schema refuses it. */
 function readValue(
   text: string,
   [name, shape]: Field,

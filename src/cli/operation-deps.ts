@@ -23,7 +23,7 @@ import type { CommandDeps } from "../account/index.ts";
 import { clock, type CommandContext, type Flags, UsageFault } from "./command-context.ts";
 import type { Config } from "../kernel/index.ts";
 
-/** Opens what an operation needs when a command runs it. Manifests are read at the first use. */
+/** Manifests are read at the first use. */
 export function openOperationDeps(
   context: CommandContext,
   flags: Flags,
@@ -83,9 +83,9 @@ export function openOperationDeps(
 }
 
 /**
- * Checks if a provider's manifest is private. It reads the manifest files and not the compiled
- * catalog, because a manifest is private whether or not its key is set or its dates have passed. If
- * the folder is optional and missing, the check is skipped, because the server may run elsewhere.
+ * Reads the manifest files and not the compiled catalog: a manifest is private whether or not its
+ * key is set. If the optional folder is missing, the check is skipped: the server may run
+ * elsewhere.
  */
 function checkPrivateManifest(
   folder: string,
@@ -120,9 +120,8 @@ function readManifests(folder: string): readonly ManifestFile[] {
 }
 
 /**
- * Compiles the manifests folder, for commands that check the ID of a provider or model. Private
- * addresses are allowed, because the HTTP client refuses them itself. Throws a `UsageFault` with
- * all problems.
+ * Compiles the manifests folder, to check ids of providers and models. Private addresses are
+ * allowed, because the HTTP client refuses them itself.
  */
 function readCatalog({ env }: CommandContext, { manifestsDir }: Config): Catalog {
   const loaded = loadCatalog({ manifestsDir, env, clock, allowPrivateUpstreams: true });

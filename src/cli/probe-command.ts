@@ -43,7 +43,6 @@ async function probe(context: CommandContext, flags: Flags): Promise<CommandAnsw
 
 interface Answer {
   readonly ok: boolean;
-  /** Null if there was no answer. */
   readonly status: number | null;
   readonly detail: string;
 }

@@ -16,10 +16,7 @@ const FIRST_DAY = "2023-01-01";
 export interface SourceFile {
   readonly bytes: Uint8Array;
   readonly document: RawJson;
-  /**
-   * The day of the file's prices, YYYY-MM-DD: as the caller gives it, else from the file's name,
-   * else from the server, else today.
-   */
+  /** YYYY-MM-DD: the caller's, else that in the file's name, else its server's, else today. */
   readonly dated: string;
 }
 
@@ -96,7 +93,6 @@ async function download(named: string, stopped?: AbortSignal): Promise<Content> 
   throw new UsageFault(`${named}: redirects more than ${REDIRECTS_MAX} times`);
 }
 
-/** Turns a failure of the network into a fault that names the address. */
 async function readable<T>(url: URL, reading: Promise<T>): Promise<T> {
   return await reading.catch((error: unknown) => {
     if (error instanceof UsageFault) throw error;

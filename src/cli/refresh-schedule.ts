@@ -40,7 +40,6 @@ const LOOK_EVERY_MS = 60_000;
 const SOURCES_LEAST = 2;
 const MAX_RISE_PERCENT = "20";
 
-/** Throws a fault if refreshes are scheduled without two sources that can agree. */
 export function checkRefreshSettings(
   config: Pick<Config, "refreshEvery" | "refreshSources">,
 ): void {
@@ -50,7 +49,7 @@ export function checkRefreshSettings(
   }
 }
 
-/** Refreshes the manifests on schedule until it is closed. Does nothing if no schedule is set. */
+/** Does nothing if no schedule is set. */
 export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<void> } {
   const hours = refreshHours(schedule.config.refreshEvery);
   if (hours === undefined) return { close: () => Promise.resolve() };

@@ -8,10 +8,7 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-/**
- * The time for the last events of streams, settlements and closing the stores, in addition to the
- * grace time of requests.
- */
+/** For the last events of streams, settlements and closing the stores, after the grace time. */
 const STOP_EXTRA_MS = 10_000;
 
 class StopFault extends Error {
@@ -19,9 +16,9 @@ class StopFault extends Error {
 }
 
 /**
- * Runs a server until a signal stops it. A second signal ends it at once. A stop never takes longer
- * than the drain delay, the grace time and `STOP_EXTRA_MS` together, whatever it waits for. SIGHUP
- * reads settings, secrets and manifests again.
+ * Runs a server until a signal stops it; a second one ends it at once. SIGHUP reads settings,
+ * secrets and manifests again. A stop never takes longer than the drain delay, the grace time and
+ * `STOP_EXTRA_MS` together.
  */
 export async function runToEnd(
   context: CommandContext,

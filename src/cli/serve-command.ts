@@ -63,7 +63,6 @@ export function addServeCommands(program: Command, context: CommandContext): voi
     });
 }
 
-/** The log file of the latest start of `dev`, in the data folder. */
 const LOG_FILE = "dev.log";
 
 /** A server's settings, read at the start and at each reload. `change` is applied every time. */
@@ -114,10 +113,7 @@ function readWorkers(flags: Flags): number {
   return readWhole(flags, "workers", { min: 1, max: 256 }) ?? 1;
 }
 
-/**
- * Runs one gateway process, or several worker processes that share the ports. With several, this
- * process only supervises them.
- */
+/** With several workers, this process only supervises them. */
 async function serveWithWorkers(context: CommandContext, flags: Flags): Promise<void> {
   const number = workerNumber();
   if (number !== undefined) {
@@ -162,7 +158,6 @@ function checkConnections({ databaseUrl, databasePoolMax }: Config, count: numbe
   );
 }
 
-/** Gives each worker a separate internal port: the configured port plus the worker's number. */
 function workerConfig(config: Config, number: number): Config {
   const { internalPort } = config;
   return { ...config, internalPort: internalPort === 0 ? 0 : internalPort + number };
@@ -282,8 +277,8 @@ function announceAll(
 }
 
 /**
- * Writes as log lines what Node.js and the packages would print as bare text: warnings of the
- * process, and calls of `console`. It stops when the returned function is called.
+ * Logs what Node.js and packages would print as bare text: warnings of the process, and calls of
+ * `console`. It stops when the returned function is called.
  */
 export function logWarnings(log: Logger): () => void {
   const listeners = process.listeners("warning");

@@ -15,10 +15,6 @@ import {
 import { toValues } from "./manifest-init/init-flags.ts";
 import { untilSignal } from "./run-to-end.ts";
 
-/**
- * Adds `simulate`, a simulated provider with the chat-completions and messages APIs. It costs
- * nothing and can misbehave on request.
- */
 export function addSimulateCommand(program: Command, context: CommandContext): void {
   program
     .command("simulate")

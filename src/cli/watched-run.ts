@@ -34,10 +34,7 @@ type WatchedListings =
   | { readonly ok: true; readonly listings: readonly WatchedListing[] }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/**
- * The listings in the manifests folder that a server would route now, and private ones whose key is
- * set.
- */
+/** The listings that a server would route now, and private ones whose key is set. */
 export function watchedListings(env: CommandIo["env"], config: Config): WatchedListings {
   const loaded = loadCatalog({ ...config, env, clock });
   if (!loaded.ok) {
@@ -57,7 +54,6 @@ export function watchedListings(env: CommandIo["env"], config: Config): WatchedL
   return { ok: true, listings };
 }
 
-/** True if the listing is routed, or if it is private and its key is set. */
 function isReachable({ notReady, apiKeyEnv }: Deployment, env: CommandIo["env"]): boolean {
   const hasKey = apiKeyEnv === undefined || (env[apiKeyEnv] ?? "") !== "";
   return notReady === undefined || (notReady === "private" && hasKey);
@@ -90,17 +86,13 @@ export interface Watch {
 interface WatchedRun {
   readonly outcome: WatchedRunOutcome;
   readonly spentMicroUsd: MicroUsd;
-  /** Absent if the run had no verdict. */
   readonly verdict?: Verdict;
   /** One line for each check that did not pass: `C3 stream shape: why`. */
   readonly failed: readonly string[];
   readonly problem?: string;
 }
 
-/**
- * Checks a listing and stores its verdict. Before the run, the whole budget is booked as spent;
- * after it, the actual cost replaces the budget.
- */
+/** Before the run, its whole budget is booked as spent; after it, the actual cost replaces that. */
 export async function runWatched(
   watch: Watch,
   session: WatchSession,
@@ -221,7 +213,6 @@ export class WatchLog {
     this.#writeState({ event: "problem", message }, message);
   }
 
-  /** The final JSON document and line of text, which the caller prints. */
   ended(): { readonly json: object; readonly text: string } {
     return {
       json: { event: "ended", runs: this.#runs, failed: this.#failed },

@@ -50,23 +50,19 @@ export async function withBackend<T>(
   }
 }
 
-/** What a command needs to ask a provider itself. */
 export function readAskDeps(config: Config): Required<AskDeps> {
   const { allowPrivateUpstreams } = config;
   return { clock, allowPrivateUpstreams, outbound: readOutbound(config) };
 }
 
-/** Opens the log of a command. It masks every known secret. */
+/** Masks every known secret. */
 export function openCommandLogging(io: CommandIo, config: Config, quiet = false): Logging {
   const secrets = [...secretsIn(io.env), ...listSecrets(config)];
   const level = quiet && config.logLevel === "info" ? "warn" : config.logLevel;
   return openLogging({ level, secrets, output: io.stderr });
 }
 
-/**
- * The author of the command's changes: the user of the machine, with the name of `--by` if several
- * people share that user.
- */
+/** The user of the machine, with the name of `--by` if several people share that user. */
 function readAuthor(flags: Flags): ChangedBy {
   const named = pickTexts(flags)["by"];
   const user = userOfMachine();

@@ -12,7 +12,6 @@ import {
 
 const LOSS_DAYS = 7;
 
-/** The number of past days for which listings with impossible usage reports are named. */
 const FLAGGED_DAYS = 7;
 
 /** Checks the database's content. Opening it has shown that it answers and has the schema. */
@@ -41,8 +40,8 @@ function schemaCheck({ databaseLevel, newer }: SchemaState): DoctorCheck {
 }
 
 /**
- * Warns about PostgreSQL settings that sessions through a connection pooler lack. A missing
- * `synchronous_commit` is not reported here, because the stores then refuse to open.
+ * Warns about settings that sessions through a pooler lack, but for `synchronous_commit`, without
+ * which the stores refuse to open.
  */
 function settingsCheck(missing: readonly string[]): DoctorCheck {
   const detail =
@@ -80,7 +79,6 @@ function lossCheck(losses: Losses): readonly DoctorCheck[] {
   return [{ id: "listings at a loss", level: "warning", detail }];
 }
 
-/** Counts the paused automatic top-ups by reason, with the time of the oldest pause. */
 export const topUpChecks: DatabaseCheckGroup = async (_examined, { topUpStore }) => {
   const paused = (await topUpStore.paused()).map(({ reason, count, oldestMs }) => {
     return { reason, count, oldest_at: instant(oldestMs) };

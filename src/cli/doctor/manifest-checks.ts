@@ -62,10 +62,7 @@ function stagedChecks({ deployments }: Catalog): readonly DoctorCheck[] {
   return [{ id: "staged providers", level: "warning", detail }];
 }
 
-/**
- * Warns about routed listings whose prices were last checked too long ago. Reports nothing if no
- * manifest states when its prices were checked.
- */
+/** Reports nothing if no manifest states when its prices were checked. */
 function priceChecks(catalog: Catalog): readonly DoctorCheck[] {
   const routed = catalog.models.flatMap(({ deployments }) => deployments);
   const checked = routed.filter((each) => each.checked !== undefined).length;
@@ -129,10 +126,7 @@ interface KnownListing {
 interface ListingState {
   readonly id: string;
   readonly isOf: (known: KnownListing) => boolean;
-  /**
-   * True: the report advises `conformance watch`. False: it advises a `conformance run` of the
-   * first listing, which shows what is wrong.
-   */
+  /** False: it advises a `conformance run` of the first listing, which shows what is wrong. */
   readonly isDue: boolean;
 }
 

@@ -9,12 +9,11 @@ export interface FirstRunPlan {
   readonly heads: readonly ProviderHead[];
   readonly margin: string | undefined;
   readonly account: FirstAccount;
-  /** The most that all trials together may cost; 0: no model is tried. */
+  /** 0: no model is tried. */
   readonly budgetMicroUsd: MicroUsd;
   readonly isServing: boolean;
 }
 
-/** Asks for every choice. Without a terminal, a `UsageFault` names all missing flags. */
 export async function askFirstRun(
   answers: Answers,
   flags: Flags,

@@ -17,7 +17,7 @@ export interface TriedModel extends TriedListing {
   readonly problems: readonly string[];
 }
 
-/** Runs all checks on one model of each manifest. All runs together cost at most the budget. */
+/** All runs together cost at most the budget. */
 export async function tryListings(
   context: CommandContext,
   listings: readonly TriedListing[],

@@ -19,10 +19,7 @@ export interface ChosenFault {
 
 const NONE: ChosenFault = { script: null, faults: {} };
 
-/**
- * The faults that apply to later calls, by path, method or model. If several rules match a call,
- * the one that was added first applies.
- */
+/** The faults of later calls. Of several rules that match, the one added first applies. */
 export class FaultBoard {
   readonly #cheats: Cheats;
   #rules: Rule[] = [];

@@ -14,7 +14,7 @@ import { findRoute } from "./routes.ts";
 import { VideoJobs, type JobSummary } from "./videos/video-jobs.ts";
 
 export interface SimulatorOptions {
-  /** Port to listen on; 0 means any free port. */
+  /** 0 means any free port. */
   readonly port: number;
   readonly host: string;
   /** Seed of the ids of answers. Default "0". */
@@ -278,10 +278,7 @@ function sendJson(response: ServerResponse, { status, json }: ControlAnswer): vo
 
 const JITTER_DIGITS = 8;
 
-/**
- * Delays the start of answers. `jitter` acts like a provider with many machines, `slow_start` like
- * a model that must be loaded first.
- */
+/** `jitter` acts like many machines, `slow_start` like a model that must be loaded first. */
 class StartDelay {
   readonly #seed: string;
   #calls = 0;
@@ -291,10 +288,7 @@ class StartDelay {
     this.#seed = seed;
   }
 
-  /**
-   * Counts a call that arrives, and returns a function that waits before the answer. The faults of
-   * the call determine how long.
-   */
+  /** Returns a function that waits before the answer, as long as the faults of the call say. */
   arrive(isGeneration: boolean): (faults: Faults, gone: AbortSignal) => Promise<void> {
     this.#calls += 1;
     const digits = makeSerial(`${this.#seed}:jitter`, this.#calls).slice(0, JITTER_DIGITS);

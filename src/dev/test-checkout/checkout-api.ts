@@ -9,7 +9,7 @@ export interface ApiAnswer {
 
 export interface ApiAsked {
   readonly method: string;
-  /** The path after `/v1/`. */
+  /** After `/v1/`. */
   readonly path: string;
   readonly query: FormFields;
   readonly form: FormFields;

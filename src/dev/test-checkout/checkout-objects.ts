@@ -4,10 +4,7 @@ interface Stored<O extends string> {
   readonly created: number;
 }
 
-/**
- * Stripe's session object, as far as purchases use it. In this file, amounts are in cents and
- * instants in Unix seconds.
- */
+/** Stripe's session. In this file, amounts are in cents and instants in Unix seconds. */
 export interface CheckoutSession extends Stored<"checkout.session"> {
   readonly mode: "payment" | "setup";
   status: "open" | "complete" | "expired";

@@ -17,16 +17,13 @@ const RETURN_WAIT_MS = 3_000;
 
 export interface TestCheckoutOptions {
   readonly host: string;
-  /** Port to listen on; 0 means any free port. */
+  /** 0 means any free port. */
   readonly port: number;
   /** Returns the URL to which events are sent. It is called for each event. */
   readonly webhookUrl: () => string;
   readonly clock: Clock;
   readonly log?: Logger;
-  /**
-   * Delays in milliseconds, one for each copy of the event that is sent: two numbers send it twice,
-   * and an empty list never. Default: one copy, at once.
-   */
+  /** Milliseconds before each copy of the event; none for an empty list. Default: one at once. */
   readonly delivery?: (event: CheckoutEvent) => readonly number[];
 }
 

@@ -13,14 +13,10 @@ export interface DecisionHost {
   readonly error: ErrorWriter;
   readonly troubles: Troubles;
   readonly hasEnvelope: boolean;
-  /** Undefined if the provider accepts a body of this size. */
   bodyProblem(bodyBytes: number): SimError | undefined;
 }
 
-/**
- * The format of requests. `public`: the provider's own public format. `as_sent`: the format in
- * which the marketplace sends them.
- */
+/** The provider's own public format, or that in which the marketplace sends requests. */
 export type DecisionForm = "public" | "as_sent";
 
 const OUTPUT_TOKENS_PER_QUESTION = 10;
@@ -39,10 +35,7 @@ export function perQuestionHost(form: DecisionForm): DecisionHost {
   return systemoneHost(form, true);
 }
 
-/**
- * A Systemone provider that wraps its answers in an envelope, an object with `result` and `errors`.
- * It refuses a body that is estimated to have too many tokens.
- */
+/** Wraps its answers in an object with `result` and `errors`, and refuses too large a body. */
 export function envelopeHost(form: DecisionForm): DecisionHost {
   return {
     ...plainHost(form),
@@ -143,10 +136,7 @@ function isDataUrl(part: JsonObject): boolean {
   return /^data:image\/(png|jpeg|webp);base64,[\w+/]+=*$/.test(url);
 }
 
-/*
- * GLiNER providers report their tokens in the top-level field `token_usage`. The remaining fields
- * of a scripted usage go into the field `usage`.
- */
+/* The tokens are in `token_usage`; other fields of a scripted usage go into `usage`. */
 function usageBeside(usage: JsonObject): JsonObject {
   const { token_usage: own, ...rest } = usage;
   return {

@@ -45,10 +45,7 @@ export async function answerVideoDelete(host: VideoHost, call: ReceivedCall): Pr
   await deliverJson(call.delivery, 200, host.ended(presentJob(call, job)));
 }
 
-/**
- * Finds the job that the path names, and counts the call. If there is none, sends an error and
- * returns undefined.
- */
+/** Counts the call. If the path names no job, sends an error and returns undefined. */
 export async function findJob(
   host: VideoHost,
   { delivery, headers, jobs, path }: ReceivedCall,

@@ -62,7 +62,7 @@ function chooseLocation(redirect: "self" | "other", call: ReceivedCall, job: Vid
 
 interface Range {
   readonly from: number;
-  /** Exclusive: the position after the last byte of the range. */
+  /** Exclusive. */
   readonly to: number;
 }
 
@@ -115,10 +115,7 @@ function findFilm({ delivery, kept }: ReceivedCall, own: VideoJob): Film {
   };
 }
 
-/*
- * The requested range. Undefined means the whole file: the header is absent or invalid, or it has
- * several ranges.
- */
+/* Undefined, the whole file, if the header is absent, invalid or has several ranges. */
 function parseRange(header: string, length: number): Range | "beyond" | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header);
   const [, first = "", last = ""] = match ?? [];
