@@ -1,6 +1,6 @@
 import { createInterface, type Interface } from "node:readline";
 
-import { type CommandIo, UsageFault } from "./command-context.ts";
+import { type CommandIo, type Flags, readText, UsageFault } from "./command-context.ts";
 
 /** A value that comes from a flag, or that a person at a terminal types. */
 export interface Needed<T> {
@@ -70,6 +70,17 @@ export class Answers {
         this.#write(`${fault.message}\n`);
       }
     }
+  }
+
+  /** Gets the answer of the flag `--<name>`. `read` gets the flag's name for its messages, too. */
+  async flag<T>(
+    flags: Flags,
+    name: string,
+    needed: Omit<Needed<T>, "flag" | "read"> & { readonly read: (text: string, flag: string) => T },
+  ): Promise<T | undefined> {
+    const flag = `--${name}`;
+    const read = (text: string): T => needed.read(text, flag);
+    return await this.get(readText(flags, name), { ...needed, flag, read });
   }
 
   /** Asks a yes-or-no question. Without a terminal, the answer is the fallback. */

@@ -260,13 +260,13 @@ export function reachableHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-export function requireUsd(flag: string, text: string): MicroUsd {
+export function requireUsd(text: string, flag: string): MicroUsd {
   const amount = parseUsd(text);
   if (amount !== undefined && amount >= 0n) return amount;
   throw new UsageFault(`${flag} must be dollars such as 0.25, not ${text}`);
 }
 
-export function requireFilled(flag: string, text: string): string {
+export function requireFilled(text: string, flag: string): string {
   if (text.trim() !== "") return text.trim();
   throw new UsageFault(`${flag} must not be empty`);
 }

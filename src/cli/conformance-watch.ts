@@ -173,5 +173,5 @@ export function readTimeoutMs(flags: Flags): number {
 }
 
 export function readUsd(flags: Flags, name: string): MicroUsd {
-  return requireUsd(`--${name}`, readText(flags, name) ?? "");
+  return requireUsd(readText(flags, name) ?? "", `--${name}`);
 }

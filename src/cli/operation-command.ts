@@ -92,8 +92,12 @@ function addFlags(command: Command, operation: Operation, fields: readonly Field
   const { contract, face } = operation;
   if (isNamedByFlag(operation)) command.requiredOption("--org <id>", "the organization");
   for (const [name, shape, { isRequired }] of fields) {
-    if (name === face.secret) command.option(SECRET_FLAG, SECRET_HELP);
-    else if (name === face.fromFile) {
+    if (name === face.secret) {
+      command.option(
+        "--provider-key-env <name>",
+        "read the provider's key from this environment variable (default: from standard input)",
+      );
+    } else if (name === face.fromFile) {
       command.requiredOption(`${flagName(name)} <file>`, shape.description);
     } else if (name !== "org_id") command.addOption(fieldOption(name, shape, isRequired));
   }
@@ -167,10 +171,6 @@ function renderAnswer(
       : plainText(answer, columns);
   return { json: answer, text, exitCode: isNo ? 1 : 0 };
 }
-
-const SECRET_FLAG = "--provider-key-env <name>";
-const SECRET_HELP =
-  "read the provider's key from this environment variable (default: from standard input)";
 
 /** True if `--org` names the organization, because no positional argument identifies it. */
 function isNamedByFlag({ contract, face }: Operation): boolean {

@@ -9,7 +9,7 @@ import {
 } from "../../listing-tools/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { type Flags, readText, readWhole, requireFilled, UsageFault } from "../command-context.ts";
-import { chosenBy, joinValues, priceChecker, splitWords } from "./init-flags.ts";
+import { chosenBy, joinValues, requirePrice, splitWords } from "./init-flags.ts";
 
 type Operator = Omit<OwnEndpoint, "baseUrl" | "dialect" | "apiKeyEnv"> & {
   readonly models: readonly ListableModel[];
@@ -99,13 +99,12 @@ async function askPrices(answers: Answers, flags: Flags): Promise<Prices | undef
   const promptPrice = await answers.get(prompt, {
     flag: "--price-prompt and --price-completion, or --free",
     question: "USD per million prompt tokens",
-    read: priceChecker("--price-prompt"),
+    read: (text) => requirePrice(text, "--price-prompt"),
   });
   if (promptPrice === undefined) return undefined;
-  const completionPrice = await answers.get(completion, {
-    flag: "--price-completion",
+  const completionPrice = await answers.flag(flags, "price-completion", {
     question: "USD per million completion tokens",
-    read: priceChecker("--price-completion"),
+    read: requirePrice,
   });
   return completionPrice === undefined ? undefined : { promptPrice, completionPrice };
 }
@@ -117,20 +116,17 @@ async function askNames(
   flags: Flags,
   kind: Survey["kind"],
 ): Promise<Names | undefined> {
-  const providerId = await answers.get(readText(flags, "id"), {
-    flag: "--id",
+  const providerId = await answers.flag(flags, "id", {
     question: "Provider id, which customers see",
     fallback: kind === "other" ? "own" : kind,
     read: requireId,
   });
-  const providerName = await answers.get(readText(flags, "name"), {
-    flag: "--name",
+  const providerName = await answers.flag(flags, "name", {
     question: "Its name",
     fallback: findHead(providerId ?? "")?.provider.name ?? providerId ?? "",
-    read: (text) => requireFilled("--name", text),
+    read: requireFilled,
   });
-  const privacyPolicyUrl = await answers.get(readText(flags, "privacy-url"), {
-    flag: "--privacy-url",
+  const privacyPolicyUrl = await answers.flag(flags, "privacy-url", {
     question: "Address of your privacy policy, which customers see",
     read: requireUrl,
   });

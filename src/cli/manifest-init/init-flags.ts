@@ -34,17 +34,15 @@ export function requireMargin(text: string): string {
 
 const PRICE = /^[0-9]{1,7}(?:\.[0-9]{1,6})?$/;
 
-/** Makes a checker for a price in USD per million tokens. A price of 0 needs `--free` instead. */
-export function priceChecker(name: string): (text: string) => string {
-  return (text) => {
-    if (!PRICE.test(text)) {
-      throw new UsageFault(
-        `${name} must be USD per million tokens such as 0.25, with at most six decimals, not ${text}`,
-      );
-    }
-    if (/[1-9]/.test(text)) return text;
-    throw new UsageFault(`${name}: 0 gives the model away; say so with --free`);
-  };
+/** Requires a price in USD per million tokens. A price of 0 needs `--free` instead. */
+export function requirePrice(text: string, flag: string): string {
+  if (!PRICE.test(text)) {
+    throw new UsageFault(
+      `${flag} must be USD per million tokens such as 0.25, with at most six decimals, not ${text}`,
+    );
+  }
+  if (/[1-9]/.test(text)) return text;
+  throw new UsageFault(`${flag}: 0 gives the model away; say so with --free`);
 }
 
 /** All values of an option that can be given several times. */

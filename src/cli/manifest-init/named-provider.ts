@@ -124,10 +124,9 @@ async function askDeployments(
   let baseUrl = endpoint.base_url;
   for (const word of head.asks ?? []) {
     const flag = word.toLowerCase();
-    const value = await answers.get(readText(flags, flag), {
-      flag: `--${flag}`,
+    const value = await answers.flag(flags, flag, {
       question: `${provider.name}: ${flag} (of ${endpoint.base_url})`,
-      read: (text) => requireLabel(flag, text),
+      read: requireLabel,
     });
     baseUrl = baseUrl.replace(word, value ?? word);
   }
@@ -162,9 +161,9 @@ async function askDeployments(
 }
 
 /** Requires one label of a host name, so that the endpoint stays in the provider's domain. */
-function requireLabel(flag: string, text: string): string {
+function requireLabel(text: string, flag: string): string {
   if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(text)) return text.toLowerCase();
-  throw new UsageFault(`--${flag} must be one part of a host name, not ${text}`);
+  throw new UsageFault(`${flag} must be one part of a host name, not ${text}`);
 }
 
 function readPairs(text: string) {
