@@ -77,21 +77,17 @@ export class CheckoutApi {
     const all = [...this.#book.payments.values()].filter(
       (payment) => customer === undefined || payment.customer === customer,
     );
-    return listOf(
-      all.map((payment) => this.#shownPayment(payment, query)),
-      query,
-    );
+    const expanded = all.map((payment) => this.#shownPayment(payment, query));
+    return listOf(expanded, query);
   }
 
   #shownPayment(payment: CheckoutPayment, query: FormFields): Listed {
-    const wanted = Object.values(textsAt(query, "expand"));
-    const has = (what: string): boolean => wanted.some((each) => each.endsWith(what));
     const charge = this.#book.charges.get(payment.latest_charge ?? "") ?? null;
     const card = this.#book.cards.get(payment.payment_method ?? "") ?? null;
     return {
       ...payment,
-      ...(has("latest_charge") && { latest_charge: charge }),
-      ...(has("payment_method") && { payment_method: card }),
+      ...(isExpanded(query, "latest_charge") && { latest_charge: charge }),
+      ...(isExpanded(query, "payment_method") && { payment_method: card }),
     };
   }
 
@@ -121,9 +117,8 @@ export class CheckoutApi {
   #showSetup(id: string, query: FormFields): ApiAnswer {
     const setup = this.#book.setups.get(id);
     if (setup === undefined) return missing(id);
-    const isExpanded = Object.values(textsAt(query, "expand")).includes("payment_method");
-    const card = this.#book.cards.get(setup.payment_method);
-    return shown(isExpanded ? { ...setup, payment_method: card } : setup);
+    if (!isExpanded(query, "payment_method")) return shown(setup);
+    return shown({ ...setup, payment_method: this.#book.cards.get(setup.payment_method) });
   }
 
   #answerCards(isPost: boolean, id: string, action: string | undefined): ApiAnswer {
@@ -172,18 +167,15 @@ export class CheckoutApi {
 
   #listSessions(query: FormFields): ApiAnswer {
     const sessions = [...this.#book.sessions.keys()].flatMap((id) => this.#book.session(id) ?? []);
-    return listOf(
-      sessions.map((session) => this.#expanded(session)),
-      query,
-    );
+    const expanded = sessions.map((session) => this.#expanded(session));
+    return listOf(expanded, query);
   }
 
   #showSession(id: string, query: FormFields): ApiAnswer {
     const session = this.#book.session(id);
     if (session === undefined) return missing(id);
-    const wanted = Object.values(textsAt(query, "expand"));
-    const isExpanded = wanted.includes("payment_intent.latest_charge");
-    return { status: 200, body: isExpanded ? this.#expanded(session) : session };
+    const isWhole = isExpanded(query, "payment_intent.latest_charge");
+    return shown(isWhole ? this.#expanded(session) : session);
   }
 
   #expanded(session: CheckoutSession): Listed {
@@ -201,6 +193,10 @@ export class CheckoutApi {
     const refund = this.#book.refund(payment, cents === undefined ? undefined : Number(cents));
     return refund === undefined ? invalid("amount", "amount") : shown(refund);
   }
+}
+
+function isExpanded(query: FormFields, what: string): boolean {
+  return Object.values(textsAt(query, "expand")).some((each) => each.endsWith(what));
 }
 
 interface Listed {
