@@ -181,7 +181,6 @@ function noteLine({ path, what, why, next }: MoveNote): string {
   return `  ${path}: ${what}; ${why}${nextText(next)}`;
 }
 
-/** Matches models of OpenRouter with the listings in the manifests folder. */
 async function importOpenrouter(
   context: CommandContext,
   named: readonly string[],

@@ -183,10 +183,7 @@ const NOTES_MAX = 5;
 const NOTHING_TO_SELL =
   "no listing can be sold yet; compare a staged one with its provider's price list, set is_ready to true in the manifest, and run init again";
 
-/**
- * The cheapest listing of each provider that has a manifest, whether this run wrote it or it
- * existed before.
- */
+/** For each provider that has a manifest, whether this run wrote it or not. */
 function listingsToTry(
   deployments: readonly Deployment[],
   config: Config,
@@ -218,10 +215,7 @@ async function openFirstAccount(
   );
 }
 
-/**
- * The command that starts a server with the same folders. It first exports the keys of
- * `--keys-file`, because a server reads keys from its environment only.
- */
+/** It first exports the keys of `--keys-file`: a server reads them from its environment only. */
 function serveCommand(flags: Flags): string {
   const places = ["config", "data", "manifests", "port"].flatMap((name) => {
     const value = readText(flags, name);

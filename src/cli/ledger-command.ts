@@ -107,10 +107,7 @@ async function exportDay(context: CommandContext, flags: Flags): Promise<Command
 }
 
 const JOBS = { min: 1, max: 8 };
-/**
- * At most four connections are used by default, so that most of the database's connections are left
- * to the gateways.
- */
+/** Most of the database's connections are left to the gateways. */
 const JOBS_DEFAULT_MAX = 4;
 const PROGRESS_LINES = 250_000;
 const MS_PER_DAY = 86_400_000;
@@ -241,7 +238,7 @@ async function retire(context: CommandContext, flags: Flags): Promise<CommandAns
   });
 }
 
-/** Opens a retention session. Retries, because a run that was just killed may hold its lock. */
+/** Retries, because a run that was just killed may hold the lock. */
 async function openSession(store: RetentionStore, by: ChangedBy): Promise<RetentionSession> {
   for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
     if (tried > 0) await sleep(LOCK_PAUSE_MS);
@@ -252,10 +249,9 @@ async function openSession(store: RetentionStore, by: ChangedBy): Promise<Retent
 }
 
 /**
- * Closes the monthly statements that are due before any day is retired: a statement lists the
- * requests of its month one by one, and a retired day keeps only their totals. If a statement is
- * still open, because another process is closing it or closing it failed, returns the first day
- * that must not be retired.
+ * Closes the monthly statements that are due before any day is retired: they list requests, and a
+ * retired day keeps only totals. If one is still open, returns the first day that must not be
+ * retired.
  */
 async function closeStatements(
   closing: Backend["statementClosing"],

@@ -133,7 +133,7 @@ function manifestFiles(path: string): string[] {
   return files.map((file) => join(path, file));
 }
 
-/** Returns the problems of each file, then those that appear when all files are in one catalog. */
+/** The problems of each file, then those of all files in one catalog. */
 function checkFiles(
   files: readonly string[],
   providerKeyOrigins: string,
@@ -179,10 +179,7 @@ function printable(_key: string, value: unknown): unknown {
   return value instanceof Map ? Object.fromEntries(value) : value;
 }
 
-/**
- * Finds announced price changes that are in force by now. They are charged already, but a reader of
- * the file expects the current prices in `pricing`.
- */
+/** They are charged already, but readers of the file expect the current prices in `pricing`. */
 export function pastPriceChanges(
   manifest: Manifest,
   nowMs: number,

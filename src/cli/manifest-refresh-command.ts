@@ -82,10 +82,7 @@ async function refresh(
   };
 }
 
-/**
- * Replaces the files, and records the change if there is a database. Without one, the files are
- * only replaced; the gateway that reads them later records their prices.
- */
+/** Without a database, the gateway that reads the files later records their prices. */
 async function writeRecorded(
   context: CommandContext,
   flags: Flags,
@@ -113,7 +110,6 @@ export async function writeChanges(
   });
 }
 
-/** True if the file's refresh succeeded or was not needed, and no person has to decide. */
 function isSettled({ state, findings }: RefreshedFile): boolean {
   const isDone = state === "changed" || state === "unchanged" || state === "no_source";
   return isDone && !findings.some(needsDecision);

@@ -8,7 +8,7 @@ export type ProviderKeys = ReadonlyMap<string, string>;
 
 export interface FoundKeys {
   readonly keys: ProviderKeys;
-  /** Warnings about the file; they never contain one of its values. */
+  /** They never contain a value of the file. */
   readonly warnings: readonly string[];
 }
 

@@ -16,7 +16,6 @@ export interface ListingPlan {
   readonly margin: string | undefined;
   /** Base URLs that replace the shipped ones, by provider ID. */
   readonly baseUrls: ReadonlyMap<string, string>;
-  /** True if providers are not asked which models they serve. */
   readonly isOffline: boolean;
   readonly isForced: boolean;
 }
@@ -27,10 +26,7 @@ export interface ListedProvider {
   readonly wasThere: boolean;
 }
 
-/**
- * Writes the providers' manifests, one after another. An existing manifest is kept unless
- * `isForced`; a provider must accept its key unless `isOffline`.
- */
+/** An existing manifest is kept unless `isForced`; a key must be accepted unless `isOffline`. */
 export async function listProviders(
   heads: readonly ProviderHead[],
   plan: ListingPlan,

@@ -17,7 +17,6 @@ type Operator = Omit<OwnEndpoint, "baseUrl" | "dialect" | "apiKeyEnv"> & {
 
 const CONTEXT = { min: 1, max: 100_000_000 };
 
-/** Asks for every fact. Without a terminal, throws a `UsageFault` that names all missing flags. */
 export async function askOperator(
   answers: Answers,
   flags: Flags,
@@ -64,7 +63,6 @@ async function askModels(
   });
 }
 
-/** Asks for the context length, unless the endpoint states it for every chosen model. */
 async function askContext(
   answers: Answers,
   flags: Flags,

@@ -56,15 +56,13 @@ export function joinValues(value: Flags[string]): string | undefined {
   return values.length === 0 ? undefined : values.join(" ");
 }
 
-/** Splits an answer at its spaces and commas. */
 export function splitWords(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((word) => word !== "");
 }
 
 /**
- * Returns the models whose names match a pattern (`*` is any text), or all without patterns. A
- * pattern that matches no model, such as a typing error, is a fault that begins with `unknown`,
- * because it would silently leave out a model.
+ * The models whose names match a pattern (`*` is any text), or all without patterns. A pattern that
+ * matches none is a fault, which begins with `unknown`: a typing error would leave out a model.
  */
 export function chosenBy<T>(
   globs: readonly string[],
@@ -90,7 +88,6 @@ export interface ModelNote {
   readonly message: string;
 }
 
-/** The manifest that `manifest init` wrote, or the reasons why it wrote none. */
 export interface InitResult {
   readonly file: string | undefined;
   readonly providerId: string;

@@ -27,10 +27,6 @@ import { askOperator } from "./ask-operator.ts";
 import { readMargin, type InitResult, type ModelNote, startResult } from "./init-flags.ts";
 import { chooseFile, keyIssue, placeManifest } from "./write-manifest.ts";
 
-/**
- * Lists the operator's own endpoint: surveys it, asks the operator for the other facts, checks
- * them, and writes the manifest.
- */
 export async function initOwnEndpoint(
   io: CommandContext,
   flags: Flags,

@@ -54,9 +54,8 @@ export function placeManifest(
 }
 
 /**
- * Finds everything that is wrong with a manifest at this path: invalid contents, a misused key
- * variable, and conflicts with the other manifests in one catalog. Leaves out problems of other
- * files.
+ * All that is wrong with a manifest at this path: invalid contents, a misused key variable, and
+ * conflicts with the other manifests, but not the problems of other files.
  */
 function placeProblems(config: Config, file: string, text: string): readonly string[] {
   const verdict = validateManifest(text);
@@ -79,9 +78,8 @@ function placeProblems(config: Config, file: string, text: string): readonly str
 }
 
 /**
- * The reason why the key in this variable must not be sent to this endpoint: it is a secret of this
- * program, or it belongs to another provider. Undefined if it may be sent. Callers check this
- * before they send the key.
+ * Why the key in this variable must not be sent to this endpoint: it is a secret of this program,
+ * or another provider's. Callers check this before they send the key.
  */
 export function keyIssue(
   config: Config,
@@ -141,7 +139,6 @@ function indexKeyOwners(
   return owners;
 }
 
-/** The valid manifests in the folder, except the one that is being written. */
 function otherManifests(folder: string, file: string): readonly ManifestFile[] {
   if (!existsSync(folder)) return [];
   return listJsonFiles(folder)
@@ -176,10 +173,7 @@ export function shippedManifests(): Manifest[] {
   });
 }
 
-/**
- * Every shipped listing of a real provider, by model ID. If several providers list a model, the
- * provider with the smallest priority number is used: makers of models before resellers.
- */
+/** By model ID. Makers of models, whose priority number is smallest, come before resellers. */
 export function shippedListings(): ReadonlyMap<string, ShippedListing> {
   const real = shippedManifests().filter(({ provider }) => findHead(provider.id) !== undefined);
   const listings = new Map<string, ShippedListing>();

@@ -151,10 +151,7 @@ export type FaultReading =
   | { readonly kind: "faults"; readonly faults: Faults }
   | { readonly kind: "unknown"; readonly message: string };
 
-/**
- * Parses a script of clauses `name` or `name:argument`, separated by `;`. In the clause
- * `cheat:NAME`, NAME is a key of `cheats`.
- */
+/** Reads `name` or `name:argument`, separated by `;`. In `cheat:NAME`, NAME is of `cheats`. */
 export function readFaults(script: string, cheats: Cheats = {}): FaultReading {
   const faults: Record<string, unknown> = {};
   for (const clause of splitClauses(script)) {

@@ -64,10 +64,7 @@ const media = {
 
 const noRoute: Route = { ...media, answer: answerNoRoute };
 
-/*
- * Routes by pattern. The first path segment chooses the kind of provider, so that one simulator can
- * act as several.
- */
+/* The first path segment chooses the kind of provider: one simulator acts as several. */
 const ROWS: readonly Row[] = [
   ...imageRows("img", referenceImages),
   ...imageRows("imgor", relayImages),

@@ -61,10 +61,7 @@ export function estimatePromptTokens(value: unknown): number {
   );
 }
 
-/**
- * Estimates the tokens of all parts in `value` that have `cache_control`. With `ttl`, counts only
- * parts whose `cache_control` has this `ttl`.
- */
+/** Counts the parts that have `cache_control`; with `ttl`, only those that have this `ttl`. */
 export function estimateMarkedTokens(value: unknown, ttl?: string): number {
   const { cache_control: mark, ...rest } = asObject(value) ?? {};
   if (isObject(mark)) {
@@ -91,10 +88,7 @@ export function findUserText(messages: readonly JsonObject[]): string {
 const QUESTION = /What is the (code word|(?:number|word) of \p{L}+)\?/gu;
 const FACT = /The (code word|(?:number|word) of \p{L}+) is ([^\s.][^.\n]{0,99})\./gu;
 
-/**
- * Answers a prompt that asks for facts which it states itself; undefined if it asks for none. If it
- * states a fact twice, the later value is the answer.
- */
+/** The answer to a prompt that asks for facts which it states; of two values the later one. */
 export function toldIn(userText: string, prompt: unknown): string | undefined {
   const asked = [...userText.matchAll(QUESTION)].map(([, what = ""]) => what);
   if (asked.length === 0) return undefined;
