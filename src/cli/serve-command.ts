@@ -238,17 +238,16 @@ async function startServer(
 /** Logs the data folder, and the parts that are off because a setting is missing. */
 function announceParts(log: Logger, config: Config, dataDir: string | undefined): void {
   if (dataDir !== undefined) log.info({ data: dataDir }, "embedded PostgreSQL");
-  if (chooseSignInKind(config) === "none") {
-    log.info({ setting: "OIDC_ISSUER" }, "off: console sign-in");
-  }
+  const off = (setting: string, what: string): void => log.info({ setting }, `off: ${what}`);
+  if (chooseSignInKind(config) === "none") off("OIDC_ISSUER", "console sign-in");
   if (config.stripeSecretKey === "") {
-    log.info({ setting: "STRIPE_SECRET_KEY" }, "off: credit is granted by the command line only");
+    off("STRIPE_SECRET_KEY", "credit is granted by the command line only");
   }
   if (config.encryptionKey === "") {
-    log.info({ setting: "TM_ENCRYPTION_KEY" }, "off: storing customers' own provider keys");
+    off("TM_ENCRYPTION_KEY", "storing customers' own provider keys");
   }
   if (config.telemetryEndpoint === "" && config.telemetryTracesEndpoint === "") {
-    log.info({ setting: "OTEL_EXPORTER_OTLP_ENDPOINT" }, "off: traces");
+    off("OTEL_EXPORTER_OTLP_ENDPOINT", "traces");
   }
 }
 
