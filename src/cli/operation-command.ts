@@ -187,22 +187,21 @@ async function findOrgId(
   const { org_id: orgId, key_id: keyId, connection_id: connectionId } = args;
   if (keyId !== undefined) {
     const key = await backend.accountStore.findKey("anyone", keyId);
-    if (key !== undefined) return key.orgId;
-    throw new UsageFault(`there is no key ${keyId}; \`tokenmarket key list --org ID\` has the ids`);
+    return orgOf(key, `key ${keyId}`, "key list --org ID");
   }
   if (connectionId !== undefined) {
     const connection = await backend.connectionStore.find(connectionId, "operator");
-    if (connection !== undefined) return connection.orgId;
-    throw new UsageFault(
-      `there is no connection ${connectionId}; \`tokenmarket connection list --org ID\` has the ids`,
-    );
+    return orgOf(connection, `connection ${connectionId}`, "connection list --org ID");
   }
   const asked = isNamedByFlag(operation) ? flags["org"] : orgId;
   if (asked === undefined) return undefined;
   const org = await backend.accountStore.findOrg(String(asked));
-  if (org !== undefined) return org.orgId;
-  const next = "`tokenmarket org list` has the ids";
-  throw new UsageFault(`there is no organization ${asked}; ${next}`);
+  return orgOf(org, `organization ${String(asked)}`, "org list");
+}
+
+function orgOf(found: { readonly orgId: OrgId } | undefined, what: string, list: string): OrgId {
+  if (found !== undefined) return found.orgId;
+  throw new UsageFault(`there is no ${what}; \`tokenmarket ${list}\` has the ids`);
 }
 
 /** Turns a refusal into a fault, whose message names the flag in place of the field. */

@@ -41,13 +41,11 @@ async function probe(context: CommandContext, flags: Flags): Promise<CommandAnsw
   return { json: { ok, url, status, detail }, text: `${url}: ${detail}` };
 }
 
-interface Answer {
+async function ask(url: string): Promise<{
   readonly ok: boolean;
   readonly status: number | null;
   readonly detail: string;
-}
-
-async function ask(url: string): Promise<Answer> {
+}> {
   try {
     const response = await fetch(url, {
       signal: AbortSignal.timeout(ANSWER_WAIT_MS),
