@@ -1,17 +1,13 @@
 import { createInterface, type Interface } from "node:readline";
 
-import { type CommandIo, UsageFault } from "./command-context.ts";
+import { type CommandIo, type Flags, readText, UsageFault } from "./command-context.ts";
 
 /** A value that comes from a flag, or that a person at a terminal types. */
 export interface Needed<T> {
   /** The flag that gives the answer, with an example: `--price-prompt 0.25`. */
   readonly flag: string;
-  /** The question to the person, without a question mark. */
   readonly question: string;
-  /**
-   * The answer if the person only presses return, or if there is no terminal. If it is absent, the
-   * flag is required without a terminal.
-   */
+  /** The answer to an empty line, or without a terminal; if absent, the flag is then required. */
   readonly fallback?: string;
   readonly read: (text: string) => T;
 }
@@ -29,7 +25,6 @@ export class Answers {
   #waiting: { take(line: string): void; giveUp(): void } | undefined;
   #isClosed = false;
 
-  /** With `isAsking: false`, no question is asked, even at a terminal. */
   constructor({ stdin, stderr }: Pick<CommandIo, "stdin" | "stderr">, isAsking: boolean) {
     this.#write = (text) => void stderr.write(text);
     if (!isAsking || stderr.isTTY !== true) return;
@@ -56,10 +51,7 @@ export class Answers {
     if (this.isPerson) this.#write(`${text}\n`);
   }
 
-  /**
-   * Returns the flag's value, the person's answer or the fallback. If there is none of them,
-   * returns undefined, and `needAll` names the flag later.
-   */
+  /** Undefined if there is neither flag, person nor fallback; `needAll` then names the flag. */
   async get<T>(given: string | undefined, needed: Needed<T>): Promise<T | undefined> {
     const { flag, fallback, question, read } = needed;
     if (given !== undefined) return read(given);
@@ -78,6 +70,17 @@ export class Answers {
         this.#write(`${fault.message}\n`);
       }
     }
+  }
+
+  /** Gets the answer of the flag `--<name>`. `read` gets the flag's name for its messages, too. */
+  async flag<T>(
+    flags: Flags,
+    name: string,
+    needed: Omit<Needed<T>, "flag" | "read"> & { readonly read: (text: string, flag: string) => T },
+  ): Promise<T | undefined> {
+    const flag = `--${name}`;
+    const read = (text: string): T => needed.read(text, flag);
+    return await this.get(readText(flags, name), { ...needed, flag, read });
   }
 
   /** Asks a yes-or-no question. Without a terminal, the answer is the fallback. */

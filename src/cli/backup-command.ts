@@ -9,6 +9,7 @@ import {
   type CommandContext,
   type Flags,
   onStoredData,
+  progressTo,
   readConfig,
 } from "./command-context.ts";
 import { openCommandLogging, withBackend } from "./with-backend.ts";
@@ -48,7 +49,7 @@ async function create(context: CommandContext, flags: Flags): Promise<CommandAns
     const { folder, manifest } = await createBackup(backend.embedded, {
       to: String(flags["to"]),
       clock,
-      onProgress: (line) => void context.stderr.write(`${line}\n`),
+      onProgress: progressTo(context),
     });
     const { files, finished_at } = manifest;
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
@@ -64,31 +65,31 @@ async function create(context: CommandContext, flags: Flags): Promise<CommandAns
 }
 
 async function verify(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
-  const config = readConfig(context, flags);
-  const logging = openCommandLogging(context, config, true);
-  const { folder, checks } = await verifyBackup({
-    from: String(flags["from"]),
-    scratchDir: config.dataDir,
-    log: logging.log,
-    onProgress: (line) => void context.stderr.write(`${line}\n`),
-  }).finally(() => logging.flush());
+  const { folder, checks } = await onCopy(context, flags, (copy) =>
+    verifyBackup({ ...copy, scratchDir: copy.dataDir }),
+  );
   const answer = answerChecks(checks, { folder });
   return { ...answer, text: `${folder}\n${answer.text}` };
 }
 
 async function restore(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
-  const config = readConfig(context, flags);
-  const logging = openCommandLogging(context, config, true);
-  const { folder, manifest, dataDir } = await restoreBackup({
-    from: String(flags["from"]),
-    dataDir: config.dataDir,
-    log: logging.log,
-    onProgress: (line) => void context.stderr.write(`${line}\n`),
-  }).finally(() => logging.flush());
+  const { folder, manifest, dataDir } = await onCopy(context, flags, restoreBackup);
   return {
     json: { ok: true, data: dataDir, from: folder, copy_of: manifest.finished_at },
     text:
       `restored ${folder}, a copy of ${manifest.finished_at}, to ${dataDir}\n` +
       "next: `tokenmarket ledger audit`, then docs/operating/restore.md before you serve",
   };
+}
+
+/** Works on a copy, for which the stores stay closed. */
+async function onCopy<T>(
+  context: CommandContext,
+  flags: Flags,
+  work: (copy: Parameters<typeof restoreBackup>[0]) => Promise<T>,
+): Promise<T> {
+  const config = readConfig(context, flags);
+  const { log, ...logging } = openCommandLogging(context, config, true);
+  const copy = { from: String(flags["from"]), dataDir: config.dataDir, log };
+  return await work({ ...copy, onProgress: progressTo(context) }).finally(() => logging.flush());
 }

@@ -8,10 +8,9 @@ import {
   type CommandContext,
   type Flags,
   onStoredData,
-  readConfig,
   readInstant,
 } from "./command-context.ts";
-import { openCommandLogging, withBackend } from "./with-backend.ts";
+import { withBackend } from "./with-backend.ts";
 
 export function addBillingCommand(program: Command, context: CommandContext): void {
   const billing = program.command("billing").description("payments of customers");
@@ -25,39 +24,29 @@ export function addBillingCommand(program: Command, context: CommandContext): vo
 
 async function recover(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
   const sinceMs = readInstant(String(flags["since"]), "--since");
-  const config = readConfig(context, flags);
-  const logging = openCommandLogging(context, config, true);
-  const { log } = logging;
-  return await withBackend(context, flags, async ({ purchaseStore: store, topUpStore }, by) => {
-    const stores = { store, topUpStore };
+  return await withBackend(context, flags, async (backend, by, { config, log }) => {
+    const { purchaseStore: store, topUpStore } = backend;
     const consoleUrl = (): string => config.consoleUrl;
     const seller = (): Seller => sellerOf(config, config.consoleUrl);
-    const billing = openBilling({ config, ...stores, consoleUrl, seller, clock, log });
+    const billing = openBilling({ config, store, topUpStore, consoleUrl, seller, clock, log });
     try {
       return renderAnswer(await billing.recover(sinceMs, by));
     } finally {
       await billing.close();
-      logging.flush();
     }
   });
 }
 
 function renderAnswer(found: RecoveredPayments): CommandAnswer {
   const { sessions, purchases, granted, claims, unknownOrgs, failed } = found;
+  const unknown_organizations = unknownOrgs.map((payer) => ({
+    org_id: payer.orgId,
+    purchase_id: payer.purchaseId,
+    session_id: payer.sessionId,
+    amount_usd: payer.amountUsd,
+  }));
   return {
-    json: {
-      sessions,
-      purchases,
-      granted,
-      claims,
-      unknown_organizations: unknownOrgs.map((payer) => ({
-        org_id: payer.orgId,
-        purchase_id: payer.purchaseId,
-        session_id: payer.sessionId,
-        amount_usd: payer.amountUsd,
-      })),
-      failed,
-    },
+    json: { sessions, purchases, granted, claims, unknown_organizations, failed },
     text: [
       `${sessions} checkouts and ${claims} refunds and disputes read`,
       `${purchases} lost purchases made again, ${granted} purchases credited`,

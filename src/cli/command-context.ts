@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import type { Command } from "commander";
 
 import {
+  asObject,
   type Config,
-  type Environment,
   isDay,
   loadConfig,
   type MicroUsd,
@@ -14,7 +14,7 @@ import {
   systemClock,
 } from "../kernel/index.ts";
 import { plainText } from "./plain-text.ts";
-import type { SecretFiles, TextOutput } from "../app/index.ts";
+import type { SecretFiles, SecretReading, TextOutput } from "../app/index.ts";
 
 /**
  * 0: success. 1: a check failed, part of the work was not done, or the command may succeed later.
@@ -25,9 +25,8 @@ export type ExitCode = 0 | 1 | 2 | 3;
 export type StandardInput = AsyncIterable<unknown> & { readonly isTTY?: boolean };
 
 /**
- * The streams and values that the command line gets from its process. Commands read no other
- * environment and write to no other stream, so that a caller in the same process can run them like
- * a function.
+ * The streams and values of the process. Commands use no others, so that a caller in the same
+ * process can run them like a function.
  */
 export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -41,12 +40,10 @@ export interface CommandIo {
 }
 
 export interface CommandContext extends CommandIo {
-  /** The secrets in `env` that were read from files. */
   readonly secrets: SecretFiles;
   readonly setExitCode: (code: ExitCode) => void;
 }
 
-/** Ends a server's run, although its sockets and timers are still open. */
 export function endServer(context: CommandContext, code: ExitCode): void {
   context.setExitCode(code);
   context.exit(code);
@@ -61,46 +58,34 @@ export interface CommandAnswer {
   readonly json: unknown;
   /** Default: `json` as aligned lines and tables. */
   readonly text?: string;
+  /** Default: 1 if `ok` of `json` is false, else 0. */
   readonly exitCode?: ExitCode;
+  /** Done after the answer was written. */
+  readonly next?: () => Promise<void>;
 }
 
-const FLAG_SETTINGS: Readonly<Record<string, SettingName>> = {
-  port: "port",
-  consolePort: "consolePort",
-  internalPort: "internalPort",
-  host: "host",
-  data: "dataDir",
-  manifests: "manifestsDir",
-};
-
-export type Flags = Readonly<Record<string, string | boolean | undefined>>;
+export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 export function pickTexts(flags: Flags): Readonly<Record<string, string | undefined>> {
   const texts = Object.entries(flags).filter(([, value]) => typeof value === "string");
   return Object.fromEntries(texts) as Record<string, string>;
 }
 
-/** The environment with secrets read from files, and the problems with these files, by variable. */
-interface SecretSource {
-  readonly env: Environment;
-  readonly problems: ReadonlyMap<string, string>;
-}
-
-type Forced = Partial<Record<SettingName, string | number | boolean>>;
-
 /** Reads the configuration; throws a `UsageFault` that lists all its problems. */
 export function readConfig(
-  { secrets }: { readonly secrets: SecretSource },
+  { secrets }: { readonly secrets: Pick<SecretReading, "env" | "problems"> },
   flags: Flags,
-  forced: Forced = {},
+  forced: Partial<Record<SettingName, boolean>> = {},
 ): Config {
   const { config: named } = pickTexts(flags);
   if (named !== undefined && !existsSync(named)) {
     throw new UsageFault(`${named}: there is no such file; check --config`);
   }
   const file = findSettingsFile(flags);
+  const { port, consolePort, internalPort, host, data, manifests } = pickTexts(flags);
+  const ports = { port, consolePort, internalPort };
   const outcome = loadConfig({
-    flags: { ...forced, ...pickSettings(flags) },
+    flags: { ...forced, ...ports, host, dataDir: data, manifestsDir: manifests },
     env: secrets.env,
     fileProblems: secrets.problems,
     ...(existsSync(file) ? { yamlText: readFileSync(file, "utf8"), yamlFile: file } : {}),
@@ -109,12 +94,10 @@ export function readConfig(
   return outcome.config;
 }
 
-/** The path of the configuration file. The file need not exist. */
 export function findSettingsFile(flags: Flags): string {
   return pickTexts(flags)["config"] ?? "tokenmarket.yaml";
 }
 
-/** Options that several commands share, for `command.option(...DATA_OPTION)`. */
 export const DATA_OPTION = [
   "--data <folder>",
   "folder of the embedded PostgreSQL (default ./data)",
@@ -155,7 +138,8 @@ export function answering<A extends unknown[]>(
           ? JSON.stringify(answer.json)
           : (answer.text ?? plainText(answer.json));
       if (text !== "") context.stdout.write(`${text}\n`);
-      context.setExitCode(answer.exitCode ?? 0);
+      context.setExitCode(answer.exitCode ?? (asObject(answer.json)?.["ok"] === false ? 1 : 0));
+      await answer.next?.();
     } catch (fault) {
       reportFault(context, fault);
       context.setExitCode(chooseExitCode(fault));
@@ -173,14 +157,10 @@ export function answerChecks(
     text: checks
       .map(({ id, ok: isGood, detail }) => `${isGood ? "ok    " : "BROKEN"}  ${id}  ${detail}`)
       .join("\n"),
-    exitCode: ok ? 0 : 1,
   };
 }
 
-/**
- * Writes a fault to standard error. The stack is written only if the fault is unexpected and the
- * log level is debug.
- */
+/** Writes a fault; its stack only if it is unexpected and the log level is debug. */
 export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   const error = fileFault(fault) ?? (fault instanceof Error ? fault : new Error(String(fault)));
   const foreseen = error.name.endsWith("Fault") && error.name !== "AssertionFault";
@@ -188,7 +168,6 @@ export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   stderr.write(`tokenmarket: ${detail ?? error.message}\n`);
 }
 
-/** Turns a failure to open a file into a fault that says what to do; undefined for other faults. */
 function fileFault(fault: unknown): UsageFault | undefined {
   const { code = "", syscall, path } = fault as NodeJS.ErrnoException;
   const problem = FILE_PROBLEMS[code];
@@ -203,6 +182,14 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   EACCES: "this user may not open it; check its permissions",
 };
 
+export function describeFault(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault);
+}
+
+export function progressTo({ stderr }: CommandIo): (line: string) => void {
+  return (line) => void stderr.write(`${line}\n`);
+}
+
 /** Returns 1 if the same command may succeed later, else 2. */
 export function chooseExitCode(fault: unknown): ExitCode {
   return fault instanceof SchemaBusyFault ? 1 : 2;
@@ -210,30 +197,21 @@ export function chooseExitCode(fault: unknown): ExitCode {
 
 export const clock: typeof systemClock = systemClock;
 
-function pickSettings(flags: Flags): Partial<Record<SettingName, string | boolean | undefined>> {
-  return Object.fromEntries(
-    Object.entries(FLAG_SETTINGS).map(([flag, setting]) => [setting, flags[flag]]),
-  );
-}
-
 function isFlags(value: unknown): value is Flags {
   return typeof value === "object" && value !== null && value.constructor === Object;
 }
 
-interface WholeRange {
-  readonly min: number;
-  readonly max: number;
-}
-
-/** Returns the whole number of the flag `--<name>`; undefined if the flag is absent. */
-export function readWhole(flags: Flags, name: string, range: WholeRange): number | undefined {
+/** Undefined if the flag `--<name>` is absent. */
+export function readWhole(
+  flags: Flags,
+  name: string,
+  { min, max }: { readonly min: number; readonly max: number },
+): number | undefined {
   const text = readText(flags, name);
   if (text === undefined) return undefined;
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= range.min && value <= range.max) return value;
-  throw new UsageFault(
-    `--${name} must be a whole number from ${range.min} to ${range.max}, not ${text}`,
-  );
+  if (value >= min && value <= max) return value;
+  throw new UsageFault(`--${name} must be a whole number from ${min} to ${max}, not ${text}`);
 }
 
 export function readText(flags: Flags, name: string): string | undefined {
@@ -243,17 +221,13 @@ export function readText(flags: Flags, name: string): string | undefined {
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/**
- * The duration of the flag `--<name>` in milliseconds; undefined if the flag is absent. The value,
- * `min` and `max` are texts such as 30m, 12h or 7d.
- */
+/** The milliseconds of a flag that has a default. Durations are texts such as 30m, 12h or 7d. */
 export function readDurationMs(
   flags: Flags,
   name: string,
   { min, max }: { readonly min: string; readonly max: string },
-): number | undefined {
-  const text = readText(flags, name);
-  if (text === undefined) return undefined;
+): number {
+  const text = readText(flags, name) ?? "";
   const value = durationMs(text);
   if (value >= durationMs(min) && value <= durationMs(max)) return value;
   throw new UsageFault(`--${name} must be from ${min} to ${max}, such as 12h or 7d, not ${text}`);
@@ -279,24 +253,20 @@ export function readDay(text: string, flag: string): string {
 
 const INSTANT = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;
 
-/**
- * The host of a URL at which this listening address can be reached. It is loopback if the server
- * listens on every address.
- */
+/** The host of a URL that reaches this listening address; loopback if it is every address. */
 export function reachableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** Parses an amount of at least 0 dollars. `flag`, such as `--credit-usd`, is for the message. */
-export function requireUsd(flag: string, text: string): MicroUsd {
+export function requireUsd(text: string, flag: string): MicroUsd {
   const amount = parseUsd(text);
   if (amount !== undefined && amount >= 0n) return amount;
   throw new UsageFault(`${flag} must be dollars such as 0.25, not ${text}`);
 }
 
-export function requireFilled(flag: string, text: string): string {
+export function requireFilled(text: string, flag: string): string {
   if (text.trim() !== "") return text.trim();
   throw new UsageFault(`${flag} must not be empty`);
 }

@@ -42,9 +42,9 @@ import {
   UsageFault,
 } from "./command-context.ts";
 import { onProbes, readUsd, readTimeoutMs, addConformanceWatch } from "./conformance-watch.ts";
-import { conformanceProgress, toVerdicts } from "./conformance-run.ts";
+import { isFlaw, showProgress, toVerdicts } from "./conformance-run.ts";
 import { toValues } from "./manifest-init/init-flags.ts";
-import { onSignals } from "./run-to-end.ts";
+import { untilSignal } from "./run-to-end.ts";
 import { withBackend } from "./with-backend.ts";
 
 export function addConformanceCommand(program: Command, context: CommandContext): void {
@@ -98,53 +98,47 @@ async function runConformance(
     decisionsPublicForm: flags["decisionsPublicForm"] === true,
     models: toValues(flags["models"]),
   };
-  const checks = parseChecks(pickTexts(flags)["checks"]);
-  const budgetMicroUsd = readUsd(flags, "budget-usd");
-  const concurrency = readWhole(flags, "concurrency", { min: 1, max: 32 }) ?? 2;
-  const timeoutMs = readTimeoutMs(flags);
+  const bounds = {
+    checks: parseChecks(pickTexts(flags)["checks"]),
+    budgetMicroUsd: readUsd(flags, "budget-usd"),
+    concurrency: readWhole(flags, "concurrency", { min: 1, max: 32 }) ?? 2,
+    timeoutMs: readTimeoutMs(flags),
+  };
   const expected = expectedCosts(listings);
   if (!expected.ok) return invalid(expected.problems);
-  const costText = expectedText(expected.costs, budgetMicroUsd);
+  const costText = expectedText(expected.costs, bounds.budgetMicroUsd);
   if (flags["estimate"] === true) return { json: expected.costs, text: costText };
   const isRecorded = flags["record"] === true;
   // This call records nothing. It ends the command, before any probe is paid for, if the database
   // does not answer.
   if (isRecorded) await record(context, flags, []);
   openOutputs(flags);
-  const stop = new AbortController();
-  // The first signal ends the run, with a report on the checks that have run.
-  const stopListening = onSignals({ SIGINT: () => stop.abort(), SIGTERM: () => stop.abort() });
-  const progress = conformanceProgress(context);
   context.stderr.write(`${costText}\n`);
-  try {
-    const outcome = await runSuite({
-      ...listings,
-      allowPrivateUpstreams: flags["allowPrivate"] === true,
-      outbound: readOutbound(readConfig(context, flags)),
-      checks,
-      budgetMicroUsd,
-      concurrency,
-      timeoutMs,
-      signal: stop.signal,
-      onProgress: progress.checkEnded,
-    });
-    if (!outcome.ok) return invalid(outcome.problems);
-    const { report } = outcome;
-    const written = key === undefined ? report : signReport(report, key.privateKey);
-    const verdicts = isRecorded ? toVerdicts(report, "run") : [];
-    try {
-      if (isRecorded) await record(context, flags, verdicts);
-    } finally {
-      writeReports(report, written, flags);
-    }
-    const text = isRecorded
-      ? `${renderSummary(report)}\n${recordedText(verdicts)}`
-      : renderSummary(report);
-    return { json: written, text, exitCode: toExitCode(report.verdict) };
-  } finally {
-    progress.end();
-    stopListening();
-  }
+  // The first signal ends the run, with a report on the checks that have run.
+  return await untilSignal((signal) =>
+    showProgress(context, async (onProgress) => {
+      const outcome = await runSuite({
+        ...listings,
+        allowPrivateUpstreams: flags["allowPrivate"] === true,
+        outbound: readOutbound(readConfig(context, flags)),
+        ...bounds,
+        signal,
+        onProgress,
+      });
+      if (!outcome.ok) return invalid(outcome.problems);
+      const { report } = outcome;
+      const written = key === undefined ? report : signReport(report, key.privateKey);
+      const verdicts = isRecorded ? toVerdicts(report, "run") : [];
+      try {
+        if (isRecorded) await record(context, flags, verdicts);
+      } finally {
+        writeReports(report, written, flags);
+      }
+      const recorded = isRecorded ? `\n${recordedText(verdicts)}` : "";
+      const text = `${renderSummary(report)}${recorded}`;
+      return { json: written, text, exitCode: toExitCode(report.verdict) };
+    }),
+  );
 }
 
 function expectedText({ expected_usd, models }: ExpectedCosts, budget: MicroUsd): string {
@@ -211,10 +205,7 @@ async function record(
   flags: Flags,
   verdicts: readonly ListingVerdict[],
 ): Promise<void> {
-  await withBackend(context, flags, async ({ verdictStore }, by) => {
-    await verdictStore.record(verdicts, by);
-    return { json: {}, text: "" };
-  });
+  await withBackend(context, flags, ({ verdictStore }, by) => verdictStore.record(verdicts, by));
 }
 
 function parseChecks(value: string | undefined): readonly CheckId[] {
@@ -227,7 +218,7 @@ function parseChecks(value: string | undefined): readonly CheckId[] {
   return CHECK_IDS.filter((id) => named.includes(id));
 }
 
-/** Fails if a report could not be written, before any probe is paid for. */
+/** Before any probe is paid for, fails if a report could not be written. */
 function openOutputs(flags: Flags): void {
   const { json, markdown, junit, evidence } = pickTexts(flags);
   for (const file of [json, markdown, junit]) if (file !== undefined) appendFileSync(file, "");
@@ -250,9 +241,10 @@ function writeReports(report: ConformanceReport, written: object, flags: Flags):
 
 function renderSummary(report: ConformanceReport): string {
   const models = report.models.map(({ id, verdict, ready, checks }) => {
-    const bad = checks.filter(({ status }) => status !== "pass" && status !== "skip");
-    const why = bad.map((check) => `\n  ${check.id} ${check.status}: ${check.message}`).join("");
-    return `${id}${ready ? "" : " (staged)"}: ${verdict}${why}`;
+    const why = checks
+      .filter(isFlaw)
+      .map((check) => `\n  ${check.id} ${check.status}: ${check.message}`);
+    return `${id}${ready ? "" : " (staged)"}: ${verdict}${why.join("")}`;
   });
   const ended = report.is_complete ? "" : ", ended early";
   return [

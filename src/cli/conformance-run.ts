@@ -1,37 +1,45 @@
-import { CHECK_IDS, type ConformanceReport, type SuiteProgress } from "../listing-tools/index.ts";
-import { formatUsd } from "../kernel/index.ts";
+import {
+  CHECK_IDS,
+  type CheckStatus,
+  type ConformanceReport,
+  type SuiteOptions,
+  type SuiteProgress,
+} from "../listing-tools/index.ts";
+import { type Config, formatUsd } from "../kernel/index.ts";
 import { clock, type CommandContext } from "./command-context.ts";
 import type { ListingVerdict } from "../gateway/index.ts";
+import { readAskDeps } from "./with-backend.ts";
 
-interface ConformanceProgress {
-  readonly checkEnded: (progress: SuiteProgress) => void;
-  readonly end: () => void;
+/** On a terminal, it is one line below the checks that did not pass, elsewhere a line a check. */
+export async function showProgress<T>(
+  { stderr }: Pick<CommandContext, "stderr">,
+  run: (onProgress: (progress: SuiteProgress) => void) => Promise<T>,
+): Promise<T> {
+  if (stderr.isTTY !== true) {
+    return await run((progress) => void stderr.write(`${checkText(progress)}\n`));
+  }
+  const startedMs = clock.monotonicMs();
+  try {
+    return await run((progress) => {
+      if (isFlaw(progress.check)) stderr.write(`${CLEAR_LINE}${checkText(progress)}\n`);
+      stderr.write(`${CLEAR_LINE}${stateText(progress, clock.monotonicMs() - startedMs)}`);
+    });
+  } finally {
+    stderr.write(CLEAR_LINE);
+  }
 }
 
-/**
- * Shows a run's progress on standard error. A terminal gets one line that is rewritten below the
- * checks that did not pass. Other outputs get one plain line per check.
- */
-export function conformanceProgress({
-  stderr,
-}: Pick<CommandContext, "stderr">): ConformanceProgress {
-  const isTerminal = stderr.isTTY === true;
-  const startedMs = clock.monotonicMs();
-  return {
-    checkEnded: (progress) => {
-      const line = checkText(progress);
-      if (!isTerminal) {
-        stderr.write(`${line}\n`);
-        return;
-      }
-      const { status } = progress.check;
-      if (status !== "pass" && status !== "skip") stderr.write(`${CLEAR_LINE}${line}\n`);
-      stderr.write(`${CLEAR_LINE}${stateText(progress, clock.monotonicMs() - startedMs)}`);
-    },
-    end: () => {
-      if (isTerminal) stderr.write(CLEAR_LINE);
-    },
-  };
+/** The options of a run of all checks on one model. */
+export function modelSuite(
+  { env }: Pick<CommandContext, "env">,
+  config: Config,
+  modelId: string,
+): Omit<SuiteOptions, "manifestText" | "file" | "budgetMicroUsd" | "timeoutMs" | "signal"> {
+  return { env, ...readAskDeps(config), models: [modelId], checks: [], concurrency: 1 };
+}
+
+export function isFlaw({ status }: { readonly status: CheckStatus }): boolean {
+  return status !== "pass" && status !== "skip";
 }
 
 const CLEAR_LINE = "\r\u001B[2K";
@@ -49,8 +57,8 @@ function stateText(
 }
 
 /**
- * The verdicts of a report that are stored: one for each model on which all checks ran. A run that
- * ended early has none, because a few checks do not suffice to judge a listing.
+ * The verdicts to store: one for each model on which all checks ran, none if the run ended early,
+ * because a few checks do not suffice to judge a listing.
  */
 export function toVerdicts(
   report: ConformanceReport,

@@ -19,7 +19,7 @@ import {
   requireUsd,
   UsageFault,
 } from "./command-context.ts";
-import { onSignals } from "./run-to-end.ts";
+import { untilSignal } from "./run-to-end.ts";
 import {
   runWatched,
   type Watch,
@@ -32,17 +32,11 @@ import { withBackend } from "./with-backend.ts";
 const EVERY_RANGE = { min: "1h", max: "30d" };
 const EVERY_DEFAULT = "7d";
 const INTERVAL_BUDGET_USD_DEFAULT = "20.00";
-/**
- * The longest wait before `conformance watch` looks for due listings again, because a manifest can
- * change, or a listing can become suspect, at any time.
- */
+/** Manifests can change, and listings can become suspect, at any time. */
 const POLL_MS = 30_000;
-/** The wait while another `conformance watch` process has the lock. */
 const BUSY_MS = 1_000;
-/** The wait while the database does not answer. */
 const AWAY_MS = 10_000;
 
-/** Adds `conformance watch`, which keeps listings verified: it checks each once per interval. */
 export function addConformanceWatch(conformance: Command, context: CommandContext): void {
   onProbes(onStoredData(conformance.command("watch")))
     .description(
@@ -65,53 +59,32 @@ export function addConformanceWatch(conformance: Command, context: CommandContex
 async function watch(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
   const config = readConfig(context, flags);
   const intervalMs = readDurationMs(flags, "every", EVERY_RANGE);
-  if (intervalMs === undefined) throw new UsageFault("--every must be a duration such as 7d");
   const budgetMicroUsd = readUsd(flags, "budget-usd");
   const intervalBudgetMicroUsd = readUsd(flags, "interval-budget-usd");
   if (intervalBudgetMicroUsd < budgetMicroUsd) {
     throw new UsageFault("--interval-budget-usd must not be less than --budget-usd");
   }
   const timeoutMs = readTimeoutMs(flags);
-  const stop = new AbortController();
+  const bounds = { intervalMs, budgetMicroUsd, intervalBudgetMicroUsd, timeoutMs };
   // A signal ends the current run, whose verdict is then not stored.
-  const stopListening = onSignals({ SIGINT: () => stop.abort(), SIGTERM: () => stop.abort() });
-  try {
-    return await withBackend(context, flags, async (backend, by) => {
+  return await untilSignal((signal) =>
+    withBackend(context, flags, async (backend, by) => {
       const log = new WatchLog(context.stdout, flags["json"] === true);
-      const { signal } = stop;
-      const amounts = { budgetMicroUsd, intervalBudgetMicroUsd };
-      const parts = {
-        context,
-        config,
-        backend,
-        by,
-        log,
-        intervalMs,
-        ...amounts,
-        timeoutMs,
-        signal,
-      };
+      const parts = { context, config, backend, by, log, ...bounds, signal };
       const exitCode = await watchUntilEnd(parts, flags["once"] === true);
       return { ...log.ended(), exitCode };
-    });
-  } finally {
-    stopListening();
-  }
-}
-
-interface LoggedWatch extends Watch {
-  readonly log: WatchLog;
+    }),
+  );
 }
 
 type Step =
   | { readonly kind: "ran"; readonly exitCode: ExitCode }
   /** `isShort` is true if listings are due, but the interval's budget is used up. */
   | { readonly kind: "idle"; readonly waitMs: number; readonly isShort?: boolean }
-  | { readonly kind: "busy" }
-  | { readonly kind: "away"; readonly fault: unknown }
-  | { readonly kind: "invalid" };
+  | { readonly kind: "busy" | "invalid"; readonly waitMs: number }
+  | { readonly kind: "away"; readonly waitMs: number; readonly fault: unknown };
 
-async function watchUntilEnd(parts: LoggedWatch, isOnce: boolean): Promise<ExitCode> {
+async function watchUntilEnd(parts: Watch, isOnce: boolean): Promise<ExitCode> {
   const { signal, log } = parts;
   const codes = new Set<ExitCode>();
   while (!signal.aborted) {
@@ -126,7 +99,7 @@ async function watchUntilEnd(parts: LoggedWatch, isOnce: boolean): Promise<ExitC
     }
     if (isOnce && step.kind === "invalid") return 3;
     if (isOnce && step.kind === "idle") return chooseWorst(codes, step.isShort === true);
-    await sleep(chooseWaitMs(step), undefined, { signal }).catch(() => undefined);
+    await sleep(step.waitMs, undefined, { signal }).catch(() => undefined);
   }
   return 0;
 }
@@ -136,22 +109,16 @@ function chooseWorst(codes: ReadonlySet<ExitCode>, isShort: boolean): ExitCode {
   return isShort || codes.has(2) ? 2 : 0;
 }
 
-function chooseWaitMs(step: Exclude<Step, { readonly kind: "ran" }>): number {
-  if (step.kind === "busy") return BUSY_MS;
-  if (step.kind === "away") return AWAY_MS;
-  return step.kind === "idle" ? Math.min(step.waitMs, POLL_MS) : POLL_MS;
-}
-
-async function takeStep(parts: LoggedWatch): Promise<Step> {
+async function takeStep(parts: Watch): Promise<Step> {
   const { context, config, backend, log } = parts;
   const found = watchedListings(context.env, config);
   if (!found.ok) {
     log.problem(found.problems.join("; "));
-    return { kind: "invalid" };
+    return { kind: "invalid", waitMs: POLL_MS };
   }
   try {
     const session = await backend.watchStore.open();
-    if (session === undefined) return { kind: "busy" };
+    if (session === undefined) return { kind: "busy", waitMs: BUSY_MS };
     try {
       return await takeLockedStep(parts, session, found.listings);
     } finally {
@@ -159,16 +126,13 @@ async function takeStep(parts: LoggedWatch): Promise<Step> {
     }
   } catch (fault) {
     if (!isStoreFault(fault)) throw fault;
-    return { kind: "away", fault };
+    return { kind: "away", waitMs: AWAY_MS, fault };
   }
 }
 
-/**
- * Checks at most one due listing. `session` holds the database lock of `conformance watch`, so no
- * other process checks the same listing.
- */
+/** Checks at most one due listing. The session's lock keeps other processes from doing so. */
 async function takeLockedStep(
-  parts: LoggedWatch,
+  parts: Watch,
   session: WatchSession,
   listings: readonly WatchedListing[],
 ): Promise<Step> {
@@ -181,7 +145,7 @@ async function takeLockedStep(
   if (first === undefined) {
     const nextMs = dues[0]?.atMs;
     log.waiting(listings.length, nextMs, before);
-    return { kind: "idle", waitMs: nextMs === undefined ? POLL_MS : nextMs - state.nowMs };
+    return { kind: "idle", waitMs: Math.min(POLL_MS, (nextMs ?? Infinity) - state.nowMs) };
   }
   if (state.spentMicroUsd + budgetMicroUsd > intervalBudgetMicroUsd) {
     log.overBudget(due.length, before);
@@ -209,5 +173,5 @@ export function readTimeoutMs(flags: Flags): number {
 }
 
 export function readUsd(flags: Flags, name: string): MicroUsd {
-  return requireUsd(`--${name}`, readText(flags, name) ?? "");
+  return requireUsd(readText(flags, name) ?? "", `--${name}`);
 }

@@ -23,18 +23,19 @@ export function describeDifference(
 const CHANGES = { added: "comes", removed: "goes", changed: "changes" } as const;
 
 function describeListing(listing: ListingDifference): readonly string[] {
-  const { model, change, prices, facts } = listing;
+  const { model, change } = listing;
   const marks = [
     ...(listing.is_dearer ? ["dearer"] : []),
     ...(listing.is_cheaper ? ["cheaper"] : []),
     ...(listing.is_less ? ["less"] : []),
   ];
   const marked = marks.length === 0 ? "" : ` (${marks.join(", ")})`;
-  return [
-    `${model} ${CHANGES[change]}${marked}`,
-    ...prices.map((price) => `  ${priceLine(price)}`),
-    ...facts.map((fact) => `  ${factLine(fact)}`),
-  ];
+  return [`${model} ${CHANGES[change]}${marked}`, ...detailLines(listing)];
+}
+
+function detailLines(of: Pick<ListingDifference, "prices" | "facts">): readonly string[] {
+  const { prices, facts } = of;
+  return [...prices.map(priceLine), ...facts.map(factLine)].map((line) => `  ${line}`);
 }
 
 function priceLine(price: PriceDifference): string {
@@ -85,7 +86,8 @@ function describeFile(result: RefreshedFile): readonly string[] {
   ];
 }
 
-function describeFinding({ model, kind, prices, facts }: RefreshFinding): readonly string[] {
+function describeFinding(finding: RefreshFinding): readonly string[] {
+  const { model, kind } = finding;
   const say: Readonly<Record<RefreshFinding["kind"], string>> = {
     rise_waits: `rises by more than --max-rise: nothing is changed without --accept ${model}`,
     staging_waits: `would be staged: nothing is changed without --accept ${model}`,
@@ -94,11 +96,7 @@ function describeFinding({ model, kind, prices, facts }: RefreshFinding): readon
     removed_by_hand: "was removed and stays so",
     gone: "is not in the source any more and ends in 14 days",
   };
-  return [
-    `${model} ${say[kind]}`,
-    ...prices.map((price) => `  ${priceLine(price)}`),
-    ...facts.map((fact) => `  ${factLine(fact)}`),
-  ];
+  return [`${model} ${say[kind]}`, ...detailLines(finding)];
 }
 
 export interface RefreshedFile {
@@ -107,11 +105,9 @@ export interface RefreshedFile {
   readonly state:
     | "changed"
     | "unchanged"
-    /** The manifest was not imported, so there is nothing to refresh. */
     | "no_source"
     /** No head of this provider (its manifest without models) is known, and an import needs one. */
     | "no_head"
-    /** The source is older than the last import. */
     | "older_source"
     | "lists_nothing"
     | "invalid";

@@ -29,7 +29,6 @@ const OWNER_EMAIL = "dev@localhost";
 const KEY_FILE = "dev-key";
 const DEVELOPMENT = byGateway("dev");
 
-/** Starts a simulated provider and a test checkout; makes an organization with credit and a key. */
 export async function prepareDevelopment(config: Config, backend: Backend): Promise<Development> {
   const simulator = await startSimulatorSomewhere();
   let consoleUrl = "";
@@ -74,8 +73,8 @@ async function startSimulatorSomewhere(): Promise<Simulator> {
 }
 
 /**
- * Returns the key of the development organization; a file in the data folder stores it. Finds the
- * organization by this key, else by its ID, because its name may have changed.
+ * The key is kept in the data folder. The organization is found by it, else by its ID, because its
+ * name may have changed.
  */
 async function devKey(config: Config, backend: Backend): Promise<DevKey> {
   const { accountStore } = backend;
@@ -107,11 +106,9 @@ interface DevKey {
 interface Welcome {
   readonly simulator: Simulator;
   readonly key: DevKey;
-  /** The data folder, as the flag `--data` takes it. */
   readonly data: string;
   /** The one-time sign-in link; undefined if an identity provider is configured. */
   readonly link: string | undefined;
-  /** Undefined if the log goes to standard error. */
   readonly logFile: string | undefined;
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import type { Command } from "commander";
 
 import { loadCatalog } from "../app/index.ts";
+import type { Config } from "../kernel/index.ts";
 import {
   answering,
   clock,
@@ -50,34 +51,22 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
 }
 
 async function examine(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
-  const examined = readExamined(context, flags);
-  if (!examined.ok) return renderAnswer([examined.problem]);
-  const checks = GROUPS.flatMap((group) => group(examined.value));
-  return renderAnswer([...checks, ...(await databaseGroups(context, flags, examined.value))]);
-}
-
-type ReadExamined =
-  | { readonly ok: true; readonly value: Examined }
-  | { readonly ok: false; readonly problem: DoctorCheck };
-
-/**
- * Reads the configuration and the catalog. An invalid configuration is a finding of the doctor, but
- * if `--config` names a missing file, the command was used wrongly.
- */
-function readExamined(context: CommandContext, flags: Flags): ReadExamined {
-  const { env } = context;
+  const { env, secrets } = context;
+  let config: Config;
   try {
-    const config = readConfig(context, flags);
-    const fileProblems = context.secrets.problems;
-    const loaded = loadCatalog({ ...config, env, fileProblems, clock });
-    return { ok: true, value: { env, config, loaded } };
+    config = readConfig(context, flags);
   } catch (fault) {
+    // An invalid configuration is a finding of the doctor, but if `--config` names a missing file,
+    // the command was used wrongly.
     const { config: file } = pickTexts(flags);
     const isMissing = file !== undefined && !existsSync(file);
     if (!(fault instanceof UsageFault) || isMissing) throw fault;
-    const detail = fault.message;
-    return { ok: false, problem: { id: "configuration", level: "problem", detail } };
+    return renderAnswer([{ id: "configuration", level: "problem", detail: fault.message }]);
   }
+  const loaded = loadCatalog({ ...config, env, fileProblems: secrets.problems, clock });
+  const examined = { env, config, loaded };
+  const checks = GROUPS.flatMap((group) => group(examined));
+  return renderAnswer([...checks, ...(await databaseGroups(context, flags, examined))]);
 }
 
 async function databaseGroups(
@@ -85,13 +74,12 @@ async function databaseGroups(
   flags: Flags,
   examined: Examined,
 ): Promise<readonly DoctorCheck[]> {
-  const checks: DoctorCheck[] = [];
   try {
-    await withBackend(context, flags, async (backend) => {
+    return await withBackend(context, flags, async (backend) => {
+      const checks: DoctorCheck[] = [];
       for (const group of DATABASE_GROUPS) checks.push(...(await group(examined, backend)));
-      return { json: {}, text: "" };
+      return checks;
     });
-    return checks;
   } catch (fault) {
     return [unusableDatabase(fault)];
   }
@@ -106,28 +94,19 @@ const MARKS: Readonly<Record<CheckLevel, string>> = {
 function renderAnswer(checks: readonly DoctorCheck[]): CommandAnswer {
   const ok = checks.every(({ level }) => level !== "problem");
   const warnings = checks.filter(({ level }) => level === "warning").length;
+  const judged = checks.map((each) => ({ ...each, ok: each.level !== "problem" }));
   return {
-    json: {
-      ok,
-      warnings,
-      checks: checks.map((each) => ({ ...each, ok: each.level !== "problem" })),
-    },
+    json: { ok, warnings, checks: judged },
     text: checks.map(({ id, level, detail }) => `${MARKS[level]}  ${id}  ${detail}`).join("\n"),
-    exitCode: ok ? 0 : 1,
   };
 }
 
 /** Checks the version of Node.js. Reading the configuration has already shown that it is valid. */
 function programChecks(): readonly DoctorCheck[] {
-  return [nodeCheck(), { id: "configuration", level: "ok", detail: "every setting is valid" }];
-}
-
-function nodeCheck(): DoctorCheck {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  const isSupported = major > 20 || (major === 20 && minor >= 19);
-  return {
-    id: "node",
-    level: isSupported ? "ok" : "problem",
-    detail: `${process.version} (needs 20.19 or newer; 26 is the fastest)`,
-  };
+  const level = major > 20 || (major === 20 && minor >= 19) ? "ok" : "problem";
+  return [
+    { id: "node", level, detail: `${process.version} (needs 20.19 or newer; 26 is the fastest)` },
+    { id: "configuration", level: "ok", detail: "every setting is valid" },
+  ];
 }

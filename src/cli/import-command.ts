@@ -94,11 +94,8 @@ async function importLitellm(
   });
   const { write } = pickTexts(flags);
   const written = write !== undefined ? writeFiles(write, renderFiles(moved)) : [];
-  return {
-    json: { ok: moved.listings.length > 0, ...moved, written },
-    text: renderText(moved, written),
-    exitCode: moved.listings.length > 0 ? 0 : 1,
-  };
+  const ok = moved.listings.length > 0;
+  return { json: { ok, ...moved, written }, text: renderText(moved, written) };
 }
 
 /** Matches variables that hold addresses and not keys, so that the import may read their values. */
@@ -141,8 +138,7 @@ function writeFiles(folder: string, files: readonly MovedFile[]): string[] {
   if (taken !== undefined) {
     throw new UsageFault(`${taken.target} is there already; name another folder with --write`);
   }
-  for (const { target, text, isScript } of targets) {
-    if (existsSync(target)) continue;
+  for (const { target, text, isScript } of targets.filter((each) => !existsSync(each.target))) {
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, text, { mode: isScript ? OWNER_RUNS : EVERYONE_READS });
   }
@@ -182,28 +178,26 @@ function formatCount(count: number, noun: string): string {
 }
 
 function noteLine({ path, what, why, next }: MoveNote): string {
-  return `  ${path}: ${what}; ${why}${next === "" ? "" : `. Next: ${next}`}`;
+  return `  ${path}: ${what}; ${why}${nextText(next)}`;
 }
 
-/** Matches models of OpenRouter with the listings in the manifests folder. */
 async function importOpenrouter(
   context: CommandContext,
-  models: readonly string[],
+  named: readonly string[],
   flags: Flags,
 ): Promise<CommandAnswer> {
   const { manifestsDir } = readConfig(context, flags);
-  const isNamed = pickTexts(flags)["manifests"] !== undefined;
-  if (isNamed && !existsSync(manifestsDir)) {
+  const isThere = existsSync(manifestsDir);
+  if (!isThere && flags["manifests"] !== undefined) {
     throw new UsageFault(`--manifests: there is no folder ${manifestsDir}`);
   }
-  const folder = existsSync(manifestsDir) ? manifestsDir : SHIPPED_MANIFESTS;
-  const asked = await readAskedModels(models);
-  const matches = matchModels(asked, listedIn(folder));
-  const ok = matches.every(({ kind }) => kind !== "none");
+  const folder = isThere ? manifestsDir : SHIPPED_MANIFESTS;
+  const asked = await readAskedModels(named);
+  const models = matchModels(asked, listedIn(folder));
+  const ok = models.every(({ kind }) => kind !== "none");
   return {
-    json: { ok, manifests: folder, models: matches, request_fields: openrouterFields },
-    text: matchesText(matches),
-    exitCode: ok ? 0 : 1,
+    json: { ok, manifests: folder, models, request_fields: openrouterFields },
+    text: models.map(matchText).join("\n"),
   };
 }
 
@@ -220,9 +214,9 @@ async function readAskedModels(models: readonly string[]): Promise<AskedModel[]>
 
 function readAskedModel(item: RawJson): AskedModel[] {
   const id = asText(item) ?? textAt(item, "id");
-  if (id === undefined) return [];
-  const canonical = textAt(item, "canonical_slug");
-  return [canonical === undefined ? { id } : { id, canonical }];
+  return id === undefined
+    ? []
+    : [{ id, ...defined({ canonical: textAt(item, "canonical_slug") }) }];
 }
 
 function listedIn(folder: string): ListedHere[] {
@@ -241,11 +235,11 @@ function listedIn(folder: string): ListedHere[] {
   return [...listed].map(([id, known]) => ({ id, ...known }));
 }
 
-function matchesText(matches: readonly ModelMatch[]): string {
-  return matches
-    .map(({ asked, kind, listing, providers, why, next }) => {
-      const found = listing === null ? "no listing" : `${listing} (${providers.join(", ")})`;
-      return `${kind.padEnd("nearest".length)}  ${asked}  ${found}: ${why}${next === "" ? "" : `. Next: ${next}`}`;
-    })
-    .join("\n");
+function matchText({ asked, kind, listing, providers, why, next }: ModelMatch): string {
+  const found = listing === null ? "no listing" : `${listing} (${providers.join(", ")})`;
+  return `${kind.padEnd("nearest".length)}  ${asked}  ${found}: ${why}${nextText(next)}`;
+}
+
+function nextText(next: string): string {
+  return next === "" ? "" : `. Next: ${next}`;
 }

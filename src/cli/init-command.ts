@@ -4,7 +4,7 @@ import type { Command } from "commander";
 
 import { loadCatalog, renderIssue } from "../app/index.ts";
 import type { Deployment } from "../catalog/index.ts";
-import { assert, type Config } from "../kernel/index.ts";
+import type { Config } from "../kernel/index.ts";
 import { providerHeads } from "../listing-tools/index.ts";
 import { Answers } from "./ask-person.ts";
 import {
@@ -38,9 +38,8 @@ import {
   welcomeText,
 } from "./first-run/welcome.ts";
 import { onListings, shellWord, toValues } from "./manifest-init/init-flags.ts";
-import { toManifestPath } from "./manifest-init/hosted-provider.ts";
 import { requireHead } from "./manifest-init/named-provider.ts";
-import { shippedManifest } from "./manifest-init/write-manifest.ts";
+import { shippedManifest, toManifestPath } from "./manifest-init/write-manifest.ts";
 import { serveHere } from "./serve-command.ts";
 import { withBackend } from "./with-backend.ts";
 
@@ -63,24 +62,10 @@ export function addInitCommand(program: Command, context: CommandContext): void 
     .option("--port <n>", "gateway port (default 8080)")
     .option("--console-port <n>", "with --serve: console port (default 8081)")
     .option("--internal-port <n>", "with --serve: internal port (default 8082)")
-    .action(async (flags: Flags) => {
-      let next: CommandContext | undefined;
-      await answering(context, async (_, given: Flags) => {
-        const { answer, serving } = await firstRun(context, given);
-        next = serving;
-        return answer;
-      })(flags);
-      if (next !== undefined) await serveHere(next, flags);
-    });
+    .action(answering(context, firstRun));
 }
 
-interface FirstRun {
-  readonly answer: CommandAnswer;
-  /** The context in which the gateway starts; undefined if it does not start. */
-  readonly serving: CommandContext | undefined;
-}
-
-async function firstRun(context: CommandContext, flags: Flags): Promise<FirstRun> {
+async function firstRun(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
   const config = readConfig(context, flags);
   const gatewayUrl = findGatewayUrl(config);
   const found = findKeys(context.env, readText(flags, "keys-file"));
@@ -91,6 +76,7 @@ async function firstRun(context: CommandContext, flags: Flags): Promise<FirstRun
   const plan = await planned(context, flags, found);
   mkdirSync(config.manifestsDir, { recursive: true });
   const providers = await listProviders(plan.heads, {
+    io: inner,
     config,
     keys: found.keys,
     margin: plan.margin,
@@ -99,15 +85,17 @@ async function firstRun(context: CommandContext, flags: Flags): Promise<FirstRun
     isForced: flags["force"] === true,
   });
   const first = firstListing(config, inner);
-  if (!first.ok) return { answer: nothingListed(providers, first.problem), serving: undefined };
+  if (!first.ok) {
+    const { problem } = first;
+    return {
+      json: { ok: false, problem, providers: providers.map(providerJson) },
+      text: [...providers.flatMap(providerLines), problem].join("\n"),
+    };
+  }
   const { budgetMicroUsd } = plan;
+  const listings = listingsToTry(first.deployments, config, providers);
   const tried =
-    budgetMicroUsd === 0n
-      ? []
-      : await tryListings(inner, listingsToTry(first.deployments, config, providers), {
-          config,
-          budgetMicroUsd,
-        });
+    budgetMicroUsd === 0n ? [] : await tryListings(inner, listings, { config, budgetMicroUsd });
   const account = await openFirstAccount(inner, flags, { plan, tried });
   const welcome: Welcome = {
     providers,
@@ -121,8 +109,9 @@ async function firstRun(context: CommandContext, flags: Flags): Promise<FirstRun
     warnings: found.warnings,
   };
   return {
-    answer: { json: welcomeJson(welcome), text: welcomeText(welcome) },
-    serving: plan.isServing ? inner : undefined,
+    json: welcomeJson(welcome),
+    text: welcomeText(welcome),
+    ...(plan.isServing && { next: () => serveHere(inner, flags) }),
   };
 }
 
@@ -194,10 +183,7 @@ const NOTES_MAX = 5;
 const NOTHING_TO_SELL =
   "no listing can be sold yet; compare a staged one with its provider's price list, set is_ready to true in the manifest, and run init again";
 
-/**
- * The cheapest listing of each provider that has a manifest, whether this run wrote it or it
- * existed before.
- */
+/** For each provider that has a manifest, whether this run wrote it or not. */
 function listingsToTry(
   deployments: readonly Deployment[],
   config: Config,
@@ -216,34 +202,20 @@ async function openFirstAccount(
   flags: Flags,
   { plan, tried }: { readonly plan: FirstRunPlan; readonly tried: readonly TriedModel[] },
 ): Promise<OpenedAccount> {
-  let account: OpenedAccount | undefined;
-  await withBackend(
+  return await withBackend(
     context,
     flags,
     async (backend, by) => {
-      account = await openAccount(backend, plan.account, by);
+      const account = await openAccount(backend, plan.account, by);
       const verdicts = tried.flatMap(({ report }) => (report ? toVerdicts(report, "run") : []));
       if (verdicts.length > 0) await backend.verdictStore.record(verdicts, by);
-      return { json: null, text: "" };
+      return account;
     },
     "migrate",
   );
-  assert(account !== undefined, "the account was opened, or the fault was thrown");
-  return account;
 }
 
-function nothingListed(providers: readonly ListedProvider[], problem: string): CommandAnswer {
-  return {
-    json: { ok: false, problem, providers: providers.map(providerJson) },
-    text: [...providers.flatMap(providerLines), problem].join("\n"),
-    exitCode: 1,
-  };
-}
-
-/**
- * The command that starts a server with the same folders. It first exports the keys of
- * `--keys-file`, because a server reads keys from its environment only.
- */
+/** It first exports the keys of `--keys-file`: a server reads them from its environment only. */
 function serveCommand(flags: Flags): string {
   const places = ["config", "data", "manifests", "port"].flatMap((name) => {
     const value = readText(flags, name);

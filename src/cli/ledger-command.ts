@@ -1,5 +1,3 @@
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { availableParallelism } from "node:os";
 import { readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
@@ -28,10 +26,12 @@ import {
   type CommandAnswer,
   type CommandContext,
   CONFIG_OPTION,
+  describeFault,
   type Flags,
   JSON_OPTION,
   onStoredData,
   pickTexts,
+  progressTo,
   PUBLIC_KEY_OPTION,
   readConfig,
   readDay,
@@ -40,7 +40,7 @@ import {
   UsageFault,
 } from "./command-context.ts";
 import { addReopenCommand } from "./ledger-reopen-command.ts";
-import { writeNewFile } from "./replace-file.ts";
+import { writeOut } from "./replace-file.ts";
 import { withBackend } from "./with-backend.ts";
 import { type Backend, openDayArchive, openExportKey, readExportKey } from "../app/index.ts";
 import { type ChangedBy, type Config, formatUsd, publicKeyText } from "../kernel/index.ts";
@@ -50,81 +50,64 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
   addAuditCommand(ledger, context);
   onStoredData(ledger.command("recover"))
     .description("close attempts that dead instances left open, each once, at its reserved amount")
-    .action(
-      answering(context, (_, flags: Flags) =>
-        withBackend(context, flags, async ({ ledgerBatchStore, changeLog }, by) => {
-          const instances = await ledgerBatchStore.takeOverDeadInstances();
-          const left = new Map<string, string>();
-          const recovered = await ledgerBatchStore.recoverOpenAttempts(
-            new StuckAttempts((attemptId, fault) => {
-              left.set(String(attemptId), fault instanceof Error ? fault.message : String(fault));
-            }),
-          );
-          // The ledger has already committed the closed attempts, batch by batch. This entry in the
-          // change log is about the command as a whole.
-          const after = { attempts: recovered, instances };
-          await changeLog.write(by, async (_client, note) => {
-            if (recovered === 0 && instances.length === 0) return;
-            const what = { orgId: null, target: "open attempts", before: null, after };
-            note({ action: "ledger.recover", ...what });
-          });
-          return {
-            json: { recovered, instances, stuck: Object.fromEntries(left) },
-            text: [
-              `${recovered} attempts of ${instances.length} dead instances closed`,
-              ...[...left].map(([id, why]) => `attempt ${id} breaks a rule of the books: ${why}`),
-              ...(left.size === 0
-                ? []
-                : ["run `tokenmarket ledger audit`, which says what is wrong"]),
-            ].join("\n"),
-            exitCode: left.size === 0 ? 0 : 1,
-          };
-        }),
-      ),
-    );
+    .action(answering(context, recover));
   addReopenCommand(ledger, context);
-  addExportCommand(ledger, context);
-  addRetireCommands(ledger, context);
-}
-
-function addExportCommand(ledger: Command, context: CommandContext): void {
   onStoredData(ledger.command("export"))
     .description("write the attempts and transfers of a day that is over, one JSON document a line")
     .requiredOption("--day <day>", "YYYY-MM-DD, UTC")
     .option("--out <file>", "a new file instead of standard output")
-    .action(
-      answering(context, (_, flags: Flags) =>
-        withBackend(context, flags, async (backend) => {
-          const day = readDay(String(flags["day"]), "--day");
-          const { out } = pickTexts(flags);
-          let lines = 0;
-          const counted = async function* (): AsyncGenerator<string> {
-            for await (const page of backend.dayFacts(day)) {
-              lines += page.split("\n").length - 1;
-              yield page;
-            }
-          };
-          const facts = Readable.from(counted(), { highWaterMark: 1 });
-          if (out === undefined) {
-            if (flags["json"] === true) throw new UsageFault("--json goes with --out");
-            // The pipeline waits for a slow reader, because the facts of a day do not fit into
-            // memory.
-            await pipeline(facts, context.stdout, { end: false });
-            return { json: undefined, text: "" };
-          }
-          await writeNewFile(out, facts);
-          const text = `${lines} lines of ${day} written to ${out}`;
-          return { json: { day, lines, file: out }, text };
-        }),
-      ),
+    .action(answering(context, exportDay));
+  addRetireCommands(ledger, context);
+}
+
+async function recover(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
+  return await withBackend(context, flags, async ({ ledgerBatchStore, changeLog }, by) => {
+    const instances = await ledgerBatchStore.takeOverDeadInstances();
+    const stuck: Record<string, string> = {};
+    const recovered = await ledgerBatchStore.recoverOpenAttempts(
+      new StuckAttempts((attemptId, fault) => (stuck[String(attemptId)] = describeFault(fault))),
     );
+    // The ledger has already committed the closed attempts, batch by batch. This entry in the
+    // change log is about the command as a whole.
+    const after = { attempts: recovered, instances };
+    await changeLog.write(by, async (_client, note) => {
+      if (recovered === 0 && instances.length === 0) return;
+      const what = { orgId: null, target: "open attempts", before: null, after };
+      note({ action: "ledger.recover", ...what });
+    });
+    const left = Object.entries(stuck);
+    return {
+      json: { recovered, instances, stuck },
+      text: [
+        `${recovered} attempts of ${instances.length} dead instances closed`,
+        ...left.map(([id, why]) => `attempt ${id} breaks a rule of the books: ${why}`),
+        ...(left.length === 0 ? [] : ["run `tokenmarket ledger audit`, which says what is wrong"]),
+      ].join("\n"),
+      exitCode: left.length === 0 ? 0 : 1,
+    };
+  });
+}
+
+async function exportDay(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
+  return await withBackend(context, flags, async (backend) => {
+    const day = readDay(String(flags["day"]), "--day");
+    const { out } = pickTexts(flags);
+    let lines = 0;
+    const counted = async function* (): AsyncGenerator<string> {
+      for await (const page of backend.dayFacts(day)) {
+        lines += page.split("\n").length - 1;
+        yield page;
+      }
+    };
+    if (out === undefined && flags["json"] === true) throw new UsageFault("--json goes with --out");
+    await writeOut(context, out, counted());
+    if (out === undefined) return { json: undefined, text: "" };
+    return { json: { day, lines, file: out }, text: `${lines} lines of ${day} written to ${out}` };
+  });
 }
 
 const JOBS = { min: 1, max: 8 };
-/**
- * At most four connections are used by default, so that most of the database's connections are left
- * to the gateways.
- */
+/** Most of the database's connections are left to the gateways. */
 const JOBS_DEFAULT_MAX = 4;
 const PROGRESS_LINES = 250_000;
 const MS_PER_DAY = 86_400_000;
@@ -151,7 +134,7 @@ async function audit(context: CommandContext, flags: Flags): Promise<CommandAnsw
     isFull: flags["full"] === true,
     trustedKey: readTrustedKey(config, flags),
     jobs: readWhole(flags, "jobs", JOBS) ?? Math.min(availableParallelism(), JOBS_DEFAULT_MAX),
-    onProgress: progressTo(context),
+    onProgress: auditProgressTo(context),
   };
   return await withBackend(context, flags, async (backend, by) => {
     if (day === undefined) return renderAudit(context, await backend.auditBooks(options));
@@ -183,18 +166,8 @@ function renderAudit({ stderr }: CommandContext, outcome: AuditOutcome): Command
     ...(sinceDay === undefined ? [] : [`proven from the end of ${sinceDay} on`]),
     ...(closed === undefined ? [] : [`closed ${closed.day} at position ${closed.position}`]),
   ];
-  return {
-    json: {
-      ok,
-      since_day: sinceDay ?? null,
-      ...(closed === undefined
-        ? {}
-        : { closed_day: closed.day, position: String(closed.position) }),
-      checks,
-    },
-    text: text.join("\n"),
-    exitCode: ok ? 0 : 1,
-  };
+  const end = closed && { closed_day: closed.day, position: String(closed.position) };
+  return { json: { ok, since_day: sinceDay ?? null, ...end, checks }, text: text.join("\n") };
 }
 
 function renderCheck(check: AuditCheck): readonly string[] {
@@ -206,7 +179,7 @@ function renderCheck(check: AuditCheck): readonly string[] {
   ];
 }
 
-function progressTo({ stderr }: CommandContext): (progress: AuditProgress) => void {
+function auditProgressTo({ stderr }: CommandContext): (progress: AuditProgress) => void {
   let next = PROGRESS_LINES;
   return ({ replayed, entries }) => {
     if (replayed < next && replayed < entries) return;
@@ -243,28 +216,29 @@ async function retire(context: CommandContext, flags: Flags): Promise<CommandAns
   if (olderThanDays === 0) {
     const text = "nothing is retired: retention.attempts_days is 0, which keeps all";
     const gone = { retired: [], refused_requests: 0, past_spend_days: 0, dropped: [] };
-    const nothing = { ...gone, kept: [], stopped: null };
-    return { json: { ok: true, ...nothing }, text };
+    return { json: { ok: true, ...gone, kept: [], stopped: null }, text };
   }
   const archive = openDayArchive(config, readText(flags, "out"));
   return await withBackend(context, flags, async ({ retentionStore, statementClosing }, by) => {
-    const progress = (line: string): void => void context.stderr.write(`${line}\n`);
+    const progress = progressTo(context);
     const stopAt = await closeStatements(statementClosing, progress);
     const key = openExportKey(config);
     const session = await openSession(retentionStore, by);
     try {
       const deps = { session, archive, key, progress };
       const drop = flags["drop"] === true;
-      const outcome = await retireDays(deps, { olderThanDays, drop, stopAt });
-      const publicKey = publicKeyText(key.publicKey);
-      return renderRetirement(outcome, { folder: archive.folder, publicKey, olderThanDays });
+      return renderRetirement(await retireDays(deps, { olderThanDays, drop, stopAt }), {
+        older_than_days: olderThanDays,
+        folder: archive.folder,
+        public_key: publicKeyText(key.publicKey),
+      });
     } finally {
       await session.close();
     }
   });
 }
 
-/** Opens a retention session. Retries, because a run that was just killed may hold its lock. */
+/** Retries, because a run that was just killed may hold the lock. */
 async function openSession(store: RetentionStore, by: ChangedBy): Promise<RetentionSession> {
   for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
     if (tried > 0) await sleep(LOCK_PAUSE_MS);
@@ -275,10 +249,9 @@ async function openSession(store: RetentionStore, by: ChangedBy): Promise<Retent
 }
 
 /**
- * Closes the monthly statements that are due before any day is retired: a statement lists the
- * requests of its month one by one, and a retired day keeps only their totals. If a statement is
- * still open, because another process is closing it or closing it failed, returns the first day
- * that must not be retired.
+ * Closes the monthly statements that are due before any day is retired: they list requests, and a
+ * retired day keeps only totals. If one is still open, returns the first day that must not be
+ * retired.
  */
 async function closeStatements(
   closing: Backend["statementClosing"],
@@ -287,8 +260,8 @@ async function closeStatements(
   for (let hasMore = true; hasMore;) {
     const piece = await closing.closeSome();
     for (const { orgId, month, fault } of piece.failed) {
-      const why = fault instanceof Error ? fault.message : String(fault);
-      progress(`the statement of ${orgId} for ${month} could not be closed: ${why}`);
+      const what = `the statement of ${orgId} for ${month}`;
+      progress(`${what} could not be closed: ${describeFault(fault)}`);
     }
     ({ hasMore } = piece);
   }
@@ -302,16 +275,18 @@ async function closeStatements(
 
 function renderRetirement(
   outcome: RetireOutcome,
-  run: { readonly folder: string; readonly publicKey: string; readonly olderThanDays: number },
+  run: {
+    readonly older_than_days: number;
+    readonly folder: string;
+    readonly public_key: string;
+  },
 ): CommandAnswer {
   const { retired, refusedRequests, pastSpendDays, dropped, kept, stopped } = outcome;
   const ok = stopped === undefined && kept.length === 0;
   return {
     json: {
       ok,
-      older_than_days: run.olderThanDays,
-      folder: run.folder,
-      public_key: run.publicKey,
+      ...run,
       retired: retired.map(({ day, sums }) => ({
         day,
         attempts: Number(sums.all.attempts),
@@ -329,7 +304,6 @@ function renderRetirement(
       ...kept.map(({ day, reason }) => `not dropped: ${day}: ${reason}`),
       ...(stopped === undefined ? [] : [`stopped at ${stopped.day}: ${stopped.reason}`]),
     ].join("\n"),
-    exitCode: ok ? 0 : 1,
   };
 }
 

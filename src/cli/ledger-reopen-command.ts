@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import type { Command } from "commander";
 
-import { instant } from "../kernel/index.ts";
+import { type Config, instant } from "../kernel/index.ts";
 import { emptyLimitStore, readExportKey } from "../app/index.ts";
 import {
   type AccessClosing,
@@ -52,22 +52,22 @@ export function addReopenCommand(ledger: Command, context: CommandContext): void
 async function reopen(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
   const changes = await readChanges(context, flags);
   const request = readRequest(flags, changes?.closings ?? []);
-  return await withBackend(context, flags, async (backend, by) => {
+  return await withBackend(context, flags, async (backend, by, { config }) => {
     const books = await backend.reopenBooks(request, by);
-    const limits = request.isNothingLost ? undefined : await emptied(context, flags);
+    const limits = request.isNothingLost ? {} : await emptied(config);
     const notes = [
-      ...(limits?.problem === undefined ? [] : [limits.problem]),
+      ...(limits.problem === undefined ? [] : [limits.problem]),
       ...(request.isNothingLost || changes !== undefined ? [] : [NO_CHANGES]),
     ];
     return {
       json: {
         ...booksJson(books),
         changes_read: changes?.changes ?? null,
-        limit_keys_removed: limits?.removed ?? null,
+        limit_keys_removed: limits.removed ?? null,
         notes,
       },
       text: booksText(books, notes),
-      exitCode: limits?.problem === undefined ? 0 : 1,
+      exitCode: limits.problem === undefined ? 0 : 1,
     };
   });
 }
@@ -86,10 +86,8 @@ function readRequest(flags: Flags, closings: readonly AccessClosing[]): ReopenRe
   }
   const { restoredTo } = pickTexts(flags);
   if (flags["nothingLost"] === true) {
-    const other = ["openAttempts", "changes", "restoredTo"].find(
-      (name) => flags[name] !== undefined,
-    );
-    if (other !== undefined) {
+    const others = [open, flags["changes"], restoredTo];
+    if (others.some((other) => other !== undefined)) {
       throw new UsageFault(
         "--nothing-lost goes with none of --open-attempts, --changes and --restored-to",
       );
@@ -101,7 +99,7 @@ function readRequest(flags: Flags, closings: readonly AccessClosing[]): ReopenRe
     openAttempts: open ?? "void",
     isNothingLost: false,
     closings,
-    ...(restoredTo !== undefined ? { restoredToMs: readInstant(restoredTo, "--restored-to") } : {}),
+    ...(restoredTo !== undefined && { restoredToMs: readInstant(restoredTo, "--restored-to") }),
   };
 }
 
@@ -126,26 +124,25 @@ async function readChanges(
 
 /** Empties the shared limit store. A failure is only reported: the ledger is reopened already. */
 async function emptied(
-  context: CommandContext,
-  flags: Flags,
-): Promise<{ readonly removed: number | null; readonly problem?: string }> {
+  config: Config,
+): Promise<{ readonly removed?: number | undefined; readonly problem?: string }> {
   try {
-    return { removed: (await emptyLimitStore(readConfig(context, flags))) ?? null };
+    return { removed: await emptyLimitStore(config) };
   } catch {
-    const problem =
-      "the limit store did not answer and was not emptied: remove its keys that begin with tm:";
-    return { removed: null, problem };
+    return {
+      problem:
+        "the limit store did not answer and was not emptied: remove its keys that begin with tm:",
+    };
   }
 }
 
 function booksJson(books: ReopenedBooks): object {
-  const iso = (ms: number): string => instant(ms);
   const { closedAgain } = books;
   return {
     life: books.life,
-    restored_to: iso(books.restoredToMs),
-    lost_from: iso(books.lostFromMs),
-    lost_until: iso(books.lostUntilMs),
+    restored_to: instant(books.restoredToMs),
+    lost_from: instant(books.lostFromMs),
+    lost_until: instant(books.lostUntilMs),
     closed_attempts: books.closedAttempts,
     open_jobs: books.openJobs,
     ended_sessions: books.endedSessions,

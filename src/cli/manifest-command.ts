@@ -52,7 +52,6 @@ export function addManifestCommand(program: Command, context: CommandContext): v
             ...(ok ? files.map((file) => `${file}: valid`) : issues.map(renderIssue)),
             ...notes.map((note) => `note: ${renderIssue(note)}`),
           ].join("\n"),
-          exitCode: ok ? 0 : 1,
         };
       }),
     );
@@ -67,7 +66,15 @@ export function addManifestCommand(program: Command, context: CommandContext): v
       })),
     );
   addManifestImportCommand(manifest, context);
-  addManifestDiffCommand(manifest, context);
+  manifest
+    .command("diff <old> [new]")
+    .description(
+      "compare two manifests of a provider by model and price, the second one by default the manifests folder's; exit 1 when any client pays more or something leaves",
+    )
+    .option(...MANIFESTS_OPTION)
+    .option(...CONFIG_OPTION)
+    .option(...JSON_OPTION)
+    .action(answering(context, compare));
   addManifestInit(manifest, context);
   addManifestRefreshCommand(manifest, context);
   addCatalogCommand(program, context);
@@ -88,27 +95,20 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
         const config = readConfig(context, flags);
         const { env, secrets } = context;
         const loaded = loadCatalog({ ...config, env, fileProblems: secrets.problems, clock });
-        if (!loaded.ok) {
-          const text = loaded.issues.map(renderIssue);
-          return { json: loaded, text: text.join("\n"), exitCode: 1 };
-        }
+        if (!loaded.ok) return { json: loaded, text: loaded.issues.map(renderIssue).join("\n") };
         const { buildId, models, deployments } = loaded.catalog;
         const { out } = pickTexts(flags);
         if (out !== undefined) {
           writeFileSync(out, `${JSON.stringify({ buildId, models, deployments }, printable, 2)}\n`);
         }
+        const { notes, leftOut } = loaded;
+        const built = { ok: true, build_id: buildId, models: models.length };
         return {
-          json: {
-            ok: true,
-            build_id: buildId,
-            models: models.length,
-            notes: loaded.notes,
-            left_out: loaded.leftOut,
-          },
+          json: { ...built, notes, left_out: leftOut },
           text: [
             `build ${buildId}: ${models.length} models, ${deployments.length} deployments`,
-            ...loaded.notes.map((note) => note.message),
-            ...loaded.leftOut.map((file) => `${file} is left out: ${PRIVATE_NOTE}`),
+            ...notes.map((note) => note.message),
+            ...leftOut.map((file) => `${file} is left out: ${PRIVATE_NOTE}`),
           ].join("\n"),
         };
       }),
@@ -133,7 +133,7 @@ function manifestFiles(path: string): string[] {
   return files.map((file) => join(path, file));
 }
 
-/** Returns the problems of each file, then those that appear when all files are in one catalog. */
+/** The problems of each file, then those of all files in one catalog. */
 function checkFiles(
   files: readonly string[],
   providerKeyOrigins: string,
@@ -153,18 +153,15 @@ function checkFiles(
   const today = new Date(clock.nowMs()).toISOString().slice(0, 10);
   const together = compileCatalog({ manifests: all, hasKey: () => true, today });
   const conflicts = together.ok ? [] : together.issues;
-  const notes = manifests.flatMap(({ file, manifest }) =>
+  const notes = all.flatMap(({ file, manifest }) =>
     pastPriceChanges(manifest, clock.nowMs()).map((note) => ({ file, ...note })),
   );
   const priced = all.flatMap((each) => {
-    const { file } = each;
     const built = compileCatalog({ manifests: [each], hasKey: () => true, today: "2000-01-01" });
-    const found = built.ok ? built.notes : [];
-    return found.flatMap(({ reason, message }) =>
-      reason === "price_implausible" || reason === "purchase_above_price"
-        ? [{ file, pointer: "", message }]
-        : [],
+    const found = (built.ok ? built.notes : []).filter(
+      ({ reason }) => reason === "price_implausible" || reason === "purchase_above_price",
     );
+    return found.map(({ message }) => ({ file: each.file, pointer: "", message }));
   });
   return {
     issues: [
@@ -182,40 +179,19 @@ function printable(_key: string, value: unknown): unknown {
   return value instanceof Map ? Object.fromEntries(value) : value;
 }
 
-/**
- * Finds announced price changes that are in force by now. They are charged already, but a reader of
- * the file expects the current prices in `pricing`.
- */
-export function pastPriceChanges(manifest: Manifest, nowMs: number): readonly PastChange[] {
-  return Object.entries(manifest.listing_terms ?? {}).flatMap(([model, terms]) =>
-    (terms.price_changes ?? []).flatMap(({ from }, at) =>
-      Date.parse(from) > nowMs
-        ? []
-        : [
-            {
-              pointer: `/listing_terms/${model.replaceAll("~", "~0").replaceAll("/", "~1")}/price_changes/${at}`,
-              message: `in force since ${from}; write its prices into pricing and remove it`,
-            },
-          ],
-    ),
-  );
-}
-
-interface PastChange {
-  readonly pointer: string;
-  readonly message: string;
-}
-
-function addManifestDiffCommand(manifest: Command, context: CommandContext): void {
-  manifest
-    .command("diff <old> [new]")
-    .description(
-      "compare two manifests of a provider by model and price, the second one by default the manifests folder's; exit 1 when any client pays more or something leaves",
-    )
-    .option(...MANIFESTS_OPTION)
-    .option(...CONFIG_OPTION)
-    .option(...JSON_OPTION)
-    .action(answering(context, compare));
+/** They are charged already, but readers of the file expect the current prices in `pricing`. */
+export function pastPriceChanges(
+  manifest: Manifest,
+  nowMs: number,
+): readonly Omit<FileNote, "file">[] {
+  return Object.entries(manifest.listing_terms ?? {}).flatMap(([model, terms]) => {
+    const key = model.replaceAll("~", "~0").replaceAll("/", "~1");
+    return (terms.price_changes ?? []).flatMap(({ from }, at) => {
+      if (Date.parse(from) > nowMs) return [];
+      const message = `in force since ${from}; write its prices into pricing and remove it`;
+      return [{ pointer: `/listing_terms/${key}/price_changes/${at}`, message }];
+    });
+  });
 }
 
 function compare(
@@ -241,6 +217,5 @@ function compare(
   return {
     json: { ...difference, files },
     text: describeDifference(difference, files).join("\n"),
-    exitCode: difference.ok ? 0 : 1,
   };
 }

@@ -15,7 +15,6 @@ export interface ReadManifest {
 const FILE_BYTES_MAX = 16 * 1_048_576;
 const PROBLEMS_SHOWN_MAX = 5;
 
-/** Reads a manifest. If it is invalid, throws a `UsageFault` that lists its problems. */
 export function readManifestFile(file: string): ReadManifest {
   const text = readText(file);
   const verdict = validateManifest(text);
@@ -28,7 +27,6 @@ export function readManifestFile(file: string): ReadManifest {
   throw new UsageFault([...lines, ...more].join("\n"));
 }
 
-/** Reads the provider's manifest from the folder. Throws a `UsageFault` if there is none. */
 export function manifestOfProvider(folder: string, providerId: string): ReadManifest {
   const found = listManifestFiles(folder).find((file) => readProviderId(file) === providerId);
   if (found !== undefined) return readManifestFile(found);
@@ -44,10 +42,7 @@ export function listManifestFiles(folder: string): readonly string[] {
   return listJsonFiles(folder).map((name) => join(folder, name));
 }
 
-/**
- * Returns undefined if the file cannot be parsed: a broken manifest of another provider must not
- * keep the caller from finding the wanted one.
- */
+/** Undefined for a broken file: it must not keep the caller from finding another provider's. */
 function readProviderId(file: string): string | undefined {
   try {
     const { provider } = JSON.parse(readText(file)) as { provider?: { id?: string } };

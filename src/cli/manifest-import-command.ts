@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 
 import type { Command } from "commander";
 
-import { isDay } from "../kernel/index.ts";
+import { defined, isDay } from "../kernel/index.ts";
 import { validateManifest } from "../catalog/index.ts";
 import {
   findHead,
@@ -23,24 +23,13 @@ import {
   collect,
   type CommandAnswer,
   type CommandContext,
+  type Flags,
   JSON_OPTION,
+  pickTexts,
   UsageFault,
 } from "./command-context.ts";
+import { toValues } from "./manifest-init/init-flags.ts";
 import { readSourceFile, splitSource } from "./read-source-file.ts";
-
-interface ImportFlags {
-  readonly from?: string;
-  readonly provider?: string;
-  readonly models: readonly string[];
-  readonly margin?: string;
-  readonly against: readonly string[];
-  readonly head?: string;
-  readonly capacity?: boolean;
-  readonly dated?: string;
-  readonly out: string;
-  readonly overwrite?: boolean;
-  readonly json?: boolean;
-}
 
 export function addManifestImportCommand(manifest: Command, context: CommandContext): void {
   manifest
@@ -67,58 +56,52 @@ export function addManifestImportCommand(manifest: Command, context: CommandCont
     .option("--out <file>", "write the manifest here; - is standard output", "-")
     .option("--overwrite", "replace the file of --out")
     .option(...JSON_OPTION)
-    .action(
-      answering(context, async (_, file: string, flags: ImportFlags) => {
-        const { from, head } = checkFlags(flags);
-        const { margin, models, out } = flags;
-        const source = { from, ...(await readSourceFile(file, flags.dated)) };
-        const against: SourceInput[] = [];
-        for (const each of flags.against) {
-          const [second, named] = splitSource(each, "--against");
-          against.push({ from: second, ...(await readSourceFile(named, undefined)) });
-        }
-        const result = importListings({
-          head,
-          source,
-          against,
-          models,
-          withCapacity: flags.capacity === true,
-          ...(margin === undefined ? {} : { margin }),
-        });
-        const text = renderManifest(result);
-        // If no model is listed, an existing file is kept, because it may list models that this
-        // import would stage.
-        const isKept = result.listed.length === 0 && existsSync(out);
-        if (text !== undefined && out !== "-" && !isKept) writeFileSync(out, text);
-        return renderAnswer({ result, source, out, text: isKept ? undefined : text });
-      }),
-    );
+    .action(answering(context, importFile));
 }
 
-function checkFlags(flags: ImportFlags): {
-  readonly from: ListingSource;
-  readonly head: ImportInput["head"];
-} {
-  const missing = (["from", "provider"] as const).filter((name) => flags[name] === undefined);
-  if (missing.length > 0 || flags.from === undefined || flags.provider === undefined) {
+async function importFile(
+  _context: CommandContext,
+  file: string,
+  flags: Flags,
+): Promise<CommandAnswer> {
+  const { provider, margin, dated, out = "-", ...named } = pickTexts(flags);
+  const missing = ["from", "provider"].filter((name) => flags[name] === undefined);
+  if (provider === undefined || named["from"] === undefined) {
     throw new UsageFault(`missing ${missing.map((name) => `--${name}`).join(" and ")}`);
   }
-  if (!isListingSource(flags.from)) {
-    throw new UsageFault(`--from must be one of ${LISTING_SOURCES.join(", ")}, not ${flags.from}`);
+  const from = readSource(named["from"]);
+  if (margin !== undefined && !isMargin(margin)) {
+    throw new UsageFault(`--margin must be a percentage such as 10 or 7.5, not ${margin}`);
   }
-  if (flags.margin !== undefined && !isMargin(flags.margin)) {
-    throw new UsageFault(`--margin must be a percentage such as 10 or 7.5, not ${flags.margin}`);
+  if (dated !== undefined && !isDay(dated)) {
+    throw new UsageFault(`--dated must be a day written YYYY-MM-DD, not ${dated}`);
   }
-  if (flags.dated !== undefined && !isDay(flags.dated)) {
-    throw new UsageFault(`--dated must be a day written YYYY-MM-DD, not ${flags.dated}`);
+  if (out !== "-" && existsSync(out) && flags["overwrite"] !== true) {
+    throw new UsageFault(`${out}: is there already; add --overwrite to replace it`);
   }
-  if (flags.out !== "-" && existsSync(flags.out) && flags.overwrite !== true) {
-    throw new UsageFault(`${flags.out}: is there already; add --overwrite to replace it`);
+  const head = chooseHead(provider, named["head"], from);
+  const source = { from, ...(await readSourceFile(file, dated)) };
+  const against: SourceInput[] = [];
+  for (const each of toValues(flags["against"])) {
+    const [second, path] = splitSource(each, "--against");
+    against.push({ from: second, ...(await readSourceFile(path, undefined)) });
   }
-  return { from: flags.from, head: chooseHead(flags.provider, flags) };
+  const models = toValues(flags["models"]);
+  const withCapacity = flags["capacity"] === true;
+  const input = { head, source, against, models, withCapacity, ...defined({ margin }) };
+  return place(importListings(input), source, out);
 }
 
-function chooseHead(provider: string, { head: file, from }: ImportFlags): ImportInput["head"] {
+function readSource(from: string): ListingSource {
+  if (isListingSource(from)) return from;
+  throw new UsageFault(`--from must be one of ${LISTING_SOURCES.join(", ")}, not ${from}`);
+}
+
+function chooseHead(
+  provider: string,
+  file: string | undefined,
+  from: ListingSource,
+): ImportInput["head"] {
   const head = file === undefined ? findHead(provider) : readHead(file);
   if (head === undefined) {
     const known = providerHeads().filter(isImportable);
@@ -131,7 +114,7 @@ function chooseHead(provider: string, { head: file, from }: ImportFlags): Import
   if (!isImportable(head)) {
     throw new UsageFault(`${provider}: no source lists it; use tokenmarket manifest init`);
   }
-  if (from !== undefined && isListingSource(from) && head.sources[from] === undefined) {
+  if (head.sources[from] === undefined) {
     const named = Object.keys(head.sources).join(", ");
     throw new UsageFault(`--from ${from} does not list ${provider}; these do: ${named}`);
   }
@@ -144,8 +127,7 @@ function readHead(file: string): ProviderHead {
   return head as ProviderHead;
 }
 
-function renderManifest({ manifest }: ImportResult): string | undefined {
-  if (manifest === undefined) return undefined;
+function renderManifest(manifest: object): string {
   const text = `${JSON.stringify(manifest, undefined, 2)}\n`;
   const verdict = validateManifest(text);
   if (verdict.ok) return text;
@@ -153,41 +135,31 @@ function renderManifest({ manifest }: ImportResult): string | undefined {
   throw new UsageFault(`the manifest would not be valid:\n${problems.join("\n")}`);
 }
 
-function renderAnswer({
-  result,
-  source,
-  out,
-  text,
-}: {
-  readonly result: ImportResult;
-  readonly source: SourceInput;
-  readonly out: string;
-  readonly text: string | undefined;
-}): CommandAnswer {
-  const { listed, staged, skipped, notes, manifest } = result;
-  const ok = listed.length > 0;
-  const { from, dated } = source;
+function place(
+  { listed, staged, skipped, notes, manifest }: ImportResult,
+  { from, dated }: SourceInput,
+  out: string,
+): CommandAnswer {
+  const text = manifest && renderManifest(manifest);
   const toOutput = out === "-";
-  const written = toOutput || text === undefined ? null : out;
+  const ok = listed.length > 0;
+  // If no model is listed, an existing file is kept, because it may list models that this import
+  // would stage.
+  const isKept = !ok && existsSync(out);
+  const file = toOutput || text === undefined || isKept ? null : out;
+  if (file !== null && text !== undefined) writeFileSync(file, text);
+  const sha256 = manifest?.catalog_source?.sha256 ?? null;
+  const inJson = toOutput && manifest !== undefined ? { manifest } : {};
+  const outcome = { listed, staged, skipped, notes };
   return {
-    json: {
-      ok,
-      file: written,
-      source: { from, dated, sha256: manifest?.catalog_source?.sha256 ?? null },
-      listed,
-      staged,
-      skipped,
-      notes,
-      ...(toOutput && manifest !== undefined ? { manifest } : {}),
-    },
+    json: { ok, file, source: { from, dated, sha256 }, ...outcome, ...inJson },
     text:
       toOutput && text !== undefined
         ? text.trimEnd()
         : [
             ...notes.map(({ model, code, message }) => `${model}: ${code}: ${message}`),
             `${listed.length} listed, ${staged.length} staged, ${skipped.length} skipped` +
-              (written === null ? "; nothing was written" : `; wrote ${written}`),
+              (file === null ? "; nothing was written" : `; wrote ${file}`),
           ].join("\n"),
-    exitCode: ok ? 0 : 1,
   };
 }

@@ -3,14 +3,13 @@ import type { Command } from "commander";
 
 import { NoDatabaseFault } from "../app/index.ts";
 import { type Manifest, validateManifest } from "../catalog/index.ts";
-import { type Change, defined } from "../kernel/index.ts";
+import { type Change, type ChangedBy, type ChangeLog, defined, isDay } from "../kernel/index.ts";
 import {
   diffManifests,
   type PriceRules,
   type RefreshFinding,
   refreshManifest,
   findHead,
-  type ImportInput,
   importListings,
   isImportable,
   LISTING_SOURCES,
@@ -24,29 +23,19 @@ import {
   collect,
   type CommandAnswer,
   type CommandContext,
+  type Flags,
   MANIFESTS_OPTION,
   onStoredData,
+  pickTexts,
   readConfig,
   UsageFault,
 } from "./command-context.ts";
 import { describeRefresh, type RefreshedFile } from "./describe-difference.ts";
 import { listManifestFiles, readManifestFile, type ReadManifest } from "./manifest-files.ts";
+import { toValues } from "./manifest-init/init-flags.ts";
 import { readSourceFile, splitSource } from "./read-source-file.ts";
 import { type Replacement, replaceFiles } from "./replace-file.ts";
 import { withBackend } from "./with-backend.ts";
-
-interface RefreshFlags {
-  readonly source: readonly string[];
-  readonly write?: boolean;
-  readonly effective?: string;
-  readonly maxRise: string;
-  readonly accept: readonly string[];
-  readonly manifests?: string;
-  readonly json?: boolean;
-  readonly data?: string;
-  readonly config?: string;
-  readonly by?: string;
-}
 
 export function addManifestRefreshCommand(manifest: Command, context: CommandContext): void {
   onStoredData(manifest.command("refresh [files...]"))
@@ -73,55 +62,54 @@ export function addManifestRefreshCommand(manifest: Command, context: CommandCon
 async function refresh(
   context: CommandContext,
   named: readonly string[],
-  flags: RefreshFlags,
+  flags: Flags,
 ): Promise<CommandAnswer> {
-  const rules = readPriceRules(flags, clock.nowMs());
-  const { manifests, config } = flags;
+  const { effective, maxRise = "" } = pickTexts(flags);
+  const rules = readPriceRules({ maxRise, ...defined({ effective }) }, clock.nowMs());
   const files =
-    named.length > 0
-      ? named
-      : listManifestFiles(readConfig(context, defined({ manifests, config })).manifestsDir);
+    named.length > 0 ? named : listManifestFiles(readConfig(context, flags).manifestsDir);
   const read = files.map(readManifestFile);
-  const accepted = acceptedModels(flags.accept, read);
-  const sources = await readSources(flags.source, read);
+  const accepted = acceptedModels(toValues(flags["accept"]), read);
+  const sources = await readSources(toValues(flags["source"]), read);
   const refreshed = read.map((each) => refreshFile(each, { sources, rules, accepted }));
-  const isWritten = flags.write === true;
+  const isWritten = flags["write"] === true;
   if (isWritten) await writeRecorded(context, flags, refreshed);
   const results = refreshed.map(({ result }) => result);
   const ok = results.every(isSettled);
   return {
     json: { ok, written: isWritten, manifests: results },
     text: describeRefresh(results, isWritten).join("\n"),
-    exitCode: ok ? 0 : 1,
   };
 }
 
-/**
- * Replaces the files, and records the change if there is a database. Without one, the files are
- * only replaced; the gateway that reads them later records their prices.
- */
+/** Without a database, the gateway that reads the files later records their prices. */
 async function writeRecorded(
   context: CommandContext,
-  { data, config, by: named }: RefreshFlags,
+  flags: Flags,
   refreshed: readonly RefreshOutcome[],
 ): Promise<void> {
   const changed = refreshed.flatMap(({ writing }) => writing ?? []);
   if (changed.length === 0) return;
   try {
-    await withBackend(context, { data, config, by: named }, async ({ changeLog }, by) => {
-      await changeLog.write(by, async (_, note) => {
-        for (const { change } of changed) note(change);
-        replaceFiles(changed);
-      });
-      return { json: null, text: "" };
-    });
+    await withBackend(context, flags, ({ changeLog }, by) => writeChanges(changeLog, by, changed));
   } catch (fault) {
     if (!(fault instanceof NoDatabaseFault)) throw fault;
     replaceFiles(changed);
   }
 }
 
-/** True if the file's refresh succeeded or was not needed, and no person has to decide. */
+/** Replaces the files and records the changes, or does neither. */
+export async function writeChanges(
+  changeLog: Pick<ChangeLog, "write">,
+  by: ChangedBy,
+  changed: readonly Writing[],
+): Promise<void> {
+  await changeLog.write(by, async (_, note) => {
+    for (const { change } of changed) note(change);
+    replaceFiles(changed);
+  });
+}
+
 function isSettled({ state, findings }: RefreshedFile): boolean {
   const isDone = state === "changed" || state === "unchanged" || state === "no_source";
   return isDone && !findings.some(needsDecision);
@@ -146,7 +134,7 @@ function acceptedModels(
   return new Set(models);
 }
 
-export type Sources = ReadonlyMap<ListingSource, SourceInput>;
+type Sources = ReadonlyMap<ListingSource, SourceInput>;
 
 async function readSources(
   named: readonly string[],
@@ -172,7 +160,7 @@ function listSources({ catalog_source: source }: Manifest): readonly ListingSour
     : [source.from, ...(source.against ?? []).map(({ from }) => from)];
 }
 
-export interface Refreshing {
+interface Refreshing {
   readonly sources: Sources;
   /** The number of sources that must list the provider. Default: 1. */
   readonly leastSources?: number;
@@ -180,10 +168,12 @@ export interface Refreshing {
   readonly accepted: ReadonlySet<string>;
 }
 
+type Writing = Replacement & { readonly change: Change };
+
 export interface RefreshOutcome {
   readonly result: RefreshedFile;
   /** Undefined if there is nothing to write. */
-  readonly writing?: Replacement & { readonly change: Change };
+  readonly writing?: Writing;
 }
 
 export function refreshFile(read: ReadManifest, refreshing: Refreshing): RefreshOutcome {
@@ -213,29 +203,17 @@ export function refreshFile(read: ReadManifest, refreshing: Refreshing): Refresh
     return { result: { ...base, state: "invalid", detail, findings } };
   }
   const difference = diffManifests(manifest, verdict.manifest, rules.nowMs);
-  const isSame = merged.isUnchanged;
-  const result = {
-    ...base,
-    state: isSame ? "unchanged" : "changed",
-    difference,
-    findings,
-  } as const;
-  if (isSame) return { result };
-  const change = refreshChange(manifest.provider.id, { before: read.text, after: text });
-  return { result, writing: { change, read, text } };
-}
-
-function refreshChange(
-  target: string,
-  { before, after }: { readonly before: string; readonly after: string },
-): Change {
-  return {
+  const state = merged.isUnchanged ? "unchanged" : "changed";
+  const result: RefreshedFile = { ...base, state, difference, findings };
+  if (merged.isUnchanged) return { result };
+  const change: Change = {
     action: "manifest.refresh",
     orgId: null,
-    target,
-    before: { manifest_sha256: sha256Hex(before) },
-    after: { manifest_sha256: sha256Hex(after) },
+    target: base.provider,
+    before: { manifest_sha256: sha256Hex(read.text) },
+    after: { manifest_sha256: sha256Hex(text) },
   };
+  return { result, writing: { change, read, text } };
 }
 
 function sha256Hex(bytes: string | Uint8Array): string {
@@ -282,14 +260,9 @@ function importAgain(manifest: Sourced, { sources, leastSources = 1 }: Refreshin
     const detail = `the source is of ${source.dated}, what was imported of ${recorded.dated}`;
     return { kind: "older_source", detail };
   }
-  const input: ImportInput = {
-    head,
-    source,
-    against,
-    models: recorded.models ?? [],
-    withCapacity: hasImportedCapacity(manifest),
-    ...(recorded.margin_percent === undefined ? {} : { margin: recorded.margin_percent }),
-  };
+  const { models = [], margin_percent: margin } = recorded;
+  const withCapacity = hasImportedCapacity(manifest);
+  const input = { head, source, against, models, withCapacity, ...defined({ margin }) };
   const { manifest: imported, unsettled } = importListings(input);
   if (imported?.catalog_source === undefined) {
     return { kind: "lists_nothing", detail: `${source.from} has no listing of ${provider.id}` };
@@ -331,9 +304,8 @@ export function readPriceRules(
 function readEffective(text: string | undefined, nowMs: number): number | undefined {
   if (text === undefined) return undefined;
   if (text === "now") return nowMs;
-  const dayMs = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  const isReal = !Number.isNaN(dayMs) && new Date(dayMs).toISOString().startsWith(text);
-  if (!isReal) throw new UsageFault(`--effective must be a UTC day or now, not ${text}`);
+  if (!isDay(text)) throw new UsageFault(`--effective must be a UTC day or now, not ${text}`);
+  const dayMs = Date.parse(text);
   if (dayMs <= nowMs) throw new UsageFault(`--effective ${text} is past; name a later day, or now`);
   if (dayMs > nowMs + EFFECTIVE_DAYS_MAX * DAY_MS) {
     throw new UsageFault(`--effective ${text} is over ${EFFECTIVE_DAYS_MAX} days away`);

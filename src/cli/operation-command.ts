@@ -1,13 +1,10 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 
 import { type Command, Option } from "commander";
 import type { TSchema } from "typebox";
 
 import type { Backend } from "../app/index.ts";
 import { type OrgId, SETTLEMENT_STATEMENT_BYTES_MAX } from "../kernel/index.ts";
-import type { FileAnswer } from "../account/console-api/file-answer.ts";
 import { type Operation, OPERATIONS } from "../account/console-api/operations.ts";
 import type { OperationRefusal } from "../account/console-api/run-operation.ts";
 import {
@@ -27,7 +24,7 @@ import { addChangesVerify } from "./changes-verify-command.ts";
 import { openOperationDeps } from "./operation-deps.ts";
 import { csvText, plainText } from "./plain-text.ts";
 import { providerKeyProblem } from "../gateway/index.ts";
-import { writeNewFile } from "./replace-file.ts";
+import { writeOut } from "./replace-file.ts";
 import { withBackend } from "./with-backend.ts";
 import type { CommandFace } from "../account/console-api/contract.ts";
 
@@ -48,7 +45,6 @@ const GROUPS: Readonly<Record<string, string>> = {
   changes: "the change log: who changed what, when and from where",
 };
 
-/** Adds each group with its operations in the order of `OPERATIONS`, and `changes verify`. */
 export function addOperationGroups(program: Command, context: CommandContext): void {
   for (const [name, description] of Object.entries(GROUPS)) {
     const group = program.command(name).description(description);
@@ -75,23 +71,18 @@ function addOperation(group: Command, context: CommandContext, operation: Operat
       );
       const values = await readValues(context, { flags, args, face, all });
       const out = contract.answerType && readOut(flags);
-      return await withBackend(context, flags, async (backend, by) => {
+      return await withBackend(context, flags, async (backend, by, { config }) => {
         const orgId = await findOrgId(backend, operation, { flags, args });
         const { runOperation } = await import("../account/console-api/run-operation.ts");
-        const deps = openOperationDeps(context, flags, backend);
+        const deps = openOperationDeps(context, flags, backend, config);
         const asked = { orgId, values: { ...values, org_id: orgId }, by };
         const ran = await runOperation(deps, operation, asked);
         if (ran.kind === "refused") throw asFault(ran.refusal, fields);
-        if (ran.kind === "file") return await writeFile(context, ran.file, out);
-        const { answer } = ran;
-        const { verdict, csv } = face;
-        const columns = face.columns?.split(" ");
-        const isNo = verdict !== undefined && isNegative(answer[verdict]);
-        const text =
-          csv !== undefined && flags["csv"] === true
-            ? csvText(answer[csv] as readonly object[], columns)
-            : plainText(answer, columns);
-        return { json: answer, text, exitCode: isNo ? 1 : 0 };
+        if (ran.kind === "file") {
+          await writeOut(context, out, ran.file.pieces);
+          return { json: { file: out }, text: out === undefined ? "" : `wrote ${out}` };
+        }
+        return renderAnswer(ran.answer, face, flags["csv"] === true);
       });
     }),
   );
@@ -101,14 +92,16 @@ function addFlags(command: Command, operation: Operation, fields: readonly Field
   const { contract, face } = operation;
   if (isNamedByFlag(operation)) command.requiredOption("--org <id>", "the organization");
   for (const [name, shape, { isRequired }] of fields) {
-    if (name === face.secret) command.option(SECRET_FLAG, SECRET_HELP);
-    else if (name === face.fromFile) {
+    if (name === face.secret) {
+      command.option(
+        "--provider-key-env <name>",
+        "read the provider's key from this environment variable (default: from standard input)",
+      );
+    } else if (name === face.fromFile) {
       command.requiredOption(`${flagName(name)} <file>`, shape.description);
     } else if (name !== "org_id") command.addOption(fieldOption(name, shape, isRequired));
   }
-  if (face.readsCatalog === true) {
-    command.option(...MANIFESTS_OPTION);
-  }
+  if (face.readsCatalog === true) command.option(...MANIFESTS_OPTION);
   if (face.csv !== undefined) command.option("--csv", "print comma-separated values");
   if (contract.answerType !== undefined) {
     command.option("--out <file>", "a file that does not exist yet (default standard output)");
@@ -132,13 +125,11 @@ async function readValues(
     const text = args[name];
     if (name === secret) {
       values[name] = await readSecret(context, pickTexts(flags)["providerKeyEnv"]);
-    } else if (name === fromFile) {
-      values[name] = readNamedFile(String(readField(flags, field, face)), flagName(name));
+    } else if (text !== undefined) {
+      values[name] = readValue(text, field, { face, said: name });
     } else {
-      values[name] =
-        text === undefined
-          ? readField(flags, field, face)
-          : readValue(text, field, { face, said: name });
+      const value = readField(flags, field, face);
+      values[name] = name === fromFile ? readNamedFile(String(value), flagName(name)) : value;
     }
   }
   return values;
@@ -154,10 +145,7 @@ function readNamedFile(file: string, flag: string): string {
   return readFileSync(file, "utf8");
 }
 
-/**
- * Reads `--out`, the file for an answer that is itself a file. The flag is required with `--json`,
- * because standard output then gets a single JSON document.
- */
+/** The file of an answer. `--json` requires it: standard output then gets a single document. */
 function readOut(flags: Flags): string | undefined {
   const { out } = pickTexts(flags);
   if (flags["json"] === true && out === undefined) {
@@ -169,24 +157,20 @@ function readOut(flags: Flags): string | undefined {
   return out;
 }
 
-async function writeFile(
-  { stdout }: CommandContext,
-  { pieces }: FileAnswer,
-  out: string | undefined,
-): Promise<CommandAnswer> {
-  const text = Readable.from(pieces);
-  if (out === undefined) await pipeline(text, stdout, { end: false });
-  else await writeNewFile(out, text);
-  return { json: { file: out }, text: out === undefined ? "" : `wrote ${out}` };
+function renderAnswer(
+  answer: Readonly<Record<string, unknown>>,
+  { verdict: judged = "", csv, columns: named }: CommandFace,
+  isCsv: boolean,
+): CommandAnswer {
+  const columns = named?.split(" ");
+  const verdict = answer[judged];
+  const isNo = verdict === false || (Array.isArray(verdict) && verdict.length > 0);
+  const text =
+    isCsv && csv !== undefined
+      ? csvText(answer[csv] as readonly object[], columns)
+      : plainText(answer, columns);
+  return { json: answer, text, exitCode: isNo ? 1 : 0 };
 }
-
-function isNegative(verdict: unknown): boolean {
-  return verdict === false || (Array.isArray(verdict) && verdict.length > 0);
-}
-
-const SECRET_FLAG = "--provider-key-env <name>";
-const SECRET_HELP =
-  "read the provider's key from this environment variable (default: from standard input)";
 
 /** True if `--org` names the organization, because no positional argument identifies it. */
 function isNamedByFlag({ contract, face }: Operation): boolean {
@@ -203,22 +187,21 @@ async function findOrgId(
   const { org_id: orgId, key_id: keyId, connection_id: connectionId } = args;
   if (keyId !== undefined) {
     const key = await backend.accountStore.findKey("anyone", keyId);
-    if (key !== undefined) return key.orgId;
-    throw new UsageFault(`there is no key ${keyId}; \`tokenmarket key list --org ID\` has the ids`);
+    return orgOf(key, `key ${keyId}`, "key list --org ID");
   }
   if (connectionId !== undefined) {
     const connection = await backend.connectionStore.find(connectionId, "operator");
-    if (connection !== undefined) return connection.orgId;
-    throw new UsageFault(
-      `there is no connection ${connectionId}; \`tokenmarket connection list --org ID\` has the ids`,
-    );
+    return orgOf(connection, `connection ${connectionId}`, "connection list --org ID");
   }
   const asked = isNamedByFlag(operation) ? flags["org"] : orgId;
   if (asked === undefined) return undefined;
   const org = await backend.accountStore.findOrg(String(asked));
-  if (org !== undefined) return org.orgId;
-  const next = "`tokenmarket org list` has the ids";
-  throw new UsageFault(`there is no organization ${asked}; ${next}`);
+  return orgOf(org, `organization ${String(asked)}`, "org list");
+}
+
+function orgOf(found: { readonly orgId: OrgId } | undefined, what: string, list: string): OrgId {
+  if (found !== undefined) return found.orgId;
+  throw new UsageFault(`there is no ${what}; \`tokenmarket ${list}\` has the ids`);
 }
 
 /** Turns a refusal into a fault, whose message names the flag in place of the field. */
@@ -319,10 +302,7 @@ export function readField(flags: Flags, field: Field, face: CommandFace): unknow
     : readValue(text, field, { face, said: flagName(field[0]) });
 }
 
-/**
- * Converts a text into the value that the route takes. If the route takes a number and the text is
- * not one, the text stays as it is, and the schema refuses it.
- */
+/** A text that is no number stays as it is where a number is due, and the schema refuses it. */
 function readValue(
   text: string,
   [name, shape]: Field,

@@ -13,24 +13,23 @@ import {
   renderIssue,
   listJsonFiles,
 } from "../app/index.ts";
-import { type Catalog, type ManifestFile, parseManifestFiles } from "../catalog/index.ts";
-import type { CommandDeps } from "../account/index.ts";
 import {
-  clock,
-  type CommandContext,
-  type Flags,
-  readConfig,
-  UsageFault,
-} from "./command-context.ts";
+  type Catalog,
+  type CatalogIssue,
+  type ManifestFile,
+  parseManifestFiles,
+} from "../catalog/index.ts";
+import type { CommandDeps } from "../account/index.ts";
+import { clock, type CommandContext, type Flags, UsageFault } from "./command-context.ts";
 import type { Config } from "../kernel/index.ts";
 
-/** Opens what an operation needs when a command runs it. Manifests are read at the first use. */
+/** Manifests are read at the first use. */
 export function openOperationDeps(
   context: CommandContext,
   flags: Flags,
   backend: Backend,
+  config: Config,
 ): CommandDeps {
-  const config = readConfig(context, flags);
   const { manifestsDir } = config;
   const isFolderOptional = flags["manifests"] === undefined;
   const vault = openConfiguredVault(config);
@@ -84,9 +83,9 @@ export function openOperationDeps(
 }
 
 /**
- * Checks if a provider's manifest is private. It reads the manifest files and not the compiled
- * catalog, because a manifest is private whether or not its key is set or its dates have passed. If
- * the folder is optional and missing, the check is skipped, because the server may run elsewhere.
+ * Reads the manifest files and not the compiled catalog: a manifest is private whether or not its
+ * key is set. If the optional folder is missing, the check is skipped: the server may run
+ * elsewhere.
  */
 function checkPrivateManifest(
   folder: string,
@@ -117,18 +116,19 @@ function readManifests(folder: string): readonly ManifestFile[] {
   });
   const parsed = parseManifestFiles(files);
   if (parsed.ok) return parsed.manifests;
-  const issues = parsed.issues.map(renderIssue);
-  throw new UsageFault(`nothing was added: the manifests are not valid:\n${issues.join("\n")}`);
+  throw invalid("nothing was added: the manifests are not valid", parsed.issues);
 }
 
 /**
- * Compiles the manifests folder, for commands that check the ID of a provider or model. Private
- * addresses are allowed, because the HTTP client refuses them itself. Throws a `UsageFault` with
- * all problems.
+ * Compiles the manifests folder, to check ids of providers and models. Private addresses are
+ * allowed, because the HTTP client refuses them itself.
  */
 function readCatalog({ env }: CommandContext, { manifestsDir }: Config): Catalog {
   const loaded = loadCatalog({ manifestsDir, env, clock, allowPrivateUpstreams: true });
   if (loaded.ok) return loaded.catalog;
-  const lines = loaded.issues.map(renderIssue);
-  throw new UsageFault(`the manifests cannot be compiled:\n${lines.join("\n")}`);
+  throw invalid("the manifests cannot be compiled", loaded.issues);
+}
+
+function invalid(what: string, issues: readonly CatalogIssue[]): UsageFault {
+  return new UsageFault(`${what}:\n${issues.map(renderIssue).join("\n")}`);
 }

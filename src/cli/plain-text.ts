@@ -12,8 +12,8 @@ export function csvText(rows: readonly object[], columns: readonly string[] = []
 }
 
 /**
- * An answer as people read it: a record as aligned lines of name and value, a list as an aligned
- * table. Lists in a record follow below it, under their names.
+ * A record becomes aligned lines of name and value, a list an aligned table; lists in a record
+ * follow below it, under their names.
  */
 export function plainText(answer: unknown, columns?: readonly string[]): string {
   const entries = Object.entries(flatten(answer));

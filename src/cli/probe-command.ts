@@ -38,17 +38,14 @@ async function probe(context: CommandContext, flags: Flags): Promise<CommandAnsw
   const path = flags["ready"] === true ? "/readyz" : "/livez";
   const url = `http://${reachableHost(internalHost)}:${internalPort}${path}`;
   const { ok, status, detail } = await ask(url);
-  return { json: { ok, url, status, detail }, text: `${url}: ${detail}`, exitCode: ok ? 0 : 1 };
+  return { json: { ok, url, status, detail }, text: `${url}: ${detail}` };
 }
 
-interface Answer {
+async function ask(url: string): Promise<{
   readonly ok: boolean;
-  /** Null if there was no answer. */
   readonly status: number | null;
   readonly detail: string;
-}
-
-async function ask(url: string): Promise<Answer> {
+}> {
   try {
     const response = await fetch(url, {
       signal: AbortSignal.timeout(ANSWER_WAIT_MS),

@@ -1,25 +1,22 @@
 import { createReadStream, existsSync, statSync } from "node:fs";
 
-import { cutText, type RawJson, readRawJson } from "../kernel/index.ts";
+import { cutText, defined, type RawJson, readRawJson } from "../kernel/index.ts";
 import { isListingSource, LISTING_SOURCES, type ListingSource } from "../listing-tools/index.ts";
-import { clock, UsageFault } from "./command-context.ts";
+import { clock, describeFault, UsageFault } from "./command-context.ts";
 
-const MiB = 1_048_576;
-const SOURCE_BYTES_MAX: number = 16 * MiB;
+const SOURCE_BYTES_MAX = 16 * 1_048_576;
 /** More than three times the number of values in the largest price list. */
 const SOURCE_VALUES_MAX = 1_500_000;
 const FETCH_TIMEOUT_MS = 60_000;
 const REDIRECTS_MAX = 3;
+const HEADERS = { accept: "application/json", "user-agent": "tokenmarket" };
 /** No price list is older, so an earlier date that a server reports is wrong. */
 const FIRST_DAY = "2023-01-01";
 
 export interface SourceFile {
   readonly bytes: Uint8Array;
   readonly document: RawJson;
-  /**
-   * The day of the file's prices, YYYY-MM-DD: as the caller gives it, else from the file's name,
-   * else from the server, else today.
-   */
+  /** YYYY-MM-DD: the caller's, else that in the file's name, else its server's, else today. */
   readonly dated: string;
 }
 
@@ -75,7 +72,10 @@ async function download(named: string, stopped?: AbortSignal): Promise<Content> 
     if (url.host !== first.host) {
       throw new UsageFault(`${first.host} redirects to ${url.host}; name that address to trust it`);
     }
-    const answer = await ask(url, signal);
+    const answer = await readable(
+      url,
+      fetch(url, { signal, redirect: "manual", headers: HEADERS }),
+    );
     const target = answer.headers.get("location");
     if (answer.status >= 300 && answer.status < 400 && target !== null) {
       await answer.body?.cancel();
@@ -87,36 +87,18 @@ async function download(named: string, stopped?: AbortSignal): Promise<Content> 
     if (!answer.ok) throw new UsageFault(`${url.href}: answers with status ${answer.status}`);
     if (answer.body === null) throw new UsageFault(`${url.href}: answers with nothing`);
     const modified = parseDay(answer.headers.get("last-modified"));
-    const bytes = await readBody(url, answer.body as AsyncIterable<Uint8Array>);
-    return { bytes, ...(modified === undefined ? {} : { modified }) };
+    const body = answer.body as AsyncIterable<Uint8Array>;
+    return { bytes: await readable(url, readAll(url.href, body)), ...defined({ modified }) };
   }
   throw new UsageFault(`${named}: redirects more than ${REDIRECTS_MAX} times`);
 }
 
-async function ask(url: URL, signal: AbortSignal): Promise<Response> {
-  try {
-    return await fetch(url, {
-      signal,
-      redirect: "manual",
-      headers: { accept: "application/json", "user-agent": "tokenmarket" },
-    });
-  } catch (error) {
-    throw unreadable(url, error);
-  }
-}
-
-async function readBody(url: URL, parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  try {
-    return await readAll(url.href, parts);
-  } catch (error) {
-    throw error instanceof UsageFault ? error : unreadable(url, error);
-  }
-}
-
-function unreadable(url: URL, error: unknown): UsageFault {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const message = cause instanceof Error ? cause.message : String(cause);
-  return new UsageFault(`${url.href}: cannot be read: ${message}`);
+async function readable<T>(url: URL, reading: Promise<T>): Promise<T> {
+  return await reading.catch((error: unknown) => {
+    if (error instanceof UsageFault) throw error;
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    throw new UsageFault(`${url.href}: cannot be read: ${describeFault(cause)}`);
+  });
 }
 
 async function readAll(name: string, parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

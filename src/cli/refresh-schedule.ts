@@ -22,10 +22,10 @@ import {
   refreshFile,
   type RefreshOutcome,
   readPriceRules,
+  writeChanges,
 } from "./manifest-refresh-command.ts";
 import { shellWord } from "./manifest-init/init-flags.ts";
 import { readSourceFile, type SourceFile } from "./read-source-file.ts";
-import { replaceFiles } from "./replace-file.ts";
 
 export interface RefreshSchedule {
   readonly config: Pick<Config, "refreshEvery" | "refreshSources" | "manifestsDir" | "dataDir">;
@@ -40,7 +40,6 @@ const LOOK_EVERY_MS = 60_000;
 const SOURCES_LEAST = 2;
 const MAX_RISE_PERCENT = "20";
 
-/** Throws a fault if refreshes are scheduled without two sources that can agree. */
 export function checkRefreshSettings(
   config: Pick<Config, "refreshEvery" | "refreshSources">,
 ): void {
@@ -50,7 +49,7 @@ export function checkRefreshSettings(
   }
 }
 
-/** Refreshes the manifests on schedule until it is closed. Does nothing if no schedule is set. */
+/** Does nothing if no schedule is set. */
 export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<void> } {
   const hours = refreshHours(schedule.config.refreshEvery);
   if (hours === undefined) return { close: () => Promise.resolve() };
@@ -94,7 +93,7 @@ export async function refreshNow(schedule: RefreshSchedule, stopped?: AbortSigna
   const { config, clock, log, changeLog } = schedule;
   const sources = new Map<ListingSource, SourceInput>();
   for (const [from, url] of listAddresses(config)) {
-    const file = await readKept(schedule, { from, url, stopped });
+    const file = await readKept(schedule, from, url, stopped);
     if (file !== undefined) sources.set(from, { from, ...file });
   }
   if (sources.size < SOURCES_LEAST) throw new UsageFault("fewer than two sources could be read");
@@ -113,13 +112,7 @@ export async function refreshNow(schedule: RefreshSchedule, stopped?: AbortSigna
     if (read.manifest.catalog_source !== undefined) outcomes.push(refreshFile(read, refreshing));
   }
   const changed = outcomes.flatMap(({ writing }) => writing ?? []);
-  if (changed.length > 0) {
-    await changeLog.write(byGateway("catalog refresh"), (_, note) => {
-      for (const { change } of changed) note(change);
-      replaceFiles(changed);
-      return Promise.resolve();
-    });
-  }
+  if (changed.length > 0) await writeChanges(changeLog, byGateway("catalog refresh"), changed);
   const addresses = listAddresses(config).map(
     ([from, url]) => `--source ${shellWord(`${from}=${url}`)}`,
   );
@@ -143,15 +136,9 @@ function listAddresses({
 /** Reads the price list at `url` and stores a copy. If that fails, reads the last copy. */
 async function readKept(
   { config, log, read = readSourceFile }: RefreshSchedule,
-  {
-    from,
-    url,
-    stopped,
-  }: {
-    readonly from: ListingSource;
-    readonly url: string;
-    readonly stopped?: AbortSignal | undefined;
-  },
+  from: ListingSource,
+  url: string,
+  stopped: AbortSignal | undefined,
 ): Promise<SourceFile | undefined> {
   const folder = sourcesFolder(config.dataDir);
   mkdirSync(folder, { recursive: true });

@@ -11,21 +11,26 @@ import {
 } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-import { UsageFault } from "./command-context.ts";
+import { type CommandIo, UsageFault } from "./command-context.ts";
 
 /**
- * Writes a new file that only its owner can read, because exports name customers. A failure leaves
- * no file, because a part of an export looks like all of it.
+ * Writes pieces to standard output, or to a new file that only its owner can read, because exports
+ * name customers. A failure leaves no file, because a part of an export looks like all of it.
  */
-export async function writeNewFile(path: string, pieces: Readable): Promise<void> {
-  const file = await open(path, "wx", 0o600);
+export async function writeOut(
+  { stdout }: Pick<CommandIo, "stdout">,
+  out: string | undefined,
+  pieces: AsyncIterable<string | Buffer>,
+): Promise<void> {
+  // A pipeline waits for a slow reader, because an export may not fit into memory.
+  if (out === undefined) return await pipeline(pieces, stdout, { end: false });
+  const file = await open(out, "wx", 0o600);
   try {
     await pipeline(pieces, file.createWriteStream({ flush: true }));
   } catch (fault) {
-    await rm(path, { force: true });
+    await rm(out, { force: true });
     throw fault;
   }
 }

@@ -4,10 +4,7 @@ import { SecretFiles } from "../app/secret-files.ts";
 import { programVersion } from "../app/shipped-files.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-context.ts";
 
-/**
- * Runs `tokenmarket <args>` to its end and resolves with its exit code. A server ends when a signal
- * stops it. Runs share no state, so several can run in one process at the same time.
- */
+/** Runs share no state. A server ends when a signal stops it. */
 export async function runCli(args: readonly string[], io: CommandIo): Promise<ExitCode> {
   let exitCode: ExitCode = 0;
   const secrets = new SecretFiles(io.env);
@@ -25,8 +22,8 @@ export async function runCli(args: readonly string[], io: CommandIo): Promise<Ex
 }
 
 /**
- * Builds the command line. If `first` names a command, only that command is added, because loading
- * the code of all commands takes longer than most commands run. Otherwise all commands are added.
+ * If `first` names a command, only that one is added, because loading the code of all commands
+ * takes longer than most commands run.
  */
 export async function commandLine(context: CommandContext, first = ""): Promise<Command> {
   // These settings come first, because a command copies them when it is added.

@@ -8,15 +8,7 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-export interface ServerRun {
-  readonly settings: SettingsSource;
-  readonly start: (config: Config, settings: SettingsSource) => Promise<Serving>;
-}
-
-/**
- * The time for the last events of streams, settlements and closing the stores, in addition to the
- * grace time of requests.
- */
+/** For the last events of streams, settlements and closing the stores, after the grace time. */
 const STOP_EXTRA_MS = 10_000;
 
 class StopFault extends Error {
@@ -24,11 +16,15 @@ class StopFault extends Error {
 }
 
 /**
- * Runs a server until a signal stops it. A second signal ends it at once. A stop never takes longer
- * than the drain delay, the grace time and `STOP_EXTRA_MS` together, whatever it waits for. SIGHUP
- * reads settings, secrets and manifests again.
+ * Runs a server until a signal stops it; a second one ends it at once. SIGHUP reads settings,
+ * secrets and manifests again. A stop never takes longer than the drain delay, the grace time and
+ * `STOP_EXTRA_MS` together.
  */
-export async function runToEnd(context: CommandContext, run: ServerRun): Promise<void> {
+export async function runToEnd(
+  context: CommandContext,
+  settings: SettingsSource,
+  start: (config: Config) => Promise<Serving>,
+): Promise<void> {
   let serving: Serving | undefined;
   let longestStopMs = STOP_EXTRA_MS;
   let lastMoment: NodeJS.Timeout | undefined;
@@ -51,9 +47,9 @@ export async function runToEnd(context: CommandContext, run: ServerRun): Promise
     followSupervisor({ stop, reload });
   }
   try {
-    const config = run.settings.read(context.secrets);
+    const config = settings.read(context.secrets);
     longestStopMs += config.shutdownDelayMs + config.shutdownGraceMs;
-    serving = await run.start(config, run.settings);
+    serving = await start(config);
     // The signal may already have arrived during the start.
     await stopRequested;
     await serving.close();
@@ -68,21 +64,29 @@ export async function runToEnd(context: CommandContext, run: ServerRun): Promise
 }
 
 function giveUp(context: CommandContext, afterMs: number): void {
-  const seconds = Math.round(afterMs / 1_000);
-  reportFault(
-    context,
-    new StopFault(
-      `not stopped after ${seconds} s (the stores do not answer, or the start still waits): ended ` +
-        "without them; the next start settles what is open",
-    ),
-  );
+  const message =
+    `not stopped after ${Math.round(afterMs / 1_000)} s (the stores do not answer, or the start ` +
+    "still waits): ended without them; the next start settles what is open";
+  reportFault(context, new StopFault(message));
   endServer(context, 2);
 }
 
-type SignalListeners = Partial<Record<"SIGTERM" | "SIGINT" | "SIGHUP", () => void>>;
+/** Does work that SIGTERM and SIGINT abort. */
+export async function untilSignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = new AbortController();
+  const abort = (): void => stop.abort();
+  const stopListening = onSignals({ SIGTERM: abort, SIGINT: abort });
+  try {
+    return await work(stop.signal);
+  } finally {
+    stopListening();
+  }
+}
 
 /** Listens to signals of this process until the returned function is called. */
-export function onSignals(listeners: SignalListeners): () => void {
+function onSignals(
+  listeners: Partial<Record<"SIGTERM" | "SIGINT" | "SIGHUP", () => void>>,
+): () => void {
   const entries = Object.entries(listeners);
   for (const [signal, listener] of entries) process.on(signal, listener);
   return () => {

@@ -33,6 +33,7 @@ import {
   type Flags,
   MANIFESTS_OPTION,
   readConfig,
+  readWhole,
   reportFault,
   UsageFault,
 } from "./command-context.ts";
@@ -52,33 +53,24 @@ export function addServeCommands(program: Command, context: CommandContext): voi
         .choices(["file", "json"])
         .default("file"),
     )
-    .action((flags: Flags) =>
-      runToEnd(context, {
-        settings: serverSettings(flags, {
-          change: developmentConfig,
-          forced: { allowPrivateUpstreams: true },
-        }),
-        start: (config, settings) => {
-          if (readWorkers(flags) > 1) throw new UsageFault("--workers: dev runs one process");
-          const logFile = flags["log"] === "json" ? undefined : join(config.dataDir, LOG_FILE);
-          return startServer(context, config, settings, { logFile });
-        },
-      }),
-    );
+    .action((flags: Flags) => {
+      const settings = serverSettings(flags, developmentConfig, { allowPrivateUpstreams: true });
+      return runToEnd(context, settings, (config) => {
+        if (readWorkers(flags) > 1) throw new UsageFault("--workers: dev runs one process");
+        const logFile = flags["log"] === "json" ? undefined : join(config.dataDir, LOG_FILE);
+        return startServer(context, config, settings, { logFile });
+      });
+    });
 }
 
-/** The log file of the latest start of `dev`, in the data folder. */
 const LOG_FILE = "dev.log";
 
 /** A server's settings, read at the start and at each reload. `change` is applied every time. */
 function serverSettings(
   flags: Flags,
-  options: {
-    readonly change?: (config: Config) => Config;
-    readonly forced?: Parameters<typeof readConfig>[2];
-  } = {},
+  change: (config: Config) => Config = (config) => config,
+  forced?: Parameters<typeof readConfig>[2],
 ): SettingsSource {
-  const { change = (config) => config, forced } = options;
   return {
     file: findSettingsFile(flags),
     read: (secrets) => change(readConfig({ secrets }, flags, forced)),
@@ -88,23 +80,20 @@ function serverSettings(
 /** The credit of a new account in development, where credit is test money. */
 const DEVELOPMENT_WELCOME_USD = "1.00";
 
-function developmentConfig(config: Config): Config {
-  const welcomeUsd = config.welcomeUsd || DEVELOPMENT_WELCOME_USD;
-  return { ...withShippedManifests(config), welcomeUsd };
-}
-
 /** Uses the package's manifests, with the simulated provider, if there is no manifests folder. */
-function withShippedManifests(config: Config): Config {
-  const { manifestsDir } = config;
-  if (manifestsDir !== SETTINGS.manifestsDir.fallback || existsSync(manifestsDir)) return config;
-  return { ...config, manifestsDir: SHIPPED_MANIFESTS };
+function developmentConfig(config: Config): Config {
+  const { manifestsDir: named, welcomeUsd } = config;
+  const isOwn = named !== SETTINGS.manifestsDir.fallback || existsSync(named);
+  const manifestsDir = isOwn ? named : SHIPPED_MANIFESTS;
+  return { ...config, manifestsDir, welcomeUsd: welcomeUsd || DEVELOPMENT_WELCOME_USD };
 }
 
-export async function serveHere(context: CommandContext, flags: Flags): Promise<void> {
-  await runToEnd(context, {
-    settings: serverSettings(flags),
-    start: (config, settings) => startServer(context, config, settings),
-  });
+export async function serveHere(
+  context: CommandContext,
+  flags: Flags,
+  settings: SettingsSource = serverSettings(flags),
+): Promise<void> {
+  await runToEnd(context, settings, (config) => startServer(context, config, settings));
 }
 
 function addServerOptions(command: Command): Command {
@@ -120,28 +109,16 @@ function addServerOptions(command: Command): Command {
     .option("--json", "accepted; the ready line is always JSON");
 }
 
-const WORKERS_MAX = 256;
-
 function readWorkers(flags: Flags): number {
-  const given = flags["workers"];
-  const count = Number(given);
-  if (Number.isInteger(count) && count >= 1 && count <= WORKERS_MAX) return count;
-  throw new UsageFault(
-    `--workers must be a whole number from 1 to ${WORKERS_MAX}, not ${String(given)}`,
-  );
+  return readWhole(flags, "workers", { min: 1, max: 256 }) ?? 1;
 }
 
-/**
- * Runs one gateway process, or several worker processes that share the ports. With several, this
- * process only supervises them.
- */
+/** With several workers, this process only supervises them. */
 async function serveWithWorkers(context: CommandContext, flags: Flags): Promise<void> {
   const number = workerNumber();
   if (number !== undefined) {
-    return await runToEnd(context, {
-      settings: serverSettings(flags, { change: (config) => workerConfig(config, number) }),
-      start: (config, settings) => startServer(context, config, settings),
-    });
+    const settings = serverSettings(flags, (config) => workerConfig(config, number));
+    return await serveHere(context, flags, settings);
   }
   try {
     if (readWorkers(flags) > 1) return await runWorkers(context, flags);
@@ -181,24 +158,16 @@ function checkConnections({ databaseUrl, databasePoolMax }: Config, count: numbe
   );
 }
 
-/** Gives each worker a separate internal port: the configured port plus the worker's number. */
 function workerConfig(config: Config, number: number): Config {
   const { internalPort } = config;
   return { ...config, internalPort: internalPort === 0 ? 0 : internalPort + number };
 }
 
 function workerListeners(config: Config, count: number): readonly Listener[] {
-  const { gateway, console, internal } = listListeners(config);
-  const internals = Array.from({ length: count }, (_, number) => ({
-    ...internal,
-    port: internal.port === 0 ? 0 : internal.port + number,
-  }));
+  const { gateway, console } = listListeners(config);
+  const numbers = Array.from({ length: count }, (_, number) => number);
+  const internals = numbers.map((each) => listListeners(workerConfig(config, each)).internal);
   return [gateway, console, ...internals];
-}
-
-/** Loads the server's code on demand: only servers need the console and its dependencies. */
-function loadServer(): Promise<typeof import("../app/open-gateway.ts")> {
-  return import("../app/open-gateway.ts");
 }
 
 /** Starts a gateway. `dev` adds the development parts, and puts the log into a file. */
@@ -210,9 +179,10 @@ async function startServer(
 ): Promise<Serving> {
   const { env, secrets, stdout } = io;
   const isDevelopment = dev !== undefined;
+  const number = workerNumber();
   if (!isDevelopment) checkRefreshSettings(config);
   // Workers do not check the ports: the supervisor did, and other workers may already use them.
-  if (workerNumber() === undefined) await checkPorts(Object.values(listListeners(config)));
+  if (number === undefined) await checkPorts(Object.values(listListeners(config)));
   const logFile = dev?.logFile;
   const context = logFile === undefined ? io : { ...io, stderr: openLogFile(logFile) };
   const logging = openCommandLogging(context, config);
@@ -229,7 +199,8 @@ async function startServer(
     stopWarnings();
   };
   try {
-    const { openGateway } = await loadServer();
+    // Only servers need the console and its dependencies.
+    const { openGateway } = await import("../app/open-gateway.ts");
     const development = isDevelopment
       ? await (await import("./dev-setup.ts")).prepareDevelopment(config, backend)
       : undefined;
@@ -237,10 +208,9 @@ async function startServer(
     const gateway = await openGateway({ ...options, ...development?.parts });
     if (!isDevelopment) announceParts(log, config, backend.dataDir);
     // All workers share the manifests folder, so only the first worker refreshes it.
-    const isFirst = !isDevelopment && (workerNumber() ?? 0) === 0;
-    const refreshes = isFirst
-      ? startRefreshes({ config, clock, log, changeLog: backend.changeLog })
-      : undefined;
+    const isFirst = !isDevelopment && (number ?? 0) === 0;
+    const { changeLog } = backend;
+    const refreshes = isFirst ? startRefreshes({ config, clock, log, changeLog }) : undefined;
     announce(context, logging, gateway);
     const welcome = await development?.welcome(gateway, logFile);
     // The log is written in batches. Without this flush, earlier lines would appear after the
@@ -268,17 +238,16 @@ async function startServer(
 /** Logs the data folder, and the parts that are off because a setting is missing. */
 function announceParts(log: Logger, config: Config, dataDir: string | undefined): void {
   if (dataDir !== undefined) log.info({ data: dataDir }, "embedded PostgreSQL");
-  if (chooseSignInKind(config) === "none") {
-    log.info({ setting: "OIDC_ISSUER" }, "off: console sign-in");
-  }
+  const off = (setting: string, what: string): void => log.info({ setting }, `off: ${what}`);
+  if (chooseSignInKind(config) === "none") off("OIDC_ISSUER", "console sign-in");
   if (config.stripeSecretKey === "") {
-    log.info({ setting: "STRIPE_SECRET_KEY" }, "off: credit is granted by the command line only");
+    off("STRIPE_SECRET_KEY", "credit is granted by the command line only");
   }
   if (config.encryptionKey === "") {
-    log.info({ setting: "TM_ENCRYPTION_KEY" }, "off: storing customers' own provider keys");
+    off("TM_ENCRYPTION_KEY", "storing customers' own provider keys");
   }
   if (config.telemetryEndpoint === "" && config.telemetryTracesEndpoint === "") {
-    log.info({ setting: "OTEL_EXPORTER_OTLP_ENDPOINT" }, "off: traces");
+    off("OTEL_EXPORTER_OTLP_ENDPOINT", "traces");
   }
 }
 
@@ -307,8 +276,8 @@ function announceAll(
 }
 
 /**
- * Writes as log lines what Node.js and the packages would print as bare text: warnings of the
- * process, and calls of `console`. It stops when the returned function is called.
+ * Logs what Node.js and packages would print as bare text: warnings of the process, and calls of
+ * `console`. It stops when the returned function is called.
  */
 export function logWarnings(log: Logger): () => void {
   const listeners = process.listeners("warning");

@@ -1,7 +1,10 @@
+import { once } from "node:events";
+
 import { Option, type Command } from "commander";
 
 import { type Listener, listenFault } from "../app/index.ts";
 import { startSimulator } from "../dev/index.ts";
+import { defined } from "../kernel/index.ts";
 import {
   type CommandContext,
   endServer,
@@ -10,12 +13,8 @@ import {
   reportFault,
 } from "./command-context.ts";
 import { toValues } from "./manifest-init/init-flags.ts";
-import { onSignals } from "./run-to-end.ts";
+import { untilSignal } from "./run-to-end.ts";
 
-/**
- * Adds `simulate`, a simulated provider with the chat-completions and messages APIs. It costs
- * nothing and can misbehave on request.
- */
 export function addSimulateCommand(program: Command, context: CommandContext): void {
   program
     .command("simulate")
@@ -39,31 +38,26 @@ const SIMULATOR: Omit<Listener, "port"> = {
 };
 
 async function simulate(context: CommandContext, flags: Flags): Promise<void> {
-  let stopListening = (): void => undefined;
   try {
     const { wire, fault } = pickTexts(flags);
     const models = toValues(flags["models"]);
     const listener = { ...SIMULATOR, port: Number(flags["port"]) };
+    const { port, host } = listener;
     const simulator = await startSimulator({
-      port: listener.port,
-      host: listener.host,
-      ...(wire !== undefined ? { wire } : {}),
-      ...(fault !== undefined ? { fault } : {}),
-      ...(models.length === 0 ? {} : { models }),
+      ...defined({ port, host, wire, fault }),
+      ...(models.length > 0 && { models }),
     }).catch((error: unknown) => {
       throw listenFault(error, listener);
     });
-    const stopRequested = new Promise<void>((resolve) => {
-      stopListening = onSignals({ SIGTERM: resolve, SIGINT: resolve });
+    await untilSignal(async (signal) => {
+      const stopRequested = once(signal, "abort");
+      context.stderr.write(`${JSON.stringify({ msg: "ready", url: simulator.url })}\n`);
+      await stopRequested;
+      await simulator.close();
+      endServer(context, 0);
     });
-    context.stderr.write(`${JSON.stringify({ msg: "ready", url: simulator.url })}\n`);
-    await stopRequested;
-    await simulator.close();
-    endServer(context, 0);
   } catch (error) {
     reportFault(context, error);
     endServer(context, 2);
-  } finally {
-    stopListening();
   }
 }

@@ -3,13 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { runSuite, type Verdict } from "../listing-tools/index.ts";
-import {
-  type Backend,
-  listJsonFiles,
-  loadCatalog,
-  readOutbound,
-  renderIssue,
-} from "../app/index.ts";
+import { type Backend, listJsonFiles, loadCatalog, renderIssue } from "../app/index.ts";
 import {
   type ChangedBy,
   type Config,
@@ -25,7 +19,7 @@ import type {
   WatchSession,
 } from "../gateway/index.ts";
 import { clock, type CommandContext, type CommandIo } from "./command-context.ts";
-import { toVerdicts } from "./conformance-run.ts";
+import { isFlaw, modelSuite, toVerdicts } from "./conformance-run.ts";
 import type { Deployment } from "../catalog/index.ts";
 
 /** A listing that customers can reach, with the manifest against which it is checked. */
@@ -40,10 +34,7 @@ type WatchedListings =
   | { readonly ok: true; readonly listings: readonly WatchedListing[] }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/**
- * The listings in the manifests folder that a server would route now, and private ones whose key is
- * set.
- */
+/** The listings that a server would route now, and private ones whose key is set. */
 export function watchedListings(env: CommandIo["env"], config: Config): WatchedListings {
   const loaded = loadCatalog({ ...config, env, clock });
   if (!loaded.ok) {
@@ -63,7 +54,6 @@ export function watchedListings(env: CommandIo["env"], config: Config): WatchedL
   return { ok: true, listings };
 }
 
-/** True if the listing is routed, or if it is private and its key is set. */
 function isReachable({ notReady, apiKeyEnv }: Deployment, env: CommandIo["env"]): boolean {
   const hasKey = apiKeyEnv === undefined || (env[apiKeyEnv] ?? "") !== "";
   return notReady === undefined || (notReady === "private" && hasKey);
@@ -85,6 +75,7 @@ export interface Watch {
   readonly config: Config;
   readonly backend: Backend;
   readonly by: ChangedBy;
+  readonly log: WatchLog;
   readonly intervalMs: number;
   readonly budgetMicroUsd: MicroUsd;
   readonly intervalBudgetMicroUsd: MicroUsd;
@@ -95,17 +86,13 @@ export interface Watch {
 interface WatchedRun {
   readonly outcome: WatchedRunOutcome;
   readonly spentMicroUsd: MicroUsd;
-  /** Absent if the run had no verdict. */
   readonly verdict?: Verdict;
   /** One line for each check that did not pass: `C3 stream shape: why`. */
   readonly failed: readonly string[];
   readonly problem?: string;
 }
 
-/**
- * Checks a listing and stores its verdict. Before the run, the whole budget is booked as spent;
- * after it, the actual cost replaces the budget.
- */
+/** Before the run, its whole budget is booked as spent; after it, the actual cost replaces that. */
 export async function runWatched(
   watch: Watch,
   session: WatchSession,
@@ -123,21 +110,16 @@ export async function runWatched(
 }
 
 async function checkListing(watch: Watch, listing: WatchedListing): Promise<WatchedRun> {
-  const { context, config, backend, by, signal } = watch;
+  const { context, config, backend, by, budgetMicroUsd, timeoutMs, signal } = watch;
+  const { modelId, manifestText, file, decisionsPublicForm } = listing;
   let spentMicroUsd: MicroUsd = ZERO_MICRO_USD;
   const outcome = await runSuite({
-    manifestText: listing.manifestText,
-    file: listing.file,
-    env: context.env,
-    clock,
-    allowPrivateUpstreams: config.allowPrivateUpstreams,
-    outbound: readOutbound(config),
-    decisionsPublicForm: listing.decisionsPublicForm,
-    models: [listing.modelId],
-    checks: [],
-    budgetMicroUsd: watch.budgetMicroUsd,
-    concurrency: 1,
-    timeoutMs: watch.timeoutMs,
+    ...modelSuite(context, config, modelId),
+    manifestText,
+    file,
+    decisionsPublicForm,
+    budgetMicroUsd,
+    timeoutMs,
     signal,
     onProgress: (progress) => {
       spentMicroUsd = progress.spentMicroUsd;
@@ -152,12 +134,11 @@ async function checkListing(watch: Watch, listing: WatchedListing): Promise<Watc
   const verdicts = toVerdicts(report, "watch");
   await backend.verdictStore.record(verdicts, by);
   const checks = report.models.flatMap((model) => model.checks);
-  const bad = checks.filter(({ status }) => status !== "pass" && status !== "skip");
   return {
     outcome: verdicts.length > 0 ? "recorded" : "unrecorded",
     spentMicroUsd,
     ...(verdicts[0] && { verdict: verdicts[0].verdict }),
-    failed: bad.map(({ id, title, message }) => `${id} ${title}: ${message}`),
+    failed: checks.filter(isFlaw).map(({ id, title, message }) => `${id} ${title}: ${message}`),
   };
 }
 
@@ -189,7 +170,7 @@ export class WatchLog {
     if (run.verdict === "fail") this.#failed += 1;
     const { providerId, modelId } = listing;
     const { verdict = "none", failed, problem, outcome } = run;
-    const why = [...failed, ...(problem === undefined ? [] : [problem])];
+    const why = [...failed, problem ?? []].flat().map((each) => `\n  ${each}`);
     const cost = formatUsd(run.spentMicroUsd);
     this.#lastState = "";
     this.#write(
@@ -206,7 +187,7 @@ export class WatchLog {
         ...spendingJson(spending),
         due: left,
       },
-      `${providerId}/${modelId} (${reason}): ${verdict}, $${cost}${why.map((each) => `\n  ${each}`).join("")}\n` +
+      `${providerId}/${modelId} (${reason}): ${verdict}, $${cost}${why.join("")}\n` +
         `${spendingText(spending)}, ${left} more due`,
     );
   }
@@ -232,7 +213,6 @@ export class WatchLog {
     this.#writeState({ event: "problem", message }, message);
   }
 
-  /** The final JSON document and line of text, which the caller prints. */
   ended(): { readonly json: object; readonly text: string } {
     return {
       json: { event: "ended", runs: this.#runs, failed: this.#failed },

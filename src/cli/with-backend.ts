@@ -6,16 +6,19 @@ import {
   type Logging,
   openBackend,
   openLogging,
+  readOutbound,
 } from "../app/index.ts";
 import {
   byOperator,
   type ChangedBy,
   type Config,
+  type Logger,
   listSecrets,
   secretsIn,
 } from "../kernel/index.ts";
+import type { AskDeps } from "../listing-tools/index.ts";
 import {
-  type CommandAnswer,
+  clock,
   type CommandContext,
   type CommandIo,
   type Flags,
@@ -25,35 +28,41 @@ import {
 } from "./command-context.ts";
 
 /** Opens the stores, runs `work`, and closes them. A server may run on the same stores. */
-export async function withBackend(
+export async function withBackend<T>(
   io: CommandContext,
   flags: Flags,
-  work: (backend: Backend, by: ChangedBy) => Promise<CommandAnswer>,
+  work: (
+    backend: Backend,
+    by: ChangedBy,
+    of: { readonly config: Config; readonly log: Logger },
+  ) => Promise<T>,
   schema: NonNullable<BackendOptions["schema"]> = "check",
-): Promise<CommandAnswer> {
+): Promise<T> {
   const config = readConfig(io, flags);
   const by = readAuthor(flags);
   const logging = openCommandLogging(io, config, true);
   const backend = await openBackend({ config, ...logging, schema, by });
   try {
-    return await work(backend, by);
+    return await work(backend, by, { config, log: logging.log });
   } finally {
     await backend.close();
     logging.flush();
   }
 }
 
-/** Opens the log of a command. It masks every known secret. */
+export function readAskDeps(config: Config): Required<AskDeps> {
+  const { allowPrivateUpstreams } = config;
+  return { clock, allowPrivateUpstreams, outbound: readOutbound(config) };
+}
+
+/** Masks every known secret. */
 export function openCommandLogging(io: CommandIo, config: Config, quiet = false): Logging {
   const secrets = [...secretsIn(io.env), ...listSecrets(config)];
   const level = quiet && config.logLevel === "info" ? "warn" : config.logLevel;
   return openLogging({ level, secrets, output: io.stderr });
 }
 
-/**
- * The author of the command's changes: the user of the machine, with the name of `--by` if several
- * people share that user.
- */
+/** The user of the machine, with the name of `--by` if several people share that user. */
 function readAuthor(flags: Flags): ChangedBy {
   const named = pickTexts(flags)["by"];
   const user = userOfMachine();

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 
 import type { ExitCode } from "./command-context.ts";
 
-/** A worker's report that it accepts traffic. The operator gets one line for all workers. */
+/** A worker's report that it accepts traffic. */
 export interface ReadyLine {
   readonly gateway_url: string;
   readonly console_url: string;
@@ -49,14 +49,13 @@ export interface SupervisorOptions {
   readonly count: number;
   readonly log: Logger;
   readonly clock: { monotonicMs(): number };
-  /** Called once, when all workers accept traffic. */
   readonly onReady: (lines: readonly ReadyLine[]) => void;
 }
 
 /**
- * Runs `count` whole gateways as processes that share the ports, restarts a process that dies, and
- * ends them all on SIGTERM or SIGINT. Resolves with the exit code: 0 if all ended well, 1 if one
- * failed while stopping, 2 if one failed before all were ready.
+ * Runs `count` gateways that share the ports, restarts one that dies, and ends them all on SIGTERM
+ * or SIGINT. Resolves with 0 if all ended well, 1 if one failed while stopping, 2 if one failed
+ * before all were ready.
  */
 export function superviseWorkers(options: SupervisorOptions): Promise<ExitCode> {
   return new Promise((resolve) => new Supervisor(options, resolve).start());

@@ -2,6 +2,7 @@ import { countSealedBy } from "../../gateway/index.ts";
 import { type Backend, openConfiguredVault, sealedTables } from "../../app/index.ts";
 import { type Config, formatUsd, instant, type SchemaState } from "../../kernel/index.ts";
 import type { FlaggedListing } from "../../ledger/index.ts";
+import { describeFault } from "../command-context.ts";
 import {
   type CheckGroup,
   type DatabaseCheckGroup,
@@ -11,23 +12,18 @@ import {
 
 const LOSS_DAYS = 7;
 
-/** The number of past days for which listings with impossible usage reports are named. */
 const FLAGGED_DAYS = 7;
 
 /** Checks the database's content. Opening it has shown that it answers and has the schema. */
 export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => {
   const broken = (await backend.audit()).filter((check) => check.violations > 0);
-  const names = listNames(broken.map(({ id }) => id));
+  const failed = `failed checks: ${listNames(broken.map(({ id }) => id))}`;
   return [
     schemaCheck(await backend.readSchema()),
     settingsCheck(await backend.missingSettings()),
     broken.length === 0
       ? { id: "books", level: "ok", detail: "they balance" }
-      : {
-          id: "books",
-          level: "problem",
-          detail: `failed checks: ${names}; run \`tokenmarket ledger audit\``,
-        },
+      : { id: "books", level: "problem", detail: `${failed}; run \`tokenmarket ledger audit\`` },
     reportsCheck(await backend.flaggedListings(FLAGGED_DAYS)),
     ...lossCheck(await backend.listingLosses(LOSS_DAYS)),
   ];
@@ -44,8 +40,8 @@ function schemaCheck({ databaseLevel, newer }: SchemaState): DoctorCheck {
 }
 
 /**
- * Warns about PostgreSQL settings that sessions through a connection pooler lack. A missing
- * `synchronous_commit` is not reported here, because the stores then refuse to open.
+ * Warns about settings that sessions through a pooler lack, but for `synchronous_commit`, without
+ * which the stores refuse to open.
  */
 function settingsCheck(missing: readonly string[]): DoctorCheck {
   const detail =
@@ -57,19 +53,18 @@ function settingsCheck(missing: readonly string[]): DoctorCheck {
 }
 
 export function unusableDatabase(fault: unknown): DoctorCheck {
-  const detail = fault instanceof Error ? fault.message : String(fault);
-  return { id: "database", level: "problem", detail };
+  return { id: "database", level: "problem", detail: describeFault(fault) };
 }
 
 function reportsCheck(flagged: readonly FlaggedListing[]): DoctorCheck {
   const listed = flagged.map(
     ({ flag, providerId, modelId, attempts }) => `${flag} ${providerId}/${modelId} (${attempts})`,
   );
-  const isEmpty = listed.length === 0;
-  const detail = isEmpty
-    ? `no impossible usage in the last ${FLAGGED_DAYS} days`
-    : `implausible usage was not billed in the last ${FLAGGED_DAYS} days: ${listed.join(", ")}; ask the provider`;
-  return { id: "usage reports", level: isEmpty ? "ok" : "problem", detail };
+  const id = "usage reports";
+  const when = `in the last ${FLAGGED_DAYS} days`;
+  if (listed.length === 0) return { id, level: "ok", detail: `no impossible usage ${when}` };
+  const detail = `implausible usage was not billed ${when}: ${listed.join(", ")}; ask the provider`;
+  return { id, level: "problem", detail };
 }
 
 type Losses = Awaited<ReturnType<Backend["listingLosses"]>>;
@@ -84,7 +79,6 @@ function lossCheck(losses: Losses): readonly DoctorCheck[] {
   return [{ id: "listings at a loss", level: "warning", detail }];
 }
 
-/** Counts the paused automatic top-ups by reason, with the time of the oldest pause. */
 export const topUpChecks: DatabaseCheckGroup = async (_examined, { topUpStore }) => {
   const paused = (await topUpStore.paused()).map(({ reason, count, oldestMs }) => {
     return { reason, count, oldest_at: instant(oldestMs) };
@@ -145,17 +139,16 @@ const ADDRESSES = [
 export const addressChecks: CheckGroup = ({ config }) => {
   const named = ADDRESSES.filter(({ setting }) => config[setting] !== "");
   const unproven = named.filter(({ setting }) => !isProven(config[setting]));
-  if (unproven.length > 0) {
-    return unproven.map(({ variable }): DoctorCheck => ({
-      id: "database TLS",
-      level: "warning",
-      detail:
-        `the server of ${variable} does not have to prove who it is; add \`sslmode=verify-full\` to it ` +
-        "(and `sslrootcert=FILE` for a private authority)",
-    }));
+  const id = "database TLS";
+  if (named.length > 0 && unproven.length === 0) {
+    return [{ id, level: "ok", detail: "local, or its certificate is verified" }];
   }
-  if (named.length === 0) return [];
-  return [{ id: "database TLS", level: "ok", detail: "local, or its certificate is verified" }];
+  return unproven.map(({ variable }): DoctorCheck => {
+    const detail =
+      `the server of ${variable} does not have to prove who it is; add \`sslmode=verify-full\` to it ` +
+      "(and `sslrootcert=FILE` for a private authority)";
+    return { id, level: "warning", detail };
+  });
 };
 
 /** True for a server on this machine, or if the server's certificate and name are verified. */

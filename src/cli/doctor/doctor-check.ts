@@ -10,7 +10,7 @@ export interface DoctorCheck {
   readonly level: CheckLevel;
   /** The finding and, if something is wrong, the next step. */
   readonly detail: string;
-  /** Facts for programs. Only `--json` prints them. */
+  /** Only `--json` prints these. */
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 

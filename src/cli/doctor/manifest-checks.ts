@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import { CHECK_DAYS_MAX, isBelowCost, staleListings } from "../../catalog/index.ts";
+import { type Catalog, CHECK_DAYS_MAX, isBelowCost, staleListings } from "../../catalog/index.ts";
 import {
   type CheckGroup,
   type DoctorCheck,
@@ -19,28 +19,26 @@ import { clock } from "../command-context.ts";
 import { type WatchedListing, watchedListings } from "../watched-run.ts";
 import { PRIVATE_NOTE, renderIssue } from "../../app/index.ts";
 
-export const manifestChecks: CheckGroup = (examined) => [
-  manifestCheck(examined),
-  ...keyChecks(examined),
-  ...stagedChecks(examined),
-  ...priceChecks(examined),
-  ...costChecks(examined),
-];
-
-function manifestCheck({ config, loaded }: Examined): DoctorCheck {
-  if (loaded.ok) {
-    const detail = `${loaded.catalog.models.length} models in ${config.manifestsDir}`;
-    if (loaded.leftOut.length === 0) return { id: "manifests", level: "ok", detail };
-    const left = loaded.leftOut.map((file) => `${file} is left out: ${PRIVATE_NOTE}`);
-    return { id: "manifests", level: "warning", detail: [detail, ...left].join("; ") };
+export const manifestChecks: CheckGroup = ({ config, loaded }) => {
+  const id = "manifests";
+  if (!loaded.ok) {
+    return [{ id, level: "problem", detail: loaded.issues.map(renderIssue).join("; ") }];
   }
-  const detail = loaded.issues.map(renderIssue);
-  return { id: "manifests", level: "problem", detail: detail.join("; ") };
-}
+  const { catalog, leftOut } = loaded;
+  const left = leftOut.map((file) => `${file} is left out: ${PRIVATE_NOTE}`);
+  const found = `${catalog.models.length} models in ${config.manifestsDir}`;
+  const level = left.length === 0 ? "ok" : "warning";
+  return [
+    { id, level, detail: [found, ...left].join("; ") },
+    keyCheck(catalog),
+    ...stagedChecks(catalog),
+    ...priceChecks(catalog),
+    ...costChecks(catalog),
+  ];
+};
 
-function keyChecks({ loaded }: Examined): readonly DoctorCheck[] {
-  if (!loaded.ok) return [];
-  const withoutKey = loaded.catalog.deployments.filter(
+function keyCheck({ deployments }: Catalog): DoctorCheck {
+  const withoutKey = deployments.filter(
     ({ notReady }) => notReady === "key_missing" || notReady === "key_elsewhere",
   );
   const level = withoutKey.length === 0 ? "ok" : "warning";
@@ -50,14 +48,13 @@ function keyChecks({ loaded }: Examined): readonly DoctorCheck[] {
       ? "every provider has its key"
       : `${withoutKey.length} listings are not routed: put the keys of their providers into ${listNames([...variables])}; ` +
         "`tokenmarket catalog build` names each";
-  return [{ id: "provider keys", level, detail }];
+  return { id: "provider keys", level, detail };
 }
 
 /** Warns about providers whose listings are all staged: even with a key they serve no request. */
-function stagedChecks({ loaded }: Examined): readonly DoctorCheck[] {
-  if (!loaded.ok) return [];
-  const staged = new Set(loaded.catalog.deployments.map(({ providerId }) => providerId));
-  for (const { providerId, notReady } of loaded.catalog.deployments) {
+function stagedChecks({ deployments }: Catalog): readonly DoctorCheck[] {
+  const staged = new Set(deployments.map(({ providerId }) => providerId));
+  for (const { providerId, notReady } of deployments) {
     if (notReady !== "staged") staged.delete(providerId);
   }
   if (staged.size === 0) return [];
@@ -65,17 +62,13 @@ function stagedChecks({ loaded }: Examined): readonly DoctorCheck[] {
   return [{ id: "staged providers", level: "warning", detail }];
 }
 
-/**
- * Warns about routed listings whose prices were last checked too long ago. Reports nothing if no
- * manifest states when its prices were checked.
- */
-function priceChecks({ loaded }: Examined): readonly DoctorCheck[] {
-  if (!loaded.ok) return [];
-  const routed = loaded.catalog.models.flatMap(({ deployments }) => deployments);
+/** Reports nothing if no manifest states when its prices were checked. */
+function priceChecks(catalog: Catalog): readonly DoctorCheck[] {
+  const routed = catalog.models.flatMap(({ deployments }) => deployments);
   const checked = routed.filter((each) => each.checked !== undefined).length;
   if (checked === 0) return [];
   const id = "price checks";
-  const stale = staleListings(loaded.catalog);
+  const stale = staleListings(catalog);
   if (stale.length === 0) {
     const detail = `those of ${checked} listings are not older than ${CHECK_DAYS_MAX} days`;
     return [{ id, level: "ok", detail }];
@@ -87,9 +80,8 @@ function priceChecks({ loaded }: Examined): readonly DoctorCheck[] {
 }
 
 /** Names listings that lose money per token. `databaseChecks` reports the amount lost so far. */
-function costChecks({ loaded }: Examined): readonly DoctorCheck[] {
-  if (!loaded.ok) return [];
-  const below = loaded.catalog.deployments.filter(isBelowCost);
+function costChecks({ deployments }: Catalog): readonly DoctorCheck[] {
+  const below = deployments.filter(isBelowCost);
   if (below.length === 0) return [];
   const detail = `sold for less than their providers are owed: ${listNames(below.map(({ id }) => id))}; raise their pricing`;
   return [{ id: "prices below cost", level: "warning", detail }];
@@ -134,10 +126,7 @@ interface KnownListing {
 interface ListingState {
   readonly id: string;
   readonly isOf: (known: KnownListing) => boolean;
-  /**
-   * True: the report advises `conformance watch`. False: it advises a `conformance run` of the
-   * first listing, which shows what is wrong.
-   */
+  /** False: it advises a `conformance run` of the first listing, which shows what is wrong. */
   readonly isDue: boolean;
 }
 

@@ -1,20 +1,19 @@
 import type { ProviderHead } from "../../listing-tools/index.ts";
-import { type MicroUsd } from "../../kernel/index.ts";
+import { type MicroUsd, ZERO_MICRO_USD } from "../../kernel/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { type Flags, readText, requireFilled, requireUsd, UsageFault } from "../command-context.ts";
-import { requireMargin, toValues } from "../manifest-init/init-flags.ts";
+import { joinValues, requireMargin, splitWords } from "../manifest-init/init-flags.ts";
 import type { FirstAccount } from "./open-account.ts";
 
 export interface FirstRunPlan {
   readonly heads: readonly ProviderHead[];
   readonly margin: string | undefined;
   readonly account: FirstAccount;
-  /** The most that all trials together may cost; 0: no model is tried. */
+  /** 0: no model is tried. */
   readonly budgetMicroUsd: MicroUsd;
   readonly isServing: boolean;
 }
 
-/** Asks for every choice. Without a terminal, a `UsageFault` names all missing flags. */
 export async function askFirstRun(
   answers: Answers,
   flags: Flags,
@@ -22,25 +21,22 @@ export async function askFirstRun(
 ): Promise<FirstRunPlan> {
   const ids = found.map(({ provider }) => provider.id);
   answers.tell(`Keys were found for: ${ids.join(", ")}`);
-  const given = toValues(flags["providers"]);
-  const heads = await answers.get(given.length === 0 ? undefined : given.join(" "), {
+  const heads = await answers.get(joinValues(flags["providers"]), {
     flag: "--providers, or --yes for all with a key",
     question: "Providers to list",
     ...(answers.isPerson || flags["yes"] === true ? { fallback: ids.join(" ") } : {}),
     read: (text) => chosenHeads(text, found),
   });
-  const margin = await answers.get(readText(flags, "margin"), {
-    flag: "--margin",
+  const margin = await answers.flag(flags, "margin", {
     question: "Margin on every price in percent",
     fallback: "0",
     read: requireMargin,
   });
   const account = await askAccount(answers, flags);
-  const budgetMicroUsd = await answers.get(readText(flags, "conformance-usd"), {
-    flag: "--conformance-usd",
+  const budgetMicroUsd = await answers.flag(flags, "conformance-usd", {
     question: "Try one model of each provider, for at most this many dollars (0: try nothing)",
     fallback: answers.isPerson ? "0.25" : "0",
-    read: (text) => requireUsd("--conformance-usd", text),
+    read: requireUsd,
   });
   answers.needAll("init");
   const isServing =
@@ -50,14 +46,13 @@ export async function askFirstRun(
     heads: heads ?? [],
     margin: margin === undefined || Number(margin) === 0 ? undefined : margin,
     account,
-    budgetMicroUsd: budgetMicroUsd ?? requireUsd("--conformance-usd", "0"),
+    budgetMicroUsd: budgetMicroUsd ?? ZERO_MICRO_USD,
     isServing,
   };
 }
 
 function chosenHeads(text: string, found: readonly ProviderHead[]): readonly ProviderHead[] {
-  const ids = text.split(/[\s,]+/).filter((id) => id !== "");
-  return ids.map((id) => {
+  return splitWords(text).map((id) => {
     const head = found.find(({ provider }) => provider.id === id);
     if (head !== undefined) return head;
     const known = found.map(({ provider }) => provider.id).join(", ");
@@ -66,26 +61,23 @@ function chosenHeads(text: string, found: readonly ProviderHead[]): readonly Pro
 }
 
 async function askAccount(answers: Answers, flags: Flags): Promise<FirstAccount> {
-  const orgName = await answers.get(readText(flags, "org"), {
-    flag: "--org",
+  const orgName = await answers.flag(flags, "org", {
     question: "Name of the first organization",
     fallback: "First organization",
-    read: (text) => requireFilled("--org", text),
+    read: requireFilled,
   });
-  const email = await answers.get(readText(flags, "email"), {
-    flag: "--email",
+  const email = await answers.flag(flags, "email", {
     question: "Its e-mail address",
     read: (text) => {
       if (/^[^@\s]+@[^@\s]+$/.test(text)) return text;
       throw new UsageFault(`--email: ${text} is not an e-mail address`);
     },
   });
-  const creditMicroUsd = await answers.get(readText(flags, "credit-usd"), {
-    flag: "--credit-usd",
+  const creditMicroUsd = await answers.flag(flags, "credit-usd", {
     question: "Its credit in dollars",
     fallback: "10.00",
-    read: (text) => {
-      const amount = requireUsd("--credit-usd", text);
+    read: (text, flag) => {
+      const amount = requireUsd(text, flag);
       if (amount > 0n) return amount;
       throw new UsageFault("--credit-usd must be dollars above 0, such as 10.00");
     },
@@ -93,7 +85,7 @@ async function askAccount(answers: Answers, flags: Flags): Promise<FirstAccount>
   return {
     orgName: orgName ?? "",
     email: email ?? "",
-    creditMicroUsd: creditMicroUsd ?? requireUsd("--credit-usd", "0"),
+    creditMicroUsd: creditMicroUsd ?? ZERO_MICRO_USD,
     keyName: readText(flags, "key-name") ?? "first",
   };
 }

@@ -8,7 +8,7 @@ export type ProviderKeys = ReadonlyMap<string, string>;
 
 export interface FoundKeys {
   readonly keys: ProviderKeys;
-  /** Warnings about the file; they never contain one of its values. */
+  /** They never contain a value of the file. */
   readonly warnings: readonly string[];
 }
 
@@ -26,11 +26,9 @@ export function findKeys(
     return value === "" ? [] : [[name, value]];
   });
   if (file === undefined) return { keys: new Map(fromEnv), warnings: [] };
-  const read = readKeysFile(file);
-  const warnings = isOpenToOthers(file)
-    ? [`${file} can be read by other users of this machine: chmod 600 ${file}`]
-    : [];
-  return { keys: new Map([...fromEnv, ...read]), warnings };
+  const keys = new Map([...fromEnv, ...readKeysFile(file)]);
+  const warning = `${file} can be read by other users of this machine: chmod 600 ${file}`;
+  return { keys, warnings: isOpenToOthers(file) ? [warning] : [] };
 }
 
 /** The known providers whose key was found, in the order in which they are offered. */

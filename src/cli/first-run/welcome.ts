@@ -9,7 +9,6 @@ export interface Welcome {
   readonly orgName: string;
   readonly modelId: string;
   readonly gatewayUrl: string;
-  /** True if this command starts the server after the answer. */
   readonly isServing: boolean;
   readonly serveCommand: string;
   readonly warnings: readonly string[];

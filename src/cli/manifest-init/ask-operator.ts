@@ -9,16 +9,14 @@ import {
 } from "../../listing-tools/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { type Flags, readText, readWhole, requireFilled, UsageFault } from "../command-context.ts";
-import { chosenBy, uselessGlobs } from "./choose-models.ts";
-import { priceChecker, toValues } from "./init-flags.ts";
+import { chosenBy, joinValues, requirePrice, splitWords } from "./init-flags.ts";
 
-export type Operator = Omit<OwnEndpoint, "baseUrl" | "dialect" | "apiKeyEnv"> & {
+type Operator = Omit<OwnEndpoint, "baseUrl" | "dialect" | "apiKeyEnv"> & {
   readonly models: readonly ListableModel[];
 };
 
 const CONTEXT = { min: 1, max: 100_000_000 };
 
-/** Asks for every fact. Without a terminal, throws a `UsageFault` that names all missing flags. */
 export async function askOperator(
   answers: Answers,
   flags: Flags,
@@ -37,14 +35,16 @@ export async function askOperator(
     ...prices,
     kind: survey.kind,
     settlement,
-    models: models.map((model) => ({
-      ...model,
-      contextLength: Math.min(model.contextLength ?? Infinity, context ?? Infinity),
-      ...(context !== undefined && context < (model.contextLength ?? Infinity)
-        ? { contextFrom: "--context" }
-        : {}),
-      ...(flags["tools"] === true ? { callsTools: true } : {}),
-    })),
+    models: models.map((model) => {
+      const { contextLength: own = Infinity } = model;
+      const contextLength = Math.min(own, context ?? Infinity);
+      return {
+        ...model,
+        contextLength,
+        ...(contextLength < own && { contextFrom: "--context" }),
+        ...(flags["tools"] === true && { callsTools: true }),
+      };
+    }),
   };
 }
 
@@ -53,28 +53,16 @@ async function askModels(
   flags: Flags,
   models: readonly SurveyedModel[],
 ): Promise<readonly SurveyedModel[] | undefined> {
-  const choosable = models.map((model) => ({
-    ...model,
-    names: [model.upstreamId, modelName(model.upstreamId)],
-  }));
-  const given = toValues(flags["models"]);
+  const names = ({ upstreamId }: SurveyedModel) => [upstreamId, modelName(upstreamId)];
   const isAll = flags["yes"] === true || answers.isPerson || models.length === 1;
-  return await answers.get(given.length === 0 ? undefined : given.join(" "), {
+  return await answers.get(joinValues(flags["models"]), {
     flag: "--models",
     question: "Models to list (names, * is any text)",
     ...(isAll ? { fallback: "*" } : {}),
-    read: (text) => {
-      const globs = text.split(/[\s,]+/).filter((glob) => glob !== "");
-      const useless = uselessGlobs(globs, choosable);
-      if (useless.length > 0) {
-        throw new UsageFault(`--models: no model is named ${useless.join(", ")}`);
-      }
-      return chosenBy(globs, choosable).map(({ names: _names, ...model }) => model);
-    },
+    read: (text) => chosenBy(splitWords(text), models, { names, unknown: "no model is named" }),
   });
 }
 
-/** Asks for the context length, unless the endpoint states it for every chosen model. */
 async function askContext(
   answers: Answers,
   flags: Flags,
@@ -109,13 +97,12 @@ async function askPrices(answers: Answers, flags: Flags): Promise<Prices | undef
   const promptPrice = await answers.get(prompt, {
     flag: "--price-prompt and --price-completion, or --free",
     question: "USD per million prompt tokens",
-    read: priceChecker("--price-prompt"),
+    read: (text) => requirePrice(text, "--price-prompt"),
   });
   if (promptPrice === undefined) return undefined;
-  const completionPrice = await answers.get(completion, {
-    flag: "--price-completion",
+  const completionPrice = await answers.flag(flags, "price-completion", {
     question: "USD per million completion tokens",
-    read: priceChecker("--price-completion"),
+    read: requirePrice,
   });
   return completionPrice === undefined ? undefined : { promptPrice, completionPrice };
 }
@@ -127,20 +114,17 @@ async function askNames(
   flags: Flags,
   kind: Survey["kind"],
 ): Promise<Names | undefined> {
-  const providerId = await answers.get(readText(flags, "id"), {
-    flag: "--id",
+  const providerId = await answers.flag(flags, "id", {
     question: "Provider id, which customers see",
     fallback: kind === "other" ? "own" : kind,
     read: requireId,
   });
-  const providerName = await answers.get(readText(flags, "name"), {
-    flag: "--name",
+  const providerName = await answers.flag(flags, "name", {
     question: "Its name",
     fallback: findHead(providerId ?? "")?.provider.name ?? providerId ?? "",
-    read: (text) => requireFilled("--name", text),
+    read: requireFilled,
   });
-  const privacyPolicyUrl = await answers.get(readText(flags, "privacy-url"), {
-    flag: "--privacy-url",
+  const privacyPolicyUrl = await answers.flag(flags, "privacy-url", {
     question: "Address of your privacy policy, which customers see",
     read: requireUrl,
   });

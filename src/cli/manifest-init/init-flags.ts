@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { asText } from "../../kernel/index.ts";
+import { asText, matchesGlob } from "../../kernel/index.ts";
 import { isMargin } from "../../listing-tools/index.ts";
 import {
   type CommandAnswer,
@@ -34,28 +34,47 @@ export function requireMargin(text: string): string {
 
 const PRICE = /^[0-9]{1,7}(?:\.[0-9]{1,6})?$/;
 
-/** Makes a checker for a price in USD per million tokens. A price of 0 needs `--free` instead. */
-export function priceChecker(name: string): (text: string) => string {
-  return (text) => {
-    if (!PRICE.test(text)) {
-      throw new UsageFault(
-        `${name} must be USD per million tokens such as 0.25, with at most six decimals, not ${text}`,
-      );
-    }
-    if (/[1-9]/.test(text)) return text;
-    throw new UsageFault(`${name}: 0 gives the model away; say so with --free`);
-  };
+/** Requires a price in USD per million tokens. A price of 0 needs `--free` instead. */
+export function requirePrice(text: string, flag: string): string {
+  if (!PRICE.test(text)) {
+    throw new UsageFault(
+      `${flag} must be USD per million tokens such as 0.25, with at most six decimals, not ${text}`,
+    );
+  }
+  if (/[1-9]/.test(text)) return text;
+  throw new UsageFault(`${flag}: 0 gives the model away; say so with --free`);
 }
 
 /** All values of an option that can be given several times. */
-export function toValues(value: Flags[string] | readonly string[]): readonly string[] {
+export function toValues(value: Flags[string]): readonly string[] {
   return [value].flat().flatMap((each) => asText(each) ?? []);
 }
 
-export function conformanceCommand(file: string, isPrivateAllowed: boolean): string | undefined {
-  if (file === "-") return undefined;
-  const allow = isPrivateAllowed ? " --allow-private" : "";
-  return `tokenmarket conformance run ${shellWord(file)} --budget-usd 0.10${allow}`;
+/** The values of such an option as one answer to its question; undefined if there are none. */
+export function joinValues(value: Flags[string]): string | undefined {
+  const values = toValues(value);
+  return values.length === 0 ? undefined : values.join(" ");
+}
+
+export function splitWords(text: string): readonly string[] {
+  return text.split(/[\s,]+/).filter((word) => word !== "");
+}
+
+/**
+ * The models whose names match a pattern (`*` is any text), or all without patterns. A pattern that
+ * matches none is a fault, which begins with `unknown`: a typing error would leave out a model.
+ */
+export function chosenBy<T>(
+  globs: readonly string[],
+  models: readonly T[],
+  of: { readonly names: (model: T) => readonly string[]; readonly unknown: string },
+): readonly T[] {
+  const isNamed = (model: T, glob: string): boolean =>
+    of.names(model).some((name) => matchesGlob(glob, name));
+  const useless = globs.filter((glob) => !models.some((model) => isNamed(model, glob)));
+  if (useless.length > 0) throw new UsageFault(`--models: ${of.unknown} ${useless.join(", ")}`);
+  if (globs.length === 0) return models;
+  return models.filter((model) => globs.some((glob) => isNamed(model, glob)));
 }
 
 export function shellWord(text: string): string {
@@ -69,7 +88,6 @@ export interface ModelNote {
   readonly message: string;
 }
 
-/** The manifest that `manifest init` wrote, or the reasons why it wrote none. */
 export interface InitResult {
   readonly file: string | undefined;
   readonly providerId: string;
@@ -98,12 +116,9 @@ export function initAnswer(result: InitResult): CommandAnswer {
   const ok = file !== undefined;
   const text = [
     ...(ok ? [`${file}: ${listed.length} models of ${providerId}`] : issues),
-    ...listed.slice(0, SHOWN_MAX).map((id) => `  ${id}`),
-    ...more(listed.length),
-    ...notes.slice(0, SHOWN_MAX).map(({ model, message }) => `${model}: ${message}`),
-    ...more(notes.length),
-    ...skipped.slice(0, SHOWN_MAX).map(({ model, message }) => `not listed: ${model}: ${message}`),
-    ...more(skipped.length),
+    ...firstLines(listed, (id) => `  ${id}`),
+    ...firstLines(notes, ({ model, message }) => `${model}: ${message}`),
+    ...firstLines(skipped, ({ model, message }) => `not listed: ${model}: ${message}`),
     ...(conformance === undefined ? [] : [`Next, within a budget: ${conformance}`]),
   ];
   return {
@@ -118,10 +133,11 @@ export function initAnswer(result: InitResult): CommandAnswer {
       conformance: conformance ?? null,
     },
     text: text.join("\n"),
-    exitCode: ok ? 0 : 1,
   };
 }
 
-function more(count: number): readonly string[] {
-  return count > SHOWN_MAX ? [`  … and ${count - SHOWN_MAX} more; --json has them all`] : [];
+function firstLines<T>(items: readonly T[], line: (item: T) => string): readonly string[] {
+  const lines = items.slice(0, SHOWN_MAX).map(line);
+  const more = items.length - SHOWN_MAX;
+  return more > 0 ? [...lines, `  … and ${more} more; --json has them all`] : lines;
 }

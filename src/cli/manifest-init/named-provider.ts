@@ -15,11 +15,17 @@ import {
   UsageFault,
 } from "../command-context.ts";
 import { readSettlement } from "./ask-operator.ts";
-import { draftHosted, toManifestPath } from "./hosted-provider.ts";
-import { toValues, readMargin, type InitResult, type ModelNote } from "./init-flags.ts";
-import { shippedListings, shippedManifest, mayReplace, writeManifest } from "./write-manifest.ts";
+import { listHosted } from "./hosted-provider.ts";
+import {
+  type InitResult,
+  joinValues,
+  type ModelNote,
+  readMargin,
+  splitWords,
+  toValues,
+} from "./init-flags.ts";
+import { chooseFile, shippedListings, shippedManifest } from "./write-manifest.ts";
 
-/** Finds the known provider or self-hosted server with this ID; else throws a `UsageFault`. */
 export function requireHead(id: string): ProviderHead {
   const head = findHead(id);
   if (head !== undefined) return head;
@@ -35,34 +41,22 @@ export async function initNamedProvider(
 ): Promise<InitResult> {
   const config = readConfig(io, flags);
   const head = requireHead(String(flags["provider"]));
-  const file = readText(flags, "out") ?? toManifestPath(config, head.provider.id);
-  if (file !== "-") mayReplace(file, flags["force"] === true);
-  const { manifest, notes } =
-    head.use === "init"
-      ? await askDeployments(head, flags, answers)
-      : { manifest: findShipped(head), notes: [] };
+  const file = chooseFile(config, flags, head.provider.id);
+  // If the operator names the deployments, the provider's model list does not have them, so the
+  // provider is not asked.
+  const isNamed = head.use === "init";
+  const { manifest, notes } = isNamed
+    ? await askDeployments(head, flags, answers)
+    : { manifest: findShipped(head), notes: [] };
   const placed = placedManifest(manifest, flags);
-  const globs =
-    head.use === "init" ? toValues(flags["models"]) : await askGlobs(answers, flags, placed);
+  const globs = isNamed ? toValues(flags["models"]) : await askGlobs(answers, flags, placed);
   answers.needAll("manifest init");
-  const draft = await draftHosted({
-    config,
-    head,
-    manifest: placed,
-    // If the operator names the deployments (`use: init`), the provider's model list does not have
-    // them, so the provider is not asked.
-    key: flags["offline"] === true || head.use === "init" ? undefined : findKey(io, placed),
-    file,
-    globs,
-    margin: readMargin(flags),
-  });
-  if (!draft.ok) return draft.result;
-  if (file === "-") io.stdout.write(draft.text);
-  else writeManifest(file, draft.text);
-  return { ...draft.result, notes: [...notes, ...draft.result.notes] };
+  const key = flags["offline"] === true || isNamed ? undefined : findKey(io, placed);
+  const margin = readMargin(flags);
+  const listed = await listHosted(io, { config, head, manifest: placed, key, file, globs, margin });
+  return listed.file === undefined ? listed : { ...listed, notes: [...notes, ...listed.notes] };
 }
 
-/** The provider's shipped manifest. Throws a `UsageFault` that says what to do if there is none. */
 export function findShipped({ provider }: ProviderHead): Manifest {
   const manifest = shippedManifest(provider.id);
   if (manifest !== undefined) return manifest;
@@ -71,7 +65,6 @@ export function findShipped({ provider }: ProviderHead): Manifest {
   );
 }
 
-/** Puts the endpoint URL, key variable and settlement of the flags into the manifest. */
 function placedManifest(manifest: Manifest, flags: Flags): Manifest {
   const baseUrl = readText(flags, "base-url");
   const apiKeyEnv = readText(flags, "api-key-env");
@@ -108,7 +101,7 @@ async function askGlobs(
     flag: "--models, or --yes for all that the provider serves",
     question: `Models of ${provider.id} to list, of ${models.length} (names, * is any text)`,
     ...(answers.isPerson ? { fallback: "*" } : {}),
-    read: (text) => text.split(/[\s,]+/).filter((glob) => glob !== ""),
+    read: splitWords,
   });
   return globs ?? [];
 }
@@ -128,21 +121,19 @@ async function askDeployments(
   let baseUrl = endpoint.base_url;
   for (const word of head.asks ?? []) {
     const flag = word.toLowerCase();
-    const value = await answers.get(readText(flags, flag), {
-      flag: `--${flag}`,
+    const value = await answers.flag(flags, flag, {
       question: `${provider.name}: ${flag} (of ${endpoint.base_url})`,
-      read: (text) => requireLabel(flag, text),
+      read: requireLabel,
     });
     baseUrl = baseUrl.replace(word, value ?? word);
   }
-  const given = toValues(flags["deployments"]);
-  const pairs = await answers.get(given.length === 0 ? undefined : given.join(" "), {
+  const pairs = await answers.get(joinValues(flags["deployments"]), {
     flag: "--deployments NAME=MODEL",
     question: "Deployments as NAME=MODEL, such as my-gpt=openai/gpt-4.1",
     read: readPairs,
   });
   answers.needAll("manifest init");
-  const listings = (pairs ?? []).map(({ upstreamId, listing }) => ({ upstreamId, ...listing }));
+  const listings = pairs ?? [];
   const terms = listings.flatMap(({ model, terms: own }) =>
     own ? [[model.id, deploymentTerms(own)] as const] : [],
   );
@@ -167,23 +158,22 @@ async function askDeployments(
 }
 
 /** Requires one label of a host name, so that the endpoint stays in the provider's domain. */
-function requireLabel(flag: string, text: string): string {
+function requireLabel(text: string, flag: string): string {
   if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(text)) return text.toLowerCase();
-  throw new UsageFault(`--${flag} must be one part of a host name, not ${text}`);
+  throw new UsageFault(`${flag} must be one part of a host name, not ${text}`);
 }
 
 function readPairs(text: string) {
   const listings = shippedListings();
-  const pairs = text.split(/[\s,]+/).filter((pair) => pair !== "");
-  return pairs.map((pair) => {
+  return splitWords(text).map((pair) => {
     const at = pair.indexOf("=");
+    if (at <= 0) throw new UsageFault(`--deployments must be NAME=MODEL pairs, not ${pair}`);
     const [upstreamId, id] = [pair.slice(0, at), pair.slice(at + 1)];
     const listing = listings.get(id);
-    if (at > 0 && listing !== undefined) return { upstreamId, listing };
+    if (listing !== undefined) return { upstreamId, ...listing };
+    const providers = new Set([...listings.values()].map(({ providerId }) => providerId));
     throw new UsageFault(
-      at > 0
-        ? `--deployments: no shipped manifest lists ${id}; the ids are in ${[...new Set([...listings.values()].map(({ providerId }) => providerId))].join(", ")}`
-        : `--deployments must be NAME=MODEL pairs, not ${pair}`,
+      `--deployments: no shipped manifest lists ${id}; the ids are in ${[...providers].join(", ")}`,
     );
   });
 }

@@ -1,52 +1,32 @@
-import { join } from "node:path";
-
-import { readOutbound } from "../../app/index.ts";
-import { type Config, unreachable } from "../../kernel/index.ts";
+import { type Config, defined, unreachable } from "../../kernel/index.ts";
 import {
   draftManifest,
   type EndpointAddress,
   type ListableModel,
   loadedContexts,
+  modelName,
   presentText,
   type Survey,
   surveyEndpoint,
   type SurveyedModel,
   type SurveyOutcome,
-  withMargin,
   type AskDeps,
   DIALECTS,
   tryWires,
 } from "../../listing-tools/index.ts";
 import type { Answers } from "../ask-person.ts";
 import {
-  clock,
   type CommandContext,
   type Flags,
   readConfig,
   readText,
   UsageFault,
 } from "../command-context.ts";
-import { askOperator, type Operator } from "./ask-operator.ts";
-import { distinctNames } from "./choose-models.ts";
-import {
-  conformanceCommand,
-  readMargin,
-  type InitResult,
-  type ModelNote,
-  startResult,
-} from "./init-flags.ts";
-import {
-  keyIssue,
-  manifestText,
-  mayReplace,
-  placeProblems,
-  writeManifest,
-} from "./write-manifest.ts";
+import { readAskDeps } from "../with-backend.ts";
+import { askOperator } from "./ask-operator.ts";
+import { readMargin, type InitResult, type ModelNote, startResult } from "./init-flags.ts";
+import { chooseFile, keyIssue, placeManifest } from "./write-manifest.ts";
 
-/**
- * Lists the operator's own endpoint: surveys it, asks the operator for the other facts, checks
- * them, and writes the manifest.
- */
 export async function initOwnEndpoint(
   io: CommandContext,
   flags: Flags,
@@ -54,21 +34,19 @@ export async function initOwnEndpoint(
 ): Promise<InitResult> {
   const config = readConfig(io, flags);
   const address = readAddress(io, flags, config);
-  const { allowPrivateUpstreams } = config;
-  const deps = { clock, allowPrivateUpstreams, outbound: readOutbound(config) };
+  const deps = readAskDeps(config);
   const outcome = await surveyEndpoint({ ...address, isSelfHosted: true }, deps);
   if (!outcome.ok) throw surveyFault(address.baseUrl, outcome);
   const { survey } = outcome;
-  const { kept: models, twice } = distinctNames(survey.models);
+  const { models, twice } = distinctNames(survey.models);
   tellSurvey(answers, { ...survey, models });
-  const skipped = [...survey.skipped, ...twice.map(sameName)];
+  const skipped = [...survey.skipped, ...twice];
   if (models.length === 0) {
     const issue = `${address.baseUrl} lists no model that a manifest can hold`;
     return startResult("", { skipped, issues: [issue] });
   }
   const operator = await askOperator(answers, flags, { ...survey, models });
-  const file = readText(flags, "out") ?? join(config.manifestsDir, `${operator.providerId}.json`);
-  if (file !== "-") mayReplace(file, flags["force"] === true);
+  const file = chooseFile(config, flags, operator.providerId);
   const [first] = operator.models;
   if (first === undefined) return startResult("", { skipped, issues: ["no model was chosen"] });
   const dialect = await chooseDialect(flags, { address, upstreamId: first.upstreamId, deps });
@@ -77,19 +55,15 @@ export async function initOwnEndpoint(
   }
   const loaded =
     survey.kind === "ollama" ? await loadedContexts(address, deps) : new Map<string, number>();
-  return place(io, {
-    config,
-    file,
-    operator: { ...operator, models: operator.models.map((model) => asLoaded(model, loaded)) },
-    endpoint: {
-      baseUrl: address.baseUrl,
-      dialect: dialect.id,
-      ...(address.apiKeyEnv === undefined ? {} : { apiKeyEnv: address.apiKeyEnv }),
-    },
-    margin: readMargin(flags),
-    skipped,
-    notes: [...dialect.notes, ...operator.models.flatMap(contextNote)],
-  });
+  const { models: chosen, ...own } = operator;
+  const { baseUrl, apiKeyEnv } = address;
+  const draft = draftManifest(
+    { ...own, baseUrl, dialect: dialect.id, ...defined({ apiKeyEnv }) },
+    chosen.map((model) => asLoaded(model, loaded)),
+  );
+  const notes = [...dialect.notes, ...chosen.flatMap(contextNote)];
+  const place = { config, file, margin: readMargin(flags) };
+  return placeManifest(io, place, draft, startResult(own.providerId, { skipped, notes }));
 }
 
 type Address = EndpointAddress & { readonly apiKeyEnv?: string };
@@ -147,9 +121,20 @@ function tellSurvey(answers: Answers, { kind, models, skipped }: Survey): void {
 
 const TOLD_MAX = 50;
 
-function sameName({ upstreamId }: SurveyedModel): ModelNote {
+/** If two models would have the same name on the marketplace, keeps the first of them. */
+function distinctNames(surveyed: readonly SurveyedModel[]): {
+  readonly models: readonly SurveyedModel[];
+  readonly twice: readonly ModelNote[];
+} {
+  const models = new Map<string, SurveyedModel>();
+  const twice: ModelNote[] = [];
   const message = "another model of this endpoint has the same name on the marketplace";
-  return { model: upstreamId, code: "same_name", message };
+  for (const model of surveyed) {
+    const name = modelName(model.upstreamId);
+    if (models.has(name)) twice.push({ model: model.upstreamId, code: "same_name", message });
+    else models.set(name, model);
+  }
+  return { models: [...models.values()], twice };
 }
 
 /** Limits the context length to the loaded model's: the server silently cuts longer prompts. */
@@ -165,39 +150,6 @@ function contextNote({ upstreamId, contextFrom }: ListableModel): readonly Model
   if (!isOwn) return [];
   const message = `its context length is the model's own (${contextFrom}); if the server gives it less, run again with --context`;
   return [{ model: upstreamId, code: "context_of_model", message }];
-}
-
-interface Placed {
-  readonly config: Config;
-  readonly file: string;
-  readonly operator: Operator;
-  readonly endpoint: {
-    readonly baseUrl: string;
-    readonly dialect: string;
-    readonly apiKeyEnv?: string;
-  };
-  readonly margin: string | undefined;
-  readonly skipped: readonly ModelNote[];
-  readonly notes: readonly ModelNote[];
-}
-
-function place(io: CommandContext, placed: Placed): InitResult {
-  const { config, file, operator, endpoint, margin, skipped, notes } = placed;
-  const { models, ...own } = operator;
-  const draft = draftManifest({ ...own, ...endpoint }, models);
-  const manifest = margin === undefined ? draft : withMargin(draft, margin);
-  const text = manifestText(manifest);
-  const issues = placeProblems(config, file, text);
-  if (issues.length > 0) return startResult(own.providerId, { skipped, issues });
-  if (file === "-") io.stdout.write(text);
-  else writeManifest(file, text);
-  return startResult(own.providerId, {
-    file,
-    listed: manifest.models.map(({ id }) => id),
-    skipped,
-    notes,
-    conformance: conformanceCommand(file, config.allowPrivateUpstreams),
-  });
 }
 
 type ChosenDialect =

@@ -13,20 +13,51 @@ import {
   type ManifestModel,
 } from "../../catalog/index.ts";
 import { type Config, isOwnVariable } from "../../kernel/index.ts";
-import { clock, UsageFault } from "../command-context.ts";
+import {
+  clock,
+  type CommandContext,
+  type Flags,
+  readText,
+  UsageFault,
+} from "../command-context.ts";
 import { listJsonFiles, SHIPPED_MANIFESTS } from "../../app/index.ts";
-import { findHead } from "../../listing-tools/index.ts";
+import { findHead, withMargin } from "../../listing-tools/index.ts";
+import { type InitResult, shellWord } from "./init-flags.ts";
 
-export function manifestText(manifest: Manifest): string {
-  return `${JSON.stringify(manifest, undefined, 2)}\n`;
+/** A place for a manifest. `file` is `-` for standard output. */
+export interface ManifestPlace {
+  readonly config: Config;
+  readonly file: string;
+  readonly margin: string | undefined;
+}
+
+/** Writes a manifest, and completes `known`. If something is wrong with it, writes nothing. */
+export function placeManifest(
+  { stdout }: Pick<CommandContext, "stdout">,
+  { config, file, margin }: ManifestPlace,
+  draft: Manifest,
+  known: InitResult,
+): InitResult {
+  const manifest = margin === undefined ? draft : withMargin(draft, margin);
+  const text = `${JSON.stringify(manifest, undefined, 2)}\n`;
+  const issues = placeProblems(config, file, text);
+  if (issues.length > 0) return { ...known, issues };
+  const result = { ...known, file, listed: manifest.models.map(({ id }) => id) };
+  if (file === "-") {
+    stdout.write(text);
+    return result;
+  }
+  writeManifest(file, text);
+  const allow = config.allowPrivateUpstreams ? " --allow-private" : "";
+  const command = `tokenmarket conformance run ${shellWord(file)} --budget-usd 0.10${allow}`;
+  return { ...result, conformance: command };
 }
 
 /**
- * Finds everything that is wrong with a manifest at this path: invalid contents, a misused key
- * variable, and conflicts with the other manifests in one catalog. Leaves out problems of other
- * files.
+ * All that is wrong with a manifest at this path: invalid contents, a misused key variable, and
+ * conflicts with the other manifests, but not the problems of other files.
  */
-export function placeProblems(config: Config, file: string, text: string): readonly string[] {
+function placeProblems(config: Config, file: string, text: string): readonly string[] {
   const verdict = validateManifest(text);
   if (!verdict.ok) {
     return verdict.problems.map(({ pointer, message }) => `${file}${pointer}: ${message}`);
@@ -47,9 +78,8 @@ export function placeProblems(config: Config, file: string, text: string): reado
 }
 
 /**
- * The reason why the key in this variable must not be sent to this endpoint: it is a secret of this
- * program, or it belongs to another provider. Undefined if it may be sent. Callers check this
- * before they send the key.
+ * Why the key in this variable must not be sent to this endpoint: it is a secret of this program,
+ * or another provider's. Callers check this before they send the key.
  */
 export function keyIssue(
   config: Config,
@@ -64,16 +94,21 @@ export function keyIssue(
 }
 
 /** Writes the whole file or nothing: a server that watches the folder never reads half of it. */
-export function writeManifest(file: string, text: string): void {
+function writeManifest(file: string, text: string): void {
   mkdirSync(dirname(resolve(file)), { recursive: true });
   const unfinished = `${file}.unfinished`;
   writeFileSync(unfinished, text);
   renameSync(unfinished, file);
 }
 
-/** An existing file may have been edited by hand, so only `--force` replaces it. */
-export function mayReplace(file: string, isForced: boolean): void {
-  if (isForced || !existsSync(file)) return;
+export function toManifestPath(config: Config, providerId: string): string {
+  return join(config.manifestsDir, `${providerId}.json`);
+}
+
+/** The file to write. An existing one may have been edited, so only `--force` replaces it. */
+export function chooseFile(config: Config, flags: Flags, providerId: string): string {
+  const file = readText(flags, "out") ?? toManifestPath(config, providerId);
+  if (file === "-" || flags["force"] === true || !existsSync(file)) return file;
   throw new UsageFault(`${file} exists; give --force to replace it, or --out for another file`);
 }
 
@@ -104,19 +139,16 @@ function indexKeyOwners(
   return owners;
 }
 
-/** The valid manifests in the folder, except the one that is being written. */
 function otherManifests(folder: string, file: string): readonly ManifestFile[] {
   if (!existsSync(folder)) return [];
   return listJsonFiles(folder)
     .filter((name) => resolve(folder, name) !== resolve(file))
     .flatMap((name) => {
-      const parsed = parseManifestFiles([{ file: name, text: readText(join(folder, name)) }]);
+      const parsed = parseManifestFiles([
+        { file: name, text: readFileSync(join(folder, name), "utf8") },
+      ]);
       return parsed.ok ? parsed.manifests : [];
     });
-}
-
-function readText(file: string): string {
-  return readFileSync(file, "utf8");
 }
 
 export function shippedManifest(providerId: string): Manifest | undefined {
@@ -136,15 +168,12 @@ interface ShippedListing {
 export function shippedManifests(): Manifest[] {
   if (!existsSync(SHIPPED_MANIFESTS)) return [];
   return listJsonFiles(SHIPPED_MANIFESTS).flatMap((name) => {
-    const verdict = validateManifest(readText(join(SHIPPED_MANIFESTS, name)));
+    const verdict = validateManifest(readFileSync(join(SHIPPED_MANIFESTS, name), "utf8"));
     return verdict.ok ? [verdict.manifest] : [];
   });
 }
 
-/**
- * Every shipped listing of a real provider, by model ID. If several providers list a model, the
- * provider with the smallest priority number is used: makers of models before resellers.
- */
+/** By model ID. Makers of models, whose priority number is smallest, come before resellers. */
 export function shippedListings(): ReadonlyMap<string, ShippedListing> {
   const real = shippedManifests().filter(({ provider }) => findHead(provider.id) !== undefined);
   const listings = new Map<string, ShippedListing>();

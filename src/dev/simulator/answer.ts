@@ -120,10 +120,7 @@ function makeCalls(request: SimRequest): readonly SimCall[] {
   return (request.parallel ? chosen : chosen.slice(0, 1)).map((tool) => makeCall(tool, request));
 }
 
-/*
- * Returns the tools that the user's text names. If the text contains "both" or "parallel", returns
- * two tools even if it names fewer.
- */
+/* The tools that the text names; two, even if it names fewer, with "both" or "parallel". */
 function wantedTools(request: SimRequest): readonly SimTool[] {
   const text = request.userText.toLowerCase();
   const named = request.tools.filter((tool) => text.includes(tool.name.toLowerCase()));

@@ -30,13 +30,9 @@ export interface CallRecord {
   outcome: "open" | "answered" | "broken" | "abandoned";
 }
 
-export interface ArrivedCall {
+type ArrivedCall = Pick<CallRecord, "method" | "path" | "query" | "headers"> & {
   readonly isGeneration: boolean;
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly headers: RequestHeaders;
-}
+};
 
 export class CallLog {
   #records: CallRecord[] = [];

@@ -21,7 +21,12 @@ export function chatCompletion(answer: SimAnswer, envelope: Envelope): JsonObjec
     refusal: null,
     annotations: [],
   };
-  const choice = { index: 0, message, logprobs: null, finish_reason: finishReason(answer) };
+  const choice = {
+    index: 0,
+    message,
+    logprobs: null,
+    finish_reason: FINISH_REASONS[answer.finish],
+  };
   const usage = toUsage(answer, envelope);
   return {
     ...head(envelope, "chat.completion"),
@@ -46,7 +51,7 @@ export function chatChunks(answer: SimAnswer, envelope: Envelope): readonly Fram
     frames.push(chunk("content", { content: piece }));
   }
   for (const delta of toolDeltas(answer, envelope)) frames.push(chunk("content", delta));
-  frames.push(chunk("finish", {}, finishReason(answer)));
+  frames.push(chunk("finish", {}, FINISH_REASONS[answer.finish]));
   const usage = toUsage(answer, envelope);
   if (envelope.includeUsage && usage !== undefined) {
     frames.push(frame("usage", { ...chunkHead(envelope), choices: [], usage }));
@@ -94,10 +99,6 @@ function toUsage(answer: SimAnswer, envelope: Envelope): JsonObject | undefined 
     },
     ...envelope.usage,
   };
-}
-
-function finishReason(answer: SimAnswer): string {
-  return FINISH_REASONS[answer.finish];
 }
 
 function head({ serial, createdS, model }: Envelope, object: string): JsonObject {

@@ -22,10 +22,7 @@ import {
 import type { SimError } from "./sim-error.ts";
 
 const TOOL_NAME = matching(/^[a-zA-Z0-9_-]{1,64}$/);
-/**
- * Refuses fields that are meant for the gateway, which the gateway must not pass on to a provider.
- * Ignores all other unknown fields.
- */
+/** Refuses the gateway's own fields, which it must not pass on; ignores other unknown fields. */
 const FOREIGN = fields({}, (_value, path) =>
   /^(models|route|transforms|api_key|base_url|connection_id)$/.test(path)
     ? `Unrecognized request argument supplied: ${path}`

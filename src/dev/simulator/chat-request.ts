@@ -1,7 +1,6 @@
-import { asNumber, textOf } from "../../kernel/index.ts";
+import { asNumber, asObject, defined, textOf } from "../../kernel/index.ts";
 import {
   toldIn,
-  pickAnswerSchema,
   findLastText,
   findUserText,
   estimatePromptTokens,
@@ -33,8 +32,10 @@ export function readChatRequest(body: JsonObject): SimRequest {
       .filter((message) => message["role"] === "tool")
       .map((message) => contentText(message["content"])),
     media: collectMedia(messages),
-    ...toldIn(findLastText(messages), messages),
-    ...pickAnswerSchema(readSchema(body["response_format"])),
+    ...defined({
+      told: toldIn(findLastText(messages), messages),
+      answerSchema: asObject(readSchema(body["response_format"])),
+    }),
     thinking: false,
     promptTokens: estimatePromptTokens([messages, body["tools"]]),
     cacheMarkedTokens: 0,

@@ -8,9 +8,8 @@ import type { SimRequest } from "./sim-request.ts";
 import type { VideoOrder } from "./videos/video-order.ts";
 
 /**
- * How a simulated provider deviates from what its listing declares. An absent property means that
- * the provider is honest there. The simulator itself defines no cheats: the tests of the
- * conformance suite supply them.
+ * How a simulated provider deviates from its listing. An absent property means that it is honest
+ * there. Only the tests of the conformance suite define cheats.
  */
 export interface Cheat {
   /** Answers with 307, and serves the request at the target of the redirect. */

@@ -11,7 +11,6 @@ export interface Delivery {
   readonly faults: Faults;
   /** Aborted when the client disconnects or the simulator closes. */
   readonly gone: AbortSignal;
-  /** The answers that the fault `hold` keeps from being sent until they are released. */
   readonly held: HeldAnswers;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -26,13 +25,9 @@ const FILLER = Buffer.alloc(64 * 1024, "x");
 const BOMB_MEMBER_BYTES = 10 * 1024 * 1024;
 const BOMB_MEMBERS = 1_000;
 const DRIPS_PER_SECOND = 10;
-/*
- * Milliseconds between the last bytes and a reset. A reset discards bytes that the client has not
- * read yet, so the client needs time to read them.
- */
+/* A reset discards bytes that the client has not read, so it gets time to read them. */
 const BEFORE_RESET_MS = 20;
 
-/** Applies the faults that act before the first byte of an answer. */
 export async function failEarly(delivery: Delivery): Promise<void> {
   const { faults, response } = delivery;
   if (faults.hang?.at === "accept" || faults.hang?.at === "headers") await hang(delivery);

@@ -15,7 +15,6 @@ export interface Frame {
 
 /** Facts that an answer states in addition to the model's words. */
 export interface Envelope {
-  /** Unique part of the ids of this answer. */
   readonly serial: string;
   readonly createdS: number;
   readonly model: string;

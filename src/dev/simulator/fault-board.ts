@@ -17,18 +17,9 @@ export interface ChosenFault {
   readonly faults: Faults;
 }
 
-export interface FaultedCall {
-  readonly method: string;
-  readonly path: string;
-  readonly model: string;
-}
-
 const NONE: ChosenFault = { script: null, faults: {} };
 
-/**
- * The faults that apply to later calls, by path, method or model. If several rules match a call,
- * the one that was added first applies.
- */
+/** The faults of later calls. Of several rules that match, the one added first applies. */
 export class FaultBoard {
   readonly #cheats: Cheats;
   #rules: Rule[] = [];
@@ -62,7 +53,12 @@ export class FaultBoard {
   }
 
   /** Returns the fault of a call. If its rule has `times`, one of them is used up. */
-  take({ method, path, model }: FaultedCall): ChosenFault {
+  take(call: {
+    readonly method: string;
+    readonly path: string;
+    readonly model: string;
+  }): ChosenFault {
+    const { method, path, model } = call;
     const rule = this.#rules.find(
       (candidate) =>
         candidate.left > 0 &&

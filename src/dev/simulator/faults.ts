@@ -1,96 +1,76 @@
-import { Type } from "typebox";
+import { type Static, Type } from "typebox";
 
-import { asNumber, conforms, textOf } from "../../kernel/index.ts";
+import { asNumber, asObject, conforms } from "../../kernel/index.ts";
 import type { Cheat, Cheats } from "./cheat.ts";
-import { isObject, type JsonObject } from "./json.ts";
-import { anything, be, decimal, fields, flag, listOf, text, whole, type Rule } from "./shape.ts";
+import { isObject } from "./json.ts";
 
 export interface FaultPoint {
   readonly at: "accept" | "headers" | "body" | "event";
   readonly count: number;
 }
 
-const isSet: Rule = be("true", (value) => value === true);
-/** A cost in USD, reported digit for digit. Null, which `fields` does not check, means no cost. */
-const amount: Rule = be("an amount", conforms(Type.Union([Type.String(), Type.Number()])));
+const CLOSED = { additionalProperties: false };
+const Text = Type.String();
+const Whole = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const IsSet = Type.Literal(true);
+/** A cost in USD, reported digit for digit. Null means that no cost is reported. */
+const Cost = Type.Unsafe<string | null>(Type.Union([Type.String(), Type.Number(), Type.Null()]));
 
-export interface ImageFault {
-  /** Number of images in the answer, whatever number the request has. */
-  readonly count?: number;
-  /** Size in bytes to which each image is padded before it is encoded in base64. */
-  readonly bytes?: number;
-  readonly url_only?: true;
-  readonly bad_base64?: true;
-  readonly not_an_image?: true;
-  readonly empty?: true;
-  readonly cost?: string | null;
-  readonly moderation_flag?: true;
-}
-const IMAGE = fields({
-  count: whole(0),
-  bytes: whole(0),
-  url_only: isSet,
-  bad_base64: isSet,
-  not_an_image: isSet,
-  empty: isSet,
-  cost: amount,
-  moderation_flag: isSet,
-});
+const ImageFaults = Type.Partial(
+  Type.Object({
+    /** Number of images in the answer, whatever number the request has. */
+    count: Whole,
+    /** Size in bytes to which each image is padded before it is encoded in base64. */
+    bytes: Whole,
+    url_only: IsSet,
+    bad_base64: IsSet,
+    not_an_image: IsSet,
+    empty: IsSet,
+    cost: Cost,
+    moderation_flag: IsSet,
+  }),
+  CLOSED,
+);
+export type ImageFault = Static<typeof ImageFaults>;
 
-export interface JobFault {
-  /** States of the job in order: the create call returns the first, and each poll the next. */
-  readonly states?: readonly string[];
-  readonly final?: string;
-  readonly never?: true;
-  /** Milliseconds that each state lasts, however often the client polls. */
-  readonly ms?: number;
-  readonly code?: string;
-  readonly message?: string;
-  readonly moderated?: true;
-  readonly cost?: string | null;
-  readonly bytes?: number;
-  readonly no_content?: true;
-  /**
-   * Fault scripts for other calls about the job: `poll` for its first `poll_times` polls, `content`
-   * for requests for its file.
-   */
-  readonly poll?: string;
-  readonly poll_times?: number;
-  readonly content?: string;
-}
-const scripted: Rule = (value, path) => text(value, path) ?? unreadClause(textOf(value));
-const JOB = fields({
-  states: listOf(text),
-  final: text,
-  never: isSet,
-  ms: whole(0),
-  code: text,
-  message: text,
-  moderated: isSet,
-  cost: amount,
-  bytes: whole(0),
-  no_content: isSet,
-  poll: scripted,
-  poll_times: whole(0),
-  content: scripted,
-});
+const JobFaults = Type.Partial(
+  Type.Object({
+    /** States of the job in order: the create call returns the first, and each poll the next. */
+    states: Type.Array(Text),
+    final: Text,
+    never: IsSet,
+    /** Milliseconds that each state lasts, however often the client polls. */
+    ms: Whole,
+    code: Text,
+    message: Text,
+    moderated: IsSet,
+    cost: Cost,
+    bytes: Whole,
+    no_content: IsSet,
+    /**
+     * Fault scripts for other calls about the job: `poll` for its first `poll_times` polls, `content`
+     * for requests for its file.
+     */
+    poll: Text,
+    poll_times: Whole,
+    content: Text,
+  }),
+  CLOSED,
+);
+export type JobFault = Static<typeof JobFaults>;
 
-export interface EnvelopeFault {
-  readonly success?: boolean;
-  readonly code?: number;
-  readonly message?: string;
-  readonly nested?: true;
-  readonly bare?: true;
-  readonly empty?: true;
-}
-const ENVELOPE = fields({
-  success: flag,
-  code: decimal(0, 100_000),
-  message: text,
-  nested: isSet,
-  bare: isSet,
-  empty: isSet,
-});
+const EnvelopeFaults = Type.Partial(
+  Type.Object({
+    success: Type.Boolean(),
+    code: Type.Number({ minimum: 0, maximum: 100_000 }),
+    message: Text,
+    nested: IsSet,
+    bare: IsSet,
+    empty: IsSet,
+  }),
+  CLOSED,
+);
+export type EnvelopeFault = Static<typeof EnvelopeFaults>;
 
 type Reader<T> = (argument: string) => T | undefined;
 
@@ -139,22 +119,26 @@ const READERS = {
   slow_start: parseNumber,
   one_piece: parseFlag,
   /** Fields that replace those of the reported usage. */
-  usage: objectReader(anything),
+  usage: objectReader(isObject),
   /** Cuts the JSON document in half. */
   bad_json: parseFlag,
   /** Sends the document without `content-length`. */
   chunked: parseFlag,
-  image: objectReader(IMAGE) as Reader<ImageFault>,
-  job: objectReader(JOB) as Reader<JobFault>,
+  image: objectReader(conforms(ImageFaults)),
+  job: (argument: string): JobFault | undefined => {
+    const job = objectReader(conforms(JobFaults))(argument);
+    const scripts = [job?.poll ?? "", job?.content ?? ""];
+    return scripts.every((each) => readFaults(each).kind === "faults") ? job : undefined;
+  },
   /** Redirects a request for a file to its own address, or to another host name. */
   redirect: (argument: string) =>
     argument === "self" || argument === "other" ? argument : undefined,
-  envelope: objectReader(ENVELOPE) as Reader<EnvelopeFault>,
+  envelope: objectReader(conforms(EnvelopeFaults)),
   /** Name of the question that gets no answer. If empty, the first question gets none. */
   missing_answer: (argument: string) => argument,
   extra_answer: parseFlag,
   /** Answers that replace those of the provider, by question name. */
-  answers: objectReader(anything),
+  answers: objectReader(isObject),
 };
 
 type Readers = typeof READERS;
@@ -167,10 +151,7 @@ export type FaultReading =
   | { readonly kind: "faults"; readonly faults: Faults }
   | { readonly kind: "unknown"; readonly message: string };
 
-/**
- * Parses a script of clauses `name` or `name:argument`, separated by `;`. In the clause
- * `cheat:NAME`, NAME is a key of `cheats`.
- */
+/** Reads `name` or `name:argument`, separated by `;`. In `cheat:NAME`, NAME is of `cheats`. */
 export function readFaults(script: string, cheats: Cheats = {}): FaultReading {
   const faults: Record<string, unknown> = {};
   for (const clause of splitClauses(script)) {
@@ -188,11 +169,6 @@ export function readFaults(script: string, cheats: Cheats = {}): FaultReading {
 function splitClauses(script: string): readonly string[] {
   const clauses = script.match(/\s*\w+:\{(?:"(?:[^"\\]|\\.)*"|[^";])*[^;]*|[^;]+/g) ?? [];
   return clauses.map((clause) => clause.trim()).filter((clause) => clause !== "");
-}
-
-function unreadClause(script: string): string | undefined {
-  const reading = readFaults(script);
-  return reading.kind === "unknown" ? reading.message : undefined;
 }
 
 function isFaultName(name: string): name is keyof Readers {
@@ -226,13 +202,13 @@ function pointReader(form: RegExp): Reader<FaultPoint> {
 }
 
 /** Reads a JSON object. Converts a numeric `cost` to text, because costs are only printed. */
-function objectReader(rule: Rule): Reader<JsonObject> {
+function objectReader<T extends object>(isGood: (value: unknown) => value is T): Reader<T> {
   return (argument) => {
     try {
       const value: unknown = JSON.parse(argument);
-      if (!isObject(value) || rule(value, "") !== undefined) return undefined;
-      const cost = asNumber(value["cost"]);
-      return { ...value, ...(cost !== undefined && { cost: String(cost) }) };
+      if (!isGood(value)) return undefined;
+      const cost = asNumber(asObject(value)?.["cost"]);
+      return cost === undefined ? value : { ...value, cost: String(cost) };
     } catch {
       return undefined;
     }

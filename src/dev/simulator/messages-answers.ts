@@ -49,13 +49,8 @@ export function messageEvents(answer: SimAnswer, envelope: Envelope): readonly F
 }
 
 function emptyMessage(answer: SimAnswer, envelope: Envelope): JsonObject {
-  return {
-    ...head(envelope),
-    content: [],
-    stop_reason: null,
-    stop_sequence: null,
-    ...toUsage(answer, envelope, 1),
-  };
+  const unfinished = { content: [], stop_reason: null, stop_sequence: null };
+  return { ...head(envelope), ...unfinished, ...toUsage(answer, envelope, 1) };
 }
 
 function blockEvents(answer: SimAnswer, envelope: Envelope): readonly Frame[] {

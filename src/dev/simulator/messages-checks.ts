@@ -114,10 +114,7 @@ const BODY = fields(
   (_value, path) => (path.startsWith("x_") ? undefined : `${path}: Extra inputs are not permitted`),
 );
 
-/**
- * The first problem for which a real provider would refuse `body` or the version header; undefined
- * if it would accept both.
- */
+/** The first problem for which a real provider would refuse the body or the version header. */
 export function messagesProblem(body: JsonObject, headers: RequestHeaders): SimError | undefined {
   const message =
     versionComplaint(headers) ??
@@ -185,10 +182,7 @@ function togetherComplaint(body: JsonObject): Complaint {
     : undefined;
 }
 
-/**
- * Complains about the order of messages: the first message must be the user's, only the last
- * message may be empty, and each tool call needs its result.
- */
+/** The user's comes first, only the last may be empty, and each tool call needs its result. */
 function orderComplaint(messages: readonly JsonObject[]): Complaint {
   const [first] = messages;
   if (first === undefined) return "messages: at least one message is required";
@@ -252,10 +246,7 @@ function unanswered(at: number, ids: readonly string[]): string {
 
 const TIMES: ReadonlySet<unknown> = new Set([undefined, null, "5m", "1h"]);
 
-/**
- * Complains about a cache mark with an unknown lifetime, and about a one-hour mark that comes after
- * a five-minute mark.
- */
+/** Complains about unknown lifetimes, and about an hour that comes after five minutes. */
 export function cacheMarksComplaint(body: JsonObject): Complaint {
   let hasShort = false;
   for (const mark of [

@@ -1,7 +1,6 @@
-import { asNumber, textOf } from "../../kernel/index.ts";
+import { asNumber, asObject, defined, textOf } from "../../kernel/index.ts";
 import {
   toldIn,
-  pickAnswerSchema,
   estimateMarkedTokens,
   findLastText,
   findUserText,
@@ -39,8 +38,10 @@ export function readMessagesRequest(body: JsonObject): SimRequest {
     userText,
     toolResults: recent.flatMap(listToolResults),
     media: collectMedia(messages),
-    ...toldIn(findLastText(messages), [body["system"], messages]),
-    ...pickAnswerSchema(readSchema(body["output_config"])),
+    ...defined({
+      told: toldIn(findLastText(messages), [body["system"], messages]),
+      answerSchema: asObject(readSchema(body["output_config"])),
+    }),
     thinking: isObject(body["thinking"]) && body["thinking"]["type"] !== "disabled",
     promptTokens: estimatePromptTokens(prompt),
     cacheMarkedTokens: estimateMarkedTokens(marked),

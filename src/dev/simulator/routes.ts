@@ -15,7 +15,7 @@ import { answerImages } from "./images/answer-images.ts";
 import { plainImages, referenceImages, relayImages, type ImageHost } from "./images/image-host.ts";
 import type { Route } from "./received-call.ts";
 import { answerVideoCreate, answerVideoDelete, answerVideoPoll } from "./videos/answer-videos.ts";
-import { answerVideoContent, answerVideoFile } from "./videos/video-content.ts";
+import { answerVideoFile } from "./videos/video-content.ts";
 import { plainVideos, referenceVideos, relayVideos, type VideoHost } from "./videos/video-host.ts";
 
 type Row = readonly [pattern: RegExp, route: Route];
@@ -45,18 +45,14 @@ const counting: Route = {
   kind: "free",
   answer: (call) => answerTokenCount({ ...call, dialect: messagesDialect }),
 };
-const chatModels: Route = {
-  ...chat,
-  method: "GET",
-  kind: "free",
-  answer: (call) => answerModels({ ...call, dialect: chatDialect }),
-};
-const messagesModels: Route = {
-  ...messages,
-  method: "GET",
-  kind: "free",
-  answer: (call) => answerModels({ ...call, dialect: messagesDialect }),
-};
+
+function modelsRoute(route: Route, dialect: Dialect): Route {
+  const answer: Route["answer"] = (call) => answerModels({ ...call, dialect });
+  return { ...route, method: "GET", kind: "free", answer };
+}
+
+const chatModels = modelsRoute(chat, chatDialect);
+const messagesModels = modelsRoute(messages, messagesDialect);
 
 const media = {
   method: "POST",
@@ -68,10 +64,7 @@ const media = {
 
 const noRoute: Route = { ...media, answer: answerNoRoute };
 
-/*
- * Routes by pattern. The first path segment chooses the kind of provider, so that one simulator can
- * act as several.
- */
+/* The first path segment chooses the kind of provider: one simulator acts as several. */
 const ROWS: readonly Row[] = [
   ...imageRows("img", referenceImages),
   ...imageRows("imgor", relayImages),
@@ -104,31 +97,26 @@ function imageRows(kind: string, host: ImageHost): readonly Row[] {
 }
 
 function videoRows(kind: string, host: VideoHost): readonly Row[] {
-  const create: Route = { ...media, answer: (call) => answerVideoCreate(host, call) };
-  const job = { ...media, kind: "job" } as const;
+  const job = { ...media, method: "GET", kind: "job" } as const;
   const poll: Route = {
     ...job,
-    method: "GET",
     ownFault: ({ plan, counts }) =>
       counts.polls < (plan.poll_times ?? Number.POSITIVE_INFINITY) ? plan.poll : undefined,
     answer: (call) => answerVideoPoll(host, call),
   };
-  const cancel: Route = {
-    ...job,
-    method: "DELETE",
-    answer: (call) => answerVideoDelete(host, call),
-  };
   const content: Route = {
     ...job,
-    method: "GET",
     ownFault: ({ plan }) => plan.content,
-    answer: (call) => answerVideoContent(host, call),
+    answer: (call) => answerVideoFile(host, call, "contents"),
   };
-  const file: Route = { ...job, method: "GET", answer: (call) => answerVideoFile(host, call) };
+  const file: Route = { ...job, answer: (call) => answerVideoFile(host, call, "files") };
   return [
-    [at(kind, "videos"), create],
+    [at(kind, "videos"), { ...media, answer: (call) => answerVideoCreate(host, call) }],
     [at(kind, "videos/[^/]+"), poll],
-    [at(kind, "videos/[^/]+"), cancel],
+    [
+      at(kind, "videos/[^/]+"),
+      { ...job, method: "DELETE", answer: (call) => answerVideoDelete(host, call) },
+    ],
     [at(kind, "videos/[^/]+/content"), content],
     [at(kind, "videos/[^/]+/content"), { ...content, method: "HEAD" }],
     [at(kind, "files/[^/]+"), file],

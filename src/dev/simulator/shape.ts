@@ -71,10 +71,7 @@ export function any(names: string): Readonly<Record<string, Rule>> {
 
 const refuseField: Rule = (_value, path) => `${path}: Extra inputs are not permitted`;
 
-/**
- * Accepts an object with these fields. A field whose name ends with `!` is required; null counts as
- * absent; `extra` judges all other fields.
- */
+/** A field whose name ends with `!` is required; null is absent; `extra` judges other fields. */
 export function fields(rules: Readonly<Record<string, Rule>>, extra: Rule = refuseField): Rule {
   const named = Object.entries(rules).map(([name, rule]) => {
     return { name: name.replace(/!$/, ""), rule, isRequired: name.endsWith("!") };

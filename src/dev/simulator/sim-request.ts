@@ -18,7 +18,7 @@ export type SimToolChoice =
   { readonly kind: "auto" | "none" | "any" } | { readonly kind: "tool"; readonly name: string };
 
 /** A chat request in one format for both wires. */
-export interface SimRequest extends Told {
+export interface SimRequest {
   readonly model: string;
   readonly stream: boolean;
   /** True if a stream ends with the usage. On the messages wire it always does. */
@@ -32,6 +32,8 @@ export interface SimRequest extends Told {
   /** Results of tools that came after the model's last answer. */
   readonly toolResults: readonly string[];
   readonly media: readonly SimMedia[];
+  /** The answer to a prompt that asks for facts; absent if it asks for none. */
+  readonly told?: string;
   /** JSON schema that the answer must match; absent if the client wants plain text. */
   readonly answerSchema?: JsonObject;
   readonly thinking: boolean;
@@ -39,10 +41,6 @@ export interface SimRequest extends Told {
   readonly cacheMarkedTokens: number;
   /** Tokens of the parts with a one-hour cache mark. They are included in `cacheMarkedTokens`. */
   readonly hourMarkedTokens: number;
-}
-
-export function pickAnswerSchema(schema: unknown): Pick<SimRequest, "answerSchema"> {
-  return isObject(schema) ? { answerSchema: schema } : {};
 }
 
 const CHARS_PER_TOKEN = 4;
@@ -63,10 +61,7 @@ export function estimatePromptTokens(value: unknown): number {
   );
 }
 
-/**
- * Estimates the tokens of all parts in `value` that have `cache_control`. With `ttl`, counts only
- * parts whose `cache_control` has this `ttl`.
- */
+/** Counts the parts that have `cache_control`; with `ttl`, only those that have this `ttl`. */
 export function estimateMarkedTokens(value: unknown, ttl?: string): number {
   const { cache_control: mark, ...rest } = asObject(value) ?? {};
   if (isObject(mark)) {
@@ -93,21 +88,10 @@ export function findUserText(messages: readonly JsonObject[]): string {
 const QUESTION = /What is the (code word|(?:number|word) of \p{L}+)\?/gu;
 const FACT = /The (code word|(?:number|word) of \p{L}+) is ([^\s.][^.\n]{0,99})\./gu;
 
-/**
- * `told` is the answer to a prompt that states facts and asks for them. It is absent if the prompt
- * asks for no fact.
- */
-export interface Told {
-  readonly told?: string;
-}
-
-/**
- * Answers a prompt that asks for facts which it states itself. If it states a fact twice, the later
- * value is the answer.
- */
-export function toldIn(userText: string, prompt: unknown): Told {
+/** The answer to a prompt that asks for facts which it states; of two values the later one. */
+export function toldIn(userText: string, prompt: unknown): string | undefined {
   const asked = [...userText.matchAll(QUESTION)].map(([, what = ""]) => what);
-  if (asked.length === 0) return {};
+  if (asked.length === 0) return undefined;
   const facts = textsIn(prompt).flatMap((text) => [...text.matchAll(FACT)]);
   const known = new Map(facts.map(([, what = "", value = ""]) => [what, value]));
   const said = asked.map((what) => {
@@ -116,7 +100,7 @@ export function toldIn(userText: string, prompt: unknown): Told {
       ? `The prompt does not name the ${what}.`
       : `The ${what} is ${value}.`;
   });
-  return { told: said.join(" ") };
+  return said.join(" ");
 }
 
 /** All texts in `value`, at any depth, in their order. */

@@ -1,21 +1,20 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Clock, systemClock, textOf } from "../../kernel/index.ts";
 import { CallLog, type CallCounts, type CallRecord, makeSerial } from "./call-log.ts";
+import { listen } from "../listen.ts";
 import type { Cheats } from "./cheat.ts";
 import { BrokenOff, deliverJson, type Delivery, HeldAnswers } from "./deliver.ts";
 import type { Dialect } from "./dialect.ts";
 import { FaultBoard, requestedFault, type ChosenFault } from "./fault-board.ts";
-import { readFaults } from "./faults.ts";
+import { type Faults, readFaults } from "./faults.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import type { ReceivedCall, Route } from "./received-call.ts";
 import { findRoute } from "./routes.ts";
-import { StartDelay } from "./start-delay.ts";
 import { VideoJobs, type JobSummary } from "./videos/video-jobs.ts";
 
 export interface SimulatorOptions {
-  /** Port to listen on; 0 means any free port. */
+  /** 0 means any free port. */
   readonly port: number;
   readonly host: string;
   /** Seed of the ids of answers. Default "0". */
@@ -65,12 +64,8 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   const router = new RequestRouter(options);
   const server = createServer((request, response) => void router.receive(request, response));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.listen(options.port, options.host);
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const host = options.host.includes(":") ? `[${options.host}]` : options.host;
   return {
-    url: `http://${host}:${port}`,
+    ...(await listen(server, options)),
     counts: () => router.log.counts(),
     calls: () => router.log.last(),
     jobs: () => router.jobs.summaries(),
@@ -79,12 +74,6 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       if (complaint !== undefined) throw new Error(complaint);
     },
     release: () => router.held.release(),
-    close: async () => {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
   };
 }
 
@@ -215,22 +204,21 @@ class RequestRouter {
   #control(what: string, body: unknown): ControlAnswer {
     switch (what) {
       case "GET /calls":
-        return { status: 200, json: { ...this.log.counts() } };
+        break;
       case "POST /calls/reset":
         this.log.reset();
-        return { status: 200, json: { ...this.log.counts() } };
-      case "GET /calls/last":
-        return { status: 200, json: { calls: this.log.last() } };
+        break;
       case "POST /calls/release":
         this.held.release();
-        return { status: 200, json: { ...this.log.counts() } };
+        break;
+      case "GET /calls/last":
+        return { status: 200, json: { calls: this.log.last() } };
       case "GET /jobs":
         return { status: 200, json: { jobs: this.jobs.summaries() } };
       case "POST /faults": {
         const complaint = this.board.add(body);
-        return complaint === undefined
-          ? { status: 200, json: { ok: true } }
-          : { status: 400, json: { error: { message: complaint } } };
+        if (complaint === undefined) return { status: 200, json: { ok: true } };
+        return { status: 400, json: { error: { message: complaint } } };
       }
       case "DELETE /faults":
         this.board.clear();
@@ -240,6 +228,7 @@ class RequestRouter {
       default:
         return { status: 404, json: { error: { message: `no such route: ${what}` } } };
     }
+    return { status: 200, json: { ...this.log.counts() } };
   }
 }
 
@@ -285,4 +274,30 @@ function sendJson(response: ServerResponse, { status, json }: ControlAnswer): vo
     "content-length": Buffer.byteLength(body),
   });
   response.end(body);
+}
+
+const JITTER_DIGITS = 8;
+
+/** `jitter` acts like many machines, `slow_start` like a model that must be loaded first. */
+class StartDelay {
+  readonly #seed: string;
+  #calls = 0;
+  #hasGenerated = false;
+
+  constructor(seed: string) {
+    this.#seed = seed;
+  }
+
+  /** Returns a function that waits before the answer, as long as the faults of the call say. */
+  arrive(isGeneration: boolean): (faults: Faults, gone: AbortSignal) => Promise<void> {
+    this.#calls += 1;
+    const digits = makeSerial(`${this.#seed}:jitter`, this.#calls).slice(0, JITTER_DIGITS);
+    const share = Number.parseInt(digits, 16) / 16 ** JITTER_DIGITS;
+    const isFirst = isGeneration && !this.#hasGenerated;
+    this.#hasGenerated ||= isGeneration;
+    return async ({ jitter = 0, slow_start: slowStart = 0 }, gone) => {
+      const ms = Math.floor(share * (jitter + 1)) + (isFirst ? slowStart : 0);
+      if (ms > 0) await sleep(ms, undefined, { signal: gone });
+    };
+  }
 }

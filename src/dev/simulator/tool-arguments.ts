@@ -1,10 +1,7 @@
 import { asNumber } from "../../kernel/index.ts";
 import { isObject, pickObjects, type JsonObject } from "./json.ts";
 
-/**
- * Makes plausible arguments for a tool. Each property gets a value of its type. An enum gets the
- * value that `text` names, or else its first value.
- */
+/** Plausible arguments of a tool. An enum gets the value that `text` names, or its first. */
 export function argumentsFor(schema: JsonObject, text = ""): JsonObject {
   const properties = schema["properties"];
   if (!isObject(properties)) return {};

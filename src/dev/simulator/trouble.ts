@@ -2,11 +2,11 @@ import { deliverJson, type Delivery } from "./deliver.ts";
 import type { Faults } from "./faults.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import type { ReceivedCall } from "./received-call.ts";
-import type { RequestHeaders, SimError, Troubles } from "./sim-error.ts";
+import type { ErrorWriter, RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 
 /**
- * Refuses a key that contains `invalid`, and a virtual key, because a gateway must never send one
- * to a provider. Accepts every other key, and a request without a key.
+ * Refuses a key with `invalid`, and a virtual key, which a gateway must never send to a provider;
+ * accepts every other key, and none.
  */
 export function findKeyProblem(
   headers: RequestHeaders,
@@ -38,14 +38,9 @@ export function findRequestProblem(
   return { status: 404, message, code: "model_not_found" };
 }
 
-interface Refusing {
-  readonly error: (error: SimError) => JsonObject;
-  readonly troubles: Troubles;
-}
-
 /** Sends a refusal, for `problem` or for a fault. Returns false if there is nothing to refuse. */
 export async function isRefused(
-  host: Refusing,
+  host: { readonly error: ErrorWriter; readonly troubles: Troubles },
   delivery: Delivery,
   problem: SimError | undefined,
   okStatus: number = 200,

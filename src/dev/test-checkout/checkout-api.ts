@@ -9,7 +9,7 @@ export interface ApiAnswer {
 
 export interface ApiAsked {
   readonly method: string;
-  /** The path after `/v1/`. */
+  /** After `/v1/`. */
   readonly path: string;
   readonly query: FormFields;
   readonly form: FormFields;
@@ -74,25 +74,21 @@ export class CheckoutApi {
     }
     const customer = textAt(query, "customer");
     if (customer !== undefined && !this.#book.customers.has(customer)) return missing(customer);
-    const all = [...this.#book.payments].filter(
-      ([, payment]) => customer === undefined || payment.customer === customer,
+    const all = [...this.#book.payments.values()].filter(
+      (payment) => customer === undefined || payment.customer === customer,
     );
-    const listed = all.map(([key, each]) => [key, this.#shownPayment(each, query)] as const);
-    return listOrOne(new Map(listed), "", query);
+    const expanded = all.map((payment) => this.#shownPayment(payment, query));
+    return listOf(expanded, query);
   }
 
-  #shownPayment(payment: CheckoutPayment, query: FormFields): CheckoutPayment {
-    const wanted = Object.values(textsAt(query, "expand"));
-    const has = (what: string): boolean => wanted.some((each) => each.endsWith(what));
-    const { latest_charge: charge, payment_method: card } = payment;
-    const expanded = {
+  #shownPayment(payment: CheckoutPayment, query: FormFields): Listed {
+    const charge = this.#book.charges.get(payment.latest_charge ?? "") ?? null;
+    const card = this.#book.cards.get(payment.payment_method ?? "") ?? null;
+    return {
       ...payment,
-      ...(has("latest_charge") && {
-        latest_charge: this.#book.charges.get(charge ?? "") ?? null,
-      }),
-      ...(has("payment_method") && { payment_method: this.#book.cards.get(card ?? "") ?? null }),
+      ...(isExpanded(query, "latest_charge") && { latest_charge: charge }),
+      ...(isExpanded(query, "payment_method") && { payment_method: card }),
     };
-    return expanded as unknown as CheckoutPayment;
   }
 
   #chargeCard(form: FormFields): ApiAnswer {
@@ -121,9 +117,8 @@ export class CheckoutApi {
   #showSetup(id: string, query: FormFields): ApiAnswer {
     const setup = this.#book.setups.get(id);
     if (setup === undefined) return missing(id);
-    const isExpanded = Object.values(textsAt(query, "expand")).includes("payment_method");
-    const card = this.#book.cards.get(setup.payment_method);
-    return shown(isExpanded ? { ...setup, payment_method: card } : setup);
+    if (!isExpanded(query, "payment_method")) return shown(setup);
+    return shown({ ...setup, payment_method: this.#book.cards.get(setup.payment_method) });
   }
 
   #answerCards(isPost: boolean, id: string, action: string | undefined): ApiAnswer {
@@ -171,27 +166,24 @@ export class CheckoutApi {
   }
 
   #listSessions(query: FormFields): ApiAnswer {
-    const sessions = [...this.#book.sessions.values()];
-    const expanded = sessions.map((session) => {
-      const now = this.#book.session(session.id) ?? session;
-      return [now.id, { ...this.#expanded(now), id: now.id, created: now.created }] as const;
-    });
-    return listOrOne(new Map(expanded), "", query);
+    const sessions = [...this.#book.sessions.keys()].flatMap((id) => this.#book.session(id) ?? []);
+    const expanded = sessions.map((session) => this.#expanded(session));
+    return listOf(expanded, query);
   }
 
   #showSession(id: string, query: FormFields): ApiAnswer {
     const session = this.#book.session(id);
     if (session === undefined) return missing(id);
-    const wanted = Object.values(textsAt(query, "expand"));
-    const isExpanded = wanted.includes("payment_intent.latest_charge");
-    return { status: 200, body: isExpanded ? this.#expanded(session) : session };
+    const isWhole = isExpanded(query, "payment_intent.latest_charge");
+    return shown(isWhole ? this.#expanded(session) : session);
   }
 
-  #expanded(session: CheckoutSession): object {
+  #expanded(session: CheckoutSession): Listed {
     const payment = this.#book.payments.get(session.payment_intent ?? "");
     if (payment === undefined) return session;
     const charge = this.#book.charges.get(payment.latest_charge ?? "") ?? null;
-    return { ...session, payment_intent: { ...payment, latest_charge: charge } };
+    const expanded = { ...session, payment_intent: { ...payment, latest_charge: charge } };
+    return expanded;
   }
 
   #createRefund(form: FormFields): ApiAnswer {
@@ -203,15 +195,23 @@ export class CheckoutApi {
   }
 }
 
-function listOrOne(
-  kept: ReadonlyMap<string, { readonly id: string; readonly created: number }>,
-  id: string,
-  query: FormFields,
-): ApiAnswer {
-  if (id !== "") return shown(kept.get(id));
+function isExpanded(query: FormFields, what: string): boolean {
+  return Object.values(textsAt(query, "expand")).some((each) => each.endsWith(what));
+}
+
+interface Listed {
+  readonly id: string;
+  readonly created: number;
+}
+
+function listOrOne(kept: ReadonlyMap<string, Listed>, id: string, query: FormFields): ApiAnswer {
+  return id === "" ? listOf([...kept.values()], query) : shown(kept.get(id));
+}
+
+function listOf(kept: readonly Listed[], query: FormFields): ApiAnswer {
   const since = Number(textAt(query, "created", "gte") ?? 0);
   const limit = Math.min(Number(textAt(query, "limit") ?? 10), PAGE_ITEMS_MAX);
-  const newest = [...kept.values()].filter(({ created }) => created >= since).reverse();
+  const newest = kept.filter(({ created }) => created >= since).reverse();
   const after = textAt(query, "starting_after");
   const first = after === undefined ? 0 : newest.findIndex((each) => each.id === after) + 1;
   const data = newest.slice(first, first + limit);

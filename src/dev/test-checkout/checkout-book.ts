@@ -112,10 +112,7 @@ export class CheckoutBook {
     this.#happened("checkout.session.expired", session);
   }
 
-  /**
-   * Pays a session. If `isSlow`, the payment method takes time, and `finish` ends the payment;
-   * otherwise the payment succeeds at once.
-   */
+  /** If `isSlow`, `finish` ends the payment; otherwise it succeeds at once. */
   pay(
     session: CheckoutSession,
     odd: OddPayment = {},
@@ -172,7 +169,6 @@ export class CheckoutBook {
     return card;
   }
 
-  /** Charges a saved card while the payer is absent. */
   chargeCard(wanted: {
     readonly card: CheckoutCard;
     readonly cents: number;
@@ -197,10 +193,7 @@ export class CheckoutBook {
     return payment;
   }
 
-  /**
-   * Refunds `cents`, or everything that is left if `cents` is absent. Undefined if the payment does
-   * not cover the refund.
-   */
+  /** Refunds all that is left without `cents`. Undefined if the payment does not cover it. */
   refund(payment: CheckoutPayment, cents?: number): CheckoutRefund | undefined {
     const refunded = [...this.refunds.values()]
       .filter((each) => each.payment_intent === payment.id && each.status === "succeeded")
@@ -217,7 +210,7 @@ export class CheckoutBook {
     return refund;
   }
 
-  /** Makes a refund fail that had succeeded, as if the payer's bank had returned it. */
+  /** As if the payer's bank had returned it. */
   failRefund(refund: CheckoutRefund): void {
     if (refund.status !== "succeeded") return;
     refund.status = "failed";

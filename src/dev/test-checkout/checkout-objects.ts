@@ -1,10 +1,11 @@
-/**
- * Stripe's session object, as far as purchases use it. In this file, amounts are in cents and
- * instants in Unix seconds.
- */
-export interface CheckoutSession {
+interface Stored<O extends string> {
   readonly id: string;
-  readonly object: "checkout.session";
+  readonly object: O;
+  readonly created: number;
+}
+
+/** Stripe's session. In this file, amounts are in cents and instants in Unix seconds. */
+export interface CheckoutSession extends Stored<"checkout.session"> {
   readonly mode: "payment" | "setup";
   status: "open" | "complete" | "expired";
   payment_status: "unpaid" | "paid";
@@ -27,18 +28,14 @@ export interface CheckoutSession {
   readonly cancel_url: string;
   /** Null if the session can no longer be paid. */
   url: string | null;
-  readonly created: number;
   readonly expires_at: number;
 }
 
-export interface CheckoutPayment {
-  readonly id: string;
-  readonly object: "payment_intent";
+export interface CheckoutPayment extends Stored<"payment_intent"> {
   readonly amount: number;
   readonly currency: string;
   status: "processing" | "succeeded" | "requires_payment_method";
   readonly livemode: boolean;
-  readonly created: number;
   readonly customer: string | null;
   payment_method: string | null;
   last_payment_error: CheckoutDecline | null;
@@ -53,19 +50,13 @@ export interface CheckoutDecline {
   readonly message: string;
 }
 
-export interface CheckoutCustomer {
-  readonly id: string;
-  readonly object: "customer";
-  readonly created: number;
+export interface CheckoutCustomer extends Stored<"customer"> {
   readonly metadata: Record<string, string>;
 }
 
 /** A saved card. Its last digits determine how it behaves: see `test-cards.ts`. */
-export interface CheckoutCard {
-  readonly id: string;
-  readonly object: "payment_method";
+export interface CheckoutCard extends Stored<"payment_method"> {
   readonly type: "card";
-  readonly created: number;
   /** Null if the card was detached from its customer. It can no longer be charged. */
   customer: string | null;
   readonly card: {
@@ -76,10 +67,7 @@ export interface CheckoutCard {
   };
 }
 
-export interface CheckoutSetup {
-  readonly id: string;
-  readonly object: "setup_intent";
-  readonly created: number;
+export interface CheckoutSetup extends Stored<"setup_intent"> {
   readonly status: "succeeded";
   readonly customer: string | null;
   readonly payment_method: string;
@@ -105,25 +93,16 @@ export interface CheckoutReturn {
   readonly payment_intent: string;
 }
 
-export interface CheckoutRefund extends CheckoutReturn {
-  readonly id: string;
-  readonly object: "refund";
+export interface CheckoutRefund extends CheckoutReturn, Stored<"refund"> {
   status: "pending" | "succeeded" | "failed";
-  readonly created: number;
 }
 
-export interface CheckoutDispute extends CheckoutReturn {
-  readonly id: string;
-  readonly object: "dispute";
+export interface CheckoutDispute extends CheckoutReturn, Stored<"dispute"> {
   status: "needs_response" | "won" | "lost" | "warning_closed";
-  readonly created: number;
 }
 
-export interface CheckoutEvent {
-  readonly id: string;
-  readonly object: "event";
+export interface CheckoutEvent extends Stored<"event"> {
   readonly type: string;
-  readonly created: number;
   readonly livemode: boolean;
   readonly data: {
     readonly object: CheckoutSession | CheckoutPayment | CheckoutRefund | CheckoutDispute;

@@ -1,10 +1,9 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { type Clock, type Logger, type PlainPage, asText } from "../../kernel/index.ts";
+import { listen } from "../listen.ts";
 import { CheckoutApi } from "./checkout-api.ts";
 import { CheckoutBook } from "./checkout-book.ts";
 import type { CheckoutEvent, CheckoutSession } from "./checkout-objects.ts";
@@ -18,16 +17,13 @@ const RETURN_WAIT_MS = 3_000;
 
 export interface TestCheckoutOptions {
   readonly host: string;
-  /** Port to listen on; 0 means any free port. */
+  /** 0 means any free port. */
   readonly port: number;
   /** Returns the URL to which events are sent. It is called for each event. */
   readonly webhookUrl: () => string;
   readonly clock: Clock;
   readonly log?: Logger;
-  /**
-   * Delays in milliseconds, one for each copy of the event that is sent: two numbers send it twice,
-   * and an empty list never. Default: one copy, at once.
-   */
+  /** Milliseconds before each copy of the event; none for an empty list. Default: one at once. */
   readonly delivery?: (event: CheckoutEvent) => readonly number[];
 }
 
@@ -65,11 +61,8 @@ export async function startTestCheckout(options: TestCheckoutOptions): Promise<T
   const chargeFaults: ChargeFault[] = [];
   const routes = new CheckoutRoutes({ secretKey, book, webhooks, chargeFaults });
   const server = createServer((request, response) => void routes.receive(request, response));
-  server.listen(options.port, options.host);
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const host = options.host.includes(":") ? `[${options.host}]` : options.host;
-  url = `http://${host}:${port}`;
+  const listening = await listen(server, options);
+  ({ url } = listening);
   return {
     url,
     secretKey,
@@ -78,19 +71,16 @@ export async function startTestCheckout(options: TestCheckoutOptions): Promise<T
     book,
     webhooks,
     close: async () => {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await Promise.all([closed, webhooks.close()]);
+      await Promise.all([listening.close(), webhooks.close()]);
     },
   };
 }
 
 class CheckoutRoutes {
-  readonly #checkout: Pick<TestCheckout, "secretKey" | "book" | "webhooks" | "chargeFaults">;
+  readonly #checkout: Omit<TestCheckout, "url" | "webhookSecret" | "close">;
   readonly #api: CheckoutApi;
 
-  constructor(checkout: Pick<TestCheckout, "secretKey" | "book" | "webhooks" | "chargeFaults">) {
+  constructor(checkout: Omit<TestCheckout, "url" | "webhookSecret" | "close">) {
     this.#checkout = checkout;
     this.#api = new CheckoutApi(checkout.book);
   }
@@ -125,14 +115,13 @@ class CheckoutRoutes {
       const error = { type: "api_error", message: "this is a fault of a test" };
       return sendJson(response, fault === "busy" ? 429 : 500, { error });
     }
-    const key = request.headers["idempotency-key"];
     const { status, body } = this.#api.answer({
       method: request.method ?? "GET",
       path: url.pathname.slice("/v1/".length),
       query: readForm(url.search.slice(1)),
       form: readForm(text),
       text,
-      idempotencyKey: asText(key),
+      idempotencyKey: asText(request.headers["idempotency-key"]),
     });
     if (fault === "lost_after") response.destroy();
     else sendJson(response, status, body);

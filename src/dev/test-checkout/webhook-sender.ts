@@ -29,7 +29,7 @@ export class WebhookSender {
     this.#options = options;
   }
 
-  /** The events of this test checkout, oldest first. */
+  /** Oldest first. */
   get events(): readonly CheckoutEvent[] {
     return [...this.#events.values()];
   }

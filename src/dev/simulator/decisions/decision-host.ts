@@ -13,14 +13,10 @@ export interface DecisionHost {
   readonly error: ErrorWriter;
   readonly troubles: Troubles;
   readonly hasEnvelope: boolean;
-  /** Undefined if the provider accepts a body of this size. */
   bodyProblem(bodyBytes: number): SimError | undefined;
 }
 
-/**
- * The format of requests. `public`: the provider's own public format. `as_sent`: the format in
- * which the marketplace sends them.
- */
+/** The provider's own public format, or that in which the marketplace sends requests. */
 export type DecisionForm = "public" | "as_sent";
 
 const OUTPUT_TOKENS_PER_QUESTION = 10;
@@ -31,18 +27,15 @@ const ENVELOPE_BYTES_PER_TOKEN = 4;
 
 /** A Systemone provider that bills the request's `state` once, for any number of questions. */
 export function plainHost(form: DecisionForm): DecisionHost {
-  return systemoneHost(form, { readsImages: false, isPerQuestion: false });
+  return systemoneHost(form, false);
 }
 
 /** A Systemone provider that bills the whole `state` for each question, and reads images. */
 export function perQuestionHost(form: DecisionForm): DecisionHost {
-  return systemoneHost(form, { readsImages: true, isPerQuestion: true });
+  return systemoneHost(form, true);
 }
 
-/**
- * A Systemone provider that wraps its answers in an envelope, an object with `result` and `errors`.
- * It refuses a body that is estimated to have too many tokens.
- */
+/** Wraps its answers in an object with `result` and `errors`, and refuses too large a body. */
 export function envelopeHost(form: DecisionForm): DecisionHost {
   return {
     ...plainHost(form),
@@ -88,37 +81,27 @@ const refusedImage: SimError = {
   message: "this model reads text only, and the request has an image_url object",
 };
 
-interface Habits {
-  readonly readsImages: boolean;
-  readonly isPerQuestion: boolean;
-}
-
-function systemoneHost(form: DecisionForm, habits: Habits): DecisionHost {
+/** A provider that bills `isPerQuestion` also reads images. */
+function systemoneHost(form: DecisionForm, isPerQuestion: boolean): DecisionHost {
   const read = form === "public" ? readPublicSystemone : readSentSystemone;
   return {
     decide: (body) => {
       const images = collectImageParts([body["state"], body["questions"]]);
-      if (images.length > 0 && !habits.readsImages) return refusedImage;
+      if (images.length > 0 && !isPerQuestion) return refusedImage;
       const bad = images.find((part) => !isDataUrl(part));
       if (bad !== undefined) return { status: 400, message: "image_url: only data URLs are read" };
       const order = read(body);
-      return "status" in order ? order : decided(order, habits);
+      return "status" in order ? order : decided(order, isPerQuestion);
     },
-    answer: ({ answers, inputTokens, outputTokens, model }, usage) => ({
-      model,
-      answers,
-      ...(usage && {
-        usage: { input_tokens: inputTokens, output_tokens: outputTokens, ...usage },
-      }),
-    }),
-    error: ({ message, code, status }) => ({
-      error: {
-        message,
-        type: status >= 500 ? "server_error" : "invalid_request_error",
-        code: code ?? null,
-      },
-    }),
-    troubles: buildTroubles(overflowWording(habits)),
+    answer: ({ answers, inputTokens, outputTokens, model }, usage) => {
+      const counted = { input_tokens: inputTokens, output_tokens: outputTokens };
+      return { model, answers, ...(usage && { usage: { ...counted, ...usage } }) };
+    },
+    error: ({ message, code = null, status }) => {
+      const type = status >= 500 ? "server_error" : "invalid_request_error";
+      return { error: { message, type, code } };
+    },
+    troubles: buildTroubles(overflowWording(isPerQuestion)),
     hasEnvelope: false,
     bodyProblem: () => undefined,
   };
@@ -126,11 +109,11 @@ function systemoneHost(form: DecisionForm, habits: Habits): DecisionHost {
 
 type SystemoneOrder = Parameters<typeof systemoneAnswers>[0];
 
-function decided(order: SystemoneOrder, { isPerQuestion }: Habits): Decided | SimError {
+function decided(order: SystemoneOrder, isPerQuestion: boolean): Decided | SimError {
   const { stateTokens, questionTokens, questions, model } = order;
   const longest = stateTokens + Math.max(...questionTokens);
   const tokensMax = isPerQuestion ? PER_QUESTION_TOKENS_MAX : PLAIN_TOKENS_MAX;
-  if (longest > tokensMax) return overflow(overflowWording({ isPerQuestion }));
+  if (longest > tokensMax) return overflow(overflowWording(isPerQuestion));
   const states = isPerQuestion ? questions.length : 1;
   return {
     answers: systemoneAnswers(order),
@@ -141,7 +124,7 @@ function decided(order: SystemoneOrder, { isPerQuestion }: Habits): Decided | Si
   };
 }
 
-function overflowWording({ isPerQuestion }: Pick<Habits, "isPerQuestion">): string {
+function overflowWording(isPerQuestion: boolean): string {
   return isPerQuestion
     ? `The question exceeds the maximum context length (${PER_QUESTION_TOKENS_MAX}).`
     : `State and question exceed the maximum context length of ${PLAIN_TOKENS_MAX} tokens.`;
@@ -153,10 +136,7 @@ function isDataUrl(part: JsonObject): boolean {
   return /^data:image\/(png|jpeg|webp);base64,[\w+/]+=*$/.test(url);
 }
 
-/*
- * GLiNER providers report their tokens in the top-level field `token_usage`. The remaining fields
- * of a scripted usage go into the field `usage`.
- */
+/* The tokens are in `token_usage`; other fields of a scripted usage go into `usage`. */
 function usageBeside(usage: JsonObject): JsonObject {
   const { token_usage: own, ...rest } = usage;
   return {

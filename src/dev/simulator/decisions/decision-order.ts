@@ -6,10 +6,7 @@ import { estimatePromptTokens } from "../sim-request.ts";
 export interface Decided {
   readonly answers: JsonObject;
   readonly inputTokens: number;
-  /**
-   * Tokens that are saved if the provider counts the request's `state` once for all questions. 0 if
-   * it counts the state for each question.
-   */
+  /** Saved by counting the `state` once for all questions; 0 if it counts for each. */
   readonly stateTokensSaved: number;
   readonly outputTokens: number;
   readonly model: string;
@@ -65,10 +62,7 @@ export function chances(asked: Asked, labels: readonly string[]): readonly numbe
   return weights.map((weight) => rounded(weight / sum));
 }
 
-/**
- * The probability of `yes`: high if `stateText` contains the word before the question mark, else
- * low. Undefined if the question has no question mark.
- */
+/** High if the state has the word before the question mark; undefined if there is no such mark. */
 export function namedChance({ stateText, words }: Asked): number | undefined {
   const [, word] = /(\p{L}+)\?/u.exec(words) ?? [];
   if (word === undefined) return undefined;

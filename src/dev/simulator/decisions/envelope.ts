@@ -52,7 +52,6 @@ export function envelopeError({ status, message, code }: SimError): JsonObject {
   return { result: {}, success: false, errors: [{ code: number, message }], messages: [] };
 }
 
-/** The error envelope that the fault requests; undefined if it requests none. */
 export function scriptedEnvelope(
   fault: EnvelopeFault,
 ): { readonly status: number; readonly json: JsonObject } | undefined {

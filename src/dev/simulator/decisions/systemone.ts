@@ -93,10 +93,7 @@ export function readSentSystemone(body: JsonObject): SystemoneReading {
   return toOrder(body, state, good);
 }
 
-/**
- * Returns the questions by name, from an object or a list. In a list, a question without a name
- * gets its number as its name, such as `q1`.
- */
+/** In a list, a question without a name gets its number as its name, such as `q1`. */
 export function listEntries(questions: unknown): readonly (readonly [string, JsonObject])[] {
   if (Array.isArray(questions)) {
     return questions.filter(isObject).map((question, at) => {

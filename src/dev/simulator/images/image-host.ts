@@ -21,7 +21,7 @@ export interface ImageHost {
   besideList(order: ImageOrder): JsonObject;
   /** Fields that report usage. `costUsd` is printed digit for digit; null reports no cost. */
   usage(order: ImageOrder, costUsd: string | null): JsonObject;
-  /** The body of an answer with status 200 and no images, because moderation removed them. */
+  /** An answer with status 200 whose images moderation removed. */
   blocked(createdS: number): JsonObject;
 }
 

@@ -49,10 +49,7 @@ function chooseFormat(asked: unknown): PictureFormat {
   return asked === "jpeg" || asked === "webp" ? asked : "png";
 }
 
-/**
- * Width and height in pixels. They come from an exact `size`, or from a ratio whose longer side is
- * `resolution` pixels long.
- */
+/** From an exact `size`, or from a ratio whose longer side has `resolution` pixels. */
 function readSides(body: JsonObject): Pick<Canvas, "width" | "height"> {
   const { size, aspect_ratio: ratio, resolution } = body;
   const exact = parsePair(size, "x");

@@ -7,7 +7,7 @@ import type { ReceivedCall } from "../received-call.ts";
 import type { SimError } from "../sim-error.ts";
 import { isRefused, findKeyProblem, orderedTrouble, findRequestProblem } from "../trouble.ts";
 import { priceVideo, type ShownJob, type VideoHost } from "./video-host.ts";
-import type { VideoJob } from "./video-jobs.ts";
+import type { JobCounts, VideoJob } from "./video-jobs.ts";
 import { readVideoOrder, type VideoOrder } from "./video-order.ts";
 
 /* Maximum length, in seconds, of a film that the cheat `acceptsLong` makes a provider accept. */
@@ -27,14 +27,14 @@ export async function answerVideoCreate(host: VideoHost, call: ReceivedCall): Pr
 }
 
 export async function answerVideoPoll(host: VideoHost, call: ReceivedCall): Promise<void> {
-  const job = await findJob(host, call, (found) => (found.counts.polls += 1));
+  const job = await findJob(host, call, "polls");
   if (job === undefined) return;
   await deliverJson(call.delivery, 200, host.record(presentJob(call, job)));
 }
 
 /** Answers a DELETE. Depending on the provider, it cancels a running job, or deletes any job. */
 export async function answerVideoDelete(host: VideoHost, call: ReceivedCall): Promise<void> {
-  const job = await findJob(host, call, (found) => (found.counts.cancels += 1));
+  const job = await findJob(host, call, "cancels");
   if (job === undefined) return;
   const isOver = call.jobs.view(job).isFinal;
   if (isOver && !host.forgets) {
@@ -45,17 +45,14 @@ export async function answerVideoDelete(host: VideoHost, call: ReceivedCall): Pr
   await deliverJson(call.delivery, 200, host.ended(presentJob(call, job)));
 }
 
-/**
- * Finds the job that the path names, and counts the call. If there is none, sends an error and
- * returns undefined.
- */
+/** Counts the call. If the path names no job, sends an error and returns undefined. */
 export async function findJob(
   host: VideoHost,
   { delivery, headers, jobs, path }: ReceivedCall,
-  count: (job: VideoJob) => void,
+  counted: keyof JobCounts,
 ): Promise<VideoJob | undefined> {
   const job = jobs.at(path);
-  if (job !== undefined) count(job);
+  if (job !== undefined) job.counts[counted] += 1;
   await failEarly(delivery);
   const missing = { status: 404, code: "not_found", message: "No such video." };
   const { faults } = delivery;

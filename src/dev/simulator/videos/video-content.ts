@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { deliverJson, deliverPieces, type Delivery } from "../deliver.ts";
+import { deliverJson, deliverPieces } from "../deliver.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import { findJob, presentJob } from "./answer-videos.ts";
 import { hasFile, type VideoHost } from "./video-host.ts";
@@ -30,22 +30,20 @@ function buildHead(seconds: number, lengthBytes: number): Buffer {
   return Buffer.concat([TYPE, movie, data]);
 }
 
-export async function answerVideoContent(host: VideoHost, call: ReceivedCall): Promise<void> {
-  const job = await findJob(host, call, (found) => (found.counts.contents += 1));
-  if (job !== undefined) await deliverFile(host, call, job);
-}
-
-/** Sends the file at the URL that the job's JSON states. */
-export async function answerVideoFile(host: VideoHost, call: ReceivedCall): Promise<void> {
-  const job = await findJob(host, call, (found) => (found.counts.files += 1));
-  if (job !== undefined) await deliverFile(host, call, job);
-}
-
-async function deliverFile(host: VideoHost, call: ReceivedCall, job: VideoJob): Promise<void> {
+/** Sends a job's file: as its `contents`, or at the URL that the job's JSON states (`files`). */
+export async function answerVideoFile(
+  host: VideoHost,
+  call: ReceivedCall,
+  counted: "contents" | "files",
+): Promise<void> {
+  const job = await findJob(host, call, counted);
+  if (job === undefined) return;
   const { delivery, jobs } = call;
   const { redirect, body } = delivery.faults;
-  const redirected = redirect === undefined ? undefined : chooseLocation(redirect, call, job);
-  if (redirected !== undefined) return await deliverRedirect(delivery, redirected);
+  if (redirect !== undefined) {
+    const headers = { ...delivery.headers, location: chooseLocation(redirect, call, job) };
+    return await deliverJson({ ...delivery, headers }, 302, {});
+  }
   if (!hasFile({ job, view: jobs.view(job) })) {
     const error = { status: 404, code: "not_ready", message: "The video has no file (yet)." };
     return await deliverJson(delivery, error.status, host.error(error));
@@ -62,14 +60,9 @@ function chooseLocation(redirect: "self" | "other", call: ReceivedCall, job: Vid
     : fileUrl.replace(/\/\/[^/:]+/, "//localhost");
 }
 
-async function deliverRedirect(delivery: Delivery, location: string): Promise<void> {
-  const moved = { ...delivery, headers: { ...delivery.headers, location } };
-  await deliverJson(moved, 302, {});
-}
-
 interface Range {
   readonly from: number;
-  /** Exclusive: the position after the last byte of the range. */
+  /** Exclusive. */
   readonly to: number;
 }
 
@@ -92,16 +85,10 @@ async function deliverRange(call: ReceivedCall, job: VideoJob): Promise<void> {
       : range === "beyond"
         ? { status: 416, from: 0, to: 0, more: { "content-range": `bytes */${length}` } }
         : { status: 206, ...range, more: { "content-range": contentRange(range, length) } };
-  const answer = {
-    ...delivery,
-    headers: { ...delivery.headers, ...about, ...part.more },
-  };
-  await deliverPieces(answer, {
-    status: part.status,
-    type: "video/mp4",
-    lengthBytes: part.to - part.from,
-    pieces: bytes(part.from, part.to),
-  });
+  const { status, from, to, more } = part;
+  const sent = { ...delivery, headers: { ...delivery.headers, ...about, ...more } };
+  const pieces = bytes(from, to);
+  await deliverPieces(sent, { status, type: "video/mp4", lengthBytes: to - from, pieces });
 }
 
 interface Film {
@@ -128,10 +115,7 @@ function findFilm({ delivery, kept }: ReceivedCall, own: VideoJob): Film {
   };
 }
 
-/*
- * The requested range. Undefined means the whole file: the header is absent or invalid, or it has
- * several ranges.
- */
+/* Undefined, the whole file, if the header is absent, invalid or has several ranges. */
 function parseRange(header: string, length: number): Range | "beyond" | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header);
   const [, first = "", last = ""] = match ?? [];

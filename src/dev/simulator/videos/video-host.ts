@@ -26,7 +26,6 @@ export interface VideoHost {
   readonly createStatus: number;
   created(shown: ShownJob): JsonObject;
   record(shown: ShownJob): JsonObject;
-  /** The JSON body of the answer to a DELETE of a job. */
   ended(shown: ShownJob): JsonObject;
   /** True if the provider no longer finds a job after its deletion. */
   readonly forgets: boolean;
@@ -124,10 +123,7 @@ function relayWord({ state }: JobView): string {
   return state === "queued" ? "pending" : state;
 }
 
-/**
- * A provider that calls an unfinished job `pending` and a completed one `done`, and states with
- * each film whether it passed moderation.
- */
+/** Its jobs are `pending` or `done`, and each film says whether it passed moderation. */
 export const plainVideos: VideoHost = {
   secondsMax: 15,
   accepts: (secondsMax) => fields(filmFields(secondsMax)),
@@ -168,8 +164,8 @@ export function hasFile({ job, view }: Pick<ShownJob, "job" | "view">): boolean 
 }
 
 /*
- * Reports the cost of a job in a final state. A completed job that moderation did not block reports
- * its cost unless `plan.cost` is null. Any other job reports one only if `plan.cost` is an amount.
+ * A completed job reports its cost unless `plan.cost` is null or moderation took it; any other job
+ * in a final state only if `plan.cost` is an amount.
  */
 function reportUsage(
   { job, view }: ShownJob,

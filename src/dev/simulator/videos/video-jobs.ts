@@ -102,10 +102,7 @@ export class VideoJobs {
     }));
   }
 
-  /*
-   * An id contains the time. A restarted simulator counts from 1 again, and must not reuse the id
-   * of a job that a gateway still knows.
-   */
+  /* A restarted simulator counts from 1 again: the time in an id keeps it from reusing one. */
   #add({ idPrefix, ...made }: NewJob): VideoJob {
     this.#made += 1;
     const job: VideoJob = {
