@@ -2,7 +2,6 @@ import { assert, defined, type ModelId, type ProviderId, unreachable } from "../
 import type { ManifestFile } from "./catalog-input.ts";
 import type {
   CapabilityDescriptor,
-  CheckedPrices,
   DecisionsListing,
   Deployment,
   ImageTokens,
@@ -15,7 +14,6 @@ import type {
   ManifestDescriptor,
   ManifestListingTerms,
   ManifestModel,
-  ManifestPriceCardLine,
 } from "./manifest/index.ts";
 import { pricesAt } from "./deployment-copy.ts";
 import { computeAge, isOlderThan } from "./price-notes.ts";
@@ -45,7 +43,10 @@ export function compileDeployment(
   const { provider, endpoint, settlement } = manifest;
   const id = `${provider.id}/${model.id}`;
   const terms = listingTerms(manifest, model);
-  const checked = compileCheck(terms, nowMs, staleAfterDays);
+  const checked = terms?.checked && {
+    ...terms.checked,
+    ...computeAge(terms.checked.on, nowMs, staleAfterDays),
+  };
   const isStale = checked !== undefined && isOlderThan(checked.on, staleAfterDays, nowMs);
   const notReady = readinessProblem(manifest, model, { hasKey, mayHaveKey, isStale });
   const modality = model.output_modality ?? "text";
@@ -77,9 +78,13 @@ export function compileDeployment(
     supportedParameters: compileParameters(model),
     imagesPath: endpoint.images_path ?? "/images/generations",
     videosPath: endpoint.videos_path ?? "/videos",
-    priceCard: (model.price_card ?? []).map(compilePriceCardLine),
+    priceCard: (model.price_card ?? []).map(
+      ({ unit, cost_usd: costUsd, billable, variant }): PriceCardLine => {
+        return { unit, costUsd, ...defined({ billable, variant }) };
+      },
+    ),
     capacity,
-    pool: ownPool({ id, modality, capacity }, { isPrivate: provider.listing === "private" }),
+    pool: ownPool({ id, modality, capacity }, provider.listing === "private"),
     settlement: { mode: settlement.mode, interval: settlement.interval },
     ...defined({
       // A key that belongs to another origin is left out. The gateway still polls old video jobs of
@@ -135,15 +140,6 @@ function readinessProblem(
   return isStale ? "stale" : undefined;
 }
 
-function compileCheck(
-  terms: ManifestListingTerms | undefined,
-  nowMs: number,
-  staleAfterDays: number,
-): CheckedPrices | undefined {
-  const checked = terms?.checked;
-  return checked && { ...checked, ...computeAge(checked.on, nowMs, staleAfterDays) };
-}
-
 function compileDecisions(
   { provider, endpoint }: Manifest,
   model: ManifestModel,
@@ -159,11 +155,6 @@ function compileDecisions(
     ...defined({ envelope: endpoint.response_envelope }),
     form: publicForm(provider.id) ? "public" : "as_sent",
   };
-}
-
-function compilePriceCardLine(line: ManifestPriceCardLine): PriceCardLine {
-  const { unit, cost_usd: costUsd, billable, variant } = line;
-  return { unit, costUsd, ...defined({ billable, variant }) };
 }
 
 function compileParameters(model: ManifestModel): ReadonlyMap<string, CapabilityDescriptor> {

@@ -40,7 +40,7 @@ const DECISIONS_PERCENT = 75;
 
 export function ownPool(
   { id, modality, capacity }: Omit<Member, "providerId">,
-  { isPrivate }: { readonly isPrivate: boolean } = { isPrivate: false },
+  isPrivate: boolean,
 ): PoolDeclaration {
   // Private capacity belongs to one organization, which may use all of it.
   return { id, capacity, orgSharePercent: isPrivate ? 100 : defaultSharePercent([{ modality }]) };

@@ -140,7 +140,8 @@ function byNewestThenName(a: ListedModel, b: ListedModel): number {
   );
 }
 
-function byText(a: string, b: string): number {
+/** Compares texts by their UTF-16 units, for `sort`. */
+export function byText(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }

@@ -1,6 +1,7 @@
 import type { Sku } from "../kernel/index.ts";
 import type { CatalogNote } from "./catalog-input.ts";
 import type { Catalog, CheckedPrices, Deployment, PriceSheet } from "./catalog.ts";
+import { byText } from "./merge-models.ts";
 import { computeRates, costsMore, findTier } from "./pricing/quote.ts";
 
 /** The highest plausible price, in USD per million tokens: sixty times the highest known. */
@@ -25,22 +26,15 @@ export function priceNotes(file: string, deployment: Deployment): CatalogNote[] 
     modality === "text" &&
     billing === "token" &&
     sheets.some((sheet) => everyRate(sheet).some((rate) => rate > bound));
-  const note = (reason: CatalogNote["reason"], about: string): CatalogNote => ({
-    file,
-    deploymentId: id,
-    reason,
-    message: `${id} ${about}`,
-  });
-  const notes: CatalogNote[] = [];
-  if (sheets.some(isBoughtDearer)) {
-    const about = "is bought for more than it is sold: a purchase price is above its price";
-    notes.push(note("purchase_above_price", about));
-  }
-  if (isImplausible) {
-    const about = `has a price above $${PLAUSIBLE_USD} per million tokens; check its unit and its point`;
-    notes.push(note("price_implausible", about));
-  }
-  return notes;
+  const note = (reason: CatalogNote["reason"], about: string): CatalogNote[] => [
+    { file, deploymentId: id, reason, message: `${id} ${about}` },
+  ];
+  const dearer = "is bought for more than it is sold: a purchase price is above its price";
+  const large = `has a price above $${PLAUSIBLE_USD} per million tokens; check its unit and its point`;
+  return [
+    ...(sheets.some(isBoughtDearer) ? note("purchase_above_price", dearer) : []),
+    ...(isImplausible ? note("price_implausible", large) : []),
+  ];
 }
 
 /** True if the provider is at present owed more for some SKU than customers pay. */
@@ -142,16 +136,13 @@ export interface StaleListing {
  * first. Listings without a check are left out.
  */
 export function staleListings({ models }: Pick<Catalog, "models">): readonly StaleListing[] {
-  const found = models
+  return models
     .flatMap(({ deployments }) => deployments)
     .flatMap((deployment): StaleListing[] => {
       const { checked } = deployment;
       return checked === undefined || checked.age === "recent"
         ? []
         : [{ deployment, on: checked.on }];
-    });
-  return found.toSorted((a, b) => {
-    if (a.on !== b.on) return a.on < b.on ? -1 : 1;
-    return a.deployment.id < b.deployment.id ? -1 : 1;
-  });
+    })
+    .toSorted((a, b) => byText(a.on, b.on) || byText(a.deployment.id, b.deployment.id));
 }

@@ -58,12 +58,9 @@ export function compileFixedBody(
   endpoint: Body | undefined,
   listing: Body | undefined,
 ): readonly FixedMember[] {
-  if (endpoint === undefined && listing === undefined) return NONE;
   const members = Object.entries({ ...endpoint, ...listing });
   return members.map(([name, value]) => ({ name, json: asciiJson(value) }));
 }
-
-const NONE: readonly FixedMember[] = [];
 
 function asciiJson(value: unknown): string {
   return JSON.stringify(value).replaceAll(
