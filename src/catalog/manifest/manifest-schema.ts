@@ -1,4 +1,4 @@
-import { type TSchema, type TUnsafe, Type } from "typebox";
+import { type TSchema, type TString, Type } from "typebox";
 
 import { asObject } from "../../kernel/index.ts";
 import { modelSchema } from "./model-schema.ts";
@@ -8,11 +8,11 @@ import {
   at,
   declares,
   has,
+  mustBe,
   needs,
   oneOf,
   patterns,
   rule,
-  type RuleNote,
   urlText,
   when,
 } from "./schema-parts.ts";
@@ -72,16 +72,13 @@ function mustSpeakWireA(modality: string): TSchema {
   return at("dialect", { const: "wire_a", ...rule(`${modality}-dialect`, help) });
 }
 
-const videoBilling: RuleNote = rule(
-  "video-billing",
-  'must declare billing "reported_cost": a video model is listed',
-);
 const video: TSchema = all(
-  needs("billing", videoBilling),
-  at("billing", {
-    const: "reported_cost",
-    ...rule("video-billing", 'must be "reported_cost": a video model is listed'),
-  }),
+  ...mustBe(
+    "billing",
+    "reported_cost",
+    rule("video-billing", 'must declare billing "reported_cost": a video model is listed'),
+    rule("video-billing", 'must be "reported_cost": a video model is listed'),
+  ),
   mustSpeakWireA("video"),
 );
 
@@ -98,8 +95,7 @@ const decisionsWithoutPath: TSchema = {
   not: { required: ["decisions_path"] },
 };
 
-const ENVELOPE_HELP =
-  'must be of output_modality "decisions": the endpoint has a response_envelope';
+const ENVELOPE_RULE = "envelope-decisions-only";
 
 const KEY_FIELDS = ["api_key", "apiKey", "api-key", "key", "token", "secret", "password"];
 
@@ -135,14 +131,15 @@ const CROSS_FIELD_RULES: TSchema[] = [
     theEndpoint(declares("response_envelope")),
     everyModel(
       all(
-        needs("output_modality", rule("envelope-decisions-only", ENVELOPE_HELP)),
-        at("output_modality", {
-          const: "decisions",
-          ...rule(
-            "envelope-decisions-only",
-            'must be "decisions": the endpoint has a response_envelope',
+        ...mustBe(
+          "output_modality",
+          "decisions",
+          rule(
+            ENVELOPE_RULE,
+            'must be of output_modality "decisions": the endpoint has a response_envelope',
           ),
-        }),
+          rule(ENVELOPE_RULE, 'must be "decisions": the endpoint has a response_envelope'),
+        ),
       ),
     ),
   ),
@@ -193,15 +190,13 @@ const provider = Type.Object(
 );
 export type ManifestProvider = Accepted<typeof provider>;
 
-function pathText(description: string, standard?: string): TUnsafe<string> {
-  return Type.Unsafe<string>(
-    Type.String({
-      pattern: patterns.path,
-      description,
-      ...(standard === undefined ? {} : { default: standard }),
-      ...rule("endpoint-path", 'must be a lower-case path such as "/images/generations"'),
-    }),
-  );
+function pathText(description: string, standard?: string): TString {
+  return Type.String({
+    pattern: patterns.path,
+    description,
+    ...(standard === undefined ? {} : { default: standard }),
+    ...rule("endpoint-path", 'must be a lower-case path such as "/images/generations"'),
+  });
 }
 
 const endpoint = Type.Object(

@@ -122,16 +122,12 @@ interface SchemaNode {
 function toManifestProblem(error: ErrorObject): ManifestProblem {
   const node = (error.parentSchema ?? {}) as SchemaNode;
   const pointer = error.instancePath;
-  const name = placeName(pointer);
   if (error.keyword === "additionalProperties") return unknownField(error);
-  const rule = node["x-rule"];
-  const help = node["x-help"];
-  if (rule === undefined || help === undefined) return generalProblem(error, node);
-  const special = SPECIAL_CASES[rule]?.(textOf(error.data));
-  if (special !== undefined) {
-    return { pointer, rule: special.rule ?? rule, message: `${name} ${special.message}` };
-  }
-  return { pointer, rule, message: `${name} ${help}` };
+  const { "x-rule": id, "x-help": help } = node;
+  if (id === undefined || help === undefined) return generalProblem(error, node);
+  const special = SPECIAL_CASES[id]?.(textOf(error.data));
+  const { rule = id, message } = special ?? { message: help };
+  return { pointer, rule, message: `${placeName(pointer)} ${message}` };
 }
 
 function unknownField(error: ErrorObject): ManifestProblem {
@@ -162,29 +158,32 @@ interface SpecialCase {
 
 /** Better messages, by rule id, for texts that show which mistake the author made. */
 const SPECIAL_CASES: Readonly<Record<string, (text: string) => SpecialCase | undefined>> = {
-  "api-key-env": (text) =>
-    looksLikeKey(text)
-      ? {
-          rule: "key-in-manifest",
-          message:
-            "holds what looks like a key; write the NAME of the environment variable instead, " +
-            "and revoke that key: a manifest is public",
-        }
-      : undefined,
+  "api-key-env": pastedKey,
   url: userInformation,
   "base-url": userInformation,
-  "model-id": (text) =>
-    text.includes(":")
-      ? {
-          rule: "model-id-variant",
-          message:
-            'must not contain ":", which is reserved for marketplace variants; ' +
-            "put a provider variant into upstream_id",
-        }
-      : undefined,
+  "model-id": variantId,
   "price-decimals": (text) => tooManyDigits(text, { whole: 7, fraction: 6 }),
   "price-card-decimals": (text) => tooManyDigits(text, { whole: 6, fraction: 9 }),
 };
+
+function pastedKey(text: string): SpecialCase | undefined {
+  if (!KEY_PREFIX.test(text) && !KEY_FORM.test(text)) return undefined;
+  const message =
+    "holds what looks like a key; write the NAME of the environment variable instead, " +
+    "and revoke that key: a manifest is public";
+  return { rule: "key-in-manifest", message };
+}
+
+const KEY_PREFIX = /^(?:sk|pk|rk|tm_vk|key|gsk|xai|hf|Bearer)[-_ ]/;
+const KEY_FORM = /^(?=\S*[0-9])(?=\S*[A-Za-z])\S{20,}$/;
+
+function variantId(text: string): SpecialCase | undefined {
+  if (!text.includes(":")) return undefined;
+  const message =
+    'must not contain ":", which is reserved for marketplace variants; ' +
+    "put a provider variant into upstream_id";
+  return { rule: "model-id-variant", message };
+}
 
 function userInformation(text: string): SpecialCase | undefined {
   if (!/^https?:\/\/[^/?#]*@/.test(text)) return undefined;
@@ -192,12 +191,6 @@ function userInformation(text: string): SpecialCase | undefined {
     "must not hold user information (user:password@); name the variable of the key in " +
     "api_key_env, and revoke that password: a manifest is public";
   return { rule: "key-in-manifest", message };
-}
-
-const KEY_PREFIX = /^(?:sk|pk|rk|tm_vk|key|gsk|xai|hf|Bearer)[-_ ]/;
-
-function looksLikeKey(text: string): boolean {
-  return KEY_PREFIX.test(text) || /^(?=\S*[0-9])(?=\S*[A-Za-z])\S{20,}$/.test(text);
 }
 
 function tooManyDigits(
