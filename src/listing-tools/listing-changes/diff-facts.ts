@@ -53,11 +53,9 @@ function providerFields(manifest: Manifest): Fields {
   return new Map(
     Object.entries(manifest).flatMap(([name, value]): [string, unknown][] => {
       if (PER_LISTING.has(name)) return [];
-      if (asObject(value) === undefined) {
-        return [[name, value]];
-      }
-      const members = Object.entries(value as object);
-      return members.map(([member, inner]): [string, unknown] => [`${name}.${member}`, inner]);
+      const members = asObject(value);
+      if (members === undefined) return [[name, value]];
+      return Object.entries(members).map(([member, inner]) => [`${name}.${member}`, inner]);
     }),
   );
 }

@@ -4,11 +4,11 @@ import {
   BILLED_SKUS,
   extraPricing,
   type ManifestExtraPricing,
-  type ManifestPrice,
   type ManifestTermPrices,
   statedRates,
 } from "../../catalog/index.ts";
 import { defined } from "../../kernel/index.ts";
+import type { Prices } from "../listing-sources/price-text.ts";
 import {
   changesAfter,
   diffRates,
@@ -109,9 +109,9 @@ function isAbove({ old, new: next }: PriceDifference, riseMax: bigint): boolean 
 }
 
 interface Sheet {
-  readonly pricing: readonly ManifestPrice[];
-  readonly price_tiers: ManifestTermPrices["price_tiers"];
-  readonly extra_pricing: ManifestTermPrices["extra_pricing"];
+  readonly pricing: Prices["pricing"];
+  readonly price_tiers: Prices["price_tiers"];
+  readonly extra_pricing: Prices["extra_pricing"];
 }
 
 interface Point {
@@ -158,10 +158,7 @@ function buildTimeline({ model, terms }: Listing): readonly Point[] {
   ];
 }
 
-function toPoint(
-  fromMs: number,
-  prices: ManifestTermPrices & { readonly pricing: readonly ManifestPrice[] },
-): Point {
+function toPoint(fromMs: number, prices: Prices): Point {
   const sale = toSheet(prices.pricing, prices.price_tiers, prices.extra_pricing);
   const { purchase_pricing: pricing, purchase_tiers: tiers, purchase_extra: extra } = prices;
   return { fromMs, sale, purchase: pricing === undefined ? sale : toSheet(pricing, tiers, extra) };
@@ -189,7 +186,17 @@ function withPrices({ model, terms }: Listing, points: readonly Point[]): Listin
   });
   const [first, ...later] = whole;
   if (first === undefined) return { model, terms };
-  const { staged_because: staged, checked, ...rest } = withoutPrices(terms);
+  const {
+    price_tiers: _tiers,
+    extra_pricing: _extra,
+    price_changes: _changes,
+    purchase_pricing: _purchase,
+    purchase_tiers: _purchaseTiers,
+    purchase_extra: _purchaseExtra,
+    staged_because: staged,
+    checked,
+    ...rest
+  } = terms;
   return {
     model: { ...model, pricing: first.sale.pricing },
     terms: {
@@ -205,19 +212,6 @@ function withPrices({ model, terms }: Listing, points: readonly Point[]): Listin
       ...defined({ staged_because: staged, checked }),
     },
   };
-}
-
-function withoutPrices(terms: Listing["terms"]): Listing["terms"] {
-  const {
-    price_tiers: _tiers,
-    extra_pricing: _extra,
-    price_changes: _changes,
-    purchase_pricing: _purchase,
-    purchase_tiers: _purchaseTiers,
-    purchase_extra: _purchaseExtra,
-    ...rest
-  } = terms;
-  return rest;
 }
 
 /**
@@ -262,9 +256,5 @@ function priceTerms({ pricing: _pricing, ...terms }: Sheet): ManifestTermPrices 
 
 function purchaseTerms({ purchase }: Point): ManifestTermPrices {
   const { pricing, price_tiers: tiers, extra_pricing: extra } = purchase;
-  return defined({
-    purchase_pricing: pricing,
-    purchase_tiers: tiers,
-    purchase_extra: extra,
-  });
+  return defined({ purchase_pricing: pricing, purchase_tiers: tiers, purchase_extra: extra });
 }

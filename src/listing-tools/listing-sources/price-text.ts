@@ -1,4 +1,9 @@
-import { extraPricing, type ManifestPrice, type ManifestTermPrices } from "../../catalog/index.ts";
+import {
+  extraPricing,
+  type ManifestPrice,
+  type ManifestTermPrices,
+  scaledPrice,
+} from "../../catalog/index.ts";
 import {
   type Decimal,
   decimalSize,
@@ -56,8 +61,7 @@ function inManifestDigits(decimal: Decimal): PriceReading {
 
 /** The number in units of 10^-60, rounded up, so that no price becomes lower. */
 function fixedPoint(decimal: Decimal): bigint {
-  const [whole = "0", fraction = ""] = plainDecimal(decimal, EXACT_DIGITS_MAX).split(".");
-  const cut = BigInt(whole + fraction.padEnd(EXACT_DIGITS_MAX, "0"));
+  const cut = scaledPrice(plainDecimal(decimal, EXACT_DIGITS_MAX), EXACT_DIGITS_MAX);
   return decimalSize(decimal).fraction > EXACT_DIGITS_MAX ? cut + 1n : cut;
 }
 
@@ -70,8 +74,7 @@ function printMillionths(count: bigint): string | undefined {
 }
 
 function millionths(usdPerMillion: string): bigint {
-  const [whole = "0", fraction = ""] = usdPerMillion.split(".");
-  return BigInt(whole + fraction.padEnd(FRACTION_DIGITS_MAX, "0"));
+  return scaledPrice(usdPerMillion, FRACTION_DIGITS_MAX);
 }
 
 /** True for percent as decimal text, such as "7.5": at most three whole and six decimal digits. */
