@@ -118,11 +118,9 @@ function readDated(id: string, entry: RawObject, dated: string): DatedReading {
 
 const UNPRICED = { ok: false, code: NO_PRICE[0], message: NO_PRICE[1] } as const;
 
-interface DatedSet {
-  readonly prices: { readonly prices: DraftPrices };
-}
-
-function findDearest(sets: readonly DatedSet[]): DraftPrices | undefined {
+function findDearest(
+  sets: readonly { readonly prices: { readonly prices: DraftPrices } }[],
+): DraftPrices | undefined {
   return sets
     .map(({ prices }) => prices.prices)
     .toSorted((a, b) => comparePrices(a.sheet.completion, b.sheet.completion))

@@ -147,12 +147,8 @@ class ImportRun {
     const why = this.#unfit(id, lead.draft, context, findNewestDay(group));
     if (why !== undefined) return this.skip(why);
     const { head, against, margin, withCapacity } = this.#input;
-    const merged = mergeDrafts({
-      lead,
-      others,
-      alone: against.length === 0,
-      recentFrom: context.recentFrom,
-    });
+    const { recentFrom } = context;
+    const merged = mergeDrafts({ lead, others, alone: against.length === 0, recentFrom });
     this.#notes.push(...merged.notes);
     const listing = writeListing(merged, {
       id,
@@ -203,20 +199,16 @@ class ImportRun {
   }
 
   result(): Omit<ImportResult, "unsettled"> {
-    const ids = (isReady: boolean): string[] =>
-      this.#written.flatMap(([model]) =>
-        (model.is_ready !== false) === isReady ? [model.id] : [],
-      );
+    const models = this.#written.map(([model]) => model);
+    const isStaged = ({ is_ready: isReady }: ManifestModel): boolean => isReady === false;
     return {
-      ...(this.#written.length > 0 && { manifest: this.#manifest() }),
-      listed: ids(true),
-      staged: ids(false),
+      ...(models.length > 0 && { manifest: this.#manifest() }),
+      listed: models.filter((model) => !isStaged(model)).map(({ id }) => id),
+      staged: models.filter(isStaged).map(({ id }) => id),
       skipped: this.#skipped.map(cutText),
-      notes: this.#notes.map(({ model, code, message }) => ({
-        model: cutText(model),
-        code,
-        message: cutText(message),
-      })),
+      notes: this.#notes.map(({ model, code, message }) => {
+        return { model: cutText(model), code, message: cutText(message) };
+      }),
     };
   }
 

@@ -342,7 +342,7 @@ function changesDifference(a: Draft, b: Draft): string | undefined {
   return undefined;
 }
 
-export function effectivePrice(sheet: DraftSheet, sku: OptionalSku): string {
+function effectivePrice(sheet: DraftSheet, sku: OptionalSku): string {
   return sheet[sku] ?? sheet[DEFAULT_SKUS[sku]];
 }
 

@@ -76,14 +76,11 @@ export interface ModelAbilities {
   readonly maxOutputTokens?: number;
 }
 
-interface Heads {
-  readonly checked_on: string;
-  readonly heads: readonly ProviderHead[];
-}
+const { heads } = table as unknown as { readonly heads: readonly ProviderHead[] };
 
 /** All heads, in the order in which commands offer them. */
 export function providerHeads(): readonly ProviderHead[] {
-  return read().heads;
+  return heads;
 }
 
 /** True if the head and a source's models are all that a manifest of this provider needs. */
@@ -94,11 +91,7 @@ export function isImportable(head: ProviderHead): head is ProviderHead & {
 }
 
 export function findHead(id: string): ProviderHead | undefined {
-  return read().heads.find(({ provider }) => provider.id === id);
-}
-
-function read(): Heads {
-  return table as unknown as Heads;
+  return heads.find(({ provider }) => provider.id === id);
 }
 
 /** The `supported_parameters` of a listing: those that both the provider and the model accept. */

@@ -1,4 +1,4 @@
-import { HOUR_SKU_NAME } from "../../kernel/index.ts";
+import { defined, HOUR_SKU_NAME } from "../../kernel/index.ts";
 import { BILLED_SKUS, type BilledSku } from "../../catalog/index.ts";
 import {
   type Draft,
@@ -112,8 +112,10 @@ function readSheet({ model, places }: PricesInput, raw: RawSheet, notes: ImportN
       const code = price.reason === "negative" ? "variable-price" : "price-out-of-range";
       throw new PriceFlaw(code, `the price of ${sku} is ${price.reason.replaceAll("-", " ")}`);
     }
-    if (price.changed === "price-noise") note(price.changed, `${sku}: ${text} is a float's digits`);
-    if (price.changed === "price-rounded") note(price.changed, `${sku}: ${text} is rounded up`);
+    if (price.changed !== undefined) {
+      const why = price.changed === "price-noise" ? "a float's digits" : "rounded up";
+      note(price.changed, `${sku}: ${text} is ${why}`);
+    }
     return price.usdPerMillion;
   };
   const prompt = read("prompt");
@@ -125,29 +127,24 @@ function readSheet({ model, places }: PricesInput, raw: RawSheet, notes: ImportN
     throw new PriceFlaw("free", "it is priced at nothing: an experiment, or a local model");
   }
   const reasoning = read("internal_reasoning");
+  // A price of 0 next to a paid prompt means no extra fee, not that the tokens are free.
+  const readWrite = (sku: BilledSku): string | undefined => {
+    if (raw[sku] === undefined || !isNothing(raw[sku]) || prompt === "0") return read(sku);
+    note("no-extra-fee", `${sku} is 0 beside a paid prompt: such tokens cost what prompt costs`);
+    return undefined;
+  };
   return {
     prompt,
     completion,
-    ...optional("cached_prompt", read("cached_prompt")),
-    ...written("cache_write"),
-    ...written(HOUR_SKU_NAME),
-    ...optional("internal_reasoning", reasoning === completion ? undefined : reasoning),
+    ...defined({
+      cached_prompt: read("cached_prompt"),
+      cache_write: readWrite("cache_write"),
+      [HOUR_SKU_NAME]: readWrite(HOUR_SKU_NAME),
+      internal_reasoning: reasoning === completion ? undefined : reasoning,
+    }),
   };
-
-  /* A price of 0 next to a paid prompt means no extra fee, not that the tokens are free. */
-  function written(sku: BilledSku): Partial<Record<BilledSku, string>> {
-    if (raw[sku] !== undefined && isNothing(raw[sku]) && prompt !== "0") {
-      note("no-extra-fee", `${sku} is 0 beside a paid prompt: such tokens cost what prompt costs`);
-      return {};
-    }
-    return optional(sku, read(sku));
-  }
 }
 
-function optional(sku: BilledSku, price: string | undefined): Partial<Record<BilledSku, string>> {
-  return price === undefined ? {} : { [sku]: price };
-}
-
-export function sameSheet(a: DraftSheet, b: DraftSheet): boolean {
+function sameSheet(a: DraftSheet, b: DraftSheet): boolean {
   return BILLED_SKUS.every((sku) => a[sku] === b[sku]);
 }

@@ -60,15 +60,13 @@ export function writeListing(
     checked:
       draft.agreedOn === undefined ? undefined : { on: draft.agreedOn, by: "two-sources" as const },
   });
-  const isStaged = staged.length > 0;
-  const model = {
+  const model = orderedModel({
     ...writeModel(draft, options),
     pricing,
     id,
-    ...(isStaged && { is_ready: false }),
-  };
-  const shown = orderedModel(model);
-  return Object.keys(terms).length === 0 ? { model: shown } : { model: shown, terms };
+    ...(staged.length > 0 && { is_ready: false }),
+  });
+  return Object.keys(terms).length === 0 ? { model } : { model, terms };
 }
 
 const REASONS_MAX = 8;
