@@ -98,9 +98,8 @@ function openRun(
   { clients, models }: { readonly clients: Clients; readonly models: number },
 ): Run {
   const { clock, signal, timeoutMs, budgetMicroUsd } = options;
-  const checks = CHECKS.filter(
-    ({ id }) => options.checks.length === 0 || options.checks.includes(id),
-  );
+  const isAsked = ({ id }: Check): boolean => options.checks.includes(id);
+  const checks = options.checks.length === 0 ? CHECKS : CHECKS.filter(isAsked);
   const spending = new Spending(budgetMicroUsd);
   const deadlines = new Deadlines(clock);
   const classify = attemptClassifier(clock);
@@ -135,10 +134,6 @@ async function testModel(run: Run, deployment: Deployment): Promise<ModelReport>
     shown: (report) => presentFinding(report, redaction),
     onEnd: (check) => run.ended(deployment.modelId, check),
   });
-  return modelReport(deployment, reports);
-}
-
-function modelReport(deployment: Deployment, reports: readonly CheckReport[]): ModelReport {
   return {
     id: deployment.modelId,
     upstream_id: deployment.upstreamModelId,
@@ -173,13 +168,13 @@ async function inParallel<T, R>(
   atOnce: number,
   work: (item: T) => Promise<R>,
 ): Promise<readonly R[]> {
-  const results = new Map<number, R>();
+  const results: R[] = [];
   let next = 0;
   const worker = async (): Promise<void> => {
     for (let index = next++; index < items.length; index = next++) {
-      results.set(index, await work(items[index] as T));
+      results[index] = await work(items[index] as T);
     }
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
-  return items.flatMap((_item, index) => (results.has(index) ? [results.get(index) as R] : []));
+  return results;
 }

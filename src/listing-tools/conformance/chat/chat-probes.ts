@@ -7,7 +7,7 @@ import { type Probe, withMembers } from "../probing/probe.ts";
 /** Output bound for a short answer. It leaves room for a model that reasons first. */
 export const ANSWER_TOKENS = 2_048;
 
-export const SHORT_TEXT = "Reply with the single word lemon and nothing else.";
+const SHORT_TEXT = "Reply with the single word lemon and nothing else.";
 
 /** English sentences. Check C4 compares the tokens billed for them with a reference count. */
 const SENTENCES = [
@@ -128,7 +128,7 @@ export const chatProbes = {
   shortStream: (deployment: Deployment, wire = findWire(deployment)): Probe =>
     chatProbes.short(deployment, wire, true),
   measured: (subject: Subject, copies: number, how: "" | ", stream" | ", again" = ""): Probe =>
-    chatProbe(subject, `measured text, ${copies} ${copies === 1 ? "copy" : "copies"}${how}`, {
+    chatProbe(subject, `measured text, ${countCopies(copies)}${how}`, {
       text: writeProse(subject.chance, copies),
       maxTokens: smallBounds(subject)[1],
       stream: how === ", stream",
@@ -153,27 +153,17 @@ export const chatProbes = {
   echoed: (
     subject: Subject,
     text: string,
-    asked: { readonly what: string; readonly copies: number },
+    { what, copies }: { readonly what: string; readonly copies: number },
   ): Probe =>
-    chatProbe(
-      subject,
-      `its own text, ${asked.what}, ${asked.copies} ${asked.copies === 1 ? "copy" : "copies"}`,
-      {
-        text: Array.from({ length: asked.copies }, () => text).join("\n"),
-        maxTokens: subject.chance.whole(`echo ${asked.what} ${asked.copies}`, 26, 61),
-      },
-    ),
+    chatProbe(subject, `its own text, ${what}, ${countCopies(copies)}`, {
+      text: Array.from({ length: copies }, () => text).join("\n"),
+      maxTokens: subject.chance.whole(`echo ${what} ${copies}`, 26, 61),
+    }),
   long: (subject: Subject, maxTokens: number, stream = false, attempt = 1): Probe => {
     const numbers = listCountedNumbers(subject, attempt);
-    return chatProbe(
-      subject,
-      `long answer, at most ${maxTokens} tokens${stream ? ", stream" : ""}${attempt > 1 ? ", again" : ""}`,
-      {
-        text: `Count from ${numbers[0]} to ${numbers.at(-1)} without leaving a number out. Write the numbers alone, with a space between them.`,
-        maxTokens,
-        stream,
-      },
-    );
+    const text = `Count from ${numbers[0]} to ${numbers.at(-1)} without leaving a number out. Write the numbers alone, with a space between them.`;
+    const name = `long answer, at most ${maxTokens} tokens${stream ? ", stream" : ""}${attempt > 1 ? ", again" : ""}`;
+    return chatProbe(subject, name, { text, maxTokens, stream });
   },
   /** A long answer exposes a real output bound that is smaller than the listed one. */
   story: (subject: Subject, stream: boolean): Probe =>
@@ -185,16 +175,13 @@ export const chatProbes = {
   /** If `isSecond`, the request has two stop sequences, and the answer should reach the second. */
   stopped: (subject: Subject, stream: boolean, isSecond: boolean): Probe => {
     const word = stopWord(subject);
-    return chatProbe(
-      subject,
-      `stop sequence${isSecond ? ", the second" : ""}${stream ? ", stream" : ""}`,
-      {
-        // Long text follows the stop word, so that C4 notices billing beyond the stop.
-        text: `Repeat exactly this line: first second third fourth fifth sixth ${writeProse(subject.chance, 1)}`,
-        stops: isSecond ? ["seventh", word] : [word],
-        stream,
-      },
-    );
+    const name = `stop sequence${isSecond ? ", the second" : ""}${stream ? ", stream" : ""}`;
+    return chatProbe(subject, name, {
+      // Long text follows the stop word, so that C4 notices billing beyond the stop.
+      text: `Repeat exactly this line: first second third fourth fifth sixth ${writeProse(subject.chance, 1)}`,
+      stops: isSecond ? ["seventh", word] : [word],
+      stream,
+    });
   },
   tool: (
     subject: Subject,
@@ -250,6 +237,10 @@ export const chatProbes = {
     changeBody: (body) => withMembers(body, { temperature: 99 }),
   }),
 } as const;
+
+function countCopies(copies: number): string {
+  return copies === 1 ? "1 copy" : `${copies} copies`;
+}
 
 function besideText({ deployment }: Subject): Partial<ChatQuestion> {
   const { supportedParameters } = deployment;

@@ -7,7 +7,7 @@ export type MediaKind = Exclude<InputModality, "text">;
 
 export const MEDIA_KINDS: readonly MediaKind[] = ["image", "file", "audio", "video"];
 
-export interface MediaSample {
+interface MediaSample {
   readonly word: string;
   readonly bytes: Buffer;
 }
@@ -76,7 +76,7 @@ export function manyImages(deployment: Deployment): readonly ManyImages[] {
   ];
 }
 
-export interface MediaPair {
+interface MediaPair {
   readonly first: Probe;
   readonly second: Probe;
   /**

@@ -35,15 +35,11 @@ function badProbes(subject: Subject): readonly Probe[] {
   const { deployment } = subject;
   const isChat = deployment.modality === "text";
   const plain = isChat ? chatProbes.bounded(deployment) : plainProbe(subject);
-  const streamed = isChat ? [chatProbes.bounded(deployment, true)] : [];
+  const unknown = (probe: Probe, name: string): Probe => ({ ...probe, name, as: "unknown_model" });
   return [
     { ...plain, name: "invalid JSON", changeBody: cutInHalf },
-    { ...plain, name: "unknown model", as: "unknown_model" },
-    ...streamed.map((probe) => ({
-      ...probe,
-      name: "unknown model, stream",
-      as: "unknown_model" as const,
-    })),
+    unknown(plain, "unknown model"),
+    ...(isChat ? [unknown(chatProbes.bounded(deployment, true), "unknown model, stream")] : []),
     ...OUT_OF_RANGE[deployment.modality](subject),
   ];
 }

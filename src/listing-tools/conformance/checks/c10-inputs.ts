@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import { chatProbes } from "../chat/chat-probes.ts";
 import type { Check } from "./check.ts";
-import { chosenIn, listAnswers, openBody } from "../decisions/decision-flaws.ts";
+import { answersIn, chosenIn } from "../decisions/decision-flaws.ts";
 import { decisionProbes } from "../decisions/decision-probes.ts";
 import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import {
@@ -17,7 +17,7 @@ import { manyImages, MEDIA_KINDS, type MediaKind, mediaPair } from "../chat/inpu
 import type { Lab } from "../probing/lab.ts";
 import { BLUE, renderPng, RED } from "../probing/media-files.ts";
 import { guardFinding, isServed, type Observation } from "../probing/observation.ts";
-import { parseFields, readChat } from "../chat/read-chat.ts";
+import { readChat } from "../chat/read-chat.ts";
 
 /** C10: the model reads each declared kind of file, and each part of a prompt. */
 export const declaredInputs: Check = {
@@ -101,9 +101,8 @@ function toRefusedFinding(what: string, { status, failure }: Observation): Findi
   return failed(`${what} is answered with ${status ?? "nothing"}: ${why}`, { status });
 }
 
-function answerText({ deployment }: Lab, seen: Observation): string {
-  const text = readChat(deployment, seen)?.text ?? seen.output;
-  return text
+function answerText(lab: Lab, seen: Observation): string {
+  return textIn(lab, seen)
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
@@ -193,7 +192,8 @@ async function decisionImages(lab: Lab): Promise<Finding> {
   const second = await lab.ask(decisionProbes.image(renderPng(BLUE), "image in the state: blue"));
   const refused = [first, second].find((seen) => !isServed(seen));
   if (refused !== undefined) return toRefusedFinding("a declared image", refused);
-  const [one, other] = [listDecided(lab, first), listDecided(lab, second)];
+  const { decisions } = lab.deployment;
+  const [one, other] = [answersIn(first.body, decisions), answersIn(second.body, decisions)];
   if (chosenIn(one[0]?.[1]) === "red" && chosenIn(other[0]?.[1]) === "blue") {
     return passed("image: read");
   }
@@ -203,12 +203,7 @@ async function decisionImages(lab: Lab): Promise<Finding> {
   // Probabilities may vary by chance, so an answer counts as dependent on the image only if the
   // same image gives the same answer again.
   const probe = decisionProbes.image(renderPng(RED), "image in the state, again: red");
-  return isDeepStrictEqual(listDecided(lab, await lab.ask(probe)), one)
+  return isDeepStrictEqual(answersIn((await lab.ask(probe)).body, decisions), one)
     ? passed("image: the answer depends on it")
     : warned("answers about an image in the state vary, and do not say what is in it");
-}
-
-function listDecided({ deployment: { decisions } }: Lab, { body }: Observation) {
-  const opened = openBody(parseFields(body) ?? {}, decisions);
-  return listAnswers(opened, decisions?.wire ?? "systemone");
 }

@@ -1,13 +1,7 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { outputTokensTotal, promptTokensTotal } from "../../../kernel/index.ts";
 import { MEASURED_TEXT } from "../chat/chat-probes.ts";
-import {
-  answersFlaw,
-  listAnswers,
-  envelopeFlaw,
-  openBody,
-  otherMembers,
-} from "./decision-flaws.ts";
+import { answersFlaw, answersIn, envelopeFlaw, otherMembers } from "./decision-flaws.ts";
 import { type DecisionProbe, decisionProbes, STATE_COPIES } from "./decision-probes.ts";
 import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
@@ -42,8 +36,7 @@ function shapeFinding(
   }
   const envelope = envelopeFlaw(json, decisions?.envelope);
   if (envelope !== undefined) return failed(envelope, evidence);
-  const answers = listAnswers(openBody(json, decisions), decisions?.wire ?? "systemone");
-  const flaw = answersFlaw(answers, questions);
+  const flaw = answersFlaw(answersIn(seen.body, decisions), questions);
   if (flaw !== undefined) return failed(`${probe}: ${flaw}`, evidence);
   if (!isServed(seen)) {
     const why = describeFailure(seen);

@@ -2,6 +2,7 @@ import { Type } from "typebox";
 
 import type { DecisionsListing, Deployment } from "../../../catalog/index.ts";
 import { asNumber, asObject, asText, conforms } from "../../../kernel/index.ts";
+import { parseFields } from "../chat/read-chat.ts";
 import type { AskedQuestion } from "./decision-probes.ts";
 import type { Fields } from "../../../formats/index.ts";
 
@@ -30,8 +31,14 @@ export function otherMembers(
   return Object.keys(json).filter((name) => !ENVELOPE_MEMBERS.has(name));
 }
 
-export function openBody(json: Fields, decisions: Deployment["decisions"]): Fields {
-  return decisions?.envelope === undefined ? json : (asObject(json["result"]) ?? {});
+/** The answers of a provider's body. A body that is not a JSON object has none. */
+export function answersIn(
+  body: Buffer,
+  decisions: Deployment["decisions"],
+): readonly NamedAnswer[] {
+  const json = parseFields(body) ?? {};
+  const opened = decisions?.envelope === undefined ? json : (asObject(json["result"]) ?? {});
+  return listAnswers(opened, decisions?.wire ?? "systemone");
 }
 
 type NamedAnswer = readonly [name: string, answer: unknown];

@@ -1,6 +1,5 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { promptTokensTotal } from "../../../kernel/index.ts";
-import { askEach } from "../probing/ask-each.ts";
 import { decisionProbes } from "./decision-probes.ts";
 import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
@@ -11,7 +10,6 @@ import {
   toUnsentFinding,
 } from "../probing/observation.ts";
 import { checkTold } from "./told-answers.ts";
-import type { Probe } from "../probing/probe.ts";
 
 /**
  * C11 of decisions: every kind of question is answered, a repeated name is refused, and the state
@@ -23,7 +21,7 @@ export async function decisionSpecifics(lab: Lab): Promise<Finding> {
   if (plain.status !== 200) return skipped(`a usual request is answered with ${plain.status}`);
   const known = new Set(decisionProbes.several(deployment).questions.map(({ kind }) => kind));
   const probes = decisionProbes.kinds(deployment);
-  const kinds = await askEach(lab, probes, (seen, { questions }) => {
+  const kinds = await lab.askEach(probes, (seen, { questions }) => {
     const kind = questions[0]?.kind ?? "";
     return kindFinding(kind, seen, isServed(plain) && !known.has(kind));
   });
@@ -48,15 +46,13 @@ export async function decisionSpecifics(lab: Lab): Promise<Finding> {
 function kindFinding(kind: string, seen: Observation, judgesAnswer: boolean): Finding | undefined {
   if (isServed(seen) || (seen.status === 200 && !judgesAnswer)) return undefined;
   const why = describeFailure(seen);
-  return failed(`a question of kind ${kind} gets no usable answer: ${why}`, {
-    kind,
-    status: seen.status,
-  });
+  const { status } = seen;
+  return failed(`a question of kind ${kind} gets no usable answer: ${why}`, { kind, status });
 }
 
 /** A provider that accepts two questions with one name loses one of the answers. */
 async function sameNameFinding(lab: Lab): Promise<Finding | undefined> {
-  const probe: Probe | undefined = decisionProbes.sameName(lab.deployment);
+  const probe = decisionProbes.sameName(lab.deployment);
   if (probe === undefined) return undefined;
   const { status } = await lab.ask(probe);
   if (status === null || status >= 300) return undefined;

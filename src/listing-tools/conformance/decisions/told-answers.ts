@@ -1,9 +1,8 @@
 import { asNumber, asObject, asText, membersOf } from "../../../kernel/index.ts";
-import { parseFields } from "../chat/read-chat.ts";
 import type { Lab } from "../probing/lab.ts";
 import { describeFailure, isServed, type Observation } from "../probing/observation.ts";
 import { failed, type Finding } from "../report/finding.ts";
-import { listAnswers, chosenIn, levelIn, openBody } from "./decision-flaws.ts";
+import { answersIn, chosenIn, levelIn } from "./decision-flaws.ts";
 import { decisionProbes, type ToldProbe } from "./decision-probes.ts";
 
 /**
@@ -53,8 +52,7 @@ function findWrong(
 ): ReadonlyMap<string, string | number> {
   const wrong = new Map<string, string | number>();
   if (!isServed(seen)) return wrong;
-  const opened = openBody(parseFields(seen.body) ?? {}, decisions);
-  const answers = new Map(listAnswers(opened, decisions?.wire ?? "systemone"));
+  const answers = new Map(answersIn(seen.body, decisions));
   for (const [at, { id, kind }] of questions.entries()) {
     const answer = answers.get(id) ?? answers.get(kind) ?? answers.get(`q${at + 1}`);
     if (answer === undefined || isTrue(answer, truth[id], String(body["state"]))) continue;

@@ -88,7 +88,7 @@ function isAboveHold(deployment: Deployment, { body }: Probe, answer: ImageAnswe
     billing === "reported_cost" ? parseUsdToPico(costUsd ?? "") : usage && exactCost(prices, usage);
   if (cost === undefined) return false;
   const input = Buffer.byteLength(JSON.stringify({ model: modelId, ...body }));
-  const images = imageCount({ name: "", body });
+  const images = imageCount({ body });
   return floorToMicroUsd(cost) > quoteImages(prices, { input, images, ceiling });
 }
 

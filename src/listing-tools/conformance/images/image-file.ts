@@ -166,8 +166,7 @@ function webpPicture(file: Buffer): Buffer | undefined {
   return parts.length === 0 ? undefined : Buffer.concat(parts);
 }
 
-export interface AskedShape {
-  readonly value: string;
+interface AskedShape {
   readonly width: number;
   readonly height: number;
   readonly isRatio: boolean;
@@ -185,7 +184,7 @@ export function parseShape(parameter: ShapeParameter, value: string): AskedShape
   const [width, height] = [Number(match[1]), Number(match[3])];
   if (width <= 0 || height <= 0) return undefined;
   const isRatio = parameter === "aspect_ratio" || match[2] === ":" || match[2] === "/";
-  return { value, width, height, isRatio };
+  return { width, height, isRatio };
 }
 
 export function hasShape(size: ImageSize, asked: AskedShape): boolean {

@@ -79,7 +79,7 @@ export const imageProbes = {
   }),
 } as const;
 
-export function imageCount({ body }: Probe): number {
+export function imageCount({ body }: Pick<Probe, "body">): number {
   return asNumber(body["n"]) ?? 1;
 }
 

@@ -52,6 +52,26 @@ export class Lab {
     return asking;
   }
 
+  /**
+   * Sends and judges one probe after another. If one cannot be sent, for example because the budget
+   * is used up, returns the results so far, and why it was not sent.
+   */
+  async askEach<P extends Probe, J>(
+    probes: readonly P[],
+    judge: (seen: Observation, probe: P) => J,
+  ): Promise<{ readonly parts: readonly J[]; readonly unsent?: ProbeNotSent }> {
+    const parts: J[] = [];
+    for (const probe of probes) {
+      try {
+        parts.push(judge(await this.ask(probe), probe));
+      } catch (fault) {
+        if (!(fault instanceof ProbeNotSent)) throw fault;
+        return { parts, unsent: fault };
+      }
+    }
+    return { parts };
+  }
+
   /** Varies a large output bound by probe and run, so that it does not reveal a probe. */
   #varied(probe: Probe): Probe {
     const bound = asNumber(probe.body["max_tokens"]) ?? 0;

@@ -42,20 +42,15 @@ export interface CheckReport extends Finding {
   readonly durationMs: number;
 }
 
-export function passed(message: string, evidence?: Evidence): Finding {
-  return found("pass", message, evidence);
-}
+type Judge = (message: string, evidence?: Evidence) => Finding;
 
-export function warned(message: string, evidence?: Evidence): Finding {
-  return found("warn", message, evidence);
-}
+export const passed: Judge = judgeAs("pass");
+export const warned: Judge = judgeAs("warn");
+export const failed: Judge = judgeAs("fail");
+export const skipped: Judge = judgeAs("skip");
 
-export function failed(message: string, evidence?: Evidence): Finding {
-  return found("fail", message, evidence);
-}
-
-export function skipped(message: string, evidence?: Evidence): Finding {
-  return found("skip", message, evidence);
+function judgeAs(status: CheckStatus): Judge {
+  return (message, evidence) => ({ status, message, ...(evidence && { evidence }) });
 }
 
 /**
@@ -70,7 +65,3 @@ export function chooseWorst(parts: readonly (Finding | undefined)[], otherwise: 
 }
 
 const SEVERITY: readonly CheckStatus[] = ["fail", "error", "warn"];
-
-function found(status: CheckStatus, message: string, evidence: Evidence | undefined): Finding {
-  return evidence === undefined ? { status, message } : { status, message, evidence };
-}

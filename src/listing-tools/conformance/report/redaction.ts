@@ -1,5 +1,5 @@
 import { asText, membersOf, textOf } from "../../../kernel/index.ts";
-import type { Evidence, EvidenceValue, Finding } from "./finding.ts";
+import type { EvidenceValue, Finding } from "./finding.ts";
 
 export const PROVIDER_TEXT_CHARS_MAX = 300;
 
@@ -77,15 +77,10 @@ function without(text: string, pieces: ReadonlySet<string>, length: number): str
 
 export function presentFinding<F extends Finding>(finding: F, redaction: Redaction): F {
   const shown = { ...finding, message: redaction.shown(finding.message) };
-  const { evidence } = finding;
-  return evidence === undefined
-    ? shown
-    : { ...shown, evidence: presentEvidence(evidence, redaction) };
-}
-
-function presentEvidence(evidence: Evidence, redaction: Redaction): Evidence {
-  const entries = Object.entries(evidence);
-  return Object.fromEntries(entries.map(([name, value]) => [name, presentValue(value, redaction)]));
+  if (finding.evidence === undefined) return shown;
+  const entries = Object.entries(finding.evidence);
+  const evidence = entries.map(([name, value]) => [name, presentValue(value, redaction)] as const);
+  return { ...shown, evidence: Object.fromEntries(evidence) };
 }
 
 function presentValue(value: EvidenceValue, redaction: Redaction): EvidenceValue {

@@ -35,7 +35,7 @@ export interface CheckLine {
 
 export function checkLine(report: CheckReport): CheckLine {
   const { id, status, title, message, durationMs, evidence } = report;
-  return { id, status, title, message, ms: durationMs, ...(evidence ? { evidence } : {}) };
+  return { id, status, title, message, ms: durationMs, ...(evidence && { evidence }) };
 }
 
 /**

@@ -61,31 +61,24 @@ async function videoFinding(lab: Lab, asking: Asking, probe: Probe): Promise<Fin
   return await checkEnded(lab, asking, { probe, id, job: end.job });
 }
 
-interface EndedVideo {
-  readonly probe: Probe;
-  readonly id: string;
-  readonly job: ProviderJob;
-}
-
 async function checkEnded(
   { deployment }: Lab,
   { jobs, films }: Asking,
-  { probe, id, job }: EndedVideo,
+  { probe, id, job }: { readonly probe: Probe; readonly id: string; readonly job: ProviderJob },
 ): Promise<Finding> {
   const { name } = probe;
   const { state, costPicoUsd } = job;
   if (state !== "completed") {
-    const isBilled = costPicoUsd !== undefined && costPicoUsd > 0n;
-    return isBilled
+    return costPicoUsd !== undefined && costPicoUsd > 0n
       ? failed(`${name}: a job that ended as ${state} is billed`, costEvidence(costPicoUsd))
       : failed(`${name}: the job ended as ${state}`);
   }
   const cost = costFinding(deployment, videoSeconds(probe), costPicoUsd);
   if (cost !== undefined) return { ...cost, message: `${name}: ${cost.message}` };
   const file = await fileFinding(jobs, id);
-  const film = file.status === "fail" ? file : await filmFinding({ jobs, films }, probe, id);
-  if (film !== undefined) return { ...film, message: `${name}: ${film.message}` };
-  return { ...file, message: `${name}: ${file.message}` };
+  const film = file.status === "fail" ? undefined : await filmFinding({ jobs, films }, probe, id);
+  const found = film ?? file;
+  return { ...found, message: `${name}: ${found.message}` };
 }
 
 function costFinding(
