@@ -1,5 +1,5 @@
 import table from "./litellm-settings.json" with { type: "json" };
-import { asText, type RawJson } from "../../kernel/index.ts";
+import { asText, matchesGlob, type RawJson } from "../../kernel/index.ts";
 import { asList, asMap, isEmpty, pathText, type SettingPath } from "./setting-tree.ts";
 
 export interface MoveNote {
@@ -79,7 +79,7 @@ function noteHere(
       next: next ?? known?.next ?? "",
     };
   }
-  if (isContainer(path)) return containerNote(value, path);
+  if (CONTAINERS.has(toTablePath(path))) return containerNote(value, path);
   return group === undefined ? unknownNote(path) : tableNote(value, path, group);
 }
 
@@ -166,50 +166,27 @@ const CONTAINERS: ReadonlySet<string> = new Set([
   "teams_file.teams[]",
 ]);
 
-interface Matcher {
-  readonly pattern: RegExp;
-  readonly group: SettingGroup;
-}
-
-interface Place {
-  readonly exact: ReadonlyMap<string, SettingGroup>;
-  readonly globs: readonly Matcher[];
-}
-
-const places: ReadonlyMap<string, Place> = byPlace();
-
-function byPlace(): ReadonlyMap<string, Place> {
-  const made = new Map<string, { exact: Map<string, SettingGroup>; globs: Matcher[] }>();
-  for (const group of settingGroups) {
-    const place = made.get(group.in) ?? {
-      exact: new Map<string, SettingGroup>(),
-      globs: [] as Matcher[],
-    };
-    made.set(group.in, place);
-    for (const key of group.keys) {
-      if (key.includes("*")) place.globs.push({ pattern: compileGlob(key), group });
-      else place.exact.set(key, group);
-    }
-  }
-  return made;
-}
-
-/** Keys of the table have only letters, underscores and `*`, so nothing else needs an escape. */
-function compileGlob(key: string): RegExp {
-  return new RegExp(`^${key.replaceAll("*", ".*")}$`, "s");
-}
+const isGlob = (key: string): boolean => key.includes("*");
+/** By place and name. No name of the table has a blank, so no two settings share a key. */
+const exact: ReadonlyMap<string, SettingGroup> = new Map(
+  settingGroups.flatMap((group) => {
+    const names = group.keys.filter((key) => !isGlob(key));
+    return names.map((name) => [`${group.in} ${name}`, group] as const);
+  }),
+);
+const globs = settingGroups.flatMap((group) =>
+  group.keys.filter(isGlob).map((glob) => ({ glob, group })),
+);
 
 function toTablePath(path: SettingPath): string {
   return pathText(path).replaceAll(/\[\d+\]/g, "[]");
 }
 
-function isContainer(path: SettingPath): boolean {
-  return CONTAINERS.has(toTablePath(path));
-}
-
 function findGroup(path: SettingPath): SettingGroup | undefined {
   const key = asText(path.at(-1));
   if (key === undefined) return undefined;
-  const place = places.get(toTablePath(path.slice(0, -1)));
-  return place?.exact.get(key) ?? place?.globs.find(({ pattern }) => pattern.test(key))?.group;
+  const place = toTablePath(path.slice(0, -1));
+  const isMatch = (each: (typeof globs)[number]): boolean =>
+    each.group.in === place && matchesGlob(each.glob, key);
+  return exact.get(`${place} ${key}`) ?? globs.find(isMatch)?.group;
 }

@@ -1,5 +1,6 @@
 import {
   asText,
+  defined,
   formatUsd,
   microUsd,
   parseDecimal,
@@ -121,14 +122,14 @@ function planTeam(item: RawJson, path: SettingPath, { orgs, blockedTeams, fates 
     return;
   }
   const name = shortText(textAt(item, "team_alias") ?? id, NAME_CHARS_MAX);
-  const budget = noteBudget(item, path, { fates, hasCredit: true });
+  const money = planBudget(item, path, { fates, hasCredit: true });
   for (const field of ["team_id", "team_alias", "blocked"]) fates.carried([...path, field]);
   noteModels(item, path, fates);
   orgs.set(`team ${id}`, {
     org: {
       name,
       ref: `litellm-${shortText(id, NAME_CHARS_MAX)}`,
-      ...toMoney(budget, item),
+      ...money,
       limits: planLimits(item, path, fates),
     },
     keys: [],
@@ -136,16 +137,6 @@ function planTeam(item: RawJson, path: SettingPath, { orgs, blockedTeams, fates 
 }
 
 const NAME_CHARS_MAX = 80;
-
-function toMoney(
-  budget: Budget,
-  item: RawJson,
-): { readonly capUsd?: string } | { readonly creditUsd?: string } {
-  if (budget.kind === "monthly") return { capUsd: budget.usd };
-  if (budget.kind !== "lasting") return {};
-  const left = remainingUsd(budget.usd, numberAt(item, "spend"));
-  return left === undefined ? {} : { creditUsd: left };
-}
 
 function planKey(
   item: RawJson,
@@ -172,7 +163,7 @@ function planKey(
     textAt(item, "key_alias") ?? `key ${open.keys.length + 1}`,
     NAME_CHARS_MAX,
   );
-  const budget = noteBudget(item, path, { fates, hasCredit: false });
+  const money = planBudget(item, path, { fates, hasCredit: false });
   const carried = ["key_alias", "team_id", "user_id", "org_id", "organization_id", "blocked"];
   for (const field of carried) fates.carried([...path, field]);
   const expires = textAt(item, "expires");
@@ -185,7 +176,7 @@ function planKey(
   noteModels(item, path, fates);
   open.keys.push({
     name,
-    ...(budget.kind === "monthly" ? { capUsd: budget.usd } : {}),
+    ...money,
     limits: planLimits(item, path, fates),
   });
 }
@@ -224,20 +215,25 @@ function isTrue(item: RawJson, field: string): boolean {
   return settingAt(item, field) === true;
 }
 
-function noteBudget(
+/** A monthly budget becomes a cap, and the rest of one without a period a credit, if it may. */
+function planBudget(
   item: RawJson,
   path: SettingPath,
   { fates, hasCredit }: { readonly fates: Fates; readonly hasCredit: boolean },
-): Budget {
+): Pick<PlannedOrg, "capUsd" | "creditUsd"> {
   const budget = parseBudget(numberAt(item, "max_budget"), textAt(item, "budget_duration"));
   const fields = ["max_budget", "budget_duration"];
-  const left = budget.kind === "lasting" ? remainingUsd(budget.usd, numberAt(item, "spend")) : "";
-  if (budget.kind === "monthly" || (budget.kind === "lasting" && hasCredit && left !== undefined)) {
+  const capUsd = budget.kind === "monthly" ? budget.usd : undefined;
+  const creditUsd =
+    budget.kind === "lasting" && hasCredit
+      ? remainingUsd(budget.usd, numberAt(item, "spend"))
+      : undefined;
+  if (capUsd !== undefined || creditUsd !== undefined) {
     for (const field of fields) fates.carried([...path, field]);
     const why = "it is subtracted from a budget without a period";
-    if (budget.kind === "lasting") fates.carried([...path, "spend"], { why });
+    if (creditUsd !== undefined) fates.carried([...path, "spend"], { why });
     else fates.ignored([...path, "spend"], { why: SPENT_BEFORE });
-    return budget;
+    return defined({ capUsd, creditUsd });
   }
   const why = WHY_NO_CAP[budget.kind];
   if (budget.kind !== "absent") {
@@ -247,7 +243,7 @@ function noteBudget(
     fates.ignored([...path, "budget_duration"], { why });
   }
   fates.ignored([...path, "spend"], { why: SPENT_BEFORE });
-  return { kind: "absent" };
+  return {};
 }
 
 const SPENT_BEFORE = "the books here begin with the move; what was spent before stays in LiteLLM";

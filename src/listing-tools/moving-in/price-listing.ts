@@ -1,11 +1,5 @@
 import type { Manifest, ManifestModel, ManifestPrice } from "../../catalog/index.ts";
-import {
-  defined,
-  OUTPUT_TOKENS_MAX,
-  type RawJson,
-  type RawObject,
-  textOf,
-} from "../../kernel/index.ts";
+import { defined, OUTPUT_TOKENS_MAX, type RawObject } from "../../kernel/index.ts";
 import { undatedName } from "../listing-sources/entry-rules.ts";
 import { marketplaceId } from "../listing-sources/ids.ts";
 import { importListings, type SourceInput } from "../listing-sources/import-listings.ts";
@@ -19,6 +13,7 @@ import {
 import type { WrittenListing } from "../listing-sources/write-listing.ts";
 import type { Fates } from "./fates.ts";
 import { type MovedDeployment, PRICE_FIELDS } from "./read-deployments.ts";
+import { asMap, textAt } from "./setting-tree.ts";
 
 export interface ListingFinder {
   readonly shipped: (deployment: MovedDeployment) => WrittenListing | undefined;
@@ -198,7 +193,7 @@ function nameUnusable(deployment: MovedDeployment, fates: Fates): void {
 export function priceFileListings(
   source: Omit<SourceInput, "from">,
 ): (deployment: MovedDeployment) => WrittenListing | undefined {
-  const entries = source.document instanceof Map ? (source.document as RawObject) : undefined;
+  const entries = asMap(source.document);
   return ({ head, prefix, isProvidersOwn, upstreamId, baseModel }) => {
     // A server that only speaks the provider's wire does not have the provider's prices.
     if (!isProvidersOwn || entries === undefined) return undefined;
@@ -225,7 +220,7 @@ function readListing(
 ): WrittenListing | undefined {
   const { key, prefix, source } = of;
   const entry = entries.get(key);
-  const provider = readProvider(entry);
+  const provider = textAt(entry, "litellm_provider");
   // The file has several names for one family of providers: "bedrock", "bedrock_converse".
   if (entry === undefined || provider?.startsWith(prefix.split("_")[0] ?? "") !== true) {
     return undefined;
@@ -242,11 +237,6 @@ function readListing(
   const model = manifest?.models[0];
   if (model === undefined) return undefined;
   return defined({ model, terms: manifest?.listing_terms?.[model.id] });
-}
-
-function readProvider(entry: RawJson | undefined): string | undefined {
-  const provider = entry instanceof Map ? (entry as RawObject).get("litellm_provider") : undefined;
-  return textOf(provider) || undefined;
 }
 
 /**
@@ -291,14 +281,12 @@ function listingNamed(
 ): WrittenListing | undefined {
   const texts = models.filter(isText);
   const names = [upstreamId, undatedName(upstreamId) ?? upstreamId];
-  const model =
-    names.flatMap((name) => texts.find((each) => toOwnName(each) === name) ?? [])[0] ??
-    names.flatMap((name) => {
-      const id = marketplaceId(providerId, name);
-      return texts.find((each) => each.id === id) ?? [];
-    })[0];
-  if (model === undefined) return undefined;
-  return defined({ model, terms: terms[model.id] });
+  const ids = names.map((name) => marketplaceId(providerId, name));
+  const [model] = [
+    ...names.map((name) => texts.find(({ id, upstream_id: own = id }) => own === name)),
+    ...ids.map((id) => texts.find((each) => each.id === id)),
+  ].filter((each) => each !== undefined);
+  return model && defined({ model, terms: terms[model.id] });
 }
 
 /** Ids of the text listings of one provider, or of all if undefined. Ready ones come first. */
@@ -316,8 +304,4 @@ export function shippedIds(
 
 function isText({ output_modality: modality = "text" }: ManifestModel): boolean {
   return modality === "text";
-}
-
-function toOwnName({ id, upstream_id: upstreamId }: ManifestModel): string {
-  return upstreamId ?? id;
 }

@@ -110,10 +110,8 @@ class TreeReader {
   }
 
   read(node: unknown): RawJson {
-    const { settingsMax, depthMax } = this.#bounds;
     this.#count += 1;
-    if (this.#count > settingsMax) throw new YamlFlaw(`has over ${settingsMax} settings; split it`);
-    if (this.#path.length > depthMax) throw this.#flaw(`is nested over ${depthMax} levels deep`);
+    this.#checkSize(this.#path.length);
     if (node === null || node === undefined) return null;
     if (isAlias(node)) return this.#alias(node.source);
     const { tag, anchor } = node as Pick<Node, "tag"> & { readonly anchor?: string };
@@ -177,12 +175,14 @@ class TreeReader {
     // value is complete.
     if (value === undefined) throw this.#flaw("has an alias without an anchor before it");
     this.#count += countSettings(value);
+    this.#checkSize(this.#path.length + measureDepth(value));
+    return value;
+  }
+
+  #checkSize(depth: number): void {
     const { settingsMax, depthMax } = this.#bounds;
     if (this.#count > settingsMax) throw new YamlFlaw(`has over ${settingsMax} settings; split it`);
-    if (this.#path.length + measureDepth(value) > depthMax) {
-      throw this.#flaw(`is nested over ${depthMax} levels deep`);
-    }
-    return value;
+    if (depth > depthMax) throw this.#flaw(`is nested over ${depthMax} levels deep`);
   }
 
   #inside<T>(step: string | number, read: () => T): T {
@@ -204,13 +204,7 @@ function scalar(value: unknown, source: string | undefined): RawJson {
 }
 
 function countSettings(setting: RawJson): number {
-  let count = 0;
-  const waiting = [setting];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    count += 1;
-    for (const member of listMembers(next)) waiting.push(member);
-  }
-  return count;
+  return listMembers(setting).reduce((count, each) => count + countSettings(each), 1);
 }
 
 /** Recursion is safe, because the depth of the document is bounded. */
