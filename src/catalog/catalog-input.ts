@@ -8,8 +8,7 @@ export interface ManifestFile {
   readonly file: string;
   readonly manifest: Manifest;
   /**
-   * SHA-256 of the file's text on disk, hexadecimal. A stored conformance verdict about a listing
-   * of this manifest is valid only while the hash is unchanged.
+   * SHA-256 of the file's text on disk, hexadecimal. Stored verdicts are valid for one hash only.
    */
   readonly sha256: string;
 }
@@ -21,10 +20,7 @@ export interface CatalogIssue {
   readonly message: string;
 }
 
-/**
- * A warning about a listing. The catalog is built nevertheless. The message names environment
- * variables, but never contains their values.
- */
+/** A warning that stops no build. `message` names variables, but never contains their values. */
 export interface CatalogNote {
   readonly file: string;
   readonly deploymentId: string;
@@ -40,10 +36,7 @@ export interface CatalogNote {
 export interface ManifestText {
   readonly file: string;
   readonly text: string;
-  /**
-   * The file's text on disk, if `text` is a changed copy of it. `ManifestFile.sha256` is the hash
-   * of the text on disk.
-   */
+  /** The text on disk, if `text` is a changed copy of it; `sha256` is the hash of this text. */
   readonly original?: string;
 }
 

@@ -14,10 +14,7 @@ import { byProviderThenModel, byText, type Listing, mergeModels } from "./merge-
 import { priceNotes } from "./price-notes.ts";
 import { shortHash } from "./price-sheet.ts";
 
-/**
- * The manifests and settings from which a catalog is built. `nowMs` selects the prices in force;
- * its default is the start of `today`.
- */
+/** `nowMs` selects the prices in force; its default is the start of `today`. */
 export interface CatalogInput
   extends
     Pick<DeploymentSettings, "hasKey">,
@@ -28,10 +25,7 @@ export interface CatalogInput
    * variable may be sent only to the origin of the first manifest that names the variable.
    */
   readonly keys?: KeyRules;
-  /**
-   * The day on which the catalog is built, in UTC, YYYY-MM-DD. Listings with an earlier deprecation
-   * date are left out.
-   */
+  /** UTC day of the build, YYYY-MM-DD. Listings with an earlier deprecation date are left out. */
   readonly today: string;
   readonly pools?: StatedPools;
 }
@@ -45,10 +39,7 @@ export type CatalogOutcome =
     }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
-/**
- * Compiles all manifests into one immutable catalog, or returns why they conflict. The order of the
- * manifests does not matter.
- */
+/** Compiles manifests, in any order, into one catalog, or returns why they conflict. */
 export function compileCatalog(input: CatalogInput): CatalogOutcome {
   const duplicates = duplicateProviders(input.manifests);
   if (duplicates.length > 0) return { ok: false, issues: duplicates };
@@ -78,8 +69,7 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
       input.pools ?? NO_POOLS,
       entries.map(({ deployment }) => deployment),
     );
-  // A listing whose deprecation date has passed counts only if the pools would be invalid without
-  // the capacity that it declares.
+  // A past listing counts only if the pools would be invalid without its capacity.
   const current = compileFor(single);
   const pools = current.issues.length === 0 ? current : compileFor(compiled);
   const issues = [...modalityConflicts(single), ...pools.issues];
@@ -211,10 +201,7 @@ function pastNote({ file, deployment: { id } }: CompiledEntry): CatalogNote {
   return { file, deploymentId: id, reason: "past_dated", message };
 }
 
-/**
- * Freezes a value and everything in it, also the values of maps. `Object.freeze` does not protect
- * the entries of a Map or Set, but their types are read-only.
- */
+/** Freezes a value and all in it. The entries of maps and sets have only read-only types. */
 function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   if (value instanceof Map) for (const member of value.values()) deepFreeze(member);
@@ -247,10 +234,7 @@ function listProviders(routed: readonly CompiledEntry[]): readonly ListedProvide
   return [...byId.values()].sort((a, b) => byText(a.name, b.name) || byText(a.id, b.id));
 }
 
-/**
- * Holds the catalog in force and replaces it as a whole. A request that read `current` keeps one
- * consistent catalog, and a failed compile replaces nothing.
- */
+/** Holds the catalog in force. A request that read `current` keeps one consistent catalog. */
 export class CatalogHolder {
   #current: Catalog;
 

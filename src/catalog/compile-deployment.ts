@@ -27,10 +27,7 @@ export interface DeploymentSettings {
   /** True if the operator wants decision requests in the provider's public API format. */
   readonly publicForm: (providerId: string) => boolean;
   readonly nowMs: number;
-  /**
-   * A listing whose prices were last checked more than this many days ago is not routed; Infinity:
-   * all listings are routed.
-   */
+  /** Listings whose price check is older than this are not routed; Infinity: all are routed. */
   readonly staleAfterDays: number;
 }
 
@@ -52,8 +49,7 @@ export function compileDeployment(
   const modality = model.output_modality ?? "text";
   const capacity = (model.capacity ?? []).map(({ type, per, value }) => ({ type, per, value }));
   const billing = endpoint.billing ?? "token";
-  // `reported_cost` becomes a part of the price pin: such a listing is not billed by token prices,
-  // so a change of its billing must give a new pin.
+  // Reported cost makes token prices meaningless, so a change of `billing` must change the pin.
   const pinned = billing === "token" ? [id] : [id, billing];
   const dated = compileDatedPrices(pinned, model.pricing, terms);
   const { prices, defaultedSkus } = pricesAt(dated, nowMs) ?? dated[0];
@@ -120,10 +116,7 @@ export function listingTerms(
   return Object.hasOwn(terms, id) ? terms[id] : undefined;
 }
 
-/**
- * `private` is checked after the key, because a private deployment still serves its dedicated
- * endpoint and needs the key for that.
- */
+/** `private` comes after the key, which a private deployment needs for its dedicated endpoint. */
 function readinessProblem(
   { provider, endpoint }: Manifest,
   model: ManifestModel,

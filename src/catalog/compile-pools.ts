@@ -10,10 +10,7 @@ export interface StatedPool extends Omit<PoolDeclaration, "orgSharePercent"> {
   readonly id: string;
   /** Deployment ids, or `<provider id>/*` for all listings of a provider. */
   readonly listings: readonly string[];
-  /**
-   * Percent of every limit that one organization may use; absent: the modalities of the pool's
-   * deployments decide.
-   */
+  /** Percent of every limit that one organization may use; absent: the modalities decide. */
   readonly orgSharePercent?: number;
 }
 
@@ -25,9 +22,7 @@ export interface StatedPools {
 export const NO_POOLS: StatedPools = { file: "", pools: [] };
 
 export interface CompiledPools {
-  /**
-   * Maps deployment ids to pools, for the deployments that the operator's file puts into a pool.
-   */
+  /** By deployment id, for the deployments that the operator's file puts into a pool. */
   readonly poolOf: ReadonlyMap<string, PoolDeclaration>;
   readonly issues: readonly CatalogIssue[];
   readonly notes: readonly CatalogNote[];

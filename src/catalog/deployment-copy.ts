@@ -3,9 +3,8 @@ import type { Catalog, DatedPrices, Deployment, OwnKey, PriceSheet } from "./cat
 import { shortHash } from "./price-sheet.ts";
 
 /**
- * Copies a deployment for a customer's own key. The copy has its own health and capacity, and the
- * marketplace charges nothing for it. Returns the same object while the catalog has the deployment
- * and the key is unchanged, so that caches keyed by the object stay valid.
+ * Copies a deployment for a customer's own key: own health and capacity, and no charge. Returns the
+ * same object while deployment and key are unchanged, because caches are keyed by it.
  */
 export function ownKeyDeployment(
   deployment: Deployment,
@@ -71,9 +70,8 @@ function remember(copies: Copies, connectionId: string, copy: Deployment): void 
 }
 
 /**
- * Returns the deployment with the prices that are in force at `atMs`, in milliseconds since 1970.
- * Returns the same object for the same prices while the catalog has the deployment, so that caches
- * keyed by the object stay valid.
+ * Returns the deployment with the prices at `atMs`, in milliseconds since 1970. Equal prices give
+ * the same object, because caches are keyed by it.
  */
 export function deploymentAt(deployment: Deployment, atMs: number): Deployment {
   const { datedPrices } = deployment;
@@ -106,9 +104,8 @@ export function comingPrices({ datedPrices = [], prices }: Deployment): readonly
 }
 
 /**
- * Returns the next instant at which the catalog must be rebuilt, in milliseconds since 1970: when
- * announced prices begin, when the age of a price check changes, or when a listing becomes too old
- * to be routed. Infinity if there is none.
+ * When the catalog must be rebuilt because a price or the age of a check changes, in milliseconds
+ * since 1970; Infinity: never.
  */
 export function nextPricesMs({ deployments }: Catalog): number {
   return Math.min(

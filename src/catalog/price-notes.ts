@@ -7,16 +7,12 @@ import { computeRates, costsMore, findTier } from "./pricing/quote.ts";
 /** The highest plausible price, in USD per million tokens: sixty times the highest known. */
 const PLAUSIBLE_USD = 10_000n;
 const PICO_PER_TOKEN_OF_ONE_USD = 1_000_000n;
-/**
- * A price that changes by this factor or more is reported as a probable mistake of unit or decimal
- * point, because real price changes are smaller.
- */
+/** A change by this factor is probably a mistake of unit or point; real ones are smaller. */
 const JUMP_FACTOR = 100n;
 
 /**
- * Warns about legal prices that are probably mistakes: a purchase price above the sale price, and
- * an implausible price of a text listing. Other modalities are not checked, because one of their
- * tokens can mean a whole image.
+ * Warns about legal prices that are probably mistakes. Only text listings can be implausible,
+ * because a token of another modality can mean a whole image.
  */
 export function priceNotes(file: string, deployment: Deployment): CatalogNote[] {
   const { id, modality, billing } = deployment;
@@ -42,10 +38,7 @@ export function isBelowCost({ prices }: Pick<Deployment, "prices">): boolean {
   return prices !== null && isBoughtDearer(prices);
 }
 
-/**
- * Returns the ids of the listings with a new price, in force or announced, that differs from the
- * price in the catalog `before` by a factor of 100 or more.
- */
+/** Ids of listings with a new price, in force or announced, 100 times the one before or more. */
 export function priceJumps(before: Catalog, after: Catalog): readonly string[] {
   const old = new Map(before.deployments.map((each) => [each.id, each]));
   return after.deployments.flatMap((deployment) => {
@@ -109,10 +102,7 @@ function addDays(on: string, days: number): number {
   return Date.parse(`${on}T00:00:00Z`) + (days + 1) * DAY_MS;
 }
 
-/**
- * Returns the age of a price check, and when it must be computed again: at the next change of
- * `age`, or when the listing becomes too old to be routed, `endsAfterDays` days after the check.
- */
+/** The age of a check, and when it changes or the listing becomes too old to be routed. */
 export function computeAge(
   on: string,
   nowMs: number,
@@ -132,8 +122,7 @@ export interface StaleListing {
 }
 
 /**
- * Returns routed listings whose prices were last confirmed more than 45 days ago, oldest check
- * first. Listings without a check are left out.
+ * Routed listings whose check is more than 45 days old, oldest first; unchecked ones are left out.
  */
 export function staleListings({ models }: Pick<Catalog, "models">): readonly StaleListing[] {
   return models

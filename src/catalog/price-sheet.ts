@@ -15,10 +15,7 @@ interface StatedPrices extends ManifestTermPrices {
   readonly pricing: readonly ManifestPrice[];
 }
 
-/**
- * Returns all past, present and announced prices of a valid listing, oldest first. The hash `pinId`
- * of each sheet also covers the texts `pinned`, such as the deployment's id.
- */
+/** All prices of a valid listing, oldest first. `pinned` are texts that every price pin covers. */
 export function compileDatedPrices(
   pinned: readonly string[],
   pricing: readonly ManifestPrice[],
@@ -35,10 +32,7 @@ export function compileDatedPrices(
   ];
 }
 
-/**
- * Compiles the prices that hold until the next price change. The price pin is a hash that also
- * covers the purchase prices, so a changed purchase price gives a new pin.
- */
+/** The prices until the next change. The pin also covers the purchase prices. */
 export function compilePriceSheet(pinned: readonly string[], stated: StatedPrices): PriceSheet {
   const { pricing, price_tiers: tiers, extra_pricing: extra, purchase_pricing: bought } = stated;
   if (bought === undefined) return compileTiered(pinned, pricing, tiers, extra);
@@ -87,10 +81,7 @@ export function shortHash(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
 
-/**
- * USD per million tokens with six fraction digits is a whole number of pico-USD per token, so prices
- * are exact.
- */
+/** USD per million tokens with six fraction digits is whole pico-USD per token: exact. */
 const FRACTION_DIGITS = 6;
 
 /** A price of a valid manifest as a whole number of its unit at `fractionDigits` digits. */

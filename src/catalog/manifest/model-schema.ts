@@ -118,10 +118,7 @@ const PER_TYPE: readonly TSchema[] = [
   }),
 ];
 
-/**
- * The values that a request parameter may have on a listing. `unknown` means that the listing has
- * the parameter but does not say which values it may have.
- */
+/** The values that a parameter may have; `unknown`: the listing does not say which. */
 export type ManifestDescriptor =
   | { readonly type: "boolean" | "unknown" }
   | {

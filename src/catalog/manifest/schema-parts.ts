@@ -28,10 +28,7 @@ export function rule(id: string, help: string): RuleNote {
 export type Accepted<S extends TSchema> = DeepReadonly<Static<S>>;
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
-/**
- * Accepts one of `words`. Because of `type: "string"`, a validator can look a word up by its hash
- * instead of comparing it with each.
- */
+/** With `type: "string"`, a validator looks a word up by its hash, not one by one. */
 export function oneOf<const Words extends readonly string[]>(
   words: Words,
   options: RuleNote & { readonly description: string; readonly default?: Words[number] },
@@ -40,8 +37,7 @@ export function oneOf<const Words extends readonly string[]>(
 }
 
 export function when(condition: TSchema, consequence: TSchema): TSchema {
-  // The linter refuses an object literal with a member `then`, because `await` would take the
-  // object for a promise. So the object is built from pairs.
+  // The linter refuses a literal with a member `then`, which `await` would take for a promise.
   return Object.fromEntries(
     new Map([
       ["if", condition],

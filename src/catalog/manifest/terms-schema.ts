@@ -82,9 +82,8 @@ function purchase(field: string, why: string): TSchema {
 }
 
 /**
- * Makes purchase prices complete. If a listing has `purchase_pricing`, then whatever else has a
- * sale price (tiers, extra SKUs) must have a purchase price too; otherwise the provider would be
- * owed a price that nobody stated.
+ * With `purchase_pricing`, whatever else has a sale price needs a purchase price too: otherwise the
+ * provider would be owed a price that nobody stated.
  */
 const PURCHASE_RULES: TSchema[] = [
   when(

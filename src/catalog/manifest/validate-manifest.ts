@@ -19,10 +19,7 @@ export type ManifestVerdict =
   | { readonly ok: true; readonly manifest: Manifest }
   | { readonly ok: false; readonly problems: readonly ManifestProblem[] };
 
-/**
- * Maximum length of a manifest in UTF-16 units, enough for thousands of listings. A longer text is
- * refused before it is parsed.
- */
+/** In UTF-16 units: thousands of listings. A longer text is refused before it is parsed. */
 const MANIFEST_CHARS_MAX = 4_194_304;
 
 /**
@@ -79,10 +76,7 @@ function schemaProblems(value: unknown): ManifestProblem[] {
   return (compiled.errors ?? []).filter(isCause).map(toManifestProblem);
 }
 
-/**
- * Options of the schema compiler. They skip two steps that would take a fifth of the program's
- * startup time: validating the schema itself and optimizing the generated code.
- */
+/** Skips validating the schema and optimizing its code: a fifth of the startup time. */
 const COMPILED_QUICKLY = { meta: false, validateSchema: false, code: { optimize: false } } as const;
 
 function compileSchema(): ValidateFunction {
@@ -92,10 +86,7 @@ function compileSchema(): ValidateFunction {
   return ajv.compile(manifestSchema);
 }
 
-/**
- * False for errors that ajv reports in addition to the cause: the failed `if` of a condition, and
- * the failed candidates inside `contains` and `anyOf`.
- */
+/** False for errors beside the cause: a failed `if`, and candidates in `contains` and `anyOf`. */
 function isCause({ keyword, schemaPath }: ErrorObject): boolean {
   return keyword !== "if" && !/\/(?:contains|anyOf)\/./.test(schemaPath);
 }

@@ -12,10 +12,9 @@ export interface CheckRun {
 }
 
 /**
- * Runs the checks of a model one after another, and returns the reports in the order of the checks'
- * numbers. C1 runs first: if the endpoint is unusable, the other checks are skipped. The checks
- * that judge every answer of the run are last, so that they expose a provider that is honest only
- * to the first requests.
+ * C1 runs first: if the endpoint is unusable, the other checks are skipped. The checks that judge
+ * every answer are last, to expose a provider that is honest only at first. Reports are in the
+ * order of the checks' numbers.
  */
 export async function runChecks(lab: Lab, run: CheckRun): Promise<readonly CheckReport[]> {
   const reports = new Map<CheckId, CheckReport>();

@@ -52,10 +52,7 @@ export type SuiteOutcome =
 export const PROBE_TIMEOUT_MS = 60_000;
 const WRONG_KEY = "invalid-key-of-a-conformance-run";
 
-/**
- * Checks every listing of a manifest against its provider. It needs only the provider's key in
- * `env`: no database, no gateway. Never rejects for what a provider does.
- */
+/** Needs only the key in `env`: no database, no gateway. Never rejects for what a provider does. */
 export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
   const listings = readListings(options);
   if (!listings.ok) return listings;

@@ -151,10 +151,7 @@ function withPercent({
   return { old, new: next, percent };
 }
 
-/**
- * Compares the price cards of images and videos. Customers see these prices, and pay by them when
- * the provider reports its cost instead of usage.
- */
+/** Customers see these prices, and pay by them where the provider reports its cost. */
 function diffPriceCards(
   before: Listing | undefined,
   after: Listing | undefined,
@@ -206,10 +203,7 @@ export function priceUnits(text: string): bigint {
 
 const PARTS = 10_000n;
 
-/**
- * The rise from `before` to `next` in percent, such as `+12.5`, with at most two decimals. Rounds
- * up, so that no rise seems smaller than it is. Null if `before` is 0.
- */
+/** In percent, such as `+12.5`. Rounds up, so that no rise seems smaller. Null if `before` is 0. */
 export function percentChange(before: bigint, next: bigint): string | null {
   if (before === 0n) return null;
   const scaled = (next - before) * PARTS;

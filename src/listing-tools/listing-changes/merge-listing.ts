@@ -29,10 +29,7 @@ export interface PriceRules {
   readonly effectiveMs?: number;
   /** Largest rise that needs no person's consent, in millionths of a percent. */
   readonly riseMax: bigint;
-  /**
-   * If set, a rise begins at once when the old sale price is below the new purchase price.
-   * Otherwise every rise is announced first, and the operator pays the difference until it begins.
-   */
+  /** A rise begins at once if it would be sold below cost; else the operator pays until it does. */
   readonly neverBelowCost?: true;
 }
 
@@ -64,8 +61,7 @@ export function mergeListing(
     if (rises.some((each) => isAbove(each, rules.riseMax))) {
       const waits = { kind: "waits", reason: "rise", prices: rises } as const;
       if (rules.neverBelowCost !== true) return waits;
-      // Until a person accepts the new price, the listing sells below cost. The loss is booked in
-      // the ledger and raises an alert.
+      // Until a person accepts, this sells below cost: the ledger books the loss, and alerts.
       return { ...waits, listing: announced(before, after, { nowMs, saleFromMs: Infinity }) };
     }
   }
@@ -89,9 +85,8 @@ function isBelowCost({ model, terms }: Listing, atMs: number): boolean {
 }
 
 /**
- * When customers begin to pay the source's prices. A change that is announced already keeps its
- * instant. Otherwise all changes begin at the operator's instant; if none is named, a cut begins at
- * once and a rise at `riseFromMs`.
+ * When customers begin to pay the source's prices: as announced already, else at the operator's
+ * instant, else a cut at once and a rise at `riseFromMs`.
  */
 function saleFrom(before: Listing, after: Listing, rules: PriceRules): number {
   const { nowMs, riseFromMs, effectiveMs } = rules;
@@ -121,9 +116,8 @@ interface Point {
 }
 
 /**
- * Keeps the old sale prices until `saleFromMs`, and announces the new ones for that instant; with
- * Infinity, announces none. Purchase prices follow the new listing at once, so the operator pays
- * any difference.
+ * Announces the new sale prices for `saleFromMs`; Infinity: never. Purchase prices change at once,
+ * so the operator pays any difference.
  */
 function announced(
   before: Listing,
@@ -215,9 +209,8 @@ function withPrices({ model, terms }: Listing, points: readonly Point[]): Listin
 }
 
 /**
- * Makes implied prices explicit where a default would change what somebody pays. If the listing has
- * a price for one-hour cache writes, every price change states one. A purchase price gets the tiers
- * of the sale price, and a one-hour price if the sale price has one.
+ * Makes implied prices explicit where a default would change what somebody pays: one-hour cache
+ * writes in every change, and tiers and one-hour writes in purchase prices.
  */
 function wholePoint(point: Point, points: readonly Point[]): Point {
   const hasHour = points[0]?.sale.extra_pricing !== undefined;

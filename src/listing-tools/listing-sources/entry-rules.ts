@@ -73,10 +73,7 @@ export function noChatProblem(upstreamId: string): Unfit | undefined {
   return ["not-chat", "its name is that of another kind of model"];
 }
 
-/**
- * Decides whether a model has ended by the day `dated`. Ignores an end date that is ten or more
- * years ahead, because some lists write one for a model without an end date.
- */
+/** An end ten or more years ahead is ignored: some lists write one for models without an end. */
 export function judgeEnd(
   day: string | undefined,
   dated: string,
@@ -88,9 +85,8 @@ export function judgeEnd(
 }
 
 /**
- * Chooses the output bound of a listing. A bound as large as the context is probably a copy of it
- * and counts as unknown. A bound above `OUTPUT_TOKENS_MAX`, the most that the gateway allows, is
- * cut to it.
+ * A bound as large as the context is probably a copy of it, so unknown. A bound above the most that
+ * the gateway allows is cut to that.
  */
 export function outputBound(
   model: string,
@@ -177,10 +173,7 @@ export function dayAt(value: RawJson | undefined, key: string): string | undefin
   return day !== undefined && isDay(day) ? day : undefined;
 }
 
-/**
- * Reads the abilities that an entry states. `flags` maps each ability to the field that states it;
- * an ability that the entry does not state is left out.
- */
+/** `flags` maps each ability to its field. Abilities that an entry does not state are left out. */
 export function abilitiesAt(
   entry: RawObject,
   flags: Readonly<Record<string, string>>,

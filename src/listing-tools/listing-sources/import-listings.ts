@@ -251,10 +251,7 @@ const READERS: Readonly<
   "genai-prices": readGenaiPrices,
 };
 
-/**
- * Reads a source's entries for one provider: each becomes a draft, or is skipped with a note.
- * Prices are those that hold on `day`, or on the source's own day if `day` is absent.
- */
+/** Each entry becomes a draft, or is skipped with a note. Prices are those of `day`. */
 export function readSource(
   from: ListingSource,
   document: RawJson,

@@ -29,10 +29,7 @@ export interface MergedDraft extends Draft {
 }
 
 export interface MergeInput {
-  /**
-   * The leading source's draft, which gives the model its name. The prices are those of the newest
-   * source, which may be another one.
-   */
+  /** It gives the model its name; the newest source, which may be another one, the prices. */
   readonly lead: Opinion;
   readonly others: readonly Opinion[];
   /** True if there is only one source. It is then trusted without a second one. */
@@ -41,10 +38,7 @@ export interface MergeInput {
   readonly recentFrom: string;
 }
 
-/**
- * Merges what sources say about one model. The newest source gives the prices. If no recent second
- * source agrees with them, the listing is staged, unless `alone`.
- */
+/** The newest source gives the prices. Without a recent second one, the listing is staged. */
 export function mergeDrafts({ lead, others, alone, recentFrom }: MergeInput): MergedDraft {
   const everyone = [lead, ...others];
   const newest = everyone.reduce((a, b) => (b.dated > a.dated ? b : a));
@@ -105,9 +99,8 @@ export function findNewestDay(sources: readonly { readonly dated: string }[]): s
 }
 
 /**
- * Merges the optional prices of sources that agree. If two sources price an SKU, the higher price
- * is used. A price that only one source states is used only if it is higher than the SKU's default
- * price.
+ * Of two prices of an SKU, the higher is used; a price that only one source states only if it is
+ * above the SKU's default price.
  */
 function mergePrices(
   lead: DraftPrices,
@@ -154,10 +147,7 @@ function dearest(prices: readonly string[]): string | undefined {
   return prices.toSorted(comparePrices).at(-1);
 }
 
-/**
- * Takes the announced price changes of the first source that has some. If only one source announces
- * a fall, the listing is staged.
- */
+/** The changes of the first source with some. A fall that only one announces stages the listing. */
 function adoptChanges(
   draft: Draft,
   agreeing: readonly Opinion[],
@@ -176,10 +166,7 @@ function adoptChanges(
   return { changes, stagedBecause: isTrusted ? [] : ["dated"] };
 }
 
-/**
- * Keeps only the SKUs that `other` states, too. Otherwise a price that is merely missing there
- * would look like a fall.
- */
+/** Keeps the SKUs that `other` states, too: a missing price would look like a fall. */
 function statedIn(sheet: DraftSheet, other: DraftSheet): DraftSheet {
   const kept = Object.entries(sheet).filter(([sku]) => Object.hasOwn(other, sku));
   return Object.fromEntries(kept) as unknown as DraftSheet;
@@ -229,9 +216,8 @@ function wholePrices(
 }
 
 /**
- * Merges the facts other than prices. A limit is the smallest that a current source states. A model
- * has an ability unless a current source denies it. Older sources give only the facts that no
- * current source states.
+ * A limit is the smallest that a current source states, and an ability holds unless one denies it.
+ * Older sources give only the facts that no current source states.
  */
 function mergeFacts(all: readonly Draft[], current: readonly Draft[]): Partial<Draft> {
   const least = (key: "contextLength" | "maxOutputTokens"): number | undefined =>

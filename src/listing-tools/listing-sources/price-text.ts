@@ -30,9 +30,8 @@ const NOISE_PARTS = 1_000_000_000n;
 const EXACT_DIGITS_MAX = 60;
 
 /**
- * Reads the price `raw` of a source. `places` moves the decimal point to USD per million tokens: 6
- * for a price per token, 0 for a price per million. A price with too many digits for a manifest is
- * rounded up; only a float's rounding error is rounded to the nearest price.
+ * `places` moves the decimal point to USD per million tokens: 6 for a price per token, 0 for one
+ * per million. Too many digits are rounded up, but a float's rounding error to the nearest price.
  */
 export function readPrice(raw: string, places: number): PriceReading {
   const written = parseDecimal(raw);

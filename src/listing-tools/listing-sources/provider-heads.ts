@@ -19,15 +19,11 @@ export function isListingSource(text: string): text is ListingSource {
 
 type Parameters = Readonly<Record<string, ManifestDescriptor>>;
 
-/**
- * Everything in a provider's manifest but its models. No source has these facts: they were read on
- * the provider's own pages, on the day `checked_on` in the file.
- */
+/** A manifest but for its models, read on the provider's own pages on the day `checked_on`. */
 export interface ProviderHead {
   /**
-   * Where the models come from. `import`: from the sources. `init`: the operator states the address
-   * or the models. `local`: from a server on the operator's machines, for which the operator also
-   * states the legal addresses.
+   * `import`: models come from the sources. `init`: the operator states address or models. `local`:
+   * they come from the operator's server, for which legal addresses are stated, too.
    */
   readonly use: "import" | "init" | "local";
   readonly provider: HeadProvider;
@@ -39,10 +35,7 @@ export interface ProviderHead {
   readonly output_bound: { readonly usual: string; readonly reasoning: string };
   readonly parameters: HeadParameters;
   readonly wire_profile?: ManifestWireProfile;
-  /**
-   * Path in the request body of the field that takes the highest acceptable price. The provider
-   * then chooses no dearer endpoint.
-   */
+  /** Where the body has the highest price; the provider then chooses no dearer endpoint. */
   readonly price_ceiling?: { readonly path: readonly string[] };
   readonly staged_because?: readonly string[];
   /** The provider's name in each source. `*` takes every entry of the source. */
@@ -121,9 +114,8 @@ export function headParameters(
 }
 
 /**
- * The part of a request body that keeps the provider from choosing an endpoint dearer than
- * `pricing`, which must be the highest prices of the listing. Undefined if the provider takes no
- * such ceiling.
+ * Keeps the provider from an endpoint dearer than `pricing`, the listing's highest prices.
+ * Undefined if it takes no ceiling.
  */
 export function ceilingBody(
   { price_ceiling: ceiling }: ProviderHead,

@@ -32,10 +32,7 @@ export interface PricesInput {
   readonly model: string;
   readonly sheet: RawSheet;
   readonly tiers: readonly RawTier[];
-  /**
-   * Decimal places between the source's unit and USD per million tokens: 6 for a source that prices
-   * single tokens, else 0.
-   */
+  /** Decimal places from the source's unit to USD per million tokens: 6 for one token, else 0. */
   readonly places: number;
 }
 

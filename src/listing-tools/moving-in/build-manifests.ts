@@ -66,8 +66,7 @@ function buildListing(
   const other = [...(model.resolves_to ?? []), ...(baseModel ?? "").split("/").slice(-1)];
   const resolvesTo = [...new Set(other)].filter((each) => isModelId(each) && each !== id);
   const rpm = capacity.requestsPerMinute;
-  // `upstreamId` may be only the end of the listing's marketplace id. The provider does not know
-  // that name, so the listing's own `upstream_id` is kept.
+  // If `upstreamId` is only the end of the marketplace id, the provider does not know it.
   const isOurs = model.id.endsWith(`/${upstreamId}`);
   return {
     ...model,
@@ -95,10 +94,7 @@ type Placement =
   /** `problem` says why the listing would be invalid; absent if an equal listing exists already. */
   | { readonly ok: false; readonly problem?: string };
 
-/**
- * Adds the listing to the first manifest of its account that has no listing of this id yet, or else
- * to a new manifest.
- */
+/** Adds it to the first manifest of its account without a listing of this id, or a new one. */
 function place(
   deployment: MovedDeployment,
   { listing, terms }: { listing: ManifestModel; terms: ManifestListingTerms | undefined },

@@ -13,10 +13,7 @@ export interface MoveNote {
 
 type Said = Partial<Pick<MoveNote, "what" | "why" | "next">>;
 
-/**
- * Collects what the importer decides about each setting. The reviewed table
- * (`litellm-settings.json`) decides about every other setting.
- */
+/** What the importer decides about settings; the reviewed table decides about all others. */
 export class Fates {
   readonly #said = new Map<string, Said & { readonly fate: Fate }>();
 
@@ -37,19 +34,15 @@ export class Fates {
     return this.#said.get(JSON.stringify(path));
   }
 
-  /**
-   * A later decision about a path replaces an earlier one: a setting may be carried over before the
-   * importer finds that it must drop the whole entry.
-   */
+  /** A later decision replaces an earlier one: a whole entry may have to be dropped. */
   #say(path: SettingPath, fate: Fate, said: Said): void {
     this.#said.set(JSON.stringify(path), { ...said, fate });
   }
 }
 
 /**
- * Gives every setting of a tree exactly one note: its own, or that of a map or list around it. The
- * note states the importer's decision; without one, that of the table of known settings; and for a
- * setting that is in neither, that it is unknown.
+ * Every setting has exactly one note: its own, or that of a map or list around it. The importer's
+ * decision precedes the table of known settings.
  */
 export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveNote[] {
   const said = fates.find(root);
@@ -116,8 +109,7 @@ function tableNote(value: RawJson, path: SettingPath, group: SettingGroup): Move
   const place = pathText(path);
   if (fate !== "carried") return { path: place, fate, what, why, next };
   if (isEmpty(value)) return { path: place, fate: "ignored", what, why: "it is empty", next: "" };
-  // The reviewed table says that the setting can be carried over, but the importer could not use
-  // this value.
+  // The table says that it can be carried, but the importer could not use this value.
   return {
     path: place,
     fate: "not_carried",
@@ -130,10 +122,7 @@ function tableNote(value: RawJson, path: SettingPath, group: SettingGroup): Move
 type Fate = "carried" | "ignored" | "not_carried";
 
 interface SettingGroup {
-  /**
-   * Path of the map that contains the keys, with `[]` for the items of a list. An empty text means
-   * the top level of the file.
-   */
+  /** Path of the map with the keys, `[]` for items of a list; "" is the top of the file. */
   readonly in: string;
   /** Names of settings. A `*` in a name matches any characters. */
   readonly keys: readonly string[];

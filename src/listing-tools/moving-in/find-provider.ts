@@ -157,8 +157,7 @@ export function findAddress(
   }
   if (url.origin === new URL(standard).origin) return own(standard);
   const path = cleanPath(url.pathname);
-  // If the provider's standard address ends in a version, LiteLLM's configuration omits that
-  // version, and LiteLLM adds it to each request.
+  // LiteLLM's addresses omit a version that the standard address has, and it adds them.
   const needsVersion = /\/v\d+$/.test(readPath(standard)) && !/\/v\d/.test(path);
   const isCompatible = head.provider.id === "openai";
   const version = needsVersion && !isCompatible ? "/v1" : "";

@@ -23,10 +23,7 @@ import {
 
 export interface PlannedOrg {
   readonly name: string;
-  /**
-   * Reference of the credit grant. Reading the export again gives the same reference, so the credit
-   * is granted once.
-   */
+  /** Reference of the credit grant. The same export gives the same one, so it is granted once. */
   readonly ref: string;
   /** Dollars per month. */
   readonly capUsd?: string;
@@ -59,10 +56,7 @@ export interface AccountsInput {
 export const KEYS_ROOT = "keys_file";
 export const TEAMS_ROOT = "teams_file";
 
-/**
- * Returns an export as an object: wraps a bare list into an object with the member `list`. An item
- * then has the same path in either form, such as `keys_file.keys[0]`.
- */
+/** Wraps a bare list into a map, so that items have one path, such as `keys_file.keys[0]`. */
 export function exportTree(setting: RawJson, list: "keys" | "teams"): RawJson {
   return asList(setting) === undefined ? setting : new Map([[list, setting]]);
 }
@@ -72,10 +66,7 @@ interface OpenOrg {
   readonly keys: PlannedKey[];
 }
 
-/**
- * Plans an organization for each LiteLLM team, and new keys: LiteLLM stores only hashes, so its
- * keys cannot be carried over.
- */
+/** An organization for each team, and new keys: LiteLLM has only hashes of the old ones. */
 export function planAccounts({ keys, teams, fates, nowMs }: AccountsInput): PlannedOrg[] {
   const orgs = new Map<string, OpenOrg>();
   const blockedTeams = new Set<string>();

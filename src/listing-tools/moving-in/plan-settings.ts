@@ -57,10 +57,7 @@ export function planSettings(
   return [...planned.values()];
 }
 
-/**
- * Plans the settings that `manifests` need: permission for two servers to share a key, and for
- * private addresses.
- */
+/** Manifests may need two servers to share a key, or private addresses to be allowed. */
 export function planManifestSettings(manifests: readonly Manifest[]): PlannedSetting[] {
   const origins = new Map<string, Set<string>>();
   for (const { endpoint } of manifests) {

@@ -32,9 +32,8 @@ type Sku = keyof typeof PRICE_FIELDS;
 const SKUS = Object.keys(PRICE_FIELDS) as readonly Sku[];
 
 /**
- * Chooses a shipped listing, else one of the price file, else one with the prices of the
- * configuration, else a staged one that names what is missing. Adds a note for each configured
- * price that is not used.
+ * A shipped listing, else one of the price file, else one with the configuration's prices, else a
+ * staged one. Each configured price that is not used gets a note.
  */
 export function priceListing(
   deployment: MovedDeployment,
@@ -138,16 +137,10 @@ function configListing(deployment: MovedDeployment, fates: Fates): PricedListing
   };
 }
 
-/**
- * A staged listing needs a context length, too. This one, in tokens, is too small to be mistaken
- * for the model's real one.
- */
+/** Tokens of a staged listing without a limit: too few to be mistaken for the model's own. */
 const UNKNOWN_CONTEXT_TOKENS = 4_096;
 
-/**
- * Replaces an unknown price of a staged listing. If somebody makes the listing ready by mistake, no
- * balance covers a request; with a price of 0, requests would be free.
- */
+/** No balance covers this price if the listing is made ready by mistake; 0 would be free. */
 const DETERRENT_PRICING: readonly ManifestPrice[] = [
   { type: "prompt", unit: "token", cost_usd_per_million: "9999999" },
   { type: "completion", unit: "token", cost_usd_per_million: "9999999" },
@@ -186,10 +179,7 @@ function nameUnusable(deployment: MovedDeployment, fates: Fates): void {
   }
 }
 
-/**
- * Finds a deployment's listing in LiteLLM's price file: an entry of the same provider with exactly
- * the deployment's model, or its base model.
- */
+/** An entry of the same provider with exactly the deployment's model, or its base model. */
 export function priceFileListings(
   source: Omit<SourceInput, "from">,
 ): (deployment: MovedDeployment) => WrittenListing | undefined {
@@ -240,10 +230,9 @@ function readListing(
 }
 
 /**
- * Finds a deployment's listing in manifests of the same provider at the same origin. The listing
- * must have the deployment's model name, with or without its date, or the marketplace id of that
- * name. An Azure deployment gets OpenAI's listing of its base model, but staged, because Azure's
- * prices are in the operator's contract.
+ * Finds the listing at the same origin by the model's name, with or without its date, or by its
+ * marketplace id. An Azure deployment gets OpenAI's listing of its base model, but staged, because
+ * Azure's prices are in the operator's contract.
  */
 export function shippedListings(
   manifests: readonly Manifest[],

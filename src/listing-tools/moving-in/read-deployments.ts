@@ -72,10 +72,7 @@ export interface DeploymentsInput {
   readonly addressOf: (envName: string) => string | undefined;
   /** Secrets of the configuration, which no listing may contain. */
   readonly secrets: readonly string[];
-  /**
-   * Ids of the shipped listings of one provider (of all providers if undefined). A note suggests
-   * them instead of a wildcard.
-   */
+  /** Shipped ids of one provider, or of all, which a note suggests instead of a wildcard. */
   readonly shippedIds: (providerId: string | undefined) => readonly string[];
 }
 

@@ -22,10 +22,7 @@ export type YamlReading =
   /** `message` names the problem and its place, but quotes no value, which may be secret. */
   | { readonly ok: false; readonly message: string };
 
-/**
- * Reads one document of YAML or JSON within bounds. Refuses duplicate keys, and tags other than
- * those of plain values. An alias is expanded only if the result stays within the bounds.
- */
+/** Refuses duplicate keys and unusual tags. Expanded aliases count for the bounds. */
 export function readYaml(text: string, bounds: YamlBounds = CONFIG_BOUNDS): YamlReading {
   if (Buffer.byteLength(text) > bounds.bytesMax) {
     return failReading(`is larger than ${bounds.bytesMax} bytes; split it`);
@@ -57,10 +54,7 @@ class YamlFlaw extends Error {
   override readonly name = "YamlFlaw";
 }
 
-/**
- * Checks depth and size before the document is composed. The composer calls itself for each level,
- * so a deep file would overflow the stack; the parser has a stack of its own and is safe.
- */
+/** The composer calls itself for each level, so depth is checked before; the parser has a stack. */
 function boundedTokens(text: string, { depthMax, settingsMax }: YamlBounds): CST.Token[] {
   const tokens = [...new Parser().parse(text)];
   const waiting: { readonly token: CST.Token; readonly depth: number }[] = tokens.map((token) => ({
@@ -171,8 +165,7 @@ class TreeReader {
 
   #alias(name: string): RawJson {
     const value = this.#anchors.get(name);
-    // An alias inside its own anchor fails, too, because an anchor is registered only when its
-    // value is complete.
+    // An anchor is registered when its value is complete, so an alias inside it fails, too.
     if (value === undefined) throw this.#flaw("has an alias without an anchor before it");
     this.#count += countSettings(value);
     this.#checkSize(this.#path.length + measureDepth(value));

@@ -108,10 +108,7 @@ export function stripVersion(baseUrl: string): string {
   return baseUrl.replace(/\/+$/, "").replace(/\/v\d+$/, "");
 }
 
-/**
- * Makes a deployment for an endpoint that has no manifest yet, because the client sends requests
- * only to deployments.
- */
+/** The client sends requests only to deployments, also where there is no manifest yet. */
 function buildDeployment(wire: Wire, baseUrl: string, asked: Asked): Deployment {
   const text = renderManifest(wire, baseUrl, asked);
   const files = parseManifestFiles([{ file: "survey", text }]);

@@ -105,10 +105,7 @@ const RECITED = {
 
 const BOTH_TEXT = "What are the weather and the time in Lisbon? Use both get_weather and get_time.";
 
-/**
- * System message of about ten tokens. C4 allows for these (`FRAMED_SYSTEM_TOKENS`) in addition to
- * the tokens of the chat template.
- */
+/** About ten tokens, for which C4 allows (`FRAMED_SYSTEM_TOKENS`) beside the chat template. */
 const FRAMED_SYSTEM = "You are a reader of short texts.";
 
 /** Maximum output bound of all probes; a listing's own maximum is used instead if it is smaller. */
@@ -143,8 +140,7 @@ export const chatProbes = {
   /** Asks the model to repeat a text, so that the length of the answer is known. */
   recited: (subject: Subject, what: keyof typeof RECITED, stream: boolean): Probe =>
     chatProbe(subject, `recited text, ${what}${stream ? ", stream" : ""}`, {
-      // The probe `english` has only the text. `alphabets` also sends a system message and, if
-      // declared, tools.
+      // Only `alphabets` has a system message and, if declared, tools.
       ...(what === "alphabets" && besideText(subject)),
       text: `Repeat the following text exactly.\n${RECITED[what](subject.chance)}`,
       stream,
@@ -197,10 +193,7 @@ export const chatProbes = {
         stream,
       },
     ),
-  /**
-   * With `required`, the text suggests no call, so that only the parameter can cause one. With
-   * `none`, the text asks for a call, which the parameter forbids.
-   */
+  /** With `required`, only the parameter can cause a call; with `none`, it forbids the call. */
   toolChoice: (subject: Subject, choice: "none" | "required", stream: boolean): Probe =>
     chatProbe(subject, `tool choice ${choice}${stream ? ", stream" : ""}`, {
       text:

@@ -11,10 +11,7 @@ export interface Fact {
   readonly value: string;
 }
 
-/**
- * A probe that asks about facts. C4 computes from `copies`, `turns` and the other properties how
- * many prompt tokens the provider may bill.
- */
+/** C4 computes from the counts how many prompt tokens the provider may bill. */
 export interface FactProbe extends Probe {
   readonly facts: readonly Fact[];
   /** Number of facts whose value is words in another alphabet, not a number. */
@@ -28,10 +25,7 @@ export interface FactProbe extends Probe {
   readonly toolCopies: number;
   /** Describes the prompt in the text of a finding. */
   readonly about: string;
-  /**
-   * Builds the same kind of prompt with new values and one question, about the fact `of`. It gives
-   * a model that disobeyed once another chance.
-   */
+  /** The same kind of prompt about the fact `of` alone: a disobedient model gets another chance. */
   readonly again: (of: string) => FactProbe;
 }
 
@@ -204,10 +198,7 @@ class Facts {
     this.#alphabet = alphabet;
   }
 
-  /**
-   * Adds a fact, and returns the sentence that states it. Facts with the same seed and position
-   * have the same value.
-   */
+  /** Adds a fact and states it. Facts with the same seed and position have the same value. */
   in(place: string, seed = this.#seed): string {
     const at = this.all.length;
     const of = `${this.#kind} of ${PEOPLE[at]}`;
@@ -291,10 +282,7 @@ const PLAIN_TEXT = {
 const CONTEXT_SHARE = 0.6;
 const LONG_TOKENS_MAX = 12_000;
 const STREAMED_LONG_TOKENS_MAX = 4_000;
-/**
- * The most tokens that one copy of the prose has in any common tokenizer. Dividing by it keeps the
- * long text below its target size.
- */
+/** The most that one copy has in any common tokenizer, so that a long text stays below its size. */
 const COPY_TOKENS = 85;
 
 /** Target size of the long text: at most 60 % of the listing's context. */
@@ -324,8 +312,7 @@ export function longFacts(subject: Subject, stream: boolean, again?: Again): Fac
   const before = MIDDLES.map(([from, end]) =>
     chance.whole(`${name} ${attempt} ${from}`, Math.floor(from * copies), Math.floor(end * copies)),
   );
-  // The whole and the streamed text start with the same fact, which exposes a provider that caches
-  // answers by the start of a prompt.
+  // The same first fact, whole and streamed, exposes a cache by the start of a prompt.
   const parts = [said.in("the start of a long text", `long ${attempt}`)];
   for (const [at, count] of before.entries()) {
     parts.push(
@@ -348,10 +335,7 @@ export function longFacts(subject: Subject, stream: boolean, again?: Again): Fac
   };
 }
 
-/**
- * A short streamed question. Each `number` has another fact, so that C10 notices when a provider
- * answers with the fact of a concurrent probe.
- */
+/** A short streamed question. Each `number` has another fact, so that C10 notices mixed answers. */
 export function shortFact(subject: Subject, number: number): FactProbe {
   const said = new Facts(subject.chance, `short ${number}`, "latin");
   const text = `${said.in("a short message")} ${said.question()}`;

@@ -79,10 +79,7 @@ export function manyImages(deployment: Deployment): readonly ManyImages[] {
 interface MediaPair {
   readonly first: Probe;
   readonly second: Probe;
-  /**
-   * Repeats `first`. If the answers to `first` and `second` differ but lack the expected words, the
-   * check compares the two answers to `first`, to see whether the model's answers vary by chance.
-   */
+  /** Shows whether answers vary by chance, if those to `first` and `second` lack the words. */
   readonly firstAgain: Probe;
   readonly words: readonly [string, string];
 }

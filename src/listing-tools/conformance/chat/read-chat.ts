@@ -9,10 +9,7 @@ import {
 } from "../../../formats/index.ts";
 import type { Observation } from "../probing/observation.ts";
 
-/**
- * Parses the provider's chat answer as it came, before the gateway changes it. Undefined if the
- * wire has no parser.
- */
+/** Parses the answer as the provider sent it. Undefined if the wire has no parser. */
 export function readChat(
   { wire }: Pick<Deployment, "wire">,
   seen: Observation,

@@ -49,10 +49,7 @@ export const finishReasons: Check = {
   },
 };
 
-/**
- * Fails an answer that has exactly as many tokens as its bound but does not report a cut. C9 judges
- * longer answers; shorter answers ended by themselves.
- */
+/** Fails an answer of exactly its bound that does not report a cut. C9 judges longer ones. */
 function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | undefined {
   const { deployment } = lab;
   const [bound] = smallBounds(lab);
@@ -70,10 +67,7 @@ function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | unde
   });
 }
 
-/**
- * Each answer must report a natural end, or report a cut and have as many tokens as its bound. A
- * long answer may be cut at its bound even if the probe asks for one word.
- */
+/** Each answer must end naturally, or be cut at its bound, even where one word was asked for. */
 function endFinding({ deployment }: Lab, seen: Observation, words: Words): Finding | undefined {
   if (!seen.isPlain || !isServed(seen) || seen.wire?.id !== deployment.wire) return undefined;
   const { probe, bound, usage } = seen;

@@ -72,10 +72,8 @@ async function kindFinding(lab: Lab, kind: MediaKind): Promise<Finding> {
 }
 
 /**
- * Sends pairs of prompts with two images, where only one image differs. Fails if the answers change
- * with one of the images but not with the other. If they change with neither, the model may simply
- * always name one color, which passes. A listing need not accept two images, so a refusal passes,
- * too.
+ * Fails if answers change with one of two images, but not with the other. If they change with
+ * neither, the model may always name one color. A listing need not accept two images.
  */
 async function manyImagesFinding(lab: Lab): Promise<Finding> {
   const unread: string[] = [];
@@ -108,10 +106,7 @@ function answerText(lab: Lab, seen: Observation): string {
     .trim();
 }
 
-/**
- * Checks that the model knows the facts of each prompt, short or long, and never answers with a
- * fact of another request.
- */
+/** The model must know the facts of each prompt, and name none of another request. */
 async function factFindings(lab: Lab): Promise<readonly Finding[]> {
   const rows = factRows(lab).flatMap(({ whole, stream, longer }) => [whole, stream, longer]);
   const parts: Finding[] = [];
@@ -130,16 +125,12 @@ async function factFindings(lab: Lab): Promise<readonly Finding[]> {
   return bad.length > 0 ? bad : [passed(`${good} prompts are read with all that they say`)];
 }
 
-/**
- * Number of short questions, which are sent two at a time. C12 sends these and more under the same
- * names, so that they are paid for only once.
- */
+/** Sent two at a time. C12 sends these and more by the same names, so that each is paid once. */
 const AT_ONCE_REPEATS = 4;
 
 /**
- * Checks one prompt. A provider that cuts prompts loses a fact; one that mixes up or caches answers
- * names a fact of another prompt. A model may disobey, so the check asks for a missing fact alone,
- * twice, before it counts as lost.
+ * A provider that cuts prompts loses a fact; one that mixes up or caches answers names a foreign
+ * one. A model may disobey, so a missing fact is asked for alone, twice.
  */
 async function factFinding(
   lab: Lab,
@@ -200,8 +191,7 @@ async function decisionImages(lab: Lab): Promise<Finding> {
   if (isDeepStrictEqual(one, other)) {
     return failed("two different images in the state get the same answer");
   }
-  // Probabilities may vary by chance, so an answer counts as dependent on the image only if the
-  // same image gives the same answer again.
+  // Probabilities may vary by chance: the same image must give the same answer again.
   const probe = decisionProbes.image(renderPng(RED), "image in the state, again: red");
   return isDeepStrictEqual(answersIn((await lab.ask(probe)).body, decisions), one)
     ? passed("image: the answer depends on it")

@@ -57,10 +57,7 @@ function howItBroke(answer: Observation): string {
   return describeFailure(answer);
 }
 
-/**
- * Rejects if a probe cannot be sent, unless an earlier answer is broken: that answer already
- * decides the check, so the answers so far are returned.
- */
+/** Rejects if a probe cannot be sent, unless a broken answer decides the check already. */
 async function askRepeatedly(lab: Lab): Promise<readonly Observation[]> {
   const answers: Observation[] = [];
   for (let n = 0; n < REPEATS; n += AT_ONCE) {

@@ -18,10 +18,7 @@ export interface ToldState {
   /** Index of the state, from 0 to 2: a run has three states. */
   readonly at: number;
   readonly isFirst: boolean;
-  /**
-   * The wrong answers to the first version of the state, by question id. If there are any, a second
-   * version is sent, whose facts differ from these answers. Absent for the first version.
-   */
+  /** Wrong answers to the first version, by question id; the facts of a second one differ. */
   readonly wrong?: ReadonlyMap<string, string | number>;
 }
 
@@ -52,8 +49,7 @@ export const decisionProbes = {
       questions: SEVERAL[findGrammar(deployment)],
     }),
   /**
-   * Builds questions that each have one true answer. The three states of a run contain different
-   * facts, so an answer that never changes is wrong for at least two of them.
+   * Questions with one true answer each. Three states differ, so a constant answer is wrong twice.
    */
   told: ({ deployment, chance }: Subject, { at, isFirst, wrong }: ToldState): ToldProbe => {
     const pick = (name: keyof typeof TOLD): string => {
@@ -183,10 +179,7 @@ function gliner(id: string, kind: string, rest: AskedQuestion["body"]): AskedQue
 
 const LEVELS: SystemoneSchema = { type: "integer", min: 1, max: 5 };
 
-/**
- * Each of the three states of a run uses one value of each list. The filler text around the facts
- * contains none of these values.
- */
+/** Each of a run's three states uses one value of each list; the filler text has none of them. */
 const TOLD = {
   place: ["forest", "desert", "mountain"],
   colour: ["red", "blue", "purple"],

@@ -11,10 +11,7 @@ import {
 } from "../probing/observation.ts";
 import { checkTold } from "./told-answers.ts";
 
-/**
- * C11 of decisions: every kind of question is answered, a repeated name is refused, and the state
- * is billed as often as the listing declares.
- */
+/** C11 of decisions: all kinds are answered, no name twice, the state billed as declared. */
 export async function decisionSpecifics(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
   const plain = await lab.ask(decisionProbes.one(deployment));
@@ -39,10 +36,7 @@ export async function decisionSpecifics(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, unsent ? toUnsentFinding(unsent) : sure);
 }
 
-/**
- * `judgesAnswer` is false for a kind of question whose answers C2 judges. Any answer with status
- * 200 then passes.
- */
+/** Without `judgesAnswer`, any 200 passes, because C2 judges the answers of this kind. */
 function kindFinding(kind: string, seen: Observation, judgesAnswer: boolean): Finding | undefined {
   if (isServed(seen) || (seen.status === 200 && !judgesAnswer)) return undefined;
   const why = describeFailure(seen);
@@ -60,9 +54,8 @@ async function sameNameFinding(lab: Lab): Promise<Finding | undefined> {
 }
 
 /**
- * The tokens of four short questions, divided by those of one question, both with a long state. The
- * ratio is near 1 if the provider bills the state once, and near 4 if it bills the state for each
- * question. This value separates the two.
+ * Tokens of four short questions divided by those of one, on one long state: near 1 if the state is
+ * billed once, near 4 if it is billed for each question.
  */
 const PER_QUESTION_RATIO = 2.5;
 

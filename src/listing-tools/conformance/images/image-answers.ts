@@ -104,10 +104,7 @@ export async function imageUsage(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, passed("the tokens that are reported are counts, and add up"));
 }
 
-/**
- * Checks the token counts of an answer. A provider that reports its cost may omit them, because C11
- * checks the cost.
- */
+/** A provider that reports its cost may omit token counts, because C11 checks the cost. */
 function usageFinding(
   { billing, modelId }: Deployment,
   { name, body }: Probe,

@@ -96,10 +96,7 @@ function webpSize(bytes: Buffer): ImageSize | undefined {
   }
 }
 
-/**
- * Hashes only the pixels of a file, so that two equal pictures with different metadata have equal
- * hashes. Undefined if the file cannot be decoded.
- */
+/** Hashes the pixels alone, not the metadata. Undefined if the file cannot be decoded. */
 export function hashPicture(file: Buffer, size: ImageSize): string | undefined {
   const drawn = DRAWN[size.format](file, size);
   return drawn && createHash("sha256").update(drawn).digest("hex");

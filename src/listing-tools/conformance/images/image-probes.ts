@@ -41,8 +41,7 @@ export const imageProbes = {
   plain: (subject: Subject): readonly Probe[] =>
     [imageProbes.one(subject), imageProbes.two(subject)].filter((probe) => probe !== undefined),
   /**
-   * One probe for each declared shape. The probe of the default shape names no file format; the
-   * others name the declared formats in turn.
+   * The probe of the default shape names no file format; the others name the declared ones in turn.
    */
   shapes: (subject: Subject): readonly ShapeProbe[] => {
     const { supportedParameters } = subject.deployment;

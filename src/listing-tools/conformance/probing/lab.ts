@@ -52,10 +52,7 @@ export class Lab {
     return asking;
   }
 
-  /**
-   * Sends and judges one probe after another. If one cannot be sent, for example because the budget
-   * is used up, returns the results so far, and why it was not sent.
-   */
+  /** Sends and judges probes in turn. If one cannot be sent, returns the results so far. */
   async askEach<P extends Probe, J>(
     probes: readonly P[],
     judge: (seen: Observation, probe: P) => J,

@@ -51,10 +51,7 @@ const RETRY_WAIT_MS = 500;
 const RETRY_WAIT_MS_MAX = 10_000;
 const UNKNOWN_MODEL = "unknown-model-of-a-conformance-run";
 
-/**
- * Sends a probe through the code that serves customers, and records the answer. Rejects with
- * `ProbeNotSent` if there is none to judge.
- */
+/** Sends a probe as customers' calls are sent. Rejects with `ProbeNotSent` without an answer. */
 export async function sendProbe(
   deps: ProbeDeps,
   deployment: Deployment,

@@ -8,10 +8,7 @@ const REMOVED = "[removed]";
 const SECRET_CHARS_MIN = 6;
 /** Any substring of a secret with this length is redacted. */
 const SECRET_PIECE_CHARS = 8;
-/**
- * Prompts are recognized by substrings of this length, so any part of a prompt with at least twice
- * this length is redacted.
- */
+/** Any part of a prompt with at least twice this length contains such a piece. */
 const PROMPT_PIECE_CHARS = 16;
 
 export class Redaction {
@@ -35,10 +32,7 @@ export class Redaction {
     for (const [, member] of membersOf(value) ?? []) this.addPrompt(member);
   }
 
-  /**
-   * Redacts a text, puts it on one line without invisible characters, and cuts it at
-   * `PROVIDER_TEXT_CHARS_MAX`.
-   */
+  /** Redacts a text and puts it on one line, cut at `PROVIDER_TEXT_CHARS_MAX`. */
   shown(text: string): string {
     let shown = text.slice(0, 4 * PROVIDER_TEXT_CHARS_MAX);
     for (const secret of this.#secrets) shown = shown.replaceAll(secret, REMOVED);

@@ -24,10 +24,7 @@ export async function videoSpecifics(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, skip ?? passed(parts.map(({ message }) => message).join("; ")));
 }
 
-/**
- * Orders a clip that is one second too long, which the provider must refuse; C8 judges the status
- * of the refusal. Cancels a job that is accepted nevertheless.
- */
+/** The provider must refuse a clip that is too long; C8 judges how. An accepted job is canceled. */
 async function tooLongFinding(lab: Lab, jobs: JobQuestions): Promise<Finding> {
   const probe = videoProbes.tooLong(lab);
   const { status, body } = await lab.ask(probe);
@@ -116,10 +113,7 @@ async function fileFinding(jobs: JobQuestions, id: string): Promise<Finding> {
   return passed("completed, with a cost under the ceiling, and read by ranges");
 }
 
-/**
- * A film ends at a frame, so its length may differ by this many seconds or by `SHARE_TOLERANCE`,
- * whichever is more.
- */
+/** A film ends at a frame: its length may differ by this or `SHARE_TOLERANCE`, if that is more. */
 const SECONDS_TOLERANCE = 0.5;
 const SHARE_TOLERANCE = 0.1;
 const WINDOW_BYTES = 16_384;
@@ -131,8 +125,7 @@ async function filmFinding(
 ): Promise<Finding | undefined> {
   const { contentRange = "" } = await jobs.read(id, FIRST_PART);
   const lengthBytes = Number(/\/(\d+)$/.exec(contentRange)?.[1] ?? 0);
-  // Without a total length, the film cannot be read in parts. A provider that ignores ranges states
-  // none.
+  // Without a total length, as of a provider that ignores ranges, it cannot be read in parts.
   if (lengthBytes === 0) return undefined;
   const film = await readFilm(async (from) => {
     const last = Math.min(lengthBytes, from + WINDOW_BYTES) - 1;
