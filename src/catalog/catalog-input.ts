@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 import type { NotReadyReason } from "./catalog.ts";
 import { validateManifest } from "./manifest/index.ts";
@@ -50,13 +50,13 @@ export function parseManifestFiles(files: readonly ManifestText[]): ParsedManife
   for (const { file, text, original } of files) {
     const verdict = validateManifest(text);
     if (verdict.ok)
-      manifests.push({ file, manifest: verdict.manifest, sha256: sha256Hex(original ?? text) });
+      manifests.push({
+        file,
+        manifest: verdict.manifest,
+        sha256: hash("sha256", original ?? text),
+      });
     else
       for (const { pointer, message } of verdict.problems) issues.push({ file, pointer, message });
   }
   return issues.length === 0 ? { ok: true, manifests } : { ok: false, issues };
-}
-
-function sha256Hex(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

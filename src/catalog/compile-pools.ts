@@ -226,14 +226,9 @@ function repeatedCapacities(fields: PoolFields, place: number): readonly SchemaF
   const all = listCapacities(fields);
   const names = all.map(({ type, per }) => `${type} per ${per}`);
   const listedFrom = all.length - (fields.capacity?.length ?? 0);
-  return names.flatMap((name, at) =>
-    names.indexOf(name) === at
-      ? []
-      : [
-          {
-            path: [place, "capacity", at - listedFrom],
-            message: `states ${name} a second time; remove one of them`,
-          },
-        ],
-  );
+  return names.flatMap((name, at) => {
+    if (names.indexOf(name) === at) return [];
+    const message = `states ${name} a second time; remove one of them`;
+    return [{ path: [place, "capacity", at - listedFrom], message }];
+  });
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 import { assert, type BySkuName, fromSkuNames } from "../kernel/index.ts";
 import type { DatedPrices, PricedSku, PriceSheet, PriceTier } from "./catalog.ts";
@@ -78,7 +78,7 @@ function defaultedSkus(pricing: readonly ManifestPrice[]): readonly PricedSku[] 
 const OPTIONAL_SKUS = ["cached_prompt", "cache_write", "internal_reasoning"] as const;
 
 export function shortHash(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+  return hash("sha256", text).slice(0, 32);
 }
 
 /** USD per million tokens with six fraction digits is whole pico-USD per token: exact. */

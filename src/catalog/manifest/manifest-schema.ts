@@ -8,6 +8,7 @@ import {
   at,
   declares,
   has,
+  hasSuch,
   mustBe,
   needs,
   oneOf,
@@ -21,15 +22,7 @@ import { listingTermsSchema } from "./terms-schema.ts";
 import { WIRE_B_PROFILE, wireProfileSchema } from "./wire-profile-schema.ts";
 
 function anyModel(condition: TSchema): TSchema {
-  return {
-    type: "object",
-    required: ["models"],
-    properties: { models: { type: "array", contains: condition } },
-  };
-}
-
-function theEndpoint(condition: TSchema): TSchema {
-  return { type: "object", required: ["endpoint"], properties: { endpoint: condition } };
+  return hasSuch("models", { type: "array", contains: condition });
 }
 
 function everyModel(consequence: TSchema): TSchema {
@@ -110,8 +103,8 @@ const noKey: TSchema = {
 
 const CROSS_FIELD_RULES: TSchema[] = [
   ...KEY_FIELDS.map((field) => at("endpoint", at(field, noKey))),
-  when(theEndpoint(has("billing", "reported_cost")), reportedCost),
-  when(theEndpoint(has("dialect", "wire_b")), at("wire_profile", WIRE_B_PROFILE)),
+  when(hasSuch("endpoint", has("billing", "reported_cost")), reportedCost),
+  when(hasSuch("endpoint", has("dialect", "wire_b")), at("wire_profile", WIRE_B_PROFILE)),
   when(anyModel(has("output_modality", "video")), at("endpoint", video)),
   when(anyModel(has("output_modality", "decisions")), at("endpoint", decisions)),
   when(
@@ -128,7 +121,7 @@ const CROSS_FIELD_RULES: TSchema[] = [
     ),
   ),
   when(
-    theEndpoint(declares("response_envelope")),
+    hasSuch("endpoint", declares("response_envelope")),
     everyModel(
       all(
         ...mustBe(

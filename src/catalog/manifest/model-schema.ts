@@ -7,6 +7,7 @@ import {
   all,
   dateText,
   has,
+  hasSuch,
   needs,
   oneOf,
   patterns,
@@ -44,16 +45,7 @@ const capacity = Type.Object(
   {
     title: "CapacityEntry",
     description: "A declared rate limit.",
-    allOf: [
-      when(
-        {
-          type: "object",
-          required: ["type"],
-          properties: { type: { enum: ["prompt", "completion"] } },
-        },
-        needs("unit", unitRule),
-      ),
-    ],
+    allOf: [when(hasSuch("type", { enum: ["prompt", "completion"] }), needs("unit", unitRule))],
   },
 );
 

@@ -51,11 +51,15 @@ export function all(...schemas: readonly TSchema[]): TSchema {
 }
 
 export function has(property: string, value: unknown): TSchema {
-  return { type: "object", required: [property], properties: { [property]: { const: value } } };
+  return hasSuch(property, { const: value });
 }
 
-export function declares(property: string): TSchema {
-  return { type: "object", required: [property] };
+export function hasSuch(property: string, schema: TSchema): TSchema {
+  return { type: "object", required: [property], properties: { [property]: schema } };
+}
+
+export function declares(...properties: readonly string[]): TSchema {
+  return { type: "object", required: [...properties] };
 }
 
 export function at(property: string, schema: TSchema): TSchema {

@@ -1,4 +1,4 @@
-import { type Check, whyNotChecked } from "./checks/check.ts";
+import type { Check } from "./checks/check.ts";
 import { type CheckId, type CheckReport, type Finding, skipped } from "./report/finding.ts";
 import type { Lab } from "./probing/lab.ts";
 import { ProbeNotSent, toUnsentFinding } from "./probing/observation.ts";
@@ -47,8 +47,9 @@ function inRunningOrder(checks: readonly Check[]): readonly Check[] {
 }
 
 async function runCheck(check: Check, lab: Lab, signal: AbortSignal): Promise<Finding> {
-  const reason = whyNotChecked(check, lab.deployment);
-  const run = check.runs[lab.deployment.modality];
+  const { runs, otherwise = "", inapplicable } = check;
+  const run = runs[lab.deployment.modality];
+  const reason = run === undefined ? otherwise : inapplicable?.(lab.deployment);
   if (run === undefined || reason !== undefined) return skipped(reason ?? "");
   if (signal.aborted) return { ...skipped("the run was ended"), isUnasked: true };
   try {

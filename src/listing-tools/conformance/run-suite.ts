@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 import type { Deployment } from "../../catalog/index.ts";
 import { Deadlines, formatUsd, type MicroUsd } from "../../kernel/index.ts";
@@ -69,7 +69,7 @@ export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
       report: {
         report_version: "1",
         provider: listings.providerId,
-        manifest_sha256: createHash("sha256").update(options.manifestText).digest("hex"),
+        manifest_sha256: hash("sha256", options.manifestText),
         started_at: new Date(startedMs).toISOString(),
         duration_ms: Math.round(clock.nowMs() - startedMs),
         spend_usd: formatUsd(run.deps.spending.spentMicroUsd),

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 import type { ManifestListingTerms, ManifestModel } from "../../catalog/index.ts";
 import { asObject } from "../../kernel/index.ts";
@@ -55,8 +55,7 @@ export function listKnownReasons(provider: string, id: string): readonly string[
 
 /** Independent of the order of fields. Another hash than the import's means an edit by hand. */
 export function listingHash(model: ManifestModel, terms: ManifestListingTerms | undefined): string {
-  const text = canonicalJson(terms === undefined ? { model } : { model, terms });
-  return createHash("sha256").update(text).digest("hex");
+  return hash("sha256", canonicalJson(terms === undefined ? { model } : { model, terms }));
 }
 
 function canonicalJson(value: unknown): string {

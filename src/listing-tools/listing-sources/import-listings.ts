@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 import type {
   Manifest,
@@ -87,10 +87,10 @@ function readOpinions(
     isLab ? labModelId(name) : marketplaceId(head.provider.id, name);
   const { dated } = source;
   const readings = readSource(source.from, source.document, { provider, dated, day });
+  const isOwn = !isLab && source.from !== "genai-prices";
   const opinions = readings.flatMap((each): (readonly [string, Opinion])[] => {
     if (each.kind === "skipped") return [];
     const draft = isLab ? atTheLab(each.draft) : each.draft;
-    const isOwn = !isLab && source.from !== "genai-prices";
     return [[toModelId(each.draft.upstreamId), { from: source.from, dated, isOwn, draft }]];
   });
   const skipped = readings.flatMap((each) => (each.kind === "skipped" ? [each.note] : []));
@@ -239,12 +239,12 @@ class ImportRun {
 }
 
 function toSourceFile({ from, dated, bytes }: SourceInput): ManifestSourceFile {
-  return { from, dated, sha256: createHash("sha256").update(bytes).digest("hex") };
+  return { from, dated, sha256: hash("sha256", bytes) };
 }
 
-const READERS: Readonly<
-  Record<ListingSource, (document: RawJson, input: ReaderInput) => Reading[]>
-> = {
+type Reader = (document: RawJson, input: ReaderInput) => Reading[];
+
+const READERS: Readonly<Record<ListingSource, Reader>> = {
   litellm: readLitellm,
   "models.dev": readModelsDev,
   openrouter: readOpenRouter,
@@ -267,9 +267,7 @@ function atDay(draft: Draft, day: string): Draft {
   const hasBegun = ({ from }: DraftChange): boolean => from.slice(0, 10) <= day;
   const begun = draft.changes.findLast(hasBegun);
   if (begun === undefined) return draft;
-  return {
-    ...draft,
-    prices: { sheet: begun.sheet, tiers: begun.tiers },
-    changes: draft.changes.filter((change) => !hasBegun(change)),
-  };
+  const { sheet, tiers } = begun;
+  const changes = draft.changes.filter((change) => !hasBegun(change));
+  return { ...draft, prices: { sheet, tiers }, changes };
 }

@@ -1,5 +1,5 @@
 import type { BilledSku } from "../../catalog/index.ts";
-import { HOUR_SKU_NAME } from "../../kernel/index.ts";
+import { defined, HOUR_SKU_NAME } from "../../kernel/index.ts";
 import type {
   Draft,
   DraftAbilities,
@@ -251,21 +251,21 @@ function smallest(values: readonly (number | undefined)[]): number | undefined {
 }
 
 function mergeAbilities(all: readonly DraftAbilities[]): DraftAbilities {
-  const merged = (key: "tools" | "structured" | "sampling"): Record<string, boolean> => {
+  const merged = (key: "tools" | "structured" | "sampling"): boolean | undefined => {
     const stated = all.flatMap((each) => each[key] ?? []);
-    return stated.length === 0 ? {} : { [key]: stated.every(Boolean) };
+    return stated.length === 0 ? undefined : stated.every(Boolean);
   };
   const efforts = all.flatMap((each) => (each.efforts === undefined ? [] : [each.efforts]));
   const shared = (efforts[0] ?? []).filter((value) =>
     efforts.every((list) => list.includes(value)),
   );
-  return {
-    ...merged("tools"),
-    ...merged("structured"),
-    ...merged("sampling"),
-    ...(all.some((each) => each.reasoning === true) ? { reasoning: true } : {}),
-    ...(shared.length > 0 ? { efforts: shared } : {}),
-  };
+  return defined({
+    tools: merged("tools"),
+    structured: merged("structured"),
+    sampling: merged("sampling"),
+    reasoning: all.some((each) => each.reasoning === true) ? true : undefined,
+    efforts: shared.length > 0 ? shared : undefined,
+  });
 }
 
 /** For each SKU that a sheet may leave out, the SKU whose price it then has. */
@@ -296,10 +296,9 @@ function pricesDifference(a: DraftPrices, b: DraftPrices): string | undefined {
   if (!isAlike || a.tiers.length !== b.tiers.length) {
     return `tiers above ${bounds(a)} and ${bounds(b)}`;
   }
-  for (const [index, tier] of a.tiers.entries()) {
-    const other = b.tiers[index];
-    const found = other === undefined ? undefined : sheetDifference(tier.sheet, other.sheet);
-    if (found !== undefined) return `above ${tier.abovePromptTokens}: ${found}`;
+  for (const [index, { abovePromptTokens, sheet }] of a.tiers.entries()) {
+    const found = sheetDifference(sheet, b.tiers[index]?.sheet ?? sheet);
+    if (found !== undefined) return `above ${abovePromptTokens}: ${found}`;
   }
   return undefined;
 }
@@ -321,8 +320,7 @@ function changesDifference(a: Draft, b: Draft): string | undefined {
   const days = ({ changes }: Draft): string => changes.map(({ from }) => from).join(", ");
   if (days(a) !== days(b)) return `changes on ${days(a)} and ${days(b)}`;
   for (const [index, change] of a.changes.entries()) {
-    const other = b.changes[index];
-    const found = other === undefined ? undefined : pricesDifference(change, other);
+    const found = pricesDifference(change, b.changes[index] ?? change);
     if (found !== undefined) return `from ${change.from}: ${found}`;
   }
   return undefined;

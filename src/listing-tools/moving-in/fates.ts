@@ -72,19 +72,19 @@ function noteHere(
       next: next ?? known?.next ?? "",
     };
   }
-  if (CONTAINERS.has(toTablePath(path))) return containerNote(value, path);
-  return group === undefined ? unknownNote(path) : tableNote(value, path, group);
+  const note = CONTAINERS.has(toTablePath(path))
+    ? containerNote(value, toTablePath(path))
+    : tableNote(value, group);
+  return note && { path: pathText(path), ...note };
 }
 
-function containerNote(value: RawJson, path: SettingPath): MoveNote | undefined {
-  if (isEmpty(value)) {
-    const why = "it is empty";
-    return { path: pathText(path), fate: "ignored", what: "a section", why, next: "" };
-  }
-  const wanted = LISTS.has(toTablePath(path)) ? "list" : "map";
+type NoteTexts = Omit<MoveNote, "path">;
+
+function containerNote(value: RawJson, place: string): NoteTexts | undefined {
+  if (isEmpty(value)) return { fate: "ignored", what: "a section", why: "it is empty", next: "" };
+  const wanted = LISTS.has(place) ? "list" : "map";
   if ((wanted === "list" ? asList : asMap)(value) !== undefined) return undefined;
   return {
-    path: pathText(path),
     fate: "not_carried",
     what: "a section",
     why: `it is not a ${wanted}, so nothing in it could be read`,
@@ -94,24 +94,19 @@ function containerNote(value: RawJson, path: SettingPath): MoveNote | undefined 
 
 const LISTS: ReadonlySet<string> = new Set(["model_list", "keys_file.keys", "teams_file.teams"]);
 
-function unknownNote(path: SettingPath): MoveNote {
-  return {
-    path: pathText(path),
-    fate: "not_carried",
-    what: "a setting that this importer does not know",
-    why: "it is not among the settings of LiteLLM that were reviewed",
-    next: "read what it does in LiteLLM's documentation; docs/reference/config.md has the settings here",
-  };
-}
+const UNKNOWN: NoteTexts = {
+  fate: "not_carried",
+  what: "a setting that this importer does not know",
+  why: "it is not among the settings of LiteLLM that were reviewed",
+  next: "read what it does in LiteLLM's documentation; docs/reference/config.md has the settings here",
+};
 
-function tableNote(value: RawJson, path: SettingPath, group: SettingGroup): MoveNote {
-  const { fate, what, why, next } = group;
-  const place = pathText(path);
-  if (fate !== "carried") return { path: place, fate, what, why, next };
-  if (isEmpty(value)) return { path: place, fate: "ignored", what, why: "it is empty", next: "" };
+function tableNote(value: RawJson, group: SettingGroup | undefined): NoteTexts {
+  const { fate, what, why, next } = group ?? UNKNOWN;
+  if (fate !== "carried") return { fate, what, why, next };
+  if (isEmpty(value)) return { fate: "ignored", what, why: "it is empty", next: "" };
   // The table says that it can be carried, but the importer could not use this value.
   return {
-    path: place,
     fate: "not_carried",
     what,
     why: "its value could not be used here",

@@ -51,16 +51,16 @@ export function findProvider(
   const found = byName(model, customProvider);
   if (!found.ok || !found.isCompatible || apiBase === undefined) return found;
   const origin = URL.canParse(apiBase) ? new URL(apiBase).origin : undefined;
-  const [prefix, known] =
-    Object.entries(providers).find(([, { head }]) => findOrigin(findHead(head)) === origin) ?? [];
-  const head = known === undefined ? undefined : findHead(known.head);
-  if (prefix === undefined || known === undefined || head === undefined) return found;
-  return { ...found, prefix, head, defaultKeyName: known.key, isCompatible: false };
+  for (const [prefix, { head: id, key }] of Object.entries(providers)) {
+    const head = findHead(id);
+    if (head === undefined || findOrigin(head) !== origin) continue;
+    return { ...found, prefix, head, defaultKeyName: key, isCompatible: false };
+  }
+  return found;
 }
 
-function findOrigin(head: ProviderHead | undefined): string | undefined {
-  const hasOne = head !== undefined && head.use === "import";
-  return hasOne ? new URL(head.endpoint.base_url).origin : undefined;
+function findOrigin({ use, endpoint }: ProviderHead): string | undefined {
+  return use === "import" ? new URL(endpoint.base_url).origin : undefined;
 }
 
 function byName(model: string, customProvider: string | undefined): FoundProvider {

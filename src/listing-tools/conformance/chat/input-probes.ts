@@ -7,10 +7,7 @@ export type MediaKind = Exclude<InputModality, "text">;
 
 export const MEDIA_KINDS: readonly MediaKind[] = ["image", "file", "audio", "video"];
 
-interface MediaSample {
-  readonly word: string;
-  readonly bytes: Buffer;
-}
+type MediaSample = readonly [word: string, bytes: Buffer];
 
 interface MediaQuestion {
   readonly text: string;
@@ -21,29 +18,29 @@ const QUESTIONS: Readonly<Record<MediaKind, MediaQuestion>> = {
   image: {
     text: "Which colour fills this image, red or blue? Answer with one word.",
     samples: () => [
-      { word: "red", bytes: renderPng(RED) },
-      { word: "blue", bytes: renderPng(BLUE) },
+      ["red", renderPng(RED)],
+      ["blue", renderPng(BLUE)],
     ],
   },
   file: {
     text: "Which fruit does this document name? Answer with one word.",
     samples: () => [
-      { word: "plum", bytes: renderPdf("The fruit of this page is the plum.") },
-      { word: "quince", bytes: renderPdf("The fruit of this page is the quince.") },
+      ["plum", renderPdf("The fruit of this page is the plum.")],
+      ["quince", renderPdf("The fruit of this page is the quince.")],
     ],
   },
   audio: {
     text: "Is there a tone in this recording, or silence? Answer with one word, tone or silence.",
     samples: () => [
-      { word: "tone", bytes: renderWav(440) },
-      { word: "silence", bytes: renderWav(0) },
+      ["tone", renderWav(440)],
+      ["silence", renderWav(0)],
     ],
   },
   video: {
     text: "Which colour fills this video, red or blue? Answer with one word.",
     samples: () => [
-      { word: "red", bytes: renderMp4("red") },
-      { word: "blue", bytes: renderMp4("blue") },
+      ["red", renderMp4("red")],
+      ["blue", renderMp4("blue")],
     ],
   },
 };
@@ -90,13 +87,15 @@ export function mediaPair(deployment: Deployment, kind: MediaKind): MediaPair | 
   if (partOf === undefined) return undefined;
   const { text, samples } = QUESTIONS[kind];
   const [one, other] = samples();
-  const asking = (name: string, { bytes }: MediaSample): Probe =>
-    buildProbe(deployment, name, [partOf(bytes.toString("base64")), { type: "text", text }]);
+  const asking = ([word, bytes]: MediaSample, again = ""): Probe => {
+    const parts = [partOf(bytes.toString("base64")), { type: "text", text }];
+    return buildProbe(deployment, `${kind} input: ${word}${again}`, parts);
+  };
   return {
-    first: asking(`${kind} input: ${one.word}`, one),
-    second: asking(`${kind} input: ${other.word}`, other),
-    firstAgain: asking(`${kind} input: ${one.word}, again`, one),
-    words: [one.word, other.word],
+    first: asking(one),
+    second: asking(other),
+    firstAgain: asking(one, ", again"),
+    words: [one[0], other[0]],
   };
 }
 

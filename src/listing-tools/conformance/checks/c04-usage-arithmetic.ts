@@ -63,16 +63,16 @@ function sameFinding(
 ): Finding | undefined {
   if (!isServed(first) || !isServed(second)) return undefined;
   if (first.usage === undefined || second.usage === undefined) return undefined;
-  const how = second.stream ? "it is streamed" : "it is repeated";
-  const [a, b] = [promptTokensTotal(first.usage), promptTokensTotal(second.usage)];
-  if (a !== b) {
-    return failed(`the same prompt is billed differently when ${how}`, {
+  const how = second.stream ? "streamed" : "repeated";
+  const differing = (what: string, tokens: string, a: number, b: number): Finding =>
+    failed(`the same ${what} is billed differently when it is ${how}`, {
       ...(about !== undefined && { about }),
       percent_too_much: computePercent(Math.max(a, b), Math.min(a, b)),
-      prompt_tokens: a,
-      [second.stream ? "prompt_tokens_streamed" : "prompt_tokens_repeated"]: b,
+      [tokens]: a,
+      [`${tokens}_${how}`]: b,
     });
-  }
+  const [asked, askedAgain] = [promptTokensTotal(first.usage), promptTokensTotal(second.usage)];
+  if (asked !== askedAgain) return differing("prompt", "prompt_tokens", asked, askedAgain);
   const [one, other] = [first, second].map((seen) => {
     const { text, thinking } = readChat(deployment, seen) ?? {};
     return `${thinking} ${text}`;
@@ -81,12 +81,7 @@ function sameFinding(
   if (one !== other || Math.abs(said - saidAgain) <= Math.max(2, ECHO_TOLERANCE * said)) {
     return undefined;
   }
-  return failed(`the same answer is billed differently when ${how}`, {
-    ...(about !== undefined && { about }),
-    percent_too_much: computePercent(Math.max(said, saidAgain), Math.min(said, saidAgain)),
-    output_tokens: said,
-    [second.stream ? "output_tokens_streamed" : "output_tokens_repeated"]: saidAgain,
-  });
+  return differing("answer", "output_tokens", said, saidAgain);
 }
 
 async function tableFindings(

@@ -6,7 +6,7 @@ import { type DecisionProbe, decisionProbes, STATE_COPIES } from "./decision-pro
 import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { describeFailure, isServed, type Observation } from "../probing/observation.ts";
-import { readContentType, parseFields } from "../chat/read-chat.ts";
+import { jsonFlaw, parseFields } from "../chat/read-chat.ts";
 import { lengthFinding } from "../chat/reference-tokens.ts";
 
 /** C2 of decisions: exactly one answer for each question, with valid probabilities. */
@@ -26,16 +26,9 @@ function shapeFinding(
 ): Finding | undefined {
   const { probe, status } = seen;
   const evidence = { probe, status };
-  if (status !== 200)
-    return failed(`${probe}: a usual request is answered with ${status}`, evidence);
-  const json = parseFields(seen.body);
-  if (json === undefined) return failed(`${probe}: the body is not a JSON object`, evidence);
-  const type = readContentType(seen);
-  if (type !== "application/json") {
-    return failed(`content-type is ${type || "absent"}, not application/json`, evidence);
-  }
-  const envelope = envelopeFlaw(json, decisions?.envelope);
-  if (envelope !== undefined) return failed(envelope, evidence);
+  const json = parseFields(seen.body) ?? {};
+  const form = jsonFlaw(seen) ?? envelopeFlaw(json, decisions?.envelope);
+  if (form !== undefined) return failed(form, evidence);
   const flaw = answersFlaw(answersIn(seen.body, decisions), questions);
   if (flaw !== undefined) return failed(`${probe}: ${flaw}`, evidence);
   if (!isServed(seen)) {

@@ -13,7 +13,7 @@ import { fileOfBase64, hashPicture, type ImageSize, readImageSize } from "./imag
 import type { Lab } from "../probing/lab.ts";
 import { describeFailure, isServed, type Observation } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
-import { readContentType, parseFields } from "../chat/read-chat.ts";
+import { jsonFlaw, parseFields } from "../chat/read-chat.ts";
 
 export interface ImageAnswer {
   readonly json: Fields;
@@ -56,15 +56,9 @@ function shapeFinding(
 ): Finding | undefined {
   const count = imageCount(probe);
   const evidence = { probe: seen.probe, status: seen.status, asked: count };
-  if (seen.status !== 200) {
-    return failed(`${seen.probe}: a usual request is answered with ${seen.status}`, evidence);
-  }
+  const flaw = jsonFlaw(seen);
   const answer = readImages(seen);
-  if (answer === undefined) return failed(`${seen.probe}: the body is not a JSON object`, evidence);
-  const type = readContentType(seen);
-  if (type !== "application/json") {
-    return failed(`content-type is ${type || "absent"}, not application/json`, evidence);
-  }
+  if (flaw !== undefined || answer === undefined) return failed(flaw ?? "", evidence);
   const { sizes } = answer;
   if (sizes.length !== count) {
     return failed(`${sizes.length} images where ${count} were asked for`, evidence);

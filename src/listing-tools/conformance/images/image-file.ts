@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { crc32, inflateSync } from "node:zlib";
 
 import type { ShapeParameter } from "./image-probes.ts";
@@ -99,7 +99,7 @@ function webpSize(bytes: Buffer): ImageSize | undefined {
 /** Hashes the pixels alone, not the metadata. Undefined if the file cannot be decoded. */
 export function hashPicture(file: Buffer, size: ImageSize): string | undefined {
   const drawn = DRAWN[size.format](file, size);
-  return drawn && createHash("sha256").update(drawn).digest("hex");
+  return drawn && hash("sha256", drawn);
 }
 
 const DRAWN: Readonly<
