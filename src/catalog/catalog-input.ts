@@ -7,9 +7,7 @@ import type { Manifest } from "./manifest/manifest-schema.ts";
 export interface ManifestFile {
   readonly file: string;
   readonly manifest: Manifest;
-  /**
-   * SHA-256 of the file's text on disk, hexadecimal. Stored verdicts are valid for one hash only.
-   */
+  /** SHA-256 of the text on disk, hexadecimal. Stored verdicts are valid for one hash only. */
   readonly sha256: string;
 }
 

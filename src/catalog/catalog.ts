@@ -20,10 +20,7 @@ export type InputModality = ManifestInputModality;
  * defaults), except that `cacheWrite1h` is absent if the listing offers no hour-long cache writes.
  */
 export interface PriceSheet extends BySku<bigint> {
-  /**
-   * Hash of the deployment's id and of all prices in this sheet. An attempt stores it at admission
-   * and is settled at these prices, even if the catalog has other prices by then.
-   */
+  /** Hash of the deployment's id and all prices, by which an attempt is settled as admitted. */
   readonly pinId: string;
   /** The prices at which the provider is paid; absent: the prices of this sheet. */
   readonly purchase?: PriceSheet;
@@ -142,10 +139,7 @@ export interface Deployment {
    * cost in micro-dollars if `billing` is `reported_cost`.
    */
   readonly maxOutputTokens?: number;
-  /**
-   * Output tokens billed for an image whose answer reports no usage. The first entry that matches
-   * the image's size and quality applies. Absent: such an image costs nothing.
-   */
+  /** Billed for an image without usage. The first match applies; absent: it costs nothing. */
   readonly imageTokens?: readonly ImageTokens[];
   readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
   /** `imagesPath` and `videosPath` are relative to `baseUrl` and start with a slash. */

@@ -20,10 +20,7 @@ export interface CatalogInput
     Pick<DeploymentSettings, "hasKey">,
     Partial<Pick<DeploymentSettings, "publicForm" | "nowMs" | "staleAfterDays">> {
   readonly manifests: readonly ManifestFile[];
-  /**
-   * Says which provider key may be sent to which origin. Default: the key in an environment
-   * variable may be sent only to the origin of the first manifest that names the variable.
-   */
+  /** Default: a key may be sent only to the origin of the first manifest that names it. */
   readonly keys?: KeyRules;
   /** UTC day of the build, YYYY-MM-DD. Listings with an earlier deprecation date are left out. */
   readonly today: string;
@@ -145,7 +142,6 @@ function buildCatalog(buildId: string, ordered: readonly CompiledEntry[]): Catal
   });
 }
 
-/** Private models by deployment id. `findDedicated` finds them; `find` never does. */
 function dedicatedModels(ordered: readonly Listing[]): ReadonlyMap<string, ListedModel> {
   const hidden = ordered.filter(({ deployment }) => deployment.notReady === "private");
   return new Map(

@@ -41,10 +41,7 @@ export function ownPool(
   return { id, capacity, orgSharePercent: isPrivate ? 100 : defaultSharePercent([{ modality }]) };
 }
 
-/**
- * Puts deployments into the operator's pools. A pool's own limits replace the limits of its
- * members. A pool without limits takes the limits of the only member that declares any.
- */
+/** A pool's own limits replace those of its members; else the only member with limits decides. */
 export function compilePools(stated: StatedPools, deployments: readonly Member[]): CompiledPools {
   const { file, pools } = stated;
   const poolOf = new Map<string, PoolDeclaration>();

@@ -69,10 +69,7 @@ function remember(copies: Copies, connectionId: string, copy: Deployment): void 
   copies.set(connectionId, copy);
 }
 
-/**
- * Returns the deployment with the prices at `atMs`, in milliseconds since 1970. Equal prices give
- * the same object, because caches are keyed by it.
- */
+/** The prices at `atMs`, in ms since 1970. Equal prices give one object, the key of caches. */
 export function deploymentAt(deployment: Deployment, atMs: number): Deployment {
   const { datedPrices } = deployment;
   if (datedPrices === undefined) return deployment;
@@ -103,10 +100,7 @@ export function comingPrices({ datedPrices = [], prices }: Deployment): readonly
   return datedPrices.slice(datedPrices.findIndex((dated) => dated.prices === prices) + 1);
 }
 
-/**
- * When the catalog must be rebuilt because a price or the age of a check changes, in milliseconds
- * since 1970; Infinity: never.
- */
+/** When a price or the age of a check changes next, in ms since 1970; Infinity: never. */
 export function nextPricesMs({ deployments }: Catalog): number {
   return Math.min(
     ...deployments.flatMap((each) => [

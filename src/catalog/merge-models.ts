@@ -127,7 +127,6 @@ function byNewestThenName(a: ListedModel, b: ListedModel): number {
   );
 }
 
-/** Compares texts by their UTF-16 units, for `sort`. */
 export function byText(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

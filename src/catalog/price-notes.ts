@@ -121,9 +121,7 @@ export interface StaleListing {
   readonly on: string;
 }
 
-/**
- * Routed listings whose check is more than 45 days old, oldest first; unchecked ones are left out.
- */
+/** Routed listings whose price check is more than 45 days old, oldest first. */
 export function staleListings({ models }: Pick<Catalog, "models">): readonly StaleListing[] {
   return models
     .flatMap(({ deployments }) => deployments)

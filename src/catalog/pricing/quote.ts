@@ -67,9 +67,7 @@ export function quoteImages(
   return quoteWorstCase(prices, { input: asked.input, output: asked.images * asked.ceiling });
 }
 
-/**
- * The exact cost at pinned prices. The length of the whole prompt selects one tier for all tokens.
- */
+/** The exact cost at pinned prices. The length of the prompt selects one tier for all tokens. */
 export function exactCost(pinned: PriceSheet, usage: Usage): PicoUsd {
   const prices = pinned.tiers === undefined ? pinned : findTier(pinned, promptTokensTotal(usage));
   const { cacheWrite1h: hour = 0 } = usage;

@@ -115,10 +115,7 @@ interface Point {
   readonly purchase: Sheet;
 }
 
-/**
- * Announces the new sale prices for `saleFromMs`; Infinity: never. Purchase prices change at once,
- * so the operator pays any difference.
- */
+/** Sale prices change at `saleFromMs` (Infinity: never), and purchase prices at once. */
 function announced(
   before: Listing,
   after: Listing,

@@ -20,7 +20,6 @@ const MODEL_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}$/;
 /** Suffixes under which other gateways sell variants of one model. */
 const VARIANT = /:(?:free|thinking|extended|online|nitro|floor|exacto|beta)$/;
 
-/** Why an entry cannot be listed. */
 export type Unfit = readonly [code: SkipCode, message: string];
 
 /** Why a manifest cannot contain this model id of a provider; undefined if it can. */
@@ -84,10 +83,7 @@ export function judgeEnd(
   return { gone: day <= dated, day };
 }
 
-/**
- * A bound as large as the context is probably a copy of it, so unknown. A bound above the most that
- * the gateway allows is cut to that.
- */
+/** A bound as large as the context counts as unknown; the gateway's own bound is the most. */
 export function outputBound(
   model: string,
   output: number | undefined,
@@ -106,7 +102,6 @@ export const NO_PRICE: Unfit = ["no-price", "no price is stated"];
 
 type InputKind = Exclude<ManifestInputModality, "text">;
 
-/** The kinds of input that `accepts` names as true. */
 export function listInputs(accepts: Readonly<Record<InputKind, boolean>>): Set<InputKind> {
   const kinds = Object.keys(accepts) as InputKind[];
   return new Set(kinds.filter((kind) => accepts[kind]));

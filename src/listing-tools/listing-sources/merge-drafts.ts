@@ -98,10 +98,7 @@ export function findNewestDay(sources: readonly { readonly dated: string }[]): s
   return sources.reduce((newest, { dated }) => (dated > newest ? dated : newest), "");
 }
 
-/**
- * Of two prices of an SKU, the higher is used; a price that only one source states only if it is
- * above the SKU's default price.
- */
+/** The higher of two prices is used, and a lone one only if it is above the SKU's default. */
 function mergePrices(
   lead: DraftPrices,
   agreeing: readonly Opinion[],

@@ -113,10 +113,7 @@ export function headParameters(
   return taken;
 }
 
-/**
- * Keeps the provider from an endpoint dearer than `pricing`, the listing's highest prices.
- * Undefined if it takes no ceiling.
- */
+/** Keeps a provider from dearer endpoints than `pricing`; undefined if it takes no ceiling. */
 export function ceilingBody(
   { price_ceiling: ceiling }: ProviderHead,
   pricing: readonly ManifestPrice[],

@@ -40,7 +40,6 @@ export type PricesReading =
   | { readonly ok: true; readonly prices: DraftPrices; readonly notes: readonly ImportNote[] }
   | { readonly ok: false; readonly code: SkipCode; readonly message: string };
 
-/** A source's facts about a model that can be listed at its prices. */
 interface FoundModel
   extends
     PricesInput,
@@ -53,7 +52,6 @@ interface FoundModel
   readonly stagedBecause: readonly StageCode[];
 }
 
-/** Drafts the listing of a model; skips it if it has no usable prices. */
 export function toReading(found: FoundModel): Reading {
   const { model, sheet, tiers, places, outputTokens, otherUnits, ...facts } = found;
   const priced = readPrices({ model, sheet, tiers, places });

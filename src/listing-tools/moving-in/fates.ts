@@ -41,8 +41,7 @@ export class Fates {
 }
 
 /**
- * Every setting has exactly one note: its own, or that of a map or list around it. The importer's
- * decision precedes the table of known settings.
+ * One note for every setting, or one for the map or list around it; decisions precede the table.
  */
 export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveNote[] {
   const said = fates.find(root);

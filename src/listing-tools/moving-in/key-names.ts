@@ -3,7 +3,6 @@ import type { MoveNote } from "./fates.ts";
 import { isPlaceholderKey } from "./find-provider.ts";
 import { asList, asMap } from "./setting-tree.ts";
 
-/** The variable that a manifest names, and what becomes of the key in the configuration. */
 export interface NamedKey {
   /** Absent if the server needs no key. */
   readonly name?: string;

@@ -40,7 +40,6 @@ export interface ModelMatch {
   readonly next: string;
 }
 
-/** Finds the listing of each model: that with the same id, else the nearest one with a reason. */
 export function matchModels(
   asked: readonly AskedModel[],
   listed: readonly ListedHere[],

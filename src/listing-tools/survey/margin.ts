@@ -29,9 +29,7 @@ export function withMargin(manifest: Manifest, percent: string): Manifest {
   return { ...raised, catalog_source: { ...source, margin_percent: percent, imported } };
 }
 
-/**
- * Only for listings that nobody edited: an edited one keeps its hash, so that it counts as such.
- */
+/** Leaves edited listings out: they keep their hash, so that they count as edited. */
 function importedHashes(
   before: Manifest,
   { models, listing_terms: terms }: Manifest,

@@ -257,7 +257,6 @@ export function chatProbe(
   return { ...made, body: { ...made.body, ...more } };
 }
 
-/** The field `temperature: 0` if the listing allows it, else no field. */
 export function coldest({ supportedParameters }: Deployment): { readonly temperature?: 0 } {
   const temperature = supportedParameters.get("temperature");
   return temperature?.type === "range" && temperature.min <= 0 ? { temperature: 0 } : {};

@@ -23,7 +23,6 @@ export interface FactProbe extends Probe {
   readonly copies: number;
   /** Copies of the measured text in a description of tool parameters. `copies` includes them. */
   readonly toolCopies: number;
-  /** Describes the prompt in the text of a finding. */
   readonly about: string;
   /** The same kind of prompt about the fact `of` alone: a disobedient model gets another chance. */
   readonly again: (of: string) => FactProbe;

@@ -51,7 +51,6 @@ interface ManyImages {
   readonly both: readonly [Probe, Probe];
 }
 
-/** Returns an empty list if the listing's wire has no message part for images. */
 export function manyImages(deployment: Deployment): readonly ManyImages[] {
   const partOf = PARTS[deployment.wire]?.image;
   if (partOf === undefined) return [];
@@ -81,7 +80,6 @@ interface MediaPair {
   readonly words: readonly [string, string];
 }
 
-/** Returns undefined if the listing's wire has no message part for this kind of file. */
 export function mediaPair(deployment: Deployment, kind: MediaKind): MediaPair | undefined {
   const partOf = PARTS[deployment.wire]?.[kind];
   if (partOf === undefined) return undefined;

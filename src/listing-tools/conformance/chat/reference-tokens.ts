@@ -30,9 +30,7 @@ const ESTIMATED_TOLERANCE = 0.3;
 /** No tokenizer in use differs from the estimate for English by more than this factor. */
 const ESTIMATE_FACTOR_MAX = 2;
 
-/**
- * `odd`: an unusual tokenizer may explain it. `tolerancePercent` is what still counts as `right`.
- */
+/** `odd`: a rare tokenizer may explain it. `tolerancePercent` still counts as `right`. */
 export function compareTokens(
   billed: number,
   { tokens, isExact }: ReferenceCount,

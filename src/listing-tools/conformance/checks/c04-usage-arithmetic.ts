@@ -235,10 +235,7 @@ async function countPerCopy(lab: Lab, { usage }: Observation): Promise<number | 
   return (promptTokensTotal(thrice.usage) - promptTokensTotal(usage)) / 2;
 }
 
-/**
- * Limits the tokens billed around a text. Without a system message, the template may add its own,
- * up to a limit and with a warning, because customers pay for it.
- */
+/** The template may add a system message, up to a limit and with a warning: customers pay it. */
 async function frameFindings(
   lab: Lab,
   once: Observation,

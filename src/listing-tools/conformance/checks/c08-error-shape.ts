@@ -30,7 +30,6 @@ export const errorShape: Check = {
   }),
 };
 
-/** Invalid requests: a body that is not JSON, an unknown model, a value out of range. */
 function badProbes(subject: Subject): readonly Probe[] {
   const { deployment } = subject;
   const isChat = deployment.modality === "text";

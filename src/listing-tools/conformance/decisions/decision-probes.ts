@@ -43,9 +43,7 @@ export const decisionProbes = {
   },
   several: (deployment: Deployment): DecisionProbe =>
     asking("four questions, longer state", STATE_COPIES, SEVERAL[findGrammar(deployment)]),
-  /**
-   * Questions with one true answer each. Three states differ, so a constant answer is wrong twice.
-   */
+  /** Questions with one true answer each: of a run's states, a constant one is wrong for two. */
   told: ({ deployment, chance }: Subject, { at, isFirst, wrong }: ToldState): ToldProbe => {
     const pick = (name: keyof typeof TOLD): string => {
       const values = chance.shuffled(`told ${name}`, TOLD[name]);

@@ -53,10 +53,7 @@ async function sameNameFinding(lab: Lab): Promise<Finding | undefined> {
   return failed(`two questions of one name are answered with ${status}`, { status });
 }
 
-/**
- * Tokens of four short questions divided by those of one, on one long state: near 1 if the state is
- * billed once, near 4 if it is billed for each question.
- */
+/** Of four questions to one: near 1 if the state is billed once, near 4 if for each question. */
 const PER_QUESTION_RATIO = 2.5;
 
 async function countFinding(lab: Lab): Promise<Finding | undefined> {

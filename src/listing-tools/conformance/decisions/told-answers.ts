@@ -43,7 +43,6 @@ function unusableFinding(seen: Observation): Finding | undefined {
   return failed(`${seen.probe}: no usable answer: ${describeFailure(seen)}`);
 }
 
-/** Returns the choice or level of each wrong answer, by question id. */
 function findWrong(
   { deployment: { decisions } }: Lab,
   { questions, truth, body }: ToldProbe,

@@ -17,14 +17,12 @@ import { jsonFlaw, parseFields } from "../chat/read-chat.ts";
 
 export interface ImageAnswer {
   readonly json: Fields;
-  /** Size of each item; undefined if the item cannot be decoded. */
   readonly sizes: readonly (ImageSize | undefined)[];
   /** Hash of each item's picture; undefined if the item cannot be decoded. */
   readonly pictures: readonly (string | undefined)[];
   readonly report: ImageReport;
 }
 
-/** Returns undefined if the status is not 200 or the body is not a JSON object. */
 export function readImages({ body, status }: Observation): ImageAnswer | undefined {
   const json = parseFields(body);
   if (json === undefined || status !== 200) return undefined;

@@ -29,7 +29,6 @@ export const imageProbes = {
     name: "one image",
     body: { prompt: writePrompt(subject, 0) },
   }),
-  /** Orders two images. Undefined if the listing allows only one per request. */
   two: (subject: Subject): Probe | undefined => {
     const count = subject.deployment.supportedParameters.get("n");
     const most = count?.type === "integer" ? (count.max ?? 2) : 1;
@@ -37,12 +36,9 @@ export const imageProbes = {
       ? undefined
       : { name: "two images", body: { prompt: writePrompt(subject, 0), n: 2 } };
   },
-  /** The probe `one` and, if the listing allows it, the probe `two`. */
   plain: (subject: Subject): readonly Probe[] =>
     [imageProbes.one(subject), imageProbes.two(subject)].filter((probe) => probe !== undefined),
-  /**
-   * The probe of the default shape names no file format; the others name the declared ones in turn.
-   */
+  /** The default shape names no file format; the others name the declared ones in turn. */
   shapes: (subject: Subject): readonly ShapeProbe[] => {
     const { supportedParameters } = subject.deployment;
     const prompt = writePrompt(subject, 1);

@@ -33,7 +33,6 @@ export interface JobQuestions {
 
 export interface JobAnswer {
   readonly status: number;
-  /** Undefined if the answer does not describe a job. */
   readonly job: ProviderJob | undefined;
 }
 
@@ -44,7 +43,6 @@ export interface ByteRange {
 
 export interface FilePart {
   readonly end: ContentEnd;
-  /** Undefined if the provider sent no file. */
   readonly status: number | undefined;
   readonly contentRange: string | undefined;
   /** At most as many bytes as the range has, even if the provider sends more. */

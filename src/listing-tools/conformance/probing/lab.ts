@@ -19,7 +19,6 @@ export type Subject = Pick<Lab, "deployment" | "chance">;
 
 export class Lab {
   readonly deployment: Deployment;
-  /** Undefined if this run does not follow video jobs. */
   readonly jobs: JobQuestions | undefined;
   readonly chance: Chance;
   readonly #send: Send;

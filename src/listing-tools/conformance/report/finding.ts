@@ -53,10 +53,7 @@ function judgeAs(status: CheckStatus): Judge {
   return (message, evidence) => ({ status, message, ...(evidence && { evidence }) });
 }
 
-/**
- * Returns the worst part that fails, has an error or warns, or `otherwise` if there is none. The
- * result also says whether any part was not asked.
- */
+/** The worst part that fails, has an error or warns, or `otherwise` if there is none. */
 export function chooseWorst(parts: readonly (Finding | undefined)[], otherwise: Finding): Finding {
   const real = parts.filter((part) => part !== undefined);
   const worst = SEVERITY.flatMap((status) => real.filter((part) => part.status === status))[0];
