@@ -1,5 +1,5 @@
 import { assert, defined } from "../kernel/index.ts";
-import type { CapabilityDescriptor, Deployment, InputModality, ListedModel } from "./catalog.ts";
+import type { Deployment, InputModality, ListedModel } from "./catalog.ts";
 import type { ManifestModel } from "./manifest/index.ts";
 
 export interface Listing {
@@ -69,8 +69,13 @@ function mergeOne(listings: readonly Listing[]): ListedModel {
     id: first.modelId,
     displayName: findText(listings, "display_name") ?? first.modelId,
     modality: first.modality,
-    inputModalities: mergeModalities(deployments),
-    supportedParameters: mergeParameters(deployments),
+    inputModalities: MODALITIES_IN_ORDER.filter((modality) =>
+      deployments.some((each) => each.inputModalities.has(modality)),
+    ),
+    // If listings describe a parameter differently, the one that routing tries first wins.
+    supportedParameters: new Map(
+      deployments.toReversed().flatMap((each) => [...each.supportedParameters]),
+    ),
     priceCard: first.priceCard,
     deployments,
     ...defined({
@@ -104,20 +109,6 @@ function largest(values: readonly (number | undefined)[]): number | undefined {
 }
 
 const MODALITIES_IN_ORDER: readonly InputModality[] = ["text", "image", "file", "audio", "video"];
-
-function mergeModalities(deployments: readonly Deployment[]): readonly InputModality[] {
-  return MODALITIES_IN_ORDER.filter((modality) =>
-    deployments.some((deployment) => deployment.inputModalities.has(modality)),
-  );
-}
-
-/** If listings describe a parameter differently, the deployment that routing tries first wins. */
-function mergeParameters(
-  deployments: readonly Deployment[],
-): ReadonlyMap<string, CapabilityDescriptor> {
-  const lastTriedFirst = [...deployments].reverse();
-  return new Map(lastTriedFirst.flatMap((deployment) => [...deployment.supportedParameters]));
-}
 
 function byNewestThenName(a: ListedModel, b: ListedModel): number {
   return (

@@ -23,13 +23,7 @@ import {
 } from "./setting-tree.ts";
 
 /** USD per token, as the configuration writes them. */
-export interface WrittenPrices {
-  readonly prompt?: string;
-  readonly completion?: string;
-  readonly cached_prompt?: string;
-  readonly cache_write?: string;
-  readonly internal_reasoning?: string;
-}
+type WrittenPrices = Readonly<Partial<Record<keyof typeof PRICE_FIELDS, string>>>;
 
 export interface MovedDeployment {
   readonly path: SettingPath;
@@ -43,26 +37,18 @@ export interface MovedDeployment {
   readonly isProvidersOwn: boolean;
   readonly keyName?: string;
   readonly priority: number | undefined;
-  readonly capacity: MovedCapacity;
+  readonly capacity: {
+    readonly requestsPerMinute: number | undefined;
+    readonly tokensPerMinute: number | undefined;
+    readonly concurrent: number | undefined;
+  };
   readonly prices: WrittenPrices;
   readonly baseModel: string | undefined;
   readonly contextLength: number | undefined;
   readonly maxOutputTokens: number | undefined;
-  readonly abilities: MovedAbilities;
-}
-
-export interface MovedCapacity {
-  readonly requestsPerMinute: number | undefined;
-  readonly tokensPerMinute: number | undefined;
-  readonly concurrent: number | undefined;
-}
-
-export interface MovedAbilities {
-  readonly tools: boolean;
-  readonly structured: boolean;
-  readonly reasons: boolean;
-  readonly vision: boolean;
-  readonly files: boolean;
+  readonly abilities: Readonly<
+    Record<"tools" | "structured" | "reasons" | "vision" | "files", boolean>
+  >;
 }
 
 export interface DeploymentsInput {

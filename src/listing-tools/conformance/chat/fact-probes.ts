@@ -53,19 +53,15 @@ const ROWS_WITHOUT_TOOLS: readonly Row[] = [
   { hasSystem: true, hasHistory: false, tools: "without", alphabet: "latin" },
 ];
 
-export interface FactRow {
-  readonly whole: FactProbe;
-  readonly stream: FactProbe;
-  readonly longer: FactProbe;
-}
-
 const MORE_COPIES = 3;
 
 /**
  * Returns a small set of probes in which any two parts of a request (system message, history,
  * tools, alphabet) occur together at least once, and each declared parameter is sent at least once.
  */
-export function factRows(subject: Subject): readonly FactRow[] {
+export function factRows(
+  subject: Subject,
+): readonly Readonly<Record<"whole" | "stream" | "longer", FactProbe>>[] {
   const { deployment } = subject;
   const { supportedParameters } = deployment;
   const covering = supportedParameters.has("tools") ? ROWS : ROWS_WITHOUT_TOOLS;
@@ -75,9 +71,8 @@ export function factRows(subject: Subject): readonly FactRow[] {
   return Array.from({ length: count }, (_each, at) => {
     const row = covering[at % covering.length] as Row;
     const parameter = parameters[at] ?? repeated[at % Math.max(1, repeated.length)];
-    const asking = { row, at, parameter };
     const ofSize = (copies: number, stream: boolean): FactProbe =>
-      rowProbe(subject, { ...asking, copies, stream });
+      rowProbe(subject, { row, at, parameter, copies, stream });
     return {
       whole: ofSize(1, false),
       stream: ofSize(1, true),
@@ -285,10 +280,7 @@ const STREAMED_LONG_TOKENS_MAX = 4_000;
 const COPY_TOKENS = 85;
 
 /** Target size of the long text: at most 60 % of the listing's context. */
-export function longTokens(
-  { contextLength = LONG_TOKENS_MAX }: Deployment,
-  stream: boolean,
-): number {
+function longTokens({ contextLength = LONG_TOKENS_MAX }: Deployment, stream: boolean): number {
   const most = stream ? STREAMED_LONG_TOKENS_MAX : LONG_TOKENS_MAX;
   return Math.min(most, Math.floor(CONTEXT_SHARE * contextLength));
 }

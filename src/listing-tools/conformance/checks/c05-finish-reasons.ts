@@ -72,26 +72,22 @@ function endFinding({ deployment }: Lab, seen: Observation, words: Words): Findi
   if (!seen.isPlain || !isServed(seen) || seen.wire?.id !== deployment.wire) return undefined;
   const { probe, bound, usage } = seen;
   const answer = readChat(deployment, seen);
-  if (seen.hasWrongFinish) {
-    return failed("the finish reason is missing, or is not one of its wire", {
-      probe,
-      finish: answer?.finish ?? null,
-    });
-  }
   const finish = answer?.finish;
+  if (seen.hasWrongFinish) {
+    const evidence = { probe, finish: finish ?? null };
+    return failed("the finish reason is missing, or is not one of its wire", evidence);
+  }
   if (finish === undefined || words.stopped.includes(finish)) return undefined;
   if ((answer?.calls.length ?? 0) > 0) return undefined;
   // C3 reports missing usage.
   if (usage === undefined) return undefined;
   const tokens = outputTokensTotal(usage);
-  const isCut = words.cut.includes(finish) && tokens >= (bound ?? 0) - CUT_TOLERANCE;
-  if (isCut) return undefined;
-  return failed(
-    words.cut.includes(finish)
-      ? `an answer of ${tokens} tokens ends with ${finish}, below its bound of ${bound}`
-      : `a short answer ends with ${finish}`,
-    { probe, expected: words.stopped, finish },
-  );
+  const isCut = words.cut.includes(finish);
+  if (isCut && tokens >= (bound ?? 0) - CUT_TOLERANCE) return undefined;
+  const message = isCut
+    ? `an answer of ${tokens} tokens ends with ${finish}, below its bound of ${bound}`
+    : `a short answer ends with ${finish}`;
+  return failed(message, { probe, expected: words.stopped, finish });
 }
 
 async function stopFinding(

@@ -22,10 +22,8 @@ export const errorShape: Check = {
       parts.push(refusalFinding(seen));
       answers.push(`${seen.probe}: ${seen.status ?? "no answer"}`);
     }
-    const worst = chooseWorst(
-      parts,
-      passed(`${parts.length} bad requests get a 4xx with a JSON body`),
-    );
+    const sure = passed(`${parts.length} bad requests get a 4xx with a JSON body`);
+    const worst = chooseWorst(parts, sure);
     return { ...worst, evidence: { ...worst.evidence, answers } };
   }),
 };
@@ -43,9 +41,9 @@ function badProbes(subject: Subject): readonly Probe[] {
   ];
 }
 
-const OUT_OF_RANGE: Readonly<
-  Record<Deployment["modality"], (subject: Subject) => readonly Probe[]>
-> = {
+type ProbesOf = (subject: Subject) => readonly Probe[];
+
+const OUT_OF_RANGE: Readonly<Record<Deployment["modality"], ProbesOf>> = {
   // Engines differ in the parameters that they accept, so only a declared parameter is tested.
   text: ({ deployment }) =>
     deployment.supportedParameters.get("temperature")?.type === "range"

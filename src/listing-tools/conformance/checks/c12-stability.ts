@@ -31,10 +31,8 @@ async function answersInTime(lab: Lab): Promise<Finding> {
   };
   const [first] = broken;
   if (first !== undefined) {
-    return failed(
-      `${broken.length} of ${answers.length} answers broke: ${howItBroke(first)}`,
-      evidence,
-    );
+    const message = `${broken.length} of ${answers.length} answers broke: ${howItBroke(first)}`;
+    return failed(message, evidence);
   }
   if (evidence.first_byte_p95_ms > FIRST_BYTE_MS_MAX) {
     return failed("the first byte comes too late for the gateway's wait of 20 s", evidence);

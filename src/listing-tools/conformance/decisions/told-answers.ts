@@ -28,12 +28,8 @@ export async function checkTold(
     if (judgesAnswer) parts.push(unusableFinding(seenAgain));
     const name = [...wrong.keys()].find((each) => again.has(each));
     if (name === undefined) continue;
-    const place = isFirst ? "start" : "end";
-    parts.push(
-      failed(`question ${name} is answered against what the state says at its ${place}`, {
-        probe: second.name,
-      }),
-    );
+    const what = `what the state says at its ${isFirst ? "start" : "end"}`;
+    parts.push(failed(`question ${name} is answered against ${what}`, { probe: second.name }));
   }
   return parts;
 }

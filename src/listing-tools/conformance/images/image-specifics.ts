@@ -79,9 +79,8 @@ const FORMAT_OF: Readonly<Record<string, ImageSize["format"]>> = {
 
 function unusableFinding({ parameter, value }: ShapeProbe, seen: Observation): Finding | undefined {
   if (isServed(seen)) return undefined;
-  return failed(
-    `${parameter} ${value}: the gateway cannot use the answer: ${describeFailure(seen)}`,
-  );
+  const why = describeFailure(seen);
+  return failed(`${parameter} ${value}: the gateway cannot use the answer: ${why}`);
 }
 
 async function sameFinding(lab: Lab, other: Observation | undefined): Promise<Finding | undefined> {

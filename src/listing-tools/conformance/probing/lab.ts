@@ -38,9 +38,8 @@ export class Lab {
     const known = this.#asked.get(probe.name);
     if (known !== undefined) return known;
     if (this.#seen.filter(({ timedOut }) => timedOut).length >= TIMEOUTS_MAX) {
-      return Promise.reject(
-        new ProbeNotSent("skip", `${TIMEOUTS_MAX} probes were not answered in time`),
-      );
+      const why = `${TIMEOUTS_MAX} probes were not answered in time`;
+      return Promise.reject(new ProbeNotSent("skip", why));
     }
     const asking = this.#send(this.#varied(probe)).then((observation) => {
       assert(observation.probe === probe.name, "an observation is of the probe that was sent");

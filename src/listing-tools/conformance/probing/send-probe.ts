@@ -102,13 +102,14 @@ function prepareFor<R extends CallRequest>(
   probe: Probe,
 ): Prepared {
   if (deployment.prices === null) {
-    throw new ProbeNotSent(
-      "skip",
-      "the listing has no prices, so nothing bounds what a probe costs",
-    );
+    const why = "the listing has no prices, so nothing bounds what a probe costs";
+    throw new ProbeNotSent("skip", why);
   }
   const body = Buffer.from(JSON.stringify({ model: deployment.modelId, ...probe.body }));
-  const read = kind.read({ body, header: findHeader });
+  const read = kind.read({
+    body,
+    header: (name) => (name === "content-type" ? "application/json" : undefined),
+  });
   if (!read.ok) throw new ProbeNotSent("error", read.refusal.message);
   const { request } = read;
   const target =
@@ -158,10 +159,6 @@ function changeUpstream(upstream: UpstreamRequest, { changeBody }: Probe): Upstr
   if (changeBody === undefined) return upstream;
   const { body } = upstream;
   return { ...upstream, body: changeBody(Buffer.isBuffer(body) ? body : body.toBuffer()) };
-}
-
-function findHeader(name: string): string | undefined {
-  return name === "content-type" ? "application/json" : undefined;
 }
 
 async function sendOnce(deps: ProbeDeps, ready: Prepared, tries: number): Promise<Observation> {
