@@ -139,7 +139,7 @@ export interface Deployment {
    * cost in micro-dollars if `billing` is `reported_cost`.
    */
   readonly maxOutputTokens?: number;
-  /** Billed for an image without usage. The first match applies; absent: it costs nothing. */
+  /** Output tokens of an image without usage, by first match; absent: it costs nothing. */
   readonly imageTokens?: readonly ImageTokens[];
   readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
   /** `imagesPath` and `videosPath` are relative to `baseUrl` and start with a slash. */

@@ -69,7 +69,7 @@ function remember(copies: Copies, connectionId: string, copy: Deployment): void 
   copies.set(connectionId, copy);
 }
 
-/** The prices at `atMs`, in ms since 1970. Equal prices give one object, the key of caches. */
+/** The deployment at `atMs`, in ms since 1970. Equal prices give one object, as caches need. */
 export function deploymentAt(deployment: Deployment, atMs: number): Deployment {
   const { datedPrices } = deployment;
   if (datedPrices === undefined) return deployment;

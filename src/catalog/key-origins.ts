@@ -25,7 +25,7 @@ export interface KeyProblem {
   readonly message: string;
 }
 
-/** Finds manifests that would send another origin's key, or a secret of this program, away. */
+/** Finds manifests that would send a key or a secret of this program to the wrong host. */
 export function keyProblems(manifests: readonly NamedManifest[], rules: KeyRules): KeyProblem[] {
   const owners = findOwners(manifests, rules);
   return inOrder(manifests).flatMap(({ file, manifest }): KeyProblem[] => {

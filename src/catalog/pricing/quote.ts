@@ -102,7 +102,7 @@ export interface TokensOfSize {
   readonly usage: Usage;
 }
 
-/** What `tokens` would have cost, each in the tier of its prompts. Rounded down once. */
+/** The cost of `tokens` at `prices`, each in the tier of its prompts. Rounded down once. */
 export function costElsewhere(prices: PriceSheet, tokens: readonly TokensOfSize[]): MicroUsd {
   let sum = 0n;
   for (const { abovePromptTokens, usage } of tokens) {

@@ -29,7 +29,7 @@ export interface PriceRules {
   readonly effectiveMs?: number;
   /** Largest rise that needs no person's consent, in millionths of a percent. */
   readonly riseMax: bigint;
-  /** A rise begins at once if it would be sold below cost; else the operator pays until it does. */
+  /** True: a rise begins at once where the old price is below cost. Else all are announced. */
   readonly neverBelowCost?: true;
 }
 

@@ -29,7 +29,7 @@ export interface MergedDraft extends Draft {
 }
 
 export interface MergeInput {
-  /** It gives the model its name; the newest source, which may be another one, the prices. */
+  /** This source names the model. The newest source, maybe another one, gives the prices. */
   readonly lead: Opinion;
   readonly others: readonly Opinion[];
   /** True if there is only one source. It is then trusted without a second one. */

@@ -35,7 +35,7 @@ export interface ProviderHead {
   readonly output_bound: { readonly usual: string; readonly reasoning: string };
   readonly parameters: HeadParameters;
   readonly wire_profile?: ManifestWireProfile;
-  /** Where the body has the highest price; the provider then chooses no dearer endpoint. */
+  /** Path in the body of the highest acceptable price; no dearer endpoint is then chosen. */
   readonly price_ceiling?: { readonly path: readonly string[] };
   readonly staged_because?: readonly string[];
   /** The provider's name in each source. `*` takes every entry of the source. */
@@ -113,7 +113,7 @@ export function headParameters(
   return taken;
 }
 
-/** Keeps a provider from dearer endpoints than `pricing`; undefined if it takes no ceiling. */
+/** Bounds a provider by `pricing`, the highest prices; undefined if it takes no ceiling. */
 export function ceilingBody(
   { price_ceiling: ceiling }: ProviderHead,
   pricing: readonly ManifestPrice[],

@@ -13,7 +13,7 @@ export interface MoveNote {
 
 type Said = Partial<Pick<MoveNote, "what" | "why" | "next">>;
 
-/** What the importer decides about settings; the reviewed table decides about all others. */
+/** Collects the importer's decisions; the reviewed table decides about all other settings. */
 export class Fates {
   readonly #said = new Map<string, Said & { readonly fate: Fate }>();
 
@@ -150,7 +150,7 @@ const CONTAINERS: ReadonlySet<string> = new Set([
 ]);
 
 const isGlob = (key: string): boolean => key.includes("*");
-/** By place and name. No name of the table has a blank, so no two settings share a key. */
+/** By place and name, with a blank between, which no name of the table has. */
 const exact: ReadonlyMap<string, SettingGroup> = new Map(
   settingGroups.flatMap((group) => {
     const names = group.keys.filter((key) => !isGlob(key));

@@ -30,7 +30,7 @@ const ESTIMATED_TOLERANCE = 0.3;
 /** No tokenizer in use differs from the estimate for English by more than this factor. */
 const ESTIMATE_FACTOR_MAX = 2;
 
-/** `odd`: a rare tokenizer may explain it. `tolerancePercent` still counts as `right`. */
+/** `odd`: a rare tokenizer may explain it. `right` allows up to `tolerancePercent`. */
 export function compareTokens(
   billed: number,
   { tokens, isExact }: ReferenceCount,

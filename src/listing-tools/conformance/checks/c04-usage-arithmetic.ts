@@ -146,7 +146,7 @@ function growthFinding(of: {
   const expected = copies * perCopy;
   const spread = Math.max(GROWTH_TOKENS_MIN, GROWTH_TOLERANCE * expected) + 6 * probe.otherFacts;
   const beside = earlier === undefined ? besideTokensMax(probe, frame) : 0;
-  // Some chat templates drop the descriptions of a tool's parameters.
+  // Some chat templates drop the descriptions of a tool's parameters, with their tokens.
   const least = expected - (probe.toolCopies - (earlier?.toolCopies ?? 0)) * perCopy;
   if (billed <= expected + spread + beside && billed >= least - spread) return undefined;
   return failed("a longer request is billed for other tokens than were added to it", {
@@ -168,7 +168,7 @@ function besideTokensMax(
   return Math.max(0, around) + own + more;
 }
 
-/** An output token has at least one byte; these are for the answer's end and for each tool call. */
+/** An output token has at least one byte; these are allowed beside, per answer and per call. */
 const OUTPUT_TOKENS_BESIDE = 16;
 const CALL_TOKENS_BESIDE = 60;
 

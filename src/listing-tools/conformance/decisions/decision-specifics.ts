@@ -11,7 +11,7 @@ import {
 } from "../probing/observation.ts";
 import { checkTold } from "./told-answers.ts";
 
-/** C11 of decisions: all kinds are answered, no name twice, the state billed as declared. */
+/** C11 of decisions: all kinds are answered, names are unique, the state is billed as declared. */
 export async function decisionSpecifics(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
   const plain = await lab.ask(decisionProbes.one(deployment));
@@ -53,7 +53,7 @@ async function sameNameFinding(lab: Lab): Promise<Finding | undefined> {
   return failed(`two questions of one name are answered with ${status}`, { status });
 }
 
-/** Of four questions to one: near 1 if the state is billed once, near 4 if for each question. */
+/** Tokens of four questions to those of one: near 1 if the state is billed once, else near 4. */
 const PER_QUESTION_RATIO = 2.5;
 
 async function countFinding(lab: Lab): Promise<Finding | undefined> {

@@ -9,7 +9,7 @@ export interface Observation {
   readonly wire: Wire | undefined;
   readonly stream: boolean;
   readonly bound: number | undefined;
-  /** Bytes of the request; undefined with a file or non-ASCII text, where tokens do not follow. */
+  /** Bytes of the request; undefined with a file or non-ASCII text, whose tokens are unknown. */
   readonly plainBytes: number | undefined;
   readonly status: number | null;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
