@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 import type { NotReadyReason } from "./catalog.ts";
 import { validateManifest } from "./manifest/index.ts";
@@ -7,10 +7,7 @@ import type { Manifest } from "./manifest/manifest-schema.ts";
 export interface ManifestFile {
   readonly file: string;
   readonly manifest: Manifest;
-  /**
-   * SHA-256 of the file's text on disk, hexadecimal. A stored conformance verdict about a listing
-   * of this manifest is valid only while the hash is unchanged.
-   */
+  /** SHA-256 of the text on disk, hexadecimal. Stored verdicts are valid for one hash only. */
   readonly sha256: string;
 }
 
@@ -21,10 +18,7 @@ export interface CatalogIssue {
   readonly message: string;
 }
 
-/**
- * A warning about a listing. The catalog is built nevertheless. The message names environment
- * variables, but never contains their values.
- */
+/** A warning that stops no build. `message` names variables, but never contains their values. */
 export interface CatalogNote {
   readonly file: string;
   readonly deploymentId: string;
@@ -40,10 +34,7 @@ export interface CatalogNote {
 export interface ManifestText {
   readonly file: string;
   readonly text: string;
-  /**
-   * The file's text on disk, if `text` is a changed copy of it. `ManifestFile.sha256` is the hash
-   * of the text on disk.
-   */
+  /** The text on disk, if `text` is a changed copy of it; `sha256` is the hash of this text. */
   readonly original?: string;
 }
 
@@ -57,13 +48,13 @@ export function parseManifestFiles(files: readonly ManifestText[]): ParsedManife
   for (const { file, text, original } of files) {
     const verdict = validateManifest(text);
     if (verdict.ok)
-      manifests.push({ file, manifest: verdict.manifest, sha256: sha256Hex(original ?? text) });
+      manifests.push({
+        file,
+        manifest: verdict.manifest,
+        sha256: hash("sha256", original ?? text),
+      });
     else
       for (const { pointer, message } of verdict.problems) issues.push({ file, pointer, message });
   }
   return issues.length === 0 ? { ok: true, manifests } : { ok: false, issues };
-}
-
-function sha256Hex(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

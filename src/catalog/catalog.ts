@@ -20,24 +20,15 @@ export type InputModality = ManifestInputModality;
  * defaults), except that `cacheWrite1h` is absent if the listing offers no hour-long cache writes.
  */
 export interface PriceSheet extends BySku<bigint> {
-  /**
-   * Hash of the deployment's id and of all prices in this sheet. An attempt stores it at admission
-   * and is settled at these prices, even if the catalog has other prices by then.
-   */
+  /** Hash of the deployment's id and all prices, by which an attempt is settled as admitted. */
   readonly pinId: string;
   /** The prices at which the provider is paid; absent: the prices of this sheet. */
   readonly purchase?: PriceSheet;
-  /**
-   * Prices of long prompts, in ascending order of `abovePromptTokens`; absent: the price per token
-   * does not depend on the length of the prompt.
-   */
+  /** Prices of long prompts, in ascending order; absent: the length does not change the price. */
   readonly tiers?: readonly PriceTier[];
 }
 
-/**
- * Prices for a request whose prompt exceeds `abovePromptTokens`. They apply to all tokens of the
- * request, output included.
- */
+/** Prices of all tokens, output included, of a request whose prompt exceeds the bound. */
 export interface PriceTier {
   /** Exclusive lower bound of the prompt's length, in uncached, cached and cache-written tokens. */
   readonly abovePromptTokens: number;
@@ -52,15 +43,9 @@ export interface DatedPrices {
 }
 
 export interface CheckedPrices extends ManifestChecked {
-  /**
-   * Age of the price check when the catalog was built: `late` after 45 days, `old` after 90 days.
-   * Routing tries `old` listings last.
-   */
+  /** `late` after 45 days, and `old` after 90 days: routing then tries the listing last. */
   readonly age: "recent" | "late" | "old";
-  /**
-   * The next instant, in milliseconds since 1970, at which `age` changes or the listing becomes too
-   * old to be routed; Infinity: neither will happen.
-   */
+  /** The next change of `age` or end of routing, in milliseconds since 1970; Infinity: none. */
   readonly ageUntilMs: number;
 }
 
@@ -76,10 +61,7 @@ export interface DecisionsListing {
   readonly readsImages: boolean;
   /** The format in which the provider wraps its answers; absent: it does not wrap them. */
   readonly envelope?: "envelope_v4";
-  /**
-   * `as_sent` forwards the client's body with few edits. `public` rewrites it in the provider's
-   * public API format. The operator chooses.
-   */
+  /** `as_sent` forwards the client's body; `public` rewrites it in the provider's public format. */
   readonly form: "as_sent" | "public";
 }
 
@@ -95,10 +77,7 @@ export interface PriceCardLine {
   readonly variant?: string;
 }
 
-/**
- * A provider's shared capacity. Every dispatch claims a part of it, and a 429 puts all of it into
- * cooldown. Deployments of one provider can share a pool.
- */
+/** Shared capacity of deployments of one provider. A 429 puts all of it into cooldown. */
 export interface PoolDeclaration {
   readonly id: string;
   readonly capacity: readonly CapacityDeclaration[];
@@ -147,10 +126,7 @@ export interface Deployment {
    * never priced at 0.
    */
   readonly prices: PriceSheet | null;
-  /**
-   * All past, present and announced prices, oldest first, each valid until the next begins; absent:
-   * `prices` never change.
-   */
+  /** All prices, oldest first, each valid until the next; absent: `prices` never change. */
   readonly datedPrices?: readonly DatedPrices[];
   /** When and how the prices were last checked; absent: that is unknown. */
   readonly checked?: CheckedPrices;
@@ -163,10 +139,7 @@ export interface Deployment {
    * cost in micro-dollars if `billing` is `reported_cost`.
    */
   readonly maxOutputTokens?: number;
-  /**
-   * Output tokens billed for an image whose answer reports no usage. The first entry that matches
-   * the image's size and quality applies. Absent: such an image costs nothing.
-   */
+  /** Output tokens of an image without usage, by first match; absent: it costs nothing. */
   readonly imageTokens?: readonly ImageTokens[];
   readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
   /** `imagesPath` and `videosPath` are relative to `baseUrl` and start with a slash. */
@@ -182,10 +155,7 @@ export interface Deployment {
   /** Body members that replace the client's of the same name in every chat request. */
   readonly fixedBody?: readonly FixedMember[];
   readonly ownKey?: OwnKey;
-  /**
-   * Set on copies with a customer's own key. Request fields that raise the provider's price are
-   * then forwarded, because the provider bills the customer directly.
-   */
+  /** True where the provider bills the customer, who then may send fields that raise the price. */
   readonly passesPricedFields?: true;
   readonly settlement: Pick<ManifestSettlement, "mode" | "interval">;
   /** Why the deployment is not routed; absent: it is routed. */

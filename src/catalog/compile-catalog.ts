@@ -6,34 +6,23 @@ import type {
   ListedModel,
   ListedProvider,
   NotReadyReason,
-  PoolDeclaration,
 } from "./catalog.ts";
 import { compileDeployment, type DeploymentSettings, listingTerms } from "./compile-deployment.ts";
 import { compilePools, NO_POOLS, type StatedPools } from "./compile-pools.ts";
 import { type KeyOwners, keyOwners, keyProblems, type KeyRules } from "./key-origins.ts";
-import type { Manifest } from "./manifest/index.ts";
-import { byProviderThenModel, type Listing, mergeModels } from "./merge-models.ts";
+import { byProviderThenModel, byText, type Listing, mergeModels } from "./merge-models.ts";
 import { priceNotes } from "./price-notes.ts";
 import { shortHash } from "./price-sheet.ts";
 
-/**
- * The manifests and settings from which a catalog is built. `nowMs` selects the prices in force;
- * its default is the start of `today`.
- */
+/** `nowMs` selects the prices in force; its default is the start of `today`. */
 export interface CatalogInput
   extends
     Pick<DeploymentSettings, "hasKey">,
     Partial<Pick<DeploymentSettings, "publicForm" | "nowMs" | "staleAfterDays">> {
   readonly manifests: readonly ManifestFile[];
-  /**
-   * Says which provider key may be sent to which origin. Default: the key in an environment
-   * variable may be sent only to the origin of the first manifest that names the variable.
-   */
+  /** Default: a key may be sent only to the origin of the first manifest that names it. */
   readonly keys?: KeyRules;
-  /**
-   * The day on which the catalog is built, in UTC, YYYY-MM-DD. Listings with an earlier deprecation
-   * date are left out.
-   */
+  /** UTC day of the build, YYYY-MM-DD. Listings with an earlier deprecation date are left out. */
   readonly today: string;
   readonly pools?: StatedPools;
 }
@@ -47,49 +36,45 @@ export type CatalogOutcome =
     }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
-/**
- * Compiles all manifests into one immutable catalog, or returns why they conflict. The order of the
- * manifests does not matter.
- */
+/** Compiles manifests, in any order, into one catalog, or returns why they conflict. */
 export function compileCatalog(input: CatalogInput): CatalogOutcome {
   const duplicates = duplicateProviders(input.manifests);
   if (duplicates.length > 0) return { ok: false, issues: duplicates };
   const rules = input.keys ?? EACH_FOR_ITS_FIRST_ORIGIN;
   const misplaced = keyProblems(input.manifests, rules);
-  const taken = misplaced.filter(({ kind }) => kind === "own_variable");
-  if (taken.length > 0) return { ok: false, issues: taken.map(toIssue) };
+  const taken = misplaced.flatMap(({ kind, ...issue }) => (kind === "own_variable" ? [issue] : []));
+  if (taken.length > 0) return { ok: false, issues: taken };
   const elsewhere = new Map(misplaced.map(({ file, message }) => [file, message]));
-  const dated = input.manifests.flatMap(toEntries);
   const {
     hasKey,
     publicForm = () => false,
     nowMs = Date.parse(`${input.today}T00:00:00Z`),
     staleAfterDays = Infinity,
   } = input;
-  const compiled = dated.map((entry): CompiledEntry => ({
-    ...entry,
-    deployment: compileDeployment(entry, entry.model, {
-      hasKey,
-      mayHaveKey: !elsewhere.has(entry.file),
-      publicForm,
-      nowMs,
-      staleAfterDays,
-    }),
-  }));
+  const compiled = input.manifests.flatMap((listed) => {
+    const mayHaveKey = !elsewhere.has(listed.file);
+    const settings = { hasKey, mayHaveKey, publicForm, nowMs, staleAfterDays };
+    return listed.manifest.models.map((model, index): CompiledEntry => {
+      return { ...listed, index, model, deployment: compileDeployment(listed, model, settings) };
+    });
+  });
   compiled.sort(byProviderThenModel);
-  const [past, single] = partition(compiled, (entry) => isPast(entry, input.today));
+  const past = compiled.filter((entry) => isPast(entry, input.today));
+  const single = compiled.filter((entry) => !isPast(entry, input.today));
   const compileFor = (entries: readonly CompiledEntry[]): ReturnType<typeof compilePools> =>
     compilePools(
       input.pools ?? NO_POOLS,
       entries.map(({ deployment }) => deployment),
     );
-  // A listing whose deprecation date has passed counts only if the pools would be invalid without
-  // the capacity that it declares.
+  // A past listing counts only if the pools would be invalid without its capacity.
   const current = compileFor(single);
   const pools = current.issues.length === 0 ? current : compileFor(compiled);
   const issues = [...modalityConflicts(single), ...pools.issues];
   if (issues.length > 0) return { ok: false, issues };
-  const ordered = single.map((entry) => withPool(entry, pools.poolOf));
+  const ordered = single.map((entry): CompiledEntry => {
+    const pool = pools.poolOf.get(entry.deployment.id) ?? entry.deployment.pool;
+    return { ...entry, deployment: { ...entry.deployment, pool } };
+  });
   const catalog = buildCatalog(computeBuildId(input, past, ordered), ordered);
   const notes = [
     ...ordered.flatMap((each) => notReadyNote(each, elsewhere)),
@@ -103,16 +88,9 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
 
 const EACH_FOR_ITS_FIRST_ORIGIN: KeyRules = { isOwnVariable: () => false, origins: new Map() };
 
-function toIssue({ file, pointer, message }: CatalogIssue): CatalogIssue {
-  return { file, pointer, message };
-}
-
-interface Entry extends ManifestFile {
+interface CompiledEntry extends ManifestFile, Listing {
   readonly index: number;
-  readonly model: Manifest["models"][number];
 }
-
-interface CompiledEntry extends Entry, Listing {}
 
 function duplicateProviders(manifests: readonly ManifestFile[]): CatalogIssue[] {
   const fileOf = new Map<string, string>();
@@ -128,16 +106,8 @@ function duplicateProviders(manifests: readonly ManifestFile[]): CatalogIssue[] 
   });
 }
 
-function toEntries(listed: ManifestFile): Entry[] {
-  return listed.manifest.models.map((model, index) => ({ ...listed, index, model }));
-}
-
-function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {
-  return [items.filter(test), items.filter((item) => !test(item))];
-}
-
 /** YYYY-MM-DD can be compared as text. The model is still served on its deprecation date. */
-function isPast({ model }: Entry, today: string): boolean {
+function isPast({ model }: CompiledEntry, today: string): boolean {
   return model.deprecation_date !== undefined && model.deprecation_date < today;
 }
 
@@ -153,14 +123,6 @@ function modalityConflicts(entries: readonly CompiledEntry[]): CatalogIssue[] {
     const message = `model ${modelId} has modality ${modality}, but ${other}; rename one of them`;
     return [{ file: entry.file, pointer: `/models/${entry.index}`, message }];
   });
-}
-
-function withPool(
-  entry: CompiledEntry,
-  poolOf: ReadonlyMap<string, PoolDeclaration>,
-): CompiledEntry {
-  const pool = poolOf.get(entry.deployment.id);
-  return pool === undefined ? entry : { ...entry, deployment: { ...entry.deployment, pool } };
 }
 
 function buildCatalog(buildId: string, ordered: readonly CompiledEntry[]): Catalog {
@@ -180,21 +142,18 @@ function buildCatalog(buildId: string, ordered: readonly CompiledEntry[]): Catal
   });
 }
 
-/** Private models by deployment id. `findDedicated` finds them; `find` never does. */
 function dedicatedModels(ordered: readonly Listing[]): ReadonlyMap<string, ListedModel> {
   const hidden = ordered.filter(({ deployment }) => deployment.notReady === "private");
-  const byId = hidden.flatMap((listing) =>
-    mergeModels([listing]).map((model): [string, ListedModel] => [
-      listing.deployment.id,
-      deepFreeze(model),
-    ]),
+  return new Map(
+    hidden.flatMap((listing) =>
+      mergeModels([listing]).map((model) => [listing.deployment.id, deepFreeze(model)] as const),
+    ),
   );
-  return new Map(byId);
 }
 
 function computeBuildId(
   { manifests, pools }: CatalogInput,
-  past: readonly Entry[],
+  past: readonly CompiledEntry[],
   ordered: readonly CompiledEntry[],
 ): string {
   const texts = manifests.map(({ manifest }) => JSON.stringify(manifest)).sort();
@@ -207,12 +166,8 @@ function computeBuildId(
       ? []
       : [`${id} ${checked.age} ${notReady ?? ""}`],
   );
-  const parts = [...texts, ...past.map(toListingId).sort(), ...pooled, ...dated, ...aged];
-  return shortHash(parts.join("\n"));
-}
-
-function toListingId({ manifest, model }: Entry): string {
-  return `${manifest.provider.id}/${model.id}`;
+  const gone = past.map(({ deployment }) => deployment.id).sort();
+  return shortHash([...texts, ...gone, ...pooled, ...dated, ...aged].join("\n"));
 }
 
 function notReadyNote(
@@ -237,16 +192,12 @@ function notReadyNote(
   return [{ file, deploymentId: deployment.id, reason, message }];
 }
 
-function pastNote(entry: Entry): CatalogNote {
-  const deploymentId = toListingId(entry);
-  const message = `${deploymentId} left the catalog: its deprecation_date has passed`;
-  return { file: entry.file, deploymentId, reason: "past_dated", message };
+function pastNote({ file, deployment: { id } }: CompiledEntry): CatalogNote {
+  const message = `${id} left the catalog: its deprecation_date has passed`;
+  return { file, deploymentId: id, reason: "past_dated", message };
 }
 
-/**
- * Freezes a value and everything in it, also the values of maps. `Object.freeze` does not protect
- * the entries of a Map or Set, but their types are read-only.
- */
+/** Freezes a value and all in it. The entries of maps and sets have only read-only types. */
 function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   if (value instanceof Map) for (const member of value.values()) deepFreeze(member);
@@ -254,25 +205,18 @@ function deepFreeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-function listProviders(
-  routed: readonly { readonly manifest: Manifest; readonly deployment: Deployment }[],
-): readonly ListedProvider[] {
-  const byId = new Map<string, { manifest: Manifest; deployments: Deployment[] }>();
+function listProviders(routed: readonly CompiledEntry[]): readonly ListedProvider[] {
+  const byId = new Map<string, ListedProvider & { readonly deployments: Deployment[] }>();
   for (const { manifest, deployment } of routed) {
-    const known = byId.get(deployment.providerId);
-    if (known !== undefined) known.deployments.push(deployment);
-    else byId.set(deployment.providerId, { manifest, deployments: [deployment] });
-  }
-  return [...byId.values()].flatMap(listedProviders).sort(byNameThenId);
-}
-
-function listedProviders(of: { manifest: Manifest; deployments: Deployment[] }): ListedProvider[] {
-  const [first] = of.deployments;
-  if (first === undefined) return [];
-  const { provider } = of.manifest;
-  return [
-    {
-      id: first.providerId,
+    const { providerId: id } = deployment;
+    const known = byId.get(id);
+    if (known !== undefined) {
+      known.deployments.push(deployment);
+      continue;
+    }
+    const { provider } = manifest;
+    byId.set(id, {
+      id,
       name: provider.name,
       privacyPolicyUrl: provider.privacy_policy_url,
       ...defined({
@@ -280,20 +224,13 @@ function listedProviders(of: { manifest: Manifest; deployments: Deployment[] }):
         statusPageUrl: provider.status_page_url,
       }),
       promptLogging: provider.prompt_logging,
-      deployments: of.deployments,
-    },
-  ];
+      deployments: [deployment],
+    });
+  }
+  return [...byId.values()].sort((a, b) => byText(a.name, b.name) || byText(a.id, b.id));
 }
 
-function byNameThenId(a: ListedProvider, b: ListedProvider): number {
-  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
-  return a.id < b.id ? -1 : 1;
-}
-
-/**
- * Holds the catalog in force and replaces it as a whole. A request that read `current` keeps one
- * consistent catalog, and a failed compile replaces nothing.
- */
+/** Holds the catalog in force. A request that read `current` keeps one consistent catalog. */
 export class CatalogHolder {
   #current: Catalog;
 

@@ -2,7 +2,6 @@ import { assert, defined, type ModelId, type ProviderId, unreachable } from "../
 import type { ManifestFile } from "./catalog-input.ts";
 import type {
   CapabilityDescriptor,
-  CheckedPrices,
   DecisionsListing,
   Deployment,
   ImageTokens,
@@ -15,7 +14,6 @@ import type {
   ManifestDescriptor,
   ManifestListingTerms,
   ManifestModel,
-  ManifestPriceCardLine,
 } from "./manifest/index.ts";
 import { pricesAt } from "./deployment-copy.ts";
 import { computeAge, isOlderThan } from "./price-notes.ts";
@@ -29,10 +27,7 @@ export interface DeploymentSettings {
   /** True if the operator wants decision requests in the provider's public API format. */
   readonly publicForm: (providerId: string) => boolean;
   readonly nowMs: number;
-  /**
-   * A listing whose prices were last checked more than this many days ago is not routed; Infinity:
-   * all listings are routed.
-   */
+  /** Listings whose price check is older than this are not routed; Infinity: all are routed. */
   readonly staleAfterDays: number;
 }
 
@@ -45,14 +40,16 @@ export function compileDeployment(
   const { provider, endpoint, settlement } = manifest;
   const id = `${provider.id}/${model.id}`;
   const terms = listingTerms(manifest, model);
-  const checked = compileCheck(terms, nowMs, staleAfterDays);
+  const checked = terms?.checked && {
+    ...terms.checked,
+    ...computeAge(terms.checked.on, nowMs, staleAfterDays),
+  };
   const isStale = checked !== undefined && isOlderThan(checked.on, staleAfterDays, nowMs);
   const notReady = readinessProblem(manifest, model, { hasKey, mayHaveKey, isStale });
   const modality = model.output_modality ?? "text";
   const capacity = (model.capacity ?? []).map(({ type, per, value }) => ({ type, per, value }));
   const billing = endpoint.billing ?? "token";
-  // `reported_cost` becomes a part of the price pin: such a listing is not billed by token prices,
-  // so a change of its billing must give a new pin.
+  // Reported cost makes token prices meaningless, so a change of `billing` must change the pin.
   const pinned = billing === "token" ? [id] : [id, billing];
   const dated = compileDatedPrices(pinned, model.pricing, terms);
   const { prices, defaultedSkus } = pricesAt(dated, nowMs) ?? dated[0];
@@ -77,9 +74,13 @@ export function compileDeployment(
     supportedParameters: compileParameters(model),
     imagesPath: endpoint.images_path ?? "/images/generations",
     videosPath: endpoint.videos_path ?? "/videos",
-    priceCard: (model.price_card ?? []).map(compilePriceCardLine),
+    priceCard: (model.price_card ?? []).map(
+      ({ unit, cost_usd: costUsd, billable, variant }): PriceCardLine => {
+        return { unit, costUsd, ...defined({ billable, variant }) };
+      },
+    ),
     capacity,
-    pool: ownPool({ id, modality, capacity }, { isPrivate: provider.listing === "private" }),
+    pool: ownPool({ id, modality, capacity }, provider.listing === "private"),
     settlement: { mode: settlement.mode, interval: settlement.interval },
     ...defined({
       // A key that belongs to another origin is left out. The gateway still polls old video jobs of
@@ -115,10 +116,7 @@ export function listingTerms(
   return Object.hasOwn(terms, id) ? terms[id] : undefined;
 }
 
-/**
- * `private` is checked after the key, because a private deployment still serves its dedicated
- * endpoint and needs the key for that.
- */
+/** `private` comes after the key, which a private deployment needs for its dedicated endpoint. */
 function readinessProblem(
   { provider, endpoint }: Manifest,
   model: ManifestModel,
@@ -133,15 +131,6 @@ function readinessProblem(
   if (endpoint.api_key_env !== undefined && !hasKey(endpoint.api_key_env)) return "key_missing";
   if (provider.listing === "private") return "private";
   return isStale ? "stale" : undefined;
-}
-
-function compileCheck(
-  terms: ManifestListingTerms | undefined,
-  nowMs: number,
-  staleAfterDays: number,
-): CheckedPrices | undefined {
-  const checked = terms?.checked;
-  return checked && { ...checked, ...computeAge(checked.on, nowMs, staleAfterDays) };
 }
 
 function compileDecisions(
@@ -159,11 +148,6 @@ function compileDecisions(
     ...defined({ envelope: endpoint.response_envelope }),
     form: publicForm(provider.id) ? "public" : "as_sent",
   };
-}
-
-function compilePriceCardLine(line: ManifestPriceCardLine): PriceCardLine {
-  const { unit, cost_usd: costUsd, billable, variant } = line;
-  return { unit, costUsd, ...defined({ billable, variant }) };
 }
 
 function compileParameters(model: ManifestModel): ReadonlyMap<string, CapabilityDescriptor> {

@@ -10,10 +10,7 @@ export interface StatedPool extends Omit<PoolDeclaration, "orgSharePercent"> {
   readonly id: string;
   /** Deployment ids, or `<provider id>/*` for all listings of a provider. */
   readonly listings: readonly string[];
-  /**
-   * Percent of every limit that one organization may use; absent: the modalities of the pool's
-   * deployments decide.
-   */
+  /** Percent of every limit that one organization may use; absent: the modalities decide. */
   readonly orgSharePercent?: number;
 }
 
@@ -25,9 +22,7 @@ export interface StatedPools {
 export const NO_POOLS: StatedPools = { file: "", pools: [] };
 
 export interface CompiledPools {
-  /**
-   * Maps deployment ids to pools, for the deployments that the operator's file puts into a pool.
-   */
+  /** By deployment id, for the deployments that the operator's file puts into a pool. */
   readonly poolOf: ReadonlyMap<string, PoolDeclaration>;
   readonly issues: readonly CatalogIssue[];
   readonly notes: readonly CatalogNote[];
@@ -40,16 +35,13 @@ const DECISIONS_PERCENT = 75;
 
 export function ownPool(
   { id, modality, capacity }: Omit<Member, "providerId">,
-  { isPrivate }: { readonly isPrivate: boolean } = { isPrivate: false },
+  isPrivate: boolean,
 ): PoolDeclaration {
   // Private capacity belongs to one organization, which may use all of it.
   return { id, capacity, orgSharePercent: isPrivate ? 100 : defaultSharePercent([{ modality }]) };
 }
 
-/**
- * Puts deployments into the operator's pools. A pool's own limits replace the limits of its
- * members. A pool without limits takes the limits of the only member that declares any.
- */
+/** A pool's own limits replace those of its members; else the only member with limits decides. */
 export function compilePools(stated: StatedPools, deployments: readonly Member[]): CompiledPools {
   const { file, pools } = stated;
   const poolOf = new Map<string, PoolDeclaration>();
@@ -231,14 +223,9 @@ function repeatedCapacities(fields: PoolFields, place: number): readonly SchemaF
   const all = listCapacities(fields);
   const names = all.map(({ type, per }) => `${type} per ${per}`);
   const listedFrom = all.length - (fields.capacity?.length ?? 0);
-  return names.flatMap((name, at) =>
-    names.indexOf(name) === at
-      ? []
-      : [
-          {
-            path: [place, "capacity", at - listedFrom],
-            message: `states ${name} a second time; remove one of them`,
-          },
-        ],
-  );
+  return names.flatMap((name, at) => {
+    if (names.indexOf(name) === at) return [];
+    const message = `states ${name} a second time; remove one of them`;
+    return [{ path: [place, "capacity", at - listedFrom], message }];
+  });
 }

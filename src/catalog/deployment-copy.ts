@@ -3,9 +3,8 @@ import type { Catalog, DatedPrices, Deployment, OwnKey, PriceSheet } from "./cat
 import { shortHash } from "./price-sheet.ts";
 
 /**
- * Copies a deployment for a customer's own key. The copy has its own health and capacity, and the
- * marketplace charges nothing for it. Returns the same object while the catalog has the deployment
- * and the key is unchanged, so that caches keyed by the object stay valid.
+ * Copies a deployment for a customer's own key: own health and capacity, and no charge. Returns the
+ * same object while deployment and key are unchanged, because caches are keyed by it.
  */
 export function ownKeyDeployment(
   deployment: Deployment,
@@ -70,11 +69,7 @@ function remember(copies: Copies, connectionId: string, copy: Deployment): void 
   copies.set(connectionId, copy);
 }
 
-/**
- * Returns the deployment with the prices that are in force at `atMs`, in milliseconds since 1970.
- * Returns the same object for the same prices while the catalog has the deployment, so that caches
- * keyed by the object stay valid.
- */
+/** The deployment at `atMs`, in ms since 1970. Equal prices give one object, as caches need. */
 export function deploymentAt(deployment: Deployment, atMs: number): Deployment {
   const { datedPrices } = deployment;
   if (datedPrices === undefined) return deployment;
@@ -105,11 +100,7 @@ export function comingPrices({ datedPrices = [], prices }: Deployment): readonly
   return datedPrices.slice(datedPrices.findIndex((dated) => dated.prices === prices) + 1);
 }
 
-/**
- * Returns the next instant at which the catalog must be rebuilt, in milliseconds since 1970: when
- * announced prices begin, when the age of a price check changes, or when a listing becomes too old
- * to be routed. Infinity if there is none.
- */
+/** When a price or the age of a check changes next, in ms since 1970; Infinity: never. */
 export function nextPricesMs({ deployments }: Catalog): number {
   return Math.min(
     ...deployments.flatMap((each) => [

@@ -1,6 +1,7 @@
 export * from "./catalog-input.ts";
 export * from "./catalog.ts";
 export * from "./compile-catalog.ts";
+export { listingTerms } from "./compile-deployment.ts";
 export * from "./compile-pools.ts";
 export * from "./deployment-copy.ts";
 export * from "./describe-model.ts";

@@ -9,19 +9,13 @@ export type KeyOrigins = ReadonlyMap<string, ReadonlySet<string>>;
 export interface KeyRules {
   /** True if the program itself reads a setting or a secret from this variable. */
   readonly isOwnVariable: (name: string) => boolean;
-  /**
-   * The origins to which the key in a variable may be sent. If a variable is not in this map, its
-   * key is sent only to the variable's owner (`KeyOwners`).
-   */
+  /** Where each key may be sent. Other keys are sent only to their owner (`KeyOwners`). */
   readonly origins: KeyOrigins;
   /** The owners of the variables in the catalog that is replaced; absent at the program's start. */
   readonly owners?: KeyOwners;
 }
 
-/**
- * For each environment variable, the one origin that gets its key if `KeyRules.origins` does not
- * list the variable.
- */
+/** By environment variable: the one origin that gets its key if `KeyRules.origins` has none. */
 export type KeyOwners = ReadonlyMap<string, string>;
 
 export interface KeyProblem {
@@ -31,10 +25,7 @@ export interface KeyProblem {
   readonly message: string;
 }
 
-/**
- * Finds manifests whose `api_key_env` names a variable of this program, or a key that belongs to
- * another origin. Either would send a secret to the wrong host.
- */
+/** Finds manifests that would send a key or a secret of this program to the wrong host. */
 export function keyProblems(manifests: readonly NamedManifest[], rules: KeyRules): KeyProblem[] {
   const owners = findOwners(manifests, rules);
   return inOrder(manifests).flatMap(({ file, manifest }): KeyProblem[] => {
@@ -58,10 +49,7 @@ export function keyProblems(manifests: readonly NamedManifest[], rules: KeyRules
   });
 }
 
-/**
- * Returns the origin that owns each key variable in a catalog of these manifests. The build of the
- * next catalog needs it, so that a new manifest cannot take over a key.
- */
+/** The owners of key variables, so that the next build lets no new manifest take over a key. */
 export function keyOwners(manifests: readonly NamedManifest[], rules: KeyRules): KeyOwners {
   const owners = findOwners(manifests, rules);
   return new Map([...owners].map(([name, { origin }]) => [name, origin]));
@@ -75,9 +63,8 @@ interface Owner {
 }
 
 /**
- * Finds the origin that owns each key variable. A variable keeps its owner while a manifest names
- * it for that origin, so a new manifest cannot take over a key. Otherwise the first file, by file
- * name, that names the variable decides.
+ * A variable keeps its owner while a manifest names it for that origin, so no new manifest takes
+ * over a key. Otherwise the first file by name decides.
  */
 function findOwners(
   manifests: readonly NamedManifest[],

@@ -1,5 +1,5 @@
 import { assert, defined } from "../kernel/index.ts";
-import type { CapabilityDescriptor, Deployment, InputModality, ListedModel } from "./catalog.ts";
+import type { Deployment, InputModality, ListedModel } from "./catalog.ts";
 import type { ManifestModel } from "./manifest/index.ts";
 
 export interface Listing {
@@ -17,9 +17,8 @@ export function byProviderThenModel(a: Listing, b: Listing): number {
 }
 
 /**
- * The order in which routing tries the listings of one model: listings with an `old` price check
- * last, then by priority, then the cheaper first, then by provider id. Price precedes the id, so
- * that no customer pays more because of a provider's name.
+ * Listings with an `old` price check come last; then priority, price and provider id decide. Price
+ * precedes the id, so that no customer pays more because of a provider's name.
  */
 function byRoutingOrder(a: Listing, b: Listing): number {
   return (
@@ -34,10 +33,7 @@ function isOld({ deployment: { checked } }: Listing): boolean {
   return checked?.age === "old";
 }
 
-/**
- * A listing that bills the cost that its provider reports cannot be compared by token prices, so it
- * comes last.
- */
+/** A listing that bills reported cost comes last, because it has no comparable token prices. */
 function byPrice(a: Deployment, b: Deployment): number {
   const [ofA, ofB] = [typicalPrice(a), typicalPrice(b)];
   if (ofA === ofB) return 0;
@@ -51,10 +47,7 @@ function typicalPrice({ prices, billing }: Deployment): bigint | undefined {
   return 3n * prices.prompt + prices.completion;
 }
 
-/**
- * Merges routed listings into one model per id, sorted by `released`, newest first and models
- * without a date last, then by display name.
- */
+/** One model per id, sorted by `released`, newest first and undated last, then by name. */
 export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] {
   const byId = new Map<string, Listing[]>();
   for (const listing of routed) {
@@ -67,10 +60,7 @@ export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] 
     .sort(byNewestThenName);
 }
 
-/**
- * Merges the listings of one model. Each text comes from the first listing that has it. Input
- * modalities and parameters are the union, and bounds the maximum, of all listings.
- */
+/** Each text is of the first listing that has it; bounds are maxima, and the rest are unions. */
 function mergeOne(listings: readonly Listing[]): ListedModel {
   const first = listings[0]?.deployment;
   assert(first !== undefined, "a model is listed because a deployment serves it");
@@ -79,8 +69,13 @@ function mergeOne(listings: readonly Listing[]): ListedModel {
     id: first.modelId,
     displayName: findText(listings, "display_name") ?? first.modelId,
     modality: first.modality,
-    inputModalities: mergeModalities(deployments),
-    supportedParameters: mergeParameters(deployments),
+    inputModalities: MODALITIES_IN_ORDER.filter((modality) =>
+      deployments.some((each) => each.inputModalities.has(modality)),
+    ),
+    // If listings describe a parameter differently, the one that routing tries first wins.
+    supportedParameters: new Map(
+      deployments.toReversed().flatMap((each) => [...each.supportedParameters]),
+    ),
     priceCard: first.priceCard,
     deployments,
     ...defined({
@@ -102,10 +97,7 @@ function findText(
   return listings.find(({ model }) => model[field] !== undefined)?.model[field];
 }
 
-/**
- * The latest deprecation date, because the model is served until its last listing ends; undefined
- * if any listing has no date.
- */
+/** The latest date, because the last listing ends the model; undefined if one has no date. */
 function lastDeprecation(listings: readonly Listing[]): string | undefined {
   const dates = listings.map(({ model }) => model.deprecation_date ?? "");
   return dates.includes("") ? undefined : dates.sort().at(-1);
@@ -118,20 +110,6 @@ function largest(values: readonly (number | undefined)[]): number | undefined {
 
 const MODALITIES_IN_ORDER: readonly InputModality[] = ["text", "image", "file", "audio", "video"];
 
-function mergeModalities(deployments: readonly Deployment[]): readonly InputModality[] {
-  return MODALITIES_IN_ORDER.filter((modality) =>
-    deployments.some((deployment) => deployment.inputModalities.has(modality)),
-  );
-}
-
-/** If listings describe a parameter differently, the deployment that routing tries first wins. */
-function mergeParameters(
-  deployments: readonly Deployment[],
-): ReadonlyMap<string, CapabilityDescriptor> {
-  const lastTriedFirst = [...deployments].reverse();
-  return new Map(lastTriedFirst.flatMap((deployment) => [...deployment.supportedParameters]));
-}
-
 function byNewestThenName(a: ListedModel, b: ListedModel): number {
   return (
     byText(b.released ?? "", a.released ?? "") ||
@@ -140,7 +118,7 @@ function byNewestThenName(a: ListedModel, b: ListedModel): number {
   );
 }
 
-function byText(a: string, b: string): number {
+export function byText(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }

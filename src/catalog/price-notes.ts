@@ -1,21 +1,18 @@
 import type { Sku } from "../kernel/index.ts";
 import type { CatalogNote } from "./catalog-input.ts";
 import type { Catalog, CheckedPrices, Deployment, PriceSheet } from "./catalog.ts";
+import { byText } from "./merge-models.ts";
 import { computeRates, costsMore, findTier } from "./pricing/quote.ts";
 
 /** The highest plausible price, in USD per million tokens: sixty times the highest known. */
 const PLAUSIBLE_USD = 10_000n;
 const PICO_PER_TOKEN_OF_ONE_USD = 1_000_000n;
-/**
- * A price that changes by this factor or more is reported as a probable mistake of unit or decimal
- * point, because real price changes are smaller.
- */
+/** A change by this factor is probably a mistake of unit or point; real ones are smaller. */
 const JUMP_FACTOR = 100n;
 
 /**
- * Warns about legal prices that are probably mistakes: a purchase price above the sale price, and
- * an implausible price of a text listing. Other modalities are not checked, because one of their
- * tokens can mean a whole image.
+ * Warns about legal prices that are probably mistakes. Only text listings can be implausible,
+ * because a token of another modality can mean a whole image.
  */
 export function priceNotes(file: string, deployment: Deployment): CatalogNote[] {
   const { id, modality, billing } = deployment;
@@ -25,22 +22,15 @@ export function priceNotes(file: string, deployment: Deployment): CatalogNote[] 
     modality === "text" &&
     billing === "token" &&
     sheets.some((sheet) => everyRate(sheet).some((rate) => rate > bound));
-  const note = (reason: CatalogNote["reason"], about: string): CatalogNote => ({
-    file,
-    deploymentId: id,
-    reason,
-    message: `${id} ${about}`,
-  });
-  const notes: CatalogNote[] = [];
-  if (sheets.some(isBoughtDearer)) {
-    const about = "is bought for more than it is sold: a purchase price is above its price";
-    notes.push(note("purchase_above_price", about));
-  }
-  if (isImplausible) {
-    const about = `has a price above $${PLAUSIBLE_USD} per million tokens; check its unit and its point`;
-    notes.push(note("price_implausible", about));
-  }
-  return notes;
+  const note = (reason: CatalogNote["reason"], about: string): CatalogNote[] => [
+    { file, deploymentId: id, reason, message: `${id} ${about}` },
+  ];
+  const dearer = "is bought for more than it is sold: a purchase price is above its price";
+  const large = `has a price above $${PLAUSIBLE_USD} per million tokens; check its unit and its point`;
+  return [
+    ...(sheets.some(isBoughtDearer) ? note("purchase_above_price", dearer) : []),
+    ...(isImplausible ? note("price_implausible", large) : []),
+  ];
 }
 
 /** True if the provider is at present owed more for some SKU than customers pay. */
@@ -48,10 +38,7 @@ export function isBelowCost({ prices }: Pick<Deployment, "prices">): boolean {
   return prices !== null && isBoughtDearer(prices);
 }
 
-/**
- * Returns the ids of the listings with a new price, in force or announced, that differs from the
- * price in the catalog `before` by a factor of 100 or more.
- */
+/** Ids of listings with a new price, in force or announced, that differs by a factor of 100. */
 export function priceJumps(before: Catalog, after: Catalog): readonly string[] {
   const old = new Map(before.deployments.map((each) => [each.id, each]));
   return after.deployments.flatMap((deployment) => {
@@ -115,10 +102,7 @@ function addDays(on: string, days: number): number {
   return Date.parse(`${on}T00:00:00Z`) + (days + 1) * DAY_MS;
 }
 
-/**
- * Returns the age of a price check, and when it must be computed again: at the next change of
- * `age`, or when the listing becomes too old to be routed, `endsAfterDays` days after the check.
- */
+/** The age of a check, and when it changes or the listing becomes too old to be routed. */
 export function computeAge(
   on: string,
   nowMs: number,
@@ -137,21 +121,15 @@ export interface StaleListing {
   readonly on: string;
 }
 
-/**
- * Returns routed listings whose prices were last confirmed more than 45 days ago, oldest check
- * first. Listings without a check are left out.
- */
+/** Routed listings whose price check is more than 45 days old, oldest first. */
 export function staleListings({ models }: Pick<Catalog, "models">): readonly StaleListing[] {
-  const found = models
+  return models
     .flatMap(({ deployments }) => deployments)
     .flatMap((deployment): StaleListing[] => {
       const { checked } = deployment;
       return checked === undefined || checked.age === "recent"
         ? []
         : [{ deployment, on: checked.on }];
-    });
-  return found.toSorted((a, b) => {
-    if (a.on !== b.on) return a.on < b.on ? -1 : 1;
-    return a.deployment.id < b.deployment.id ? -1 : 1;
-  });
+    })
+    .toSorted((a, b) => byText(a.on, b.on) || byText(a.deployment.id, b.deployment.id));
 }

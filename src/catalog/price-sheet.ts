@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 import { assert, type BySkuName, fromSkuNames } from "../kernel/index.ts";
 import type { DatedPrices, PricedSku, PriceSheet, PriceTier } from "./catalog.ts";
@@ -15,10 +15,7 @@ interface StatedPrices extends ManifestTermPrices {
   readonly pricing: readonly ManifestPrice[];
 }
 
-/**
- * Returns all past, present and announced prices of a valid listing, oldest first. The hash `pinId`
- * of each sheet also covers the texts `pinned`, such as the deployment's id.
- */
+/** All prices of a valid listing, oldest first. `pinned` are texts that every price pin covers. */
 export function compileDatedPrices(
   pinned: readonly string[],
   pricing: readonly ManifestPrice[],
@@ -35,54 +32,39 @@ export function compileDatedPrices(
   ];
 }
 
-/**
- * Compiles the prices that hold until the next price change. The price pin is a hash that also
- * covers the purchase prices, so a changed purchase price gives a new pin.
- */
+/** The prices until the next change. The pin also covers the purchase prices. */
 export function compilePriceSheet(pinned: readonly string[], stated: StatedPrices): PriceSheet {
   const { pricing, price_tiers: tiers, extra_pricing: extra, purchase_pricing: bought } = stated;
-  const sold = { pricing, tiers, extra };
-  if (bought === undefined) return compileTiered(pinned, sold);
-  const purchase = compileTiered([...pinned, "purchase"], {
-    pricing: bought,
-    tiers: stated.purchase_tiers,
-    extra: stated.purchase_extra,
-  });
-  return { ...compileTiered([...pinned, purchase.pinId], sold), purchase };
-}
-
-interface TieredPrices extends StatedRates {
-  readonly tiers: readonly ManifestPriceTier[] | undefined;
-}
-
-interface StatedRates {
-  readonly pricing: readonly ManifestPrice[];
-  readonly extra: ManifestExtraPricing | undefined;
+  if (bought === undefined) return compileTiered(pinned, pricing, tiers, extra);
+  const { purchase_tiers: boughtTiers, purchase_extra: boughtExtra } = stated;
+  const purchase = compileTiered([...pinned, "purchase"], bought, boughtTiers, boughtExtra);
+  return { ...compileTiered([...pinned, purchase.pinId], pricing, tiers, extra), purchase };
 }
 
 function compileTiered(
   pinned: readonly string[],
-  { tiers: stated, ...base }: TieredPrices,
+  pricing: readonly ManifestPrice[],
+  stated: readonly ManifestPriceTier[] | undefined,
+  extra: ManifestExtraPricing | undefined,
 ): PriceSheet {
-  if (stated === undefined) return compileRates(pinned, base);
-  const tiers = stated.map((tier) => compileTier(pinned, tier));
+  if (stated === undefined) return compileRates(pinned, pricing, extra);
+  const tiers = stated.map(({ above_prompt_tokens: bound, ...tier }): PriceTier => {
+    const prices = compileRates([...pinned, `above=${bound}`], tier.pricing, tier.extra_pricing);
+    return { abovePromptTokens: bound, prices };
+  });
   const tierPins = tiers.map(({ prices }) => prices.pinId);
-  return { ...compileRates([...pinned, ...tierPins], base), tiers };
+  return { ...compileRates([...pinned, ...tierPins], pricing, extra), tiers };
 }
 
-function compileTier(
+function compileRates(
   pinned: readonly string[],
-  { above_prompt_tokens: abovePromptTokens, pricing, extra_pricing: extra }: ManifestPriceTier,
-): PriceTier {
-  const prices = compileRates([...pinned, `above=${abovePromptTokens}`], { pricing, extra });
-  return { abovePromptTokens, prices };
-}
-
-function compileRates(pinned: readonly string[], { pricing, extra }: StatedRates): PriceSheet {
+  pricing: readonly ManifestPrice[],
+  extra: ManifestExtraPricing | undefined,
+): PriceSheet {
   const rates = statedRates(pricing, extra);
   const prices = fromSkuNames((name) => {
     const rate = rates[name];
-    return rate === undefined ? undefined : picoUsdPerToken(rate);
+    return rate === undefined ? undefined : scaledPrice(rate, FRACTION_DIGITS);
   });
   const lines = Object.entries(prices).map(([sku, price]) => `${sku}=${price}`);
   return { pinId: shortHash([...pinned, ...lines].join("\n")), ...prices };
@@ -96,19 +78,17 @@ function defaultedSkus(pricing: readonly ManifestPrice[]): readonly PricedSku[] 
 const OPTIONAL_SKUS = ["cached_prompt", "cache_write", "internal_reasoning"] as const;
 
 export function shortHash(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+  return hash("sha256", text).slice(0, 32);
 }
 
+/** USD per million tokens with six fraction digits is whole pico-USD per token: exact. */
 const FRACTION_DIGITS = 6;
 
-/**
- * The result is exact, because USD per million tokens with six fraction digits is a whole number of
- * pico-USD per token.
- */
-function picoUsdPerToken(costUsdPerMillion: string): bigint {
-  const [whole = "", fraction = ""] = costUsdPerMillion.split(".");
-  assert(fraction.length <= FRACTION_DIGITS, "a valid price has at most six fraction digits");
-  return BigInt(whole + fraction.padEnd(FRACTION_DIGITS, "0"));
+/** A price of a valid manifest as a whole number of its unit at `fractionDigits` digits. */
+export function scaledPrice(text: string, fractionDigits: number): bigint {
+  const [whole = "", fraction = ""] = text.split(".");
+  assert(fraction.length <= fractionDigits, "a valid price has no more fraction digits");
+  return BigInt(whole + fraction.padEnd(fractionDigits, "0"));
 }
 
 /**

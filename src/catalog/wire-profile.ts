@@ -50,20 +50,14 @@ export function compileWireProfile({ wire_profile: declared }: Manifest): WirePr
 
 type Body = Readonly<Record<string, unknown>>;
 
-/**
- * Merges the fixed members of the endpoint and of the listing. A listing's member replaces the
- * endpoint's member of the same name.
- */
+/** A listing's fixed member replaces the endpoint's member of the same name. */
 export function compileFixedBody(
   endpoint: Body | undefined,
   listing: Body | undefined,
 ): readonly FixedMember[] {
-  if (endpoint === undefined && listing === undefined) return NONE;
   const members = Object.entries({ ...endpoint, ...listing });
   return members.map(([name, value]) => ({ name, json: asciiJson(value) }));
 }
-
-const NONE: readonly FixedMember[] = [];
 
 function asciiJson(value: unknown): string {
   return JSON.stringify(value).replaceAll(

@@ -192,7 +192,6 @@ export function refreshFile(read: ReadManifest, refreshing: Refreshing): Refresh
     unsettled: again.unsettled,
     rules,
     accepted,
-    hashOf: listingHash,
   });
   const { findings } = merged;
   const text = `${JSON.stringify(merged.manifest, undefined, 2)}\n`;

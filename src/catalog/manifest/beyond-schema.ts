@@ -10,10 +10,7 @@ import {
 import { type ManifestProblem, patterns } from "./schema-parts.ts";
 import { WIRE_PROFILE_RULES, wireProfileProblems } from "./wire-profile-rules.ts";
 
-/**
- * Maps the id of each rule that JSON Schema cannot express to its text. The validator checks these
- * rules; the published schema does not have them.
- */
+/** The rules that JSON Schema cannot express, by id. The published schema lacks them. */
 export const BEYOND_SCHEMA_RULES: Readonly<Record<string, string>> = {
   "model-id-duplicate": "must list each model id once",
   "date-calendar": "must not name a 29 February of a year that has none",

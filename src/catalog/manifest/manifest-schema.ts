@@ -1,4 +1,4 @@
-import { type TSchema, type TUnsafe, Type } from "typebox";
+import { type TSchema, type TString, Type } from "typebox";
 
 import { asObject } from "../../kernel/index.ts";
 import { modelSchema } from "./model-schema.ts";
@@ -8,11 +8,12 @@ import {
   at,
   declares,
   has,
+  hasSuch,
+  mustBe,
   needs,
   oneOf,
   patterns,
   rule,
-  type RuleNote,
   urlText,
   when,
 } from "./schema-parts.ts";
@@ -21,15 +22,7 @@ import { listingTermsSchema } from "./terms-schema.ts";
 import { WIRE_B_PROFILE, wireProfileSchema } from "./wire-profile-schema.ts";
 
 function anyModel(condition: TSchema): TSchema {
-  return {
-    type: "object",
-    required: ["models"],
-    properties: { models: { type: "array", contains: condition } },
-  };
-}
-
-function theEndpoint(condition: TSchema): TSchema {
-  return { type: "object", required: ["endpoint"], properties: { endpoint: condition } };
+  return hasSuch("models", { type: "array", contains: condition });
 }
 
 function everyModel(consequence: TSchema): TSchema {
@@ -72,16 +65,13 @@ function mustSpeakWireA(modality: string): TSchema {
   return at("dialect", { const: "wire_a", ...rule(`${modality}-dialect`, help) });
 }
 
-const videoBilling: RuleNote = rule(
-  "video-billing",
-  'must declare billing "reported_cost": a video model is listed',
-);
 const video: TSchema = all(
-  needs("billing", videoBilling),
-  at("billing", {
-    const: "reported_cost",
-    ...rule("video-billing", 'must be "reported_cost": a video model is listed'),
-  }),
+  ...mustBe(
+    "billing",
+    "reported_cost",
+    rule("video-billing", 'must declare billing "reported_cost": a video model is listed'),
+    rule("video-billing", 'must be "reported_cost": a video model is listed'),
+  ),
   mustSpeakWireA("video"),
 );
 
@@ -98,8 +88,7 @@ const decisionsWithoutPath: TSchema = {
   not: { required: ["decisions_path"] },
 };
 
-const ENVELOPE_HELP =
-  'must be of output_modality "decisions": the endpoint has a response_envelope';
+const ENVELOPE_RULE = "envelope-decisions-only";
 
 const KEY_FIELDS = ["api_key", "apiKey", "api-key", "key", "token", "secret", "password"];
 
@@ -114,8 +103,8 @@ const noKey: TSchema = {
 
 const CROSS_FIELD_RULES: TSchema[] = [
   ...KEY_FIELDS.map((field) => at("endpoint", at(field, noKey))),
-  when(theEndpoint(has("billing", "reported_cost")), reportedCost),
-  when(theEndpoint(has("dialect", "wire_b")), at("wire_profile", WIRE_B_PROFILE)),
+  when(hasSuch("endpoint", has("billing", "reported_cost")), reportedCost),
+  when(hasSuch("endpoint", has("dialect", "wire_b")), at("wire_profile", WIRE_B_PROFILE)),
   when(anyModel(has("output_modality", "video")), at("endpoint", video)),
   when(anyModel(has("output_modality", "decisions")), at("endpoint", decisions)),
   when(
@@ -132,17 +121,18 @@ const CROSS_FIELD_RULES: TSchema[] = [
     ),
   ),
   when(
-    theEndpoint(declares("response_envelope")),
+    hasSuch("endpoint", declares("response_envelope")),
     everyModel(
       all(
-        needs("output_modality", rule("envelope-decisions-only", ENVELOPE_HELP)),
-        at("output_modality", {
-          const: "decisions",
-          ...rule(
-            "envelope-decisions-only",
-            'must be "decisions": the endpoint has a response_envelope',
+        ...mustBe(
+          "output_modality",
+          "decisions",
+          rule(
+            ENVELOPE_RULE,
+            'must be of output_modality "decisions": the endpoint has a response_envelope',
           ),
-        }),
+          rule(ENVELOPE_RULE, 'must be "decisions": the endpoint has a response_envelope'),
+        ),
       ),
     ),
   ),
@@ -193,15 +183,13 @@ const provider = Type.Object(
 );
 export type ManifestProvider = Accepted<typeof provider>;
 
-function pathText(description: string, standard?: string): TUnsafe<string> {
-  return Type.Unsafe<string>(
-    Type.String({
-      pattern: patterns.path,
-      description,
-      ...(standard === undefined ? {} : { default: standard }),
-      ...rule("endpoint-path", 'must be a lower-case path such as "/images/generations"'),
-    }),
-  );
+function pathText(description: string, standard?: string): TString {
+  return Type.String({
+    pattern: patterns.path,
+    description,
+    ...(standard === undefined ? {} : { default: standard }),
+    ...rule("endpoint-path", 'must be a lower-case path such as "/images/generations"'),
+  });
 }
 
 const endpoint = Type.Object(

@@ -1,21 +1,24 @@
 import type { TSchema } from "typebox";
-import { all, at, declares, has, needs, rule, when, type RuleNote } from "./schema-parts.ts";
+import {
+  all,
+  at,
+  declares,
+  has,
+  mustBe,
+  needs,
+  rule,
+  when,
+  type RuleNote,
+} from "./schema-parts.ts";
 
 /** Also matches a listing without `output_modality`, which means text. */
 const isText: TSchema = at("output_modality", { const: "text" });
 
 function decisionsOnly(field: string): TSchema {
-  const note = rule("decisions-only", `must be "decisions" on a listing that declares ${field}`);
-  return when(
-    declares(field),
-    all(
-      needs(
-        "output_modality",
-        rule("decisions-only", `must be of output_modality "decisions" to declare ${field}`),
-      ),
-      at("output_modality", { const: "decisions", ...note }),
-    ),
-  );
+  const missing = `must be of output_modality "decisions" to declare ${field}`;
+  const wrong = `must be "decisions" on a listing that declares ${field}`;
+  const notes = [rule("decisions-only", missing), rule("decisions-only", wrong)] as const;
+  return when(declares(field), all(...mustBe("output_modality", "decisions", ...notes)));
 }
 
 function systemoneOnly(field: string): TSchema {
@@ -47,15 +50,9 @@ const parametersRule = rule(
   "must declare supported_parameters: an image or video listing is checked against it",
 );
 
-function enumDescriptor(modality: string): TSchema {
-  return {
-    type: "object",
-    properties: { type: { const: "enum", ...rule(`${modality}-enum`, 'must be "enum" here') } },
-  };
-}
-
 function enumDescriptors(modality: string, names: readonly string[]): Record<string, TSchema> {
-  return Object.fromEntries(names.map((name) => [name, enumDescriptor(modality)]));
+  const type = { const: "enum", ...rule(`${modality}-enum`, 'must be "enum" here') };
+  return Object.fromEntries(names.map((name) => [name, at("type", type)]));
 }
 
 const imageParameters: TSchema = {
@@ -92,12 +89,10 @@ const videoParameters: TSchema = {
   properties: {
     seconds,
     ...enumDescriptors("video", ["size", "aspect_ratio", "resolution"]),
-    generate_audio: {
-      type: "object",
-      properties: {
-        type: { const: "boolean", ...rule("video-generate-audio", 'must be "boolean" here') },
-      },
-    },
+    generate_audio: at("type", {
+      const: "boolean",
+      ...rule("video-generate-audio", 'must be "boolean" here'),
+    }),
   },
   ...secondsRule,
 };
@@ -105,11 +100,7 @@ const videoParameters: TSchema = {
 export const MODALITY_RULES: TSchema[] = [
   when(
     isText,
-    all(
-      needs("context_length", contextLengthRule),
-      needs("streaming", streamingRule),
-      at("streaming", { const: true, ...streamingRule }),
-    ),
+    all(needs("context_length", contextLengthRule), ...mustBe("streaming", true, streamingRule)),
   ),
   when(
     has("output_modality", "image"),

@@ -7,6 +7,7 @@ import {
   all,
   dateText,
   has,
+  hasSuch,
   needs,
   oneOf,
   patterns,
@@ -44,16 +45,7 @@ const capacity = Type.Object(
   {
     title: "CapacityEntry",
     description: "A declared rate limit.",
-    allOf: [
-      when(
-        {
-          type: "object",
-          required: ["type"],
-          properties: { type: { enum: ["prompt", "completion"] } },
-        },
-        needs("unit", unitRule),
-      ),
-    ],
+    allOf: [when(hasSuch("type", { enum: ["prompt", "completion"] }), needs("unit", unitRule))],
   },
 );
 
@@ -118,10 +110,7 @@ const PER_TYPE: readonly TSchema[] = [
   }),
 ];
 
-/**
- * The values that a request parameter may have on a listing. `unknown` means that the listing has
- * the parameter but does not say which values it may have.
- */
+/** The values that a parameter may have; `unknown`: the listing does not say which. */
 export type ManifestDescriptor =
   | { readonly type: "boolean" | "unknown" }
   | {

@@ -1,4 +1,4 @@
-import { Type, type TSchema, type TUnsafe } from "typebox";
+import { Type, type TSchema, type TOptional, type TString } from "typebox";
 import { type Accepted, has, oneOf, patterns, rule } from "./schema-parts.ts";
 
 /** The SKUs that `pricing` can have, in the order in which a manifest is written. */
@@ -24,18 +24,16 @@ export const BILLED_SKUS = [
 ] as const;
 export type BilledSku = (typeof BILLED_SKUS)[number];
 
-export function costPerMillion(description: string): TUnsafe<string> {
-  return Type.Unsafe<string>(
-    Type.String({
-      pattern: patterns.costPerMillion,
-      description,
-      ...rule(
-        "price-decimals",
-        "must be a string of 1 to 7 digits and at most 6 fraction digits, " +
-          'such as "0.15"; never a number',
-      ),
-    }),
-  );
+export function costPerMillion(description: string): TString {
+  return Type.String({
+    pattern: patterns.costPerMillion,
+    description,
+    ...rule(
+      "price-decimals",
+      "must be a string of 1 to 7 digits and at most 6 fraction digits, " +
+        'such as "0.15"; never a number',
+    ),
+  });
 }
 
 const price = Type.Object(
@@ -87,7 +85,10 @@ export const pricingSchema = Type.Array(price, {
   ...rule("pricing-count", "must have at least two entries: prompt and completion"),
 });
 
-const labelRule = rule("price-card-label", "must be a string of 1 to 64 characters");
+function label(description: string): TOptional<TString> {
+  const note = rule("price-card-label", "must be a string of 1 to 64 characters");
+  return Type.Optional(Type.String({ minLength: 1, maxLength: 64, description, ...note }));
+}
 
 const priceCardLine = Type.Object(
   {
@@ -104,22 +105,8 @@ const priceCardLine = Type.Object(
           'such as "0.04"; never a number',
       ),
     }),
-    billable: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 64,
-        description: "What the line bills.",
-        ...labelRule,
-      }),
-    ),
-    variant: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 64,
-        description: "The tier it applies to.",
-        ...labelRule,
-      }),
-    ),
+    billable: label("What the line bills."),
+    variant: label("The tier it applies to."),
   },
   {
     title: "PriceCardLine",

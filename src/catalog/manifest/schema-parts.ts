@@ -1,4 +1,11 @@
-import { Type, type Static, type TSchema, type TUnsafe } from "typebox";
+import {
+  Type,
+  type Static,
+  type TInteger,
+  type TSchema,
+  type TString,
+  type TUnsafe,
+} from "typebox";
 
 /** A rule of the manifest: a stable id, and text that says what a field must be. */
 export interface RuleNote {
@@ -21,10 +28,7 @@ export function rule(id: string, help: string): RuleNote {
 export type Accepted<S extends TSchema> = DeepReadonly<Static<S>>;
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
-/**
- * Accepts one of `words`. Because of `type: "string"`, a validator can look a word up by its hash
- * instead of comparing it with each.
- */
+/** With `type: "string"`, a validator looks a word up by its hash, not one by one. */
 export function oneOf<const Words extends readonly string[]>(
   words: Words,
   options: RuleNote & { readonly description: string; readonly default?: Words[number] },
@@ -33,8 +37,7 @@ export function oneOf<const Words extends readonly string[]>(
 }
 
 export function when(condition: TSchema, consequence: TSchema): TSchema {
-  // The linter refuses an object literal with a member `then`, because `await` would take the
-  // object for a promise. So the object is built from pairs.
+  // The linter refuses a literal with a member `then`, which `await` would take for a promise.
   return Object.fromEntries(
     new Map([
       ["if", condition],
@@ -48,11 +51,15 @@ export function all(...schemas: readonly TSchema[]): TSchema {
 }
 
 export function has(property: string, value: unknown): TSchema {
-  return { type: "object", required: [property], properties: { [property]: { const: value } } };
+  return hasSuch(property, { const: value });
 }
 
-export function declares(property: string): TSchema {
-  return { type: "object", required: [property] };
+export function hasSuch(property: string, schema: TSchema): TSchema {
+  return { type: "object", required: [property], properties: { [property]: schema } };
+}
+
+export function declares(...properties: readonly string[]): TSchema {
+  return { type: "object", required: [...properties] };
 }
 
 export function at(property: string, schema: TSchema): TSchema {
@@ -63,13 +70,21 @@ export function needs(property: string, note: RuleNote): TSchema {
   return { type: "object", required: [property], ...note };
 }
 
+/** Requires the property, with this value. `missing` and `wrong` say what breaks either half. */
+export function mustBe(
+  property: string,
+  value: unknown,
+  missing: RuleNote,
+  wrong: RuleNote = missing,
+): readonly [TSchema, TSchema] {
+  return [needs(property, missing), at(property, { const: value, ...wrong })];
+}
+
 /** The largest integer that every JSON parser reads exactly. */
 export const integerMax: number = Number.MAX_SAFE_INTEGER;
 
-export function positiveInteger(
-  options: RuleNote & { readonly description: string },
-): TUnsafe<number> {
-  return Type.Unsafe<number>(Type.Integer({ minimum: 1, maximum: integerMax, ...options }));
+export function positiveInteger(options: RuleNote & { readonly description: string }): TInteger {
+  return Type.Integer({ minimum: 1, maximum: integerMax, ...options });
 }
 
 /** "@" is left out, so that a URL with a user name or password does not match. */
@@ -82,25 +97,7 @@ const DAY_OF_MONTH =
   "(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])" +
   "|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|[12][0-9])";
 
-type PatternName =
-  | "providerId"
-  | "modelId"
-  | "upstreamId"
-  | "envName"
-  | "path"
-  | "url"
-  | "baseUrl"
-  | "email"
-  | "date"
-  | "instant"
-  | "sha256"
-  | "margin"
-  | "stagedBecause"
-  | "country"
-  | "costPerMillion"
-  | "costPerUnit";
-
-export const patterns: Readonly<Record<PatternName, string>> = {
+export const patterns = {
   providerId: "^[a-z0-9][a-z0-9-]{1,62}$",
   modelId: "^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}$",
   upstreamId: "^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}(?::[a-z0-9][a-z0-9-]{0,31})?$",
@@ -117,14 +114,14 @@ export const patterns: Readonly<Record<PatternName, string>> = {
   country: "^[A-Z]{2}$",
   costPerMillion: "^[0-9]{1,7}(?:\\.[0-9]{1,6})?$",
   costPerUnit: "^[0-9]{1,6}(?:\\.[0-9]{1,9})?$",
-};
+} as const;
 
-export function dateText(description: string): TUnsafe<string> {
+export function dateText(description: string): TString {
   const note = rule("date", "must be a calendar day written YYYY-MM-DD");
-  return Type.Unsafe<string>(Type.String({ pattern: patterns.date, ...note, description }));
+  return Type.String({ pattern: patterns.date, ...note, description });
 }
 
-export function urlText(description: string): TUnsafe<string> {
+export function urlText(description: string): TString {
   const note = rule("url", "must be a URI that starts with http:// or https:// and names no user");
-  return Type.Unsafe<string>(Type.String({ pattern: patterns.url, ...note, description }));
+  return Type.String({ pattern: patterns.url, ...note, description });
 }

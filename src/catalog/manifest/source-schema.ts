@@ -1,4 +1,4 @@
-import { Type, type TUnsafe } from "typebox";
+import { Type, type TString } from "typebox";
 import { type Accepted, dateText, oneOf, patterns, rule } from "./schema-parts.ts";
 
 const fileFields = {
@@ -70,12 +70,7 @@ export const catalogSourceSchema = Type.Object(
 
 export type ManifestCatalogSource = Accepted<typeof catalogSourceSchema>;
 
-function hash(description: string): TUnsafe<string> {
-  return Type.Unsafe<string>(
-    Type.String({
-      pattern: patterns.sha256,
-      description,
-      ...rule("source-hash", "must be 64 lower-case hexadecimal digits"),
-    }),
-  );
+function hash(description: string): TString {
+  const note = rule("source-hash", "must be 64 lower-case hexadecimal digits");
+  return Type.String({ pattern: patterns.sha256, description, ...note });
 }

@@ -18,10 +18,7 @@ export const TERMS_RULES = {
     "must not have image_tokens above max_output_tokens, or for a listing of another modality",
 } as const;
 
-/**
- * Finds problems of `listing_terms` that the schema cannot express. Values of a wrong type are left
- * to the schema.
- */
+/** Finds problems beyond the schema, to which values of a wrong type are left. */
 export function brokenTerms(document: unknown): ManifestProblem[] {
   const { models, endpoint, listing_terms: byModel } = asFields(document);
   if (byModel === undefined) return [];
@@ -42,10 +39,7 @@ export function brokenTerms(document: unknown): ManifestProblem[] {
   });
 }
 
-/**
- * Refuses `image_tokens` above `max_output_tokens`: the gateway reserves only `max_output_tokens`
- * for an image, so it could not bill more.
- */
+/** Nothing above `max_output_tokens` can be billed, because only that is reserved for an image. */
 function imageTokensProblems(place: Place, declared: unknown, model: Fields): ManifestProblem[] {
   if (declared === undefined) return [];
   if (model["output_modality"] !== "image") {
@@ -150,20 +144,14 @@ function tiersInOrder(place: Place, tiers: readonly Fields[], base: BasePrices):
   });
 }
 
-/**
- * Lists the SKUs that are priced, for a message. Any other text of the manifest is left out,
- * because it may be a key pasted by mistake.
- */
+/** Lists priced SKUs for a message, and no other text: it may be a key pasted by mistake. */
 function listPricedSkus({ pricing, extra }: BasePrices): string {
   const types = new Set(asFieldsList(pricing).map(({ type }) => type));
   const extras = EXTRA_SKUS.filter((sku) => Object.hasOwn(asFields(extra), sku));
   return [...MANIFEST_SKUS.filter((sku) => types.has(sku)), ...extras].join(", ");
 }
 
-/**
- * Terms that every price change must declare again if the listing declares them. A change ends all
- * prices that it does not declare, so leaving them out would silently change a price.
- */
+/** A change ends all prices that it does not declare, so these must be declared again. */
 const LASTING_TERMS = ["extra_pricing", "purchase_pricing"];
 
 function changesInOrder(place: Place, terms: Fields): ManifestProblem[] {

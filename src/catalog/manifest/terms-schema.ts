@@ -3,6 +3,7 @@ import { costPerMillion, EXTRA_SKUS, pricingSchema } from "./price-schema.ts";
 import {
   type Accepted,
   dateText,
+  declares,
   integerMax,
   needs,
   oneOf,
@@ -73,30 +74,25 @@ const prices = {
 
 export type ManifestTermPrices = Pick<ManifestPriceChange, keyof typeof prices>;
 
-function declaresAll(...properties: readonly string[]): TSchema {
-  return { type: "object", required: [...properties] };
-}
-
 function purchase(field: string, why: string): TSchema {
   return needs(field, rule("terms-purchase-whole", `must declare ${field}: ${why}`));
 }
 
 /**
- * Makes purchase prices complete. If a listing has `purchase_pricing`, then whatever else has a
- * sale price (tiers, extra SKUs) must have a purchase price too; otherwise the provider would be
- * owed a price that nobody stated.
+ * With `purchase_pricing`, whatever else has a sale price needs a purchase price too: otherwise the
+ * provider would be owed a price that nobody stated.
  */
 const PURCHASE_RULES: TSchema[] = [
   when(
-    declaresAll("purchase_pricing", "price_tiers"),
+    declares("purchase_pricing", "price_tiers"),
     purchase("purchase_tiers", "price_tiers and purchase_pricing are declared"),
   ),
   when(
-    declaresAll("purchase_pricing", "extra_pricing"),
+    declares("purchase_pricing", "extra_pricing"),
     purchase("purchase_extra", "extra_pricing and purchase_pricing are declared"),
   ),
-  when(declaresAll("purchase_tiers"), purchase("purchase_pricing", "purchase_tiers are above it")),
-  when(declaresAll("purchase_extra"), purchase("purchase_pricing", "purchase_extra is beside it")),
+  when(declares("purchase_tiers"), purchase("purchase_pricing", "purchase_tiers are above it")),
+  when(declares("purchase_extra"), purchase("purchase_pricing", "purchase_extra is beside it")),
 ];
 
 const priceChange = Type.Object(

@@ -19,10 +19,7 @@ export type ManifestVerdict =
   | { readonly ok: true; readonly manifest: Manifest }
   | { readonly ok: false; readonly problems: readonly ManifestProblem[] };
 
-/**
- * Maximum length of a manifest in UTF-16 units, enough for thousands of listings. A longer text is
- * refused before it is parsed.
- */
+/** In UTF-16 units: thousands of listings. A longer text is refused before it is parsed. */
 const MANIFEST_CHARS_MAX = 4_194_304;
 
 /**
@@ -79,10 +76,7 @@ function schemaProblems(value: unknown): ManifestProblem[] {
   return (compiled.errors ?? []).filter(isCause).map(toManifestProblem);
 }
 
-/**
- * Options of the schema compiler. They skip two steps that would take a fifth of the program's
- * startup time: validating the schema itself and optimizing the generated code.
- */
+/** Skips validating the schema and optimizing its code: a fifth of the startup time. */
 const COMPILED_QUICKLY = { meta: false, validateSchema: false, code: { optimize: false } } as const;
 
 function compileSchema(): ValidateFunction {
@@ -92,10 +86,7 @@ function compileSchema(): ValidateFunction {
   return ajv.compile(manifestSchema);
 }
 
-/**
- * False for errors that ajv reports in addition to the cause: the failed `if` of a condition, and
- * the failed candidates inside `contains` and `anyOf`.
- */
+/** False for errors beside the cause: a failed `if`, and candidates in `contains` and `anyOf`. */
 function isCause({ keyword, schemaPath }: ErrorObject): boolean {
   return keyword !== "if" && !/\/(?:contains|anyOf)\/./.test(schemaPath);
 }
@@ -122,16 +113,12 @@ interface SchemaNode {
 function toManifestProblem(error: ErrorObject): ManifestProblem {
   const node = (error.parentSchema ?? {}) as SchemaNode;
   const pointer = error.instancePath;
-  const name = placeName(pointer);
   if (error.keyword === "additionalProperties") return unknownField(error);
-  const rule = node["x-rule"];
-  const help = node["x-help"];
-  if (rule === undefined || help === undefined) return generalProblem(error, node);
-  const special = SPECIAL_CASES[rule]?.(textOf(error.data));
-  if (special !== undefined) {
-    return { pointer, rule: special.rule ?? rule, message: `${name} ${special.message}` };
-  }
-  return { pointer, rule, message: `${name} ${help}` };
+  const { "x-rule": id, "x-help": help } = node;
+  if (id === undefined || help === undefined) return generalProblem(error, node);
+  const special = SPECIAL_CASES[id]?.(textOf(error.data));
+  const { rule = id, message } = special ?? { message: help };
+  return { pointer, rule, message: `${placeName(pointer)} ${message}` };
 }
 
 function unknownField(error: ErrorObject): ManifestProblem {
@@ -162,29 +149,32 @@ interface SpecialCase {
 
 /** Better messages, by rule id, for texts that show which mistake the author made. */
 const SPECIAL_CASES: Readonly<Record<string, (text: string) => SpecialCase | undefined>> = {
-  "api-key-env": (text) =>
-    looksLikeKey(text)
-      ? {
-          rule: "key-in-manifest",
-          message:
-            "holds what looks like a key; write the NAME of the environment variable instead, " +
-            "and revoke that key: a manifest is public",
-        }
-      : undefined,
+  "api-key-env": pastedKey,
   url: userInformation,
   "base-url": userInformation,
-  "model-id": (text) =>
-    text.includes(":")
-      ? {
-          rule: "model-id-variant",
-          message:
-            'must not contain ":", which is reserved for marketplace variants; ' +
-            "put a provider variant into upstream_id",
-        }
-      : undefined,
+  "model-id": variantId,
   "price-decimals": (text) => tooManyDigits(text, { whole: 7, fraction: 6 }),
   "price-card-decimals": (text) => tooManyDigits(text, { whole: 6, fraction: 9 }),
 };
+
+function pastedKey(text: string): SpecialCase | undefined {
+  if (!KEY_PREFIX.test(text) && !KEY_FORM.test(text)) return undefined;
+  const message =
+    "holds what looks like a key; write the NAME of the environment variable instead, " +
+    "and revoke that key: a manifest is public";
+  return { rule: "key-in-manifest", message };
+}
+
+const KEY_PREFIX = /^(?:sk|pk|rk|tm_vk|key|gsk|xai|hf|Bearer)[-_ ]/;
+const KEY_FORM = /^(?=\S*[0-9])(?=\S*[A-Za-z])\S{20,}$/;
+
+function variantId(text: string): SpecialCase | undefined {
+  if (!text.includes(":")) return undefined;
+  const message =
+    'must not contain ":", which is reserved for marketplace variants; ' +
+    "put a provider variant into upstream_id";
+  return { rule: "model-id-variant", message };
+}
 
 function userInformation(text: string): SpecialCase | undefined {
   if (!/^https?:\/\/[^/?#]*@/.test(text)) return undefined;
@@ -192,12 +182,6 @@ function userInformation(text: string): SpecialCase | undefined {
     "must not hold user information (user:password@); name the variable of the key in " +
     "api_key_env, and revoke that password: a manifest is public";
   return { rule: "key-in-manifest", message };
-}
-
-const KEY_PREFIX = /^(?:sk|pk|rk|tm_vk|key|gsk|xai|hf|Bearer)[-_ ]/;
-
-function looksLikeKey(text: string): boolean {
-  return KEY_PREFIX.test(text) || /^(?=\S*[0-9])(?=\S*[A-Za-z])\S{20,}$/.test(text);
 }
 
 function tooManyDigits(

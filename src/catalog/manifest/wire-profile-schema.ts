@@ -28,6 +28,18 @@ const valueMap: TSchema = {
   ...valueRule,
 };
 
+function byParameter<T>(member: TSchema, description: string) {
+  return Type.Unsafe<Readonly<Record<string, T>>>({
+    type: "object",
+    minProperties: 1,
+    maxProperties: ENTRIES_MAX,
+    propertyNames: { pattern: NAME, ...nameRule },
+    additionalProperties: member,
+    description,
+    ...nameRule,
+  });
+}
+
 export function fixedBody(description: string): TUnsafe<Readonly<Record<string, unknown>>> {
   return Type.Unsafe<Readonly<Record<string, unknown>>>({
     type: "object",
@@ -63,26 +75,16 @@ export const wireProfileSchema = Type.Object(
       }),
     ),
     rename: Type.Optional(
-      Type.Unsafe<Readonly<Record<string, string>>>({
-        type: "object",
-        minProperties: 1,
-        maxProperties: ENTRIES_MAX,
-        propertyNames: { pattern: NAME, ...nameRule },
-        additionalProperties: { type: "string", pattern: NAME, ...nameRule },
-        description: "Declared parameter to the name under which the endpoint takes it.",
-        ...nameRule,
-      }),
+      byParameter<string>(
+        { type: "string", pattern: NAME, ...nameRule },
+        "Declared parameter to the name under which the endpoint takes it.",
+      ),
     ),
     values: Type.Optional(
-      Type.Unsafe<Readonly<Record<string, Readonly<Record<string, string>>>>>({
-        type: "object",
-        minProperties: 1,
-        maxProperties: ENTRIES_MAX,
-        propertyNames: { pattern: NAME, ...nameRule },
-        additionalProperties: valueMap,
-        description: "Parameter to values, each with the one that the endpoint has for it.",
-        ...nameRule,
-      }),
+      byParameter<Readonly<Record<string, string>>>(
+        valueMap,
+        "Parameter to values, each with the one that the endpoint has for it.",
+      ),
     ),
     history: Type.Optional(
       Type.Array(
@@ -121,15 +123,13 @@ export const wireProfileSchema = Type.Object(
       }),
     ),
     non_stream_max: Type.Optional(
-      Type.Unsafe<number>(
-        Type.Integer({
-          minimum: 0,
-          maximum: 1_000_000_000,
-          description:
-            "Most output tokens of an answer that is not streamed; `0`: every answer is streamed.",
-          ...rule("wire-profile-non-stream", "must be an integer from 0 to 1000000000"),
-        }),
-      ),
+      Type.Integer({
+        minimum: 0,
+        maximum: 1_000_000_000,
+        description:
+          "Most output tokens of an answer that is not streamed; `0`: every answer is streamed.",
+        ...rule("wire-profile-non-stream", "must be an integer from 0 to 1000000000"),
+      }),
     ),
     body: Type.Optional(
       fixedBody(

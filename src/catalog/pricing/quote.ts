@@ -12,10 +12,7 @@ import {
 } from "../../kernel/index.ts";
 import type { PriceSheet, PriceTier } from "../catalog.ts";
 
-/**
- * Returns the most that a request can cost: all input at the highest input rate, all output at the
- * highest output rate. The sum is rounded up once.
- */
+/** All input and all output at their highest rates. The sum is rounded up once. */
 export function quoteWorstCase(prices: PriceSheet, tokens: WorstTokens): MicroUsd {
   const { tiers } = prices;
   return tiers === undefined ? quoteAtRates(prices, tokens) : quoteTiers(prices, tiers, tokens);
@@ -24,17 +21,11 @@ export function quoteWorstCase(prices: PriceSheet, tokens: WorstTokens): MicroUs
 interface WorstTokens {
   readonly input: number;
   readonly output: number;
-  /**
-   * True if the request marks parts of its prompt for hour-long caching. All input is then reserved
-   * at no less than the price of an hour-long cache write.
-   */
+  /** True: all input is reserved at no less than the price of an hour-long cache write. */
   readonly asksHourWrites?: boolean;
 }
 
-/**
- * The highest quote of all tiers that a prompt of up to `tokens.input` tokens can reach. Each tier
- * is quoted for the longest prompt that it can have.
- */
+/** The highest quote of all tiers that the prompt can reach, each for its longest prompt. */
 function quoteTiers(
   prices: PriceSheet,
   tiers: readonly PriceTier[],
@@ -76,10 +67,7 @@ export function quoteImages(
   return quoteWorstCase(prices, { input: asked.input, output: asked.images * asked.ceiling });
 }
 
-/**
- * The exact cost of `usage` at the prices that were pinned at admission. The length of the whole
- * prompt selects one tier for all tokens.
- */
+/** The exact cost at pinned prices. The length of the prompt selects one tier for all tokens. */
 export function exactCost(pinned: PriceSheet, usage: Usage): PicoUsd {
   const prices = pinned.tiers === undefined ? pinned : findTier(pinned, promptTokensTotal(usage));
   const { cacheWrite1h: hour = 0 } = usage;
@@ -114,10 +102,7 @@ export interface TokensOfSize {
   readonly usage: Usage;
 }
 
-/**
- * Returns the cost that `tokens` would have had at `prices`, each entry in the tier of its prompts.
- * The exact sum is rounded down once.
- */
+/** The cost of `tokens` at `prices`, each in the tier of its prompts. Rounded down once. */
 export function costElsewhere(prices: PriceSheet, tokens: readonly TokensOfSize[]): MicroUsd {
   let sum = 0n;
   for (const { abovePromptTokens, usage } of tokens) {
@@ -127,9 +112,8 @@ export function costElsewhere(prices: PriceSheet, tokens: readonly TokensOfSize[
 }
 
 /**
- * The least that the tokens can have cost if the lengths of the prompts and the lifetimes of the
- * cache writes are unknown: all tokens in the cheapest tier, all cache writes at the cheapest
- * lifetime. Exact if neither changes the price.
+ * The least that the tokens can have cost if neither the lengths of the prompts nor the lifetimes
+ * of the cache writes are known. Exact if neither changes the price.
  */
 export function leastCostElsewhere(prices: PriceSheet, usage: Usage): MicroUsd {
   const sheets = [
@@ -145,10 +129,7 @@ function withCheapestWrite(prices: PriceSheet): PriceSheet {
   return hour < cacheWrite ? { ...prices, cacheWrite: hour } : prices;
 }
 
-/**
- * True if token totals do not determine the cost, because the price tier depends on the length of
- * each prompt, and the price of a cache write on its lifetime.
- */
+/** True if the length of each prompt or the lifetime of a cache write decides the price. */
 export function dependsOnRequest(prices: PriceSheet, usage: Usage): boolean {
   const hasHours = pricesHourWrites(prices) && usage.cacheWrite > 0;
   return hasHours || tierBounds(prices).length > 0;

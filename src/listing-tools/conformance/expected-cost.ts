@@ -40,10 +40,7 @@ export function expectedCosts(
   return { ok: true, costs: { expected_usd: formatUsd(microUsd(sum)), models } };
 }
 
-/**
- * A probe, the output tokens that an honest provider bills for it, and the input tokens if the body
- * of the probe does not determine them.
- */
+/** Output tokens are an honest provider's; `input` is given where the body does not tell it. */
 type Expected = readonly [probe: Probe, output: number, input?: number];
 
 /** Expected output tokens, by the kind of probe. `FILE_TOKENS` are the input tokens of a file. */
@@ -55,10 +52,7 @@ const FILE_TOKENS = 300;
 const ENGLISH_BYTES_PER_TOKEN = 4;
 const REPEATS = 10;
 
-/**
- * Estimates a complete run in which every answer is right. A wrong answer causes another probe,
- * which costs more. Returns undefined if the listing has no prices.
- */
+/** A complete run in which every answer is right: wrong ones cost more. Undefined: no prices. */
 function expectedCost(deployment: Deployment): MicroUsd | undefined {
   const { prices, modality } = deployment;
   if (prices === null) return undefined;

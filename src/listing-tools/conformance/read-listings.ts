@@ -33,26 +33,23 @@ export function readListings(options: ListingsOptions): Listings {
       })
     : parsed;
   if (!outcome.ok) {
-    return {
-      ok: false,
-      problems: outcome.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`),
-    };
+    return refuse(...outcome.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`));
   }
   const { deployments } = outcome.catalog;
   const keyless = deployments.find(({ notReady }) => notReady === "key_missing");
   if (keyless !== undefined) {
-    const { apiKeyEnv = "" } = keyless;
-    return { ok: false, problems: [`the environment variable ${apiKeyEnv} holds no key`] };
+    return refuse(`the environment variable ${keyless.apiKeyEnv ?? ""} holds no key`);
   }
   const [first] = deployments;
-  if (first === undefined)
-    return { ok: false, problems: ["every model of the manifest is past its date"] };
-  const chosen = deployments.filter(({ modelId }) => isChosen(options.models, modelId));
-  if (chosen.length === 0)
-    return { ok: false, problems: ["no model of the manifest has this name"] };
+  if (first === undefined) return refuse("every model of the manifest is past its date");
+  const { models: globs } = options;
+  const chosen = deployments.filter(
+    ({ modelId }) => globs.length === 0 || globs.some((glob) => matchesGlob(glob, modelId)),
+  );
+  if (chosen.length === 0) return refuse("no model of the manifest has this name");
   return { ok: true, providerId: first.providerId, deployments: chosen };
 }
 
-function isChosen(globs: readonly string[], modelId: string): boolean {
-  return globs.length === 0 || globs.some((glob) => matchesGlob(glob, modelId));
+function refuse(...problems: readonly string[]): Listings {
+  return { ok: false, problems };
 }

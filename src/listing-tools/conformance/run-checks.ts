@@ -1,4 +1,4 @@
-import { type Check, whyNotChecked } from "./checks/check.ts";
+import type { Check } from "./checks/check.ts";
 import { type CheckId, type CheckReport, type Finding, skipped } from "./report/finding.ts";
 import type { Lab } from "./probing/lab.ts";
 import { ProbeNotSent, toUnsentFinding } from "./probing/observation.ts";
@@ -12,10 +12,9 @@ export interface CheckRun {
 }
 
 /**
- * Runs the checks of a model one after another, and returns the reports in the order of the checks'
- * numbers. C1 runs first: if the endpoint is unusable, the other checks are skipped. The checks
- * that judge every answer of the run are last, so that they expose a provider that is honest only
- * to the first requests.
+ * C1 runs first: if the endpoint is unusable, the other checks are skipped. The checks that judge
+ * every answer are last, to expose a provider that is honest only at first. Reports are in the
+ * order of the checks' numbers.
  */
 export async function runChecks(lab: Lab, run: CheckRun): Promise<readonly CheckReport[]> {
   const reports = new Map<CheckId, CheckReport>();
@@ -48,8 +47,9 @@ function inRunningOrder(checks: readonly Check[]): readonly Check[] {
 }
 
 async function runCheck(check: Check, lab: Lab, signal: AbortSignal): Promise<Finding> {
-  const reason = whyNotChecked(check, lab.deployment);
-  const run = check.runs[lab.deployment.modality];
+  const { runs, otherwise = "", inapplicable } = check;
+  const run = runs[lab.deployment.modality];
+  const reason = run === undefined ? otherwise : inapplicable?.(lab.deployment);
   if (run === undefined || reason !== undefined) return skipped(reason ?? "");
   if (signal.aborted) return { ...skipped("the run was ended"), isUnasked: true };
   try {

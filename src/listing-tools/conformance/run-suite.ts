@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 import type { Deployment } from "../../catalog/index.ts";
 import { Deadlines, formatUsd, type MicroUsd } from "../../kernel/index.ts";
@@ -52,10 +52,7 @@ export type SuiteOutcome =
 export const PROBE_TIMEOUT_MS = 60_000;
 const WRONG_KEY = "invalid-key-of-a-conformance-run";
 
-/**
- * Checks every listing of a manifest against its provider. It needs only the provider's key in
- * `env`: no database, no gateway. Never rejects for what a provider does.
- */
+/** Checks every listing; needs only the key in `env`. Never rejects for what a provider does. */
 export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
   const listings = readListings(options);
   if (!listings.ok) return listings;
@@ -72,7 +69,7 @@ export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
       report: {
         report_version: "1",
         provider: listings.providerId,
-        manifest_sha256: createHash("sha256").update(options.manifestText).digest("hex"),
+        manifest_sha256: hash("sha256", options.manifestText),
         started_at: new Date(startedMs).toISOString(),
         duration_ms: Math.round(clock.nowMs() - startedMs),
         spend_usd: formatUsd(run.deps.spending.spentMicroUsd),
@@ -98,9 +95,8 @@ function openRun(
   { clients, models }: { readonly clients: Clients; readonly models: number },
 ): Run {
   const { clock, signal, timeoutMs, budgetMicroUsd } = options;
-  const checks = CHECKS.filter(
-    ({ id }) => options.checks.length === 0 || options.checks.includes(id),
-  );
+  const isAsked = ({ id }: Check): boolean => options.checks.includes(id);
+  const checks = options.checks.length === 0 ? CHECKS : CHECKS.filter(isAsked);
   const spending = new Spending(budgetMicroUsd);
   const deadlines = new Deadlines(clock);
   const classify = attemptClassifier(clock);
@@ -135,10 +131,6 @@ async function testModel(run: Run, deployment: Deployment): Promise<ModelReport>
     shown: (report) => presentFinding(report, redaction),
     onEnd: (check) => run.ended(deployment.modelId, check),
   });
-  return modelReport(deployment, reports);
-}
-
-function modelReport(deployment: Deployment, reports: readonly CheckReport[]): ModelReport {
   return {
     id: deployment.modelId,
     upstream_id: deployment.upstreamModelId,
@@ -173,13 +165,13 @@ async function inParallel<T, R>(
   atOnce: number,
   work: (item: T) => Promise<R>,
 ): Promise<readonly R[]> {
-  const results = new Map<number, R>();
+  const results: R[] = [];
   let next = 0;
   const worker = async (): Promise<void> => {
     for (let index = next++; index < items.length; index = next++) {
-      results.set(index, await work(items[index] as T));
+      results[index] = await work(items[index] as T);
     }
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
-  return items.flatMap((_item, index) => (results.has(index) ? [results.get(index) as R] : []));
+  return results;
 }

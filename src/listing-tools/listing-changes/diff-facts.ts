@@ -25,10 +25,7 @@ export function diffProviderFacts(before: Manifest, after: Manifest): readonly F
   return differences(providerFields(before), providerFields(after), isLess);
 }
 
-/**
- * Fields that the comparison of facts leaves out: the id, the prices, and the parameters, which are
- * compared one by one.
- */
+/** Fields that are no facts, or (parameters) are compared one by one. */
 const PRICED = new Set(["id", "pricing", "price_card", "supported_parameters"]);
 const PRICED_TERMS = new Set(["price_tiers", "extra_pricing", "price_changes"]);
 
@@ -43,21 +40,16 @@ function listFields({ model, terms }: Listing): Fields {
   ]);
 }
 
-/**
- * Fields that the comparison of providers leaves out: parts of single listings, the origin of the
- * prices, and notes.
- */
+/** Parts of single listings, the origin of the prices, and notes: no facts of a provider. */
 const PER_LISTING = new Set(["models", "listing_terms", "catalog_source", "note"]);
 
 function providerFields(manifest: Manifest): Fields {
   return new Map(
     Object.entries(manifest).flatMap(([name, value]): [string, unknown][] => {
       if (PER_LISTING.has(name)) return [];
-      if (asObject(value) === undefined) {
-        return [[name, value]];
-      }
-      const members = Object.entries(value as object);
-      return members.map(([member, inner]): [string, unknown] => [`${name}.${member}`, inner]);
+      const members = asObject(value);
+      if (members === undefined) return [[name, value]];
+      return Object.entries(members).map(([member, inner]) => [`${name}.${member}`, inner]);
     }),
   );
 }
@@ -80,10 +72,7 @@ function isLess(old: unknown, next: unknown, field: string): boolean {
   return LESS[field]?.(old, next) ?? false;
 }
 
-/**
- * For each field, a test whether a change of it takes something away from clients. Changes of all
- * other fields take nothing away.
- */
+/** True if a change takes something from clients; changes of other fields never do. */
 const LESS: Readonly<Record<string, (old: unknown, next: unknown) => boolean>> = {
   context_length: isSmaller,
   // Without a declared bound, the gateway's own bound (`OUTPUT_TOKENS_MAX`) applies.

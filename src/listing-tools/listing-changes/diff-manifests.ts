@@ -34,10 +34,7 @@ export interface ManifestDifference {
   readonly models: readonly ListingDifference[];
 }
 
-/**
- * Compares two manifests by what they offer customers, listing by listing. `nowMs` decides which
- * dated prices apply.
- */
+/** Compares what customers are offered. `nowMs` decides which dated prices apply. */
 export function diffManifests(
   before: Manifest,
   after: Manifest,

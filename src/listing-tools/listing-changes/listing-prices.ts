@@ -1,15 +1,16 @@
 import {
   BILLED_SKUS,
   type BilledSku,
+  listingTerms,
   type Manifest,
+  type ManifestListingTerms,
+  type ManifestModel,
   type ManifestPrice,
   type ManifestTermPrices,
+  scaledPrice,
   statedRates,
 } from "../../catalog/index.ts";
 import { assert } from "../../kernel/index.ts";
-
-type ManifestModel = Manifest["models"][number];
-type Terms = NonNullable<Manifest["listing_terms"]>[string];
 
 /** Prices in USD per million tokens, as the manifest writes them, for every SKU. */
 export type Rates = Readonly<Record<BilledSku, string>>;
@@ -22,17 +23,13 @@ export interface RateTier {
 
 export interface Listing {
   readonly model: ManifestModel;
-  readonly terms: Terms;
+  readonly terms: ManifestListingTerms;
 }
 
-export function indexListings({
-  models,
-  listing_terms: terms = {},
-}: Manifest): Map<string, Listing> {
+export function indexListings(manifest: Manifest): Map<string, Listing> {
   return new Map(
-    models.map((model) => {
-      const own = Object.hasOwn(terms, model.id) ? terms[model.id] : undefined;
-      return [model.id, { model, terms: own ?? {} }];
+    manifest.models.map((model) => {
+      return [model.id, { model, terms: listingTerms(manifest, model) ?? {} }];
     }),
   );
 }
@@ -122,17 +119,17 @@ export function diffRates(
   const bounds = ascending(tiers.map(({ abovePromptTokens }) => abovePromptTokens));
   return BILLED_SKUS.flatMap((sku) =>
     bounds.flatMap((bound) => {
-      const canonicalRate = (of: readonly RateTier[] | undefined): string | null =>
+      const rate = (of: readonly RateTier[] | undefined): string | null =>
         of === undefined ? null : canonical(ratesAbove(of, bound)[sku]);
-      const pairs = sheets.map((sheet) => ({
-        old: canonicalRate(sheet.old),
-        new: canonicalRate(sheet.new),
+      const pairs = sheets.map(({ from, ...of }) => ({
+        from,
+        old: rate(of.old),
+        new: rate(of.new),
       }));
-      return sheets.flatMap(({ from }, at): PriceDifference[] => {
-        const pair = pairs[at];
-        if (pair === undefined || pair.old === pair.new) return [];
+      return pairs.flatMap(({ from, ...pair }, at): PriceDifference[] => {
         const earlier = pairs[at - 1];
-        if (earlier?.old === pair.old && earlier.new === pair.new) return [];
+        const isKnown = earlier?.old === pair.old && earlier.new === pair.new;
+        if (isKnown || pair.old === pair.new) return [];
         return [{ sku, above_prompt_tokens: bound, from, ...withPercent(pair) }];
       });
     }),
@@ -154,10 +151,7 @@ function withPercent({
   return { old, new: next, percent };
 }
 
-/**
- * Compares the price cards of images and videos. Customers see these prices, and pay by them when
- * the provider reports its cost instead of usage.
- */
+/** Customers see these prices, and pay by them where the provider reports its cost. */
 function diffPriceCards(
   before: Listing | undefined,
   after: Listing | undefined,
@@ -204,17 +198,12 @@ const FRACTION_DIGITS = 9;
 
 /** A price of a valid manifest in billionths of a dollar, exactly. */
 export function priceUnits(text: string): bigint {
-  const [whole = "", fraction = ""] = text.split(".");
-  assert(fraction.length <= FRACTION_DIGITS, "a valid price has at most nine fraction digits");
-  return BigInt(whole + fraction.padEnd(FRACTION_DIGITS, "0"));
+  return scaledPrice(text, FRACTION_DIGITS);
 }
 
 const PARTS = 10_000n;
 
-/**
- * The rise from `before` to `next` in percent, such as `+12.5`, with at most two decimals. Rounds
- * up, so that no rise seems smaller than it is. Null if `before` is 0.
- */
+/** In percent, such as `+12.5`. Rounds up, so that no rise seems smaller. Null if `before` is 0. */
 export function percentChange(before: bigint, next: bigint): string | null {
   if (before === 0n) return null;
   const scaled = (next - before) * PARTS;

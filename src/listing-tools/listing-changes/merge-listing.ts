@@ -4,11 +4,11 @@ import {
   BILLED_SKUS,
   extraPricing,
   type ManifestExtraPricing,
-  type ManifestPrice,
   type ManifestTermPrices,
   statedRates,
 } from "../../catalog/index.ts";
 import { defined } from "../../kernel/index.ts";
+import type { Prices } from "../listing-sources/price-text.ts";
 import {
   changesAfter,
   diffRates,
@@ -29,10 +29,7 @@ export interface PriceRules {
   readonly effectiveMs?: number;
   /** Largest rise that needs no person's consent, in millionths of a percent. */
   readonly riseMax: bigint;
-  /**
-   * If set, a rise begins at once when the old sale price is below the new purchase price.
-   * Otherwise every rise is announced first, and the operator pays the difference until it begins.
-   */
+  /** True: a rise begins at once where the old price is below cost. Else all are announced. */
   readonly neverBelowCost?: true;
 }
 
@@ -64,8 +61,7 @@ export function mergeListing(
     if (rises.some((each) => isAbove(each, rules.riseMax))) {
       const waits = { kind: "waits", reason: "rise", prices: rises } as const;
       if (rules.neverBelowCost !== true) return waits;
-      // Until a person accepts the new price, the listing sells below cost. The loss is booked in
-      // the ledger and raises an alert.
+      // Until a person accepts, this sells below cost: the ledger books the loss, and alerts.
       return { ...waits, listing: announced(before, after, { nowMs, saleFromMs: Infinity }) };
     }
   }
@@ -89,9 +85,8 @@ function isBelowCost({ model, terms }: Listing, atMs: number): boolean {
 }
 
 /**
- * When customers begin to pay the source's prices. A change that is announced already keeps its
- * instant. Otherwise all changes begin at the operator's instant; if none is named, a cut begins at
- * once and a rise at `riseFromMs`.
+ * When customers begin to pay the source's prices: as announced already, else at the operator's
+ * instant, else a cut at once and a rise at `riseFromMs`.
  */
 function saleFrom(before: Listing, after: Listing, rules: PriceRules): number {
   const { nowMs, riseFromMs, effectiveMs } = rules;
@@ -109,9 +104,9 @@ function isAbove({ old, new: next }: PriceDifference, riseMax: bigint): boolean 
 }
 
 interface Sheet {
-  readonly pricing: readonly ManifestPrice[];
-  readonly price_tiers: ManifestTermPrices["price_tiers"];
-  readonly extra_pricing: ManifestTermPrices["extra_pricing"];
+  readonly pricing: Prices["pricing"];
+  readonly price_tiers: Prices["price_tiers"];
+  readonly extra_pricing: Prices["extra_pricing"];
 }
 
 interface Point {
@@ -120,11 +115,7 @@ interface Point {
   readonly purchase: Sheet;
 }
 
-/**
- * Keeps the old sale prices until `saleFromMs`, and announces the new ones for that instant; with
- * Infinity, announces none. Purchase prices follow the new listing at once, so the operator pays
- * any difference.
- */
+/** Sale prices change at `saleFromMs` (Infinity: never), and purchase prices at once. */
 function announced(
   before: Listing,
   after: Listing,
@@ -158,10 +149,7 @@ function buildTimeline({ model, terms }: Listing): readonly Point[] {
   ];
 }
 
-function toPoint(
-  fromMs: number,
-  prices: ManifestTermPrices & { readonly pricing: readonly ManifestPrice[] },
-): Point {
+function toPoint(fromMs: number, prices: Prices): Point {
   const sale = toSheet(prices.pricing, prices.price_tiers, prices.extra_pricing);
   const { purchase_pricing: pricing, purchase_tiers: tiers, purchase_extra: extra } = prices;
   return { fromMs, sale, purchase: pricing === undefined ? sale : toSheet(pricing, tiers, extra) };
@@ -189,7 +177,17 @@ function withPrices({ model, terms }: Listing, points: readonly Point[]): Listin
   });
   const [first, ...later] = whole;
   if (first === undefined) return { model, terms };
-  const { staged_because: staged, checked, ...rest } = withoutPrices(terms);
+  const {
+    price_tiers: _tiers,
+    extra_pricing: _extra,
+    price_changes: _changes,
+    purchase_pricing: _purchase,
+    purchase_tiers: _purchaseTiers,
+    purchase_extra: _purchaseExtra,
+    staged_because: staged,
+    checked,
+    ...rest
+  } = terms;
   return {
     model: { ...model, pricing: first.sale.pricing },
     terms: {
@@ -207,23 +205,9 @@ function withPrices({ model, terms }: Listing, points: readonly Point[]): Listin
   };
 }
 
-function withoutPrices(terms: Listing["terms"]): Listing["terms"] {
-  const {
-    price_tiers: _tiers,
-    extra_pricing: _extra,
-    price_changes: _changes,
-    purchase_pricing: _purchase,
-    purchase_tiers: _purchaseTiers,
-    purchase_extra: _purchaseExtra,
-    ...rest
-  } = terms;
-  return rest;
-}
-
 /**
- * Makes implied prices explicit where a default would change what somebody pays. If the listing has
- * a price for one-hour cache writes, every price change states one. A purchase price gets the tiers
- * of the sale price, and a one-hour price if the sale price has one.
+ * Makes implied prices explicit where a default would change what somebody pays: one-hour cache
+ * writes in every change, and tiers and one-hour writes in purchase prices.
  */
 function wholePoint(point: Point, points: readonly Point[]): Point {
   const hasHour = points[0]?.sale.extra_pricing !== undefined;
@@ -262,9 +246,5 @@ function priceTerms({ pricing: _pricing, ...terms }: Sheet): ManifestTermPrices 
 
 function purchaseTerms({ purchase }: Point): ManifestTermPrices {
   const { pricing, price_tiers: tiers, extra_pricing: extra } = purchase;
-  return defined({
-    purchase_pricing: pricing,
-    purchase_tiers: tiers,
-    purchase_extra: extra,
-  });
+  return defined({ purchase_pricing: pricing, purchase_tiers: tiers, purchase_extra: extra });
 }

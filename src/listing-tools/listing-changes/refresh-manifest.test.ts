@@ -1,11 +1,10 @@
-import { createHash } from "node:crypto";
-
 import { describe, expect, test } from "vitest";
 
 import { pricing, smallManifest } from "../../../test/fixtures/manifest/samples.ts";
 import type { Manifest, ManifestPrice } from "../../catalog/manifest/index.ts";
+import { listingHash } from "../listing-sources/ids.ts";
 import { indexListings, ratesAt, type Listing } from "./listing-prices.ts";
-import { type ListingHash, refreshManifest, type Refreshed } from "./refresh-manifest.ts";
+import { refreshManifest, type Refreshed } from "./refresh-manifest.ts";
 
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.parse("2026-11-23T12:00:00Z");
@@ -22,18 +21,13 @@ function model(change: Partial<Model> = {}): Model {
   return { id: ID, context_length: 100_000, streaming: true, pricing: at("1"), ...change };
 }
 
-const hashOf: ListingHash = (listing, terms) => {
-  const text = JSON.stringify([listing, terms ?? null]);
-  return createHash("sha256").update(text).digest("hex");
-};
-
 /** Builds the manifest that an import of these listings would write. */
 function imported(
   models: readonly Model[],
   terms?: Record<string, Terms>,
   dated = "2026-11-01",
 ): Sourced {
-  const hashes = models.map((each) => [each.id, hashOf(each, terms?.[each.id])] as const);
+  const hashes = models.map((each) => [each.id, listingHash(each, terms?.[each.id])] as const);
   return {
     ...smallManifest(models, terms),
     catalog_source: {
@@ -63,7 +57,6 @@ function refresh(current: Sourced, next: Sourced, options: Options = {}): Refres
     rules: { nowMs, riseFromMs, riseMax, ...(effectiveMs === undefined ? {} : { effectiveMs }) },
     accepted: new Set(accept),
     unsettled: new Set(options.unsettled),
-    hashOf,
   });
 }
 

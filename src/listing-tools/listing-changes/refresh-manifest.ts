@@ -1,25 +1,22 @@
 import { isDeepStrictEqual } from "node:util";
 
-import type { Manifest } from "../../catalog/index.ts";
+import type { Manifest, ManifestCatalogSource } from "../../catalog/index.ts";
+import { listingHash } from "../listing-sources/ids.ts";
 import { diffListingFacts, type FactDifference } from "./diff-facts.ts";
 import { diffRates, indexListings, type Listing, type PriceDifference } from "./listing-prices.ts";
 import { mergeListing, type PriceRules } from "./merge-listing.ts";
 
-/** SHA-256 of a listing and its terms; `terms` is undefined if it has none. */
-export type ListingHash = (model: Listing["model"], terms: Listing["terms"] | undefined) => string;
+type SourcedManifest = Manifest & { readonly catalog_source: ManifestCatalogSource };
 
 export interface RefreshInput {
-  readonly current: Manifest & { readonly catalog_source: NonNullable<Manifest["catalog_source"]> };
+  readonly current: SourcedManifest;
   /** The same provider's listings, imported again from the sources. */
-  readonly imported: Manifest & {
-    readonly catalog_source: NonNullable<Manifest["catalog_source"]>;
-  };
+  readonly imported: SourcedManifest;
   /** Models that a source still has, but on which no two sources agree. Their listings are kept. */
   readonly unsettled: ReadonlySet<string>;
   readonly rules: PriceRules;
   /** Models of which a person accepted the rise, staging or removal. */
   readonly accepted: ReadonlySet<string>;
-  readonly hashOf: ListingHash;
 }
 
 /** Something that a person must decide or should know. */
@@ -174,7 +171,7 @@ class Refresh {
   }
 
   #hash({ model, terms }: Listing): string {
-    return this.#input.hashOf(model, Object.keys(terms).length === 0 ? undefined : terms);
+    return listingHash(model, Object.keys(terms).length === 0 ? undefined : terms);
   }
 
   #manifest(): Manifest {

@@ -20,7 +20,6 @@ const MODEL_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}$/;
 /** Suffixes under which other gateways sell variants of one model. */
 const VARIANT = /:(?:free|thinking|extended|online|nitro|floor|exacto|beta)$/;
 
-/** Why an entry cannot be listed. */
 export type Unfit = readonly [code: SkipCode, message: string];
 
 /** Why a manifest cannot contain this model id of a provider; undefined if it can. */
@@ -73,10 +72,7 @@ export function noChatProblem(upstreamId: string): Unfit | undefined {
   return ["not-chat", "its name is that of another kind of model"];
 }
 
-/**
- * Decides whether a model has ended by the day `dated`. Ignores an end date that is ten or more
- * years ahead, because some lists write one for a model without an end date.
- */
+/** An end ten or more years ahead is ignored: some lists write one for models without an end. */
 export function judgeEnd(
   day: string | undefined,
   dated: string,
@@ -87,11 +83,7 @@ export function judgeEnd(
   return { gone: day <= dated, day };
 }
 
-/**
- * Chooses the output bound of a listing. A bound as large as the context is probably a copy of it
- * and counts as unknown. A bound above `OUTPUT_TOKENS_MAX`, the most that the gateway allows, is
- * cut to it.
- */
+/** A bound as large as the context counts as unknown; the gateway's own bound is the most. */
 export function outputBound(
   model: string,
   output: number | undefined,
@@ -110,7 +102,6 @@ export const NO_PRICE: Unfit = ["no-price", "no price is stated"];
 
 type InputKind = Exclude<ManifestInputModality, "text">;
 
-/** The kinds of input that `accepts` names as true. */
 export function listInputs(accepts: Readonly<Record<InputKind, boolean>>): Set<InputKind> {
   const kinds = Object.keys(accepts) as InputKind[];
   return new Set(kinds.filter((kind) => accepts[kind]));
@@ -177,10 +168,7 @@ export function dayAt(value: RawJson | undefined, key: string): string | undefin
   return day !== undefined && isDay(day) ? day : undefined;
 }
 
-/**
- * Reads the abilities that an entry states. `flags` maps each ability to the field that states it;
- * an ability that the entry does not state is left out.
- */
+/** `flags` maps each ability to its field. Abilities that an entry does not state are left out. */
 export function abilitiesAt(
   entry: RawObject,
   flags: Readonly<Record<string, string>>,

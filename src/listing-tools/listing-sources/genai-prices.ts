@@ -107,8 +107,7 @@ function readDated(id: string, entry: RawObject, dated: string): DatedReading {
     prices: base,
     changes,
     notes: sound.flatMap(({ prices }) => prices.notes),
-    // A manifest cannot state times of day. The listing gets the highest price of the day, and is
-    // staged.
+    // A manifest has no times of day: the listing gets the highest price, and is staged.
     stagedBecause: [
       ...fees,
       ...(sound.some((each) => each.isDaily) ? (["time-of-day"] as const) : []),
@@ -118,11 +117,9 @@ function readDated(id: string, entry: RawObject, dated: string): DatedReading {
 
 const UNPRICED = { ok: false, code: NO_PRICE[0], message: NO_PRICE[1] } as const;
 
-interface DatedSet {
-  readonly prices: { readonly prices: DraftPrices };
-}
-
-function findDearest(sets: readonly DatedSet[]): DraftPrices | undefined {
+function findDearest(
+  sets: readonly { readonly prices: { readonly prices: DraftPrices } }[],
+): DraftPrices | undefined {
   return sets
     .map(({ prices }) => prices.prices)
     .toSorted((a, b) => comparePrices(a.sheet.completion, b.sheet.completion))
@@ -160,10 +157,7 @@ function sheetAt(prices: RawObject, tokens: number): RawSheet {
   };
 }
 
-/**
- * Returns the price for a prompt of `tokens` tokens. `price` is a number or `{ base, tiers: [{
- * start, price }] }`. For 0 tokens, returns the base price.
- */
+/** `price` is a number or `{ base, tiers: [{ start, price }] }`; 0 tokens give the base price. */
 function priceAt(price: RawJson | undefined, tokens: number): string | undefined {
   if (objectAt(price) === undefined) return numberTextAt(price);
   const reached = readTiers(price).filter(({ start }) => start <= tokens && tokens > 0);
@@ -183,10 +177,7 @@ function readTiers(
 
 const MATCH_DEPTH_MAX = 8;
 
-/**
- * True if `id` matches the clauses of an entry. A `regex` clause never matches, because a pattern
- * from outside can take unbounded time.
- */
+/** A `regex` clause never matches: a pattern from outside can take unbounded time. */
 function isMatch(match: RawObject, id: string, depth: number): boolean {
   if (depth > MATCH_DEPTH_MAX) return false;
   const parts = (key: string): (RawObject | undefined)[] =>

@@ -13,9 +13,8 @@ export interface SourceOpinions {
 export type Groups = ReadonlyMap<string, readonly Opinion[]>;
 
 /**
- * Groups what sources say by model. Keeps a model if the leading source (`lead`) has it, or if at
- * least two other sources agree on it. If the leading source has two names for one model, drops
- * one, and calls `twin` with the dropped name.
+ * Keeps a model if the leading source has it, or at least two others agree on it. Of two names of
+ * the leading source for one model, drops one, and calls `twin` with it.
  */
 export function groupOpinions(
   lead: SourceOpinions,
@@ -72,9 +71,8 @@ function matching({ opinions }: SourceOpinions, upstreamId: string): Opinion | u
 }
 
 /**
- * Orders what sources say about a model that the leading source lacks. First comes a source that
- * uses the provider's own names and with which another source agrees; if there is none, the result
- * is empty.
+ * For models that the leading source lacks: first a source with the provider's own names, with
+ * which another one agrees; without such a source, the result is empty.
  */
 function agreeingFirst(group: readonly Opinion[]): readonly Opinion[] {
   const lead = group.find(

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 import type { ManifestListingTerms, ManifestModel } from "../../catalog/index.ts";
 import { asObject } from "../../kernel/index.ts";
@@ -29,9 +29,8 @@ function baseProvider(provider: string): string {
 }
 
 /**
- * The marketplace id of a provider's model: the one in the reviewed table, else one made of the
- * model's maker (or provider) and name. A name that only resembles another provider's model never
- * gets the id of that model.
+ * The id in the reviewed table, else one made of maker and name. A name that only resembles another
+ * provider's model never gets the id of that model.
  */
 export function marketplaceId(provider: string, upstreamId: string): string {
   const base = baseProvider(provider);
@@ -54,13 +53,9 @@ export function listKnownReasons(provider: string, id: string): readonly string[
   return Object.hasOwn(known, id) ? (known[id] ?? []) : [];
 }
 
-/**
- * SHA-256 of a listing and its terms, independent of the order of fields. If it differs from the
- * hash of the last import, somebody edited the listing by hand.
- */
+/** The order of fields has no influence. A hash that differs from the import's means an edit. */
 export function listingHash(model: ManifestModel, terms: ManifestListingTerms | undefined): string {
-  const text = canonicalJson(terms === undefined ? { model } : { model, terms });
-  return createHash("sha256").update(text).digest("hex");
+  return hash("sha256", canonicalJson(terms === undefined ? { model } : { model, terms }));
 }
 
 function canonicalJson(value: unknown): string {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 import type {
   Manifest,
@@ -87,10 +87,10 @@ function readOpinions(
     isLab ? labModelId(name) : marketplaceId(head.provider.id, name);
   const { dated } = source;
   const readings = readSource(source.from, source.document, { provider, dated, day });
+  const isOwn = !isLab && source.from !== "genai-prices";
   const opinions = readings.flatMap((each): (readonly [string, Opinion])[] => {
     if (each.kind === "skipped") return [];
     const draft = isLab ? atTheLab(each.draft) : each.draft;
-    const isOwn = !isLab && source.from !== "genai-prices";
     return [[toModelId(each.draft.upstreamId), { from: source.from, dated, isOwn, draft }]];
   });
   const skipped = readings.flatMap((each) => (each.kind === "skipped" ? [each.note] : []));
@@ -147,12 +147,8 @@ class ImportRun {
     const why = this.#unfit(id, lead.draft, context, findNewestDay(group));
     if (why !== undefined) return this.skip(why);
     const { head, against, margin, withCapacity } = this.#input;
-    const merged = mergeDrafts({
-      lead,
-      others,
-      alone: against.length === 0,
-      recentFrom: context.recentFrom,
-    });
+    const { recentFrom } = context;
+    const merged = mergeDrafts({ lead, others, alone: against.length === 0, recentFrom });
     this.#notes.push(...merged.notes);
     const listing = writeListing(merged, {
       id,
@@ -203,20 +199,16 @@ class ImportRun {
   }
 
   result(): Omit<ImportResult, "unsettled"> {
-    const ids = (isReady: boolean): string[] =>
-      this.#written.flatMap(([model]) =>
-        (model.is_ready !== false) === isReady ? [model.id] : [],
-      );
+    const models = this.#written.map(([model]) => model);
+    const isStaged = ({ is_ready: isReady }: ManifestModel): boolean => isReady === false;
     return {
-      ...(this.#written.length > 0 && { manifest: this.#manifest() }),
-      listed: ids(true),
-      staged: ids(false),
+      ...(models.length > 0 && { manifest: this.#manifest() }),
+      listed: models.filter((model) => !isStaged(model)).map(({ id }) => id),
+      staged: models.filter(isStaged).map(({ id }) => id),
       skipped: this.#skipped.map(cutText),
-      notes: this.#notes.map(({ model, code, message }) => ({
-        model: cutText(model),
-        code,
-        message: cutText(message),
-      })),
+      notes: this.#notes.map(({ model, code, message }) => {
+        return { model: cutText(model), code, message: cutText(message) };
+      }),
     };
   }
 
@@ -247,22 +239,19 @@ class ImportRun {
 }
 
 function toSourceFile({ from, dated, bytes }: SourceInput): ManifestSourceFile {
-  return { from, dated, sha256: createHash("sha256").update(bytes).digest("hex") };
+  return { from, dated, sha256: hash("sha256", bytes) };
 }
 
-const READERS: Readonly<
-  Record<ListingSource, (document: RawJson, input: ReaderInput) => Reading[]>
-> = {
+type Reader = (document: RawJson, input: ReaderInput) => Reading[];
+
+const READERS: Readonly<Record<ListingSource, Reader>> = {
   litellm: readLitellm,
   "models.dev": readModelsDev,
   openrouter: readOpenRouter,
   "genai-prices": readGenaiPrices,
 };
 
-/**
- * Reads a source's entries for one provider: each becomes a draft, or is skipped with a note.
- * Prices are those that hold on `day`, or on the source's own day if `day` is absent.
- */
+/** Each entry becomes a draft, or is skipped with a note. Prices are those of `day`. */
 export function readSource(
   from: ListingSource,
   document: RawJson,
@@ -278,9 +267,7 @@ function atDay(draft: Draft, day: string): Draft {
   const hasBegun = ({ from }: DraftChange): boolean => from.slice(0, 10) <= day;
   const begun = draft.changes.findLast(hasBegun);
   if (begun === undefined) return draft;
-  return {
-    ...draft,
-    prices: { sheet: begun.sheet, tiers: begun.tiers },
-    changes: draft.changes.filter((change) => !hasBegun(change)),
-  };
+  const { sheet, tiers } = begun;
+  const changes = draft.changes.filter((change) => !hasBegun(change));
+  return { ...draft, prices: { sheet, tiers }, changes };
 }

@@ -74,10 +74,7 @@ function isChat(endpoint: string): boolean {
   return /\/chat\/completions$|\/messages$/.test(endpoint);
 }
 
-/**
- * Removes the provider's prefix from a name. Fireworks has a short and a long form of each id; the
- * result is always the long form.
- */
+/** Removes the provider's prefix. Of Fireworks' two forms of an id, returns the long one. */
 function stripPrefix(key: string, provider: string): string {
   const prefix = `${provider.replace(/_chat$/, "")}/`;
   const id = key.startsWith(prefix) ? key.slice(prefix.length) : key;
@@ -138,10 +135,7 @@ function listReasons(entry: RawObject): readonly StageCode[] {
 const OTHER_UNIT =
   /_audio_|_audio$|_per_(?:image|second|character|query|request|page|session)|_(?:batches|flex|priority|ultrafast|decisions)$|^regional_|^citation_/;
 
-/**
- * Reads the base prices if `suffix` is "". With a suffix of the field names, such as
- * "_above_200k_tokens", reads the prices of that tier.
- */
+/** The base prices, or those of a tier by its suffix, such as "_above_200k_tokens". */
 function litellmSheet(entry: RawObject, suffix: string): RawSheet {
   const at = (field: string): string | undefined => numberTextAt(entry, `${field}${suffix}`);
   return {
@@ -157,10 +151,7 @@ function litellmSheet(entry: RawObject, suffix: string): RawSheet {
 
 const TIER = /^(?:in|out)put_cost_per_token(_above_(\d+)k_tokens)$/;
 
-/**
- * Reads prices by prompt size, which LiteLLM writes as suffixes of field names or as ranges. A
- * price that a suffix leaves out is the base price; a range states all of its prices.
- */
+/** LiteLLM writes tiers as suffixes, which leave base prices out, or as whole ranges. */
 function litellmPrices(entry: RawObject): {
   readonly sheet: RawSheet;
   readonly tiers: readonly RawTier[];

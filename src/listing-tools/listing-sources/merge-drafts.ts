@@ -1,5 +1,5 @@
 import type { BilledSku } from "../../catalog/index.ts";
-import { HOUR_SKU_NAME } from "../../kernel/index.ts";
+import { defined, HOUR_SKU_NAME } from "../../kernel/index.ts";
 import type {
   Draft,
   DraftAbilities,
@@ -29,10 +29,7 @@ export interface MergedDraft extends Draft {
 }
 
 export interface MergeInput {
-  /**
-   * The leading source's draft, which gives the model its name. The prices are those of the newest
-   * source, which may be another one.
-   */
+  /** This source names the model. The newest source, maybe another one, gives the prices. */
   readonly lead: Opinion;
   readonly others: readonly Opinion[];
   /** True if there is only one source. It is then trusted without a second one. */
@@ -41,10 +38,7 @@ export interface MergeInput {
   readonly recentFrom: string;
 }
 
-/**
- * Merges what sources say about one model. The newest source gives the prices. If no recent second
- * source agrees with them, the listing is staged, unless `alone`.
- */
+/** The newest source gives the prices. Without a recent second one, the listing is staged. */
 export function mergeDrafts({ lead, others, alone, recentFrom }: MergeInput): MergedDraft {
   const everyone = [lead, ...others];
   const newest = everyone.reduce((a, b) => (b.dated > a.dated ? b : a));
@@ -104,11 +98,7 @@ export function findNewestDay(sources: readonly { readonly dated: string }[]): s
   return sources.reduce((newest, { dated }) => (dated > newest ? dated : newest), "");
 }
 
-/**
- * Merges the optional prices of sources that agree. If two sources price an SKU, the higher price
- * is used. A price that only one source states is used only if it is higher than the SKU's default
- * price.
- */
+/** The higher of two prices is used, and a lone one only if it is above the SKU's default. */
 function mergePrices(
   lead: DraftPrices,
   agreeing: readonly Opinion[],
@@ -154,10 +144,7 @@ function dearest(prices: readonly string[]): string | undefined {
   return prices.toSorted(comparePrices).at(-1);
 }
 
-/**
- * Takes the announced price changes of the first source that has some. If only one source announces
- * a fall, the listing is staged.
- */
+/** The changes of the first source with some. A fall that only one announces stages the listing. */
 function adoptChanges(
   draft: Draft,
   agreeing: readonly Opinion[],
@@ -176,10 +163,7 @@ function adoptChanges(
   return { changes, stagedBecause: isTrusted ? [] : ["dated"] };
 }
 
-/**
- * Keeps only the SKUs that `other` states, too. Otherwise a price that is merely missing there
- * would look like a fall.
- */
+/** Keeps the SKUs that `other` states, too: a missing price would look like a fall. */
 function statedIn(sheet: DraftSheet, other: DraftSheet): DraftSheet {
   const kept = Object.entries(sheet).filter(([sku]) => Object.hasOwn(other, sku));
   return Object.fromEntries(kept) as unknown as DraftSheet;
@@ -229,9 +213,8 @@ function wholePrices(
 }
 
 /**
- * Merges the facts other than prices. A limit is the smallest that a current source states. A model
- * has an ability unless a current source denies it. Older sources give only the facts that no
- * current source states.
+ * A limit is the smallest that a current source states, and an ability holds unless one denies it.
+ * Older sources give only the facts that no current source states.
  */
 function mergeFacts(all: readonly Draft[], current: readonly Draft[]): Partial<Draft> {
   const least = (key: "contextLength" | "maxOutputTokens"): number | undefined =>
@@ -265,21 +248,21 @@ function smallest(values: readonly (number | undefined)[]): number | undefined {
 }
 
 function mergeAbilities(all: readonly DraftAbilities[]): DraftAbilities {
-  const merged = (key: "tools" | "structured" | "sampling"): Record<string, boolean> => {
+  const merged = (key: "tools" | "structured" | "sampling"): boolean | undefined => {
     const stated = all.flatMap((each) => each[key] ?? []);
-    return stated.length === 0 ? {} : { [key]: stated.every(Boolean) };
+    return stated.length === 0 ? undefined : stated.every(Boolean);
   };
   const efforts = all.flatMap((each) => (each.efforts === undefined ? [] : [each.efforts]));
   const shared = (efforts[0] ?? []).filter((value) =>
     efforts.every((list) => list.includes(value)),
   );
-  return {
-    ...merged("tools"),
-    ...merged("structured"),
-    ...merged("sampling"),
-    ...(all.some((each) => each.reasoning === true) ? { reasoning: true } : {}),
-    ...(shared.length > 0 ? { efforts: shared } : {}),
-  };
+  return defined({
+    tools: merged("tools"),
+    structured: merged("structured"),
+    sampling: merged("sampling"),
+    reasoning: all.some((each) => each.reasoning === true) ? true : undefined,
+    efforts: shared.length > 0 ? shared : undefined,
+  });
 }
 
 /** For each SKU that a sheet may leave out, the SKU whose price it then has. */
@@ -310,10 +293,9 @@ function pricesDifference(a: DraftPrices, b: DraftPrices): string | undefined {
   if (!isAlike || a.tiers.length !== b.tiers.length) {
     return `tiers above ${bounds(a)} and ${bounds(b)}`;
   }
-  for (const [index, tier] of a.tiers.entries()) {
-    const other = b.tiers[index];
-    const found = other === undefined ? undefined : sheetDifference(tier.sheet, other.sheet);
-    if (found !== undefined) return `above ${tier.abovePromptTokens}: ${found}`;
+  for (const [index, { abovePromptTokens, sheet }] of a.tiers.entries()) {
+    const found = sheetDifference(sheet, b.tiers[index]?.sheet ?? sheet);
+    if (found !== undefined) return `above ${abovePromptTokens}: ${found}`;
   }
   return undefined;
 }
@@ -335,14 +317,13 @@ function changesDifference(a: Draft, b: Draft): string | undefined {
   const days = ({ changes }: Draft): string => changes.map(({ from }) => from).join(", ");
   if (days(a) !== days(b)) return `changes on ${days(a)} and ${days(b)}`;
   for (const [index, change] of a.changes.entries()) {
-    const other = b.changes[index];
-    const found = other === undefined ? undefined : pricesDifference(change, other);
+    const found = pricesDifference(change, b.changes[index] ?? change);
     if (found !== undefined) return `from ${change.from}: ${found}`;
   }
   return undefined;
 }
 
-export function effectivePrice(sheet: DraftSheet, sku: OptionalSku): string {
+function effectivePrice(sheet: DraftSheet, sku: OptionalSku): string {
   return sheet[sku] ?? sheet[DEFAULT_SKUS[sku]];
 }
 

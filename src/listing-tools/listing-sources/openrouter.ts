@@ -19,10 +19,7 @@ import {
 } from "./entry-rules.ts";
 import { type RawSheet, type RawTier, sheetOver, toReading } from "./sheet-builder.ts";
 
-/**
- * As `input.provider`, selects the entries of all authors, which OpenRouter itself sells. An
- * author's name selects only that author's entries, to compare with the author's own prices.
- */
+/** Selects all entries, which OpenRouter sells; an author's name only those to compare with. */
 export const EVERY_AUTHOR = "*";
 
 /** Reads the answer of `GET /api/v1/models`: `data[]`, with prices as texts in USD per token. */
@@ -139,10 +136,7 @@ function createdDay(entry: RawObject): string | undefined {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
-/**
- * Names that answers may report. The canonical name is listed unless it is `id` with a date,
- * because the gateway accepts a dated name anyway.
- */
+/** The canonical name, unless it is `id` with a date, which the gateway accepts anyway. */
 function resolvesTo(id: string, entry: RawObject): string[] {
   const slug = textAt(entry, "canonical_slug");
   if (slug === undefined || slug === id || idProblem(slug) !== undefined) return [];

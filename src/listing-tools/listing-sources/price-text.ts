@@ -1,4 +1,9 @@
-import { extraPricing, type ManifestPrice, type ManifestTermPrices } from "../../catalog/index.ts";
+import {
+  extraPricing,
+  type ManifestPrice,
+  type ManifestTermPrices,
+  scaledPrice,
+} from "../../catalog/index.ts";
 import {
   type Decimal,
   decimalSize,
@@ -25,9 +30,8 @@ const NOISE_PARTS = 1_000_000_000n;
 const EXACT_DIGITS_MAX = 60;
 
 /**
- * Reads the price `raw` of a source. `places` moves the decimal point to USD per million tokens: 6
- * for a price per token, 0 for a price per million. A price with too many digits for a manifest is
- * rounded up; only a float's rounding error is rounded to the nearest price.
+ * `places` moves the decimal point to USD per million tokens: 6 for a price per token, 0 for one
+ * per million. Too many digits are rounded up, but a float's rounding error to the nearest price.
  */
 export function readPrice(raw: string, places: number): PriceReading {
   const written = parseDecimal(raw);
@@ -56,8 +60,7 @@ function inManifestDigits(decimal: Decimal): PriceReading {
 
 /** The number in units of 10^-60, rounded up, so that no price becomes lower. */
 function fixedPoint(decimal: Decimal): bigint {
-  const [whole = "0", fraction = ""] = plainDecimal(decimal, EXACT_DIGITS_MAX).split(".");
-  const cut = BigInt(whole + fraction.padEnd(EXACT_DIGITS_MAX, "0"));
+  const cut = scaledPrice(plainDecimal(decimal, EXACT_DIGITS_MAX), EXACT_DIGITS_MAX);
   return decimalSize(decimal).fraction > EXACT_DIGITS_MAX ? cut + 1n : cut;
 }
 
@@ -70,8 +73,7 @@ function printMillionths(count: bigint): string | undefined {
 }
 
 function millionths(usdPerMillion: string): bigint {
-  const [whole = "0", fraction = ""] = usdPerMillion.split(".");
-  return BigInt(whole + fraction.padEnd(FRACTION_DIGITS_MAX, "0"));
+  return scaledPrice(usdPerMillion, FRACTION_DIGITS_MAX);
 }
 
 /** True for percent as decimal text, such as "7.5": at most three whole and six decimal digits. */

@@ -19,15 +19,11 @@ export function isListingSource(text: string): text is ListingSource {
 
 type Parameters = Readonly<Record<string, ManifestDescriptor>>;
 
-/**
- * Everything in a provider's manifest but its models. No source has these facts: they were read on
- * the provider's own pages, on the day `checked_on` in the file.
- */
+/** A manifest but for its models, read on the provider's own pages on the day `checked_on`. */
 export interface ProviderHead {
   /**
-   * Where the models come from. `import`: from the sources. `init`: the operator states the address
-   * or the models. `local`: from a server on the operator's machines, for which the operator also
-   * states the legal addresses.
+   * `import`: models come from the sources. `init`: the operator states address or models. `local`:
+   * they come from the operator's server, for which legal addresses are stated, too.
    */
   readonly use: "import" | "init" | "local";
   readonly provider: HeadProvider;
@@ -39,10 +35,7 @@ export interface ProviderHead {
   readonly output_bound: { readonly usual: string; readonly reasoning: string };
   readonly parameters: HeadParameters;
   readonly wire_profile?: ManifestWireProfile;
-  /**
-   * Path in the request body of the field that takes the highest acceptable price. The provider
-   * then chooses no dearer endpoint.
-   */
+  /** Path in the body of the highest acceptable price; no dearer endpoint is then chosen. */
   readonly price_ceiling?: { readonly path: readonly string[] };
   readonly staged_because?: readonly string[];
   /** The provider's name in each source. `*` takes every entry of the source. */
@@ -76,14 +69,11 @@ export interface ModelAbilities {
   readonly maxOutputTokens?: number;
 }
 
-interface Heads {
-  readonly checked_on: string;
-  readonly heads: readonly ProviderHead[];
-}
+const { heads } = table as unknown as { readonly heads: readonly ProviderHead[] };
 
 /** All heads, in the order in which commands offer them. */
 export function providerHeads(): readonly ProviderHead[] {
-  return read().heads;
+  return heads;
 }
 
 /** True if the head and a source's models are all that a manifest of this provider needs. */
@@ -94,11 +84,7 @@ export function isImportable(head: ProviderHead): head is ProviderHead & {
 }
 
 export function findHead(id: string): ProviderHead | undefined {
-  return read().heads.find(({ provider }) => provider.id === id);
-}
-
-function read(): Heads {
-  return table as unknown as Heads;
+  return heads.find(({ provider }) => provider.id === id);
 }
 
 /** The `supported_parameters` of a listing: those that both the provider and the model accept. */
@@ -127,11 +113,7 @@ export function headParameters(
   return taken;
 }
 
-/**
- * The part of a request body that keeps the provider from choosing an endpoint dearer than
- * `pricing`, which must be the highest prices of the listing. Undefined if the provider takes no
- * such ceiling.
- */
+/** Bounds a provider by `pricing`, the highest prices; undefined if it takes no ceiling. */
 export function ceilingBody(
   { price_ceiling: ceiling }: ProviderHead,
   pricing: readonly ManifestPrice[],

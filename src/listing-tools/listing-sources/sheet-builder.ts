@@ -1,4 +1,4 @@
-import { HOUR_SKU_NAME } from "../../kernel/index.ts";
+import { defined, HOUR_SKU_NAME } from "../../kernel/index.ts";
 import { BILLED_SKUS, type BilledSku } from "../../catalog/index.ts";
 import {
   type Draft,
@@ -32,10 +32,7 @@ export interface PricesInput {
   readonly model: string;
   readonly sheet: RawSheet;
   readonly tiers: readonly RawTier[];
-  /**
-   * Decimal places between the source's unit and USD per million tokens: 6 for a source that prices
-   * single tokens, else 0.
-   */
+  /** Decimal places from the source's unit to USD per million tokens: 6 for one token, else 0. */
   readonly places: number;
 }
 
@@ -43,7 +40,6 @@ export type PricesReading =
   | { readonly ok: true; readonly prices: DraftPrices; readonly notes: readonly ImportNote[] }
   | { readonly ok: false; readonly code: SkipCode; readonly message: string };
 
-/** A source's facts about a model that can be listed at its prices. */
 interface FoundModel
   extends
     PricesInput,
@@ -56,7 +52,6 @@ interface FoundModel
   readonly stagedBecause: readonly StageCode[];
 }
 
-/** Drafts the listing of a model; skips it if it has no usable prices. */
 export function toReading(found: FoundModel): Reading {
   const { model, sheet, tiers, places, outputTokens, otherUnits, ...facts } = found;
   const priced = readPrices({ model, sheet, tiers, places });
@@ -112,8 +107,10 @@ function readSheet({ model, places }: PricesInput, raw: RawSheet, notes: ImportN
       const code = price.reason === "negative" ? "variable-price" : "price-out-of-range";
       throw new PriceFlaw(code, `the price of ${sku} is ${price.reason.replaceAll("-", " ")}`);
     }
-    if (price.changed === "price-noise") note(price.changed, `${sku}: ${text} is a float's digits`);
-    if (price.changed === "price-rounded") note(price.changed, `${sku}: ${text} is rounded up`);
+    if (price.changed !== undefined) {
+      const why = price.changed === "price-noise" ? "a float's digits" : "rounded up";
+      note(price.changed, `${sku}: ${text} is ${why}`);
+    }
     return price.usdPerMillion;
   };
   const prompt = read("prompt");
@@ -125,29 +122,24 @@ function readSheet({ model, places }: PricesInput, raw: RawSheet, notes: ImportN
     throw new PriceFlaw("free", "it is priced at nothing: an experiment, or a local model");
   }
   const reasoning = read("internal_reasoning");
+  // A price of 0 next to a paid prompt means no extra fee, not that the tokens are free.
+  const readWrite = (sku: BilledSku): string | undefined => {
+    if (raw[sku] === undefined || !isNothing(raw[sku]) || prompt === "0") return read(sku);
+    note("no-extra-fee", `${sku} is 0 beside a paid prompt: such tokens cost what prompt costs`);
+    return undefined;
+  };
   return {
     prompt,
     completion,
-    ...optional("cached_prompt", read("cached_prompt")),
-    ...written("cache_write"),
-    ...written(HOUR_SKU_NAME),
-    ...optional("internal_reasoning", reasoning === completion ? undefined : reasoning),
+    ...defined({
+      cached_prompt: read("cached_prompt"),
+      cache_write: readWrite("cache_write"),
+      [HOUR_SKU_NAME]: readWrite(HOUR_SKU_NAME),
+      internal_reasoning: reasoning === completion ? undefined : reasoning,
+    }),
   };
-
-  /* A price of 0 next to a paid prompt means no extra fee, not that the tokens are free. */
-  function written(sku: BilledSku): Partial<Record<BilledSku, string>> {
-    if (raw[sku] !== undefined && isNothing(raw[sku]) && prompt !== "0") {
-      note("no-extra-fee", `${sku} is 0 beside a paid prompt: such tokens cost what prompt costs`);
-      return {};
-    }
-    return optional(sku, read(sku));
-  }
 }
 
-function optional(sku: BilledSku, price: string | undefined): Partial<Record<BilledSku, string>> {
-  return price === undefined ? {} : { [sku]: price };
-}
-
-export function sameSheet(a: DraftSheet, b: DraftSheet): boolean {
+function sameSheet(a: DraftSheet, b: DraftSheet): boolean {
   return BILLED_SKUS.every((sku) => a[sku] === b[sku]);
 }

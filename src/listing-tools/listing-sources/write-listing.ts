@@ -37,7 +37,7 @@ export function writeListing(
   draft: MergedDraft,
   options: WriteOptions,
 ): WrittenListing | undefined {
-  const { head, id } = options;
+  const { head } = options;
   const prices = pricesWith(draft.prices, options.margin);
   const changes = draft.changes.flatMap((change) => {
     const raised = pricesWith(change, options.margin);
@@ -60,15 +60,8 @@ export function writeListing(
     checked:
       draft.agreedOn === undefined ? undefined : { on: draft.agreedOn, by: "two-sources" as const },
   });
-  const isStaged = staged.length > 0;
-  const model = {
-    ...writeModel(draft, options),
-    pricing,
-    id,
-    ...(isStaged && { is_ready: false }),
-  };
-  const shown = orderedModel(model);
-  return Object.keys(terms).length === 0 ? { model: shown } : { model: shown, terms };
+  const model = writeModel(draft, options, { pricing, isStaged: staged.length > 0 });
+  return Object.keys(terms).length === 0 ? { model } : { model, terms };
 }
 
 const REASONS_MAX = 8;
@@ -77,17 +70,27 @@ function unlessEmpty<T>(entries: readonly T[]): readonly T[] | undefined {
   return entries.length === 0 ? undefined : entries;
 }
 
+/** Writes the fields in a fixed order, so that equal facts give equal bytes. */
 function writeModel(
   draft: MergedDraft,
   options: WriteOptions,
-): Omit<ManifestModel, "id" | "pricing"> {
+  { pricing, isStaged }: Pick<ManifestModel, "pricing"> & { readonly isStaged: boolean },
+): ManifestModel {
   const { abilities, inputs } = draft;
   const kinds = (["image", "file", "audio", "video"] as const).filter((kind) => inputs?.has(kind));
   const resolvesTo = draft.resolvesTo.filter((each) => each !== draft.upstreamId);
   const named = /(?:^|[-_/])(fp8|fp4|int8|int4|bf16)(?=$|[-_])/i.exec(draft.upstreamId)?.[1];
   return defined({
+    id: options.id,
+    display_name: draft.displayName,
+    upstream_id: draft.upstreamId,
+    is_ready: isStaged ? false : undefined,
+    input_modalities: kinds.length === 0 ? undefined : (["text", ...kinds] as const),
     context_length: draft.contextLength ?? draft.maxOutputTokens ?? UNKNOWN_CONTEXT,
+    max_output_tokens: draft.maxOutputTokens,
+    quantization: named?.toLowerCase(),
     streaming: true,
+    pricing,
     supported_parameters: headParameters(options.head, {
       reasons: abilities.reasoning === true,
       tools: abilities.tools === true,
@@ -95,11 +98,6 @@ function writeModel(
       sampling: abilities.sampling !== false,
       ...defined({ efforts: abilities.efforts, maxOutputTokens: draft.maxOutputTokens }),
     }),
-    upstream_id: draft.upstreamId,
-    quantization: named?.toLowerCase(),
-    display_name: draft.displayName,
-    input_modalities: kinds.length === 0 ? undefined : (["text", ...kinds] as const),
-    max_output_tokens: draft.maxOutputTokens,
     resolves_to: unlessEmpty(resolvesTo),
     capacity: options.withCapacity ? unlessEmpty(writeCapacity(draft)) : undefined,
     released: draft.released,
@@ -107,40 +105,12 @@ function writeModel(
   });
 }
 
-const MODEL_FIELDS: readonly (keyof ManifestModel)[] = [
-  "id",
-  "display_name",
-  "description",
-  "upstream_id",
-  "is_ready",
-  "input_modalities",
-  "context_length",
-  "max_output_tokens",
-  "quantization",
-  "streaming",
-  "pricing",
-  "supported_parameters",
-  "resolves_to",
-  "capacity",
-  "released",
-  "deprecation_date",
-];
-
-/** Writes the fields in a fixed order, so that equal facts give equal bytes. */
-function orderedModel(model: ManifestModel): ManifestModel {
-  const fields = MODEL_FIELDS.map((field) => [field, model[field]] as const);
-  return defined(Object.fromEntries(fields)) as unknown as ManifestModel;
-}
-
 function writeCapacity({ capacity }: MergedDraft): ManifestCapacity[] {
   const { requestsPerMinute: requests, promptTokensPerMinute: tokens } = capacity ?? {};
+  const prompts = { type: "prompt", unit: "token", per: "minute" } as const;
   return [
-    ...(requests === undefined
-      ? []
-      : [{ type: "request", per: "minute", value: requests } as const]),
-    ...(tokens === undefined
-      ? []
-      : [{ type: "prompt", unit: "token", per: "minute", value: tokens } as const]),
+    ...(requests ? [{ type: "request", per: "minute", value: requests } as const] : []),
+    ...(tokens ? [{ ...prompts, value: tokens }] : []),
   ];
 }
 

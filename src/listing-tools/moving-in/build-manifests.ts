@@ -24,12 +24,6 @@ export interface MovedListing {
   readonly capacity: MovedDeployment["capacity"];
 }
 
-export interface BuiltManifests {
-  /** Valid manifests, in the order of the configuration. */
-  readonly manifests: readonly Manifest[];
-  readonly listings: readonly MovedListing[];
-}
-
 interface Group {
   readonly key: string;
   readonly manifest: Omit<Manifest, "models" | "listing_terms">;
@@ -37,11 +31,12 @@ interface Group {
   readonly terms: Map<string, ManifestListingTerms>;
 }
 
+/** Builds valid manifests, in the order of the configuration. */
 export function buildManifests(
   deployments: readonly MovedDeployment[],
   finder: ListingFinder,
   fates: Fates,
-): BuiltManifests {
+): { readonly manifests: readonly Manifest[]; readonly listings: readonly MovedListing[] } {
   const groups: Group[] = [];
   const listings = deployments.flatMap((deployment) => {
     const { model, terms, origin } = priceListing(deployment, finder, fates);
@@ -51,7 +46,7 @@ export function buildManifests(
       const sold = { listing, terms: withCeiling(deployment, listing, terms) };
       return [place(deployment, sold, groups)];
     });
-    noteListing(deployment, { origin, placed, fates });
+    noteListing(deployment, origin, placed, fates);
     return placed.flatMap((each) => (each.ok ? [{ ...each.listing, pricesFrom: origin }] : []));
   });
   const manifests = groups.map(({ manifest, models, terms }): Manifest => ({
@@ -71,8 +66,7 @@ function buildListing(
   const other = [...(model.resolves_to ?? []), ...(baseModel ?? "").split("/").slice(-1)];
   const resolvesTo = [...new Set(other)].filter((each) => isModelId(each) && each !== id);
   const rpm = capacity.requestsPerMinute;
-  // `upstreamId` may be only the end of the listing's marketplace id. The provider does not know
-  // that name, so the listing's own `upstream_id` is kept.
+  // If `upstreamId` is only the end of the marketplace id, the provider does not know it.
   const isOurs = model.id.endsWith(`/${upstreamId}`);
   return {
     ...model,
@@ -100,10 +94,7 @@ type Placement =
   /** `problem` says why the listing would be invalid; absent if an equal listing exists already. */
   | { readonly ok: false; readonly problem?: string };
 
-/**
- * Adds the listing to the first manifest of its account that has no listing of this id yet, or else
- * to a new manifest.
- */
+/** Adds it to the first manifest of its account without a listing of this id, or a new one. */
 function place(
   deployment: MovedDeployment,
   { listing, terms }: { listing: ManifestModel; terms: ManifestListingTerms | undefined },
@@ -118,7 +109,7 @@ function place(
   const known = alike.find(({ models }) => !models.has(listing.id));
   const group = known ?? createGroup(deployment, key, groups);
   const { manifest } = group;
-  const [problem] = manifestProblems({
+  const problem = manifestProblem({
     ...manifest,
     models: [listing],
     ...(terms && { listing_terms: { [listing.id]: terms } }),
@@ -194,14 +185,11 @@ function freeId(wanted: string, taken: ReadonlySet<string>): string {
 
 function noteListing(
   deployment: MovedDeployment,
-  made: {
-    readonly origin: PriceOrigin;
-    readonly placed: readonly Placement[];
-    readonly fates: Fates;
-  },
+  origin: PriceOrigin,
+  placed: readonly Placement[],
+  fates: Fates,
 ): void {
   const { path, names } = deployment;
-  const { placed, fates, origin } = made;
   const [name = ""] = names;
   const listed = placed.flatMap((each) => (each.ok ? [each.listing] : []));
   const problem = placed.flatMap((each) => (each.ok ? [] : (each.problem ?? [])))[0];
@@ -287,7 +275,8 @@ function stagedNext(
   return `${said.join("; ")}; ${end}`;
 }
 
-function manifestProblems(manifest: Manifest): readonly string[] {
+function manifestProblem(manifest: Manifest): string | undefined {
   const verdict = validateManifest(JSON.stringify(manifest));
-  return verdict.ok ? [] : verdict.problems.map(({ pointer, message }) => `${pointer}: ${message}`);
+  const [first] = verdict.ok ? [] : verdict.problems;
+  return first && `${first.pointer}: ${first.message}`;
 }

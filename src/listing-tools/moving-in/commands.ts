@@ -53,10 +53,7 @@ function limitFlags(limits: PlannedLimits): readonly string[] {
   return Object.entries(limits).map(([name, value]) => `--${name}=${value}`);
 }
 
-/**
- * Renders the commands as a script for `sh`. It writes new keys to a file that only its owner can
- * read and that must not exist before, and prints none of them.
- */
+/** A script for `sh`. It prints no key: they go to a new file that only its owner can read. */
 export function renderScript(commands: readonly PlannedCommand[]): string {
   return [HEAD, ...commands.map(renderLine), TAIL, ""].join("\n");
 }

@@ -1,5 +1,5 @@
 import table from "./litellm-settings.json" with { type: "json" };
-import { asText, type RawJson } from "../../kernel/index.ts";
+import { asText, matchesGlob, type RawJson } from "../../kernel/index.ts";
 import { asList, asMap, isEmpty, pathText, type SettingPath } from "./setting-tree.ts";
 
 export interface MoveNote {
@@ -13,10 +13,7 @@ export interface MoveNote {
 
 type Said = Partial<Pick<MoveNote, "what" | "why" | "next">>;
 
-/**
- * Collects what the importer decides about each setting. The reviewed table
- * (`litellm-settings.json`) decides about every other setting.
- */
+/** Collects the importer's decisions; the reviewed table decides about all other settings. */
 export class Fates {
   readonly #said = new Map<string, Said & { readonly fate: Fate }>();
 
@@ -37,19 +34,14 @@ export class Fates {
     return this.#said.get(JSON.stringify(path));
   }
 
-  /**
-   * A later decision about a path replaces an earlier one: a setting may be carried over before the
-   * importer finds that it must drop the whole entry.
-   */
+  /** A later decision replaces an earlier one: a whole entry may have to be dropped. */
   #say(path: SettingPath, fate: Fate, said: Said): void {
     this.#said.set(JSON.stringify(path), { ...said, fate });
   }
 }
 
 /**
- * Gives every setting of a tree exactly one note: its own, or that of a map or list around it. The
- * note states the importer's decision; without one, that of the table of known settings; and for a
- * setting that is in neither, that it is unknown.
+ * One note for every setting, or one for the map or list around it; decisions precede the table.
  */
 export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveNote[] {
   const said = fates.find(root);
@@ -79,19 +71,19 @@ function noteHere(
       next: next ?? known?.next ?? "",
     };
   }
-  if (isContainer(path)) return containerNote(value, path);
-  return group === undefined ? unknownNote(path) : tableNote(value, path, group);
+  const note = CONTAINERS.has(toTablePath(path))
+    ? containerNote(value, toTablePath(path))
+    : tableNote(value, group);
+  return note && { path: pathText(path), ...note };
 }
 
-function containerNote(value: RawJson, path: SettingPath): MoveNote | undefined {
-  if (isEmpty(value)) {
-    const why = "it is empty";
-    return { path: pathText(path), fate: "ignored", what: "a section", why, next: "" };
-  }
-  const wanted = LISTS.has(toTablePath(path)) ? "list" : "map";
+type NoteTexts = Omit<MoveNote, "path">;
+
+function containerNote(value: RawJson, place: string): NoteTexts | undefined {
+  if (isEmpty(value)) return { fate: "ignored", what: "a section", why: "it is empty", next: "" };
+  const wanted = LISTS.has(place) ? "list" : "map";
   if ((wanted === "list" ? asList : asMap)(value) !== undefined) return undefined;
   return {
-    path: pathText(path),
     fate: "not_carried",
     what: "a section",
     why: `it is not a ${wanted}, so nothing in it could be read`,
@@ -101,25 +93,19 @@ function containerNote(value: RawJson, path: SettingPath): MoveNote | undefined 
 
 const LISTS: ReadonlySet<string> = new Set(["model_list", "keys_file.keys", "teams_file.teams"]);
 
-function unknownNote(path: SettingPath): MoveNote {
-  return {
-    path: pathText(path),
-    fate: "not_carried",
-    what: "a setting that this importer does not know",
-    why: "it is not among the settings of LiteLLM that were reviewed",
-    next: "read what it does in LiteLLM's documentation; docs/reference/config.md has the settings here",
-  };
-}
+const UNKNOWN: NoteTexts = {
+  fate: "not_carried",
+  what: "a setting that this importer does not know",
+  why: "it is not among the settings of LiteLLM that were reviewed",
+  next: "read what it does in LiteLLM's documentation; docs/reference/config.md has the settings here",
+};
 
-function tableNote(value: RawJson, path: SettingPath, group: SettingGroup): MoveNote {
-  const { fate, what, why, next } = group;
-  const place = pathText(path);
-  if (fate !== "carried") return { path: place, fate, what, why, next };
-  if (isEmpty(value)) return { path: place, fate: "ignored", what, why: "it is empty", next: "" };
-  // The reviewed table says that the setting can be carried over, but the importer could not use
-  // this value.
+function tableNote(value: RawJson, group: SettingGroup | undefined): NoteTexts {
+  const { fate, what, why, next } = group ?? UNKNOWN;
+  if (fate !== "carried") return { fate, what, why, next };
+  if (isEmpty(value)) return { fate: "ignored", what, why: "it is empty", next: "" };
+  // The table says that it can be carried, but the importer could not use this value.
   return {
-    path: place,
     fate: "not_carried",
     what,
     why: "its value could not be used here",
@@ -130,10 +116,7 @@ function tableNote(value: RawJson, path: SettingPath, group: SettingGroup): Move
 type Fate = "carried" | "ignored" | "not_carried";
 
 interface SettingGroup {
-  /**
-   * Path of the map that contains the keys, with `[]` for the items of a list. An empty text means
-   * the top level of the file.
-   */
+  /** Path of the map with the keys, `[]` for items of a list; "" is the top of the file. */
   readonly in: string;
   /** Names of settings. A `*` in a name matches any characters. */
   readonly keys: readonly string[];
@@ -166,50 +149,27 @@ const CONTAINERS: ReadonlySet<string> = new Set([
   "teams_file.teams[]",
 ]);
 
-interface Matcher {
-  readonly pattern: RegExp;
-  readonly group: SettingGroup;
-}
-
-interface Place {
-  readonly exact: ReadonlyMap<string, SettingGroup>;
-  readonly globs: readonly Matcher[];
-}
-
-const places: ReadonlyMap<string, Place> = byPlace();
-
-function byPlace(): ReadonlyMap<string, Place> {
-  const made = new Map<string, { exact: Map<string, SettingGroup>; globs: Matcher[] }>();
-  for (const group of settingGroups) {
-    const place = made.get(group.in) ?? {
-      exact: new Map<string, SettingGroup>(),
-      globs: [] as Matcher[],
-    };
-    made.set(group.in, place);
-    for (const key of group.keys) {
-      if (key.includes("*")) place.globs.push({ pattern: compileGlob(key), group });
-      else place.exact.set(key, group);
-    }
-  }
-  return made;
-}
-
-/** Keys of the table have only letters, underscores and `*`, so nothing else needs an escape. */
-function compileGlob(key: string): RegExp {
-  return new RegExp(`^${key.replaceAll("*", ".*")}$`, "s");
-}
+const isGlob = (key: string): boolean => key.includes("*");
+/** By place and name, with a blank between, which no name of the table has. */
+const exact: ReadonlyMap<string, SettingGroup> = new Map(
+  settingGroups.flatMap((group) => {
+    const names = group.keys.filter((key) => !isGlob(key));
+    return names.map((name) => [`${group.in} ${name}`, group] as const);
+  }),
+);
+const globs = settingGroups.flatMap((group) =>
+  group.keys.filter(isGlob).map((glob) => ({ glob, group })),
+);
 
 function toTablePath(path: SettingPath): string {
   return pathText(path).replaceAll(/\[\d+\]/g, "[]");
 }
 
-function isContainer(path: SettingPath): boolean {
-  return CONTAINERS.has(toTablePath(path));
-}
-
 function findGroup(path: SettingPath): SettingGroup | undefined {
   const key = asText(path.at(-1));
   if (key === undefined) return undefined;
-  const place = places.get(toTablePath(path.slice(0, -1)));
-  return place?.exact.get(key) ?? place?.globs.find(({ pattern }) => pattern.test(key))?.group;
+  const place = toTablePath(path.slice(0, -1));
+  const isMatch = (each: (typeof globs)[number]): boolean =>
+    each.group.in === place && matchesGlob(each.glob, key);
+  return exact.get(`${place} ${key}`) ?? globs.find(isMatch)?.group;
 }

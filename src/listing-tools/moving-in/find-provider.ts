@@ -28,7 +28,17 @@ export type FoundProvider =
       readonly defaultKeyName: string;
       readonly isCompatible: boolean;
     }
-  | { readonly ok: false; readonly why: string; readonly next: string };
+  | Refused;
+
+export interface Refused {
+  readonly ok: false;
+  readonly why: string;
+  readonly next: string;
+}
+
+export function refuse(why: string, next: string): Refused {
+  return { ok: false, why, next };
+}
 
 /**
  * Finds the provider of a model as LiteLLM does: by the prefix, else by the model's name. If the
@@ -41,16 +51,16 @@ export function findProvider(
   const found = byName(model, customProvider);
   if (!found.ok || !found.isCompatible || apiBase === undefined) return found;
   const origin = URL.canParse(apiBase) ? new URL(apiBase).origin : undefined;
-  const [prefix, known] =
-    Object.entries(providers).find(([, { head }]) => findOrigin(findHead(head)) === origin) ?? [];
-  const head = known === undefined ? undefined : findHead(known.head);
-  if (prefix === undefined || known === undefined || head === undefined) return found;
-  return { ...found, prefix, head, defaultKeyName: known.key, isCompatible: false };
+  for (const [prefix, { head: id, key }] of Object.entries(providers)) {
+    const head = findHead(id);
+    if (head === undefined || findOrigin(head) !== origin) continue;
+    return { ...found, prefix, head, defaultKeyName: key, isCompatible: false };
+  }
+  return found;
 }
 
-function findOrigin(head: ProviderHead | undefined): string | undefined {
-  const hasOne = head !== undefined && head.use === "import";
-  return hasOne ? new URL(head.endpoint.base_url).origin : undefined;
+function findOrigin({ use, endpoint }: ProviderHead): string | undefined {
+  return use === "import" ? new URL(endpoint.base_url).origin : undefined;
 }
 
 function byName(model: string, customProvider: string | undefined): FoundProvider {
@@ -59,18 +69,18 @@ function byName(model: string, customProvider: string | undefined): FoundProvide
   const isKnown = Object.hasOwn(providers, first) || Object.hasOwn(refusedProviders, first);
   const prefix = customProvider ?? (isKnown ? first : bareProvider(model));
   if (prefix === undefined) {
-    return refuse(`the provider of ${shortText(model)} is not known here`);
+    return refuse(`the provider of ${shortText(model)} is not known here`, WRITE_MANIFEST);
   }
   if (Object.hasOwn(refusedProviders, prefix)) {
     const [why = "", next = ""] = (refusedProviders[prefix] ?? "").split("; ");
-    return { ok: false, why: `${prefix}: ${why}`, next };
+    return refuse(`${prefix}: ${why}`, next);
   }
   const known = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
   const rest = isKnown && first === prefix ? model.slice(slash + 1) : model;
   const upstreamId = prefix.startsWith("bedrock") ? rest.replace(/^(converse|invoke)\//, "") : rest;
   const head = known === undefined ? undefined : findHead(chooseHead(known.head, upstreamId));
   if (known === undefined || head === undefined) {
-    return refuse(`the provider ${shortText(prefix)} has no head here`);
+    return refuse(`the provider ${shortText(prefix)} has no head here`, WRITE_MANIFEST);
   }
   return {
     ok: true,
@@ -82,10 +92,7 @@ function byName(model: string, customProvider: string | undefined): FoundProvide
   };
 }
 
-function refuse(why: string): FoundProvider {
-  const next = "write its manifest: tokenmarket manifest init --base-url ADDRESS";
-  return { ok: false, why, next };
-}
+const WRITE_MANIFEST = "write its manifest: tokenmarket manifest init --base-url ADDRESS";
 
 /** Bedrock serves Claude models on the Messages wire, and they need the head with that wire. */
 function chooseHead(head: string, upstreamId: string): string {
@@ -124,23 +131,23 @@ export type FoundAddress =
       /** False for a server that speaks the provider's wire but belongs to somebody else. */
       readonly isProvidersOwn: boolean;
     }
-  | { readonly ok: false; readonly why: string; readonly next: string };
+  | Refused;
 
-export interface AddressInput {
-  readonly head: ProviderHead;
-  /** The configured address. Undefined means the usual one, which LiteLLM knows by itself. */
-  readonly apiBase: string | undefined;
-  readonly region: string | undefined;
-}
-
-/** Finds a deployment's base address. `why` never quotes it, because it may contain a secret. */
-export function findAddress({ head, apiBase, region }: AddressInput): FoundAddress {
+/**
+ * Finds a deployment's base address. `apiBase` is the configured one; undefined means the usual one,
+ * which LiteLLM knows by itself. `why` never quotes it, because it may contain a secret.
+ */
+export function findAddress(
+  head: ProviderHead,
+  apiBase: string | undefined,
+  region: string | undefined,
+): FoundAddress {
   const standard = head.endpoint.base_url;
   if (apiBase === undefined) return standardAddress(head, standard, region);
   const url = URL.canParse(apiBase) ? new URL(apiBase) : undefined;
   const flaw = url === undefined ? "it is not an address" : addressFlaw(url);
   if (url === undefined || flaw !== undefined) {
-    return { ok: false, why: flaw ?? "", next: "write an http(s) address without key or query" };
+    return refuse(flaw ?? "", "write an http(s) address without key or query");
   }
   if (head.provider.id === "azure") return own(`${url.origin}/openai/v1`);
   if (head.provider.id.startsWith("bedrock")) return own(`${url.origin}${readPath(standard)}`);
@@ -150,8 +157,7 @@ export function findAddress({ head, apiBase, region }: AddressInput): FoundAddre
   }
   if (url.origin === new URL(standard).origin) return own(standard);
   const path = cleanPath(url.pathname);
-  // If the provider's standard address ends in a version, LiteLLM's configuration omits that
-  // version, and LiteLLM adds it to each request.
+  // LiteLLM's addresses omit a version that the standard address has, and it adds them.
   const needsVersion = /\/v\d+$/.test(readPath(standard)) && !/\/v\d/.test(path);
   const isCompatible = head.provider.id === "openai";
   const version = needsVersion && !isCompatible ? "/v1" : "";
@@ -173,11 +179,10 @@ function standardAddress(
     return own(standard.replaceAll("REGION", region));
   }
   const field = asked === "REGION" ? "aws_region_name" : "api_base";
-  return {
-    ok: false,
-    why: `its address needs ${field}, which is not written, or is a variable that is not set`,
-    next: `write ${field}, or set the variable that it names, and import again`,
-  };
+  return refuse(
+    `its address needs ${field}, which is not written, or is a variable that is not set`,
+    `write ${field}, or set the variable that it names, and import again`,
+  );
 }
 
 function addressFlaw({ protocol, username, password, search, hash }: URL): string | undefined {

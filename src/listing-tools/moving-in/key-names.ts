@@ -3,7 +3,6 @@ import type { MoveNote } from "./fates.ts";
 import { isPlaceholderKey } from "./find-provider.ts";
 import { asList, asMap } from "./setting-tree.ts";
 
-/** The variable that a manifest names, and what becomes of the key in the configuration. */
 export interface NamedKey {
   /** Absent if the server needs no key. */
   readonly name?: string;
@@ -22,10 +21,7 @@ export interface KeyQuestion {
   readonly isLocal: boolean;
 }
 
-/**
- * Chooses variables for providers' keys. It compares keys, so that deployments with the same key
- * name the same variable, but no key is part of a result or message.
- */
+/** Deployments with the same key name the same variable. No key is in a result or message. */
 export class KeyNames {
   readonly #isOwnVariable: (name: string) => boolean;
   /** Maps a configured key, or a reference to an unusable variable, to the chosen variable. */
@@ -151,10 +147,7 @@ export function withoutSecrets(notes: readonly MoveNote[], secrets: readonly str
 
 const SECRET_FORMS = new RegExp(SECRET_FORM.source, "g");
 
-/**
- * Returns NAME from `os.environ/NAME`, which is LiteLLM's notation for the value of a variable.
- * Undefined for other texts.
- */
+/** Returns NAME from `os.environ/NAME`, LiteLLM's notation for a variable; else undefined. */
 export function parseVariable(text: string): string | undefined {
   return /^os\.environ\/(.*)$/s.exec(text)?.[1];
 }

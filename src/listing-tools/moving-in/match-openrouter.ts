@@ -40,7 +40,6 @@ export interface ModelMatch {
   readonly next: string;
 }
 
-/** Finds the listing of each model: that with the same id, else the nearest one with a reason. */
 export function matchModels(
   asked: readonly AskedModel[],
   listed: readonly ListedHere[],
@@ -52,9 +51,13 @@ export function matchModels(
 function matchModel(model: AskedModel, index: ListedIndex): ModelMatch {
   const asked = shortText(model.id, ID_CHARS_MAX);
   const same = index.byId(model.id);
-  if (same !== undefined) return matched(asked, same, { kind: "exact", why: "the same id" });
-  const near = nearest(model, index);
-  if (near !== undefined) return matched(asked, near.listed, { kind: "nearest", why: near.why });
+  const found = same ? { listed: same, why: "the same id" } : nearest(model, index);
+  if (found !== undefined) {
+    const { id, providers } = found.listed;
+    const next = same ? "" : `send ${id} from the client, if it is what you want`;
+    const kind = same ? "exact" : "nearest";
+    return { asked, kind, listing: id, providers, why: found.why, next };
+  }
   const alike = index.alike(model.id);
   const hint = alike.length === 0 ? "" : `; ids that begin alike: ${alike.join(", ")}`;
   return {
@@ -69,22 +72,11 @@ function matchModel(model: AskedModel, index: ListedIndex): ModelMatch {
 
 const ID_CHARS_MAX = 160;
 
-function matched(
-  asked: string,
-  { id, providers }: ListedHere,
-  how: { readonly kind: "exact" | "nearest"; readonly why: string },
-): ModelMatch {
-  const next = how.kind === "exact" ? "" : `send ${id} from the client, if it is what you want`;
-  return { asked, kind: how.kind, listing: id, providers, why: how.why, next };
-}
-
-interface Nearest {
-  readonly listed: ListedHere;
-  readonly why: string;
-}
-
 /** Tries rules in order, from the smallest change of the name to the largest. */
-function nearest({ id, canonical }: AskedModel, index: ListedIndex): Nearest | undefined {
+function nearest(
+  { id, canonical }: AskedModel,
+  index: ListedIndex,
+): { readonly listed: ListedHere; readonly why: string } | undefined {
   const [base = "", variant] = id.split(":");
   if (variant !== undefined) {
     const listed = index.byId(base) ?? index.byPlainName(base);

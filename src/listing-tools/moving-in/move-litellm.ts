@@ -50,10 +50,7 @@ export interface MovedConfig {
   readonly notes: readonly MoveNote[];
 }
 
-/**
- * Translates a LiteLLM configuration. Each setting has exactly one note: its own, or that of a map
- * or list that contains it.
- */
+/** Each setting has exactly one note: its own, or that of a map or list that contains it. */
 export function moveLitellm(input: MoveInput): MovedConfig {
   const { config, finder, addressOf, settingProblem, nowMs } = input;
   const keys = input.keys === undefined ? undefined : exportTree(input.keys, "keys");

@@ -1,5 +1,6 @@
 import {
   asText,
+  defined,
   formatUsd,
   microUsd,
   parseDecimal,
@@ -22,10 +23,7 @@ import {
 
 export interface PlannedOrg {
   readonly name: string;
-  /**
-   * Reference of the credit grant. Reading the export again gives the same reference, so the credit
-   * is granted once.
-   */
+  /** Reference of the credit grant. The same export gives the same one, so it is granted once. */
   readonly ref: string;
   /** Dollars per month. */
   readonly capUsd?: string;
@@ -58,10 +56,7 @@ export interface AccountsInput {
 export const KEYS_ROOT = "keys_file";
 export const TEAMS_ROOT = "teams_file";
 
-/**
- * Returns an export as an object: wraps a bare list into an object with the member `list`. An item
- * then has the same path in either form, such as `keys_file.keys[0]`.
- */
+/** Wraps a bare list into a map, so that items have one path, such as `keys_file.keys[0]`. */
 export function exportTree(setting: RawJson, list: "keys" | "teams"): RawJson {
   return asList(setting) === undefined ? setting : new Map([[list, setting]]);
 }
@@ -71,10 +66,7 @@ interface OpenOrg {
   readonly keys: PlannedKey[];
 }
 
-/**
- * Plans an organization for each LiteLLM team, and new keys: LiteLLM stores only hashes, so its
- * keys cannot be carried over.
- */
+/** An organization for each team, and new keys: LiteLLM has only hashes of the old ones. */
 export function planAccounts({ keys, teams, fates, nowMs }: AccountsInput): PlannedOrg[] {
   const orgs = new Map<string, OpenOrg>();
   const blockedTeams = new Set<string>();
@@ -121,14 +113,14 @@ function planTeam(item: RawJson, path: SettingPath, { orgs, blockedTeams, fates 
     return;
   }
   const name = shortText(textAt(item, "team_alias") ?? id, NAME_CHARS_MAX);
-  const budget = noteBudget(item, path, { fates, hasCredit: true });
+  const money = planBudget(item, path, { fates, hasCredit: true });
   for (const field of ["team_id", "team_alias", "blocked"]) fates.carried([...path, field]);
   noteModels(item, path, fates);
   orgs.set(`team ${id}`, {
     org: {
       name,
       ref: `litellm-${shortText(id, NAME_CHARS_MAX)}`,
-      ...toMoney(budget, item),
+      ...money,
       limits: planLimits(item, path, fates),
     },
     keys: [],
@@ -136,16 +128,6 @@ function planTeam(item: RawJson, path: SettingPath, { orgs, blockedTeams, fates 
 }
 
 const NAME_CHARS_MAX = 80;
-
-function toMoney(
-  budget: Budget,
-  item: RawJson,
-): { readonly capUsd?: string } | { readonly creditUsd?: string } {
-  if (budget.kind === "monthly") return { capUsd: budget.usd };
-  if (budget.kind !== "lasting") return {};
-  const left = remainingUsd(budget.usd, numberAt(item, "spend"));
-  return left === undefined ? {} : { creditUsd: left };
-}
 
 function planKey(
   item: RawJson,
@@ -172,7 +154,7 @@ function planKey(
     textAt(item, "key_alias") ?? `key ${open.keys.length + 1}`,
     NAME_CHARS_MAX,
   );
-  const budget = noteBudget(item, path, { fates, hasCredit: false });
+  const money = planBudget(item, path, { fates, hasCredit: false });
   const carried = ["key_alias", "team_id", "user_id", "org_id", "organization_id", "blocked"];
   for (const field of carried) fates.carried([...path, field]);
   const expires = textAt(item, "expires");
@@ -185,7 +167,7 @@ function planKey(
   noteModels(item, path, fates);
   open.keys.push({
     name,
-    ...(budget.kind === "monthly" ? { capUsd: budget.usd } : {}),
+    ...money,
     limits: planLimits(item, path, fates),
   });
 }
@@ -224,20 +206,25 @@ function isTrue(item: RawJson, field: string): boolean {
   return settingAt(item, field) === true;
 }
 
-function noteBudget(
+/** A monthly budget becomes a cap, and the rest of one without a period a credit, if it may. */
+function planBudget(
   item: RawJson,
   path: SettingPath,
   { fates, hasCredit }: { readonly fates: Fates; readonly hasCredit: boolean },
-): Budget {
+): Pick<PlannedOrg, "capUsd" | "creditUsd"> {
   const budget = parseBudget(numberAt(item, "max_budget"), textAt(item, "budget_duration"));
   const fields = ["max_budget", "budget_duration"];
-  const left = budget.kind === "lasting" ? remainingUsd(budget.usd, numberAt(item, "spend")) : "";
-  if (budget.kind === "monthly" || (budget.kind === "lasting" && hasCredit && left !== undefined)) {
+  const capUsd = budget.kind === "monthly" ? budget.usd : undefined;
+  const creditUsd =
+    budget.kind === "lasting" && hasCredit
+      ? remainingUsd(budget.usd, numberAt(item, "spend"))
+      : undefined;
+  if (capUsd !== undefined || creditUsd !== undefined) {
     for (const field of fields) fates.carried([...path, field]);
     const why = "it is subtracted from a budget without a period";
-    if (budget.kind === "lasting") fates.carried([...path, "spend"], { why });
+    if (creditUsd !== undefined) fates.carried([...path, "spend"], { why });
     else fates.ignored([...path, "spend"], { why: SPENT_BEFORE });
-    return budget;
+    return defined({ capUsd, creditUsd });
   }
   const why = WHY_NO_CAP[budget.kind];
   if (budget.kind !== "absent") {
@@ -247,7 +234,7 @@ function noteBudget(
     fates.ignored([...path, "budget_duration"], { why });
   }
   fates.ignored([...path, "spend"], { why: SPENT_BEFORE });
-  return { kind: "absent" };
+  return {};
 }
 
 const SPENT_BEFORE = "the books here begin with the move; what was spent before stays in LiteLLM";

@@ -2,7 +2,7 @@ import type { Manifest } from "../../catalog/index.ts";
 import { defined, type RawJson } from "../../kernel/index.ts";
 import type { MovedListing } from "./build-manifests.ts";
 import type { Fates } from "./fates.ts";
-import { numberAt, settingAt, type SettingPath } from "./setting-tree.ts";
+import { numberAt, settingAt } from "./setting-tree.ts";
 
 export interface PlannedSetting {
   readonly setting: string;
@@ -18,30 +18,14 @@ export interface PlannedPool {
   readonly concurrent?: number;
 }
 
-interface Rule {
-  readonly path: SettingPath;
-  readonly setting: string;
-  readonly factor: number;
-}
+type Rule = readonly [path: readonly [string, string], setting: string, factor: number];
 
 /** Of two rules for one setting, the first whose path is configured applies, as in LiteLLM. */
 const RULES: readonly Rule[] = [
-  { path: ["router_settings", "timeout"], setting: "timeouts.generation_ms", factor: 1_000 },
-  {
-    path: ["litellm_settings", "request_timeout"],
-    setting: "timeouts.generation_ms",
-    factor: 1_000,
-  },
-  {
-    path: ["router_settings", "stream_timeout"],
-    setting: "timeouts.first_content_ms",
-    factor: 1_000,
-  },
-  {
-    path: ["general_settings", "global_max_parallel_requests"],
-    setting: "limits.platform_concurrent_requests",
-    factor: 1,
-  },
+  [["router_settings", "timeout"], "timeouts.generation_ms", 1_000],
+  [["litellm_settings", "request_timeout"], "timeouts.generation_ms", 1_000],
+  [["router_settings", "stream_timeout"], "timeouts.first_content_ms", 1_000],
+  [["general_settings", "global_max_parallel_requests"], "limits.platform_concurrent_requests", 1],
 ];
 
 const WHOLE_NUMBER = /^\d{1,9}(?:\.0*)?$/;
@@ -52,8 +36,8 @@ export function planSettings(
   settingProblem: (planned: PlannedSetting) => string | undefined,
 ): PlannedSetting[] {
   const planned = new Map<string, PlannedSetting>();
-  for (const { path, setting, factor } of RULES) {
-    const [section = "", field = ""] = path.map(String);
+  for (const [path, setting, factor] of RULES) {
+    const [section, field] = path;
     const text = numberAt(settingAt(config, section), field);
     if (text === undefined || !WHOLE_NUMBER.test(text)) continue;
     const value = Number(text) * factor;
@@ -73,10 +57,7 @@ export function planSettings(
   return [...planned.values()];
 }
 
-/**
- * Plans the settings that `manifests` need: permission for two servers to share a key, and for
- * private addresses.
- */
+/** Manifests may need two servers to share a key, or private addresses to be allowed. */
 export function planManifestSettings(manifests: readonly Manifest[]): PlannedSetting[] {
   const origins = new Map<string, Set<string>>();
   for (const { endpoint } of manifests) {

@@ -1,11 +1,5 @@
 import type { Manifest, ManifestModel, ManifestPrice } from "../../catalog/index.ts";
-import {
-  defined,
-  OUTPUT_TOKENS_MAX,
-  type RawJson,
-  type RawObject,
-  textOf,
-} from "../../kernel/index.ts";
+import { defined, OUTPUT_TOKENS_MAX, type RawObject } from "../../kernel/index.ts";
 import { undatedName } from "../listing-sources/entry-rules.ts";
 import { marketplaceId } from "../listing-sources/ids.ts";
 import { importListings, type SourceInput } from "../listing-sources/import-listings.ts";
@@ -19,6 +13,7 @@ import {
 import type { WrittenListing } from "../listing-sources/write-listing.ts";
 import type { Fates } from "./fates.ts";
 import { type MovedDeployment, PRICE_FIELDS } from "./read-deployments.ts";
+import { asMap, textAt } from "./setting-tree.ts";
 
 export interface ListingFinder {
   readonly shipped: (deployment: MovedDeployment) => WrittenListing | undefined;
@@ -37,9 +32,8 @@ type Sku = keyof typeof PRICE_FIELDS;
 const SKUS = Object.keys(PRICE_FIELDS) as readonly Sku[];
 
 /**
- * Chooses a shipped listing, else one of the price file, else one with the prices of the
- * configuration, else a staged one that names what is missing. Adds a note for each configured
- * price that is not used.
+ * A shipped listing, else one of the price file, else one with the configuration's prices, else a
+ * staged one. Each configured price that is not used gets a note.
  */
 export function priceListing(
   deployment: MovedDeployment,
@@ -143,16 +137,10 @@ function configListing(deployment: MovedDeployment, fates: Fates): PricedListing
   };
 }
 
-/**
- * A staged listing needs a context length, too. This one, in tokens, is too small to be mistaken
- * for the model's real one.
- */
+/** Tokens of a staged listing without a limit: too few to be mistaken for the model's own. */
 const UNKNOWN_CONTEXT_TOKENS = 4_096;
 
-/**
- * Replaces an unknown price of a staged listing. If somebody makes the listing ready by mistake, no
- * balance covers a request; with a price of 0, requests would be free.
- */
+/** No balance covers this price if the listing is made ready by mistake; 0 would be free. */
 const DETERRENT_PRICING: readonly ManifestPrice[] = [
   { type: "prompt", unit: "token", cost_usd_per_million: "9999999" },
   { type: "completion", unit: "token", cost_usd_per_million: "9999999" },
@@ -191,14 +179,11 @@ function nameUnusable(deployment: MovedDeployment, fates: Fates): void {
   }
 }
 
-/**
- * Finds a deployment's listing in LiteLLM's price file: an entry of the same provider with exactly
- * the deployment's model, or its base model.
- */
+/** An entry of the same provider with exactly the deployment's model, or its base model. */
 export function priceFileListings(
   source: Omit<SourceInput, "from">,
 ): (deployment: MovedDeployment) => WrittenListing | undefined {
-  const entries = source.document instanceof Map ? (source.document as RawObject) : undefined;
+  const entries = asMap(source.document);
   return ({ head, prefix, isProvidersOwn, upstreamId, baseModel }) => {
     // A server that only speaks the provider's wire does not have the provider's prices.
     if (!isProvidersOwn || entries === undefined) return undefined;
@@ -225,7 +210,7 @@ function readListing(
 ): WrittenListing | undefined {
   const { key, prefix, source } = of;
   const entry = entries.get(key);
-  const provider = readProvider(entry);
+  const provider = textAt(entry, "litellm_provider");
   // The file has several names for one family of providers: "bedrock", "bedrock_converse".
   if (entry === undefined || provider?.startsWith(prefix.split("_")[0] ?? "") !== true) {
     return undefined;
@@ -244,16 +229,10 @@ function readListing(
   return defined({ model, terms: manifest?.listing_terms?.[model.id] });
 }
 
-function readProvider(entry: RawJson | undefined): string | undefined {
-  const provider = entry instanceof Map ? (entry as RawObject).get("litellm_provider") : undefined;
-  return textOf(provider) || undefined;
-}
-
 /**
- * Finds a deployment's listing in manifests of the same provider at the same origin. The listing
- * must have the deployment's model name, with or without its date, or the marketplace id of that
- * name. An Azure deployment gets OpenAI's listing of its base model, but staged, because Azure's
- * prices are in the operator's contract.
+ * Finds the listing at the same origin by the model's name, with or without its date, or by its
+ * marketplace id. An Azure deployment gets OpenAI's listing of its base model, but staged, because
+ * Azure's prices are in the operator's contract.
  */
 export function shippedListings(
   manifests: readonly Manifest[],
@@ -291,14 +270,12 @@ function listingNamed(
 ): WrittenListing | undefined {
   const texts = models.filter(isText);
   const names = [upstreamId, undatedName(upstreamId) ?? upstreamId];
-  const model =
-    names.flatMap((name) => texts.find((each) => toOwnName(each) === name) ?? [])[0] ??
-    names.flatMap((name) => {
-      const id = marketplaceId(providerId, name);
-      return texts.find((each) => each.id === id) ?? [];
-    })[0];
-  if (model === undefined) return undefined;
-  return defined({ model, terms: terms[model.id] });
+  const ids = names.map((name) => marketplaceId(providerId, name));
+  const model = [
+    ...names.map((name) => texts.find(({ id, upstream_id: own = id }) => own === name)),
+    ...ids.map((id) => texts.find((each) => each.id === id)),
+  ].find((each) => each !== undefined);
+  return model && defined({ model, terms: terms[model.id] });
 }
 
 /** Ids of the text listings of one provider, or of all if undefined. Ready ones come first. */
@@ -316,8 +293,4 @@ export function shippedIds(
 
 function isText({ output_modality: modality = "text" }: ManifestModel): boolean {
   return modality === "text";
-}
-
-function toOwnName({ id, upstream_id: upstreamId }: ManifestModel): string {
-  return upstreamId ?? id;
 }

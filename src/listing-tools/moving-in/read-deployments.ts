@@ -8,6 +8,8 @@ import {
   type FoundAddress,
   type FoundProvider,
   otherKind,
+  refuse,
+  type Refused,
 } from "./find-provider.ts";
 import { type KeyNames, looksSecret, parseVariable } from "./key-names.ts";
 import {
@@ -21,13 +23,7 @@ import {
 } from "./setting-tree.ts";
 
 /** USD per token, as the configuration writes them. */
-export interface WrittenPrices {
-  readonly prompt?: string;
-  readonly completion?: string;
-  readonly cached_prompt?: string;
-  readonly cache_write?: string;
-  readonly internal_reasoning?: string;
-}
+type WrittenPrices = Readonly<Partial<Record<keyof typeof PRICE_FIELDS, string>>>;
 
 export interface MovedDeployment {
   readonly path: SettingPath;
@@ -41,26 +37,18 @@ export interface MovedDeployment {
   readonly isProvidersOwn: boolean;
   readonly keyName?: string;
   readonly priority: number | undefined;
-  readonly capacity: MovedCapacity;
+  readonly capacity: {
+    readonly requestsPerMinute: number | undefined;
+    readonly tokensPerMinute: number | undefined;
+    readonly concurrent: number | undefined;
+  };
   readonly prices: WrittenPrices;
   readonly baseModel: string | undefined;
   readonly contextLength: number | undefined;
   readonly maxOutputTokens: number | undefined;
-  readonly abilities: MovedAbilities;
-}
-
-export interface MovedCapacity {
-  readonly requestsPerMinute: number | undefined;
-  readonly tokensPerMinute: number | undefined;
-  readonly concurrent: number | undefined;
-}
-
-export interface MovedAbilities {
-  readonly tools: boolean;
-  readonly structured: boolean;
-  readonly reasons: boolean;
-  readonly vision: boolean;
-  readonly files: boolean;
+  readonly abilities: Readonly<
+    Record<"tools" | "structured" | "reasons" | "vision" | "files", boolean>
+  >;
 }
 
 export interface DeploymentsInput {
@@ -70,10 +58,7 @@ export interface DeploymentsInput {
   readonly addressOf: (envName: string) => string | undefined;
   /** Secrets of the configuration, which no listing may contain. */
   readonly secrets: readonly string[];
-  /**
-   * Ids of the shipped listings of one provider (of all providers if undefined). A note suggests
-   * them instead of a wildcard.
-   */
+  /** Shipped ids of one provider, or of all, which a note suggests instead of a wildcard. */
   readonly shippedIds: (providerId: string | undefined) => readonly string[];
 }
 
@@ -88,7 +73,8 @@ export function readDeployments(input: DeploymentsInput): MovedDeployment[] {
     if (asMap(item) === undefined) return [];
     const read = readDeployment(item, path, input);
     if (read.ok) return [read.deployment];
-    input.fates.notCarried(path, { what: `the model ${describeName(item)}`, ...read.said });
+    const { why, next } = read;
+    input.fates.notCarried(path, { what: `the model ${describeName(item)}`, why, next });
     return [];
   });
 }
@@ -98,16 +84,7 @@ function describeName(item: RawJson): string {
   return name === undefined ? "without a name" : shortText(name);
 }
 
-interface Refused {
-  readonly ok: false;
-  readonly said: { readonly why: string; readonly next: string };
-}
-
 type DeploymentReading = { readonly ok: true; readonly deployment: MovedDeployment } | Refused;
-
-function toRefused(why: string, next: string): Refused {
-  return { ok: false, said: { why, next } };
-}
 
 function readDeployment(
   item: RawJson,
@@ -118,19 +95,18 @@ function readDeployment(
   const located = locate(item, { addressOf, shippedIds });
   if (!located.ok) return located;
   const { name, found, address } = located;
-  const shown = [name, found.upstreamId, address.baseUrl];
+  const { prefix, head, upstreamId } = found;
+  const { baseUrl, isProvidersOwn } = address;
+  const shown = [name, upstreamId, baseUrl];
   if (shown.some((text) => looksSecret(text) || secrets.some((each) => text.includes(each)))) {
-    return toRefused(
-      "its name or its address holds a secret",
-      "write it without, and import again",
-    );
+    return refuse("its name or its address holds a secret", "write it without, and import again");
   }
   const key = keyNames.nameFor({
     written: textAt(params, "api_key"),
     standard: found.defaultKeyName,
-    headKey: found.head.endpoint.api_key_env,
+    headKey: head.endpoint.api_key_env,
     address,
-    isLocal: found.head.use === "local",
+    isLocal: head.use === "local",
   });
   if (key.said !== undefined) fates[key.fate]([...path, "litellm_params", "api_key"], key.said);
   return {
@@ -138,11 +114,11 @@ function readDeployment(
     deployment: {
       path,
       names: [name],
-      prefix: found.prefix,
-      head: found.head,
-      upstreamId: found.upstreamId,
-      baseUrl: address.baseUrl,
-      isProvidersOwn: address.isProvidersOwn,
+      prefix,
+      head,
+      upstreamId,
+      baseUrl,
+      isProvidersOwn,
       ...defined({ keyName: key.name }),
       ...carriedFacts(item, path, fates),
     },
@@ -164,10 +140,10 @@ function locate(
   const name = textAt(item, "model_name");
   const model = textAt(params, "model");
   if (name === undefined || model === undefined) {
-    return toRefused("it has no model_name or no litellm_params.model", "complete the entry");
+    return refuse("it has no model_name or no litellm_params.model", "complete the entry");
   }
   if (parseVariable(model) !== undefined) {
-    return toRefused("its model is a variable", "write the model's name into litellm_params.model");
+    return refuse("its model is a variable", "write the model's name into litellm_params.model");
   }
   const resolved = (text: string | undefined): string | undefined => {
     const variable = parseVariable(text ?? "");
@@ -178,22 +154,17 @@ function locate(
   // Without the configured address, the deployment would wrongly get the provider's own server.
   if (written !== undefined && apiBase === undefined) {
     const next = "set the variable, and import again";
-    return toRefused("its address is a variable that is not set", next);
+    return refuse("its address is a variable that is not set", next);
   }
   const customProvider = textAt(params, "custom_llm_provider");
   const found = findProvider(model, { customProvider, apiBase });
-  const why = whyNotListed({
-    name,
-    model,
-    found,
-    mode: textAt(settingAt(item, "model_info"), "mode"),
-    shippedIds,
-  });
-  if (why !== undefined) return why;
-  if (!found.ok) return toRefused(found.why, found.next);
+  const mode = textAt(settingAt(item, "model_info"), "mode");
+  const refused = whyNotListed({ name, model, found, mode, shippedIds });
+  if (refused !== undefined) return refused;
+  if (!found.ok) return found;
   const region = textAt(params, "aws_region_name") ?? textAt(params, "region_name");
-  const address = findAddress({ head: found.head, apiBase, region: resolved(region) });
-  return address.ok ? { ok: true, name, found, address } : toRefused(address.why, address.next);
+  const address = findAddress(found.head, apiBase, resolved(region));
+  return address.ok ? { ok: true, name, found, address } : address;
 }
 
 function whyNotListed(of: {
@@ -205,12 +176,12 @@ function whyNotListed(of: {
 }): Refused | undefined {
   const { name, model, found, mode, shippedIds } = of;
   if (mode !== undefined && mode !== "chat" && otherKind(mode, "") === undefined) {
-    return toRefused(`its mode ${shortText(mode)} is not known here`, "list it by hand");
+    return refuse(`its mode ${shortText(mode)} is not known here`, "list it by hand");
   }
   const other = otherKind(mode, found.ok ? found.upstreamId : model);
   if (other !== undefined) {
     const next = "keep it where it is, or list it by hand";
-    return toRefused(`it makes ${other}; only chat is moved`, next);
+    return refuse(`it makes ${other}; only chat is moved`, next);
   }
   if (name.includes("*") || model.includes("*")) {
     const ids = shippedIds(found.ok ? found.head.provider.id : undefined);
@@ -220,11 +191,11 @@ function whyNotListed(of: {
       ids.length === 0
         ? "list each model by its name, or run tokenmarket manifest import for the provider"
         : `list the models that you sell by their names; shipped are ${shown}${more}`;
-    return toRefused("it means every model of a provider, and a listing is one model", next);
+    return refuse("it means every model of a provider, and a listing is one model", next);
   }
   if (!found.ok || isUpstreamId(found.upstreamId)) return undefined;
   const next = "rename the model at its provider, for example with ollama cp";
-  return toRefused("the model's id at its provider has a form that no manifest can hold", next);
+  return refuse("the model's id at its provider has a form that no manifest can hold", next);
 }
 
 const OFFERED_MAX = 40;
@@ -232,8 +203,7 @@ const OFFERED_MAX = 40;
 const ADDRESS_FIELDS = ["api_base", "base_url", "aws_bedrock_runtime_endpoint"] as const;
 
 function addressText(params: RawJson | undefined): string | undefined {
-  const field = ADDRESS_FIELDS.find((each) => textAt(params, each) !== undefined);
-  return field === undefined ? undefined : textAt(params, field);
+  return ADDRESS_FIELDS.flatMap((field) => textAt(params, field) ?? [])[0];
 }
 
 const PRIORITY_MAX = 100;
@@ -317,9 +287,7 @@ class FieldReader {
 
   /** Reads a field from `litellm_params`, or, as in old files, from the item around that map. */
   eitherCount(field: string): number | undefined {
-    const inside = this.count(["litellm_params", field]);
-    const beside = inside === undefined ? this.count([field]) : undefined;
-    return inside ?? beside;
+    return this.count(["litellm_params", field]) ?? this.count([field]);
   }
 
   text(at: readonly string[]): string | undefined {

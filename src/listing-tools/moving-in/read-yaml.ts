@@ -22,10 +22,7 @@ export type YamlReading =
   /** `message` names the problem and its place, but quotes no value, which may be secret. */
   | { readonly ok: false; readonly message: string };
 
-/**
- * Reads one document of YAML or JSON within bounds. Refuses duplicate keys, and tags other than
- * those of plain values. An alias is expanded only if the result stays within the bounds.
- */
+/** Refuses duplicate keys and unusual tags. Expanded aliases count for the bounds. */
 export function readYaml(text: string, bounds: YamlBounds = CONFIG_BOUNDS): YamlReading {
   if (Buffer.byteLength(text) > bounds.bytesMax) {
     return failReading(`is larger than ${bounds.bytesMax} bytes; split it`);
@@ -57,10 +54,7 @@ class YamlFlaw extends Error {
   override readonly name = "YamlFlaw";
 }
 
-/**
- * Checks depth and size before the document is composed. The composer calls itself for each level,
- * so a deep file would overflow the stack; the parser has a stack of its own and is safe.
- */
+/** The composer calls itself for each level, so depth is checked before; the parser has a stack. */
 function boundedTokens(text: string, { depthMax, settingsMax }: YamlBounds): CST.Token[] {
   const tokens = [...new Parser().parse(text)];
   const waiting: { readonly token: CST.Token; readonly depth: number }[] = tokens.map((token) => ({
@@ -110,10 +104,8 @@ class TreeReader {
   }
 
   read(node: unknown): RawJson {
-    const { settingsMax, depthMax } = this.#bounds;
     this.#count += 1;
-    if (this.#count > settingsMax) throw new YamlFlaw(`has over ${settingsMax} settings; split it`);
-    if (this.#path.length > depthMax) throw this.#flaw(`is nested over ${depthMax} levels deep`);
+    this.#checkSize(this.#path.length);
     if (node === null || node === undefined) return null;
     if (isAlias(node)) return this.#alias(node.source);
     const { tag, anchor } = node as Pick<Node, "tag"> & { readonly anchor?: string };
@@ -173,16 +165,17 @@ class TreeReader {
 
   #alias(name: string): RawJson {
     const value = this.#anchors.get(name);
-    // An alias inside its own anchor fails, too, because an anchor is registered only when its
-    // value is complete.
+    // An anchor is registered when its value is complete, so an alias inside it fails, too.
     if (value === undefined) throw this.#flaw("has an alias without an anchor before it");
     this.#count += countSettings(value);
+    this.#checkSize(this.#path.length + measureDepth(value));
+    return value;
+  }
+
+  #checkSize(depth: number): void {
     const { settingsMax, depthMax } = this.#bounds;
     if (this.#count > settingsMax) throw new YamlFlaw(`has over ${settingsMax} settings; split it`);
-    if (this.#path.length + measureDepth(value) > depthMax) {
-      throw this.#flaw(`is nested over ${depthMax} levels deep`);
-    }
-    return value;
+    if (depth > depthMax) throw this.#flaw(`is nested over ${depthMax} levels deep`);
   }
 
   #inside<T>(step: string | number, read: () => T): T {
@@ -204,13 +197,7 @@ function scalar(value: unknown, source: string | undefined): RawJson {
 }
 
 function countSettings(setting: RawJson): number {
-  let count = 0;
-  const waiting = [setting];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    count += 1;
-    for (const member of listMembers(next)) waiting.push(member);
-  }
-  return count;
+  return listMembers(setting).reduce((count, each) => count + countSettings(each), 1);
 }
 
 /** Recursion is safe, because the depth of the document is bounded. */

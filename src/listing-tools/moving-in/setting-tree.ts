@@ -34,7 +34,6 @@ export function settingAt(setting: RawJson | undefined, key: string): RawJson | 
   return asMap(setting)?.get(key);
 }
 
-/** Returns undefined unless the setting is a text of at least one character. */
 export function textAt(setting: RawJson | undefined, key: string): string | undefined {
   return asText(settingAt(setting, key)) || undefined;
 }

@@ -73,7 +73,7 @@ export class EndpointAsker {
     const { from, path, wire, headers = {}, body, timeoutMs = ANSWER_TIMEOUT_MS } = question;
     const deployment = this.#deploymentFor(wire, from);
     let fault: Error | undefined;
-    const noted = (handler: Parameters<FetchInput["send"]>[0]): typeof handler =>
+    const noted = (handler: Handler): Handler =>
       notingFaults(handler, (error) => {
         fault ??= error;
       });
@@ -108,10 +108,7 @@ export function stripVersion(baseUrl: string): string {
   return baseUrl.replace(/\/+$/, "").replace(/\/v\d+$/, "");
 }
 
-/**
- * Makes a deployment for an endpoint that has no manifest yet, because the client sends requests
- * only to deployments.
- */
+/** The client sends requests only to deployments, also where there is no manifest yet. */
 function buildDeployment(wire: Wire, baseUrl: string, asked: Asked): Deployment {
   const text = renderManifest(wire, baseUrl, asked);
   const files = parseManifestFiles([{ file: "survey", text }]);
@@ -195,7 +192,7 @@ function notingFaults(handler: Handler, note: (error: Error) => void): Handler {
 }
 
 function silence(fault: Error | undefined, timeoutMs: number): EndpointAnswer {
-  const code = readCode(fault);
+  const code = textOf(((fault ?? {}) as { readonly code?: unknown }).code);
   if (code === "PRIVATE_ADDRESS") {
     return { kind: "silent", isPrivate: true, reason: "its address is private" };
   }
@@ -203,11 +200,6 @@ function silence(fault: Error | undefined, timeoutMs: number): EndpointAnswer {
     ? code
     : `no whole answer within ${timeoutMs / 1000} s and ${ANSWER_BYTES_MAX / 1024 / 1024} MiB`;
   return { kind: "silent", isPrivate: false, reason };
-}
-
-function readCode(fault: Error | undefined): string {
-  const { code } = (fault ?? {}) as { readonly code?: unknown };
-  return textOf(code);
 }
 
 export interface WireTrial {

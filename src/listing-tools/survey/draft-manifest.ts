@@ -20,11 +20,7 @@ export interface OwnEndpoint {
 
 export type ListableModel = SurveyedModel & { readonly contextLength: number };
 
-/**
- * Drafts the manifest of an operator's endpoint. The gateway tries this endpoint before other
- * providers; the manifest says that it logs no prompts, declares no capacity, and prices all models
- * alike.
- */
+/** The manifest says: tried first, no prompts logged, no capacity, one price for all models. */
 export function draftManifest(own: OwnEndpoint, models: readonly ListableModel[]): Manifest {
   const head = chooseHead(own.kind);
   return {

@@ -1,10 +1,7 @@
 import type { Manifest, ManifestListingTerms, ManifestModel } from "../../catalog/index.ts";
 import { readServedModel } from "../../kernel/index.ts";
 
-/**
- * Splits the listings of a manifest into those that `servedIds`, the provider's own list, contains
- * and those that it lacks.
- */
+/** Splits listings by `servedIds`, the provider's own list of its models. */
 export function splitServed(
   { models }: Manifest,
   servedIds: readonly string[],
@@ -23,10 +20,7 @@ export function splitServed(
   };
 }
 
-/**
- * Keeps only the listings `models` and their terms. With `isChosen`, the manifest records the ids
- * of these listings, so that a later import adds no others.
- */
+/** With `isChosen`, the manifest records the ids, so that a later import adds no others. */
 export function withListings(
   manifest: Manifest,
   models: readonly ManifestModel[],
@@ -60,10 +54,7 @@ export interface NamedDeployment {
   readonly model: ManifestModel;
 }
 
-/**
- * The listing of a deployment that serves another provider's model under a different name: limits
- * and prices are the model's. `resolves_to` has the names that answers may report.
- */
+/** Another provider's model by another name: limits and prices are those of the model. */
 export function deploymentListing({ upstreamId, model }: NamedDeployment): ManifestModel {
   const { upstream_id: own = model.id, resolves_to: others = [] } = model;
   const resolvesTo = [...new Set([own, ...others])].filter((name) => name !== upstreamId);

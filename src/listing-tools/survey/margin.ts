@@ -2,16 +2,12 @@ import type { Manifest, ManifestListingTerms, ManifestModel } from "../../catalo
 import { listingHash } from "../listing-sources/ids.ts";
 import { raisedPrices, withMargin as priceWithMargin } from "../listing-sources/price-text.ts";
 
-/**
- * Replaces a raised price that is too large for a manifest. Validation then refuses this value and
- * names its place.
- */
+/** For a raised price that is too large: validation refuses this value and names its place. */
 const TOO_LARGE = "99999999";
 
 /**
- * Puts a margin on every price: customers pay the raised prices, and the provider is owed the
- * prices before the margin. An earlier margin is replaced. A manifest whose provider reports its
- * costs has no prices to raise, and is returned unchanged.
+ * Customers pay the raised prices, and the provider is owed those before the margin. An earlier
+ * margin is replaced. Without token prices, the manifest is returned unchanged.
  */
 export function withMargin(manifest: Manifest, percent: string): Manifest {
   if (manifest.endpoint.billing === "reported_cost") return manifest;
@@ -33,10 +29,7 @@ export function withMargin(manifest: Manifest, percent: string): Manifest {
   return { ...raised, catalog_source: { ...source, margin_percent: percent, imported } };
 }
 
-/**
- * Computes new hashes for the listings that nobody edited by hand. An edited listing keeps its
- * hash, so that it still counts as edited.
- */
+/** Leaves edited listings out: they keep their hash, so that they count as edited. */
 function importedHashes(
   before: Manifest,
   { models, listing_terms: terms }: Manifest,

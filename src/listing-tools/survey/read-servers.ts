@@ -17,10 +17,7 @@ export interface ModelList {
   readonly skipped: readonly SkippedModel[];
 }
 
-/**
- * Reads a model list in OpenAI's format, with the additions of vLLM and llama.cpp. Undefined for
- * any other JSON.
- */
+/** OpenAI's format with the additions of vLLM and llama.cpp. Undefined for any other JSON. */
 export function readModels(json: unknown): ModelList | undefined {
   const data = asObject(json)?.["data"];
   if (!Array.isArray(data)) return undefined;
@@ -75,10 +72,7 @@ function statedContext(entry: Entry): Pick<SurveyedModel, "contextLength" | "con
   return named === undefined ? {} : { contextLength: named, contextFrom: "context_length" };
 }
 
-/**
- * Adds what llama.cpp's `GET /props` says, such as the context that a request really gets. That is
- * often shorter than the context with which the model was trained.
- */
+/** `GET /props` says what a request really gets, often less context than the model's own. */
 export function withLlamaProps(
   models: readonly SurveyedModel[],
   json: unknown,

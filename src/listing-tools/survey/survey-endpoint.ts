@@ -40,10 +40,7 @@ export type SurveyOutcome =
     };
 
 export interface SurveyInput extends EndpointAddress {
-  /**
-   * The wire whose key header is sent. If absent, the header of each wire is tried until the
-   * endpoint accepts one.
-   */
+  /** The wire whose key header is sent; absent: each in turn, until one is accepted. */
   readonly wireId?: string;
   /** True for a server program of the operator, which reports more than a hosted API. */
   readonly isSelfHosted: boolean;
@@ -66,8 +63,7 @@ export async function surveyEndpoint(input: SurveyInput, deps: AskDeps): Promise
   const [first] = asked;
   const problem = first === undefined ? undefined : addressProblem(input.baseUrl, first);
   if (problem !== undefined) return { ok: false, code: "address", message: problem };
-  const asker = new EndpointAsker(input, deps);
-  try {
+  return await askWith(input, deps, async (asker) => {
     const listed = await askForList(asker, asked);
     if (!listed.ok) return listed;
     const { wire, list } = listed;
@@ -75,6 +71,17 @@ export async function surveyEndpoint(input: SurveyInput, deps: AskDeps): Promise
       ? await widened({ asker, wire, list, deps })
       : toSurvey(list.kind, list.models, list);
     return { ok: true, survey: found };
+  });
+}
+
+async function askWith<T>(
+  address: EndpointAddress,
+  deps: AskDeps,
+  work: (asker: EndpointAsker) => Promise<T>,
+): Promise<T> {
+  const asker = new EndpointAsker(address, deps);
+  try {
+    return await work(asker);
   } finally {
     await asker.close();
   }
@@ -85,17 +92,14 @@ export async function tryWires(
   input: EndpointAddress & { readonly upstreamId: string; readonly wireIds: readonly string[] },
   deps: AskDeps,
 ): Promise<readonly WireTrial[]> {
-  const asker = new EndpointAsker(input, deps);
-  try {
+  return await askWith(input, deps, async (asker) => {
     const trials: WireTrial[] = [];
     // One after another, because a server for one user refuses or queues a second request.
     for (const wire of wires.all.filter(({ id }) => input.wireIds.includes(id))) {
       trials.push(await probeWire(asker, wire, input.upstreamId));
     }
     return trials;
-  } finally {
-    await asker.close();
-  }
+  });
 }
 
 /** By model name: the context length of each model that Ollama has loaded now. */
@@ -103,24 +107,17 @@ export async function loadedContexts(
   input: EndpointAddress,
   deps: AskDeps,
 ): Promise<ReadonlyMap<string, number>> {
-  const asker = new EndpointAsker(input, deps);
-  try {
-    const [wire] = wires.all;
-    if (wire === undefined) return new Map();
-    const answer = await asker.ask({ from: "root", path: "/api/ps", wire });
-    return readOllamaLoaded(answer.kind === "answer" ? answer.json : undefined);
-  } finally {
-    await asker.close();
-  }
+  const [wire] = wires.all;
+  if (wire === undefined) return new Map();
+  const answer = await askWith(input, deps, (asker) =>
+    asker.ask({ from: "root", path: "/api/ps", wire }),
+  );
+  return readOllamaLoaded(answer.kind === "answer" ? answer.json : undefined);
 }
 
-type Listed = Extract<SurveyOutcome, { readonly ok: false }> | FoundList;
-
-interface FoundList {
-  readonly ok: true;
-  readonly wire: Wire;
-  readonly list: ModelList;
-}
+type Listed =
+  | Extract<SurveyOutcome, { readonly ok: false }>
+  | { readonly ok: true; readonly wire: Wire; readonly list: ModelList };
 
 /** Asks for the model list with the key header of each wire in turn, until one answer is a list. */
 async function askForList(asker: EndpointAsker, asked: readonly Wire[]): Promise<Listed> {

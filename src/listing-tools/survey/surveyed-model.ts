@@ -69,10 +69,7 @@ function otherName(id: string): string {
   return fits.slice(0, 120) || "model";
 }
 
-/**
- * Makes a provider's text safe for a terminal and a message: one short line, with a question mark
- * for each character that does not print.
- */
+/** Makes a text safe for a terminal: one short line, `?` for what does not print. */
 export function presentText(text: string): string {
   return cutText(text).replaceAll(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, "?");
 }

@@ -7,7 +7,7 @@ import { type Probe, withMembers } from "../probing/probe.ts";
 /** Output bound for a short answer. It leaves room for a model that reasons first. */
 export const ANSWER_TOKENS = 2_048;
 
-export const SHORT_TEXT = "Reply with the single word lemon and nothing else.";
+const SHORT_TEXT = "Reply with the single word lemon and nothing else.";
 
 /** English sentences. Check C4 compares the tokens billed for them with a reference count. */
 const SENTENCES = [
@@ -105,10 +105,7 @@ const RECITED = {
 
 const BOTH_TEXT = "What are the weather and the time in Lisbon? Use both get_weather and get_time.";
 
-/**
- * System message of about ten tokens. C4 allows for these (`FRAMED_SYSTEM_TOKENS`) in addition to
- * the tokens of the chat template.
- */
+/** About ten tokens, for which C4 allows (`FRAMED_SYSTEM_TOKENS`) beside the chat template. */
 const FRAMED_SYSTEM = "You are a reader of short texts.";
 
 /** Maximum output bound of all probes; a listing's own maximum is used instead if it is smaller. */
@@ -128,7 +125,7 @@ export const chatProbes = {
   shortStream: (deployment: Deployment, wire = findWire(deployment)): Probe =>
     chatProbes.short(deployment, wire, true),
   measured: (subject: Subject, copies: number, how: "" | ", stream" | ", again" = ""): Probe =>
-    chatProbe(subject, `measured text, ${copies} ${copies === 1 ? "copy" : "copies"}${how}`, {
+    chatProbe(subject, `measured text, ${countCopies(copies)}${how}`, {
       text: writeProse(subject.chance, copies),
       maxTokens: smallBounds(subject)[1],
       stream: how === ", stream",
@@ -143,8 +140,7 @@ export const chatProbes = {
   /** Asks the model to repeat a text, so that the length of the answer is known. */
   recited: (subject: Subject, what: keyof typeof RECITED, stream: boolean): Probe =>
     chatProbe(subject, `recited text, ${what}${stream ? ", stream" : ""}`, {
-      // The probe `english` has only the text. `alphabets` also sends a system message and, if
-      // declared, tools.
+      // Only `alphabets` has a system message and, if declared, tools.
       ...(what === "alphabets" && besideText(subject)),
       text: `Repeat the following text exactly.\n${RECITED[what](subject.chance)}`,
       stream,
@@ -153,27 +149,17 @@ export const chatProbes = {
   echoed: (
     subject: Subject,
     text: string,
-    asked: { readonly what: string; readonly copies: number },
+    { what, copies }: { readonly what: string; readonly copies: number },
   ): Probe =>
-    chatProbe(
-      subject,
-      `its own text, ${asked.what}, ${asked.copies} ${asked.copies === 1 ? "copy" : "copies"}`,
-      {
-        text: Array.from({ length: asked.copies }, () => text).join("\n"),
-        maxTokens: subject.chance.whole(`echo ${asked.what} ${asked.copies}`, 26, 61),
-      },
-    ),
+    chatProbe(subject, `its own text, ${what}, ${countCopies(copies)}`, {
+      text: Array.from({ length: copies }, () => text).join("\n"),
+      maxTokens: subject.chance.whole(`echo ${what} ${copies}`, 26, 61),
+    }),
   long: (subject: Subject, maxTokens: number, stream = false, attempt = 1): Probe => {
     const numbers = listCountedNumbers(subject, attempt);
-    return chatProbe(
-      subject,
-      `long answer, at most ${maxTokens} tokens${stream ? ", stream" : ""}${attempt > 1 ? ", again" : ""}`,
-      {
-        text: `Count from ${numbers[0]} to ${numbers.at(-1)} without leaving a number out. Write the numbers alone, with a space between them.`,
-        maxTokens,
-        stream,
-      },
-    );
+    const text = `Count from ${numbers[0]} to ${numbers.at(-1)} without leaving a number out. Write the numbers alone, with a space between them.`;
+    const name = `long answer, at most ${maxTokens} tokens${stream ? ", stream" : ""}${attempt > 1 ? ", again" : ""}`;
+    return chatProbe(subject, name, { text, maxTokens, stream });
   },
   /** A long answer exposes a real output bound that is smaller than the listed one. */
   story: (subject: Subject, stream: boolean): Probe =>
@@ -185,16 +171,13 @@ export const chatProbes = {
   /** If `isSecond`, the request has two stop sequences, and the answer should reach the second. */
   stopped: (subject: Subject, stream: boolean, isSecond: boolean): Probe => {
     const word = stopWord(subject);
-    return chatProbe(
-      subject,
-      `stop sequence${isSecond ? ", the second" : ""}${stream ? ", stream" : ""}`,
-      {
-        // Long text follows the stop word, so that C4 notices billing beyond the stop.
-        text: `Repeat exactly this line: first second third fourth fifth sixth ${writeProse(subject.chance, 1)}`,
-        stops: isSecond ? ["seventh", word] : [word],
-        stream,
-      },
-    );
+    const name = `stop sequence${isSecond ? ", the second" : ""}${stream ? ", stream" : ""}`;
+    return chatProbe(subject, name, {
+      // Long text follows the stop word, so that C4 notices billing beyond the stop.
+      text: `Repeat exactly this line: first second third fourth fifth sixth ${writeProse(subject.chance, 1)}`,
+      stops: isSecond ? ["seventh", word] : [word],
+      stream,
+    });
   },
   tool: (
     subject: Subject,
@@ -210,10 +193,7 @@ export const chatProbes = {
         stream,
       },
     ),
-  /**
-   * With `required`, the text suggests no call, so that only the parameter can cause one. With
-   * `none`, the text asks for a call, which the parameter forbids.
-   */
+  /** With `required`, only the parameter can cause a call; with `none`, it forbids the call. */
   toolChoice: (subject: Subject, choice: "none" | "required", stream: boolean): Probe =>
     chatProbe(subject, `tool choice ${choice}${stream ? ", stream" : ""}`, {
       text:
@@ -251,6 +231,10 @@ export const chatProbes = {
   }),
 } as const;
 
+function countCopies(copies: number): string {
+  return copies === 1 ? "1 copy" : `${copies} copies`;
+}
+
 function besideText({ deployment }: Subject): Partial<ChatQuestion> {
   const { supportedParameters } = deployment;
   const mayForbid = supportedParameters.has("tool_choice");
@@ -273,7 +257,6 @@ export function chatProbe(
   return { ...made, body: { ...made.body, ...more } };
 }
 
-/** The field `temperature: 0` if the listing allows it, else no field. */
 export function coldest({ supportedParameters }: Deployment): { readonly temperature?: 0 } {
   const temperature = supportedParameters.get("temperature");
   return temperature?.type === "range" && temperature.min <= 0 ? { temperature: 0 } : {};

@@ -11,10 +11,7 @@ export interface Fact {
   readonly value: string;
 }
 
-/**
- * A probe that asks about facts. C4 computes from `copies`, `turns` and the other properties how
- * many prompt tokens the provider may bill.
- */
+/** C4 computes from the counts how many prompt tokens the provider may bill. */
 export interface FactProbe extends Probe {
   readonly facts: readonly Fact[];
   /** Number of facts whose value is words in another alphabet, not a number. */
@@ -26,12 +23,8 @@ export interface FactProbe extends Probe {
   readonly copies: number;
   /** Copies of the measured text in a description of tool parameters. `copies` includes them. */
   readonly toolCopies: number;
-  /** Describes the prompt in the text of a finding. */
   readonly about: string;
-  /**
-   * Builds the same kind of prompt with new values and one question, about the fact `of`. It gives
-   * a model that disobeyed once another chance.
-   */
+  /** The same kind of prompt about the fact `of` alone: a disobedient model gets another chance. */
   readonly again: (of: string) => FactProbe;
 }
 
@@ -60,19 +53,15 @@ const ROWS_WITHOUT_TOOLS: readonly Row[] = [
   { hasSystem: true, hasHistory: false, tools: "without", alphabet: "latin" },
 ];
 
-export interface FactRow {
-  readonly whole: FactProbe;
-  readonly stream: FactProbe;
-  readonly longer: FactProbe;
-}
-
 const MORE_COPIES = 3;
 
 /**
  * Returns a small set of probes in which any two parts of a request (system message, history,
  * tools, alphabet) occur together at least once, and each declared parameter is sent at least once.
  */
-export function factRows(subject: Subject): readonly FactRow[] {
+export function factRows(
+  subject: Subject,
+): readonly Readonly<Record<"whole" | "stream" | "longer", FactProbe>>[] {
   const { deployment } = subject;
   const { supportedParameters } = deployment;
   const covering = supportedParameters.has("tools") ? ROWS : ROWS_WITHOUT_TOOLS;
@@ -82,9 +71,8 @@ export function factRows(subject: Subject): readonly FactRow[] {
   return Array.from({ length: count }, (_each, at) => {
     const row = covering[at % covering.length] as Row;
     const parameter = parameters[at] ?? repeated[at % Math.max(1, repeated.length)];
-    const asking = { row, at, parameter };
     const ofSize = (copies: number, stream: boolean): FactProbe =>
-      rowProbe(subject, { ...asking, copies, stream });
+      rowProbe(subject, { row, at, parameter, copies, stream });
     return {
       whole: ofSize(1, false),
       stream: ofSize(1, true),
@@ -204,10 +192,7 @@ class Facts {
     this.#alphabet = alphabet;
   }
 
-  /**
-   * Adds a fact, and returns the sentence that states it. Facts with the same seed and position
-   * have the same value.
-   */
+  /** Adds a fact and states it. Facts with the same seed and position have the same value. */
   in(place: string, seed = this.#seed): string {
     const at = this.all.length;
     const of = `${this.#kind} of ${PEOPLE[at]}`;
@@ -291,17 +276,11 @@ const PLAIN_TEXT = {
 const CONTEXT_SHARE = 0.6;
 const LONG_TOKENS_MAX = 12_000;
 const STREAMED_LONG_TOKENS_MAX = 4_000;
-/**
- * The most tokens that one copy of the prose has in any common tokenizer. Dividing by it keeps the
- * long text below its target size.
- */
+/** The most that one copy has in any common tokenizer, so that a long text stays below its size. */
 const COPY_TOKENS = 85;
 
 /** Target size of the long text: at most 60 % of the listing's context. */
-export function longTokens(
-  { contextLength = LONG_TOKENS_MAX }: Deployment,
-  stream: boolean,
-): number {
+function longTokens({ contextLength = LONG_TOKENS_MAX }: Deployment, stream: boolean): number {
   const most = stream ? STREAMED_LONG_TOKENS_MAX : LONG_TOKENS_MAX;
   return Math.min(most, Math.floor(CONTEXT_SHARE * contextLength));
 }
@@ -324,8 +303,7 @@ export function longFacts(subject: Subject, stream: boolean, again?: Again): Fac
   const before = MIDDLES.map(([from, end]) =>
     chance.whole(`${name} ${attempt} ${from}`, Math.floor(from * copies), Math.floor(end * copies)),
   );
-  // The whole and the streamed text start with the same fact, which exposes a provider that caches
-  // answers by the start of a prompt.
+  // The same first fact, whole and streamed, exposes a cache by the start of a prompt.
   const parts = [said.in("the start of a long text", `long ${attempt}`)];
   for (const [at, count] of before.entries()) {
     parts.push(
@@ -348,10 +326,7 @@ export function longFacts(subject: Subject, stream: boolean, again?: Again): Fac
   };
 }
 
-/**
- * A short streamed question. Each `number` has another fact, so that C10 notices when a provider
- * answers with the fact of a concurrent probe.
- */
+/** A short streamed question. Each `number` has another fact, so that C10 notices mixed answers. */
 export function shortFact(subject: Subject, number: number): FactProbe {
   const said = new Facts(subject.chance, `short ${number}`, "latin");
   const text = `${said.in("a short message")} ${said.question()}`;

@@ -7,10 +7,7 @@ export type MediaKind = Exclude<InputModality, "text">;
 
 export const MEDIA_KINDS: readonly MediaKind[] = ["image", "file", "audio", "video"];
 
-export interface MediaSample {
-  readonly word: string;
-  readonly bytes: Buffer;
-}
+type MediaSample = readonly [word: string, bytes: Buffer];
 
 interface MediaQuestion {
   readonly text: string;
@@ -21,29 +18,29 @@ const QUESTIONS: Readonly<Record<MediaKind, MediaQuestion>> = {
   image: {
     text: "Which colour fills this image, red or blue? Answer with one word.",
     samples: () => [
-      { word: "red", bytes: renderPng(RED) },
-      { word: "blue", bytes: renderPng(BLUE) },
+      ["red", renderPng(RED)],
+      ["blue", renderPng(BLUE)],
     ],
   },
   file: {
     text: "Which fruit does this document name? Answer with one word.",
     samples: () => [
-      { word: "plum", bytes: renderPdf("The fruit of this page is the plum.") },
-      { word: "quince", bytes: renderPdf("The fruit of this page is the quince.") },
+      ["plum", renderPdf("The fruit of this page is the plum.")],
+      ["quince", renderPdf("The fruit of this page is the quince.")],
     ],
   },
   audio: {
     text: "Is there a tone in this recording, or silence? Answer with one word, tone or silence.",
     samples: () => [
-      { word: "tone", bytes: renderWav(440) },
-      { word: "silence", bytes: renderWav(0) },
+      ["tone", renderWav(440)],
+      ["silence", renderWav(0)],
     ],
   },
   video: {
     text: "Which colour fills this video, red or blue? Answer with one word.",
     samples: () => [
-      { word: "red", bytes: renderMp4("red") },
-      { word: "blue", bytes: renderMp4("blue") },
+      ["red", renderMp4("red")],
+      ["blue", renderMp4("blue")],
     ],
   },
 };
@@ -54,7 +51,6 @@ interface ManyImages {
   readonly both: readonly [Probe, Probe];
 }
 
-/** Returns an empty list if the listing's wire has no message part for images. */
 export function manyImages(deployment: Deployment): readonly ManyImages[] {
   const partOf = PARTS[deployment.wire]?.image;
   if (partOf === undefined) return [];
@@ -76,30 +72,28 @@ export function manyImages(deployment: Deployment): readonly ManyImages[] {
   ];
 }
 
-export interface MediaPair {
+interface MediaPair {
   readonly first: Probe;
   readonly second: Probe;
-  /**
-   * Repeats `first`. If the answers to `first` and `second` differ but lack the expected words, the
-   * check compares the two answers to `first`, to see whether the model's answers vary by chance.
-   */
+  /** Shows whether answers vary by chance, if those to `first` and `second` lack the words. */
   readonly firstAgain: Probe;
   readonly words: readonly [string, string];
 }
 
-/** Returns undefined if the listing's wire has no message part for this kind of file. */
 export function mediaPair(deployment: Deployment, kind: MediaKind): MediaPair | undefined {
   const partOf = PARTS[deployment.wire]?.[kind];
   if (partOf === undefined) return undefined;
   const { text, samples } = QUESTIONS[kind];
   const [one, other] = samples();
-  const asking = (name: string, { bytes }: MediaSample): Probe =>
-    buildProbe(deployment, name, [partOf(bytes.toString("base64")), { type: "text", text }]);
+  const asking = ([word, bytes]: MediaSample, again = ""): Probe => {
+    const parts = [partOf(bytes.toString("base64")), { type: "text", text }];
+    return buildProbe(deployment, `${kind} input: ${word}${again}`, parts);
+  };
   return {
-    first: asking(`${kind} input: ${one.word}`, one),
-    second: asking(`${kind} input: ${other.word}`, other),
-    firstAgain: asking(`${kind} input: ${one.word}, again`, one),
-    words: [one.word, other.word],
+    first: asking(one),
+    second: asking(other),
+    firstAgain: asking(one, ", again"),
+    words: [one[0], other[0]],
   };
 }
 

@@ -9,10 +9,7 @@ import {
 } from "../../../formats/index.ts";
 import type { Observation } from "../probing/observation.ts";
 
-/**
- * Parses the provider's chat answer as it came, before the gateway changes it. Undefined if the
- * wire has no parser.
- */
+/** Parses the answer as the provider sent it. Undefined if the wire has no parser. */
 export function readChat(
   { wire }: Pick<Deployment, "wire">,
   seen: Observation,
@@ -22,17 +19,23 @@ export function readChat(
   const answer = seen.stream
     ? reader.readStream(readEvents(seen.body))
     : reader.readWhole(parseFields(seen.body));
-  const wanted = seen.stream ? "text/event-stream" : "application/json";
-  const type = readContentType(seen);
-  if (type === wanted) return answer;
-  const flaw = `content-type is ${type || "absent"}, not ${wanted}`;
-  return { ...answer, flaws: [flaw, ...answer.flaws] };
+  const flaw = typeFlaw(seen, seen.stream ? "text/event-stream" : "application/json");
+  return flaw === undefined ? answer : { ...answer, flaws: [flaw, ...answer.flaws] };
 }
 
-export function readContentType({ headers }: Observation): string {
-  const type = headers["content-type"];
-  const text = Array.isArray(type) ? type[0] : type;
-  return (text ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
+function typeFlaw({ headers }: Observation, wanted: string): string | undefined {
+  const stated = headers["content-type"];
+  const text = Array.isArray(stated) ? stated[0] : stated;
+  const type = (text ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
+  return type === wanted ? undefined : `content-type is ${type || "absent"}, not ${wanted}`;
+}
+
+/** Why the answer to a usual request, not of chat, is no JSON object with its content type. */
+export function jsonFlaw(seen: Observation): string | undefined {
+  const { probe, status, body } = seen;
+  if (status !== 200) return `${probe}: a usual request is answered with ${status}`;
+  if (parseFields(body) === undefined) return `${probe}: the body is not a JSON object`;
+  return typeFlaw(seen, "application/json");
 }
 
 export function parseFields(body: Buffer): Fields | undefined {

@@ -11,10 +11,7 @@ export interface ReferenceCount {
 /** Characters per token of ordinary English, about the same with every tokenizer in use. */
 const ENGLISH_CHARS_PER_TOKEN = 4.2;
 
-/**
- * Counts the tokens of an English text. If the model's maker published no tokenizer for its current
- * models, returns an estimate; other parts of check C4 then compare the provider with itself.
- */
+/** Counts the tokens of an English text, or estimates them for makers that publish no tokenizer. */
 export async function referenceCount(
   { upstreamModelId }: Pick<Deployment, "upstreamModelId">,
   text: string,
@@ -33,10 +30,7 @@ const ESTIMATED_TOLERANCE = 0.3;
 /** No tokenizer in use differs from the estimate for English by more than this factor. */
 const ESTIMATE_FACTOR_MAX = 2;
 
-/**
- * `odd`: too far from the estimate, but an unusual tokenizer may explain it. `tolerancePercent` is
- * the greatest difference, in percent, that still counts as `right`.
- */
+/** `odd`: a rare tokenizer may explain it. `right` allows up to `tolerancePercent`. */
 export function compareTokens(
   billed: number,
   { tokens, isExact }: ReferenceCount,

@@ -40,10 +40,8 @@ function reachedFinding({ status, firstByteMs, timedOut, failure }: Observation)
   }
   const evidence = { status, first_byte_ms: firstByteMs };
   if (status >= 300 && status < 400) {
-    return unreachable(
-      `the endpoint redirects (${status}): list the address that it leads to`,
-      evidence,
-    );
+    const message = `the endpoint redirects (${status}): list the address that it leads to`;
+    return unreachable(message, evidence);
   }
   if (status === 401 || status === 403) {
     return unreachable(`the listing's own key is refused (${status})`, evidence);
@@ -67,8 +65,6 @@ async function wrongKeyFinding(lab: Lab, probe: Probe): Promise<Finding> {
   if (status === null) {
     return failed(`a wrong key gets no answer${timedOut ? " in time" : ""}`, evidence);
   }
-  if (status >= 400 && status < 500) {
-    return warned(`a wrong key gets ${status} instead of 401 or 403`, evidence);
-  }
-  return failed(`a wrong key gets ${status} instead of 401 or 403`, evidence);
+  const judge = status >= 400 && status < 500 ? warned : failed;
+  return judge(`a wrong key gets ${status} instead of 401 or 403`, evidence);
 }

@@ -66,10 +66,9 @@ async function chatShape(lab: Lab, stream: boolean): Promise<Finding> {
 }
 
 /**
- * Fails the answer to a counting prompt if it reports a natural end but lacks or repeats a number.
- * A model may miscount, so the provider fails only if the answer to a second prompt is flawed, too,
- * and one of two things holds: the second answer consists of numbers only and stops early, or the
- * first prompt is answered right in the other form (whole instead of streamed, or the reverse).
+ * Fails an answer that reports a natural end but lacks or repeats a number. A model may miscount: a
+ * second answer must be flawed, too, and either stop early with numbers only, or the first prompt
+ * be answered right in the other form (whole or streamed).
  */
 async function checkCounted(lab: Lab, stream: boolean): Promise<Finding | undefined> {
   const { deployment } = lab;

@@ -54,10 +54,7 @@ function arithmeticFindings(answers: readonly Observation[]): (Finding | undefin
     );
 }
 
-/**
- * Two answers to one prompt must bill the same prompt tokens and, if their texts are equal, nearly
- * the same output tokens.
- */
+/** Two answers to one prompt must bill the same prompt, and equal texts nearly the same output. */
 function sameFinding(
   { deployment }: Lab,
   first: Observation,
@@ -66,16 +63,16 @@ function sameFinding(
 ): Finding | undefined {
   if (!isServed(first) || !isServed(second)) return undefined;
   if (first.usage === undefined || second.usage === undefined) return undefined;
-  const how = second.stream ? "it is streamed" : "it is repeated";
-  const [a, b] = [promptTokensTotal(first.usage), promptTokensTotal(second.usage)];
-  if (a !== b) {
-    return failed(`the same prompt is billed differently when ${how}`, {
+  const how = second.stream ? "streamed" : "repeated";
+  const differing = (what: string, tokens: string, a: number, b: number): Finding =>
+    failed(`the same ${what} is billed differently when it is ${how}`, {
       ...(about !== undefined && { about }),
       percent_too_much: computePercent(Math.max(a, b), Math.min(a, b)),
-      prompt_tokens: a,
-      [second.stream ? "prompt_tokens_streamed" : "prompt_tokens_repeated"]: b,
+      [tokens]: a,
+      [`${tokens}_${how}`]: b,
     });
-  }
+  const [asked, askedAgain] = [promptTokensTotal(first.usage), promptTokensTotal(second.usage)];
+  if (asked !== askedAgain) return differing("prompt", "prompt_tokens", asked, askedAgain);
   const [one, other] = [first, second].map((seen) => {
     const { text, thinking } = readChat(deployment, seen) ?? {};
     return `${thinking} ${text}`;
@@ -84,12 +81,7 @@ function sameFinding(
   if (one !== other || Math.abs(said - saidAgain) <= Math.max(2, ECHO_TOLERANCE * said)) {
     return undefined;
   }
-  return failed(`the same answer is billed differently when ${how}`, {
-    ...(about !== undefined && { about }),
-    percent_too_much: computePercent(Math.max(said, saidAgain), Math.min(said, saidAgain)),
-    output_tokens: said,
-    [second.stream ? "output_tokens_streamed" : "output_tokens_repeated"]: saidAgain,
-  });
+  return differing("answer", "output_tokens", said, saidAgain);
 }
 
 async function tableFindings(
@@ -114,8 +106,7 @@ async function tableFindings(
       if (asking !== undefined) parts.push(growthFinding({ ...asking, probe, seen }));
     }
   } catch (fault) {
-    // The answers that came are still judged. C10 sends the same probes, and reports those that
-    // could not be sent.
+    // The answers that came are judged. C10 sends the same probes, and reports the unsent ones.
     if (!(fault instanceof ProbeNotSent)) throw fault;
   }
   return parts;
@@ -155,8 +146,7 @@ function growthFinding(of: {
   const expected = copies * perCopy;
   const spread = Math.max(GROWTH_TOKENS_MIN, GROWTH_TOLERANCE * expected) + 6 * probe.otherFacts;
   const beside = earlier === undefined ? besideTokensMax(probe, frame) : 0;
-  // Some chat templates drop the descriptions of a tool's parameters, so their tokens may be
-  // absent.
+  // Some chat templates drop the descriptions of a tool's parameters, with their tokens.
   const least = expected - (probe.toolCopies - (earlier?.toolCopies ?? 0)) * perCopy;
   if (billed <= expected + spread + beside && billed >= least - spread) return undefined;
   return failed("a longer request is billed for other tokens than were added to it", {
@@ -178,10 +168,7 @@ function besideTokensMax(
   return Math.max(0, around) + own + more;
 }
 
-/**
- * An answer may be billed for one token per byte, because an output token has at least one byte,
- * plus these: tokens for the end of the answer, and tokens for each tool call.
- */
+/** An output token has at least one byte; these are allowed beside, per answer and per call. */
 const OUTPUT_TOKENS_BESIDE = 16;
 const CALL_TOKENS_BESIDE = 60;
 
@@ -241,21 +228,14 @@ const FRAME_TOKENS_MAX = 90;
 const TEMPLATE_TOKENS_MAX = 600;
 const FRAMED_SYSTEM_TOKENS = 10;
 
-/**
- * The tokens billed for one copy of a text. The prompt with three copies minus the prompt with one
- * copy is two copies: the tokens of the chat template cancel out.
- */
+/** Three copies minus one copy are two: the tokens of the chat template cancel out. */
 async function countPerCopy(lab: Lab, { usage }: Observation): Promise<number | undefined> {
   const thrice = await lab.ask(chatProbes.measured(lab, 3));
   if (!isServed(thrice) || thrice.usage === undefined || usage === undefined) return undefined;
   return (promptTokensTotal(thrice.usage) - promptTokensTotal(usage)) / 2;
 }
 
-/**
- * Limits the tokens billed around a text. With a system message, only the chat template can add
- * tokens. Without one, the template may add its own system message: the check allows that up to a
- * limit, and warns of it, because customers pay for it.
- */
+/** The template may add a system message, up to a limit and with a warning: customers pay it. */
 async function frameFindings(
   lab: Lab,
   once: Observation,
@@ -303,10 +283,7 @@ const ECHO_TOLERANCE = 0.04;
 const ECHO_TOKENS_MIN = 24;
 const ECHO_COPIES = 2;
 
-/**
- * Sends the model's answer back to it: the text must have as many tokens in the prompt as in the
- * answer. This compares the provider with itself, and needs no tokenizer.
- */
+/** A text must have as many tokens in a prompt as in an answer. This needs no tokenizer. */
 async function echoFinding(lab: Lab, what: string, probe: Probe): Promise<Finding | undefined> {
   const { deployment } = lab;
   const recited = await lab.ask(probe);
@@ -314,8 +291,7 @@ async function echoFinding(lab: Lab, what: string, probe: Probe): Promise<Findin
   if (!isServed(recited) || recited.usage === undefined || text === "") return undefined;
   const { completion: answered, internalReasoning: apart } = recited.usage;
   if (answered < ECHO_TOKENS_MIN) return undefined;
-  // Some servers show reasoning and bill it as part of the answer. The tokens of the answer alone
-  // are then unknown, so nothing is compared.
+  // Shown reasoning that is billed in the answer hides the tokens of the answer alone.
   if (apart === 0 && readChat(deployment, recited)?.thinking !== "") return undefined;
   const once = await lab.ask(chatProbes.echoed(lab, text, { what, copies: 1 }));
   const more = await lab.ask(chatProbes.echoed(lab, text, { what, copies: ECHO_COPIES }));

@@ -49,10 +49,7 @@ export const finishReasons: Check = {
   },
 };
 
-/**
- * Fails an answer that has exactly as many tokens as its bound but does not report a cut. C9 judges
- * longer answers; shorter answers ended by themselves.
- */
+/** Fails an answer of exactly its bound that does not report a cut. C9 judges longer ones. */
 function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | undefined {
   const { deployment } = lab;
   const [bound] = smallBounds(lab);
@@ -70,34 +67,27 @@ function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | unde
   });
 }
 
-/**
- * Each answer must report a natural end, or report a cut and have as many tokens as its bound. A
- * long answer may be cut at its bound even if the probe asks for one word.
- */
+/** Each answer must end naturally, or be cut at its bound, even where one word was asked for. */
 function endFinding({ deployment }: Lab, seen: Observation, words: Words): Finding | undefined {
   if (!seen.isPlain || !isServed(seen) || seen.wire?.id !== deployment.wire) return undefined;
   const { probe, bound, usage } = seen;
   const answer = readChat(deployment, seen);
-  if (seen.hasWrongFinish) {
-    return failed("the finish reason is missing, or is not one of its wire", {
-      probe,
-      finish: answer?.finish ?? null,
-    });
-  }
   const finish = answer?.finish;
+  if (seen.hasWrongFinish) {
+    const evidence = { probe, finish: finish ?? null };
+    return failed("the finish reason is missing, or is not one of its wire", evidence);
+  }
   if (finish === undefined || words.stopped.includes(finish)) return undefined;
   if ((answer?.calls.length ?? 0) > 0) return undefined;
   // C3 reports missing usage.
   if (usage === undefined) return undefined;
   const tokens = outputTokensTotal(usage);
-  const isCut = words.cut.includes(finish) && tokens >= (bound ?? 0) - CUT_TOLERANCE;
-  if (isCut) return undefined;
-  return failed(
-    words.cut.includes(finish)
-      ? `an answer of ${tokens} tokens ends with ${finish}, below its bound of ${bound}`
-      : `a short answer ends with ${finish}`,
-    { probe, expected: words.stopped, finish },
-  );
+  const isCut = words.cut.includes(finish);
+  if (isCut && tokens >= (bound ?? 0) - CUT_TOLERANCE) return undefined;
+  const message = isCut
+    ? `an answer of ${tokens} tokens ends with ${finish}, below its bound of ${bound}`
+    : `a short answer ends with ${finish}`;
+  return failed(message, { probe, expected: words.stopped, finish });
 }
 
 async function stopFinding(

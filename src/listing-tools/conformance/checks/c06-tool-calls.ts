@@ -41,10 +41,8 @@ export const toolCalls: Check = {
       if (has(deployment, "response_format")) {
         parts.push(await formatFinding(lab, false), await formatFinding(lab, true));
       }
-      return chooseWorst(
-        parts,
-        passed("calls and formats are as they were asked for, whole and streamed"),
-      );
+      const sure = passed("calls and formats are as they were asked for, whole and streamed");
+      return chooseWorst(parts, sure);
     },
   },
 };

@@ -49,11 +49,8 @@ function namesFinding({ deployment }: Lab, seen: Observation): Finding | undefin
   const other = names.find((name) => readServedModel(deployment, name)?.isSubstituted !== false);
   if (other !== undefined) {
     const reported = readServedModel(deployment, other)?.name ?? "";
-    return failed("an answer names another model", {
-      sent: upstreamModelId,
-      reported,
-      probe: seen.probe,
-    });
+    const evidence = { sent: upstreamModelId, reported, probe: seen.probe };
+    return failed("an answer names another model", evidence);
   }
   const isVariant = names.some((name) => name === upstreamModelId.replace(/:[^:/]*$/, ""));
   return isVariant && upstreamModelId.includes(":")

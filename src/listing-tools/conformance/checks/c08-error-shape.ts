@@ -22,35 +22,28 @@ export const errorShape: Check = {
       parts.push(refusalFinding(seen));
       answers.push(`${seen.probe}: ${seen.status ?? "no answer"}`);
     }
-    const worst = chooseWorst(
-      parts,
-      passed(`${parts.length} bad requests get a 4xx with a JSON body`),
-    );
+    const sure = passed(`${parts.length} bad requests get a 4xx with a JSON body`);
+    const worst = chooseWorst(parts, sure);
     return { ...worst, evidence: { ...worst.evidence, answers } };
   }),
 };
 
-/** Invalid requests: a body that is not JSON, an unknown model, a value out of range. */
 function badProbes(subject: Subject): readonly Probe[] {
   const { deployment } = subject;
   const isChat = deployment.modality === "text";
   const plain = isChat ? chatProbes.bounded(deployment) : plainProbe(subject);
-  const streamed = isChat ? [chatProbes.bounded(deployment, true)] : [];
+  const unknown = (probe: Probe, name: string): Probe => ({ ...probe, name, as: "unknown_model" });
   return [
     { ...plain, name: "invalid JSON", changeBody: cutInHalf },
-    { ...plain, name: "unknown model", as: "unknown_model" },
-    ...streamed.map((probe) => ({
-      ...probe,
-      name: "unknown model, stream",
-      as: "unknown_model" as const,
-    })),
+    unknown(plain, "unknown model"),
+    ...(isChat ? [unknown(chatProbes.bounded(deployment, true), "unknown model, stream")] : []),
     ...OUT_OF_RANGE[deployment.modality](subject),
   ];
 }
 
-const OUT_OF_RANGE: Readonly<
-  Record<Deployment["modality"], (subject: Subject) => readonly Probe[]>
-> = {
+type ProbesOf = (subject: Subject) => readonly Probe[];
+
+const OUT_OF_RANGE: Readonly<Record<Deployment["modality"], ProbesOf>> = {
   // Engines differ in the parameters that they accept, so only a declared parameter is tested.
   text: ({ deployment }) =>
     deployment.supportedParameters.get("temperature")?.type === "range"

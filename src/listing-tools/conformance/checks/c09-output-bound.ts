@@ -19,10 +19,8 @@ export const outputBound: Check = {
         parts.push(await boundFinding(lab, bound, false), await boundFinding(lab, bound, true));
       }
       parts.push(...lab.seen().map(excessFinding));
-      return chooseWorst(
-        parts,
-        passed(`no answer is longer than its bound of ${bounds.join(", ")} tokens`),
-      );
+      const sure = passed(`no answer is longer than its bound of ${bounds.join(", ")} tokens`);
+      return chooseWorst(parts, sure);
     },
   },
 };
@@ -44,9 +42,6 @@ function excessFinding(seen: Observation): Finding | undefined {
   if (!isServed(seen) || bound === undefined || usage === undefined) return undefined;
   const tokens = outputTokensTotal(usage);
   if (tokens <= bound) return undefined;
-  return failed(`${tokens} output tokens are billed where ${bound} were allowed`, {
-    bound,
-    tokens,
-    probe,
-  });
+  const message = `${tokens} output tokens are billed where ${bound} were allowed`;
+  return failed(message, { bound, tokens, probe });
 }

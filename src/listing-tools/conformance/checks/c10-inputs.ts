@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import { chatProbes } from "../chat/chat-probes.ts";
 import type { Check } from "./check.ts";
-import { chosenIn, listAnswers, openBody } from "../decisions/decision-flaws.ts";
+import { answersIn, chosenIn } from "../decisions/decision-flaws.ts";
 import { decisionProbes } from "../decisions/decision-probes.ts";
 import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import {
@@ -17,7 +17,7 @@ import { manyImages, MEDIA_KINDS, type MediaKind, mediaPair } from "../chat/inpu
 import type { Lab } from "../probing/lab.ts";
 import { BLUE, renderPng, RED } from "../probing/media-files.ts";
 import { guardFinding, isServed, type Observation } from "../probing/observation.ts";
-import { parseFields, readChat } from "../chat/read-chat.ts";
+import { readChat } from "../chat/read-chat.ts";
 
 /** C10: the model reads each declared kind of file, and each part of a prompt. */
 export const declaredInputs: Check = {
@@ -72,10 +72,8 @@ async function kindFinding(lab: Lab, kind: MediaKind): Promise<Finding> {
 }
 
 /**
- * Sends pairs of prompts with two images, where only one image differs. Fails if the answers change
- * with one of the images but not with the other. If they change with neither, the model may simply
- * always name one color, which passes. A listing need not accept two images, so a refusal passes,
- * too.
+ * Fails if answers change with one of two images, but not with the other. If they change with
+ * neither, the model may always name one color. A listing need not accept two images.
  */
 async function manyImagesFinding(lab: Lab): Promise<Finding> {
   const unread: string[] = [];
@@ -101,18 +99,14 @@ function toRefusedFinding(what: string, { status, failure }: Observation): Findi
   return failed(`${what} is answered with ${status ?? "nothing"}: ${why}`, { status });
 }
 
-function answerText({ deployment }: Lab, seen: Observation): string {
-  const text = readChat(deployment, seen)?.text ?? seen.output;
-  return text
+function answerText(lab: Lab, seen: Observation): string {
+  return textIn(lab, seen)
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
 }
 
-/**
- * Checks that the model knows the facts of each prompt, short or long, and never answers with a
- * fact of another request.
- */
+/** The model must know the facts of each prompt, and name none of another request. */
 async function factFindings(lab: Lab): Promise<readonly Finding[]> {
   const rows = factRows(lab).flatMap(({ whole, stream, longer }) => [whole, stream, longer]);
   const parts: Finding[] = [];
@@ -131,16 +125,12 @@ async function factFindings(lab: Lab): Promise<readonly Finding[]> {
   return bad.length > 0 ? bad : [passed(`${good} prompts are read with all that they say`)];
 }
 
-/**
- * Number of short questions, which are sent two at a time. C12 sends these and more under the same
- * names, so that they are paid for only once.
- */
+/** Sent two at a time. C12 sends these and more by the same names, so that each is paid once. */
 const AT_ONCE_REPEATS = 4;
 
 /**
- * Checks one prompt. A provider that cuts prompts loses a fact; one that mixes up or caches answers
- * names a fact of another prompt. A model may disobey, so the check asks for a missing fact alone,
- * twice, before it counts as lost.
+ * A provider that cuts prompts loses a fact; one that mixes up or caches answers names a foreign
+ * one. A model may disobey, so a missing fact is asked for alone, twice.
  */
 async function factFinding(
   lab: Lab,
@@ -193,22 +183,17 @@ async function decisionImages(lab: Lab): Promise<Finding> {
   const second = await lab.ask(decisionProbes.image(renderPng(BLUE), "image in the state: blue"));
   const refused = [first, second].find((seen) => !isServed(seen));
   if (refused !== undefined) return toRefusedFinding("a declared image", refused);
-  const [one, other] = [listDecided(lab, first), listDecided(lab, second)];
+  const { decisions } = lab.deployment;
+  const [one, other] = [answersIn(first.body, decisions), answersIn(second.body, decisions)];
   if (chosenIn(one[0]?.[1]) === "red" && chosenIn(other[0]?.[1]) === "blue") {
     return passed("image: read");
   }
   if (isDeepStrictEqual(one, other)) {
     return failed("two different images in the state get the same answer");
   }
-  // Probabilities may vary by chance, so an answer counts as dependent on the image only if the
-  // same image gives the same answer again.
+  // Probabilities may vary by chance: the same image must give the same answer again.
   const probe = decisionProbes.image(renderPng(RED), "image in the state, again: red");
-  return isDeepStrictEqual(listDecided(lab, await lab.ask(probe)), one)
+  return isDeepStrictEqual(answersIn((await lab.ask(probe)).body, decisions), one)
     ? passed("image: the answer depends on it")
     : warned("answers about an image in the state vary, and do not say what is in it");
-}
-
-function listDecided({ deployment: { decisions } }: Lab, { body }: Observation) {
-  const opened = openBody(parseFields(body) ?? {}, decisions);
-  return listAnswers(opened, decisions?.wire ?? "systemone");
 }

@@ -31,10 +31,8 @@ async function answersInTime(lab: Lab): Promise<Finding> {
   };
   const [first] = broken;
   if (first !== undefined) {
-    return failed(
-      `${broken.length} of ${answers.length} answers broke: ${howItBroke(first)}`,
-      evidence,
-    );
+    const message = `${broken.length} of ${answers.length} answers broke: ${howItBroke(first)}`;
+    return failed(message, evidence);
   }
   if (evidence.first_byte_p95_ms > FIRST_BYTE_MS_MAX) {
     return failed("the first byte comes too late for the gateway's wait of 20 s", evidence);
@@ -57,10 +55,7 @@ function howItBroke(answer: Observation): string {
   return describeFailure(answer);
 }
 
-/**
- * Rejects if a probe cannot be sent, unless an earlier answer is broken: that answer already
- * decides the check, so the answers so far are returned.
- */
+/** Rejects if a probe cannot be sent, unless a broken answer decides the check already. */
 async function askRepeatedly(lab: Lab): Promise<readonly Observation[]> {
   const answers: Observation[] = [];
   for (let n = 0; n < REPEATS; n += AT_ONCE) {

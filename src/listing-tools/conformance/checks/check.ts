@@ -21,13 +21,6 @@ export interface Check {
   readonly inapplicable?: (deployment: Deployment) => string | undefined;
 }
 
-export function whyNotChecked(
-  { runs, otherwise, inapplicable }: Check,
-  deployment: Deployment,
-): string | undefined {
-  return runs[deployment.modality] === undefined ? otherwise : inapplicable?.(deployment);
-}
-
 export function forAll(run: JudgeListing): Check["runs"] {
   return { text: run, image: run, video: run, decisions: run };
 }

@@ -1,18 +1,12 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { outputTokensTotal, promptTokensTotal } from "../../../kernel/index.ts";
 import { MEASURED_TEXT } from "../chat/chat-probes.ts";
-import {
-  answersFlaw,
-  listAnswers,
-  envelopeFlaw,
-  openBody,
-  otherMembers,
-} from "./decision-flaws.ts";
+import { answersFlaw, answersIn, envelopeFlaw, otherMembers } from "./decision-flaws.ts";
 import { type DecisionProbe, decisionProbes, STATE_COPIES } from "./decision-probes.ts";
 import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { describeFailure, isServed, type Observation } from "../probing/observation.ts";
-import { readContentType, parseFields } from "../chat/read-chat.ts";
+import { jsonFlaw, parseFields } from "../chat/read-chat.ts";
 import { lengthFinding } from "../chat/reference-tokens.ts";
 
 /** C2 of decisions: exactly one answer for each question, with valid probabilities. */
@@ -32,18 +26,10 @@ function shapeFinding(
 ): Finding | undefined {
   const { probe, status } = seen;
   const evidence = { probe, status };
-  if (status !== 200)
-    return failed(`${probe}: a usual request is answered with ${status}`, evidence);
-  const json = parseFields(seen.body);
-  if (json === undefined) return failed(`${probe}: the body is not a JSON object`, evidence);
-  const type = readContentType(seen);
-  if (type !== "application/json") {
-    return failed(`content-type is ${type || "absent"}, not application/json`, evidence);
-  }
-  const envelope = envelopeFlaw(json, decisions?.envelope);
-  if (envelope !== undefined) return failed(envelope, evidence);
-  const answers = listAnswers(openBody(json, decisions), decisions?.wire ?? "systemone");
-  const flaw = answersFlaw(answers, questions);
+  const json = parseFields(seen.body) ?? {};
+  const form = jsonFlaw(seen) ?? envelopeFlaw(json, decisions?.envelope);
+  if (form !== undefined) return failed(form, evidence);
+  const flaw = answersFlaw(answersIn(seen.body, decisions), questions);
   if (flaw !== undefined) return failed(`${probe}: ${flaw}`, evidence);
   if (!isServed(seen)) {
     const why = describeFailure(seen);

@@ -2,6 +2,7 @@ import { Type } from "typebox";
 
 import type { DecisionsListing, Deployment } from "../../../catalog/index.ts";
 import { asNumber, asObject, asText, conforms } from "../../../kernel/index.ts";
+import { parseFields } from "../chat/read-chat.ts";
 import type { AskedQuestion } from "./decision-probes.ts";
 import type { Fields } from "../../../formats/index.ts";
 
@@ -30,8 +31,14 @@ export function otherMembers(
   return Object.keys(json).filter((name) => !ENVELOPE_MEMBERS.has(name));
 }
 
-export function openBody(json: Fields, decisions: Deployment["decisions"]): Fields {
-  return decisions?.envelope === undefined ? json : (asObject(json["result"]) ?? {});
+/** The answers of a provider's body. A body that is not a JSON object has none. */
+export function answersIn(
+  body: Buffer,
+  decisions: Deployment["decisions"],
+): readonly NamedAnswer[] {
+  const json = parseFields(body) ?? {};
+  const opened = decisions?.envelope === undefined ? json : (asObject(json["result"]) ?? {});
+  return listAnswers(opened, decisions?.wire ?? "systemone");
 }
 
 type NamedAnswer = readonly [name: string, answer: unknown];
@@ -39,10 +46,7 @@ type NamedAnswer = readonly [name: string, answer: unknown];
 /** Members of a flat answer that are metadata and answer no question. */
 const NO_ANSWERS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
 
-/**
- * Lists the answers with the names that the provider gives them. Providers send a list, an object,
- * or (GLiNER) members at the top level.
- */
+/** By the provider's own names. It sends a list, an object, or (GLiNER) top-level members. */
 export function listAnswers(body: Fields, wire: DecisionsListing["wire"]): readonly NamedAnswer[] {
   const { answers, result } = body;
   if (Array.isArray(answers)) {
@@ -58,10 +62,7 @@ export function listAnswers(body: Fields, wire: DecisionsListing["wire"]): reado
   return Object.entries(named);
 }
 
-/**
- * GLiNER providers may put all entities, or all relations, under one of these names instead of the
- * name of the question.
- */
+/** GLiNER providers may put all entities or relations under one name, not the question's. */
 const NAME_OF_KIND: Readonly<Record<string, string>> = {
   entities: "entities",
   relations: "relation_extraction",
@@ -112,20 +113,14 @@ function choiceFlaw(answer: unknown, question: AskedQuestion["body"]): string | 
     : undefined;
 }
 
-/**
- * The label that the answer chooses, in the format of System One or of GLiNER, or as a plain
- * `value`, which the gateway reads too.
- */
+/** The chosen label, as System One, GLiNER or a plain `value`, which the gateway reads too. */
 export function chosenIn(answer: unknown): string | undefined {
   if (Array.isArray(answer)) return chosenIn(answer[0]);
   const { choice, label, value } = asObject(answer) ?? { value: answer };
   return asText(choice ?? label ?? value);
 }
 
-/**
- * The level that a score answer chooses, counted from 1 although the wire counts from 0. A plain
- * `value` counts from 1, as the probe does. NaN if the answer has none.
- */
+/** The chosen level, counted from 1, though `score` counts from 0. NaN if there is none. */
 export function levelIn(answer: unknown): number {
   const { score, value } = asObject(answer) ?? {};
   const level = asNumber(score);

@@ -1,6 +1,7 @@
 import type { DecisionsListing, Deployment } from "../../../catalog/index.ts";
-import { assert, asObject, tryParse } from "../../../kernel/index.ts";
+import { assert, asObject } from "../../../kernel/index.ts";
 import { MEASURED_TEXT } from "../chat/chat-probes.ts";
+import { parseFields } from "../chat/read-chat.ts";
 import { renderPng, RED } from "../probing/media-files.ts";
 import type { Subject } from "../probing/lab.ts";
 import { type Probe, withMembers } from "../probing/probe.ts";
@@ -18,10 +19,7 @@ export interface ToldState {
   /** Index of the state, from 0 to 2: a run has three states. */
   readonly at: number;
   readonly isFirst: boolean;
-  /**
-   * The wrong answers to the first version of the state, by question id. If there are any, a second
-   * version is sent, whose facts differ from these answers. Absent for the first version.
-   */
+  /** Wrong answers to the first version, by question id; the facts of a second one differ. */
   readonly wrong?: ReadonlyMap<string, string | number>;
 }
 
@@ -38,23 +36,14 @@ export const STATE_COPIES = 3;
 
 export const decisionProbes = {
   one: (deployment: Deployment): DecisionProbe =>
-    asking({ name: "one question", copies: 1, questions: firstQuestion(deployment) }),
-  read: (deployment: Deployment, attempt = 1): DecisionProbe =>
-    asking({
-      name: attempt === 1 ? "one question, longer state" : "one question, longer state, again",
-      copies: STATE_COPIES,
-      questions: firstQuestion(deployment),
-    }),
+    asking("one question", 1, firstQuestion(deployment)),
+  read: (deployment: Deployment, attempt = 1): DecisionProbe => {
+    const name = `one question, longer state${attempt === 1 ? "" : ", again"}`;
+    return asking(name, STATE_COPIES, firstQuestion(deployment));
+  },
   several: (deployment: Deployment): DecisionProbe =>
-    asking({
-      name: "four questions, longer state",
-      copies: STATE_COPIES,
-      questions: SEVERAL[findGrammar(deployment)],
-    }),
-  /**
-   * Builds questions that each have one true answer. The three states of a run contain different
-   * facts, so an answer that never changes is wrong for at least two of them.
-   */
+    asking("four questions, longer state", STATE_COPIES, SEVERAL[findGrammar(deployment)]),
+  /** Questions with one true answer each: of a run's states, a constant one is wrong for two. */
   told: ({ deployment, chance }: Subject, { at, isFirst, wrong }: ToldState): ToldProbe => {
     const pick = (name: keyof typeof TOLD): string => {
       const values = chance.shuffled(`told ${name}`, TOLD[name]);
@@ -90,7 +79,7 @@ export const decisionProbes = {
     ];
     const again = wrong === undefined ? "" : ", again";
     const name = `what state ${at + 1} says ${isFirst ? "first" : "last"}${again}`;
-    const { body } = asking({ name, copies: 1, questions });
+    const { body } = asking(name, 1, questions);
     const state = isFirst ? `${fact} ${MEASURED_TEXT}` : `${MEASURED_TEXT} ${fact}`;
     const truth = { place, colour, animal, true: true, false: false, birds };
     return { name, questions, body: { ...body, state }, truth };
@@ -98,7 +87,7 @@ export const decisionProbes = {
   kinds: (deployment: Deployment): readonly DecisionProbe[] => {
     const { readsImages } = requireDecisions(deployment);
     const ofText = KINDS[findGrammar(deployment)].map((question) =>
-      asking({ name: `question: ${question.kind}`, copies: 1, questions: [question] }),
+      asking(`question: ${question.kind}`, 1, [question]),
     );
     return readsImages ? [...ofText, boxProbe()] : ofText;
   },
@@ -139,15 +128,7 @@ function firstQuestion(deployment: Deployment): readonly AskedQuestion[] {
   return SEVERAL[findGrammar(deployment)].slice(0, 1);
 }
 
-function asking({
-  name,
-  copies,
-  questions,
-}: {
-  readonly name: string;
-  readonly copies: number;
-  readonly questions: readonly AskedQuestion[];
-}): DecisionProbe {
+function asking(name: string, copies: number, questions: readonly AskedQuestion[]): DecisionProbe {
   return {
     name,
     questions,
@@ -183,10 +164,7 @@ function gliner(id: string, kind: string, rest: AskedQuestion["body"]): AskedQue
 
 const LEVELS: SystemoneSchema = { type: "integer", min: 1, max: 5 };
 
-/**
- * Each of the three states of a run uses one value of each list. The filler text around the facts
- * contains none of these values.
- */
+/** Each of a run's three states uses one value of each list; the filler text has none of them. */
 const TOLD = {
   place: ["forest", "desert", "mountain"],
   colour: ["red", "blue", "purple"],
@@ -242,7 +220,7 @@ function boxProbe(): DecisionProbe {
 }
 
 function withSecondQuestion(body: Buffer): Buffer {
-  const { questions, schema } = parseBody(body);
+  const { questions, schema } = parseFields(body) ?? {};
   if (Array.isArray(questions))
     return withMembers(body, { questions: [...questions, ...questions] });
   const sections = asObject(schema) ?? {};
@@ -252,11 +230,6 @@ function withSecondQuestion(body: Buffer): Buffer {
 }
 
 function withoutQuestions(body: Buffer): Buffer {
-  const isSchema = Object.hasOwn(parseBody(body), "schema");
-  const name = isSchema ? "schema" : "questions";
-  return withMembers(body, { [name]: {} });
-}
-
-function parseBody(body: Buffer): Readonly<Record<string, unknown>> {
-  return asObject(tryParse(body.toString("utf8"))?.value) ?? {};
+  const isSchema = Object.hasOwn(parseFields(body) ?? {}, "schema");
+  return withMembers(body, { [isSchema ? "schema" : "questions"]: {} });
 }

@@ -1,6 +1,5 @@
 import type { Deployment } from "../../../catalog/index.ts";
 import { promptTokensTotal } from "../../../kernel/index.ts";
-import { askEach } from "../probing/ask-each.ts";
 import { decisionProbes } from "./decision-probes.ts";
 import { failed, type Finding, passed, skipped, warned, chooseWorst } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
@@ -11,19 +10,15 @@ import {
   toUnsentFinding,
 } from "../probing/observation.ts";
 import { checkTold } from "./told-answers.ts";
-import type { Probe } from "../probing/probe.ts";
 
-/**
- * C11 of decisions: every kind of question is answered, a repeated name is refused, and the state
- * is billed as often as the listing declares.
- */
+/** C11 of decisions: all kinds are answered, names are unique, the state is billed as declared. */
 export async function decisionSpecifics(lab: Lab): Promise<Finding> {
   const { deployment } = lab;
   const plain = await lab.ask(decisionProbes.one(deployment));
   if (plain.status !== 200) return skipped(`a usual request is answered with ${plain.status}`);
   const known = new Set(decisionProbes.several(deployment).questions.map(({ kind }) => kind));
   const probes = decisionProbes.kinds(deployment);
-  const kinds = await askEach(lab, probes, (seen, { questions }) => {
+  const kinds = await lab.askEach(probes, (seen, { questions }) => {
     const kind = questions[0]?.kind ?? "";
     return kindFinding(kind, seen, isServed(plain) && !known.has(kind));
   });
@@ -41,33 +36,24 @@ export async function decisionSpecifics(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, unsent ? toUnsentFinding(unsent) : sure);
 }
 
-/**
- * `judgesAnswer` is false for a kind of question whose answers C2 judges. Any answer with status
- * 200 then passes.
- */
+/** Without `judgesAnswer`, any 200 passes, because C2 judges the answers of this kind. */
 function kindFinding(kind: string, seen: Observation, judgesAnswer: boolean): Finding | undefined {
   if (isServed(seen) || (seen.status === 200 && !judgesAnswer)) return undefined;
   const why = describeFailure(seen);
-  return failed(`a question of kind ${kind} gets no usable answer: ${why}`, {
-    kind,
-    status: seen.status,
-  });
+  const { status } = seen;
+  return failed(`a question of kind ${kind} gets no usable answer: ${why}`, { kind, status });
 }
 
 /** A provider that accepts two questions with one name loses one of the answers. */
 async function sameNameFinding(lab: Lab): Promise<Finding | undefined> {
-  const probe: Probe | undefined = decisionProbes.sameName(lab.deployment);
+  const probe = decisionProbes.sameName(lab.deployment);
   if (probe === undefined) return undefined;
   const { status } = await lab.ask(probe);
   if (status === null || status >= 300) return undefined;
   return failed(`two questions of one name are answered with ${status}`, { status });
 }
 
-/**
- * The tokens of four short questions, divided by those of one question, both with a long state. The
- * ratio is near 1 if the provider bills the state once, and near 4 if it bills the state for each
- * question. This value separates the two.
- */
+/** Tokens of four questions to those of one: near 1 if the state is billed once, else near 4. */
 const PER_QUESTION_RATIO = 2.5;
 
 async function countFinding(lab: Lab): Promise<Finding | undefined> {

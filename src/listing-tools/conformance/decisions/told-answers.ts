@@ -1,9 +1,8 @@
 import { asNumber, asObject, asText, membersOf } from "../../../kernel/index.ts";
-import { parseFields } from "../chat/read-chat.ts";
 import type { Lab } from "../probing/lab.ts";
 import { describeFailure, isServed, type Observation } from "../probing/observation.ts";
 import { failed, type Finding } from "../report/finding.ts";
-import { listAnswers, chosenIn, levelIn, openBody } from "./decision-flaws.ts";
+import { answersIn, chosenIn, levelIn } from "./decision-flaws.ts";
 import { decisionProbes, type ToldProbe } from "./decision-probes.ts";
 
 /**
@@ -16,8 +15,7 @@ export async function checkTold(
   judgesAnswer: boolean,
 ): Promise<readonly (Finding | undefined)[]> {
   const parts: (Finding | undefined)[] = [];
-  // Two of the three states start with the same long text, which exposes a provider that caches
-  // answers by the start of a state.
+  // Two states start with the same text, which exposes a cache by the start of a state.
   for (const [at, isFirst] of [true, false, false].entries()) {
     const first = decisionProbes.told(lab, { at, isFirst });
     const seen = await lab.ask(first);
@@ -30,12 +28,8 @@ export async function checkTold(
     if (judgesAnswer) parts.push(unusableFinding(seenAgain));
     const name = [...wrong.keys()].find((each) => again.has(each));
     if (name === undefined) continue;
-    const place = isFirst ? "start" : "end";
-    parts.push(
-      failed(`question ${name} is answered against what the state says at its ${place}`, {
-        probe: second.name,
-      }),
-    );
+    const what = `what the state says at its ${isFirst ? "start" : "end"}`;
+    parts.push(failed(`question ${name} is answered against ${what}`, { probe: second.name }));
   }
   return parts;
 }
@@ -45,7 +39,6 @@ function unusableFinding(seen: Observation): Finding | undefined {
   return failed(`${seen.probe}: no usable answer: ${describeFailure(seen)}`);
 }
 
-/** Returns the choice or level of each wrong answer, by question id. */
 function findWrong(
   { deployment: { decisions } }: Lab,
   { questions, truth, body }: ToldProbe,
@@ -53,8 +46,7 @@ function findWrong(
 ): ReadonlyMap<string, string | number> {
   const wrong = new Map<string, string | number>();
   if (!isServed(seen)) return wrong;
-  const opened = openBody(parseFields(seen.body) ?? {}, decisions);
-  const answers = new Map(listAnswers(opened, decisions?.wire ?? "systemone"));
+  const answers = new Map(answersIn(seen.body, decisions));
   for (const [at, { id, kind }] of questions.entries()) {
     const answer = answers.get(id) ?? answers.get(kind) ?? answers.get(`q${at + 1}`);
     if (answer === undefined || isTrue(answer, truth[id], String(body["state"]))) continue;

@@ -13,18 +13,16 @@ import { fileOfBase64, hashPicture, type ImageSize, readImageSize } from "./imag
 import type { Lab } from "../probing/lab.ts";
 import { describeFailure, isServed, type Observation } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
-import { readContentType, parseFields } from "../chat/read-chat.ts";
+import { jsonFlaw, parseFields } from "../chat/read-chat.ts";
 
 export interface ImageAnswer {
   readonly json: Fields;
-  /** Size of each item; undefined if the item cannot be decoded. */
   readonly sizes: readonly (ImageSize | undefined)[];
   /** Hash of each item's picture; undefined if the item cannot be decoded. */
   readonly pictures: readonly (string | undefined)[];
   readonly report: ImageReport;
 }
 
-/** Returns undefined if the status is not 200 or the body is not a JSON object. */
 export function readImages({ body, status }: Observation): ImageAnswer | undefined {
   const json = parseFields(body);
   if (json === undefined || status !== 200) return undefined;
@@ -56,15 +54,9 @@ function shapeFinding(
 ): Finding | undefined {
   const count = imageCount(probe);
   const evidence = { probe: seen.probe, status: seen.status, asked: count };
-  if (seen.status !== 200) {
-    return failed(`${seen.probe}: a usual request is answered with ${seen.status}`, evidence);
-  }
+  const flaw = jsonFlaw(seen);
   const answer = readImages(seen);
-  if (answer === undefined) return failed(`${seen.probe}: the body is not a JSON object`, evidence);
-  const type = readContentType(seen);
-  if (type !== "application/json") {
-    return failed(`content-type is ${type || "absent"}, not application/json`, evidence);
-  }
+  if (flaw !== undefined || answer === undefined) return failed(flaw ?? "", evidence);
   const { sizes } = answer;
   if (sizes.length !== count) {
     return failed(`${sizes.length} images where ${count} were asked for`, evidence);
@@ -88,7 +80,7 @@ function isAboveHold(deployment: Deployment, { body }: Probe, answer: ImageAnswe
     billing === "reported_cost" ? parseUsdToPico(costUsd ?? "") : usage && exactCost(prices, usage);
   if (cost === undefined) return false;
   const input = Buffer.byteLength(JSON.stringify({ model: modelId, ...body }));
-  const images = imageCount({ name: "", body });
+  const images = imageCount({ body });
   return floorToMicroUsd(cost) > quoteImages(prices, { input, images, ceiling });
 }
 
@@ -104,10 +96,7 @@ export async function imageUsage(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, passed("the tokens that are reported are counts, and add up"));
 }
 
-/**
- * Checks the token counts of an answer. A provider that reports its cost may omit them, because C11
- * checks the cost.
- */
+/** A provider that reports its cost may omit token counts, because C11 checks the cost. */
 function usageFinding(
   { billing, modelId }: Deployment,
   { name, body }: Probe,

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { crc32, inflateSync } from "node:zlib";
 
 import type { ShapeParameter } from "./image-probes.ts";
@@ -96,13 +96,10 @@ function webpSize(bytes: Buffer): ImageSize | undefined {
   }
 }
 
-/**
- * Hashes only the pixels of a file, so that two equal pictures with different metadata have equal
- * hashes. Undefined if the file cannot be decoded.
- */
+/** Hashes the pixels alone, not the metadata. Undefined if the file cannot be decoded. */
 export function hashPicture(file: Buffer, size: ImageSize): string | undefined {
   const drawn = DRAWN[size.format](file, size);
-  return drawn && createHash("sha256").update(drawn).digest("hex");
+  return drawn && hash("sha256", drawn);
 }
 
 const DRAWN: Readonly<
@@ -166,8 +163,7 @@ function webpPicture(file: Buffer): Buffer | undefined {
   return parts.length === 0 ? undefined : Buffer.concat(parts);
 }
 
-export interface AskedShape {
-  readonly value: string;
+interface AskedShape {
   readonly width: number;
   readonly height: number;
   readonly isRatio: boolean;
@@ -185,7 +181,7 @@ export function parseShape(parameter: ShapeParameter, value: string): AskedShape
   const [width, height] = [Number(match[1]), Number(match[3])];
   if (width <= 0 || height <= 0) return undefined;
   const isRatio = parameter === "aspect_ratio" || match[2] === ":" || match[2] === "/";
-  return { value, width, height, isRatio };
+  return { width, height, isRatio };
 }
 
 export function hasShape(size: ImageSize, asked: AskedShape): boolean {

@@ -29,7 +29,6 @@ export const imageProbes = {
     name: "one image",
     body: { prompt: writePrompt(subject, 0) },
   }),
-  /** Orders two images. Undefined if the listing allows only one per request. */
   two: (subject: Subject): Probe | undefined => {
     const count = subject.deployment.supportedParameters.get("n");
     const most = count?.type === "integer" ? (count.max ?? 2) : 1;
@@ -37,13 +36,9 @@ export const imageProbes = {
       ? undefined
       : { name: "two images", body: { prompt: writePrompt(subject, 0), n: 2 } };
   },
-  /** The probe `one` and, if the listing allows it, the probe `two`. */
   plain: (subject: Subject): readonly Probe[] =>
     [imageProbes.one(subject), imageProbes.two(subject)].filter((probe) => probe !== undefined),
-  /**
-   * One probe for each declared shape. The probe of the default shape names no file format; the
-   * others name the declared formats in turn.
-   */
+  /** The default shape names no file format; the others name the declared ones in turn. */
   shapes: (subject: Subject): readonly ShapeProbe[] => {
     const { supportedParameters } = subject.deployment;
     const prompt = writePrompt(subject, 1);
@@ -79,7 +74,7 @@ export const imageProbes = {
   }),
 } as const;
 
-export function imageCount({ body }: Probe): number {
+export function imageCount({ body }: Pick<Probe, "body">): number {
   return asNumber(body["n"]) ?? 1;
 }
 

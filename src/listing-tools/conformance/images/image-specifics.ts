@@ -1,10 +1,9 @@
 import { type Deployment, quoteImages } from "../../../catalog/index.ts";
 import { floorToMicroUsd, formatUsd, parseUsdToPico } from "../../../kernel/index.ts";
-import { askEach } from "../probing/ask-each.ts";
 import { failed, type Finding, passed, skipped, chooseWorst } from "../report/finding.ts";
 import { type ImageAnswer, readImages } from "./image-answers.ts";
 import { imageCount, imageProbes, type ShapeProbe } from "./image-probes.ts";
-import { type AskedShape, hasShape, type ImageSize, parseShape } from "./image-file.ts";
+import { hasShape, type ImageSize, parseShape } from "./image-file.ts";
 import type { Lab } from "../probing/lab.ts";
 import {
   describeFailure,
@@ -21,16 +20,15 @@ export async function imageSpecifics(lab: Lab): Promise<Finding> {
   if (usual.status !== 200) return skipped(`a usual request is answered with ${usual.status}`);
   const shapes = imageProbes.shapes(lab);
   const plain = imageProbes.plain(lab);
-  const priced = await askEach(lab, plain, (seen, probe) => costFinding(deployment, probe, seen));
-  const shaped = await askEach(
-    lab,
+  const priced = await lab.askEach(plain, (seen, probe) => costFinding(deployment, probe, seen));
+  const shaped = await lab.askEach(
     shapes.map((shape) => ({ ...shape.probe, shape })),
     (seen, { shape }) =>
       shapeFinding(deployment, shape, seen) ??
       // C2 reports a provider whose usual answers cannot be used either.
       (isServed(usual) ? unusableFinding(shape, seen) : undefined),
   );
-  const others = await askEach(lab, [imageProbes.other(lab)], (seen) => seen);
+  const others = await lab.askEach([imageProbes.other(lab)], (seen) => seen);
   const parts = [...priced.parts, ...shaped.parts, await sameFinding(lab, others.parts[0])];
   const unsent = priced.unsent ?? shaped.unsent ?? others.unsent;
   const otherwise =
@@ -58,7 +56,11 @@ function shapeFinding(
   const asked = parseShape(parameter, value);
   const made = answer.sizes.slice(0, imageCount(probe));
   const other = asked && made.find((size) => size !== undefined && !hasShape(size, asked));
-  if (asked !== undefined && other !== undefined) return misshapen(parameter, asked, other);
+  if (asked !== undefined && other !== undefined) {
+    const { width, height } = other;
+    const message = `an image of ${width}x${height} where ${parameter} ${value} was asked for`;
+    return failed(message, { asked: value, width, height });
+  }
   const promised = FORMAT_OF[format?.toLowerCase() ?? ""];
   const otherFormat = made.find((size) => promised && size?.format !== promised)?.format;
   if (otherFormat !== undefined) {
@@ -77,9 +79,8 @@ const FORMAT_OF: Readonly<Record<string, ImageSize["format"]>> = {
 
 function unusableFinding({ parameter, value }: ShapeProbe, seen: Observation): Finding | undefined {
   if (isServed(seen)) return undefined;
-  return failed(
-    `${parameter} ${value}: the gateway cannot use the answer: ${describeFailure(seen)}`,
-  );
+  const why = describeFailure(seen);
+  return failed(`${parameter} ${value}: the gateway cannot use the answer: ${why}`);
 }
 
 async function sameFinding(lab: Lab, other: Observation | undefined): Promise<Finding | undefined> {
@@ -92,21 +93,12 @@ async function sameFinding(lab: Lab, other: Observation | undefined): Promise<Fi
   return a !== undefined && a === b ? failed("the images of one answer are the same") : undefined;
 }
 
-function misshapen(parameter: string, asked: AskedShape, { width, height }: ImageSize): Finding {
-  return failed(`an image of ${width}x${height} where ${parameter} ${asked.value} was asked for`, {
-    asked: asked.value,
-    width,
-    height,
-  });
-}
-
 function costFinding(deployment: Deployment, probe: Probe, seen: Observation): Finding | undefined {
   const answer = readImages(seen);
   // C2 reports a wrong number of images. It also changes the cost, so the cost is not judged.
   if (answer?.sizes.length !== imageCount(probe)) return undefined;
-  return deployment.billing === "reported_cost"
-    ? reportedCostFinding(deployment, probe, answer)
-    : tokenCostFinding(deployment, probe, answer);
+  const judge = deployment.billing === "reported_cost" ? reportedCostFinding : tokenCostFinding;
+  return judge(deployment, probe, answer);
 }
 
 function reportedCostFinding(

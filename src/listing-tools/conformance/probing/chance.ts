@@ -1,9 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 
-/**
- * Random values by name. A name has one value throughout a run and another in the next run, so that
- * no provider can learn the answers.
- */
+/** A name has one value in a run and another in the next, so no provider learns the answers. */
 export class Chance {
   readonly #seed: string;
 

@@ -33,7 +33,6 @@ export interface JobQuestions {
 
 export interface JobAnswer {
   readonly status: number;
-  /** Undefined if the answer does not describe a job. */
   readonly job: ProviderJob | undefined;
 }
 
@@ -44,7 +43,6 @@ export interface ByteRange {
 
 export interface FilePart {
   readonly end: ContentEnd;
-  /** Undefined if the provider sent no file. */
   readonly status: number | undefined;
   readonly contentRange: string | undefined;
   /** At most as many bytes as the range has, even if the provider sends more. */
@@ -152,6 +150,7 @@ export type JobEnd =
   | { readonly kind: "lost"; readonly reason: string };
 
 const BAD_ANSWERS_MAX = 5;
+const NO_ANSWERS = `no answer about the job, ${BAD_ANSWERS_MAX} times`;
 
 /** Polls a job until its end or deadline. Rejects with `ProbeNotSent` if no answers come. */
 export async function followJob(questions: JobQuestions, jobId: string): Promise<JobEnd> {
@@ -168,7 +167,8 @@ export async function followJob(questions: JobQuestions, jobId: string): Promise
       if (OVER.has(state)) return { kind: "ended", job, polls };
     } else {
       bad += 1;
-      if (bad === BAD_ANSWERS_MAX) return givenUp(reason);
+      if (bad === BAD_ANSWERS_MAX && reason !== undefined) return { kind: "lost", reason };
+      if (bad === BAD_ANSWERS_MAX) throw new ProbeNotSent("error", NO_ANSWERS);
     }
     if (questions.nowMs() >= dueMs) return { kind: "late", state, polls };
     await questions.pause();
@@ -186,9 +186,4 @@ const OVER: ReadonlySet<ProviderJobState> = new Set([
 function reasonAgainst({ status, job }: JobAnswer): string | undefined {
   if (status >= 300) return `its record is answered with ${status}`;
   return job === undefined ? "its record has neither an id nor a state" : undefined;
-}
-
-function givenUp(reason: string | undefined): JobEnd {
-  if (reason !== undefined) return { kind: "lost", reason };
-  throw new ProbeNotSent("error", `no answer about the job, ${BAD_ANSWERS_MAX} times`);
 }

@@ -19,7 +19,6 @@ export type Subject = Pick<Lab, "deployment" | "chance">;
 
 export class Lab {
   readonly deployment: Deployment;
-  /** Undefined if this run does not follow video jobs. */
   readonly jobs: JobQuestions | undefined;
   readonly chance: Chance;
   readonly #send: Send;
@@ -39,9 +38,8 @@ export class Lab {
     const known = this.#asked.get(probe.name);
     if (known !== undefined) return known;
     if (this.#seen.filter(({ timedOut }) => timedOut).length >= TIMEOUTS_MAX) {
-      return Promise.reject(
-        new ProbeNotSent("skip", `${TIMEOUTS_MAX} probes were not answered in time`),
-      );
+      const why = `${TIMEOUTS_MAX} probes were not answered in time`;
+      return Promise.reject(new ProbeNotSent("skip", why));
     }
     const asking = this.#send(this.#varied(probe)).then((observation) => {
       assert(observation.probe === probe.name, "an observation is of the probe that was sent");
@@ -50,6 +48,23 @@ export class Lab {
     });
     this.#asked.set(probe.name, asking);
     return asking;
+  }
+
+  /** Sends and judges probes in turn. If one cannot be sent, returns the results so far. */
+  async askEach<P extends Probe, J>(
+    probes: readonly P[],
+    judge: (seen: Observation, probe: P) => J,
+  ): Promise<{ readonly parts: readonly J[]; readonly unsent?: ProbeNotSent }> {
+    const parts: J[] = [];
+    for (const probe of probes) {
+      try {
+        parts.push(judge(await this.ask(probe), probe));
+      } catch (fault) {
+        if (!(fault instanceof ProbeNotSent)) throw fault;
+        return { parts, unsent: fault };
+      }
+    }
+    return { parts };
   }
 
   /** Varies a large output bound by probe and run, so that it does not reveal a probe. */

@@ -85,10 +85,7 @@ export function renderWav(hertz: number): Buffer {
   return file;
 }
 
-/**
- * Returns two seconds of H.264 video, 64 by 64 pixels of one color: one picture and three frames
- * that repeat it. The files of the two colors differ in nothing else.
- */
+/** Two seconds of H.264, 64 by 64 pixels of one color. The two files differ in nothing else. */
 export function renderMp4(colour: "red" | "blue"): Buffer {
   return Buffer.concat([MP4_HEAD, Buffer.from(MP4_FRAMES[colour], "base64")]);
 }

@@ -9,10 +9,7 @@ export interface Observation {
   readonly wire: Wire | undefined;
   readonly stream: boolean;
   readonly bound: number | undefined;
-  /**
-   * Bytes of the client's request. Undefined if it has a file or characters outside ASCII: the
-   * number of bytes then says nothing about the number of tokens.
-   */
+  /** Bytes of the request; undefined with a file or non-ASCII text, whose tokens are unknown. */
   readonly plainBytes: number | undefined;
   readonly status: number | null;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -47,10 +44,7 @@ export class ProbeNotSent extends Error {
   }
 }
 
-/**
- * Runs one part of a check. If a probe of this part cannot be sent, returns a finding that says so,
- * so that the check still judges its other parts.
- */
+/** A part whose probe cannot be sent gives a finding, so that the other parts are still judged. */
 export async function guardFinding(what: string, find: () => Promise<Finding>): Promise<Finding> {
   try {
     return await find();

@@ -8,10 +8,7 @@ export interface Probe {
   readonly wire?: Wire;
   /** The client's body without `model`, which the listing supplies. */
   readonly body: Readonly<Record<string, unknown>>;
-  /**
-   * Changes the encoded body to one that the gateway itself would never send. `as` changes only the
-   * model or the key.
-   */
+  /** Makes a body that the gateway would never send. `as` changes only the model or the key. */
   readonly changeBody?: (body: Buffer) => Buffer;
   readonly as?: "wrong_key" | "unknown_model";
   /** Default: the time limit of the run. */

@@ -51,19 +51,16 @@ const RETRY_WAIT_MS = 500;
 const RETRY_WAIT_MS_MAX = 10_000;
 const UNKNOWN_MODEL = "unknown-model-of-a-conformance-run";
 
-/**
- * Sends a probe through the code that serves customers, and records the answer. Rejects with
- * `ProbeNotSent` if there is none to judge.
- */
+/** Sends a probe as customers' calls are sent. Rejects with `ProbeNotSent` without an answer. */
 export async function sendProbe(
   deps: ProbeDeps,
   deployment: Deployment,
   probe: Probe,
 ): Promise<Observation> {
-  const worst = prepared(deployment, probe);
+  const ready = PREPARED[deployment.modality](deployment, probe);
   for (let tries = 1; ; tries += 1) {
     if (deps.signal.aborted) throw new ProbeNotSent("skip", "the run was ended");
-    const observation = await sendOnce(deps, worst, tries);
+    const observation = await sendOnce(deps, ready, tries);
     const { status, failure } = observation;
     const mayRetry = failure !== undefined && (status === null || status === 429);
     if (!mayRetry || observation.timedOut) return observation;
@@ -87,11 +84,9 @@ interface Prepared {
   readonly stream: boolean;
 }
 
-function prepared(deployment: Deployment, probe: Probe): Prepared {
-  return PREPARED[deployment.modality](deployment, probe);
-}
+type Prepare = (deployment: Deployment, probe: Probe) => Prepared;
 
-const PREPARED: Readonly<Record<Deployment["modality"], typeof prepared>> = {
+const PREPARED: Readonly<Record<Deployment["modality"], Prepare>> = {
   text: (deployment, probe) => {
     const wire = probe.wire ?? wires.get(deployment.wire);
     return prepareFor(chatOn(wire, wires), deployment, probe);
@@ -107,16 +102,18 @@ function prepareFor<R extends CallRequest>(
   probe: Probe,
 ): Prepared {
   if (deployment.prices === null) {
-    throw new ProbeNotSent(
-      "skip",
-      "the listing has no prices, so nothing bounds what a probe costs",
-    );
+    const why = "the listing has no prices, so nothing bounds what a probe costs";
+    throw new ProbeNotSent("skip", why);
   }
   const body = Buffer.from(JSON.stringify({ model: deployment.modelId, ...probe.body }));
-  const read = kind.read({ body, header: findHeader });
+  const read = kind.read({
+    body,
+    header: (name) => (name === "content-type" ? "application/json" : undefined),
+  });
   if (!read.ok) throw new ProbeNotSent("error", read.refusal.message);
   const { request } = read;
-  const target = chooseTarget(deployment, probe);
+  const target =
+    probe.as === "unknown_model" ? { ...deployment, upstreamModelId: UNKNOWN_MODEL } : deployment;
   const problem = kind.servabilityProblem(request, target);
   if (problem !== undefined) throw new ProbeNotSent("skip", problem.message);
   const encoded = kind.encode(request, target);
@@ -164,16 +161,6 @@ function changeUpstream(upstream: UpstreamRequest, { changeBody }: Probe): Upstr
   return { ...upstream, body: changeBody(Buffer.isBuffer(body) ? body : body.toBuffer()) };
 }
 
-function findHeader(name: string): string | undefined {
-  return name === "content-type" ? "application/json" : undefined;
-}
-
-function chooseTarget(deployment: Deployment, probe: Probe): Deployment {
-  return probe.as === "unknown_model"
-    ? { ...deployment, upstreamModelId: UNKNOWN_MODEL }
-    : deployment;
-}
-
 async function sendOnce(deps: ProbeDeps, ready: Prepared, tries: number): Promise<Observation> {
   const { spending } = deps;
   if (!spending.hold(ready.worstMicroUsd)) {
@@ -188,7 +175,7 @@ async function sendOnce(deps: ProbeDeps, ready: Prepared, tries: number): Promis
     // Also records what the provider sends after the end mark, which customers never see.
     if (result.upstreamStatus !== null) await recorder.closed(TRAILING_MS);
     costMicroUsd = computeCost(ready, result);
-    return toObservation(ready, { result, recorder, tries });
+    return toObservation(ready, result, recorder, tries);
   } finally {
     spending.settle(ready.worstMicroUsd, costMicroUsd);
   }
@@ -214,20 +201,12 @@ function plainBytesOf({ body }: Probe): number | undefined {
   return PLAIN.test(text) && !text.includes("base64") ? text.length : undefined;
 }
 
-function readBound({ body }: Probe): number | undefined {
-  const { max_tokens: bound } = body;
-  return asNumber(bound);
-}
-
 function toObservation(
   { probe, deployment, stream }: Prepared,
-  seen: {
-    readonly result: AttemptResult;
-    readonly recorder: AnswerRecorder;
-    readonly tries: number;
-  },
+  result: AttemptResult,
+  recorder: AnswerRecorder,
+  tries: number,
 ): Observation {
-  const { result, recorder, tries } = seen;
   const { bridge, failure } = result;
   if (bridge !== undefined && failure === undefined) recorder.takeLast(bridge.finish("0"));
   return {
@@ -235,7 +214,7 @@ function toObservation(
     isPlain: isPlain(probe),
     wire: deployment.modality === "text" ? (probe.wire ?? wires.get(deployment.wire)) : undefined,
     stream,
-    bound: readBound(probe),
+    bound: asNumber(probe.body["max_tokens"]),
     plainBytes: plainBytesOf(probe),
     status: result.upstreamStatus,
     headers: recorder.headers,

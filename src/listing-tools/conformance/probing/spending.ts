@@ -1,9 +1,8 @@
 import { assert, microUsd, type MicroUsd, ZERO_MICRO_USD } from "../../../kernel/index.ts";
 
 /**
- * The budget of a run. The worst-case cost of a probe is held before it is sent, so that concurrent
- * probes cannot exceed the budget together. If a provider bills more than its prices allow, the
- * whole cost is spent, even the part above the held amount.
+ * The budget of a run. Worst-case costs are held before sending, so that concurrent probes cannot
+ * exceed it together. A bill above its hold is spent whole.
  */
 export class Spending {
   readonly budgetMicroUsd: MicroUsd;

@@ -42,26 +42,18 @@ export interface CheckReport extends Finding {
   readonly durationMs: number;
 }
 
-export function passed(message: string, evidence?: Evidence): Finding {
-  return found("pass", message, evidence);
+type Judge = (message: string, evidence?: Evidence) => Finding;
+
+export const passed: Judge = judgeAs("pass");
+export const warned: Judge = judgeAs("warn");
+export const failed: Judge = judgeAs("fail");
+export const skipped: Judge = judgeAs("skip");
+
+function judgeAs(status: CheckStatus): Judge {
+  return (message, evidence) => ({ status, message, ...(evidence && { evidence }) });
 }
 
-export function warned(message: string, evidence?: Evidence): Finding {
-  return found("warn", message, evidence);
-}
-
-export function failed(message: string, evidence?: Evidence): Finding {
-  return found("fail", message, evidence);
-}
-
-export function skipped(message: string, evidence?: Evidence): Finding {
-  return found("skip", message, evidence);
-}
-
-/**
- * Returns the worst part that fails, has an error or warns, or `otherwise` if there is none. The
- * result also says whether any part was not asked.
- */
+/** The worst part that fails, has an error or warns, or `otherwise` if there is none. */
 export function chooseWorst(parts: readonly (Finding | undefined)[], otherwise: Finding): Finding {
   const real = parts.filter((part) => part !== undefined);
   const worst = SEVERITY.flatMap((status) => real.filter((part) => part.status === status))[0];
@@ -70,7 +62,3 @@ export function chooseWorst(parts: readonly (Finding | undefined)[], otherwise: 
 }
 
 const SEVERITY: readonly CheckStatus[] = ["fail", "error", "warn"];
-
-function found(status: CheckStatus, message: string, evidence: Evidence | undefined): Finding {
-  return evidence === undefined ? { status, message } : { status, message, evidence };
-}

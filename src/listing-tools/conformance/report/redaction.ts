@@ -1,5 +1,5 @@
 import { asText, membersOf, textOf } from "../../../kernel/index.ts";
-import type { Evidence, EvidenceValue, Finding } from "./finding.ts";
+import type { EvidenceValue, Finding } from "./finding.ts";
 
 export const PROVIDER_TEXT_CHARS_MAX = 300;
 
@@ -8,10 +8,7 @@ const REMOVED = "[removed]";
 const SECRET_CHARS_MIN = 6;
 /** Any substring of a secret with this length is redacted. */
 const SECRET_PIECE_CHARS = 8;
-/**
- * Prompts are recognized by substrings of this length, so any part of a prompt with at least twice
- * this length is redacted.
- */
+/** Any part of a prompt with at least twice this length contains such a piece. */
 const PROMPT_PIECE_CHARS = 16;
 
 export class Redaction {
@@ -35,10 +32,7 @@ export class Redaction {
     for (const [, member] of membersOf(value) ?? []) this.addPrompt(member);
   }
 
-  /**
-   * Redacts a text, puts it on one line without invisible characters, and cuts it at
-   * `PROVIDER_TEXT_CHARS_MAX`.
-   */
+  /** Redacts a text and puts it on one line, cut at `PROVIDER_TEXT_CHARS_MAX`. */
   shown(text: string): string {
     let shown = text.slice(0, 4 * PROVIDER_TEXT_CHARS_MAX);
     for (const secret of this.#secrets) shown = shown.replaceAll(secret, REMOVED);
@@ -77,15 +71,10 @@ function without(text: string, pieces: ReadonlySet<string>, length: number): str
 
 export function presentFinding<F extends Finding>(finding: F, redaction: Redaction): F {
   const shown = { ...finding, message: redaction.shown(finding.message) };
-  const { evidence } = finding;
-  return evidence === undefined
-    ? shown
-    : { ...shown, evidence: presentEvidence(evidence, redaction) };
-}
-
-function presentEvidence(evidence: Evidence, redaction: Redaction): Evidence {
-  const entries = Object.entries(evidence);
-  return Object.fromEntries(entries.map(([name, value]) => [name, presentValue(value, redaction)]));
+  if (finding.evidence === undefined) return shown;
+  const entries = Object.entries(finding.evidence);
+  const evidence = entries.map(([name, value]) => [name, presentValue(value, redaction)] as const);
+  return { ...shown, evidence: Object.fromEntries(evidence) };
 }
 
 function presentValue(value: EvidenceValue, redaction: Redaction): EvidenceValue {

@@ -35,13 +35,10 @@ export interface CheckLine {
 
 export function checkLine(report: CheckReport): CheckLine {
   const { id, status, title, message, durationMs, evidence } = report;
-  return { id, status, title, message, ms: durationMs, ...(evidence ? { evidence } : {}) };
+  return { id, status, title, message, ms: durationMs, ...(evidence && { evidence }) };
 }
 
-/**
- * Writes Markdown: a table with a row for each model, and a line for each check with a warning,
- * failure or error.
- */
+/** Markdown: a table of models, and a line for each warning, failure and error. */
 export function markdownReport(report: ConformanceReport): string {
   const ids = [...new Set(report.models.flatMap(({ checks }) => checks.map(({ id }) => id)))];
   const rows = report.models.map(({ id, ready, verdict, checks }) => {
@@ -75,10 +72,7 @@ function cell(text: string): string {
   );
 }
 
-/**
- * Writes JUnit XML: a suite for each model and a case for each check. Failed checks of a staged
- * model are not written as failures.
- */
+/** JUnit XML. Failed checks of a staged model are not written as failures. */
 export function junitReport(report: ConformanceReport): string {
   const suites = report.models.map((model) => junitSuite(report, model));
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="conformance of ${xml(report.provider)}">\n${suites.join("\n")}\n</testsuites>\n`;

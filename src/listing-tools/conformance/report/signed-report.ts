@@ -61,8 +61,7 @@ export function readSignedReport(file: string, trusted: KeyObject): ReadReport {
   if (Buffer.byteLength(file) > REPORT_BYTES_MAX) return problem("it is larger than 16 MiB");
   const read = reportDocument(file);
   if (!read.ok) return read;
-  // The schema check makes the cast safe. It keeps members that the schema does not name, so the
-  // signature covers them, too.
+  // Checked by the schema, which keeps unknown members, so the signature covers them, too.
   const { signature, ...report } = read.document as unknown as Partial<SignedReport> &
     ConformanceReport;
   if (signature === undefined) {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 export type Film =
   | {
@@ -21,7 +21,7 @@ export async function readFilm(
 ): Promise<Film> {
   const first = await read(0);
   if (first.subarray(0, WEBM.length).equals(WEBM)) {
-    return { ok: true, seconds: undefined, shown: sha256Hex(first) };
+    return { ok: true, seconds: undefined, shown: hash("sha256", first) };
   }
   if (first.toString("latin1", 4, 8) !== "ftyp") return flawed("the file is no film");
   let seconds: number | undefined;
@@ -36,7 +36,7 @@ export async function readFilm(
       return flawed("the file ends in the middle of the film");
     }
     if (kind === "moov") seconds = secondsIn(bytes) ?? seconds;
-    if (kind === "mdat" && size > head) shown ??= sha256Hex(bytes.subarray(head, size));
+    if (kind === "mdat" && size > head) shown ??= hash("sha256", bytes.subarray(head, size));
     at += size;
   }
   return shown === undefined ? flawed("the file has no film in it") : { ok: true, seconds, shown };
@@ -44,10 +44,6 @@ export async function readFilm(
 
 function flawed(flaw: string): Film {
   return { ok: false, flaw };
-}
-
-function sha256Hex(bytes: Buffer): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }
 
 /**

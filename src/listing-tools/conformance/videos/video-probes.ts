@@ -17,15 +17,9 @@ export const videoProbes = {
   /** Orders one second more than the listing's maximum. The gateway would refuse such a request. */
   tooLong: (subject: Subject): Probe => {
     const seconds = readSeconds(subject).max + 1;
-    return {
-      ...changeShortest(subject, { seconds }),
-      name: `${seconds} seconds, one above the maximum`,
-    };
+    return withSeconds(subject, seconds, `${seconds} seconds, one above the maximum`);
   },
-  negativeSeconds: (subject: Subject): Probe => ({
-    ...changeShortest(subject, { seconds: -1 }),
-    name: "seconds of -1",
-  }),
+  negativeSeconds: (subject: Subject): Probe => withSeconds(subject, -1, "seconds of -1"),
 } as const;
 
 export function videoSeconds({ body }: Probe): number {
@@ -40,23 +34,12 @@ function ofSeconds(subject: Subject, seconds: number, which: 0 | 1): Probe {
   return { name, body: { prompt: writePrompt(subject, which), seconds } };
 }
 
-function changeShortest(
-  subject: Subject,
-  members: Readonly<Record<string, unknown>>,
-): Omit<Probe, "name"> {
-  return {
-    ...videoProbes.shortest(subject),
-    changeBody: (body) => withMembers(body, members),
-  };
+function withSeconds(subject: Subject, seconds: number, name: string): Probe {
+  const changeBody = (body: Buffer): Buffer => withMembers(body, { seconds });
+  return { ...videoProbes.shortest(subject), name, changeBody };
 }
 
-interface Seconds {
-  readonly min: number;
-  readonly max: number;
-  readonly usual: number;
-}
-
-function readSeconds({ deployment: { supportedParameters } }: Subject): Seconds {
+function readSeconds({ deployment: { supportedParameters } }: Subject) {
   const descriptor = supportedParameters.get("seconds");
   assert(descriptor?.type === "integer", "a video listing has a descriptor of seconds");
   const { min = 1, max = min, default: usual = min } = descriptor;

@@ -24,10 +24,7 @@ export async function videoSpecifics(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, skip ?? passed(parts.map(({ message }) => message).join("; ")));
 }
 
-/**
- * Orders a clip that is one second too long, which the provider must refuse; C8 judges the status
- * of the refusal. Cancels a job that is accepted nevertheless.
- */
+/** The provider must refuse a clip that is too long; C8 judges how. An accepted job is canceled. */
 async function tooLongFinding(lab: Lab, jobs: JobQuestions): Promise<Finding> {
   const probe = videoProbes.tooLong(lab);
   const { status, body } = await lab.ask(probe);
@@ -61,31 +58,24 @@ async function videoFinding(lab: Lab, asking: Asking, probe: Probe): Promise<Fin
   return await checkEnded(lab, asking, { probe, id, job: end.job });
 }
 
-interface EndedVideo {
-  readonly probe: Probe;
-  readonly id: string;
-  readonly job: ProviderJob;
-}
-
 async function checkEnded(
   { deployment }: Lab,
   { jobs, films }: Asking,
-  { probe, id, job }: EndedVideo,
+  { probe, id, job }: { readonly probe: Probe; readonly id: string; readonly job: ProviderJob },
 ): Promise<Finding> {
   const { name } = probe;
   const { state, costPicoUsd } = job;
   if (state !== "completed") {
-    const isBilled = costPicoUsd !== undefined && costPicoUsd > 0n;
-    return isBilled
+    return costPicoUsd !== undefined && costPicoUsd > 0n
       ? failed(`${name}: a job that ended as ${state} is billed`, costEvidence(costPicoUsd))
       : failed(`${name}: the job ended as ${state}`);
   }
   const cost = costFinding(deployment, videoSeconds(probe), costPicoUsd);
   if (cost !== undefined) return { ...cost, message: `${name}: ${cost.message}` };
   const file = await fileFinding(jobs, id);
-  const film = file.status === "fail" ? file : await filmFinding({ jobs, films }, probe, id);
-  if (film !== undefined) return { ...film, message: `${name}: ${film.message}` };
-  return { ...file, message: `${name}: ${file.message}` };
+  const film = file.status === "fail" ? undefined : await filmFinding({ jobs, films }, probe, id);
+  const found = film ?? file;
+  return { ...found, message: `${name}: ${found.message}` };
 }
 
 function costFinding(
@@ -123,10 +113,7 @@ async function fileFinding(jobs: JobQuestions, id: string): Promise<Finding> {
   return passed("completed, with a cost under the ceiling, and read by ranges");
 }
 
-/**
- * A film ends at a frame, so its length may differ by this many seconds or by `SHARE_TOLERANCE`,
- * whichever is more.
- */
+/** A film ends at a frame: its length may differ by this or `SHARE_TOLERANCE`, if that is more. */
 const SECONDS_TOLERANCE = 0.5;
 const SHARE_TOLERANCE = 0.1;
 const WINDOW_BYTES = 16_384;
@@ -138,8 +125,7 @@ async function filmFinding(
 ): Promise<Finding | undefined> {
   const { contentRange = "" } = await jobs.read(id, FIRST_PART);
   const lengthBytes = Number(/\/(\d+)$/.exec(contentRange)?.[1] ?? 0);
-  // Without a total length, the film cannot be read in parts. A provider that ignores ranges states
-  // none.
+  // Without a total length, as of a provider that ignores ranges, it cannot be read in parts.
   if (lengthBytes === 0) return undefined;
   const film = await readFilm(async (from) => {
     const last = Math.min(lengthBytes, from + WINDOW_BYTES) - 1;
