@@ -58,8 +58,7 @@ export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   for (const [name, handle] of Object.entries(handlers) as [RouteName, LooseHandler][]) {
     addRoute(app, deps, { name, contract: ROUTES[name], handle, gates });
   }
-  // The document is built at the first request, because the console's address is known only once
-  // its listener is open.
+  // Built at the first request: the console's address is known once its listener is open.
   let document: PublicDocument | undefined;
   app.get("/api/openapi.json", async (request, reply) => {
     document ??= PublicDocument.of(openApiDocument(deps.consoleUrl()), KEPT_SECONDS);
@@ -132,7 +131,7 @@ interface Steps {
 }
 
 /**
- * Answers a route that changes no setting. A request whose body is not JSON counts towards the
+ * Answers a route that changes no setting. A body that is not JSON counts towards the
  * organization's limit of settings changes all the same, so that such requests are limited too.
  */
 async function answerParts(
@@ -160,9 +159,8 @@ function buildChangedBy(
 }
 
 /**
- * Answers a route that changes a setting, after it has claimed one of the organization's settings
- * changes per minute. A refused request returns the claim, unless it cost a query or its body was
- * not JSON: such requests must stay limited.
+ * Claims one of the organization's settings changes per minute first. A refused request returns the
+ * claim, unless it cost a query or its body was not JSON: such requests must stay limited.
  */
 async function changeSetting(
   { limitUse }: ConsoleDeps,

@@ -106,8 +106,8 @@ const NO_PROOF = invalidField(
 
 /**
  * Routes for a sign-in link that was printed on this machine. Opening the link does not use it up,
- * since mail scanners and previews open links too. Its page has a button that works from our own
- * origin only, so that no other site can sign a browser in.
+ * since mail scanners and previews open links too; the button on its page does, from our origin
+ * only, so that no other site can sign a browser in.
  */
 function linkRoutes(scope: FastifyInstance, deps: ConsoleDeps): void {
   const { identity, consoleUrl } = deps;

@@ -84,10 +84,7 @@ async function buildDocument(
   return PublicDocument.inTurns(pieces, LIST_KEPT_SECONDS);
 }
 
-/**
- * Figures are cached for an hour, so that the difference between two answers does not reveal a
- * single call or its time.
- */
+/** Kept so long that the difference between two answers reveals no single call or its time. */
 const FACTS_KEPT_MS = 3_600_000;
 
 /** Figures of providers over all customers; empty if they cannot be read. */

@@ -2,8 +2,8 @@ import { Turns, type TurnsMax } from "../../kernel/index.ts";
 import { ConsoleRefusal, rateLimited } from "./console-refusal.ts";
 
 /**
- * Limits how many tasks of one organization run at a time, so that an organization that opens many
- * pages cannot occupy the database alone. Further tasks wait in order of arrival, up to a limit.
+ * Limits how many tasks of one organization run at a time, so that no organization occupies the
+ * database alone. Further tasks wait in order of arrival, up to a limit.
  */
 export class ConcurrencyGate {
   readonly #max: TurnsMax;
@@ -24,10 +24,7 @@ export class ConcurrencyGate {
     }
   }
 
-  /**
-   * Waits for a permit, and returns the function that releases it, which may be called repeatedly;
-   * a refusal if too many tasks already wait.
-   */
+  /** Returns the function that ends the turn, which may be called repeatedly. */
   async take(owner: string): Promise<(() => void) | ConsoleRefusal> {
     const end = this.#turns.take(owner);
     return (end instanceof Promise ? await end : end) ?? tooMany(this.#max.running);

@@ -94,16 +94,14 @@ export interface CommandDeps extends OperationDeps {
   readonly topUps: Pick<TopUpStore, "list" | "pause">;
   readonly sealedTables: readonly SealedRows[];
   /**
-   * `open` returns the installation's own key. `read` returns the public key in `file`, or that of
-   * the installation if no file is named; undefined if there is none.
+   * `read` returns the public key in `file`, by default the installation's own, if there is one.
    */
   readonly exportKey: {
     readonly open: () => SigningKey;
     readonly read: (file: string | undefined) => KeyObject | undefined;
   };
   /**
-   * Checks that the provider has a valid private manifest. `isThere` is false if this machine has
-   * no manifests folder and needs none, because the server runs elsewhere.
+   * `isThere` is false if this machine has no manifests and needs none: the server is elsewhere.
    */
   readonly checkPrivateManifest: (
     providerId: string,
@@ -137,8 +135,8 @@ export interface ConsoleDeps {
   /** Undefined if no encryption key is configured, so that provider keys cannot be added. */
   readonly vault: KeyVault | undefined;
   /**
-   * Asks the provider whether it accepts the stored key. Undefined if the catalog has no such
-   * provider. Rejects with `SealedKeyFault` if the stored key cannot be decrypted.
+   * Undefined if the catalog has no such provider. Rejects with `SealedKeyFault` if the stored key
+   * cannot be decrypted.
    */
   readonly checkConnection: (connection: StoredConnection) => Promise<ConnectionCheck | undefined>;
   readonly records: RecordStore;
@@ -192,9 +190,7 @@ export interface OperatorDeps {
 
 export type TermsRead =
   | { readonly ok: true; readonly terms: ReadonlyMap<string, SettlementTerms> }
-  /**
-   * No period is closed if the terms cannot be read: a period closed by wrong terms stays closed.
-   */
+  /** Then no period is closed: one that was closed by wrong terms would stay closed. */
   | { readonly ok: false; readonly problem: string };
 
 export interface Installation {

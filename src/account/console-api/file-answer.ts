@@ -14,22 +14,17 @@ export interface FileAnswer {
   readonly headers?: () => Readonly<Record<string, string>>;
 }
 
-/**
- * A file whose first piece exists. It holds a permit of the organization's concurrency gate until
- * it is closed.
- */
+/** A file whose first piece exists. It holds a turn of the organization until it is closed. */
 export interface OpenedFile {
   readonly fileName: string;
   readonly pieces: AsyncIterable<string | Buffer>;
   readonly headers: Readonly<Record<string, string>>;
-  /** Must be called when the client has left or has the whole file. */
   readonly onClosed: () => void;
 }
 
 /**
- * Starts a file within the organization's concurrency limit. The first piece is produced before the
- * first byte is sent, so that an early fault is an ordinary error answer. A file that takes too
- * long ends with a reset connection.
+ * Starts a file within the organization's concurrency limit. The first piece is made before the
+ * first byte is sent, so that an early fault is an ordinary answer. A late file ends with a reset.
  */
 export async function openFile(
   { gate, clock }: { readonly gate: ConcurrencyGate; readonly clock: Clock },
@@ -71,8 +66,7 @@ async function* streamRest(of: {
       yield step.value;
     }
   } finally {
-    // Releases the permit before the last byte, so that a client with the whole file can request
-    // the next one.
+    // Ends the turn before the last byte: who has the whole file can request the next one.
     of.end();
   }
 }
@@ -83,7 +77,7 @@ const FILTER_CHARS_MAX = 40;
 
 /**
  * Names a file of requests after its time range and filters, so that files of different views do
- * not overwrite each other. Whole days are dates; other ranges have the time of day in UTC.
+ * not overwrite each other.
  */
 export function buildFileName(
   { fromMs, toMs }: Pick<ReportFilter, "fromMs" | "toMs">,

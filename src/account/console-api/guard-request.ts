@@ -23,9 +23,9 @@ import { isLoopback } from "../identity/console-address.ts";
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
- * Returns a parser that reads a body as bytes, up to `bytesMax` (default: the route's limit).
- * Unlike the framework's parsers, it joins small chunks, because even a chunk of one byte takes 200
- * bytes. It also limits the memory of all unfinished bodies, many of which have no session.
+ * Reads a body as bytes, up to `bytesMax` (default: the route's limit). It joins small chunks,
+ * because even a chunk of one byte takes 200 bytes, and limits the memory of all unfinished bodies,
+ * many of which have no session.
  */
 export function bytesReader(
   { arriving, clientAddresses }: Pick<ConsoleDeps, "arriving" | "clientAddresses">,
@@ -61,7 +61,6 @@ type BytesReader = (
   done: (fault: Error | null, body?: Buffer) => void,
 ) => void;
 
-/** The bodies that have begun and not ended take too much memory. */
 export class BusyFault extends Error {
   override readonly name = "BusyFault";
 }
@@ -71,10 +70,7 @@ interface GuardedRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/**
- * True if the request comes from a page of the console. Browsers report that in `sec-fetch-site`;
- * older browsers and programs send `origin`.
- */
+/** Browsers report it in `sec-fetch-site`; older browsers and programs send `origin`. */
 export function isFromOwnPage(headers: IncomingHttpHeaders, consoleUrl: string): boolean {
   const site = headers["sec-fetch-site"];
   return site === undefined
@@ -107,10 +103,7 @@ const NOT_JSON = new ConsoleRefusal(
 /** Names the organization that the page shows; another tab may have switched the session since. */
 const SHOWN_ORG_HEADER = "x-tm-org";
 
-/**
- * Returns the headers of a request for a file, after it has moved the query's `org` into the header
- * that a link cannot send. A header that was sent counts more.
- */
+/** Moves the query's `org` into the header that a link cannot send. A sent header counts more. */
 export function takeLinkedOrg({
   headers,
   query,
@@ -157,7 +150,6 @@ const NOT_VERIFIED = new ConsoleRefusal(
   "your email is not verified; open the link in your identity provider's verification email, then sign in again",
 );
 
-/** Returns the client's address; behind trusted proxies, the one that they report. */
 export function findClientAddress(
   addresses: ClientAddresses,
   { ip, headers }: Pick<FastifyRequest, "ip" | "headers">,
@@ -177,8 +169,8 @@ export function readOrigin(
 
 /**
  * Returns where to redirect a browser that used another name of this machine, such as `localhost`
- * for `127.0.0.1`, because a cookie that one name sets is not sent to the other. Undefined if the
- * name is right, if a host is not loopback, or if the ports differ, as behind a proxy.
+ * for `127.0.0.1`: a cookie that one name sets is not sent to the other. Undefined if the name is
+ * right, if a host is not loopback, or if the ports differ, as behind a proxy.
  */
 export function otherName(asked: {
   readonly host: string | undefined;

@@ -241,10 +241,7 @@ async function changeKeys(
   return changed === undefined ? NO_SUCH_KEY : { changed: changed.length };
 }
 
-/**
- * Gives a key a new secret. The present secret may keep working for some hours; an older one that
- * still works ends at once.
- */
+/** The present secret may keep working for some hours; an older one ends at once. */
 async function rotateKey(
   deps: OperationDeps,
   session: Acting,

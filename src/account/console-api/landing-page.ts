@@ -19,8 +19,7 @@ export interface Landing {
 }
 
 /**
- * The first page for a visitor without a session: the product, the models for sale, and sign-in.
- * Its only script copies the sample request; everything else works without scripts.
+ * The first page for a visitor without a session. Only copying the sample request needs scripts.
  */
 export function landingPage(landing: Landing): PlainPage {
   return plainPage({

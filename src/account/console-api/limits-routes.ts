@@ -76,8 +76,7 @@ export function limitHandlers(deps: ConsoleDeps): Handlers<keyof typeof limitRou
       const found = await reports.request(session.orgId, requestId);
       if (found === undefined) return notFound("request");
       const { createdAtMs, errorClass, status } = found.request;
-      // A request that succeeded or was cancelled can have an error class too, because the provider
-      // reported impossible token counts or an impossible cost.
+      // A request that succeeded can have an error class too: of impossible token counts or costs.
       const isNeither = status === "succeeded" || status === "cancelled";
       if (errorClass === null || isNeither) return NOT_REFUSED;
       return {
@@ -93,10 +92,7 @@ const NOT_REFUSED = missing("this request was not rejected; its page shows the r
 
 const NO_SUCH_KEY = notFound("key");
 
-/**
- * Changes a limit as the gateway's own route for limits does, with the same parser, checks and
- * answer, but with a session instead of a key. A managed key counts as unknown.
- */
+/** Does the same as the gateway's own route for limits. A managed key counts as unknown. */
 async function changeLimit(
   deps: ConsoleDeps,
   session: SignedIn,
@@ -237,17 +233,11 @@ interface NamedRow {
   readonly row: LimitRow;
   readonly name: string;
   readonly modelId: string | null;
-  /**
-   * The claims whose use is shown: the scope's own, and the request window that applies until the
-   * organization has credit.
-   */
+  /** The scope's own, and the request window that applies until the organization has credit. */
   readonly claims: readonly ScopeClaim[];
 }
 
-/**
- * Lists every scope that can refuse a request of the organization: the organization, each key of
- * `keys`, and each model with a stored limit. Limits of other keys are left out.
- */
+/** Lists every scope that can refuse: the organization, each of `keys`, each limited model. */
 function rowsOfOrganization(
   org: OrgSummary,
   keys: readonly KeySummary[],
@@ -300,7 +290,6 @@ function toNamedRow(row: LimitRow, name: string, modelId: string | null = null):
   return { row, name, modelId, claims: [{ scope, id, limits }, ...unfunded] };
 }
 
-/** The id of the request window that applies until the organization has credit. */
 function unfundedId({ id }: Pick<LimitRow, "id">): string {
   return `${id}#unfunded`;
 }

@@ -37,7 +37,6 @@ export interface Comparison {
 
 export interface KnownUse {
   readonly groups: UsageReport["groups"];
-  /** Undefined if there are too many attempts to read the sizes. */
   readonly sized: readonly SizedTokens[] | undefined;
   readonly bounds: SizeBounds;
 }
@@ -95,10 +94,7 @@ interface UsedModel {
   readonly usage: Usage;
 }
 
-/**
- * Finds the chat requests among attempts with known sizes. Sizes are known for chat only, so an
- * unlisted model with sizes is a chat model.
- */
+/** Sizes are known for chat only, so an unlisted model with sizes is a chat model. */
 function findChatBySize(catalog: Catalog, { groups, sized = [] }: KnownUse): Chat {
   const modalityByModel = mapModalities(catalog);
   const seen = new Set(sized.map(({ modelId }) => modelId));
@@ -141,7 +137,7 @@ function compareSpend(a: UsedModel, b: UsedModel): number {
   return b.requests - a.requests;
 }
 
-/** Finds the chat requests in daily sums, which do not tell an unlisted model's modality. */
+/** Daily sums do not tell an unlisted model's modality. */
 function findChatInSums(catalog: Catalog, { groups }: KnownUse): Chat {
   const modalityByModel = mapModalities(catalog);
   const findReason = (model: string): NotCounted["reason"] | undefined => {

@@ -63,8 +63,7 @@ function creditNotices(input: NoticeInput): Notice[] {
   const refused = facts.refused.balance ?? 0;
   const isRefusing = facts.neededMicroUsd !== null && facts.neededMicroUsd > available;
   if (settledMicroUsd <= 0n) {
-    // An organization that never had credit gets `never_funded` instead, until a request is
-    // refused.
+    // Before that, an organization that never had credit gets `never_funded`.
     if (!isFunded && refused === 0) return [];
     const text =
       refused === 0
@@ -128,8 +127,7 @@ function capNotices({ month, facts }: NoticeInput): Notice[] {
 function keyCapNotices({ facts, nowMs }: NoticeInput): Notice[] {
   const isFull = (key: CappedKey): boolean => key.spentMicroUsd >= key.capMicroUsd;
   const fullCaps = facts.cappedKeys.filter(isFull);
-  // Of several full caps of a key, shows the one that resets last: before that, the key does not
-  // work.
+  // Of several full caps of a key, the last to reset counts: until then it does not work.
   const full = onePerKey(
     fullCaps.toSorted((a, b) => periodEndMs(b.period, nowMs) - periodEndMs(a.period, nowMs)),
   );

@@ -94,10 +94,7 @@ export function deskHandlers(deps: ConsoleDeps): Handlers<DeskRoute> {
   };
 }
 
-/**
- * The log entry of a look-up. Of the query it contains a masked address, the beginning of a key or
- * an id, and no other text.
- */
+/** Of the query, it logs a masked address, the beginning of a key, or an id, and nothing else. */
 function lookedUp(asked: string, found: readonly { readonly orgId: OrgId }[]): Change {
   const text = asked.trim();
   const shown = text.includes("@")
@@ -168,7 +165,7 @@ async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHealth> {
   };
 }
 
-/** Undefined if the ledger does not answer in time; the page then shows everything else. */
+/** Without books, the page shows everything else. */
 async function readBooks({ operator, log }: ConsoleDeps): Promise<BooksFigures | undefined> {
   try {
     return await operator.installation.readBooks();
@@ -195,10 +192,7 @@ const NAMES_MAX = 20;
 
 type Notice = OperatorHealth["notices"][number];
 
-/**
- * Lists an operator's notices about prices: listings sold at a loss, prices last checked long ago,
- * and changes that wait for an operator.
- */
+/** Lists what is sold at a loss, prices that are long unchecked, and what waits for an operator. */
 export function catalogNotices(
   catalog: Pick<Catalog, "models">,
   losses: readonly ListingLoss[],

@@ -53,8 +53,8 @@ export function optimizeHandlers(
     },
 
     "POST /api/console/optimize-estimate": async ({ session, body }) => {
-      // Estimates with the Playground key, which is routed by the same rules: the search's own key
-      // does not exist yet.
+      // The Playground key is routed by the same rules as the search's own, which does not exist
+      // yet.
       const principal = await playgroundPrincipal(deps, session.orgId);
       const { models: modelIds, prompts, judge_model: judge, max_tokens: maxTokens } = body;
       const wanted = {

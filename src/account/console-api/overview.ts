@@ -48,10 +48,7 @@ const TOP_MODELS = 5;
 const LATEST_ERRORS = 5;
 const TROUBLE: readonly RequestStatus[] = ["rejected_by_gateway", "rejected_by_provider", "failed"];
 
-/**
- * Reads the overview page. Its queries of the journal run one after another, since the request
- * holds only one permit of the organization's concurrency gate.
- */
+/** Its queries of the journal run one after another: the request has one turn at the reports. */
 export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promise<Overview> {
   const { records, accounts, clock } = deps;
   const { reports, asOf } = datedReports(deps.reports);
@@ -103,10 +100,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   };
 }
 
-/**
- * Computes the span of the previous month that is as long as the part of this month that has
- * passed; the whole previous month if it is shorter.
- */
+/** As much of the previous month as has passed of this one; all of it if it is shorter. */
 export function sameSpanOfMonthBefore(nowMs: number): {
   readonly fromMs: number;
   readonly toMs: number;
@@ -214,8 +208,7 @@ const DAYS_MAX = 365n;
 
 /**
  * Estimates until when a balance lasts at the pace of the last seven whole days. Days before the
- * first spend are left out, so that a new account is judged by its own days. Undefined if that
- * leaves fewer than two days, or if there is no balance.
+ * first spend do not count. Undefined if fewer than two are left, or if there is no balance.
  */
 export function estimateRunway(
   availableMicroUsd: MicroUsd,

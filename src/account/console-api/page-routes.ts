@@ -34,8 +34,8 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
       maxAge: "1y",
       index: false,
       dotfiles: "ignore",
-      // The build writes `.br` and `.gz` next to each file; each of the three has its own etag.
-      // Answers of the API are never compressed, since their length would reveal secrets in them.
+      // The build writes `.br` and `.gz` files. Answers of the API are never compressed: their
+      // length would reveal secrets in them.
       preCompressed: true,
       setHeaders: (raw) => void raw.setHeader("vary", "accept-encoding"),
     });
@@ -49,9 +49,8 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
 }
 
 /**
- * Answers a path without a route: with a page if the browser wants one, else with a refusal. Paths
- * of the API and of the gateway are never pages, so that an installation with one address for both
- * keeps its 404s.
+ * Answers with a page if the browser wants one, else with a refusal. Paths of the API and of the
+ * gateway are never pages, so that one address for both keeps its 404s.
  */
 export async function refuseUnknownPath(
   deps: ConsoleDeps,
@@ -154,9 +153,9 @@ async function sendPage(
 }
 
 /**
- * Decides where a browser must go before it may see the page: to the identity provider if a recheck
- * of its session is due, to the sign-in page with the reason if its session has ended. A page also
- * loads while the session cannot be read; its own requests are then refused.
+ * Where a browser must go first: to the identity provider if a recheck of its session is due, to
+ * the sign-in page if its session has ended. A page also loads while the session cannot be read;
+ * its own requests are then refused.
  */
 async function findDetour(
   deps: ConsoleDeps,
@@ -165,8 +164,7 @@ async function findDetour(
 ): Promise<string | undefined> {
   const { identity } = deps;
   const { headers, url } = request;
-  // `/join` is never redirected: its fragment is an invitation's token, and a browser would keep
-  // the fragment in the address to which it is redirected.
+  // `/join` is never redirected: a browser would keep its fragment, an invitation's token.
   if (headers.cookie === undefined || path === "/join" || visitor === "unknown") return undefined;
   const back = `return=${encodeURIComponent(url)}`;
   if (visitor !== undefined) {

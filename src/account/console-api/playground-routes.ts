@@ -11,10 +11,7 @@ const PREFIX = "/playground";
 /** The right that the playground requires, since it spends the organization's credit. */
 export const PLAYGROUND_NEED = "keys";
 
-/**
- * Serves the gateway's own routes with a session instead of a key, billed to the organization's
- * Playground key, which the browser never gets.
- */
+/** Serves the gateway's routes with a session, billed to a key that the browser never gets. */
 export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   app.removeAllContentTypeParsers();
   // The body stays unread here: the gateway reads it, within its own limits.

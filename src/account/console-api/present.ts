@@ -9,10 +9,7 @@ type InstantField = InstantWord | `${string}_${InstantWord}`;
 type InstantWord = "at" | "since" | "until";
 type UsdField = `${string}_usd`;
 
-/**
- * The property of a record for an answer's field: `createdAtMs` for `created_at`, `spentMicroUsd`
- * for `spent_usd`.
- */
+/** `createdAtMs` for `created_at`, `spentMicroUsd` for `spent_usd`. */
 type NameIn<F extends string> = F extends InstantField
   ? `${Camel<F>}Ms`
   : F extends `${infer A}_usd`
@@ -29,10 +26,7 @@ type Source<T> = {
 } & {
   readonly [F in keyof T & string as null extends T[F] ? NameIn<F> : never]?: ValueIn<F, T[F]>;
 };
-/**
- * A nullable field may be absent in a record, but not in its type, so that a misspelled name does
- * not compile.
- */
+/** A nullable field may be absent in a record, but not in its type: misspelled names must fail. */
 type Missing<T, R> = Exclude<{ [F in keyof T & string]-?: NameIn<F> }[keyof T & string], keyof R>;
 type Fits<T, R> = [Missing<T, R>] extends [never] ? Source<T> : { readonly missing: Missing<T, R> };
 

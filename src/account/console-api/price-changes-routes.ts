@@ -25,10 +25,7 @@ const DAYS = 30;
 const NOTICES_MAX = 20;
 /** How long notices are cached: every page reads them, and changes are announced days ahead. */
 const KEPT_MS = 60_000;
-/**
- * How long an answer without notices is cached. It is short, because the organization may just be
- * calling one of the models for the first time.
- */
+/** Short, because the organization may just be calling such a model for the first time. */
 const NONE_KEPT_MS = 5_000;
 const KEPT_ORGS_MAX = 1_000;
 
@@ -58,10 +55,7 @@ export function priceChangeHandlers(
   };
 }
 
-/**
- * Runs its queries one after another, by model and then by provider, since the request holds only
- * one permit of the organization's concurrency gate.
- */
+/** Runs its queries one after another, since the request has one turn at the reports. */
 async function readNotices(
   { reports, clock }: ConsoleDeps,
   orgId: OrgId,
@@ -84,8 +78,7 @@ async function readNotices(
     const served = providers.groups.filter(({ group }) => group !== "none");
     const figures = served.find(({ group }) => group === providerId)?.figures;
     if (figures === undefined) continue;
-    // Sizes are known by model only, so they are of no use if another provider served the model
-    // too.
+    // Sizes are known by model only: they say nothing if another provider served it too.
     const isAlone = served.length === 1;
     const { requests, usage } = figures;
     const own = isAlone ? sized?.filter((each) => each.modelId === modelId) : undefined;
@@ -109,10 +102,7 @@ interface ListingUse {
   readonly sized: readonly SizedTokens[] | undefined;
 }
 
-/**
- * Finds, for each routed listing that bills by the token, the next change of the prices that
- * customers pay.
- */
+/** The next change of what customers pay, of each routed listing that bills by the token. */
 export function comingChanges({ models }: Catalog, nowMs: number): readonly ComingChange[] {
   return models.flatMap(({ displayName, deployments }) =>
     deployments.flatMap((each): ComingChange[] => {
@@ -147,8 +137,7 @@ export function priceNotice(
   const hasTiers = changeBounds([change]).length > 0;
   const computeCost = (prices: PriceSheet): string => {
     if (use.sized === undefined) return formatUsd(leastCostElsewhere(prices, use.usage));
-    // Requests with the customer's own provider key are left out: they cost the same after the
-    // change.
+    // Requests with the customer's own provider key cost the same after the change.
     const billed = use.sized.filter(({ isOwnKey }) => !isOwnKey);
     const tokens = billed.map(({ promptAbove, usage }) => ({
       abovePromptTokens: bounds[promptAbove - 1] ?? 0,

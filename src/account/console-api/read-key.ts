@@ -4,10 +4,7 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import type { KeyChange } from "./contract.ts";
 import { readCaps } from "./read-values.ts";
 
-/**
- * Checked fields of a key. An absent field changes nothing; null removes the expiry, or allows all
- * models.
- */
+/** An absent field changes nothing; null removes the expiry, or allows all models. */
 interface KeyFields {
   readonly caps: Partial<Caps>;
   readonly expiresAtMs?: number | null;
@@ -35,8 +32,8 @@ const YEAR_MS = 366 * 86_400_000;
 const INSTANT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/;
 
 /**
- * Reads when a key expires, in milliseconds: undefined changes nothing, null means never. An
- * instant in the past is refused, since disabling stops a key at once.
+ * Undefined changes nothing, null means never. Disabling stops a key at once, so the past is
+ * refused.
  */
 export function readExpiry(
   text: string | null | undefined,
@@ -65,9 +62,8 @@ const TOO_FAR = invalidField(
 );
 
 /**
- * Reads the models that a key may call, without duplicates, in the given order; undefined changes
- * nothing, null allows every model. An unlisted id is refused, so that a typo does not block
- * production, unless `kept`, the key's present models, contains it.
+ * Undefined changes nothing, null allows every model. An unlisted id is refused, so that a typo
+ * does not block production, unless `kept`, the key's present models, contains it.
  */
 async function readAllowedModels(
   { catalog, rules }: Pick<ConsoleDeps, "catalog" | "rules">,
@@ -99,7 +95,6 @@ function notListed(modelId: string): ConsoleRefusal {
   );
 }
 
-/** Reads tags: undefined changes nothing, an empty list removes all. */
 function readKeyTags(
   tags: readonly string[] | null | undefined,
 ): readonly string[] | undefined | ConsoleRefusal {

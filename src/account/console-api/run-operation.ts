@@ -30,10 +30,7 @@ function operationHandlers(deps: CommandDeps): Handlers<CommandedName> {
   };
 }
 
-/**
- * Runs an operation as an operator's command, with the checks, the handler and the answer of its
- * route. Whoever runs a command is an operator, so no session is read.
- */
+/** Whoever runs a command is an operator, so no session is read. */
 export async function runOperation(
   deps: CommandDeps,
   { name, contract, face }: Operation,

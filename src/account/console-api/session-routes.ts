@@ -216,9 +216,8 @@ function presentIdentity(linked: AccountProfile["identities"][number]) {
 }
 
 /**
- * Yields everything that is stored about an organization as one JSON document. It leaves out data
- * that can be downloaded separately (attempts, monthly statements and the change log), and all
- * secrets: those of virtual keys, of webhooks and of provider keys.
+ * All that is stored about an organization, as one JSON document, but what has its own download
+ * (attempts, monthly statements, the change log) and all secrets.
  */
 async function* exportPieces(deps: ConsoleDeps, session: SignedIn): AsyncIterable<string> {
   const head = JSON.stringify(await readAccount(deps, session)).slice(0, -1);

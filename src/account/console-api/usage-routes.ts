@@ -132,8 +132,7 @@ function asOfHeader(asOf: string | undefined): Readonly<Record<string, string>> 
 
 async function* requestsCsv(reports: UsageReports, filter: ReportFilter): AsyncIterable<string> {
   let head = `${csvLine(REQUEST_COLUMNS)}\r\n`;
-  // A page without rows is yielded too: the first page sends the column names, and any page lets
-  // the stream notice that the client has left.
+  // Pages without rows are yielded too: with the column names, and to notice a client that left.
   for await (const rows of reports.everyRequest(filter)) {
     yield head + rows.map(requestLine).join("");
     head = "";
@@ -165,8 +164,8 @@ export function readFilters(
 }
 
 /**
- * Restricts the filter to keys that have one of the tags. Requests store no tags, so the tags that
- * a key has now apply to all its requests. Managed keys have none.
+ * Requests store no tags: the tags that a key has now apply to all its requests. Managed keys have
+ * none.
  */
 export function onlyTagged(
   { managed, ...filter }: ReportFilter,
@@ -183,7 +182,6 @@ export function onlyTagged(
   };
 }
 
-/** Splits the values of one filter. The contract's schema has already limited their number. */
 function splitValues(text: string | undefined): readonly string[] | undefined {
   return text === undefined ? undefined : [...new Set(text.split(","))];
 }

@@ -17,10 +17,7 @@ import {
 export const AlertDestination = Type.Object({
   destination_id: Id,
   channel: oneOf("email", "webhook"),
-  /**
-   * An e-mail address, or the URL of a webhook. Roles without `billing` see only the scheme and
-   * host of the URL, because its path can contain a token.
-   */
+  /** Without `billing`, a role sees only scheme and host of a URL, whose path can hold a token. */
   address: Type.String(),
   kinds: nullable(Type.Array(Type.String())),
   created_at: Instant,

@@ -113,11 +113,7 @@ const KeyIds = Type.Array(Id, {
   description: "from 1 to 100 ids of keys",
 });
 
-/**
- * A field that is absent, null or `""` changes nothing. A cap of `"0"` removes the cap; `rpm` of 0
- * removes the key's own limit, so that its ceiling holds again; `expires_at` of `never` removes the
- * expiry; `models` of `[]` allows all models again, and `tags` of `[]` removes them.
- */
+/** A field that is absent, null or `""` changes nothing; `tags` of `[]` removes the tags. */
 export const KeyChange = Fields({
   name: Type.Optional(Name),
   rpm: Type.Optional(nullable(Type.Union([RpmChange, Type.Literal("")]))),
@@ -129,7 +125,6 @@ export const KeyChange = Fields({
 });
 export type KeyChange = Static<typeof KeyChange>;
 
-/** A field that is absent, null or `""` changes nothing. Either all the keys change or none. */
 export const KeysChange = Fields({
   key_ids: KeyIds,
   ...CapChanges,
@@ -245,7 +240,6 @@ export const keyRoutes = {
     changes: ["key.disable"],
     ...setting("keys"),
     params: keyParams,
-    /** The person types the key's name, so as not to disable the wrong key. */
     body: Fields({
       confirm_name: Type.String({ description: "the name of the key, as it is shown" }),
     }),

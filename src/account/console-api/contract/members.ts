@@ -46,15 +46,11 @@ export type Team = Static<typeof Team>;
 export const SentInvitation = Type.Object({
   invitation: Invitation,
   link: Type.String(),
-  /**
-   * `off`: no mail server is configured; `bound`: a limit of e-mails is reached; `failed`: the mail
-   * server did not accept the e-mail.
-   */
+  /** `off`: there is no mail server; `bound`: a limit is reached; `failed`: it was not accepted. */
   mail: oneOf("sent", "off", "bound", "failed"),
 });
 export type SentInvitation = Static<typeof SentInvitation>;
 
-/** The `name` of a webhook is its address. */
 const Made = List(Type.Object({ id: Id, name: Type.String() }));
 
 export const MadeByMember = Type.Object({

@@ -16,7 +16,7 @@ import {
   UsdInput,
 } from "./shared.ts";
 
-/** A decimal string of dollars, exact to the pico-dollar: it has up to 12 decimals. */
+/** Exact to the pico-dollar: it has up to 12 decimals. */
 const ExactUsd = Type.String({ pattern: "^-?[0-9]+(\\.[0-9]+)?$" });
 
 const Part = Type.Object({ attempts: Count, cost_usd: ExactUsd });
@@ -119,8 +119,7 @@ export const OperatorClosing = Type.Object({
   /** No later closing changes what ended before this instant. */
   settled_through: Instant,
   /**
-   * Providers without a manifest. Their periods were closed by the terms of their last period, or
-   * monthly in arrears if they had none.
+   * Providers without a manifest, closed by the terms of their last period, or monthly in arrears.
    */
   unlisted: Type.Array(
     Type.Object({ provider: Type.String(), terms_from: oneOf("last_period", "default") }),

@@ -177,7 +177,6 @@ export const OperatorOrgPage = Type.Object({
   org: OperatorOrg,
   /** The last 30 days by model, at most 20, most spend first. */
   usage: Type.Array(Type.Object({ model: Type.String(), ...Figures })),
-  /** The organization's keys, newest first. Of a secret, only its first characters are shown. */
   keys: Type.Array(OperatorKey),
   members: Type.Array(OperatorMember),
   /** The wallet's newest purchases, grants and days of use, at most 20. */
@@ -185,7 +184,6 @@ export const OperatorOrgPage = Type.Object({
   purchases: Type.Array(Purchase),
   limits: Type.Array(OperatorLimit),
   restrictions: Type.Array(OperatorRestriction),
-  /** Newest first, at most 20; includes facts that only operators see. */
   changes: Type.Array(OperatorChange),
 });
 export type OperatorOrgPage = Static<typeof OperatorOrgPage>;

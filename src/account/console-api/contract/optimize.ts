@@ -89,8 +89,8 @@ export type OptimizeVerdict = Static<typeof OptimizeVerdict>;
 
 export const OptimizeAnswers = Type.Object({
   /**
-   * False if this instance does not hold the answers. The instance that runs a search holds them in
-   * memory, for the person who started it, until ten minutes after its end.
+   * The instance that runs a search holds its answers in memory, for the person who started it,
+   * until ten minutes after its end.
    */
   held: Type.Boolean(),
   answers: Type.Array(OptimizeAnswer),

@@ -56,10 +56,6 @@ export const Session = Type.Object({
   may: Type.Array(oneOf(...NEEDS)),
   others: Type.Array(Type.Object({ org_id: Id, name: Type.String() })),
   own_deferred: Type.Boolean(),
-  /**
-   * True while the session is in the account's own organization and an invitation has deferred its
-   * start: the person has to join another organization or begin this one.
-   */
   is_undecided: Type.Boolean(),
   invitations: Type.Array(ReceivedInvitation),
   balance: nullable(Balance),
@@ -85,10 +81,7 @@ export const Session = Type.Object({
 });
 export type Session = Static<typeof Session>;
 
-/**
- * The raw trial key, shown until its owner confirms that it is saved. Until then it is stored
- * encrypted; later it is not stored.
- */
+/** The raw trial key, which is stored, encrypted, until its owner confirms that it is saved. */
 export const Reveal = Type.Object({
   key: Type.String(),
   label: Type.String(),

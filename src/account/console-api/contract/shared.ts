@@ -24,8 +24,8 @@ interface SessionAccess {
 }
 
 /**
- * `public`: no session is needed; `operator`: only for persons whom the setting `operators` names;
- * for everyone else the path does not exist.
+ * `public`: without a session; `operator`: for the persons of the setting `operators` only, and for
+ * everyone else the path does not exist.
  */
 interface OtherAccess {
   readonly access: "public" | "operator";
@@ -52,9 +52,8 @@ interface RouteShape {
 }
 
 /**
- * Describes a route as a command. The command's flags are the fields of the query and the body,
- * with the same descriptions. It acts for the organization of `--org` or of its argument, and
- * prints the route's answer.
+ * A route as a command. Its flags are the fields of the query and the body, with the same
+ * descriptions; it acts for the organization of `--org` or of its argument.
  */
 export interface CommandFace {
   /** Such as `key show <key_id>`. An argument names a field of the path or body, or `org_id`. */

@@ -235,7 +235,7 @@ export const Billing = Type.Object({
 });
 export type Billing = Static<typeof Billing>;
 
-/** One entry of the credit history. All requests of a UTC day are one entry. */
+/** All requests of a UTC day are one entry. */
 export const CreditEntry = Type.Object({
   at: Instant,
   kind: oneOf(
@@ -333,9 +333,6 @@ export const TopUpPause = Type.Object({
 });
 
 export const TopUp = Type.Object({
-  /**
-   * False if the operator sells no credit or has automatic top-up off; other fields are then empty.
-   */
   is_available: Type.Boolean(),
   card: nullable(TopUpCard),
   is_card_pending: Type.Boolean(),

@@ -72,7 +72,6 @@ export const UsageFigures = Type.Object({
   by_status: StatusCounts,
   spent_usd: Usd,
   tokens: Tokens,
-  /** Milliseconds to the first byte of streamed and whole answers; null if none was measured. */
   ttft_p50_ms: nullable(Count),
   ttft_p95_ms: nullable(Count),
 });
@@ -80,17 +79,13 @@ export type UsageFigures = Static<typeof UsageFigures>;
 
 export const UsageGroupBy = oneOf("model", "key", "provider", "day", "status");
 
-/** The measure that selects the largest groups, both for the list and for the series. */
 export const UsageRankBy = oneOf("spend", "requests", "tokens", "failed", "rejected");
 
 export const Usage = Type.Object({
   from: Instant,
   to: Instant,
   totals: UsageFigures,
-  /**
-   * The length of one entry of `series`: five minutes for ranges up to three hours, an hour up to
-   * two days, else a UTC day.
-   */
+  /** Five minutes for ranges up to three hours, an hour up to two days, else a UTC day. */
   bucket: oneOf("five_minutes", "hour", "day"),
   series: Type.Array(
     Type.Object({
@@ -110,10 +105,7 @@ export const Usage = Type.Object({
   ),
   groups: Type.Array(
     Type.Object({
-      /**
-       * The id of a model, provider or key, a day, or a status; `playground` or `optimize` for
-       * managed keys.
-       */
+      /** Of managed keys, it is `playground` or `optimize`. */
       group: Type.String(),
       name: Type.String(),
       figures: UsageFigures,
