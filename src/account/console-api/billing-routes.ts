@@ -21,8 +21,8 @@ import {
   notFound,
   rateLimited,
 } from "./console-refusal.ts";
-import type { Billing } from "./contract.ts";
 import {
+  Billing,
   type billingRoutes,
   CompanyData,
   CreditEntry,
@@ -96,16 +96,11 @@ async function readBilling(deps: ConsoleDeps, orgId: OrgId): Promise<Billing> {
     billing.owed(orgId),
     billing.listPurchases(orgId),
   ]);
-  return {
+  const found = { owedMicroUsd: owed, payments: billing };
+  return present(Billing, found, {
     balance: presentBalance(balance),
-    owed_usd: formatUsd(owed),
-    payments: {
-      mode: billing.mode,
-      min_usd: formatUsd(billing.minMicroUsd),
-      max_usd: formatUsd(billing.maxMicroUsd),
-    },
     purchases: purchases.map(presentPurchase),
-  };
+  });
 }
 
 export function presentPurchase(purchase: PurchaseRecord): Purchase {

@@ -1,18 +1,23 @@
 import {
-  type ConnectionSummary,
   type EndpointRecord,
   providerKeyProblem,
   sealConnection,
   SealedKeyFault,
 } from "../../gateway/index.ts";
 import type { Catalog } from "../../catalog/index.ts";
-import { type ChangedBy, instant, type OrgId } from "../../kernel/index.ts";
+import type { ChangedBy, OrgId } from "../../kernel/index.ts";
 import type { ConnectionCheck, OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
-import type { BodyOf, Connections } from "./contract.ts";
-import { Connection, type connectionRoutes } from "./contract/connections.ts";
+import type { BodyOf } from "./contract.ts";
+import {
+  Connection,
+  type connectionRoutes,
+  type Connections,
+  OwnEndpoint,
+} from "./contract/connections.ts";
 import type { Acting, Handlers } from "./handler.ts";
 import { readName } from "./read-values.ts";
+import { showLimits } from "./limits-routes.ts";
 import { present } from "./present.ts";
 
 /** Routes for the organization's own provider keys, which no answer contains, and its endpoints. */
@@ -29,7 +34,7 @@ export function connectionHandlers(deps: OperationDeps): Handlers<keyof typeof c
 
     "POST /api/console/connections/:connection_id/disable": async ({ session, params, by }) => {
       const disabled = await connections.disable(params.connection_id, session.orgId, by);
-      return disabled === undefined ? NO_SUCH_CONNECTION : presentConnection(disabled);
+      return disabled === undefined ? NO_SUCH_CONNECTION : present(Connection, disabled);
     },
   };
 }
@@ -56,7 +61,7 @@ async function readConnections(deps: OperationDeps, orgId: OrgId): Promise<Conne
   return {
     is_available: deps.vault !== undefined,
     providers: catalog.providers.map(({ id, name }) => ({ id, name })),
-    data: data.map(presentConnection),
+    data: data.map((each) => present(Connection, each)),
     endpoints: endpoints.map((each) => presentEndpoint(catalog, each)),
   };
 }
@@ -99,7 +104,7 @@ async function addConnection(
   });
   const made = await connections.create(sealed, by);
   if (made === undefined) return NO_SUCH_KEY;
-  return made === "taken" ? TAKEN : presentConnection(made);
+  return made === "taken" ? TAKEN : present(Connection, made);
 }
 
 const TAKEN = conflict("you already have an active connection to this provider; disable it first");
@@ -145,23 +150,12 @@ const CHECK_MESSAGES = {
     `the provider answered with status ${status}, which does not show whether the key is valid`,
 } as const;
 
-export function presentConnection(connection: ConnectionSummary): Connection {
-  return present(Connection, connection, { provider: connection.providerId });
-}
-
-export function presentEndpoint(
-  catalog: Catalog,
-  { endpointId, providerId, limits, createdAtMs }: EndpointRecord,
-): Connections["endpoints"][number] {
+export function presentEndpoint(catalog: Catalog, endpoint: EndpointRecord): OwnEndpoint {
+  const { providerId, limits } = endpoint;
   const own = catalog.deployments.filter((each) => each.providerId === providerId);
-  return {
-    endpoint_id: endpointId,
-    provider: providerId,
+  return present(OwnEndpoint, endpoint, {
     models: own.filter((each) => each.notReady === "private").map(({ modelId }) => modelId),
     rps: limits.requestsPerSecond ?? null,
-    rpm: limits.requestsPerMinute ?? null,
-    tpm: limits.tokensPerMinute ?? null,
-    concurrency: limits.concurrent ?? null,
-    created_at: instant(createdAtMs),
-  };
+    ...showLimits(limits),
+  });
 }

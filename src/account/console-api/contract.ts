@@ -27,20 +27,14 @@ export type * from "./contract/catalog.ts";
 export type * from "./contract/changes.ts";
 export type * from "./contract/connections.ts";
 export type * from "./contract/keys.ts";
-export type * from "./contract/keys.ts";
 export type * from "./contract/listing-figures.ts";
 export type * from "./contract/members.ts";
-export type * from "./contract/catalog.ts";
 export type * from "./contract/operator-settlement.ts";
 export type * from "./contract/operator.ts";
 export type * from "./contract/optimize.ts";
-export type * from "./contract/catalog.ts";
 export type * from "./contract/session.ts";
 export type * from "./contract/shared.ts";
-export type * from "./contract/statements.ts";
-export type * from "./contract/statements.ts";
 export type * from "./contract/usage.ts";
-export type * from "./contract/listing-figures.ts";
 
 export const ROUTES = {
   ...sessionRoutes,

@@ -57,11 +57,9 @@ export function keyHandlers(deps: OperationDeps): Handlers<keyof typeof keyRoute
       return {
         key: await show(deps, session, key),
         ...capResets(clock.nowMs()),
-        days: days.map((each) =>
-          present(KeyDetail.properties.days.items, each, {
-            spent_usd: formatUsd(each.debitMicroUsd),
-          }),
-        ),
+        days: days.map(({ day, requests, debitMicroUsd }) => {
+          return { day, requests, spent_usd: formatUsd(debitMicroUsd) };
+        }),
       };
     },
     "PATCH /api/console/keys/:key_id": async ({ session, params, body, by }) => {

@@ -27,13 +27,10 @@ import {
 } from "../../gateway/index.ts";
 import {
   type ChangedBy,
-  formatUsd,
   instant,
   type KeyId,
-  microUsd,
   type OrgId,
   parseRequestId,
-  usdOrNull,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity-store.ts";
@@ -41,7 +38,8 @@ import { askAboutCap } from "./ask-about-cap.ts";
 import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 import { ConsoleRefusal, missing, notFound, ofGateway } from "./console-refusal.ts";
 import type { AnswerOf, LimitRow as LimitsRow, Limits } from "./contract.ts";
-import type { limitRoutes } from "./contract/keys.ts";
+import { Cap, type limitRoutes } from "./contract/keys.ts";
+import { present } from "./present.ts";
 import { presentRefusal } from "./present-refusal.ts";
 import type { Acting, Handlers } from "./handler.ts";
 import { readCap, requireOrg } from "./read-values.ts";
@@ -164,14 +162,7 @@ async function readLimits(deps: OperationDeps, session: Acting): Promise<Limits>
       ...(await Promise.all(endpoints.map((each) => endpointRow(deps, each)))),
     ],
     caps: [
-      {
-        scope: "org",
-        key_id: null,
-        name: org.name,
-        cap_usd: usdOrNull(month.capMicroUsd),
-        spent_usd: formatUsd(month.spentMicroUsd),
-        in_flight_usd: formatUsd(month.inFlightMicroUsd),
-      },
+      present(Cap, { scope: "org", keyId: null, name: org.name, ...month }),
       ...active.map((key) => keyCap(key, spent.get(key.keyId))),
     ],
     cap_reset_at: instant(month.resetAtMs),
@@ -215,18 +206,14 @@ function keyCap(
   key: KeySummary,
   spent: { spentMonthMicroUsd: bigint; inFlightMicroUsd: bigint } | undefined,
 ): Limits["caps"][number] {
-  return {
+  return present(Cap, {
     scope: "key",
-    key_id: key.keyId,
+    keyId: key.keyId,
     name: key.name,
-    cap_usd: usdOrNull(key.caps.month),
-    spent_usd: usdOrZero(spent?.spentMonthMicroUsd),
-    in_flight_usd: usdOrZero(spent?.inFlightMicroUsd),
-  };
-}
-
-function usdOrZero(amount: bigint | undefined): string {
-  return formatUsd(microUsd(amount ?? ZERO_MICRO_USD));
+    capMicroUsd: key.caps.month,
+    spentMicroUsd: spent?.spentMonthMicroUsd ?? ZERO_MICRO_USD,
+    inFlightMicroUsd: spent?.inFlightMicroUsd ?? ZERO_MICRO_USD,
+  });
 }
 
 interface NamedRow {
@@ -335,6 +322,11 @@ function presentEndpointRow(
       return { ceiling: limit, own: null, effective: limit, source, used: used[word] };
     }),
   };
+}
+
+/** A limit that is not set is null. */
+export function showLimits(limits: EndpointRecord["limits"]) {
+  return byLimit((word) => limits[LIMIT_NAMES[word]] ?? null);
 }
 
 function showUsed(usage: ScopeUsage | undefined, requests = usage?.requests) {

@@ -6,8 +6,6 @@ import {
   defined,
   dollars,
   formatUsd,
-  instant,
-  instantOrNull,
   maskedEmail,
   type OrgId,
   parseRequestId,
@@ -49,17 +47,13 @@ export function deskHandlers(deps: ConsoleDeps): Handlers<DeskRoute> {
   const desk = new CachedRead(() => operator.desk.read(), clock, DESK_KEPT_MS);
   return {
     "GET /api/operator/desk": async () => {
-      const { days, orgs, providers, outOfCredit, empty, untilMs } = await desk.get();
-      return {
-        days: days.map(({ day, ...of }) => ({ day, ...presentDeskFigures(of) })),
-        organizations: orgs.map(({ orgId, name, ...of }) => {
+      const found = await desk.get();
+      return present(OperatorDesk, found, {
+        days: found.days.map(({ day, ...of }) => ({ day, ...presentDeskFigures(of) })),
+        organizations: found.orgs.map(({ orgId, name, ...of }) => {
           return { org_id: orgId, name, ...presentDeskFigures(of) };
         }),
-        providers: providers.map(({ providerId, ...of }) => ({ provider: providerId, ...of })),
-        out_of_credit: outOfCredit,
-        empty: empty.map((each) => present(OperatorDesk.properties.empty.items, each)),
-        until: instantOrNull(untilMs),
-      };
+      });
     },
 
     "GET /api/operator/health": () => readOperatorHealth(deps),
@@ -176,14 +170,9 @@ async function readBooks({ operator, log }: ConsoleDeps): Promise<BooksFigures |
 }
 
 function presentBooks(books: BooksFigures, hasGoneBack: boolean): OperatorHealth["books"] {
-  const { lastAudit, oldestOpenSeconds } = books;
   return present(OperatorBooks, books, {
-    oldest_open_seconds: Math.round(oldestOpenSeconds),
+    oldest_open_seconds: Math.round(books.oldestOpenSeconds),
     has_gone_back: hasGoneBack,
-    last_audit:
-      lastAudit === undefined
-        ? null
-        : { ended_at: instant(lastAudit.endedAtMs), violations: lastAudit.violations },
   });
 }
 

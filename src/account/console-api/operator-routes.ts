@@ -12,18 +12,21 @@ import type { AbuseRestrictionRecord, ListedOrg, RulesStore } from "../../gatewa
 import { presentLine, presentPurchase } from "./billing-routes.ts";
 import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField, noSuch, refTaken } from "./console-refusal.ts";
-import type { OperatorContract, OperatorListing, OperatorOrgPage } from "./contract.ts";
 import type { settlementRoutes } from "./contract/operator-settlement.ts";
 import {
+  type OperatorContract,
   OperatorKey,
   OperatorLimit,
+  OperatorListing,
   OperatorMember,
   OperatorOrg,
+  type OperatorOrgPage,
   OperatorRestriction,
   type operatorRoutes,
   WaitingPurchase,
 } from "./contract/operator.ts";
 import { type CommandedName, type Handlers } from "./handler.ts";
+import { showLimits } from "./limits-routes.ts";
 import { deskHandlers, presentDeskFigures, presentOperatorChange } from "./operator-desk-routes.ts";
 import { settlementHandlers } from "./operator-settlement-routes.ts";
 import type { WaitingPurchase as StoredPurchase } from "../billing/purchase-store.ts";
@@ -197,12 +200,7 @@ function presentRestriction(
 type StoredLimit = Awaited<ReturnType<RulesStore["listLimits"]>>[number];
 
 export function presentOperatorLimit(limit: StoredLimit): OperatorLimit {
-  return present(OperatorLimit, limit, {
-    model: limit.modelId ?? null,
-    rpm: limit.requestsPerMinute ?? null,
-    tpm: limit.tokensPerMinute ?? null,
-    concurrency: limit.concurrent ?? null,
-  });
+  return present(OperatorLimit, limit, showLimits(limit));
 }
 
 function presentWaiting(
@@ -223,18 +221,15 @@ export function presentListing(
   const { pools } = operator;
   const { id, pool } = deployment;
   const { state, verdict, suspect } = verification.of(deployment);
-  return {
+  return present(OperatorListing, deployment, {
     listing_id: id,
-    provider: deployment.providerId,
-    provider_name: deployment.providerName,
-    model: deployment.modelId,
     not_routed: deployment.notReady ?? null,
     circuit: CIRCUITS[health.mayTry(id, nowMs)],
     pool: pool.id,
     pool_cooldown_seconds: Math.ceil(pools.cooldownMs(pool.id, nowMs) / 1000),
     pool_usable_percent: pools.usablePercent(pool.id, nowMs),
     verdict: state,
-    checked_at: instantOrNull(verdict?.checkedAtMs ?? null),
-    suspect_since: instantOrNull(suspect?.sinceMs ?? null),
-  };
+    checked_at: instantOrNull(verdict?.checkedAtMs),
+    suspect_since: instantOrNull(suspect?.sinceMs),
+  });
 }

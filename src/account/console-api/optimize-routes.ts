@@ -1,9 +1,8 @@
-import { formatUsd, unreachable } from "../../kernel/index.ts";
+import { unreachable } from "../../kernel/index.ts";
 import type { FedEvents } from "../optimize/answer-feed.ts";
 import type {
   OptimizeRefusal,
   OptimizeSearch as FoundSearch,
-  SearchEstimate,
 } from "../optimize/postgres-optimize-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import {
@@ -13,9 +12,9 @@ import {
   notFound,
   unavailable,
 } from "./console-refusal.ts";
-import type { OptimizeAnswers } from "./contract.ts";
 import {
   OptimizeAnswer,
+  type OptimizeAnswers,
   OptimizeEstimate,
   OptimizeResult,
   type optimizeRoutes,
@@ -64,7 +63,9 @@ export function optimizeHandlers(
         maxTokens: maxTokens ?? null,
       };
       const made = await optimize.estimate(principal, wanted);
-      return made.kind === "estimated" ? presentEstimate(made.estimate) : toSearchRefusal(made);
+      return made.kind === "estimated"
+        ? present(OptimizeEstimate, made.estimate)
+        : toSearchRefusal(made);
     },
 
     "GET /api/console/optimize/:search_id": async ({ session, params }) => {
@@ -102,24 +103,11 @@ function toSearchRefusal({ code, field, message }: OptimizeRefusal): ConsoleRefu
 /** Leaves out the search's key, which is never shown. */
 export function presentSearch(search: FoundSearch): OptimizeSearch {
   return present(OptimizeSearch, search, {
-    judge_model: search.judgeModelId,
     models: [...search.modelIds],
     results: search.results.map((each) =>
-      present(OptimizeResult, each, { model: each.modelId, ttft_p50_ms: each.firstByteP50Ms }),
+      present(OptimizeResult, each, { ttft_p50_ms: each.firstByteP50Ms }),
     ),
   });
-}
-
-function presentEstimate(estimate: SearchEstimate): OptimizeEstimate {
-  const { models, judge } = estimate;
-  return present(OptimizeEstimate, estimate, {
-    models: models.map(presentPart),
-    judge: judge === null ? null : presentPart(judge),
-  });
-}
-
-function presentPart(part: SearchEstimate["models"][number]): OptimizeEstimate["models"][number] {
-  return { model: part.modelId, most_usd: formatUsd(part.mostMicroUsd), message: part.message };
 }
 
 function presentAnswers(fed: FedEvents | undefined, after: number): OptimizeAnswers {
@@ -130,7 +118,6 @@ function presentAnswers(fed: FedEvents | undefined, after: number): OptimizeAnsw
       event.kind === "answer"
         ? present(OptimizeAnswer, event, {
             prompt: event.promptAt,
-            model: event.modelId,
             ttft_ms: event.firstByteMs,
           })
         : [],

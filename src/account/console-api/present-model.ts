@@ -35,7 +35,6 @@ const ROUTE_OF: Readonly<Record<ModalityId, string>> = {
 
 function presentListing(deployment: Deployment): ModelProvider {
   return present(ModelProvider, deployment, {
-    provider: deployment.providerId,
     name: deployment.providerName,
     prices: deployment.prices === null ? null : presentPrices(deployment.prices),
     defaulted: [...(deployment.defaultedSkus ?? [])],
@@ -50,7 +49,6 @@ function presentListing(deployment: Deployment): ModelProvider {
       present(PriceCardLine, line, { cost_usd: line.costUsd }),
     ),
     parameters: presentParameters(deployment.supportedParameters),
-    capacity: deployment.capacity.map(({ type, per, value }) => ({ type, per, value })),
   });
 }
 

@@ -27,10 +27,8 @@ import type { Usage, UsageFigures } from "./contract.ts";
 /** Presents one request. A managed key is shown by its purpose, never by its id. */
 export function presentRequest(request: ReportedRequest): RequestRow {
   return present(RequestRow, request, {
-    model: request.modelId,
     key_id: isManagedOrigin(request.keyOrigin) ? null : request.keyId,
     source: describeSource(request),
-    provider: request.providerId,
     tokens: request.usage === null ? null : showTokens(request.usage),
     cost_usd: formatUsd(request.debitMicroUsd),
   });
@@ -48,7 +46,6 @@ type ReportedAttempt = NonNullable<
 export function presentAttempt(attempt: ReportedAttempt): Attempt {
   return present(Attempt, attempt, {
     n: attempt.ordinal,
-    provider: attempt.providerId,
     upstream_id: attempt.upstreamModelId,
     served_model: attempt.served?.name ?? null,
     substituted: attempt.served?.isSubstituted ?? null,

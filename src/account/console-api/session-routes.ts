@@ -12,8 +12,14 @@ import type { AccountProfile, SignedIn } from "../identity/identity-store.ts";
 import type { UsageReports } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, gone, missing } from "./console-refusal.ts";
-import type { FirstRequest, Session } from "./contract.ts";
-import { BrowserSession, Hold, type sessionRoutes, Settings } from "./contract/session.ts";
+import {
+  BrowserSession,
+  FirstRequest,
+  Hold,
+  type Session,
+  type sessionRoutes,
+  Settings,
+} from "./contract/session.ts";
 import type { Handlers } from "./handler.ts";
 import { isOperator } from "./guard-request.ts";
 import { readName, requireOrg } from "./read-values.ts";
@@ -23,7 +29,8 @@ import { everyWalletLine, presentBalance, presentPurchase } from "./billing-rout
 import { present } from "./present.ts";
 import { presentOperatorLimit } from "./operator-routes.ts";
 import { policyShape } from "./contract/commands.ts";
-import { presentConnection, presentEndpoint } from "./connections-routes.ts";
+import { presentEndpoint } from "./connections-routes.ts";
+import { Connection } from "./contract/connections.ts";
 import { Key } from "./contract/keys.ts";
 import { Invitation, Member } from "./contract/members.ts";
 import { CompanyData } from "./contract/statements.ts";
@@ -100,13 +107,8 @@ async function readFirstRequest(
   const range = { orgId, fromMs: nowMs - TRYING_MS, toMs: nowMs + SOON_MS };
   const { rows } = await reports.requests({ ...range, statuses: WITHOUT_ANSWER }, { limit: 1 });
   const [row] = rows;
-  if (row === undefined) return { request_id: null, refused: null };
-  const { requestId, status, errorClass, createdAtMs } = row;
-  const at = instant(createdAtMs);
-  return {
-    request_id: null,
-    refused: { request_id: requestId, status, error_class: errorClass, at },
-  };
+  const refused = row === undefined ? null : { ...row, atMs: row.createdAtMs };
+  return present(FirstRequest, { requestId: null, refused });
 }
 
 const WITHOUT_ANSWER = [
@@ -274,7 +276,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
       .map(presentOperatorLimit),
     routing_policy: policy === undefined ? null : policyShape.show(policy),
     alerts: { rules: alerts.rules, destinations: alerts.destinations },
-    connections: (await connections.list(orgId)).map(presentConnection),
+    connections: (await connections.list(orgId)).map((each) => present(Connection, each)),
     endpoints: endpoints.map((each) => presentEndpoint(catalog.current, each)),
     usage_holds: holds.map(({ family, state, createdAtMs }) => ({
       family,

@@ -14,23 +14,24 @@ export const Connection = Type.Object({
 });
 export type Connection = Static<typeof Connection>;
 
+export const OwnEndpoint = Type.Object({
+  endpoint_id: Id,
+  provider: Type.String(),
+  models: Type.Array(Type.String()),
+  rps: nullable(Count),
+  rpm: nullable(Count),
+  tpm: nullable(Count),
+  concurrency: nullable(Count),
+  created_at: Instant,
+});
+export type OwnEndpoint = Static<typeof OwnEndpoint>;
+
 export const Connections = Type.Object({
   /** False if the operator has configured no encryption key for provider keys. */
   is_available: Type.Boolean(),
   providers: Type.Array(Type.Object({ id: Type.String(), name: Type.String() })),
   data: Type.Array(Connection),
-  endpoints: Type.Array(
-    Type.Object({
-      endpoint_id: Id,
-      provider: Type.String(),
-      models: Type.Array(Type.String()),
-      rps: nullable(Count),
-      rpm: nullable(Count),
-      tpm: nullable(Count),
-      concurrency: nullable(Count),
-      created_at: Instant,
-    }),
-  ),
+  endpoints: Type.Array(OwnEndpoint),
 });
 export type Connections = Static<typeof Connections>;
 

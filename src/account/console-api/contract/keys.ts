@@ -268,7 +268,7 @@ export const LimitRow = Type.Object({
 });
 export type LimitRow = Static<typeof LimitRow>;
 
-const Cap = Type.Object({
+export const Cap = Type.Object({
   scope: oneOf("org", "key"),
   key_id: nullable(Id),
   name: Type.String(),

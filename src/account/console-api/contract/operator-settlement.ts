@@ -82,7 +82,7 @@ export const OperatorSettlement = Type.Object({
 });
 export type OperatorSettlement = Static<typeof OperatorSettlement>;
 
-export const ComparedLines = Type.Object({
+const ComparedLines = Type.Object({
   compared: Count,
   differing: Count,
   only_theirs: Count,
@@ -97,18 +97,18 @@ const comparison = {
   lines: nullable(ComparedLines),
 };
 
+export const RecordedComparison = Type.Object({
+  recorded_at: Instant,
+  ...comparison,
+  /** Lines that differ or that only one side has; null if the provider stated no lines. */
+  differing_lines: nullable(Count),
+});
+
 export const OperatorStatement = Type.Object({
   period: OperatorPeriod,
   models: Type.Array(Type.Object({ model: Type.String(), upstream_model: Type.String(), ...sums })),
   /** Comparisons with the provider's own statements, oldest first. */
-  reconciliations: Type.Array(
-    Type.Object({
-      recorded_at: Instant,
-      ...comparison,
-      /** Lines that differ or that only one side has; null if the provider stated no lines. */
-      differing_lines: nullable(Count),
-    }),
-  ),
+  reconciliations: Type.Array(RecordedComparison),
 });
 export type OperatorStatement = Static<typeof OperatorStatement>;
 
@@ -127,21 +127,21 @@ export const OperatorClosing = Type.Object({
 });
 export type OperatorClosing = Static<typeof OperatorClosing>;
 
+export const DifferingLine = Type.Object({
+  kind: oneOf("differs", "only_theirs", "only_ours", "unknown_claimed"),
+  of: oneOf("attempt", "request"),
+  id: Type.String(),
+  their_usd: nullable(ExactUsd),
+  our_usd: nullable(ExactUsd),
+});
+
 export const OperatorComparison = Type.Object({
   is_equal: Type.Boolean(),
   ...comparison,
   /** The sum of the provider's lines; null if it equals the total that the provider states. */
   their_lines_usd: nullable(ExactUsd),
   /** The first 20 lines that differ. */
-  first_differences: Type.Array(
-    Type.Object({
-      kind: oneOf("differs", "only_theirs", "only_ours", "unknown_claimed"),
-      of: oneOf("attempt", "request"),
-      id: Type.String(),
-      their_usd: nullable(ExactUsd),
-      our_usd: nullable(ExactUsd),
-    }),
-  ),
+  first_differences: Type.Array(DifferingLine),
 });
 export type OperatorComparison = Static<typeof OperatorComparison>;
 

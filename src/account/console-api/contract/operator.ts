@@ -1,10 +1,13 @@
 import { Type, type Static } from "typebox";
 
+import { Key } from "./keys.ts";
+import { Member } from "./members.ts";
 import { CreditEntry, Purchase } from "./statements.ts";
 import { RequestDetail } from "./usage.ts";
 import {
   CallFamily,
   Count,
+  described,
   Fields,
   Id,
   Instant,
@@ -159,19 +162,9 @@ export const OperatorChange = Type.Object({
 });
 export type OperatorChange = Static<typeof OperatorChange>;
 
-export const OperatorKey = Type.Object({
-  key_id: Id,
-  name: Type.String(),
-  label: Type.String(),
-  created_at: Instant,
-  disabled_at: nullable(Instant),
-});
-
-export const OperatorMember = Type.Object({
-  email: Type.String(),
-  role: Type.String(),
-  last_seen_at: nullable(Instant),
-});
+const KEY_FIELDS = ["key_id", "name", "label", "created_at", "disabled_at"] as const;
+export const OperatorKey = Type.Pick(Key, [...KEY_FIELDS]);
+export const OperatorMember = Type.Pick(Member, ["email", "role", "last_seen_at"]);
 
 export const OperatorOrgPage = Type.Object({
   org: OperatorOrg,
@@ -228,11 +221,9 @@ function ContractValue(unit: string) {
 }
 
 export const OperatorContract = Fields({
-  scope: Type.Unsafe<"org" | "key" | "model">(
-    Type.String({
-      enum: ["org", "key", "model"],
-      description: "org: all keys together; key: each key, or the one that is named; or model",
-    }),
+  scope: described(
+    oneOf("org", "key", "model"),
+    "org: all keys together; key: each key, or the one that is named; or model",
   ),
   key_id: Type.Optional(ShortText("the id of one key")),
   model: Type.Optional(ShortText("the id of one model")),
@@ -254,9 +245,8 @@ export const operatorRoutes = {
   },
   "GET /api/operator/look-up": {
     summary: "Whose a request, purchase, receipt, key or e-mail address is; it is recorded",
-    access: "operator",
+    ...operatorReads,
     changes: ["customer.look-up"],
-    gate: "reads",
     query: Fields({
       q: ShortText(
         "an id of a request, a purchase, a key or an organization, the number of a receipt, the " +
@@ -267,9 +257,8 @@ export const operatorRoutes = {
   },
   "GET /api/operator/organizations/:org_id/requests/:request_id": {
     summary: "One request of an organization, as its members see it; it is recorded",
-    access: "operator",
+    ...operatorReads,
     changes: ["customer.look-up"],
-    gate: "reads",
     params: Type.Object({ org_id: Id, request_id: Id }),
     answer: RequestDetail,
   },
@@ -342,12 +331,7 @@ export const operatorRoutes = {
     ...operatorSetting,
     params: orgParams,
     body: Fields({
-      family: Type.Optional(
-        Type.Unsafe<CallFamily>({
-          ...CallFamily,
-          description: "one of chat, images, videos, decisions",
-        }),
-      ),
+      family: Type.Optional(described(CallFamily, "one of chat, images, videos, decisions")),
       reason: Reason,
     }),
     answer: Type.Object({ lifted: Type.Array(OperatorRestriction) }),
@@ -358,11 +342,7 @@ export const operatorRoutes = {
     ...operatorReads,
     query: Fields({
       org_id: Type.Optional(ShortText("the id of one organization")),
-      past: Type.Optional(
-        Type.Unsafe<"yes" | "no">(
-          Type.String({ enum: ["yes", "no"], description: "yes, to list ended ones too" }),
-        ),
-      ),
+      past: Type.Optional(described(oneOf("yes", "no"), "yes, to list ended ones too")),
     }),
     answer: Type.Object({ data: Type.Array(OperatorRestriction) }),
   },

@@ -124,11 +124,6 @@ export const Settings = Type.Object({
 });
 export type Settings = Static<typeof Settings>;
 
-export const SettingsChange = Fields({
-  name: Type.Optional(Name),
-  keys_may_set_org_limits: Type.Optional(Type.Boolean()),
-});
-
 export const BrowserSession = Type.Object({
   session_id: Id,
   is_this: Type.Boolean(),
@@ -169,7 +164,10 @@ export const sessionRoutes = {
   "PATCH /api/console/settings": {
     summary: "Changes the organization; fields left out do not change",
     ...setting("organization"),
-    body: SettingsChange,
+    body: Fields({
+      name: Type.Optional(Name),
+      keys_may_set_org_limits: Type.Optional(Type.Boolean()),
+    }),
     answer: Settings,
   },
   "GET /api/console/sessions": {

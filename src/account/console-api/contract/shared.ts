@@ -119,9 +119,12 @@ export const Name = Type.String({
   description: "a name of 1 to 64 characters",
 });
 
-export const RoleName = Type.Unsafe<(typeof ROLES)[number]>(
-  Type.String({ enum: [...ROLES], description: `one of ${ROLES.join(", ")}` }),
-);
+/** A schema with its description, which is that of a command's flag too. */
+export function described<S extends TSchema>(schema: S, description: string) {
+  return Type.Unsafe<Static<S>>({ ...schema, description });
+}
+
+export const RoleName = described(oneOf(...ROLES), `one of ${ROLES.join(", ")}`);
 export type RoleName = Static<typeof RoleName>;
 
 export const ConsoleError = Type.Object({

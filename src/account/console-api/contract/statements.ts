@@ -256,13 +256,6 @@ export const CreditEntry = Type.Object({
 });
 export type CreditEntry = Static<typeof CreditEntry>;
 
-export const CreditLedger = Type.Object({ data: Type.Array(CreditEntry), ...Page });
-
-const cursorQuery = Fields({
-  cursor: Type.Optional(Type.String({ maxLength: 200 })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
-});
-
 export const billingRoutes = {
   "GET /api/console/billing": {
     summary: "Balance, purchases, and how to buy credit",
@@ -302,8 +295,11 @@ export const billingRoutes = {
   "GET /api/console/credit-ledger": {
     summary: "The wallet's entries, newest first",
     ...reads,
-    query: cursorQuery,
-    answer: CreditLedger,
+    query: Fields({
+      cursor: Type.Optional(Type.String({ maxLength: 200 })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+    }),
+    answer: Type.Object({ data: Type.Array(CreditEntry), ...Page }),
   },
   "GET /api/console/credit-ledger.csv": {
     summary: "The whole wallet as a file; its sum is the settled balance",
