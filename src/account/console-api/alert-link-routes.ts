@@ -19,10 +19,11 @@ export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   const misses = new MinuteBound(MISSES_PER_MINUTE_MAX);
   type Find = (hash: Buffer) => Promise<LinkedAddress | undefined>;
   const answer = async (
-    { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+    reply: FastifyReply,
     find: Find,
     show: (of: LinkedAddress) => PlainPage,
   ): Promise<FastifyReply> => {
+    const { request } = reply;
     const token = readToken(request);
     if (!isToken(token)) return sendPlainPage(reply, 410, SPENT);
     const network = clientNetwork(findClientAddress(deps.clientAddresses, request) ?? "");
@@ -36,11 +37,11 @@ export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   };
   app.get("/alerts/link", async (request, reply) => {
     const find: Find = (hash) => deps.alerts.store.findLink(hash);
-    return answer({ request, reply }, find, askPage(readToken(request)));
+    return answer(reply, find, askPage(readToken(request)));
   });
-  app.post("/alerts/link", async (request, reply) => {
+  app.post("/alerts/link", async (_request, reply) => {
     const use: Find = (hash) => deps.alerts.store.useLink(hash);
-    return answer({ request, reply }, use, donePage);
+    return answer(reply, use, donePage);
   });
 }
 

@@ -5,7 +5,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { claimOrgSetting, clientNetwork, tokenCount } from "../../gateway/index.ts";
 import {
   byCaller,
-  type ChangedBy,
   JsonBudget,
   PAGE_STATEMENT_BODY_BYTES_MAX,
   type Refusal,
@@ -47,7 +46,6 @@ import { operatorHandlers } from "./operator-routes.ts";
 import { optimizeHandlers } from "./optimize-routes.ts";
 import { priceChangeHandlers } from "./price-changes-routes.ts";
 import { sessionHandlers } from "./session-routes.ts";
-import { topUpHandlers } from "./top-up-routes.ts";
 import { statementHandlers } from "./statement-routes.ts";
 import { usageHandlers } from "./usage-routes.ts";
 import { verificationHandlers } from "./verification-routes.ts";
@@ -100,7 +98,9 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
       const session = sessions.get(request);
       const run = (parts: Parts): Promise<unknown> => {
         const clientAddress = findClientAddress(deps.clientAddresses, request);
-        const by = buildChangedBy(clientAddress, request.id, { contract, session });
+        const kind = contract.access === "operator" ? "operator" : "account";
+        const caller = { kind, requestId: request.id, clientAddress } as const;
+        const by = session && byCaller({ ...caller, id: session.accountId });
         const network = clientNetwork(clientAddress ?? "");
         const call = { ...parts, cookieHeader: request.headers.cookie, network, session, by };
         const work = (): Promise<unknown> => handle(call as unknown as Call<RouteName>);
@@ -148,16 +148,6 @@ async function answerParts(
   return parts;
 }
 
-function buildChangedBy(
-  clientAddress: string | undefined,
-  requestId: string,
-  of: { readonly contract: RouteContract; readonly session: SignedIn | undefined },
-): ChangedBy | undefined {
-  if (of.session === undefined) return undefined;
-  const kind = of.contract.access === "operator" ? "operator" : "account";
-  return byCaller({ kind, id: of.session.accountId, requestId, clientAddress });
-}
-
 /**
  * Claims one of the organization's settings changes per minute first. A refused request returns the
  * claim, unless it cost a query or its body was not JSON: such requests must stay limited.
@@ -200,7 +190,7 @@ async function openSession(
   request: FastifyRequest,
 ): Promise<SignedIn | ConsoleRefusal | undefined> {
   const { method, headers } = request;
-  const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
+  const foreign = foreignOriginProblem(request, deps.consoleUrl());
   if (contract.access === "operator") {
     const { identity, operator, clock } = deps;
     const session = await readOperatorSession(identity, headers.cookie, operator.emails);
@@ -258,7 +248,6 @@ function consoleHandlers(deps: ConsoleDeps, gates: ReportGates): Handlers {
     ...memberHandlers(deps),
     ...keyHandlers(deps),
     ...billingHandlers(deps),
-    ...topUpHandlers(deps),
     ...statementHandlers(deps),
     ...alertHandlers(deps),
     ...usageHandlers(deps),

@@ -35,11 +35,11 @@ export function changeHandlers(deps: ConsoleDeps): Handlers<keyof typeof changeR
 
     "GET /api/console/changes.csv": async ({ session, query: filter }) => ({
       fileName: "changes.csv",
-      pieces: filePieces(deps, { session, filter, form: CSV }),
+      pieces: filePieces(deps, session, filter, CSV),
     }),
     "GET /api/console/changes.ndjson": async ({ session, query: filter }) => ({
       fileName: "changes.ndjson",
-      pieces: filePieces(deps, { session, filter, form: NDJSON }),
+      pieces: filePieces(deps, session, filter, NDJSON),
     }),
   };
 }
@@ -83,13 +83,10 @@ function cell(value: unknown): string {
 
 async function* filePieces(
   deps: ConsoleDeps,
-  of: {
-    readonly session: SignedIn;
-    readonly filter: ChangesFilter;
-    readonly form: FileForm;
-  },
+  session: SignedIn,
+  wanted: ChangesFilter,
+  form: FileForm,
 ): AsyncGenerator<string> {
-  const { session, filter: wanted, form } = of;
   let next: { readonly before?: number } = {};
   yield form.head;
   for (;;) {

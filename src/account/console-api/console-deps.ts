@@ -57,22 +57,27 @@ export type ConnectionCheck =
   | { readonly verdict: "accepted" | "refused" | "unclear"; readonly status: number }
   | { readonly verdict: "unreachable"; readonly reason: string };
 
-export interface OperationDeps extends Pick<
-  ConsoleDeps,
-  | "accounts"
-  | "rules"
-  | "records"
-  | "reports"
-  | "catalog"
-  | "clock"
-  | "connections"
-  | "vault"
-  | "checkConnection"
-  | "abuseRestrictions"
-  | "companies"
-  | "statements"
-  | "consoleUrl"
-> {
+/** The ports of an operation that a route and a command share. */
+export interface OperationDeps {
+  readonly accounts: AccountStore;
+  readonly rules: RulesStore;
+  readonly records: RecordStore;
+  readonly reports: UsageReports;
+  readonly catalog: { readonly current: Catalog };
+  readonly clock: Clock;
+  readonly connections: ConnectionStore;
+  /** Undefined if no encryption key is configured, so that provider keys cannot be added. */
+  readonly vault: KeyVault | undefined;
+  /**
+   * Undefined if the catalog has no such provider. Rejects with `SealedKeyFault` if the stored key
+   * cannot be decrypted.
+   */
+  readonly checkConnection: (connection: StoredConnection) => Promise<ConnectionCheck | undefined>;
+  readonly abuseRestrictions: AbuseRestrictionStore;
+  readonly companies: CompanyStore;
+  readonly statements: StatementStore;
+  /** Without a trailing slash; known once the listener is open, as is the gateway's. */
+  readonly consoleUrl: () => string;
   readonly config: Pick<Config, keyof IssuerConfig>;
   readonly limitUse: Pick<LimitUseDeps, "catalog" | "limitDefaults" | "clock"> & {
     readonly limits: Pick<LimitUseDeps["limits"], "peek">;
@@ -110,11 +115,9 @@ export interface CommandDeps extends OperationDeps {
     | { readonly ok: false; readonly problem: string };
 }
 
-export interface ConsoleDeps {
+export interface ConsoleDeps extends OperationDeps {
   readonly identity: Identity;
   readonly billing: Billing;
-  readonly companies: CompanyStore;
-  readonly statements: StatementStore;
   readonly alerts: {
     readonly store: AlertStore;
     readonly mailer: Mailer | undefined;
@@ -127,24 +130,10 @@ export interface ConsoleDeps {
     ) => Promise<{ readonly problem: string } | "busy" | undefined>;
   };
   readonly team: { readonly store: TeamStore; readonly invitations: Invitations };
-  readonly reports: UsageReports;
   readonly listingFigures: ListingFiguresStore;
-  readonly accounts: AccountStore;
-  readonly rules: RulesStore;
-  readonly connections: ConnectionStore;
-  /** Undefined if no encryption key is configured, so that provider keys cannot be added. */
-  readonly vault: KeyVault | undefined;
-  /**
-   * Undefined if the catalog has no such provider. Rejects with `SealedKeyFault` if the stored key
-   * cannot be decrypted.
-   */
-  readonly checkConnection: (connection: StoredConnection) => Promise<ConnectionCheck | undefined>;
-  readonly records: RecordStore;
-  readonly abuseRestrictions: AbuseRestrictionStore;
   readonly changes: Pick<ChangeStore, "page">;
   readonly clientAddresses: ClientAddresses;
   readonly arriving: ArrivingBodies;
-  readonly catalog: { readonly current: Catalog };
   readonly limitUse: LimitUseDeps;
   readonly health: Pick<DeploymentHealth, "mayTry">;
   readonly verification: Pick<Verification, "of">;
@@ -163,13 +152,10 @@ export interface ConsoleDeps {
     Config,
     "support" | "privacyUrl" | "termsUrl" | "listingsPublicFigures" | keyof IssuerConfig
   >;
-  readonly clock: Clock;
   readonly log: Logger & { debug(detail: object, message: string): void };
   /** The folder of the built pages; without it, pages answer 503. */
   readonly staticDir: string;
   readonly openApiFile: string;
-  /** Base addresses without a trailing slash; known once the listeners are open. */
-  readonly consoleUrl: () => string;
   readonly gatewayUrl: () => string;
 }
 

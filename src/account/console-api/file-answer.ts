@@ -38,7 +38,7 @@ export async function openFile(
     const first = await iterator.next();
     const endMs = clock.monotonicMs() + USAGE_FILE_TIMEOUT_MS;
     const isLate = (): boolean => clock.monotonicMs() > endMs;
-    const rest = streamRest({ first, iterator, isLate, end });
+    const rest = streamRest(first, iterator, isLate, end);
     return { fileName, pieces: rest, headers: headers?.() ?? {}, onClosed: end };
   } catch (fault) {
     end();
@@ -54,20 +54,20 @@ async function* printed(paper: Paper): AsyncIterable<Buffer> {
   yield await printPaper(paper);
 }
 
-async function* streamRest(of: {
-  readonly first: IteratorResult<string | Buffer>;
-  readonly iterator: AsyncIterator<string | Buffer>;
-  readonly isLate: () => boolean;
-  readonly end: () => void;
-}): AsyncIterable<string | Buffer> {
+async function* streamRest(
+  first: IteratorResult<string | Buffer>,
+  iterator: AsyncIterator<string | Buffer>,
+  isLate: () => boolean,
+  end: () => void,
+): AsyncIterable<string | Buffer> {
   try {
-    for (let step = of.first; step.done !== true; step = await of.iterator.next()) {
-      if (of.isLate()) throw new Error("a file download took too long and was aborted");
+    for (let step = first; step.done !== true; step = await iterator.next()) {
+      if (isLate()) throw new Error("a file download took too long and was aborted");
       yield step.value;
     }
   } finally {
     // Ends the turn before the last byte: who has the whole file can request the next one.
-    of.end();
+    end();
   }
 }
 
@@ -81,13 +81,7 @@ const FILTER_CHARS_MAX = 40;
  */
 export function buildFileName(
   { fromMs, toMs }: Pick<ReportFilter, "fromMs" | "toMs">,
-  {
-    model,
-    provider,
-    key,
-    tag,
-    status,
-  }: Pick<UsageFilters, "model" | "provider" | "key" | "tag" | "status">,
+  { model, provider, key, tag, status }: UsageFilters,
 ): string {
   const filters = [model, provider, key, tag, status].flatMap((text) => text ?? []);
   return ["requests", spanName(fromMs, toMs), ...filters.map(toFileWord)].join("-").concat(".csv");

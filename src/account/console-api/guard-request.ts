@@ -9,7 +9,6 @@ import {
   mayRole,
   type Need,
   normaliseEmail,
-  type Role,
   roleNote,
   wideNetwork,
 } from "../../kernel/index.ts";
@@ -65,11 +64,6 @@ export class BusyFault extends Error {
   override readonly name = "BusyFault";
 }
 
-interface GuardedRequest {
-  readonly method: string;
-  readonly headers: IncomingHttpHeaders;
-}
-
 /** Browsers report it in `sec-fetch-site`; older browsers and programs send `origin`. */
 export function isFromOwnPage(headers: IncomingHttpHeaders, consoleUrl: string): boolean {
   const site = headers["sec-fetch-site"];
@@ -80,7 +74,7 @@ export function isFromOwnPage(headers: IncomingHttpHeaders, consoleUrl: string):
 
 /** Refuses a change unless it comes from our own page and as JSON, which no HTML form can send. */
 export function foreignOriginProblem(
-  { method, headers }: GuardedRequest,
+  { method, headers }: Pick<FastifyRequest, "method" | "headers">,
   consoleUrl: string,
 ): ConsoleRefusal | undefined {
   if (SAFE_METHODS.has(method)) return undefined;
@@ -125,11 +119,7 @@ export async function readOpenSession(
   if (!session.isVerified) return NOT_VERIFIED;
   const shown = headers[SHOWN_ORG_HEADER];
   if (shown !== undefined && shown !== session.orgId) return OTHER_ORG;
-  return mayRole(session.role, need) ? session : roleRefusal(session.role, need);
-}
-
-function roleRefusal(role: Role, need: Need): ConsoleRefusal {
-  return forbidden(roleNote(need, "do this", role));
+  return mayRole(session.role, need) ? session : forbidden(roleNote(need, "do this", session.role));
 }
 
 const OTHER_ORG = new ConsoleRefusal(

@@ -6,7 +6,6 @@ import {
   type KeySummary,
   LIMIT_NAMES,
   type LimitedKey,
-  type LimitRequest,
   type LimitRow,
   limitRows,
   makeLimitChange,
@@ -25,14 +24,7 @@ import {
   toPrincipal,
   type UsedScope,
 } from "../../gateway/index.ts";
-import {
-  type ChangedBy,
-  instant,
-  type KeyId,
-  type OrgId,
-  parseRequestId,
-  ZERO_MICRO_USD,
-} from "../../kernel/index.ts";
+import { instant, type KeyId, type OrgId, ZERO_MICRO_USD } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity-store.ts";
 import { askAboutCap } from "./ask-about-cap.ts";
 import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
@@ -41,8 +33,9 @@ import type { AnswerOf, LimitRow as LimitsRow, Limits } from "./contract.ts";
 import { Cap, type limitRoutes } from "./contract/keys.ts";
 import { present } from "./present.ts";
 import { presentRefusal } from "./present-refusal.ts";
-import type { Acting, Handlers } from "./handler.ts";
+import type { Acting, Call, Handlers } from "./handler.ts";
 import { readCap, requireOrg } from "./read-values.ts";
+import { findRequest } from "./usage-routes.ts";
 import { isActive, type LimitContext, limitedKey } from "./present-key.ts";
 
 export function capHandlers(
@@ -61,19 +54,15 @@ export function capHandlers(
 }
 
 export function limitHandlers(deps: ConsoleDeps): Handlers<keyof typeof limitRoutes> {
-  const { reports } = deps;
   return {
     ...capHandlers(deps),
 
-    "POST /api/admission-limits": ({ session, rawBody, by }) =>
-      changeLimit(deps, session, { rawBody, by }),
+    "POST /api/admission-limits": (call) => changeLimit(deps, call),
 
     "GET /api/console/refusals/:request_id": async ({ session, params }) => {
-      const requestId = parseRequestId(params.request_id);
-      if (requestId === undefined) return notFound("request");
-      const found = await reports.request(session.orgId, requestId);
+      const found = await findRequest(deps, session.orgId, params.request_id);
       if (found === undefined) return notFound("request");
-      const { createdAtMs, errorClass, status } = found.request;
+      const { requestId, createdAtMs, errorClass, status } = found.request;
       // A request that succeeded can have an error class too: of impossible token counts or costs.
       const isNeither = status === "succeeded" || status === "cancelled";
       if (errorClass === null || isNeither) return NOT_REFUSED;
@@ -88,37 +77,28 @@ export function limitHandlers(deps: ConsoleDeps): Handlers<keyof typeof limitRou
 
 const NOT_REFUSED = missing("this request was not rejected; its page shows the result");
 
-const NO_SUCH_KEY = notFound("key");
-
 /** Does the same as the gateway's own route for limits. A managed key counts as unknown. */
 async function changeLimit(
   deps: ConsoleDeps,
-  session: SignedIn,
-  { rawBody, by }: { readonly rawBody: Buffer; readonly by: ChangedBy },
+  { session, rawBody, by }: Call<"POST /api/admission-limits">,
 ): Promise<AnswerOf<"POST /api/admission-limits"> | ConsoleRefusal> {
   const { limitUse, rules } = deps;
   const read = readLimitRequest(rawBody);
   if (!read.ok) return ofGateway(read.refusal);
   const { request } = read;
-  const key = await findNamedKey(deps, session.orgId, request);
-  if (key instanceof ConsoleRefusal) return key;
+  const { keyId } = request;
+  if (keyId !== undefined) {
+    // PostgreSQL rejects U+0000 in any text, so such an id is unknown.
+    const isText = !keyId.includes("\0");
+    const key = isText ? await deps.accounts.findKey(session.orgId, keyId) : undefined;
+    if (key === undefined) return notFound("key");
+  }
   const actor = { kind: "person", orgId: session.orgId } as const;
   const planned = await planLimitChange({ ...limitUse, rules }, actor, request);
   if (!planned.ok) return ofGateway(planned.refusal);
   const made = await makeLimitChange(rules, planned, by);
   if (!made.ok) return ofGateway(made.refusal);
   return presentChangedLimit(made.stored, await readChangedScopes(deps, session, made.stored));
-}
-
-async function findNamedKey(
-  { accounts }: ConsoleDeps,
-  orgId: OrgId,
-  { keyId }: LimitRequest,
-): Promise<KeySummary | undefined | ConsoleRefusal> {
-  if (keyId === undefined) return undefined;
-  // PostgreSQL rejects U+0000 in any text, so such an id is unknown.
-  const found = keyId.includes("\0") ? undefined : await accounts.findKey(orgId, keyId);
-  return found ?? NO_SUCH_KEY;
 }
 
 async function readChangedScopes(
@@ -162,8 +142,18 @@ async function readLimits(deps: OperationDeps, session: Acting): Promise<Limits>
       ...(await Promise.all(endpoints.map((each) => endpointRow(deps, each)))),
     ],
     caps: [
-      present(Cap, { scope: "org", keyId: null, name: org.name, ...month }),
-      ...active.map((key) => keyCap(key, spent.get(key.keyId))),
+      present(Cap, { ...month, scope: "org", keyId: null, name: org.name }),
+      ...active.map(({ keyId, name, caps }) => {
+        const of = spent.get(keyId);
+        return present(Cap, {
+          scope: "key",
+          keyId,
+          name,
+          capMicroUsd: caps.month,
+          spentMicroUsd: of?.spentMonthMicroUsd ?? ZERO_MICRO_USD,
+          inFlightMicroUsd: of?.inFlightMicroUsd ?? ZERO_MICRO_USD,
+        });
+      }),
     ],
     cap_reset_at: instant(month.resetAtMs),
     is_funded: org.isFunded,
@@ -192,28 +182,26 @@ async function peekRows(
 
 const SCOPES_PER_READ = 50;
 
+/** Only the operator can change the limits of a dedicated endpoint, so `own` is always null. */
 async function endpointRow(
   { limitUse: { limits, clock } }: OperationDeps,
   endpoint: EndpointRecord,
-): Promise<Limits["rows"][number]> {
+): Promise<LimitsRow> {
   const scope: ScopeClaim = endpointScope(endpoint);
   const asked = { slot: `{${scope.id}}`, scopes: [scope], nowMs: clock.monotonicMs() };
   const [usage] = (await limits.peek(asked)) ?? [];
-  return presentEndpointRow(endpoint, usage);
-}
-
-function keyCap(
-  key: KeySummary,
-  spent: { spentMonthMicroUsd: bigint; inFlightMicroUsd: bigint } | undefined,
-): Limits["caps"][number] {
-  return present(Cap, {
-    scope: "key",
-    keyId: key.keyId,
-    name: key.name,
-    capMicroUsd: key.caps.month,
-    spentMicroUsd: spent?.spentMonthMicroUsd ?? ZERO_MICRO_USD,
-    inFlightMicroUsd: spent?.inFlightMicroUsd ?? ZERO_MICRO_USD,
-  });
+  const used = showUsed(usage);
+  return {
+    scope: "endpoint",
+    key_id: null,
+    name: endpoint.providerId,
+    model: null,
+    ...byLimit((word) => {
+      const limit = endpoint.limits[LIMIT_NAMES[word]] ?? null;
+      const source = limit === null ? null : ("contract" as const);
+      return { ceiling: limit, own: null, effective: limit, source, used: used[word] };
+    }),
+  };
 }
 
 interface NamedRow {
@@ -302,25 +290,6 @@ function presentLimitRow(
     model: modelId,
     ...values,
     ...(unfunded !== undefined && { rpm: { ...values.rpm, effective: unfunded } }),
-  };
-}
-
-/** Only the operator can change the limits of a dedicated endpoint, so `own` is always null. */
-function presentEndpointRow(
-  { providerId, limits }: EndpointRecord,
-  usage: ScopeUsage | undefined,
-): LimitsRow {
-  const used = showUsed(usage);
-  return {
-    scope: "endpoint",
-    key_id: null,
-    name: providerId,
-    model: null,
-    ...byLimit((word) => {
-      const limit = limits[LIMIT_NAMES[word]] ?? null;
-      const source = limit === null ? null : ("contract" as const);
-      return { ceiling: limit, own: null, effective: limit, source, used: used[word] };
-    }),
   };
 }
 

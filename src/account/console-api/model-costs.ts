@@ -22,6 +22,7 @@ import type { ReportFigures, SizeBounds, SizedTokens, UsageReport } from "../../
 import type { ComparedModel, ListingCost, ModelCosts } from "./contract.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
+import { lastDays } from "./overview.ts";
 import type { modelCostRoutes } from "./contract/catalog.ts";
 import type { Handlers } from "./handler.ts";
 
@@ -50,7 +51,7 @@ export function collectBounds(models: readonly ListedModel[]): SizeBounds {
   };
 }
 
-function sortBounds(bounds: readonly number[]): readonly number[] {
+export function sortBounds(bounds: readonly number[]): readonly number[] {
   return [...new Set(bounds)].sort((a, b) => a - b);
 }
 
@@ -219,7 +220,7 @@ function computeListingCost(listing: Deployment, { chat, bounds }: Compared): Li
       ? leastCostElsewhere(prices, usage)
       : costElsewhere(
           prices,
-          chat.sized.map((each) => toSizedUse(each, bounds)),
+          chat.sized.map((each) => toSizedUse(each, bounds.promptTokens)),
         );
   return {
     ...shown,
@@ -229,8 +230,8 @@ function computeListingCost(listing: Deployment, { chat, bounds }: Compared): Li
   };
 }
 
-function toSizedUse({ promptAbove, usage }: SizedTokens, { promptTokens }: SizeBounds) {
-  return { abovePromptTokens: promptTokens[promptAbove - 1] ?? 0, usage };
+export function toSizedUse({ promptAbove, usage }: SizedTokens, bounds: readonly number[]) {
+  return { abovePromptTokens: bounds[promptAbove - 1] ?? 0, usage };
 }
 
 /** Counts the attempts with more tokens than the context holds; null if sizes are not known. */
@@ -252,7 +253,6 @@ function findLacks(model: ListedModel, { catalog, chat }: Compared): ComparedMod
   });
 }
 
-const DAY_MS = 86_400_000;
 const DAYS = 30;
 const MODELS_MAX = 4;
 
@@ -267,9 +267,7 @@ export function modelCostHandlers({
       if (ids instanceof ConsoleRefusal) return ids;
       const { orgId } = session;
       const { current } = catalog;
-      // Whole UTC days including today, so that most of them can be read from stored sums.
-      const toMs = (Math.floor(clock.nowMs() / DAY_MS) + 1) * DAY_MS;
-      const range = { orgId, fromMs: toMs - DAYS * DAY_MS, toMs };
+      const range = { orgId, ...lastDays(clock.nowMs(), DAYS) };
       const { of } = query;
       const models = ids.flatMap((id) => current.find(id) ?? []);
       const compared = { catalog: current, ids, models };

@@ -1,9 +1,4 @@
-import type {
-  AbuseRestrictionRecord,
-  CappedKey,
-  NoticeFacts,
-  OrgSummary,
-} from "../../gateway/index.ts";
+import type { AbuseRestrictionRecord, CappedKey, NoticeFacts } from "../../gateway/index.ts";
 import type { TopUpPause } from "../billing/top-up-store.ts";
 import {
   dollars,
@@ -94,14 +89,10 @@ function lowBalanceText(input: NoticeInput): string | undefined {
     return `Low balance: ${money(settledMicroUsd)} is below your threshold of ${money(below)}.`;
   }
   const available = settledMicroUsd - heldMicroUsd;
-  const perDay = dailySpend(month, nowMs);
+  // The month's mean; today counts as a whole day.
+  const perDay = month.spentMicroUsd / BigInt(Math.max(1, new Date(nowMs).getUTCDate()));
   if (perDay === 0n || available >= perDay) return undefined;
   return `Low balance: ${money(available)} is less than one day at this month's pace of ${money(perDay)} a day.`;
-}
-
-/** The month's mean spend per day; today counts as a whole day. */
-function dailySpend({ spentMicroUsd }: MonthSpend, nowMs: number): bigint {
-  return spentMicroUsd / BigInt(Math.max(1, new Date(nowMs).getUTCDate()));
 }
 
 function capNotices({ month, facts }: NoticeInput): Notice[] {
@@ -260,14 +251,7 @@ function money(amount: MicroUsd | bigint): string {
   return dollars(formatUsd(microUsd(amount)));
 }
 
-interface Noticed {
-  readonly org: OrgSummary;
-  readonly balance: Balance;
-  readonly holds: readonly AbuseRestrictionRecord[];
-  readonly notices: readonly Notice[];
-}
-
-export async function readNotices(deps: ConsoleDeps, session: SignedIn): Promise<Noticed> {
+export async function readNotices(deps: ConsoleDeps, session: SignedIn) {
   const { records, limitUse, clock } = deps;
   const { orgId } = session;
   const nowMs = clock.nowMs();

@@ -26,7 +26,7 @@ import {
 import type { Handlers } from "./handler.ts";
 import { CachedRead } from "./cached-read.ts";
 import { present } from "./present.ts";
-import { presentDetail } from "./usage-routes.ts";
+import { findRequest, presentDetail } from "./usage-routes.ts";
 import type { BooksFigures } from "../../ledger/index.ts";
 import type { OperatorHealth } from "./contract.ts";
 import {
@@ -42,7 +42,7 @@ type DeskRoute = `GET /api/operator/${
   keyof typeof operatorRoutes;
 
 export function deskHandlers(deps: ConsoleDeps): Handlers<DeskRoute> {
-  const { operator, reports, team, clock } = deps;
+  const { operator, team, clock } = deps;
   // All operators share one read, because every open page polls it.
   const desk = new CachedRead(() => operator.desk.read(), clock, DESK_KEPT_MS);
   return {
@@ -66,11 +66,9 @@ export function deskHandlers(deps: ConsoleDeps): Handlers<DeskRoute> {
 
     "GET /api/operator/organizations/:org_id/requests/:request_id": async ({ params, by }) => {
       const org = await operator.orgs.find(params.org_id);
-      const requestId = parseRequestId(params.request_id);
-      if (org === undefined || requestId === undefined) return noSuch("request");
-      const found = await reports.request(org.orgId, requestId);
-      if (found === undefined) return noSuch("request");
-      await operator.changes.record(lookedUp(requestId, [org]), by);
+      const found = org && (await findRequest(deps, org.orgId, params.request_id));
+      if (org === undefined || found === undefined) return noSuch("request");
+      await operator.changes.record(lookedUp(found.request.requestId, [org]), by);
       return presentDetail(found);
     },
 
@@ -154,7 +152,13 @@ async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHealth> {
     notices: catalogNotices(catalog.current, losses, installation.readRefreshWaits()),
     waiting_for_restart: [...installation.waitingSettings()],
     instances: instances.map((each) => present(OperatorInstance, each)),
-    books: books === undefined ? null : presentBooks(books, installation.hasGoneBack()),
+    books:
+      books === undefined
+        ? null
+        : present(OperatorBooks, books, {
+            oldest_open_seconds: Math.round(books.oldestOpenSeconds),
+            has_gone_back: installation.hasGoneBack(),
+          }),
     replica: installation.hasReplica ? { lag_ms: lagMs ?? null } : null,
   };
 }
@@ -167,13 +171,6 @@ async function readBooks({ operator, log }: ConsoleDeps): Promise<BooksFigures |
     log.warn({ err: fault }, "the figures of the books could not be read for the operator page");
     return undefined;
   }
-}
-
-function presentBooks(books: BooksFigures, hasGoneBack: boolean): OperatorHealth["books"] {
-  return present(OperatorBooks, books, {
-    oldest_open_seconds: Math.round(books.oldestOpenSeconds),
-    has_gone_back: hasGoneBack,
-  });
 }
 
 const LOSS_DAYS = 7;

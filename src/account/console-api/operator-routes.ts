@@ -29,7 +29,6 @@ import { type CommandedName, type Handlers } from "./handler.ts";
 import { showLimits } from "./limits-routes.ts";
 import { deskHandlers, presentDeskFigures, presentOperatorChange } from "./operator-desk-routes.ts";
 import { settlementHandlers } from "./operator-settlement-routes.ts";
-import type { WaitingPurchase as StoredPurchase } from "../billing/purchase-store.ts";
 import type { Deployment } from "../../catalog/index.ts";
 import { present } from "./present.ts";
 
@@ -51,7 +50,12 @@ export function operatorHandlers(
     "GET /api/operator/purchases": async () => {
       const found = await operator.purchases.listWaiting(WAITING_MAX);
       const names = await operator.orgs.names(found.map(({ orgId }) => orgId));
-      return { data: found.map((each) => presentWaiting(each, names.get(each.orgId))) };
+      const data = found.map((each) => {
+        const { orgId, state: status, isGrantedByHand: is_granted } = each;
+        const org_name = names.get(orgId) ?? orgId;
+        return present(WaitingPurchase, each, { org_name, status, is_granted });
+      });
+      return { data };
     },
     "GET /api/operator/listings": async () => {
       const nowMs = clock.monotonicMs();
@@ -152,12 +156,7 @@ async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPa
   };
 }
 
-interface AskedContract {
-  readonly target: Parameters<ConsoleDeps["rules"]["changeLimit"]>[1];
-  readonly change: Parameters<ConsoleDeps["rules"]["changeLimit"]>[2];
-}
-
-function readContract(body: OperatorContract): AskedContract | ConsoleRefusal {
+function readContract(body: OperatorContract) {
   const { scope, key_id: key, model, rpm, tpm, concurrency } = body;
   const keyId = key === undefined ? undefined : parseKeyId(key);
   if (key !== undefined && keyId === undefined) return noSuch("key");
@@ -180,7 +179,7 @@ function readContract(body: OperatorContract): AskedContract | ConsoleRefusal {
     return invalidField("rpm", "set at least one of rpm, tpm and concurrency");
   }
   const of = defined({ keyId, modelId: model });
-  return { target: { source: "contract", scope, ...of }, change };
+  return { target: { source: "contract" as const, scope, ...of }, change };
 }
 
 function presentOrg(org: ListedOrg): OperatorOrg {
@@ -201,14 +200,6 @@ type StoredLimit = Awaited<ReturnType<RulesStore["listLimits"]>>[number];
 
 export function presentOperatorLimit(limit: StoredLimit): OperatorLimit {
   return present(OperatorLimit, limit, showLimits(limit));
-}
-
-function presentWaiting(
-  purchase: StoredPurchase,
-  org_name: string = purchase.orgId,
-): WaitingPurchase {
-  const [status, is_granted] = [purchase.state, purchase.isGrantedByHand];
-  return present(WaitingPurchase, purchase, { org_name, status, is_granted });
 }
 
 const CIRCUITS = { yes: "closed", probe: "probing", no: "open" } as const;

@@ -20,7 +20,6 @@ import {
   type SettlementStatement,
   type SettlementStore,
   type ProviderPeriod,
-  type Reconciliation,
   type SettlementSums,
   linesByModel,
 } from "../../ledger/index.ts";
@@ -36,6 +35,7 @@ import {
   type settlementRoutes,
 } from "./contract/operator-settlement.ts";
 import type { Handlers } from "./handler.ts";
+import type { ParamsOf } from "./contract.ts";
 import { present } from "./present.ts";
 
 type Names = keyof typeof settlementRoutes;
@@ -104,7 +104,10 @@ export function settlementHandlers(deps: OperationDeps): Handlers<Names> {
       }
       try {
         const stated = { period, claim, bytes };
-        return presentComparison(await compareStatement(operator.settlement, stated, call.by));
+        const compared = await compareStatement(operator.settlement, stated, call.by);
+        return present(OperatorComparison, compared, {
+          first_differences: compared.firstDiffering.map((each) => present(DifferingLine, each)),
+        });
       } catch (fault) {
         return toRefusal(fault);
       }
@@ -188,10 +191,7 @@ function tooMuch(problem: string): ConsoleRefusal {
   return invalidField("statement", `${problem}; compare it with the command settlement reconcile`);
 }
 
-interface PeriodParams {
-  readonly provider_id: string;
-  readonly period_start: string;
-}
+type PeriodParams = ParamsOf<"GET /api/operator/settlement/:provider_id/:period_start">;
 
 function toPeriodName(params: PeriodParams): PeriodName {
   return { providerId: params.provider_id, startMs: Date.parse(params.period_start) };
@@ -242,12 +242,6 @@ function presentSums(sums: SettlementSums) {
     },
     lost: presentPart(sums.lostClaims, sums.lostPicoUsd),
   };
-}
-
-function presentComparison(found: Reconciliation): OperatorComparison {
-  return present(OperatorComparison, found, {
-    first_differences: found.firstDiffering.map((each) => present(DifferingLine, each)),
-  });
 }
 
 export function presentStatement({

@@ -11,34 +11,23 @@ import {
 } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity-store.ts";
 import type { Balance } from "../../ledger/index.ts";
-import type {
-  ReportBucket,
-  ReportFigures,
-  ReportFilter,
-  UsageReport,
-  UsageReports,
-} from "../../gateway/index.ts";
+import type { ReportBucket, ReportFilter, UsageReport, UsageReports } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { Overview } from "./contract.ts";
 import { requireOrg } from "./read-values.ts";
 import { isActive } from "./present-key.ts";
 import { presentFigures, presentRequest } from "./present-request.ts";
 
-interface DatedReports {
-  readonly reports: UsageReports;
-  /** The answer's `as_of` field; empty while the primary database has served everything. */
-  readonly asOf: () => { readonly as_of?: string };
-}
-
-/** Tracks the age of one answer: the age of the oldest part that a replica served. */
-export function datedReports(reports: UsageReports): DatedReports {
+/** Tracks the age of the oldest part that a replica served; `asOf` is empty if none did. */
+export function datedReports(reports: UsageReports) {
   let oldestMs: number | undefined;
   const noted = reports.noting((asOfMs) => {
     oldestMs = Math.min(oldestMs ?? asOfMs, asOfMs);
   });
   return {
     reports: noted,
-    asOf: () => (oldestMs === undefined ? {} : { as_of: instant(oldestMs) }),
+    asOf: (): { readonly as_of?: string } =>
+      oldestMs === undefined ? {} : { as_of: instant(oldestMs) },
   };
 }
 
@@ -55,8 +44,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   const { orgId } = session;
   const nowMs = clock.nowMs();
   const last24h: ReportFilter = { orgId, fromMs: nowMs - DAY_MS, toMs: nowMs };
-  const tomorrowMs = (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
-  const days: ReportFilter = { orgId, fromMs: tomorrowMs - DAYS * DAY_MS, toMs: tomorrowMs };
+  const days: ReportFilter = { orgId, ...lastDays(nowMs, DAYS) };
   const today = await reports.report(last24h, "status");
   const month = await reports.report(days, "model");
   const dayBefore = await reports.report(
@@ -100,11 +88,16 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   };
 }
 
+/** The last UTC days, today's whole day included, so that most can be read from stored sums. */
+export function lastDays(nowMs: number, days: number): Span {
+  const toMs = (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
+  return { fromMs: toMs - days * DAY_MS, toMs };
+}
+
+type Span = Pick<ReportFilter, "fromMs" | "toMs">;
+
 /** As much of the previous month as has passed of this one; all of it if it is shorter. */
-export function sameSpanOfMonthBefore(nowMs: number): {
-  readonly fromMs: number;
-  readonly toMs: number;
-} {
+export function sameSpanOfMonthBefore(nowMs: number): Span {
   const now = new Date(nowMs);
   const startMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
   const fromMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1);
@@ -146,7 +139,11 @@ function topModels(
   { catalog: { current } }: ConsoleDeps,
 ): Overview["top_models"] {
   return groups
-    .map(({ group, figures }) => ({ group, figures, requests: countAnswered(figures) }))
+    .map(({ group, figures }) => {
+      const { requests, byStatus } = figures;
+      const rejected = byStatus.rejected_by_gateway + byStatus.rejected_by_provider;
+      return { group, figures, requests: requests - rejected };
+    })
     .filter(({ group, requests }) => requests > 0 && !NO_MODELS.has(group))
     .slice(0, TOP_MODELS)
     .map(({ group, figures, requests }) => ({
@@ -157,10 +154,6 @@ function topModels(
     }));
 }
 const NO_MODELS: ReadonlySet<string> = new Set(["none", "other"]);
-
-function countAnswered({ requests, byStatus }: ReportFigures): number {
-  return requests - byStatus.rejected_by_gateway - byStatus.rejected_by_provider;
-}
 
 function presentDay({ atMs, parts }: ReportBucket): Overview["days"][number] {
   let requests = 0;

@@ -94,7 +94,7 @@ async function orUnknown<T>(
 }
 
 function mayOpen({ operator }: ConsoleDeps, path: string, visitor: Visitor): boolean {
-  if (!isOperatorPage(path)) return true;
+  if (!/^\/operator(\/|$)/.test(path)) return true;
   return visitor !== undefined && visitor !== "unknown" && isOperator(visitor, operator.emails);
 }
 
@@ -172,7 +172,7 @@ async function findDetour(
     if (path === "/sign-in") return findReturnPath(url) ?? "/";
     return identity.isRecheckDue(visitor) ? `/auth/recheck?${back}` : undefined;
   }
-  if (!isPrivatePage(path)) return undefined;
+  if (!isPagePath(path) || !PRIVATE.test(path)) return undefined;
   const reason = await orUnknown(deps, request, () => identity.sessionEndReason(headers.cookie));
   if (reason === undefined || reason === "unknown") return undefined;
   return `/sign-in?reason=${reason}&${back}`;
@@ -200,14 +200,6 @@ export function isPagePath(path: string): boolean {
 /* The pages that show nothing without a session; catalog and documentation are public. */
 const PRIVATE =
   /^\/(|welcome|usage|limits|connections|playground)$|^\/(settings|keys|optimize|billing|requests|operator)(\/|$)/;
-
-function isPrivatePage(path: string): boolean {
-  return isPagePath(path) && PRIVATE.test(path);
-}
-
-function isOperatorPage(path: string): boolean {
-  return /^\/operator(\/|$)/.test(path);
-}
 
 /** Paths of the API, the gateway and sign-in, which are never pages. */
 const RESERVED = /^\/(login|v1|api|images|auth|webhooks|assets|playground\/v1)(\/|$)/i;

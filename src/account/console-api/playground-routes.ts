@@ -22,10 +22,9 @@ export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void 
     exposeHeadRoute: false,
     bodyLimit: BODY_BYTES_MAX,
     handler: async (request, reply) => {
-      const { method, headers } = request;
-      const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
+      const foreign = foreignOriginProblem(request, deps.consoleUrl());
       if (foreign !== undefined) return sendRefusal(reply, foreign);
-      const session = await readOpenSession(deps.identity, headers, PLAYGROUND_NEED);
+      const session = await readOpenSession(deps.identity, request.headers, PLAYGROUND_NEED);
       if (session instanceof ConsoleRefusal) return sendRefusal(reply, session);
       const principal = await playgroundPrincipal(deps, session.orgId);
       reply.hijack();

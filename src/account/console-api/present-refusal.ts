@@ -58,7 +58,7 @@ function explainReason(reason: Reason, asked: Asked, errorClass: string): Explai
   if (limited === undefined || reason.limit === undefined) return undefined;
   const isOwn = OWN_SCOPES.has(scope ?? "") && reason.limit_id?.startsWith("refusals:") !== true;
   return {
-    explanation: `${nameScope(scope)} was limited to ${formatCount(reason.limit)} ${limited}. ${describeUse(reason)}${describeRetry(reason)}`,
+    explanation: `${SCOPE_NAMES[scope ?? ""] ?? "This request"} was limited to ${formatCount(reason.limit)} ${limited}. ${describeUse(reason)}${describeRetry(reason)}`,
     action: isOwn ? "raise_limit" : null,
     key_id: isOwn && isOfKey ? keyId : null,
   };
@@ -116,9 +116,6 @@ const LIMITS: Readonly<Record<string, string>> = {
   concurrency: "concurrent requests",
 };
 
-function nameScope(scope: string | undefined): string {
-  return SCOPE_NAMES[scope ?? ""] ?? "This request";
-}
 const SCOPE_NAMES: Readonly<Record<string, string>> = {
   org: "The organization",
   key: "This key",

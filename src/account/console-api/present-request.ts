@@ -13,7 +13,6 @@ import {
   TOKEN_BUCKETS,
 } from "../../kernel/index.ts";
 import type {
-  ReportBucket,
   ReportedRequest,
   ReportFigures,
   ReportFilter,
@@ -39,11 +38,9 @@ function describeSource({ keyOrigin, keyName }: ReportedRequest): string {
   return keyOrigin === "optimize" ? `Optimize search ${keyName}` : keyName;
 }
 
-type ReportedAttempt = NonNullable<
-  Awaited<ReturnType<UsageReports["request"]>>
->["attempts"][number];
+export type FoundRequest = NonNullable<Awaited<ReturnType<UsageReports["request"]>>>;
 
-export function presentAttempt(attempt: ReportedAttempt): Attempt {
+export function presentAttempt(attempt: FoundRequest["attempts"][number]): Attempt {
   return present(Attempt, attempt, {
     n: attempt.ordinal,
     upstream_id: attempt.upstreamModelId,
@@ -97,7 +94,17 @@ export function presentUsage(
     to: instant(toMs),
     totals: presentFigures(report.totals),
     bucket: report.bucket,
-    series: report.series.map(presentBucket),
+    series: report.series.map(({ atMs, parts, firstByteP50Ms, firstByteP95Ms }) => ({
+      at: instant(atMs),
+      parts: Object.fromEntries(
+        [...parts].map(([group, { requests, byStatus, tokens, debitMicroUsd }]) => [
+          group,
+          { requests, by_status: byStatus, tokens, spent_usd: formatUsd(debitMicroUsd) },
+        ]),
+      ),
+      ttft_p50_ms: firstByteP50Ms,
+      ttft_p95_ms: firstByteP95Ms,
+    })),
     groups: report.groups.map(({ group, figures }) => ({
       group,
       name: nameOf(group),
@@ -114,29 +121,5 @@ export function presentFigures(figures: ReportFigures): UsageFigures {
     tokens: showTokens(figures.usage),
     ttft_p50_ms: figures.firstByteP50Ms,
     ttft_p95_ms: figures.firstByteP95Ms,
-  };
-}
-
-function presentBucket({
-  atMs,
-  parts,
-  firstByteP50Ms,
-  firstByteP95Ms,
-}: ReportBucket): Usage["series"][number] {
-  return {
-    at: instant(atMs),
-    parts: Object.fromEntries(
-      [...parts].map(([group, part]) => [
-        group,
-        {
-          requests: part.requests,
-          by_status: part.byStatus,
-          tokens: part.tokens,
-          spent_usd: formatUsd(part.debitMicroUsd),
-        },
-      ]),
-    ),
-    ttft_p50_ms: firstByteP50Ms,
-    ttft_p95_ms: firstByteP95Ms,
   };
 }

@@ -17,10 +17,11 @@ import {
   tierBounds,
 } from "../../catalog/index.ts";
 import type { SizedTokens } from "../../gateway/index.ts";
+import { sortBounds, toSizedUse } from "./model-costs.ts";
+import { lastDays } from "./overview.ts";
 import { presentTiers } from "./present-model.ts";
 import { presentPrices } from "./present-request.ts";
 
-const DAY_MS = 86_400_000;
 const DAYS = 30;
 const NOTICES_MAX = 20;
 /** How long notices are cached: every page reads them, and changes are announced days ahead. */
@@ -61,9 +62,7 @@ async function readNotices(
   orgId: OrgId,
   changes: readonly ComingChange[],
 ): Promise<PriceNotice[]> {
-  // Whole UTC days including today, so that most of them are read from stored sums.
-  const toMs = (Math.floor(clock.nowMs() / DAY_MS) + 1) * DAY_MS;
-  const range = { orgId, fromMs: toMs - DAYS * DAY_MS, toMs };
+  const range = { orgId, ...lastDays(clock.nowMs(), DAYS) };
   const { groups } = await reports.report(range, "model");
   const used = groups.flatMap(({ group }) =>
     changes.filter(({ listing }) => listing.modelId === group),
@@ -109,7 +108,9 @@ export function comingChanges({ models }: Catalog, nowMs: number): readonly Comi
       const listing = deploymentAt(each, nowMs);
       const { prices: before } = listing;
       if (before === null || listing.billing !== "token") return [];
-      const next = comingPrices(listing).find(({ prices }) => !isSame(before, prices));
+      const next = comingPrices(listing).find(
+        ({ prices }) => serializeSale(before) !== serializeSale(prices),
+      );
       if (next === undefined) return [];
       const { fromMs, prices: after } = next;
       return [{ listing, name: displayName, fromMs, before, after }];
@@ -119,11 +120,7 @@ export function comingChanges({ models }: Catalog, nowMs: number): readonly Comi
 
 /** The prompt sizes at which a price of these listings changes. */
 export function changeBounds(changes: readonly ComingChange[]): readonly number[] {
-  const bounds = changes.flatMap(({ before, after }) => [
-    ...tierBounds(before),
-    ...tierBounds(after),
-  ]);
-  return [...new Set(bounds)].toSorted((a, b) => a - b);
+  return sortBounds(changes.flatMap((of) => [...tierBounds(of.before), ...tierBounds(of.after)]));
 }
 
 /** `bounds` are the prompt sizes by which `use` was grouped. */
@@ -139,10 +136,7 @@ export function priceNotice(
     if (use.sized === undefined) return formatUsd(leastCostElsewhere(prices, use.usage));
     // Requests with the customer's own provider key cost the same after the change.
     const billed = use.sized.filter(({ isOwnKey }) => !isOwnKey);
-    const tokens = billed.map(({ promptAbove, usage }) => ({
-      abovePromptTokens: bounds[promptAbove - 1] ?? 0,
-      usage,
-    }));
+    const tokens = billed.map((each) => toSizedUse(each, bounds));
     return formatUsd(costElsewhere(prices, tokens));
   };
   return {
@@ -162,11 +156,7 @@ export function priceNotice(
   };
 }
 
-/** True if customers pay the same, even if the provider's own price changes. */
-function isSame(before: PriceSheet, after: PriceSheet): boolean {
-  return serializeSale(before) === serializeSale(after);
-}
-
+/** Two are the same if customers pay the same, even if the provider's own price changes. */
 function serializeSale(prices: PriceSheet): string {
   return JSON.stringify([presentPrices(prices), presentTiers(prices)]);
 }

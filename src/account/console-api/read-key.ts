@@ -20,7 +20,7 @@ export async function readKeyFields(
 ): Promise<KeyFields | ConsoleRefusal> {
   const expiresAtMs = readExpiry(body.expires_at, deps.clock.nowMs());
   if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
-  const models = await readAllowedModels(deps, orgId, { models: body.models, kept });
+  const models = await readAllowedModels(deps, orgId, body.models, kept);
   if (models instanceof ConsoleRefusal) return models;
   const tags = readKeyTags(body.tags);
   if (tags instanceof ConsoleRefusal) return tags;
@@ -68,16 +68,14 @@ const TOO_FAR = invalidField(
 async function readAllowedModels(
   { catalog, rules }: Pick<ConsoleDeps, "catalog" | "rules">,
   orgId: OrgId,
-  asked: {
-    readonly models: readonly string[] | null | undefined;
-    readonly kept: readonly string[] | null;
-  },
+  models: readonly string[] | null | undefined,
+  kept: readonly string[] | null,
 ): Promise<readonly string[] | null | undefined | ConsoleRefusal> {
-  if (asked.models === undefined || asked.models === null) return undefined;
-  if (asked.models.length === 0) return null;
-  const wanted = [...new Set(asked.models)];
+  if (models === undefined || models === null) return undefined;
+  if (models.length === 0) return null;
+  const wanted = [...new Set(models)];
   const isListed = (id: string): boolean => catalog.current.find(id) !== undefined;
-  const others = wanted.filter((id) => !isListed(id) && asked.kept?.includes(id) !== true);
+  const others = wanted.filter((id) => !isListed(id) && kept?.includes(id) !== true);
   if (others.length === 0) return wanted;
   const endpoints = await rules.listEndpoints(orgId);
   const unknown = others.find((id) =>
@@ -85,14 +83,12 @@ async function readAllowedModels(
       ({ providerId }) => catalog.current.findDedicated(providerId, id) === undefined,
     ),
   );
-  return unknown === undefined ? wanted : notListed(unknown);
-}
-
-function notListed(modelId: string): ConsoleRefusal {
-  return invalidField(
-    "models",
-    `models has ${JSON.stringify(modelId)}, which is not listed; GET /v1/models has the ids`,
-  );
+  return unknown === undefined
+    ? wanted
+    : invalidField(
+        "models",
+        `models has ${JSON.stringify(unknown)}, which is not listed; GET /v1/models has the ids`,
+      );
 }
 
 function readKeyTags(

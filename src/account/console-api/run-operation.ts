@@ -1,4 +1,4 @@
-import { type ChangedBy, createOrgId, type OrgId } from "../../kernel/index.ts";
+import { type ChangedBy, createOrgId, defined, type OrgId } from "../../kernel/index.ts";
 import { compileCheck } from "./check-schema.ts";
 import { commandHandlers } from "./command-handlers.ts";
 import { connectionHandlers } from "./connections-routes.ts";
@@ -100,9 +100,5 @@ function withoutTyped(
 }
 
 function pick<T>(values: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
-  const found = names.flatMap((name) => {
-    const value = values[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return Object.fromEntries(found);
+  return defined(Object.fromEntries(names.map((name) => [name, values[name]])));
 }

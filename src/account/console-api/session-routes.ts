@@ -8,8 +8,7 @@ import {
   type RequestStatus,
   usdOrNull,
 } from "../../kernel/index.ts";
-import type { AccountProfile, SignedIn } from "../identity/identity-store.ts";
-import type { UsageReports } from "../../gateway/index.ts";
+import type { SignedIn } from "../identity/identity-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, gone, missing } from "./console-refusal.ts";
 import {
@@ -25,7 +24,12 @@ import { isOperator } from "./guard-request.ts";
 import { readName, requireOrg } from "./read-values.ts";
 import { presentReceived } from "./members-routes.ts";
 import { readNotices } from "./notices.ts";
-import { everyWalletLine, presentBalance, presentPurchase } from "./billing-routes.ts";
+import {
+  everyWalletLine,
+  presentBalance,
+  presentPurchase,
+  presentTopUp,
+} from "./billing-routes.ts";
 import { present } from "./present.ts";
 import { presentOperatorLimit } from "./operator-routes.ts";
 import { policyShape } from "./contract/commands.ts";
@@ -37,7 +41,6 @@ import { CompanyData } from "./contract/statements.ts";
 import { presentOrigin } from "./present-key.ts";
 import { presentSearch } from "./optimize-routes.ts";
 import { readAlerts } from "./alerts-routes.ts";
-import { presentTopUp } from "./top-up-routes.ts";
 
 export function sessionHandlers(deps: ConsoleDeps): Handlers<keyof typeof sessionRoutes> {
   const { identity, accounts, rules, reports, clock } = deps;
@@ -52,8 +55,15 @@ export function sessionHandlers(deps: ConsoleDeps): Handlers<keyof typeof sessio
       return { has_reveal: false };
     },
 
-    "GET /api/console/first-request": ({ session }) =>
-      readFirstRequest(reports, session.orgId, clock.nowMs()),
+    "GET /api/console/first-request": async ({ session: { orgId } }) => {
+      const requestId = await reports.firstSuccess(orgId);
+      if (requestId !== undefined) return { request_id: requestId, refused: null };
+      const nowMs = clock.nowMs();
+      const range = { orgId, fromMs: nowMs - TRYING_MS, toMs: nowMs + SOON_MS };
+      const { rows } = await reports.requests({ ...range, statuses: WITHOUT_ANSWER }, { limit: 1 });
+      const refused = rows.map((row) => ({ ...row, atMs: row.createdAtMs }))[0] ?? null;
+      return present(FirstRequest, { requestId: null, refused });
+    },
 
     "GET /api/console/settings": ({ session }) => readSettings(deps, session),
 
@@ -96,20 +106,6 @@ async function readSessions(
 const TRYING_MS = 3_600_000;
 /** Extends the range beyond now, to include requests that arrive during the read. */
 const SOON_MS = 60_000;
-
-async function readFirstRequest(
-  reports: UsageReports,
-  orgId: OrgId,
-  nowMs: number,
-): Promise<FirstRequest> {
-  const succeeded = await reports.firstSuccess(orgId);
-  if (succeeded !== undefined) return { request_id: succeeded, refused: null };
-  const range = { orgId, fromMs: nowMs - TRYING_MS, toMs: nowMs + SOON_MS };
-  const { rows } = await reports.requests({ ...range, statuses: WITHOUT_ANSWER }, { limit: 1 });
-  const [row] = rows;
-  const refused = row === undefined ? null : { ...row, atMs: row.createdAtMs };
-  return present(FirstRequest, { requestId: null, refused });
-}
 
 const WITHOUT_ANSWER = [
   "rejected_by_gateway",
@@ -205,17 +201,13 @@ async function readSettings(deps: ConsoleDeps, session: SignedIn): Promise<Setti
     deps.identity.profile(session),
   ]);
   return {
-    user: present(Shown.user, session, { identities: profile.identities.map(presentIdentity) }),
+    user: present(Shown.user, { ...session, ...profile }),
     org: present(Shown.org, org),
     sessions: present(Shown.sessions, session, { others: profile.otherSessions }),
   };
 }
 
 const { properties: Shown } = Settings;
-
-function presentIdentity(linked: AccountProfile["identities"][number]) {
-  return present(Shown.user.properties.identities.items, linked);
-}
 
 /**
  * All that is stored about an organization, as one JSON document, but what has its own download
@@ -252,11 +244,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
   const known = new Set<string>(keys.map(({ keyId }) => keyId));
   return {
     exported_at: instant(deps.clock.nowMs()),
-    user: {
-      email,
-      name,
-      identities: profile.identities.map(presentIdentity),
-    },
+    user: present(ExportedUser, { email, name, ...profile }),
     organization: {
       org_id: orgId,
       name: org.name,
@@ -292,6 +280,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
 
 const KEY_FIELDS = ["key_id", "name", "label", "origin", "created_at"] as const;
 const ExportedKey = Type.Pick(Key, [...KEY_FIELDS, "disabled_at", "expires_at", "models", "tags"]);
+const ExportedUser = Type.Omit(Shown.user, ["is_verified"]);
 const ExportedMember = Type.Omit(Member, ["last_seen_at", "is_you"]);
 const ExportedInvitation = Type.Omit(Invitation, ["is_expired", "mailed_at"]);
 

@@ -6,6 +6,7 @@ import {
   Fields,
   Id,
   Instant,
+  List,
   nullable,
   oneOf,
   reads,
@@ -19,7 +20,7 @@ export const Descriptor = Type.Object({
   max: Type.Optional(Type.Number()),
   default: Type.Optional(Type.Union([Type.Number(), Type.String()])),
   unit: Type.Optional(Type.String()),
-  values: Type.Optional(Type.Array(Type.String())),
+  values: Type.Optional(List(Type.String())),
 });
 export type Descriptor = Static<typeof Descriptor>;
 
