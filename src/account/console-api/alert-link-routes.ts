@@ -6,7 +6,7 @@ import type { LinkedAddress } from "../alerts/alert-store.ts";
 import { hashToken, isToken } from "../identity/browser-token.ts";
 import { sendPlainPage } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { findClientAddress } from "./guard-request.ts";
+import { findClientAddress, readQuery } from "./guard-request.ts";
 import { MinuteBound } from "./minute-bound.ts";
 
 /**
@@ -24,7 +24,7 @@ export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
     show: (of: LinkedAddress) => PlainPage,
   ): Promise<FastifyReply> => {
     const { request } = reply;
-    const token = readToken(request);
+    const token = textOf(readQuery(request, "t"));
     if (!isToken(token)) return sendPlainPage(reply, 410, SPENT);
     const network = clientNetwork(findClientAddress(deps.clientAddresses, request) ?? "");
     if (!misses.mayRun(network, deps.clock.monotonicMs())) {
@@ -37,7 +37,7 @@ export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   };
   app.get("/alerts/link", async (request, reply) => {
     const find: Find = (hash) => deps.alerts.store.findLink(hash);
-    return answer(reply, find, askPage(readToken(request)));
+    return answer(reply, find, askPage(textOf(readQuery(request, "t"))));
   });
   app.post("/alerts/link", async (_request, reply) => {
     const use: Find = (hash) => deps.alerts.store.useLink(hash);
@@ -47,10 +47,6 @@ export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
 
 /** Limits look-ups that find nothing, since each costs a query and needs no session. */
 const MISSES_PER_MINUTE_MAX = { ofNetwork: 60, ofAll: 3_000 };
-
-function readToken({ query }: FastifyRequest): string {
-  return textOf((query as Readonly<Record<string, unknown>>)["t"]);
-}
 
 const askPage =
   (token: string) =>

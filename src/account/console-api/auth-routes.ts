@@ -15,6 +15,7 @@ import {
   foreignOriginProblem,
   isFromOwnPage,
   otherName,
+  readQuery,
   readOrigin,
 } from "./guard-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -72,8 +73,8 @@ const ONCE = { exposeHeadRoute: false };
 const SIGN_IN_PAGE: Redirect = { location: "/sign-in", cookies: [] };
 const FAILED: Redirect = { location: "/sign-in?reason=failed", cookies: [] };
 
-function readReturnPath({ query }: FastifyRequest): string | undefined {
-  return asText((query as Readonly<Record<string, unknown>>)["return"]);
+function readReturnPath(request: FastifyRequest): string | undefined {
+  return asText(readQuery(request, "return"));
 }
 
 async function redirecting(
@@ -121,8 +122,7 @@ function linkRoutes(scope: FastifyInstance, deps: ConsoleDeps): void {
     const { host } = request.headers;
     const there = otherName({ host, url: request.url, consoleUrl: consoleUrl() });
     if (there !== undefined) return follow(reply, { location: there, cookies: [] });
-    const asked = (request.query as Readonly<Record<string, unknown>>)["t"];
-    const token = textOf(asked);
+    const token = textOf(readQuery(request, "t"));
     const link = await identity.findLink(token);
     if (link === undefined) return sendPlainPage(reply, 410, SPENT_LINK);
     return sendPlainPage(reply, 200, linkPage({ token, email: link.email }));

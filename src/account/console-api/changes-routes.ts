@@ -13,8 +13,7 @@ import {
 import type { SignedIn } from "../identity/identity-store.ts";
 import type { KnownPerson } from "../team/team-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import type { ChangesFilter } from "./contract.ts";
-import { type changeRoutes, ShownChange } from "./contract/changes.ts";
+import { type changeRoutes, type ChangesFilter, ShownChange } from "./contract/changes.ts";
 import type { Handlers } from "./handler.ts";
 import { withShownAddress } from "./alerts-routes.ts";
 import { present } from "./present.ts";

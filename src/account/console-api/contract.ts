@@ -18,7 +18,7 @@ import { settlementRoutes } from "./contract/operator-settlement.ts";
 import { operatorRoutes } from "./contract/operator.ts";
 import { optimizeRoutes } from "./contract/optimize.ts";
 import { sessionRoutes } from "./contract/session.ts";
-import type { RouteContract } from "./contract/shared.ts";
+import { type RouteContract, withParams } from "./contract/shared.ts";
 import { usageRoutes } from "./contract/usage.ts";
 
 export type * from "./contract/alerts.ts";
@@ -36,7 +36,7 @@ export type * from "./contract/session.ts";
 export type * from "./contract/shared.ts";
 export type * from "./contract/usage.ts";
 
-export const ROUTES = {
+export const ROUTES = withParams({
   ...sessionRoutes,
   ...memberRoutes,
   ...keyRoutes,
@@ -56,7 +56,7 @@ export const ROUTES = {
   ...verificationRoutes,
   ...operatorRoutes,
   ...settlementRoutes,
-} as const satisfies Readonly<Record<string, RouteContract>>;
+} as const satisfies Readonly<Record<string, RouteContract>>);
 
 export type Routes = typeof ROUTES;
 export type RouteName = keyof Routes;

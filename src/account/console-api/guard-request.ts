@@ -108,6 +108,10 @@ export function takeLinkedOrg({
   return org === undefined ? headers : { [SHOWN_ORG_HEADER]: org, ...headers };
 }
 
+export function readQuery({ query }: FastifyRequest, name: string): unknown {
+  return (query as Readonly<Record<string, unknown>>)[name];
+}
+
 /** Reads the browser's session; a refusal if the role of its member lacks the right `need`. */
 export async function readOpenSession(
   identity: Pick<Identity, "readSession">,

@@ -138,7 +138,7 @@ async function createKey(
   const { accounts } = deps;
   const name = readName(wanted.name);
   if (name instanceof ConsoleRefusal) return name;
-  const { isOperator = false } = session;
+  const { isOperator = false }: Acting = session;
   // The `rpm` that an operator requests becomes the key's ceiling.
   const own = findRequestsPerMinuteCeiling(origin);
   const requestsPerMinuteCeiling = isOperator ? (wanted.rpm ?? own) : own;

@@ -60,8 +60,7 @@ export function modelCosts(
   use: KnownUse,
 ): Omit<ModelCosts, "from" | "to"> {
   const byId = new Map<string, ListedModel>(models.map((model) => [model.id, model]));
-  const chat =
-    use.sized === undefined ? findChatInSums(catalog, use) : findChatBySize(catalog, use);
+  const chat = findChat(catalog, use);
   return {
     is_by_request: use.sized !== undefined,
     traffic: {
@@ -95,25 +94,41 @@ interface UsedModel {
   readonly usage: Usage;
 }
 
-/** Sizes are known for chat only, so an unlisted model with sizes is a chat model. */
-function findChatBySize(catalog: Catalog, { groups, sized = [] }: KnownUse): Chat {
-  const modalityByModel = mapModalities(catalog);
-  const seen = new Set(sized.map(({ modelId }) => modelId));
+/**
+ * Finds the chat requests. Sizes are known for chat only, so an unlisted model with sizes is a chat
+ * model; without sizes, the modality of an unlisted model is not known.
+ */
+function findChat(catalog: Catalog, { groups, sized }: KnownUse): Chat {
+  const modalityByModel = new Map<string, string>([
+    ...(sized ?? []).map(({ modelId }) => [modelId, "text"] as const),
+    ...catalog.deployments.map(({ modelId, modality }) => [modelId, modality] as const),
+  ]);
+  const findReason = (model: string): NotCounted["reason"] | undefined => {
+    if (model === OTHER_GROUPS) return "too_many";
+    const modality = modalityByModel.get(model);
+    if (modality === undefined) return "unlisted";
+    return modality === "text" ? undefined : "modality";
+  };
+  const withTokens = groups.filter(hasTokens);
+  const notCounted = withTokens.flatMap(({ group, figures: { requests } }): NotCounted[] => {
+    const reason = findReason(group);
+    return reason === undefined ? [] : [{ model: group, requests, reason }];
+  });
+  if (sized === undefined) {
+    const used = withTokens
+      .filter(({ group }) => findReason(group) === undefined)
+      .map(({ group: model, figures: { requests, debitMicroUsd: debit, usage } }) => {
+        return { model, requests, debit, usage };
+      });
+    return { used, notCounted, sized };
+  }
   const counted = sized.filter(({ isOwnKey }) => !isOwnKey);
-  const ofOwnKeys = sized.filter(({ isOwnKey }) => isOwnKey);
+  const ofOwnKeys = sumByModel(sized.filter(({ isOwnKey }) => isOwnKey));
   return {
     used: sumByModel(counted).toSorted(compareSpend),
     notCounted: [
-      ...groups.filter(hasTokens).flatMap(({ group, figures: { requests } }): NotCounted[] => {
-        const modality = modalityByModel.get(group) ?? (seen.has(group) ? "text" : undefined);
-        if (modality === "text" || group === OTHER_GROUPS) return [];
-        return [
-          { model: group, requests, reason: modality === undefined ? "unlisted" : "modality" },
-        ];
-      }),
-      ...sumByModel(ofOwnKeys).map(({ model, requests }): NotCounted => {
-        return { model, requests, reason: "own_key" };
-      }),
+      ...notCounted.filter(({ model }) => model !== OTHER_GROUPS),
+      ...ofOwnKeys.map(({ model, requests }) => ({ model, requests, reason: "own_key" as const })),
     ],
     sized: counted,
   };
@@ -138,39 +153,8 @@ function compareSpend(a: UsedModel, b: UsedModel): number {
   return b.requests - a.requests;
 }
 
-/** Daily sums do not tell an unlisted model's modality. */
-function findChatInSums(catalog: Catalog, { groups }: KnownUse): Chat {
-  const modalityByModel = mapModalities(catalog);
-  const findReason = (model: string): NotCounted["reason"] | undefined => {
-    if (model === OTHER_GROUPS) return "too_many";
-    const modality = modalityByModel.get(model);
-    if (modality === undefined) return "unlisted";
-    return modality === "text" ? undefined : "modality";
-  };
-  const withTokens = groups.filter(hasTokens);
-  return {
-    used: withTokens
-      .filter(({ group }) => findReason(group) === undefined)
-      .map(({ group, figures }) => ({
-        model: group,
-        requests: figures.requests,
-        debit: figures.debitMicroUsd,
-        usage: figures.usage,
-      })),
-    notCounted: withTokens.flatMap(({ group, figures: { requests } }): NotCounted[] => {
-      const reason = findReason(group);
-      return reason === undefined ? [] : [{ model: group, requests, reason }];
-    }),
-    sized: undefined,
-  };
-}
-
 /** The last group of a report, which sums up all others. */
 const OTHER_GROUPS = "other";
-
-function mapModalities({ deployments }: Catalog): ReadonlyMap<string, string> {
-  return new Map(deployments.map(({ modelId, modality }) => [modelId, modality]));
-}
 
 function hasTokens({ figures }: { readonly figures: ReportFigures }): boolean {
   const { usage, debitMicroUsd } = figures;

@@ -19,9 +19,8 @@ import type {
   UsageReport,
   UsageReports,
 } from "../../gateway/index.ts";
-import { Attempt, RequestRow } from "./contract/usage.ts";
+import { Attempt, RequestRow, type Usage, type UsageFigures } from "./contract/usage.ts";
 import { present } from "./present.ts";
-import type { Usage, UsageFigures } from "./contract.ts";
 
 /** Presents one request. A managed key is shown by its purpose, never by its id. */
 export function presentRequest(request: ReportedRequest): RequestRow {

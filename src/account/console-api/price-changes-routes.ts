@@ -1,7 +1,6 @@
 import { ExpiringCache, formatUsd, instant, type OrgId, type Usage } from "../../kernel/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import type { PriceChanges, PriceNotice } from "./contract.ts";
-import type { priceChangeRoutes } from "./contract/catalog.ts";
+import type { PriceChanges, priceChangeRoutes, PriceNotice } from "./contract/catalog.ts";
 import type { Handlers } from "./handler.ts";
 import type { ReportGates } from "./concurrency-gate.ts";
 import {

@@ -20,8 +20,7 @@ import {
 import { datedReports, readOverview } from "./overview.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
-import type { UsageFilters } from "./contract.ts";
-import type { RequestDetail, usageRoutes } from "./contract/usage.ts";
+import type { RequestDetail, UsageFilters, usageRoutes } from "./contract/usage.ts";
 import { buildFileName } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import {

@@ -81,8 +81,6 @@ export const AlertDelivery = Type.Object({
 });
 export type AlertDelivery = Static<typeof AlertDelivery>;
 
-const params = Type.Object({ destination_id: Id });
-
 export const destinationRoutes = {
   "POST /api/console/alerts/destinations": {
     summary:
@@ -100,7 +98,6 @@ export const destinationRoutes = {
   "PATCH /api/console/alerts/destinations/:destination_id": {
     summary: "Disables or enables a destination, or changes which events go there",
     ...setting("billing"),
-    params,
     body: Fields({ is_enabled: Type.Optional(Type.Boolean()), kinds: Type.Optional(Kinds) }),
     answer: AlertDestination,
   },
@@ -109,25 +106,21 @@ export const destinationRoutes = {
       "Makes a new secret for a webhook, shown in this answer alone; for 24 hours webhooks are signed " +
       "with the former one too",
     ...setting("billing"),
-    params,
     answer: DestinationWithSecret,
   },
   "POST /api/console/alerts/destinations/:destination_id/remove": {
     summary: "Removes a destination; waiting alerts to it are not delivered",
     ...setting("billing"),
-    params,
     answer: Alerts,
   },
   "POST /api/console/alerts/destinations/:destination_id/test": {
     summary: "Sends a test alert to one destination",
     ...setting("billing"),
-    params,
     answer: Type.Object({ event_id: Id }),
   },
   "POST /api/console/alerts/destinations/:destination_id/send-again": {
     summary: "Queues a failed delivery again, with the same id",
     ...setting("billing"),
-    params,
     body: Fields({ event_id: Id }),
     answer: Type.Object({ event_id: Id }),
   },

@@ -35,8 +35,6 @@ export const Connections = Type.Object({
 });
 export type Connections = Static<typeof Connections>;
 
-const params = Type.Object({ connection_id: Id });
-
 export const connectionRoutes = {
   "GET /api/console/connections": {
     summary: "The organization's own provider keys and dedicated endpoints",
@@ -73,7 +71,6 @@ export const connectionRoutes = {
     changes: [],
     needs: "keys",
     gate: "checks",
-    params,
     answer: Type.Object({ ok: Type.Boolean(), message: Type.String() }),
   },
   "POST /api/console/connections/:connection_id/disable": {
@@ -81,7 +78,6 @@ export const connectionRoutes = {
     command: { usage: "connection disable <connection_id>" },
     changes: ["connection.disable"],
     ...setting("keys"),
-    params,
     answer: Connection,
   },
 } as const;

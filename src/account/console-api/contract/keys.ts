@@ -143,13 +143,10 @@ export const RotatedKey = Type.Object({
 });
 export type RotatedKey = Static<typeof RotatedKey>;
 
-const keyParams = Type.Object({ key_id: Id });
-
 const rotation = {
   summary: "Gives a key another secret, shown only here; it stays the same key in all else",
   ...setting("keys"),
   changes: ["key.rotate"],
-  params: keyParams,
   body: Fields({
     grace_hours: Type.Integer({
       minimum: 0,
@@ -189,7 +186,6 @@ export const keyRoutes = {
     summary: "One key with its spend by day",
     command: { usage: "key show <key_id>" },
     ...reads,
-    params: keyParams,
     answer: KeyDetail,
   },
   "PATCH /api/console/keys/:key_id": {
@@ -206,7 +202,6 @@ export const keyRoutes = {
       "limit.change",
     ],
     ...setting("keys"),
-    params: keyParams,
     body: KeyChange,
     answer: Key,
   },
@@ -239,7 +234,6 @@ export const keyRoutes = {
     command: { usage: "key disable <key_id>", typed: ["confirm_name"] },
     changes: ["key.disable"],
     ...setting("keys"),
-    params: keyParams,
     body: Fields({
       confirm_name: Type.String({ description: "the name of the key, as it is shown" }),
     }),
@@ -322,7 +316,6 @@ export const limitRoutes = {
   "GET /api/console/refusals/:request_id": {
     summary: "Explains why a request was rejected",
     ...reads,
-    params: Type.Object({ request_id: Id }),
     answer: Type.Object({ request_id: Id, at: Instant, ...refusalFields }),
   },
 } as const;

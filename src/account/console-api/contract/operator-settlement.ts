@@ -145,8 +145,6 @@ export const OperatorComparison = Type.Object({
 });
 export type OperatorComparison = Static<typeof OperatorComparison>;
 
-const periodParams = Type.Object({ provider_id: Id, period_start: Instant });
-
 export const settlementRoutes = {
   "GET /api/operator/settlement": {
     summary: "Balances with providers, and closed periods, newest first",
@@ -165,7 +163,6 @@ export const settlementRoutes = {
     summary: "The statement of a closed period, with the comparisons that were recorded",
     command: { usage: "settlement show <provider_id> <period_start>" },
     ...operatorReads,
-    params: periodParams,
     answer: OperatorStatement,
   },
   "POST /api/operator/settlement/:provider_id/:period_start/payment": {
@@ -173,7 +170,6 @@ export const settlementRoutes = {
     command: { usage: "settlement pay <provider_id> <period_start>" },
     changes: ["settlement.pay"],
     ...operatorSetting,
-    params: periodParams,
     body: Fields({ ref: Ref }),
     answer: Type.Object({ is_new: Type.Boolean(), period: OperatorPeriod }),
   },
@@ -199,7 +195,6 @@ export const settlementRoutes = {
     command: { usage: "settlement deposit <provider_id>" },
     changes: ["settlement.deposit"],
     ...operatorSetting,
-    params: Type.Object({ provider_id: Id }),
     body: Fields({ amount_usd: UsdInput, ref: Ref }),
     answer: Type.Object({ is_new: Type.Boolean(), deposit_usd: Usd }),
   },
@@ -215,7 +210,6 @@ export const settlementRoutes = {
     ...operatorReads,
     isSetting: true,
     takesFile: true,
-    params: periodParams,
     /** A page may send at most 1 MiB and 20,000 lines. */
     body: Fields({
       statement: Type.String({

@@ -214,7 +214,6 @@ export const OperatorListing = Type.Object({
 });
 export type OperatorListing = Static<typeof OperatorListing>;
 
-const orgParams = Type.Object({ org_id: Id });
 function ContractValue(unit: string) {
   const description = `a whole number of ${unit} from 1 to 1000000000, or none for the default`;
   return Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description })));
@@ -259,7 +258,6 @@ export const operatorRoutes = {
     summary: "One request of an organization, as its members see it; it is recorded",
     ...operatorReads,
     changes: ["customer.look-up"],
-    params: Type.Object({ org_id: Id, request_id: Id }),
     answer: RequestDetail,
   },
   "GET /api/operator/changes": {
@@ -294,7 +292,6 @@ export const operatorRoutes = {
   "GET /api/operator/organizations/:org_id": {
     summary: "One organization: wallet, purchases, limits, restrictions, changes",
     ...operatorReads,
-    params: orgParams,
     answer: OperatorOrgPage,
   },
   "POST /api/operator/organizations/:org_id/grants": {
@@ -302,7 +299,6 @@ export const operatorRoutes = {
     command: { usage: "credit grant" },
     changes: ["credit.grant", "alert.rules"],
     ...operatorSetting,
-    params: orgParams,
     body: Fields({
       amount_usd: UsdInput,
       ref: Ref,
@@ -320,7 +316,6 @@ export const operatorRoutes = {
     command: { usage: "limits contract", none: ["rpm", "tpm", "concurrency"] },
     changes: ["limit.change"],
     ...operatorSetting,
-    params: orgParams,
     body: OperatorContract,
     answer: OperatorLimit,
   },
@@ -329,7 +324,6 @@ export const operatorRoutes = {
     command: { usage: "unusual-use lift <org_id>" },
     changes: ["hold.lift"],
     ...operatorSetting,
-    params: orgParams,
     body: Fields({
       family: Type.Optional(described(CallFamily, "one of chat, images, videos, decisions")),
       reason: Reason,

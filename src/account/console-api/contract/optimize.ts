@@ -101,8 +101,6 @@ export const OptimizeAnswers = Type.Object({
 });
 export type OptimizeAnswers = Static<typeof OptimizeAnswers>;
 
-const params = Type.Object({ search_id: Id });
-
 export const optimizeRoutes = {
   "GET /api/console/optimize": {
     summary: "Optimize searches, newest first",
@@ -124,20 +122,17 @@ export const optimizeRoutes = {
   "GET /api/console/optimize/:search_id": {
     summary: "One search and its results so far",
     needs: "read",
-    params,
     answer: OptimizeSearch,
   },
   "GET /api/console/optimize/:search_id/answers": {
     summary: "The answers of a search for who started it, held in memory while it runs",
     needs: "keys",
-    params,
     query: Fields({ after: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })) }),
     answer: OptimizeAnswers,
   },
   "POST /api/console/optimize/:search_id/stop": {
     summary: "Stops a search; its results are kept",
     needs: "keys",
-    params,
     answer: OptimizeSearch,
   },
 } as const;

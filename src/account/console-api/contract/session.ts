@@ -178,7 +178,6 @@ export const sessionRoutes = {
   "POST /api/console/sessions/:session_id/end": {
     summary: "Signs the account out in another browser",
     ...setting("account"),
-    params: Type.Object({ session_id: Id }),
     answer: BrowserSessions,
   },
   "GET /api/console/export.json": {

@@ -1,4 +1,4 @@
-import { Type, type Static, type TProperties, type TSchema } from "typebox";
+import { Type, type Static, type TObject, type TProperties, type TSchema } from "typebox";
 
 import type { ActionName } from "../../../kernel/changes/actions.ts";
 import type { CapPeriod } from "../../../kernel/core/cap-period.ts";
@@ -105,6 +105,39 @@ export function Fields<P extends TProperties>(fields: P) {
 
 export const Id = Type.String({ minLength: 1, maxLength: 200 });
 export const Email = Type.String({ minLength: 3, maxLength: 320 });
+
+const Month = Type.String({
+  pattern: "^20[0-9]{2}-(0[1-9]|1[0-2])$",
+  description: "a month like 2026-11",
+});
+
+/** The placeholders of paths that are no ids. */
+const PLACEHOLDERS = { month: Month, period_start: Instant } as const;
+
+type NamesIn<N> = N extends `${string}:${infer P}/${infer Rest}`
+  ? P | NamesIn<Rest>
+  : N extends `${string}:${infer P}`
+    ? P
+    : never;
+type ParamsIn<N> = TObject<{
+  [P in NamesIn<N>]: P extends keyof typeof PLACEHOLDERS ? (typeof PLACEHOLDERS)[P] : typeof Id;
+}>;
+type WithParams<T> = {
+  readonly [N in keyof T]: [NamesIn<N>] extends [never]
+    ? T[N]
+    : T[N] & { readonly params: ParamsIn<N> };
+};
+
+/** Adds the parameters of each route: the placeholders of its path. */
+export function withParams<T extends object>(routes: T): WithParams<T> {
+  const schemas: Readonly<Record<string, TSchema>> = PLACEHOLDERS;
+  const whole = Object.entries(routes).map(([name, route]: [string, object]) => {
+    const names = [...name.matchAll(/:(\w+)/g)].map(([, found = ""]) => found);
+    const params = Object.fromEntries(names.map((each) => [each, schemas[each] ?? Id]));
+    return [name, names.length === 0 ? route : { ...route, params: Type.Object(params) }];
+  });
+  return Object.fromEntries(whole) as WithParams<T>;
+}
 
 export function ShortText(description: string) {
   return Type.String({ minLength: 1, maxLength: 200, description });

@@ -51,11 +51,6 @@ export const CompanyPage = Type.Object({
 export type CompanyPage = Static<typeof CompanyPage>;
 
 const StatementState = oneOf("so_far", "closing", "due", "closed");
-const MonthParam = Type.String({
-  pattern: "^20[0-9]{2}-(0[1-9]|1[0-2])$",
-  description: "a month like 2026-11",
-});
-
 export const StatementSummary = Type.Object({
   month: Type.String(),
   /** `closing`: ended less than six hours ago; `due`: is closed soon, or when it is first read. */
@@ -120,8 +115,6 @@ export const Statement = Type.Object({
 });
 export type Statement = Static<typeof Statement>;
 
-const monthParams = Type.Object({ month: MonthParam });
-
 export const statementRoutes = {
   "GET /api/console/company": {
     summary: "The organization's company data, and the operator's",
@@ -144,7 +137,6 @@ export const statementRoutes = {
     summary: "One monthly statement; a month that is over is closed when it is first read",
     command: { usage: "statement show <month>", verdict: "differences" },
     ...reads,
-    params: monthParams,
     answer: Statement,
   },
   "GET /api/console/statements/:month/statement.csv": {
@@ -154,19 +146,16 @@ export const statementRoutes = {
       summary: "One monthly statement as a table",
     },
     ...reads,
-    params: monthParams,
     answerType: "text/csv",
   },
   "GET /api/console/statements/:month/statement.pdf": {
     summary: "The same to print, with the parties of today",
     ...reads,
-    params: monthParams,
     answerType: "application/pdf",
   },
   "GET /api/console/statements/:month/statement.json": {
     summary: "The same as a file, without company data: the text that is kept and hashed",
     ...reads,
-    params: monthParams,
     answerType: "application/json",
   },
 } as const;
@@ -277,19 +266,16 @@ export const billingRoutes = {
     summary: "One purchase; while it is open, its state is read from the payment provider",
     needs: "read",
     gate: "payments",
-    params: Type.Object({ purchase_id: Id }),
     answer: Purchase,
   },
   "GET /api/console/purchases/:purchase_id/receipt": {
     summary: "The receipt of a paid purchase",
     ...reads,
-    params: Type.Object({ purchase_id: Id }),
     answer: Receipt,
   },
   "GET /api/console/purchases/:purchase_id/receipt.pdf": {
     summary: "The same as a PDF file",
     ...reads,
-    params: Type.Object({ purchase_id: Id }),
     answerType: "application/pdf",
   },
   "GET /api/console/credit-ledger": {

@@ -273,7 +273,6 @@ export const usageRoutes = {
   "GET /api/console/requests/:request_id": {
     summary: "One request with every attempt at a provider",
     ...reads,
-    params: Type.Object({ request_id: Id }),
     answer: RequestDetail,
   },
 } as const;
