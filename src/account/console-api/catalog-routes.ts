@@ -69,19 +69,13 @@ function memoizeDocument(
   return (catalog) => {
     const known = kept.get(catalog);
     if (known !== undefined) return known;
-    const made = buildDocument(catalog.models, shown);
+    const frame = { before: '{"models":[', after: "]}" };
+    const made = listPieces(catalog.models, (model) => JSON.stringify(shown(model)), frame).then(
+      (pieces) => PublicDocument.inTurns(pieces, LIST_KEPT_SECONDS),
+    );
     kept.set(catalog, made);
     return made;
   };
-}
-
-async function buildDocument(
-  models: readonly ListedModel[],
-  shown: (model: ListedModel) => object | string,
-): Promise<PublicDocument> {
-  const frame = { before: '{"models":[', after: "]}" };
-  const pieces = await listPieces(models, (model) => JSON.stringify(shown(model)), frame);
-  return PublicDocument.inTurns(pieces, LIST_KEPT_SECONDS);
 }
 
 /** Kept so long that the difference between two answers reveals no single call or its time. */

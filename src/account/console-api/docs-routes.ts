@@ -24,12 +24,12 @@ export function docsRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
     const text = name === undefined ? undefined : await guideText(deps, name);
     return text === undefined ? reply.callNotFound() : sendText(reply, "text/markdown", text);
   });
-  app.get("/llms.txt", async (_request, reply) => {
-    return sendText(reply, "text/plain", await listForModels(deps));
-  });
-  app.get("/llms-full.txt", async (_request, reply) => {
-    return sendText(reply, "text/plain", await allGuides(deps));
-  });
+  app.get("/llms.txt", async (_request, reply) =>
+    sendText(reply, "text/plain", await listForModels(deps)),
+  );
+  app.get("/llms-full.txt", async (_request, reply) =>
+    sendText(reply, "text/plain", await allGuides(deps)),
+  );
 }
 
 async function allGuides(deps: ConsoleDeps): Promise<string> {

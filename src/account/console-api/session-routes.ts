@@ -1,13 +1,6 @@
 import { Type } from "typebox";
 
-import {
-  capsInUsd,
-  instant,
-  MAY,
-  type OrgId,
-  type RequestStatus,
-  usdOrNull,
-} from "../../kernel/index.ts";
+import { capsInUsd, instant, MAY, type RequestStatus, usdOrNull } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, gone, missing } from "./console-refusal.ts";
@@ -228,19 +221,21 @@ async function* exportPieces(deps: ConsoleDeps, session: SignedIn): AsyncIterabl
 async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object> {
   const { orgId, email, name } = session;
   const { accounts, rules, connections, billing, optimize, abuseRestrictions, catalog } = deps;
-  const [org, profile, keys, limits, policy, endpoints, holds, alerts, company] = await Promise.all(
-    [
-      requireOrg(deps, session),
-      deps.identity.profile(session),
-      accounts.listOwnKeys(orgId),
-      rules.listLimits(orgId),
-      rules.findPolicy(orgId),
-      rules.listEndpoints(orgId),
-      abuseRestrictions.list({ orgId, isWithPast: true }),
-      readAlerts(deps, session),
-      deps.companies.find(orgId),
-    ],
-  );
+  const [org, profile, members, invitations, keys, limits] = await Promise.all([
+    requireOrg(deps, session),
+    deps.identity.profile(session),
+    deps.team.store.members(orgId),
+    deps.team.store.invitations(orgId),
+    accounts.listOwnKeys(orgId),
+    rules.listLimits(orgId),
+  ]);
+  const [policy, endpoints, holds, alerts, company] = await Promise.all([
+    rules.findPolicy(orgId),
+    rules.listEndpoints(orgId),
+    abuseRestrictions.list({ orgId, isWithPast: true }),
+    readAlerts(deps, session),
+    deps.companies.find(orgId),
+  ]);
   const known = new Set<string>(keys.map(({ keyId }) => keyId));
   return {
     exported_at: instant(deps.clock.nowMs()),
@@ -253,7 +248,8 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
       cap_usd: usdOrNull(org.capMicroUsd),
       keys_may_set_org_limits: org.keysMaySetOrgLimits,
     },
-    ...(await exportedTeam(deps, orgId)),
+    members: members.map((each) => present(ExportedMember, each)),
+    invitations: invitations.map((each) => present(ExportedInvitation, each)),
     keys: keys.map((key) => ({
       ...present(ExportedKey, key, { origin: presentOrigin(key.origin) }),
       ...capsInUsd(key.caps),
@@ -283,14 +279,3 @@ const ExportedKey = Type.Pick(Key, [...KEY_FIELDS, "disabled_at", "expires_at", 
 const ExportedUser = Type.Omit(Shown.user, ["is_verified"]);
 const ExportedMember = Type.Omit(Member, ["last_seen_at", "is_you"]);
 const ExportedInvitation = Type.Omit(Invitation, ["is_expired", "mailed_at"]);
-
-async function exportedTeam({ team }: ConsoleDeps, orgId: OrgId): Promise<object> {
-  const [members, invitations] = await Promise.all([
-    team.store.members(orgId),
-    team.store.invitations(orgId),
-  ]);
-  return {
-    members: members.map((member) => present(ExportedMember, member)),
-    invitations: invitations.map((each) => present(ExportedInvitation, each)),
-  };
-}

@@ -128,10 +128,8 @@ function presentCheck(check: RecordedCheck, hidden: readonly string[]): CheckFin
 const EVIDENCE_MAX = 12;
 
 function presentEvidence(evidence: unknown, hidden: readonly string[]): CheckFinding["evidence"] {
-  const lines = Object.entries(asObject(evidence) ?? {}).map(
-    ([name, value]) => [name, valueText(value)] as const,
-  );
-  return lines
+  return Object.entries(asObject(evidence) ?? {})
+    .map(([name, value]) => [name, valueText(value)] as const)
     .filter((line): line is readonly [string, string] => line[1] !== undefined)
     .slice(0, EVIDENCE_MAX)
     .map(([name, value]) => ({

@@ -81,7 +81,7 @@ export const AlertDelivery = Type.Object({
 });
 export type AlertDelivery = Static<typeof AlertDelivery>;
 
-export const destinationRoutes = {
+export const alertRoutes = {
   "POST /api/console/alerts/destinations": {
     summary:
       "Adds a destination for alerts: the caller's verified email address, another one, whose reader " +
@@ -124,10 +124,6 @@ export const destinationRoutes = {
     body: Fields({ event_id: Id }),
     answer: Type.Object({ event_id: Id }),
   },
-} as const;
-
-export const alertRoutes = {
-  ...destinationRoutes,
   "GET /api/console/alerts": {
     summary: "What the organization is alerted of, and where alerts go",
     needs: "read",

@@ -2,7 +2,7 @@ import { Type, type Static } from "typebox";
 
 import { Count, Fields, Id, Instant, Name, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
 
-export const OptimizeObjective = oneOf("lowest_cost", "fastest", "best_judged");
+const OptimizeObjective = oneOf("lowest_cost", "fastest", "best_judged");
 
 export const OptimizeResult = Type.Object({
   model: Type.String(),
@@ -35,9 +35,7 @@ export const OptimizeSearch = Type.Object({
 });
 export type OptimizeSearch = Static<typeof OptimizeSearch>;
 
-export const NewOptimizeSearch = Fields({
-  name: Name,
-  objective: OptimizeObjective,
+const calls = {
   judge_model: Type.Optional(Id),
   models: Type.Array(Id, { minItems: 2, maxItems: 8, uniqueItems: true }),
   prompts: Type.Array(Type.String({ minLength: 1, maxLength: 20_000 }), {
@@ -45,15 +43,7 @@ export const NewOptimizeSearch = Fields({
     maxItems: 50,
   }),
   max_tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: 4096 })),
-  budget_usd: UsdInput,
-});
-
-export const OptimizeCalls = Fields({
-  judge_model: Type.Optional(Id),
-  models: NewOptimizeSearch.properties.models,
-  prompts: NewOptimizeSearch.properties.prompts,
-  max_tokens: NewOptimizeSearch.properties.max_tokens,
-});
+};
 
 const EstimatedModel = Type.Object({
   model: Type.String(),
@@ -110,13 +100,13 @@ export const optimizeRoutes = {
   "POST /api/console/optimize": {
     summary: "Starts a search with a managed key whose cap is the budget",
     needs: "keys",
-    body: NewOptimizeSearch,
+    body: Fields({ name: Name, objective: OptimizeObjective, ...calls, budget_usd: UsdInput }),
     answer: OptimizeSearch,
   },
   "POST /api/console/optimize-estimate": {
     summary: "What a search could cost at most; nothing is started, sent or stored",
     needs: "keys",
-    body: OptimizeCalls,
+    body: Fields(calls),
     answer: OptimizeEstimate,
   },
   "GET /api/console/optimize/:search_id": {
