@@ -32,7 +32,6 @@ import {
   type TopUp,
   TopUpCard,
   TopUpPause,
-  type topUpRoutes,
   TopUpRule,
 } from "./contract/statements.ts";
 import { paperFile } from "./file-answer.ts";
@@ -43,9 +42,7 @@ import { presentIssuer } from "./statement-routes.ts";
 import { present } from "./present.ts";
 import { Balance } from "./contract/shared.ts";
 
-export function billingHandlers(
-  deps: ConsoleDeps,
-): Handlers<keyof typeof billingRoutes | keyof typeof topUpRoutes> {
+export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billingRoutes> {
   const { billing, companies, records, reports } = deps;
   return {
     "GET /api/console/billing": async ({ session: { orgId } }) => {
@@ -217,7 +214,9 @@ async function findPaid(
   return isPaid(purchase) ? purchase : NOT_PAID;
 }
 
-function topUpHandlers({ billing, log }: ConsoleDeps): Handlers<keyof typeof topUpRoutes> {
+type TopUpRoute = Extract<keyof typeof billingRoutes, `${string}/top-up${string}`>;
+
+function topUpHandlers({ billing, log }: ConsoleDeps): Handlers<TopUpRoute> {
   const shown = (view: TopUpView | undefined): TopUp => ({
     ...presentTopUp(view),
     min_usd: formatUsd(billing.minMicroUsd),

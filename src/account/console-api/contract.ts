@@ -7,8 +7,8 @@
 import type { Static, TSchema } from "typebox";
 
 import { alertRoutes } from "./contract/alerts.ts";
-import { billingRoutes, statementRoutes, topUpRoutes } from "./contract/statements.ts";
-import { catalogRoutes, modelCostRoutes, priceChangeRoutes } from "./contract/catalog.ts";
+import { billingRoutes, statementRoutes } from "./contract/statements.ts";
+import { catalogRoutes, priceRoutes } from "./contract/catalog.ts";
 import { changeRoutes } from "./contract/changes.ts";
 import { connectionRoutes } from "./contract/connections.ts";
 import { keyRoutes, limitRoutes } from "./contract/keys.ts";
@@ -41,15 +41,13 @@ export const ROUTES = withParams({
   ...memberRoutes,
   ...keyRoutes,
   ...billingRoutes,
-  ...topUpRoutes,
   ...statementRoutes,
   ...alertRoutes,
   ...usageRoutes,
   ...limitRoutes,
   ...catalogRoutes,
   ...listingFigureRoutes,
-  ...modelCostRoutes,
-  ...priceChangeRoutes,
+  ...priceRoutes,
   ...connectionRoutes,
   ...changeRoutes,
   ...optimizeRoutes,

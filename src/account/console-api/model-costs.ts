@@ -23,7 +23,6 @@ import type { ComparedModel, ListingCost, ModelCosts } from "./contract.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import { lastDays } from "./overview.ts";
-import type { modelCostRoutes } from "./contract/catalog.ts";
 import type { Handlers } from "./handler.ts";
 
 /** Prices at most this many listings of a model, those that the gateway tries first. */
@@ -244,7 +243,7 @@ export function modelCostHandlers({
   catalog,
   reports,
   clock,
-}: ConsoleDeps): Handlers<keyof typeof modelCostRoutes> {
+}: ConsoleDeps): Handlers<"GET /api/console/model-costs"> {
   return {
     "GET /api/console/model-costs": async ({ session, query }) => {
       const ids = readIds(query.models);

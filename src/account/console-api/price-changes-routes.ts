@@ -1,6 +1,6 @@
 import { ExpiringCache, formatUsd, instant, type OrgId, type Usage } from "../../kernel/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import type { PriceChanges, priceChangeRoutes, PriceNotice } from "./contract/catalog.ts";
+import type { PriceChanges, PriceNotice } from "./contract/catalog.ts";
 import type { Handlers } from "./handler.ts";
 import type { ReportGates } from "./concurrency-gate.ts";
 import {
@@ -32,7 +32,7 @@ const KEPT_ORGS_MAX = 1_000;
 export function priceChangeHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
-): Handlers<keyof typeof priceChangeRoutes> {
+): Handlers<"GET /api/console/price-changes"> {
   const { catalog, clock } = deps;
   const kept = new ExpiringCache<PriceChanges>(KEPT_MS, KEPT_ORGS_MAX);
   const keptNone = new ExpiringCache<PriceChanges>(NONE_KEPT_MS, KEPT_ORGS_MAX);

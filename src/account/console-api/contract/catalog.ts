@@ -203,14 +203,6 @@ export const PriceChanges = Type.Object({
 });
 export type PriceChanges = Static<typeof PriceChanges>;
 
-export const priceChangeRoutes = {
-  "GET /api/console/price-changes": {
-    summary: "Announced price changes of models that the organization used in the last 30 days",
-    needs: "read",
-    answer: PriceChanges,
-  },
-} as const;
-
 /** The cost of the organization's chat tokens at one provider's listing, at its present prices. */
 export const ListingCost = Type.Object({
   provider: Type.String(),
@@ -255,7 +247,7 @@ export const ModelCosts = Type.Object({
 });
 export type ModelCosts = Static<typeof ModelCosts>;
 
-export const modelCostRoutes = {
+export const priceRoutes = {
   "GET /api/console/model-costs": {
     summary: "What the organization's last 30 days would have cost with up to four models",
     ...reads,
@@ -264,5 +256,10 @@ export const modelCostRoutes = {
       of: Type.Optional(Id),
     }),
     answer: ModelCosts,
+  },
+  "GET /api/console/price-changes": {
+    summary: "Announced price changes of models that the organization used in the last 30 days",
+    needs: "read",
+    answer: PriceChanges,
   },
 } as const;

@@ -245,6 +245,39 @@ export const CreditEntry = Type.Object({
 });
 export type CreditEntry = Static<typeof CreditEntry>;
 
+export const TopUpCard = Type.Object({
+  brand: Type.String(),
+  last4: Type.String(),
+  exp_month: Type.Integer(),
+  exp_year: Type.Integer(),
+});
+
+export const TopUpRule = Type.Object({
+  is_on: Type.Boolean(),
+  below_usd: Usd,
+  amount_usd: Usd,
+  month_max_usd: Usd,
+});
+
+export const TopUpPause = Type.Object({
+  reason: oneOf(...PAUSE_REASONS),
+  text: Type.String(),
+  since: Instant,
+});
+
+export const TopUp = Type.Object({
+  is_available: Type.Boolean(),
+  card: nullable(TopUpCard),
+  is_card_pending: Type.Boolean(),
+  rule: nullable(TopUpRule),
+  pause: nullable(TopUpPause),
+  month_spent_usd: Usd,
+  has_open_purchase: Type.Boolean(),
+  min_usd: Usd,
+  max_usd: Usd,
+});
+export type TopUp = Static<typeof TopUp>;
+
 export const billingRoutes = {
   "GET /api/console/billing": {
     summary: "Balance, purchases, and how to buy credit",
@@ -292,42 +325,6 @@ export const billingRoutes = {
     needs: "read",
     answerType: "text/csv",
   },
-} as const;
-
-export const TopUpCard = Type.Object({
-  brand: Type.String(),
-  last4: Type.String(),
-  exp_month: Type.Integer(),
-  exp_year: Type.Integer(),
-});
-
-export const TopUpRule = Type.Object({
-  is_on: Type.Boolean(),
-  below_usd: Usd,
-  amount_usd: Usd,
-  month_max_usd: Usd,
-});
-
-export const TopUpPause = Type.Object({
-  reason: oneOf(...PAUSE_REASONS),
-  text: Type.String(),
-  since: Instant,
-});
-
-export const TopUp = Type.Object({
-  is_available: Type.Boolean(),
-  card: nullable(TopUpCard),
-  is_card_pending: Type.Boolean(),
-  rule: nullable(TopUpRule),
-  pause: nullable(TopUpPause),
-  month_spent_usd: Usd,
-  has_open_purchase: Type.Boolean(),
-  min_usd: Usd,
-  max_usd: Usd,
-});
-export type TopUp = Static<typeof TopUp>;
-
-export const topUpRoutes = {
   "GET /api/console/top-up": {
     summary: "Automatic top-up: the saved card, the rule, and what it has bought this month",
     needs: "read",
