@@ -54,7 +54,7 @@ export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   const gates = openReportGates();
   const handlers: object = consoleHandlers(deps, gates);
   for (const [name, handle] of Object.entries(handlers) as [RouteName, LooseHandler][]) {
-    addRoute(app, deps, { name, contract: ROUTES[name], handle, gates });
+    addRoute(app, deps, { name, handle, gates });
   }
   // Built at the first request: the console's address is known once its listener is open.
   let document: PublicDocument | undefined;
@@ -70,7 +70,6 @@ type LooseHandler = (call: Call<RouteName>) => Promise<unknown>;
 
 interface NamedRoute {
   readonly name: RouteName;
-  readonly contract: RouteContract;
   readonly handle: LooseHandler;
   readonly gates: ReportGates;
 }
@@ -79,7 +78,8 @@ interface NamedRoute {
 const READS_RAW_BODY: RouteName = "POST /api/admission-limits";
 
 function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): void {
-  const { name, contract, handle, gates } = route;
+  const { name, handle, gates } = route;
+  const contract: RouteContract = ROUTES[name];
   const [method = "", url = ""] = name.split(" ");
   const check = partChecks(contract, name);
   const sessions = new WeakMap<FastifyRequest, SignedIn>();

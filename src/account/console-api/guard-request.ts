@@ -29,8 +29,12 @@ const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 export function bytesReader(
   { arriving, clientAddresses }: Pick<ConsoleDeps, "arriving" | "clientAddresses">,
   bytesMax?: number,
-): BytesReader {
-  return (request, payload, done) => {
+) {
+  return (
+    request: FastifyRequest,
+    payload: IncomingMessage,
+    done: (fault: Error | null, body?: Buffer) => void,
+  ): void => {
     const limit = bytesMax ?? request.routeOptions.bodyLimit;
     const owner = clientNetwork(findClientAddress(clientAddresses, request) ?? "");
     const held = new HeldBytes();
@@ -53,12 +57,6 @@ export function bytesReader(
     payload.on("data", add).on("end", finish).on("error", breakOff);
   };
 }
-
-type BytesReader = (
-  request: FastifyRequest,
-  payload: IncomingMessage,
-  done: (fault: Error | null, body?: Buffer) => void,
-) => void;
 
 export class BusyFault extends Error {
   override readonly name = "BusyFault";

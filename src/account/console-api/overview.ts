@@ -187,13 +187,6 @@ export interface Spending {
   readonly spentMicroUsd: bigint;
 }
 
-interface Runway {
-  /** The mean spend of the counted days, rounded up so that it does not promise too much. */
-  readonly perDayMicroUsd: bigint;
-  /** Undefined if it is more than a year from now. */
-  readonly untilMs: number | undefined;
-}
-
 /** A week, so that working days and weekends weigh as they do in the long run. */
 const WHOLE_DAYS = 7;
 const WHOLE_DAYS_MIN = 2;
@@ -207,7 +200,7 @@ export function estimateRunway(
   availableMicroUsd: MicroUsd,
   days: readonly Spending[],
   nowMs: number,
-): Runway | undefined {
+) {
   const todayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const week = days.filter(
     ({ dayMs }) => dayMs < todayMs && dayMs >= todayMs - WHOLE_DAYS * DAY_MS,
@@ -217,6 +210,7 @@ export function estimateRunway(
   if (counted.length < WHOLE_DAYS_MIN || availableMicroUsd <= 0n) return undefined;
   const length = BigInt(counted.length);
   const spent = counted.reduce((sum, { spentMicroUsd }) => sum + spentMicroUsd, 0n);
+  // Rounded up, so that it does not promise too much.
   const perDayMicroUsd = (spent + length - 1n) / length;
   const lastsMs = (availableMicroUsd * length * BigInt(DAY_MS)) / spent;
   const untilMs = lastsMs > DAYS_MAX * BigInt(DAY_MS) ? undefined : nowMs + Number(lastsMs);

@@ -1,23 +1,16 @@
-import { type Caps, defined, isDay, type OrgId, readTags } from "../../kernel/index.ts";
+import { defined, isDay, type OrgId, readTags } from "../../kernel/index.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { KeyChange } from "./contract.ts";
 import { readCaps } from "./read-values.ts";
 
 /** An absent field changes nothing; null removes the expiry, or allows all models. */
-interface KeyFields {
-  readonly caps: Partial<Caps>;
-  readonly expiresAtMs?: number | null;
-  readonly models?: readonly string[] | null;
-  readonly tags?: readonly string[];
-}
-
 export async function readKeyFields(
   deps: Pick<ConsoleDeps, "catalog" | "rules" | "clock">,
   orgId: OrgId,
   body: Omit<KeyChange, "name" | "rpm" | "confirm">,
   kept: readonly string[] | null = null,
-): Promise<KeyFields | ConsoleRefusal> {
+) {
   const expiresAtMs = readExpiry(body.expires_at, deps.clock.nowMs());
   if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
   const models = await readAllowedModels(deps, orgId, body.models, kept);
