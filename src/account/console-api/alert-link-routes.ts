@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 
 import { clientNetwork } from "../../gateway/index.ts";
 import { escapeHtml, plainPage, type PlainPage, textOf } from "../../kernel/index.ts";

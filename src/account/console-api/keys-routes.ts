@@ -21,14 +21,7 @@ import {
 import { askAboutCaps } from "./ask-about-cap.ts";
 import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound, ofGateway } from "./console-refusal.ts";
-import {
-  type CreatedKey,
-  type Key,
-  KeyDetail,
-  type KeyList,
-  type keyRoutes,
-  type RotatedKey,
-} from "./contract/keys.ts";
+import type { CreatedKey, Key, KeyList, keyRoutes, RotatedKey } from "./contract/keys.ts";
 import type { Acting, Call, Handlers } from "./handler.ts";
 import { readName, requireOrg } from "./read-values.ts";
 import { readKeyFields } from "./read-key.ts";

@@ -25,7 +25,7 @@ import {
   type operatorRoutes,
   WaitingPurchase,
 } from "./contract/operator.ts";
-import { type CommandedName, type Handlers } from "./handler.ts";
+import type { CommandedName, Handlers } from "./handler.ts";
 import { showLimits } from "./limits-routes.ts";
 import { deskHandlers, presentDeskFigures, presentOperatorChange } from "./operator-desk-routes.ts";
 import { settlementHandlers } from "./operator-settlement-routes.ts";

@@ -4,7 +4,6 @@ import {
   BySku,
   Count,
   Fields,
-  Id,
   Instant,
   nullable,
   oneOf,
