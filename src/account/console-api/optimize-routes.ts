@@ -12,6 +12,7 @@ import {
   notFound,
   unavailable,
 } from "./console-refusal.ts";
+import type { BodyOf } from "./contract.ts";
 import {
   OptimizeAnswer,
   type OptimizeAnswers,
@@ -38,15 +39,9 @@ export function optimizeHandlers(
     "POST /api/console/optimize": async ({ session, body, by }) => {
       const name = readName(body.name);
       if (name instanceof ConsoleRefusal) return name;
-      const wanted = {
-        name,
-        objective: body.objective,
-        judgeModelId: body.judge_model ?? null,
-        modelIds: body.models,
-        prompts: body.prompts,
-        maxTokens: body.max_tokens ?? null,
-        budgetMicroUsd: readAmount(body.budget_usd),
-      };
+      const { objective, budget_usd: budget } = body;
+      const asked = { name, objective, budgetMicroUsd: readAmount(budget) };
+      const wanted = { ...asked, ...readCalls(body) };
       const started = await optimize.start(session.orgId, wanted, by);
       return started.kind === "started" ? presentSearch(started.search) : toSearchRefusal(started);
     },
@@ -55,14 +50,7 @@ export function optimizeHandlers(
       // The Playground key is routed by the same rules as the search's own, which does not exist
       // yet.
       const principal = await playgroundPrincipal(deps, session.orgId);
-      const { models: modelIds, prompts, judge_model: judge, max_tokens: maxTokens } = body;
-      const wanted = {
-        modelIds,
-        prompts,
-        judgeModelId: judge ?? null,
-        maxTokens: maxTokens ?? null,
-      };
-      const made = await optimize.estimate(principal, wanted);
+      const made = await optimize.estimate(principal, readCalls(body));
       return made.kind === "estimated"
         ? present(OptimizeEstimate, made.estimate)
         : toSearchRefusal(made);
@@ -85,6 +73,11 @@ export function optimizeHandlers(
       return search === undefined ? notFound("search") : presentSearch(search);
     },
   };
+}
+
+function readCalls(body: BodyOf<"POST /api/console/optimize-estimate">) {
+  const { models: modelIds, prompts, judge_model: judge, max_tokens: most } = body;
+  return { modelIds, prompts, judgeModelId: judge ?? null, maxTokens: most ?? null };
 }
 
 function toSearchRefusal({ code, field, message }: OptimizeRefusal): ConsoleRefusal {
