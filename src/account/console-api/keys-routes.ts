@@ -25,7 +25,6 @@ import type { CreatedKey, Key, KeyList, keyRoutes, RotatedKey } from "./contract
 import type { Acting, Call, Handlers } from "./handler.ts";
 import { readName, requireOrg } from "./read-values.ts";
 import { readKeyFields } from "./read-key.ts";
-import { present } from "./present.ts";
 import { presentKey, type LimitContext } from "./present-key.ts";
 
 /** Routes for the organization's keys. Managed keys are in no answer and cannot be found by id. */
