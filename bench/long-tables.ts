@@ -2,10 +2,10 @@ import type { BrowserContext, Page } from "playwright-core";
 
 import { buildModel } from "../console/src/pages/models/sample-models.test-data.ts";
 import type {
+  AnswerOf,
   Catalog,
   Key,
   KeyList,
-  RequestList,
   RequestRow,
 } from "../src/account/console-api/contract.ts";
 
@@ -166,7 +166,7 @@ function keyList(): KeyList {
   return { data: rowsOf(key), ...reset, rpm_max: 300 };
 }
 
-function requestList(): RequestList {
+function requestList(): AnswerOf<"GET /api/console/requests"> {
   const row = (at: number): RequestRow => ({
     request_id: idOf(at),
     created_at: instantOf(at),

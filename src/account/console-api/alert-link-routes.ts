@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 
 import { clientNetwork } from "../../gateway/index.ts";
 import { escapeHtml, plainPage, type PlainPage, textOf } from "../../kernel/index.ts";
@@ -6,7 +6,7 @@ import type { LinkedAddress } from "../alerts/alert-store.ts";
 import { hashToken, isToken } from "../identity/browser-token.ts";
 import { sendPlainPage } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { findClientAddress } from "./guard-request.ts";
+import { findClientAddress, readQuery } from "./guard-request.ts";
 import { MinuteBound } from "./minute-bound.ts";
 
 /**
@@ -19,11 +19,12 @@ export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   const misses = new MinuteBound(MISSES_PER_MINUTE_MAX);
   type Find = (hash: Buffer) => Promise<LinkedAddress | undefined>;
   const answer = async (
-    { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+    reply: FastifyReply,
     find: Find,
     show: (of: LinkedAddress) => PlainPage,
   ): Promise<FastifyReply> => {
-    const token = readToken(request);
+    const { request } = reply;
+    const token = textOf(readQuery(request, "t"));
     if (!isToken(token)) return sendPlainPage(reply, 410, SPENT);
     const network = clientNetwork(findClientAddress(deps.clientAddresses, request) ?? "");
     if (!misses.mayRun(network, deps.clock.monotonicMs())) {
@@ -36,20 +37,16 @@ export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   };
   app.get("/alerts/link", async (request, reply) => {
     const find: Find = (hash) => deps.alerts.store.findLink(hash);
-    return answer({ request, reply }, find, askPage(readToken(request)));
+    return answer(reply, find, askPage(textOf(readQuery(request, "t"))));
   });
-  app.post("/alerts/link", async (request, reply) => {
+  app.post("/alerts/link", async (_request, reply) => {
     const use: Find = (hash) => deps.alerts.store.useLink(hash);
-    return answer({ request, reply }, use, donePage);
+    return answer(reply, use, donePage);
   });
 }
 
 /** Limits look-ups that find nothing, since each costs a query and needs no session. */
 const MISSES_PER_MINUTE_MAX = { ofNetwork: 60, ofAll: 3_000 };
-
-function readToken({ query }: FastifyRequest): string {
-  return textOf((query as Readonly<Record<string, unknown>>)["t"]);
-}
 
 const askPage =
   (token: string) =>

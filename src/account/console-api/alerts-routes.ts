@@ -1,6 +1,12 @@
 import type { ConsoleDeps } from "./console-deps.ts";
-import { AlertDelivery, AlertDestination, type alertRoutes } from "./contract/alerts.ts";
-import type { Handlers } from "./handler.ts";
+import {
+  AlertDelivery,
+  AlertDestination,
+  type alertRoutes,
+  type Alerts,
+  type DestinationWithSecret,
+} from "./contract/alerts.ts";
+import type { Call, Handlers } from "./handler.ts";
 import { readCap, requireOrg } from "./read-values.ts";
 import { ALERT_KINDS, CHOSEN_KINDS, parseAlertKind } from "../alerts/alert-kinds.ts";
 import { alertLink, confirmationText } from "../alerts/alert-text.ts";
@@ -12,7 +18,6 @@ import {
   shortAddress,
 } from "../alerts/alert-store.ts";
 import {
-  type ChangedBy,
   createRecordId,
   defined,
   instantOrNull,
@@ -30,16 +35,13 @@ import {
   notFound,
   rateLimited,
 } from "./console-refusal.ts";
-import type { Alerts, BodyOf, DestinationWithSecret } from "./contract.ts";
 import { present } from "./present.ts";
 
 export function alertHandlers(deps: ConsoleDeps): Handlers<keyof typeof alertRoutes> {
   const { alerts } = deps;
   return {
-    "POST /api/console/alerts/destinations": ({ session, body, by }) =>
-      body.channel === "email"
-        ? addEmail(deps, session, { ...body, by })
-        : addWebhook(deps, session, { ...body, by }),
+    "POST /api/console/alerts/destinations": (call) =>
+      call.body.channel === "email" ? addEmail(deps, call) : addWebhook(deps, call),
 
     "PATCH /api/console/alerts/destinations/:destination_id": async (call) => {
       const { session, params, body, by } = call;
@@ -53,10 +55,8 @@ export function alertHandlers(deps: ConsoleDeps): Handlers<keyof typeof alertRou
       return changed === "taken" ? TAKEN : presentDestination(changed, session.role);
     },
 
-    "POST /api/console/alerts/destinations/:destination_id/rotate": async (call) => {
-      const { session, params, by } = call;
-      return await rotateSecret(deps, session, params.destination_id, by);
-    },
+    "POST /api/console/alerts/destinations/:destination_id/rotate": (call) =>
+      rotateSecret(deps, call),
 
     "POST /api/console/alerts/destinations/:destination_id/remove": async (call) => {
       const { session, params, by } = call;
@@ -76,7 +76,7 @@ export function alertHandlers(deps: ConsoleDeps): Handlers<keyof typeof alertRou
       const { destination_id: destinationId } = params;
       const { event_id: eventId } = body;
       const queued = await alerts.store.sendAgain(session.orgId, destinationId, eventId);
-      if (queued === undefined) return NO_SUCH_DELIVERY;
+      if (queued === undefined) return notFound("delivery to an enabled destination");
       return queued === "busy" ? NOT_FAILED : { event_id: eventId };
     },
 
@@ -104,8 +104,6 @@ export function alertHandlers(deps: ConsoleDeps): Handlers<keyof typeof alertRou
 }
 
 const NO_SUCH_DESTINATION = notFound("destination");
-const NO_SUCH_WEBHOOK = notFound("webhook");
-const NO_SUCH_DELIVERY = notFound("delivery to an enabled destination");
 const NO_MAIL = conflict(
   "e-mail is not available here; ask the operator to configure a mail server",
 );
@@ -144,24 +142,18 @@ const NOT_FAILED = conflict(
   "only a failed delivery can be sent again; reload the page to see how this one ended",
 );
 
-interface Member {
-  readonly orgId: OrgId;
-  readonly role: Role;
-}
-
 async function addEmail(
   deps: ConsoleDeps,
-  // The session's own address is verified; any other address has to be confirmed by its reader.
-  session: Member & { readonly email: string },
-  asked: BodyOf<"POST /api/console/alerts/destinations"> & { readonly by: ChangedBy },
+  { session, body, by }: Call<"POST /api/console/alerts/destinations">,
 ): Promise<DestinationWithSecret | ConsoleRefusal> {
   const { alerts } = deps;
   const { orgId, role, email } = session;
   if (alerts.mailer === undefined) return NO_MAIL;
-  const kinds = readKinds(asked.kinds);
+  const kinds = readKinds(body.kinds);
   if (kinds instanceof ConsoleRefusal) return kinds;
-  const { address = email } = asked;
+  const { address = email } = body;
   if (!isEmail(address)) return NO_ADDRESS;
+  // The session's own address is verified; any other has to be confirmed by its reader.
   const isOwn = normaliseEmail(address) === normaliseEmail(email);
   const destinationId = createRecordId("dst");
   const wanted = {
@@ -171,13 +163,13 @@ async function addEmail(
     kinds: kinds ?? null,
   } as const;
   if (isOwn) {
-    const added = await alerts.store.addDestination(orgId, wanted, asked.by);
+    const added = await alerts.store.addDestination(orgId, wanted, by);
     return presentAdded(added, { secret: null, role });
   }
   const { token, hash } = createBrowserToken();
   const { mailsPerHourMax: perHourMax } = alerts;
   const confirm = { hash, nowMs: deps.clock.nowMs(), perHourMax };
-  const added = await alerts.store.addDestination(orgId, { ...wanted, confirm }, asked.by);
+  const added = await alerts.store.addDestination(orgId, { ...wanted, confirm }, by);
   if (typeof added !== "string") {
     const { name: orgName } = await requireOrg(deps, session);
     const url = alertLink(token, deps.consoleUrl());
@@ -187,7 +179,7 @@ async function addEmail(
       ...confirmationText({ orgName, askedBy: email, address, url }),
     });
     if (sent.kind !== "sent") {
-      await alerts.store.removeDestination(orgId, destinationId, asked.by);
+      await alerts.store.removeDestination(orgId, destinationId, by);
       return NOT_ASKED;
     }
   }
@@ -196,44 +188,44 @@ async function addEmail(
 
 async function addWebhook(
   { alerts, vault }: ConsoleDeps,
-  { orgId, role }: Member,
-  asked: BodyOf<"POST /api/console/alerts/destinations"> & { readonly by: ChangedBy },
+  { session: { orgId, role }, body, by }: Call<"POST /api/console/alerts/destinations">,
 ): Promise<DestinationWithSecret | ConsoleRefusal> {
   if (vault === undefined) return NO_VAULT;
-  const kinds = readKinds(asked.kinds);
+  const kinds = readKinds(body.kinds);
   if (kinds instanceof ConsoleRefusal) return kinds;
-  const { url = "" } = asked;
+  const { url = "" } = body;
   // Cheap checks come before the look-up of the host name.
   if (await alerts.store.isFull(orgId)) return FULL;
   const refused = await alerts.checkAddress(url, orgId);
   if (refused === "busy") return BUSY;
-  if (refused !== undefined) return unusableUrl(refused.problem);
+  if (refused !== undefined) {
+    const message = `url cannot be used: ${refused.problem}`;
+    const counted = { field: "url", isCounted: true };
+    return new ConsoleRefusal(400, "invalid_request", message, counted);
+  }
   const destinationId = createRecordId("dst");
   const secret = createWebhookSecret();
   const sealedSecret = sealSecret(vault, secret, { destinationId, orgId });
   const address = new URL(url).href;
   const wanted = { destinationId, channel: "webhook", address, kinds: kinds ?? null } as const;
-  const added = await alerts.store.addDestination(orgId, { ...wanted, sealedSecret }, asked.by);
+  const added = await alerts.store.addDestination(orgId, { ...wanted, sealedSecret }, by);
   return presentAdded(added, { secret, role });
-}
-
-function unusableUrl(problem: string): ConsoleRefusal {
-  const message = `url cannot be used: ${problem}`;
-  const [status, code, field] = [400, "invalid_request", "url"] as const;
-  return new ConsoleRefusal(status, code, message, { field, isCounted: true });
 }
 
 async function rotateSecret(
   { alerts, vault }: ConsoleDeps,
-  { orgId, role }: Member,
-  destinationId: string,
-  by: ChangedBy,
+  call: Call<"POST /api/console/alerts/destinations/:destination_id/rotate">,
 ): Promise<DestinationWithSecret | ConsoleRefusal> {
+  const { session, params, by } = call;
+  const { orgId, role } = session;
+  const { destination_id: destinationId } = params;
   if (vault === undefined) return NO_VAULT;
   const secret = createWebhookSecret();
   const sealed = sealSecret(vault, secret, { destinationId, orgId });
   const rotated = await alerts.store.rotateSecret(orgId, destinationId, sealed, by);
-  return rotated === undefined ? NO_SUCH_WEBHOOK : { ...presentDestination(rotated, role), secret };
+  return rotated === undefined
+    ? notFound("webhook")
+    : { ...presentDestination(rotated, role), secret };
 }
 
 function presentAdded(

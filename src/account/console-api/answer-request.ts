@@ -102,9 +102,8 @@ const OF_STATUS: ReadonlyMap<number, FrameworkProblem> = new Map([
 ]);
 
 /**
- * Returns the 4xx status that Fastify or its plugin for files gave the request. The status of any
- * other error comes from another server: a payment provider's 401 does not mean that this request
- * was wrong.
+ * Returns the 4xx status that Fastify or its plugin for files gave. Any other error's status is of
+ * another server: a payment provider's 401 does not mean that this request was wrong.
  */
 function findStatus(fault: unknown): number | undefined {
   const { code, status, statusCode, expose } = fault as Readonly<Record<string, unknown>>;
@@ -142,8 +141,7 @@ export function sendPlainPage(reply: FastifyReply, status: number, page: PlainPa
     reply
       .code(status)
       .header("content-security-policy", page.policy)
-      // The page's form must send its origin. The page's address contains a token, so it must not
-      // leak as a referrer.
+      // The form must send its origin, but not the page's address, which contains a token.
       .header("referrer-policy", "strict-origin")
       .type("text/html; charset=utf-8")
       .send(page.html)

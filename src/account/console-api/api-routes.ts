@@ -5,7 +5,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { claimOrgSetting, clientNetwork, tokenCount } from "../../gateway/index.ts";
 import {
   byCaller,
-  type ChangedBy,
   JsonBudget,
   PAGE_STATEMENT_BODY_BYTES_MAX,
   type Refusal,
@@ -47,7 +46,6 @@ import { operatorHandlers } from "./operator-routes.ts";
 import { optimizeHandlers } from "./optimize-routes.ts";
 import { priceChangeHandlers } from "./price-changes-routes.ts";
 import { sessionHandlers } from "./session-routes.ts";
-import { topUpHandlers } from "./top-up-routes.ts";
 import { statementHandlers } from "./statement-routes.ts";
 import { usageHandlers } from "./usage-routes.ts";
 import { verificationHandlers } from "./verification-routes.ts";
@@ -56,10 +54,9 @@ export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   const gates = openReportGates();
   const handlers: object = consoleHandlers(deps, gates);
   for (const [name, handle] of Object.entries(handlers) as [RouteName, LooseHandler][]) {
-    addRoute(app, deps, { name, contract: ROUTES[name], handle, gates });
+    addRoute(app, deps, { name, handle, gates });
   }
-  // The document is built at the first request, because the console's address is known only once
-  // its listener is open.
+  // Built at the first request: the console's address is known once its listener is open.
   let document: PublicDocument | undefined;
   app.get("/api/openapi.json", async (request, reply) => {
     document ??= PublicDocument.of(openApiDocument(deps.consoleUrl()), KEPT_SECONDS);
@@ -73,7 +70,6 @@ type LooseHandler = (call: Call<RouteName>) => Promise<unknown>;
 
 interface NamedRoute {
   readonly name: RouteName;
-  readonly contract: RouteContract;
   readonly handle: LooseHandler;
   readonly gates: ReportGates;
 }
@@ -82,7 +78,8 @@ interface NamedRoute {
 const READS_RAW_BODY: RouteName = "POST /api/admission-limits";
 
 function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): void {
-  const { name, contract, handle, gates } = route;
+  const { name, handle, gates } = route;
+  const contract: RouteContract = ROUTES[name];
   const [method = "", url = ""] = name.split(" ");
   const check = partChecks(contract, name);
   const sessions = new WeakMap<FastifyRequest, SignedIn>();
@@ -101,7 +98,9 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
       const session = sessions.get(request);
       const run = (parts: Parts): Promise<unknown> => {
         const clientAddress = findClientAddress(deps.clientAddresses, request);
-        const by = buildChangedBy(clientAddress, request.id, { contract, session });
+        const kind = contract.access === "operator" ? "operator" : "account";
+        const caller = { kind, requestId: request.id, clientAddress } as const;
+        const by = session && byCaller({ ...caller, id: session.accountId });
         const network = clientNetwork(clientAddress ?? "");
         const call = { ...parts, cookieHeader: request.headers.cookie, network, session, by };
         const work = (): Promise<unknown> => handle(call as unknown as Call<RouteName>);
@@ -132,7 +131,7 @@ interface Steps {
 }
 
 /**
- * Answers a route that changes no setting. A request whose body is not JSON counts towards the
+ * Answers a route that changes no setting. A body that is not JSON counts towards the
  * organization's limit of settings changes all the same, so that such requests are limited too.
  */
 async function answerParts(
@@ -149,20 +148,9 @@ async function answerParts(
   return parts;
 }
 
-function buildChangedBy(
-  clientAddress: string | undefined,
-  requestId: string,
-  of: { readonly contract: RouteContract; readonly session: SignedIn | undefined },
-): ChangedBy | undefined {
-  if (of.session === undefined) return undefined;
-  const kind = of.contract.access === "operator" ? "operator" : "account";
-  return byCaller({ kind, id: of.session.accountId, requestId, clientAddress });
-}
-
 /**
- * Answers a route that changes a setting, after it has claimed one of the organization's settings
- * changes per minute. A refused request returns the claim, unless it cost a query or its body was
- * not JSON: such requests must stay limited.
+ * Claims one of the organization's settings changes per minute first. A refused request returns the
+ * claim, unless it cost a query or its body was not JSON: such requests must stay limited.
  */
 async function changeSetting(
   { limitUse }: ConsoleDeps,
@@ -202,7 +190,7 @@ async function openSession(
   request: FastifyRequest,
 ): Promise<SignedIn | ConsoleRefusal | undefined> {
   const { method, headers } = request;
-  const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
+  const foreign = foreignOriginProblem(request, deps.consoleUrl());
   if (contract.access === "operator") {
     const { identity, operator, clock } = deps;
     const session = await readOperatorSession(identity, headers.cookie, operator.emails);
@@ -260,7 +248,6 @@ function consoleHandlers(deps: ConsoleDeps, gates: ReportGates): Handlers {
     ...memberHandlers(deps),
     ...keyHandlers(deps),
     ...billingHandlers(deps),
-    ...topUpHandlers(deps),
     ...statementHandlers(deps),
     ...alertHandlers(deps),
     ...usageHandlers(deps),

@@ -22,10 +22,7 @@ interface Stop {
   readonly spent: string;
 }
 
-/**
- * Asks for confirmation of an organization's cap that this month's spend has passed, because
- * setting it stops all requests at once. Undefined if nothing has to be confirmed.
- */
+/** Asks to confirm an organization's cap that is already spent: it would stop all requests. */
 export async function askAboutCap(
   deps: Pick<ConsoleDeps, "records">,
   session: Pick<SignedIn, "orgId">,
@@ -39,7 +36,6 @@ export async function askAboutCap(
 
 const NAMED_MAX = 3;
 
-/** Asks once for confirmation of the caps of several keys; undefined if no key would be stopped. */
 export async function askAboutCaps(
   deps: Pick<ConsoleDeps, "records" | "reports" | "clock">,
   session: Pick<SignedIn, "orgId">,
@@ -102,10 +98,7 @@ async function findStop(
   return last && stops.get(last);
 }
 
-/**
- * Returns when a monthly `cap` that is already used up resets, and how much was spent; undefined if
- * it is not used up. Without `keyId`, it is the organization's cap.
- */
+/** Undefined if the monthly `cap` is not used up. Without `keyId`, it is the organization's. */
 async function stopOfMonth(
   { records }: Pick<ConsoleDeps, "records">,
   { orgId }: Pick<SignedIn, "orgId">,

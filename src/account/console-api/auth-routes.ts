@@ -1,6 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-import { asText, isEmail, textOf } from "../../kernel/index.ts";
+import {
+  asText,
+  escapeHtml,
+  isEmail,
+  plainPage,
+  type PlainPage,
+  textOf,
+} from "../../kernel/index.ts";
 import type { Redirect } from "../identity/identity-store.ts";
 import { sendPlainPage, sendRefusal } from "./answer-request.ts";
 import {
@@ -8,10 +15,11 @@ import {
   foreignOriginProblem,
   isFromOwnPage,
   otherName,
+  readQuery,
   readOrigin,
 } from "./guard-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { foreignLinkPage, linkPage, spentLinkPage } from "./link-pages.ts";
+import { PRINT_LINK } from "./landing-page.ts";
 import { invalidField } from "./console-refusal.ts";
 
 const FORM_BYTES_MAX = 64 * 1024;
@@ -45,10 +53,9 @@ export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
     ),
   );
   app.post("/auth/sign-out", async (request, reply) => {
-    const { method, headers } = request;
-    const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
+    const foreign = foreignOriginProblem(request, deps.consoleUrl());
     if (foreign !== undefined) return sendRefusal(reply, foreign);
-    return follow(reply, await identity.signOut(headers.cookie, readOrigin(deps, request)));
+    return follow(reply, await identity.signOut(request.headers.cookie, readOrigin(deps, request)));
   });
   void app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -66,8 +73,8 @@ const ONCE = { exposeHeadRoute: false };
 const SIGN_IN_PAGE: Redirect = { location: "/sign-in", cookies: [] };
 const FAILED: Redirect = { location: "/sign-in?reason=failed", cookies: [] };
 
-function readReturnPath({ query }: FastifyRequest): string | undefined {
-  return asText((query as Readonly<Record<string, unknown>>)["return"]);
+function readReturnPath(request: FastifyRequest): string | undefined {
+  return asText(readQuery(request, "return"));
 }
 
 async function redirecting(
@@ -77,7 +84,7 @@ async function redirecting(
 ): Promise<FastifyReply> {
   try {
     const next = await find();
-    return next === undefined ? sendPlainPage(reply, 410, spentLinkPage()) : follow(reply, next);
+    return next === undefined ? sendPlainPage(reply, 410, SPENT_LINK) : follow(reply, next);
   } catch (fault) {
     const { id: request_id, routeOptions } = reply.request;
     log.error({ err: fault, request_id, route: routeOptions.url ?? null }, "signing in failed");
@@ -106,8 +113,8 @@ const NO_PROOF = invalidField(
 
 /**
  * Routes for a sign-in link that was printed on this machine. Opening the link does not use it up,
- * since mail scanners and previews open links too. Its page has a button that works from our own
- * origin only, so that no other site can sign a browser in.
+ * since mail scanners and previews open links too; the button on its page does, from our origin
+ * only, so that no other site can sign a browser in.
  */
 function linkRoutes(scope: FastifyInstance, deps: ConsoleDeps): void {
   const { identity, consoleUrl } = deps;
@@ -115,20 +122,19 @@ function linkRoutes(scope: FastifyInstance, deps: ConsoleDeps): void {
     const { host } = request.headers;
     const there = otherName({ host, url: request.url, consoleUrl: consoleUrl() });
     if (there !== undefined) return follow(reply, { location: there, cookies: [] });
-    const asked = (request.query as Readonly<Record<string, unknown>>)["t"];
-    const token = textOf(asked);
+    const token = textOf(readQuery(request, "t"));
     const link = await identity.findLink(token);
-    if (link === undefined) return sendPlainPage(reply, 410, spentLinkPage());
+    if (link === undefined) return sendPlainPage(reply, 410, SPENT_LINK);
     return sendPlainPage(reply, 200, linkPage({ token, email: link.email }));
   });
   scope.post("/auth/link", async (request, reply) => {
     if (!isFromOwnPage(request.headers, consoleUrl())) {
-      return sendPlainPage(reply, 403, foreignLinkPage());
+      return sendPlainPage(reply, 403, FOREIGN_LINK);
     }
     const token = readField(request, "t");
     const typed = readField(request, "email");
     const link = await identity.findLink(token);
-    if (link === undefined) return sendPlainPage(reply, 410, spentLinkPage());
+    if (link === undefined) return sendPlainPage(reply, 410, SPENT_LINK);
     const email = link.email ?? typed;
     if (!isEmail(email.trim())) {
       return sendPlainPage(reply, 422, linkPage({ token, email: null, refused: typed }));
@@ -143,4 +149,56 @@ function linkRoutes(scope: FastifyInstance, deps: ConsoleDeps): void {
 
 function readField({ body }: FastifyRequest, name: string): string {
   return (body instanceof URLSearchParams ? body.get(name) : null) ?? "";
+}
+
+const EMAIL_CHARS_MAX = 320;
+const OWNER_EMAIL = "owner@localhost.localdomain";
+
+function linkPage(link: {
+  readonly token: string;
+  /** Null if the person who opens the link enters the address. */
+  readonly email: string | null;
+  /** The text that the person entered, if it is not a valid e-mail address. */
+  readonly refused?: string;
+}): PlainPage {
+  const { token, email, refused } = link;
+  const shown = escapeHtml((refused ?? OWNER_EMAIL).slice(0, EMAIL_CHARS_MAX));
+  const field =
+    email === null
+      ? `<label for="email">Email of the owner</label>
+  <input id="email" name="email" type="email" required maxlength="${EMAIL_CHARS_MAX}" autocomplete="email"
+    ${refused === undefined ? "" : 'aria-invalid="true" '}aria-describedby="hint" value="${shown}">
+  <p id="hint" class="small">${refused === undefined ? "" : "<strong>This is not a valid email address.</strong> "}It names your account on this machine. Nothing is sent to it.</p>`
+      : `<p>Sign in as <strong>${escapeHtml(email)}</strong>.</p>`;
+  return page(
+    "Sign in on this machine",
+    `<p>This link was created on the machine running Token Market. It works once and keeps this browser
+  signed in for seven days.</p>
+<form method="post" action="/auth/link">
+  <input type="hidden" name="t" value="${escapeHtml(token)}">
+  ${field}
+  <button type="submit">Sign in</button>
+</form>`,
+  );
+}
+
+const SPENT_LINK = page(
+  "This link no longer works",
+  `<p>A link works once and for 15 minutes. If you used it in this browser,
+  <a href="/">open the console</a>. Otherwise, print a new one on the machine running Token Market, in
+  its folder:</p>
+${PRINT_LINK}`,
+);
+
+const FOREIGN_LINK = page(
+  "You are not signed in",
+  "<p>This sign-in did not begin on a page of this console. Open the link again in this browser, and sign in there.</p>",
+);
+
+function page(title: string, body: string): PlainPage {
+  return plainPage({
+    title,
+    homeUrl: "/",
+    body: `<div class="card">\n<h1>${title}</h1>\n${body}\n</div>`,
+  });
 }

@@ -1,4 +1,4 @@
-import { PurchaseFault } from "../billing/billing.ts";
+import { PurchaseFault, TopUpFault, type TopUpView } from "../billing/billing.ts";
 import type { PurchaseRecord } from "../billing/purchase-store.ts";
 import {
   csvLine,
@@ -6,6 +6,7 @@ import {
   formatUsd,
   instant,
   type OrgId,
+  pauseSentence,
   plainCell,
   WELCOME_REF_PREFIX,
   microUsd,
@@ -21,13 +22,17 @@ import {
   notFound,
   rateLimited,
 } from "./console-refusal.ts";
-import type { Billing } from "./contract.ts";
 import {
+  Billing,
   type billingRoutes,
   CompanyData,
   CreditEntry,
   Purchase,
   Receipt,
+  type TopUp,
+  TopUpCard,
+  TopUpPause,
+  TopUpRule,
 } from "./contract/statements.ts";
 import { paperFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
@@ -38,9 +43,23 @@ import { present } from "./present.ts";
 import { Balance } from "./contract/shared.ts";
 
 export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billingRoutes> {
-  const { billing, companies, reports } = deps;
+  const { billing, companies, records, reports } = deps;
   return {
-    "GET /api/console/billing": ({ session }) => readBilling(deps, session.orgId),
+    "GET /api/console/billing": async ({ session: { orgId } }) => {
+      const [balance, owedMicroUsd, purchases] = await Promise.all([
+        records.balance(orgId),
+        billing.owed(orgId),
+        billing.listPurchases(orgId),
+      ]);
+      return present(
+        Billing,
+        { owedMicroUsd, payments: billing },
+        {
+          balance: presentBalance(balance),
+          purchases: purchases.map(presentPurchase),
+        },
+      );
+    },
 
     "POST /api/console/purchases": async ({ session, body, by }) => {
       const amountMicroUsd = readAmount(body.amount_usd);
@@ -79,6 +98,8 @@ export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billin
       return { data: lines.map(presentLine), next_cursor: nextCursor };
     },
 
+    ...topUpHandlers(deps),
+
     "GET /api/console/credit-ledger.csv": async ({ session }) => ({
       fileName: "credit-ledger.csv",
       pieces: ledgerCsv(deps, session.orgId),
@@ -88,25 +109,6 @@ export function billingHandlers(deps: ConsoleDeps): Handlers<keyof typeof billin
 
 const PAGE_LINES = 50;
 const FILE_PAGE_LINES = 200;
-
-async function readBilling(deps: ConsoleDeps, orgId: OrgId): Promise<Billing> {
-  const { billing, records } = deps;
-  const [balance, owed, purchases] = await Promise.all([
-    records.balance(orgId),
-    billing.owed(orgId),
-    billing.listPurchases(orgId),
-  ]);
-  return {
-    balance: presentBalance(balance),
-    owed_usd: formatUsd(owed),
-    payments: {
-      mode: billing.mode,
-      min_usd: formatUsd(billing.minMicroUsd),
-      max_usd: formatUsd(billing.maxMicroUsd),
-    },
-    purchases: purchases.map(presentPurchase),
-  };
-}
 
 export function presentPurchase(purchase: PurchaseRecord): Purchase {
   return present(Purchase, purchase, {
@@ -154,13 +156,17 @@ export async function* everyWalletLine(
 async function* ledgerCsv(deps: ConsoleDeps, orgId: OrgId): AsyncIterable<string> {
   let head = "at,kind,ref,amount_usd\r\n";
   for await (const entries of everyWalletLine(deps, orgId)) {
-    yield head + entries.map(ledgerLine).join("");
+    yield (
+      head +
+      entries
+        .map(
+          ({ at, kind, ref, amount_usd }) =>
+            `${csvLine([at, kind, plainCell(ref), amount_usd])}\r\n`,
+        )
+        .join("")
+    );
     head = "";
   }
-}
-
-function ledgerLine({ at, kind, ref, amount_usd }: CreditEntry): string {
-  return `${csvLine([at, kind, plainCell(ref), amount_usd])}\r\n`;
 }
 
 export function presentBalance(balance: LedgerBalance): Balance {
@@ -206,4 +212,83 @@ async function findPaid(
   const purchase = await deps.billing.findPurchase(orgId, purchaseId);
   if (purchase === undefined) return notFound("purchase");
   return isPaid(purchase) ? purchase : NOT_PAID;
+}
+
+type TopUpRoute = Extract<keyof typeof billingRoutes, `${string}/top-up${string}`>;
+
+function topUpHandlers({ billing, log }: ConsoleDeps): Handlers<TopUpRoute> {
+  const shown = (view: TopUpView | undefined): TopUp => ({
+    ...presentTopUp(view),
+    min_usd: formatUsd(billing.minMicroUsd),
+    max_usd: formatUsd(billing.maxMicroUsd),
+  });
+  const change = async <T>(
+    work: (topUps: NonNullable<typeof billing.topUps>) => Promise<T>,
+  ): Promise<T | ConsoleRefusal> => {
+    const { topUps } = billing;
+    if (topUps === undefined) return NOT_AVAILABLE;
+    try {
+      return await work(topUps);
+    } catch (fault) {
+      if (fault instanceof TopUpFault) {
+        const { field, message } = fault;
+        return field === "card" ? conflict(message) : invalidField(field, message);
+      }
+      if (!(fault instanceof PurchaseFault)) throw fault;
+      if (fault.kind === "not_configured") return NOT_AVAILABLE;
+      log.error({ err: fault }, "the payment provider did not start saving a card");
+      const message =
+        "the payment provider returned an unexpected response; nothing was changed. Try again";
+      return new ConsoleRefusal(502, "upstream_error", message);
+    }
+  };
+  return {
+    "GET /api/console/top-up": async ({ session }) =>
+      shown(await billing.topUps?.read(session.orgId)),
+
+    "PATCH /api/console/top-up": async ({ session, body, by }) => {
+      const rule = {
+        isOn: body.is_on,
+        belowMicroUsd: readAmount(body.below_usd),
+        amountMicroUsd: readAmount(body.amount_usd),
+        monthMaxMicroUsd: readAmount(body.month_max_usd),
+      };
+      return await change(async (topUps) => {
+        await topUps.setRule(session.orgId, rule, by);
+        return shown(await topUps.read(session.orgId));
+      });
+    },
+
+    "POST /api/console/top-up/card": ({ session }) =>
+      change(async (topUps) => {
+        const { checkoutUrl } = await topUps.openCardCheckout(session.orgId);
+        return { checkout_url: checkoutUrl };
+      }),
+
+    "POST /api/console/top-up/card/remove": async ({ session, by }) => {
+      const { topUps } = billing;
+      if (topUps === undefined) return NOT_AVAILABLE;
+      const isRemoved = await topUps.removeCard(session.orgId, by);
+      return isRemoved ? shown(await topUps.read(session.orgId)) : NO_CARD;
+    },
+  };
+}
+
+const NOT_AVAILABLE = conflict("automatic top-up is not available here; ask your operator");
+const NO_CARD = conflict("there is no saved card to remove; reload the page");
+
+export function presentTopUp(view: TopUpView | undefined): Omit<TopUp, "min_usd" | "max_usd"> {
+  const { rule, pause, card } = view ?? {};
+  return {
+    is_available: view !== undefined,
+    card: card === undefined ? null : present(TopUpCard, card),
+    is_card_pending: view?.isCardPending ?? false,
+    rule: rule === undefined ? null : present(TopUpRule, rule),
+    pause:
+      pause === undefined
+        ? null
+        : present(TopUpPause, pause, { text: pauseSentence(pause.reason) }),
+    month_spent_usd: formatUsd(view?.monthMicroUsd ?? ZERO_MICRO_USD),
+    has_open_purchase: view?.hasOpenPurchase ?? false,
+  };
 }

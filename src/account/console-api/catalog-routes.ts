@@ -69,25 +69,16 @@ function memoizeDocument(
   return (catalog) => {
     const known = kept.get(catalog);
     if (known !== undefined) return known;
-    const made = buildDocument(catalog.models, shown);
+    const frame = { before: '{"models":[', after: "]}" };
+    const made = listPieces(catalog.models, (model) => JSON.stringify(shown(model)), frame).then(
+      (pieces) => PublicDocument.inTurns(pieces, LIST_KEPT_SECONDS),
+    );
     kept.set(catalog, made);
     return made;
   };
 }
 
-async function buildDocument(
-  models: readonly ListedModel[],
-  shown: (model: ListedModel) => object | string,
-): Promise<PublicDocument> {
-  const frame = { before: '{"models":[', after: "]}" };
-  const pieces = await listPieces(models, (model) => JSON.stringify(shown(model)), frame);
-  return PublicDocument.inTurns(pieces, LIST_KEPT_SECONDS);
-}
-
-/**
- * Figures are cached for an hour, so that the difference between two answers does not reveal a
- * single call or its time.
- */
+/** Kept so long that the difference between two answers reveals no single call or its time. */
 const FACTS_KEPT_MS = 3_600_000;
 
 /** Figures of providers over all customers; empty if they cannot be read. */

@@ -13,8 +13,7 @@ import {
 import type { SignedIn } from "../identity/identity-store.ts";
 import type { KnownPerson } from "../team/team-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import type { ChangesFilter } from "./contract.ts";
-import { type changeRoutes, ShownChange } from "./contract/changes.ts";
+import { type changeRoutes, type ChangesFilter, ShownChange } from "./contract/changes.ts";
 import type { Handlers } from "./handler.ts";
 import { withShownAddress } from "./alerts-routes.ts";
 import { present } from "./present.ts";
@@ -35,11 +34,11 @@ export function changeHandlers(deps: ConsoleDeps): Handlers<keyof typeof changeR
 
     "GET /api/console/changes.csv": async ({ session, query: filter }) => ({
       fileName: "changes.csv",
-      pieces: filePieces(deps, { session, filter, form: CSV }),
+      pieces: filePieces(deps, session, filter, CSV),
     }),
     "GET /api/console/changes.ndjson": async ({ session, query: filter }) => ({
       fileName: "changes.ndjson",
-      pieces: filePieces(deps, { session, filter, form: NDJSON }),
+      pieces: filePieces(deps, session, filter, NDJSON),
     }),
   };
 }
@@ -83,13 +82,10 @@ function cell(value: unknown): string {
 
 async function* filePieces(
   deps: ConsoleDeps,
-  of: {
-    readonly session: SignedIn;
-    readonly filter: ChangesFilter;
-    readonly form: FileForm;
-  },
+  session: SignedIn,
+  wanted: ChangesFilter,
+  form: FileForm,
 ): AsyncGenerator<string> {
-  const { session, filter: wanted, form } = of;
   let next: { readonly before?: number } = {};
   yield form.head;
   for (;;) {

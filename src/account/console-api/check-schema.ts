@@ -9,16 +9,11 @@ export interface SchemaProblem {
 }
 
 /**
- * Returns the first problem of a value. A query or a path contains only texts; in these, it also
- * replaces each text that must be a number with that number.
+ * Returns the first problem. In a query or a path, numbers are parsed in place from their texts.
  */
 export type SchemaCheck = (value: unknown) => SchemaProblem | undefined;
 
-/**
- * Compiles the check of one part of a request. A value that violates the contract is refused; the
- * check adds and drops nothing, and converts nothing in a body. Numbers in a query or a path are
- * parsed from text.
- */
+/** Compiles the check of one part of a request; it adds and drops nothing. */
 export function compileCheck(schema: TSchema, part: "body" | "text"): SchemaCheck {
   const check = schemaCheck(schema, part === "body" ? WORDS : { ...WORDS, readsText: true });
   return (value) => {
@@ -30,8 +25,8 @@ export function compileCheck(schema: TSchema, part: "body" | "text"): SchemaChec
 const WORDS = { missing: "is missing", unknown: "is not a field of this route; remove it" };
 
 /**
- * Finds values that the schemas accept but that cannot be stored: U+0000, which PostgreSQL stores
- * in no text, and a number such as 1e999 in a query, which is read as infinite.
+ * Finds what schemas accept and cannot be stored: U+0000, which PostgreSQL stores in no text, and a
+ * number such as 1e999 in a query, which is read as infinite.
  */
 function unstorableIn(value: unknown): SchemaProblem | undefined {
   const left = [{ field: "", value }];

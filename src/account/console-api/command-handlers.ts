@@ -170,7 +170,6 @@ function endpointCommands(deps: CommandDeps): Group<"endpoint"> {
   };
 }
 
-/** The organization that the command names; undefined if it covers the whole installation. */
 function findNamedOrg(call: {
   readonly session: { readonly orgId: OrgId };
   readonly query: { readonly org_id?: string };
@@ -178,10 +177,7 @@ function findNamedOrg(call: {
   return call.query.org_id === undefined ? undefined : call.session.orgId;
 }
 
-/**
- * Reads the limits of a dedicated endpoint. A request may queue for the endpoint (`queue_ms`) at
- * most as long as the gateway may search for a provider.
- */
+/** A request may queue at most as long as the gateway may search for a provider. */
 function readLimits(
   { config: { routingTimeoutMs } }: CommandDeps,
   body: Call<"endpoint add">["body"],

@@ -1,16 +1,21 @@
 import { Turns, type TurnsMax } from "../../kernel/index.ts";
 import { ConsoleRefusal, rateLimited } from "./console-refusal.ts";
 
+const RETRY_AFTER_SECONDS = 5;
+
 /**
- * Limits how many tasks of one organization run at a time, so that an organization that opens many
- * pages cannot occupy the database alone. Further tasks wait in order of arrival, up to a limit.
+ * Limits how many tasks of one organization run at a time, so that no organization occupies the
+ * database alone. Further tasks wait in order of arrival, up to a limit.
  */
 export class ConcurrencyGate {
-  readonly #max: TurnsMax;
+  readonly #full: ConsoleRefusal;
   readonly #turns: Turns;
 
   constructor(max: TurnsMax) {
-    this.#max = max;
+    this.#full = rateLimited(
+      `your organization already has ${max.running} of these requests running; wait for one to finish, then try again`,
+      RETRY_AFTER_SECONDS,
+    );
     this.#turns = new Turns(max);
   }
 
@@ -24,23 +29,11 @@ export class ConcurrencyGate {
     }
   }
 
-  /**
-   * Waits for a permit, and returns the function that releases it, which may be called repeatedly;
-   * a refusal if too many tasks already wait.
-   */
+  /** Returns the function that ends the turn, which may be called repeatedly. */
   async take(owner: string): Promise<(() => void) | ConsoleRefusal> {
     const end = this.#turns.take(owner);
-    return (end instanceof Promise ? await end : end) ?? tooMany(this.#max.running);
+    return (end instanceof Promise ? await end : end) ?? this.#full;
   }
-}
-
-const RETRY_AFTER_SECONDS = 5;
-
-function tooMany(runningMax: number): ConsoleRefusal {
-  return rateLimited(
-    `your organization already has ${runningMax} of these requests running; wait for one to finish, then try again`,
-    RETRY_AFTER_SECONDS,
-  );
 }
 
 export interface ReportGates {

@@ -1,35 +1,57 @@
 import {
-  type ConnectionSummary,
   type EndpointRecord,
   providerKeyProblem,
   sealConnection,
   SealedKeyFault,
 } from "../../gateway/index.ts";
 import type { Catalog } from "../../catalog/index.ts";
-import { type ChangedBy, instant, type OrgId } from "../../kernel/index.ts";
 import type { ConnectionCheck, OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
-import type { BodyOf, Connections } from "./contract.ts";
-import { Connection, type connectionRoutes } from "./contract/connections.ts";
-import type { Acting, Handlers } from "./handler.ts";
+import { Connection, type connectionRoutes, OwnEndpoint } from "./contract/connections.ts";
+import type { Acting, Call, Handlers } from "./handler.ts";
 import { readName } from "./read-values.ts";
+import { showLimits } from "./limits-routes.ts";
 import { present } from "./present.ts";
 
 /** Routes for the organization's own provider keys, which no answer contains, and its endpoints. */
 export function connectionHandlers(deps: OperationDeps): Handlers<keyof typeof connectionRoutes> {
   const { connections } = deps;
   return {
-    "GET /api/console/connections": ({ session }) => readConnections(deps, session.orgId),
+    "GET /api/console/connections": async ({ session: { orgId } }) => {
+      const [data, endpoints] = await Promise.all([
+        connections.list(orgId),
+        deps.rules.listEndpoints(orgId),
+      ]);
+      const catalog = deps.catalog.current;
+      return {
+        is_available: deps.vault !== undefined,
+        providers: catalog.providers.map(({ id, name }) => ({ id, name })),
+        data: data.map((each) => present(Connection, each)),
+        endpoints: endpoints.map((each) => presentEndpoint(catalog, each)),
+      };
+    },
 
-    "POST /api/console/connections": ({ session, body, by }) =>
-      addConnection(deps, session, { wanted: body, by }),
+    "POST /api/console/connections": (call) => addConnection(deps, call),
 
-    "POST /api/console/connections/:connection_id/test": ({ session, params }) =>
-      testConnection(deps, session, params.connection_id),
+    "POST /api/console/connections/:connection_id/test": async ({ session, params }) => {
+      const connection = await connections.find(params.connection_id, session.orgId);
+      if (connection === undefined) return NO_SUCH_CONNECTION;
+      if (connection.disabledAtMs !== null) {
+        return conflict("the connection is disabled and its key deleted; add a new one");
+      }
+      if (deps.vault === undefined) return noVault(session);
+      try {
+        const check = await deps.checkConnection(connection);
+        return check === undefined ? GONE_PROVIDER : presentCheck(check);
+      } catch (fault) {
+        if (fault instanceof SealedKeyFault) return conflict(`${fault.message} Add it again.`);
+        throw fault;
+      }
+    },
 
     "POST /api/console/connections/:connection_id/disable": async ({ session, params, by }) => {
       const disabled = await connections.disable(params.connection_id, session.orgId, by);
-      return disabled === undefined ? NO_SUCH_CONNECTION : presentConnection(disabled);
+      return disabled === undefined ? NO_SUCH_CONNECTION : present(Connection, disabled);
     },
   };
 }
@@ -47,27 +69,9 @@ function noVault({ isOperator = false }: Acting): ConsoleRefusal {
   return isOperator ? NO_VAULT_YET : NO_VAULT;
 }
 
-async function readConnections(deps: OperationDeps, orgId: OrgId): Promise<Connections> {
-  const [data, endpoints] = await Promise.all([
-    deps.connections.list(orgId),
-    deps.rules.listEndpoints(orgId),
-  ]);
-  const catalog = deps.catalog.current;
-  return {
-    is_available: deps.vault !== undefined,
-    providers: catalog.providers.map(({ id, name }) => ({ id, name })),
-    data: data.map(presentConnection),
-    endpoints: endpoints.map((each) => presentEndpoint(catalog, each)),
-  };
-}
-
 async function addConnection(
   deps: OperationDeps,
-  session: Acting,
-  {
-    wanted,
-    by,
-  }: { readonly wanted: BodyOf<"POST /api/console/connections">; readonly by: ChangedBy },
+  { session, body: wanted, by }: Call<"POST /api/console/connections">,
 ): Promise<Connection | ConsoleRefusal> {
   const { vault, accounts, connections, catalog } = deps;
   const { orgId } = session;
@@ -99,30 +103,10 @@ async function addConnection(
   });
   const made = await connections.create(sealed, by);
   if (made === undefined) return NO_SUCH_KEY;
-  return made === "taken" ? TAKEN : presentConnection(made);
+  return made === "taken" ? TAKEN : present(Connection, made);
 }
 
 const TAKEN = conflict("you already have an active connection to this provider; disable it first");
-
-async function testConnection(
-  deps: OperationDeps,
-  session: Acting,
-  connectionId: string,
-): Promise<{ ok: boolean; message: string } | ConsoleRefusal> {
-  const connection = await deps.connections.find(connectionId, session.orgId);
-  if (connection === undefined) return NO_SUCH_CONNECTION;
-  if (connection.disabledAtMs !== null) {
-    return conflict("the connection is disabled and its key deleted; add a new one");
-  }
-  if (deps.vault === undefined) return noVault(session);
-  try {
-    const check = await deps.checkConnection(connection);
-    return check === undefined ? GONE_PROVIDER : presentCheck(check);
-  } catch (fault) {
-    if (fault instanceof SealedKeyFault) return conflict(`${fault.message} Add it again.`);
-    throw fault;
-  }
-}
 
 const GONE_PROVIDER = {
   ok: false,
@@ -145,23 +129,12 @@ const CHECK_MESSAGES = {
     `the provider answered with status ${status}, which does not show whether the key is valid`,
 } as const;
 
-export function presentConnection(connection: ConnectionSummary): Connection {
-  return present(Connection, connection, { provider: connection.providerId });
-}
-
-export function presentEndpoint(
-  catalog: Catalog,
-  { endpointId, providerId, limits, createdAtMs }: EndpointRecord,
-): Connections["endpoints"][number] {
+export function presentEndpoint(catalog: Catalog, endpoint: EndpointRecord): OwnEndpoint {
+  const { providerId, limits } = endpoint;
   const own = catalog.deployments.filter((each) => each.providerId === providerId);
-  return {
-    endpoint_id: endpointId,
-    provider: providerId,
+  return present(OwnEndpoint, endpoint, {
     models: own.filter((each) => each.notReady === "private").map(({ modelId }) => modelId),
     rps: limits.requestsPerSecond ?? null,
-    rpm: limits.requestsPerMinute ?? null,
-    tpm: limits.tokensPerMinute ?? null,
-    concurrency: limits.concurrent ?? null,
-    created_at: instant(createdAtMs),
-  };
+    ...showLimits(limits),
+  });
 }

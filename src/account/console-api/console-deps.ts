@@ -57,22 +57,27 @@ export type ConnectionCheck =
   | { readonly verdict: "accepted" | "refused" | "unclear"; readonly status: number }
   | { readonly verdict: "unreachable"; readonly reason: string };
 
-export interface OperationDeps extends Pick<
-  ConsoleDeps,
-  | "accounts"
-  | "rules"
-  | "records"
-  | "reports"
-  | "catalog"
-  | "clock"
-  | "connections"
-  | "vault"
-  | "checkConnection"
-  | "abuseRestrictions"
-  | "companies"
-  | "statements"
-  | "consoleUrl"
-> {
+/** The ports of an operation that a route and a command share. */
+export interface OperationDeps {
+  readonly accounts: AccountStore;
+  readonly rules: RulesStore;
+  readonly records: RecordStore;
+  readonly reports: UsageReports;
+  readonly catalog: { readonly current: Catalog };
+  readonly clock: Clock;
+  readonly connections: ConnectionStore;
+  /** Undefined if no encryption key is configured, so that provider keys cannot be added. */
+  readonly vault: KeyVault | undefined;
+  /**
+   * Undefined if the catalog has no such provider. Rejects with `SealedKeyFault` if the stored key
+   * cannot be decrypted.
+   */
+  readonly checkConnection: (connection: StoredConnection) => Promise<ConnectionCheck | undefined>;
+  readonly abuseRestrictions: AbuseRestrictionStore;
+  readonly companies: CompanyStore;
+  readonly statements: StatementStore;
+  /** Without a trailing slash; known once the listener is open, as is the gateway's. */
+  readonly consoleUrl: () => string;
   readonly config: Pick<Config, keyof IssuerConfig>;
   readonly limitUse: Pick<LimitUseDeps, "catalog" | "limitDefaults" | "clock"> & {
     readonly limits: Pick<LimitUseDeps["limits"], "peek">;
@@ -94,16 +99,14 @@ export interface CommandDeps extends OperationDeps {
   readonly topUps: Pick<TopUpStore, "list" | "pause">;
   readonly sealedTables: readonly SealedRows[];
   /**
-   * `open` returns the installation's own key. `read` returns the public key in `file`, or that of
-   * the installation if no file is named; undefined if there is none.
+   * `read` returns the public key in `file`, by default the installation's own, if there is one.
    */
   readonly exportKey: {
     readonly open: () => SigningKey;
     readonly read: (file: string | undefined) => KeyObject | undefined;
   };
   /**
-   * Checks that the provider has a valid private manifest. `isThere` is false if this machine has
-   * no manifests folder and needs none, because the server runs elsewhere.
+   * `isThere` is false if this machine has no manifests and needs none: the server is elsewhere.
    */
   readonly checkPrivateManifest: (
     providerId: string,
@@ -112,11 +115,9 @@ export interface CommandDeps extends OperationDeps {
     | { readonly ok: false; readonly problem: string };
 }
 
-export interface ConsoleDeps {
+export interface ConsoleDeps extends OperationDeps {
   readonly identity: Identity;
   readonly billing: Billing;
-  readonly companies: CompanyStore;
-  readonly statements: StatementStore;
   readonly alerts: {
     readonly store: AlertStore;
     readonly mailer: Mailer | undefined;
@@ -129,24 +130,10 @@ export interface ConsoleDeps {
     ) => Promise<{ readonly problem: string } | "busy" | undefined>;
   };
   readonly team: { readonly store: TeamStore; readonly invitations: Invitations };
-  readonly reports: UsageReports;
   readonly listingFigures: ListingFiguresStore;
-  readonly accounts: AccountStore;
-  readonly rules: RulesStore;
-  readonly connections: ConnectionStore;
-  /** Undefined if no encryption key is configured, so that provider keys cannot be added. */
-  readonly vault: KeyVault | undefined;
-  /**
-   * Asks the provider whether it accepts the stored key. Undefined if the catalog has no such
-   * provider. Rejects with `SealedKeyFault` if the stored key cannot be decrypted.
-   */
-  readonly checkConnection: (connection: StoredConnection) => Promise<ConnectionCheck | undefined>;
-  readonly records: RecordStore;
-  readonly abuseRestrictions: AbuseRestrictionStore;
   readonly changes: Pick<ChangeStore, "page">;
   readonly clientAddresses: ClientAddresses;
   readonly arriving: ArrivingBodies;
-  readonly catalog: { readonly current: Catalog };
   readonly limitUse: LimitUseDeps;
   readonly health: Pick<DeploymentHealth, "mayTry">;
   readonly verification: Pick<Verification, "of">;
@@ -165,13 +152,10 @@ export interface ConsoleDeps {
     Config,
     "support" | "privacyUrl" | "termsUrl" | "listingsPublicFigures" | keyof IssuerConfig
   >;
-  readonly clock: Clock;
   readonly log: Logger & { debug(detail: object, message: string): void };
   /** The folder of the built pages; without it, pages answer 503. */
   readonly staticDir: string;
   readonly openApiFile: string;
-  /** Base addresses without a trailing slash; known once the listeners are open. */
-  readonly consoleUrl: () => string;
   readonly gatewayUrl: () => string;
 }
 
@@ -192,9 +176,7 @@ export interface OperatorDeps {
 
 export type TermsRead =
   | { readonly ok: true; readonly terms: ReadonlyMap<string, SettlementTerms> }
-  /**
-   * No period is closed if the terms cannot be read: a period closed by wrong terms stays closed.
-   */
+  /** Then no period is closed: one that was closed by wrong terms would stay closed. */
   | { readonly ok: false; readonly problem: string };
 
 export interface Installation {

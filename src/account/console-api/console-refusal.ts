@@ -12,10 +12,7 @@ type ConsoleCode =
 export class ConsoleRefusal {
   readonly status: number;
   readonly code: ConsoleCode;
-  /**
-   * Says what is wrong, where, and the next step. Contains no secret and no id of another
-   * organization.
-   */
+  /** What is wrong, where, and the next step; no secret and no id of another organization. */
   readonly message: string;
   readonly field: string | undefined;
   /** Always set for 429 and 503; the default is a minute. */
@@ -52,10 +49,7 @@ export function missing(message: string): ConsoleRefusal {
   return new ConsoleRefusal(404, "not_found", message);
 }
 
-/**
- * Answers 404 also for an object that is hidden or belongs to another organization, so that nobody
- * learns that it exists.
- */
+/** Also for what another organization has, so that nobody learns that it exists. */
 export function notFound(what: string): ConsoleRefusal {
   return missing(`there is no such ${what} in your organization; check the ID`);
 }

@@ -59,15 +59,13 @@ export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleSer
   });
   app.addHook("onRequest", async (request, reply) => setHeaders(deps, request.id, reply));
   app.addHook("onSend", async (_request, { raw }) => {
-    // Ends the answer to a client that reads nothing for too long, which would otherwise hold its
-    // connection forever. The timeout is set on the response and not on the connection, which
-    // outlives the response and would keep the timeout's listener.
+    // A client that reads nothing would hold its connection forever. The timeout is set on the
+    // response, since the connection outlives it and would keep the timeout's listener.
     raw.setTimeout(WRITE_IDLE_TIMEOUT_MS, () => raw.destroy());
   });
   app.addHook("onResponse", async (request, reply) => {
     const { method, id, routeOptions } = request;
-    // The route's pattern is logged and not the address, since addresses of callbacks contain
-    // codes.
+    // The pattern is logged and not the address, since addresses of callbacks contain codes.
     const detail = { request_id: id, method, route: routeOptions.url ?? null };
     const status = reply.statusCode;
     const isRead = method === "GET" || method === "HEAD";

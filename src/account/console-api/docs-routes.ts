@@ -12,8 +12,7 @@ const KEPT_SECONDS = 60;
 const WRITTEN_FOR = "http://127.0.0.1:8080";
 
 export function docsRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
-  // The document is built at the first request, because the gateway's address is known only once
-  // its listener is open.
+  // Built at the first request: the gateway's address is known once its listener is open.
   let document: Promise<PublicDocument> | undefined;
   app.get("/api/openapi-v1.json", async (request, reply) => {
     document ??= gatewayDocument(deps);
@@ -25,12 +24,12 @@ export function docsRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
     const text = name === undefined ? undefined : await guideText(deps, name);
     return text === undefined ? reply.callNotFound() : sendText(reply, "text/markdown", text);
   });
-  app.get("/llms.txt", async (_request, reply) => {
-    return sendText(reply, "text/plain", await listForModels(deps));
-  });
-  app.get("/llms-full.txt", async (_request, reply) => {
-    return sendText(reply, "text/plain", await allGuides(deps));
-  });
+  app.get("/llms.txt", async (_request, reply) =>
+    sendText(reply, "text/plain", await listForModels(deps)),
+  );
+  app.get("/llms-full.txt", async (_request, reply) =>
+    sendText(reply, "text/plain", await allGuides(deps)),
+  );
 }
 
 async function allGuides(deps: ConsoleDeps): Promise<string> {

@@ -14,22 +14,17 @@ export interface FileAnswer {
   readonly headers?: () => Readonly<Record<string, string>>;
 }
 
-/**
- * A file whose first piece exists. It holds a permit of the organization's concurrency gate until
- * it is closed.
- */
+/** A file whose first piece exists. It holds a turn of the organization until it is closed. */
 export interface OpenedFile {
   readonly fileName: string;
   readonly pieces: AsyncIterable<string | Buffer>;
   readonly headers: Readonly<Record<string, string>>;
-  /** Must be called when the client has left or has the whole file. */
   readonly onClosed: () => void;
 }
 
 /**
- * Starts a file within the organization's concurrency limit. The first piece is produced before the
- * first byte is sent, so that an early fault is an ordinary error answer. A file that takes too
- * long ends with a reset connection.
+ * Starts a file within the organization's concurrency limit. The first piece is made before the
+ * first byte is sent, so that an early fault is an ordinary answer. A late file ends with a reset.
  */
 export async function openFile(
   { gate, clock }: { readonly gate: ConcurrencyGate; readonly clock: Clock },
@@ -43,7 +38,7 @@ export async function openFile(
     const first = await iterator.next();
     const endMs = clock.monotonicMs() + USAGE_FILE_TIMEOUT_MS;
     const isLate = (): boolean => clock.monotonicMs() > endMs;
-    const rest = streamRest({ first, iterator, isLate, end });
+    const rest = streamRest(first, iterator, isLate, end);
     return { fileName, pieces: rest, headers: headers?.() ?? {}, onClosed: end };
   } catch (fault) {
     end();
@@ -59,21 +54,20 @@ async function* printed(paper: Paper): AsyncIterable<Buffer> {
   yield await printPaper(paper);
 }
 
-async function* streamRest(of: {
-  readonly first: IteratorResult<string | Buffer>;
-  readonly iterator: AsyncIterator<string | Buffer>;
-  readonly isLate: () => boolean;
-  readonly end: () => void;
-}): AsyncIterable<string | Buffer> {
+async function* streamRest(
+  first: IteratorResult<string | Buffer>,
+  iterator: AsyncIterator<string | Buffer>,
+  isLate: () => boolean,
+  end: () => void,
+): AsyncIterable<string | Buffer> {
   try {
-    for (let step = of.first; step.done !== true; step = await of.iterator.next()) {
-      if (of.isLate()) throw new Error("a file download took too long and was aborted");
+    for (let step = first; step.done !== true; step = await iterator.next()) {
+      if (isLate()) throw new Error("a file download took too long and was aborted");
       yield step.value;
     }
   } finally {
-    // Releases the permit before the last byte, so that a client with the whole file can request
-    // the next one.
-    of.end();
+    // Ends the turn before the last byte: who has the whole file can request the next one.
+    end();
   }
 }
 
@@ -83,17 +77,11 @@ const FILTER_CHARS_MAX = 40;
 
 /**
  * Names a file of requests after its time range and filters, so that files of different views do
- * not overwrite each other. Whole days are dates; other ranges have the time of day in UTC.
+ * not overwrite each other.
  */
 export function buildFileName(
   { fromMs, toMs }: Pick<ReportFilter, "fromMs" | "toMs">,
-  {
-    model,
-    provider,
-    key,
-    tag,
-    status,
-  }: Pick<UsageFilters, "model" | "provider" | "key" | "tag" | "status">,
+  { model, provider, key, tag, status }: UsageFilters,
 ): string {
   const filters = [model, provider, key, tag, status].flatMap((text) => text ?? []);
   return ["requests", spanName(fromMs, toMs), ...filters.map(toFileWord)].join("-").concat(".csv");

@@ -9,7 +9,6 @@ import {
   mayRole,
   type Need,
   normaliseEmail,
-  type Role,
   roleNote,
   wideNetwork,
 } from "../../kernel/index.ts";
@@ -23,15 +22,19 @@ import { isLoopback } from "../identity/console-address.ts";
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
- * Returns a parser that reads a body as bytes, up to `bytesMax` (default: the route's limit).
- * Unlike the framework's parsers, it joins small chunks, because even a chunk of one byte takes 200
- * bytes. It also limits the memory of all unfinished bodies, many of which have no session.
+ * Reads a body as bytes, up to `bytesMax` (default: the route's limit). It joins small chunks,
+ * because even a chunk of one byte takes 200 bytes, and limits the memory of all unfinished bodies,
+ * many of which have no session.
  */
 export function bytesReader(
   { arriving, clientAddresses }: Pick<ConsoleDeps, "arriving" | "clientAddresses">,
   bytesMax?: number,
-): BytesReader {
-  return (request, payload, done) => {
+) {
+  return (
+    request: FastifyRequest,
+    payload: IncomingMessage,
+    done: (fault: Error | null, body?: Buffer) => void,
+  ): void => {
     const limit = bytesMax ?? request.routeOptions.bodyLimit;
     const owner = clientNetwork(findClientAddress(clientAddresses, request) ?? "");
     const held = new HeldBytes();
@@ -55,26 +58,11 @@ export function bytesReader(
   };
 }
 
-type BytesReader = (
-  request: FastifyRequest,
-  payload: IncomingMessage,
-  done: (fault: Error | null, body?: Buffer) => void,
-) => void;
-
-/** The bodies that have begun and not ended take too much memory. */
 export class BusyFault extends Error {
   override readonly name = "BusyFault";
 }
 
-interface GuardedRequest {
-  readonly method: string;
-  readonly headers: IncomingHttpHeaders;
-}
-
-/**
- * True if the request comes from a page of the console. Browsers report that in `sec-fetch-site`;
- * older browsers and programs send `origin`.
- */
+/** Browsers report it in `sec-fetch-site`; older browsers and programs send `origin`. */
 export function isFromOwnPage(headers: IncomingHttpHeaders, consoleUrl: string): boolean {
   const site = headers["sec-fetch-site"];
   return site === undefined
@@ -84,7 +72,7 @@ export function isFromOwnPage(headers: IncomingHttpHeaders, consoleUrl: string):
 
 /** Refuses a change unless it comes from our own page and as JSON, which no HTML form can send. */
 export function foreignOriginProblem(
-  { method, headers }: GuardedRequest,
+  { method, headers }: Pick<FastifyRequest, "method" | "headers">,
   consoleUrl: string,
 ): ConsoleRefusal | undefined {
   if (SAFE_METHODS.has(method)) return undefined;
@@ -107,10 +95,7 @@ const NOT_JSON = new ConsoleRefusal(
 /** Names the organization that the page shows; another tab may have switched the session since. */
 const SHOWN_ORG_HEADER = "x-tm-org";
 
-/**
- * Returns the headers of a request for a file, after it has moved the query's `org` into the header
- * that a link cannot send. A header that was sent counts more.
- */
+/** Moves the query's `org` into the header that a link cannot send. A sent header counts more. */
 export function takeLinkedOrg({
   headers,
   query,
@@ -119,6 +104,10 @@ export function takeLinkedOrg({
   const { org } = asked;
   delete asked.org;
   return org === undefined ? headers : { [SHOWN_ORG_HEADER]: org, ...headers };
+}
+
+export function readQuery({ query }: FastifyRequest, name: string): unknown {
+  return (query as Readonly<Record<string, unknown>>)[name];
 }
 
 /** Reads the browser's session; a refusal if the role of its member lacks the right `need`. */
@@ -132,11 +121,7 @@ export async function readOpenSession(
   if (!session.isVerified) return NOT_VERIFIED;
   const shown = headers[SHOWN_ORG_HEADER];
   if (shown !== undefined && shown !== session.orgId) return OTHER_ORG;
-  return mayRole(session.role, need) ? session : roleRefusal(session.role, need);
-}
-
-function roleRefusal(role: Role, need: Need): ConsoleRefusal {
-  return forbidden(roleNote(need, "do this", role));
+  return mayRole(session.role, need) ? session : forbidden(roleNote(need, "do this", session.role));
 }
 
 const OTHER_ORG = new ConsoleRefusal(
@@ -157,7 +142,6 @@ const NOT_VERIFIED = new ConsoleRefusal(
   "your email is not verified; open the link in your identity provider's verification email, then sign in again",
 );
 
-/** Returns the client's address; behind trusted proxies, the one that they report. */
 export function findClientAddress(
   addresses: ClientAddresses,
   { ip, headers }: Pick<FastifyRequest, "ip" | "headers">,
@@ -177,8 +161,8 @@ export function readOrigin(
 
 /**
  * Returns where to redirect a browser that used another name of this machine, such as `localhost`
- * for `127.0.0.1`, because a cookie that one name sets is not sent to the other. Undefined if the
- * name is right, if a host is not loopback, or if the ports differ, as behind a proxy.
+ * for `127.0.0.1`: a cookie that one name sets is not sent to the other. Undefined if the name is
+ * right, if a host is not loopback, or if the ports differ, as behind a proxy.
  */
 export function otherName(asked: {
   readonly host: string | undefined;

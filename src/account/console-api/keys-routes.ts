@@ -21,21 +21,10 @@ import {
 import { askAboutCaps } from "./ask-about-cap.ts";
 import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound, ofGateway } from "./console-refusal.ts";
-import type {
-  BodyOf,
-  CreatedKey,
-  Key,
-  KeyChange,
-  KeyList,
-  KeysChange,
-  NewKey,
-  RotatedKey,
-} from "./contract.ts";
-import { KeyDetail, type keyRoutes } from "./contract/keys.ts";
-import type { Acting, Handlers } from "./handler.ts";
+import type { CreatedKey, Key, KeyList, keyRoutes, RotatedKey } from "./contract/keys.ts";
+import type { Acting, Call, Handlers } from "./handler.ts";
 import { readName, requireOrg } from "./read-values.ts";
 import { readKeyFields } from "./read-key.ts";
-import { present } from "./present.ts";
 import { presentKey, type LimitContext } from "./present-key.ts";
 
 /** Routes for the organization's keys. Managed keys are in no answer and cannot be found by id. */
@@ -44,10 +33,8 @@ export function keyHandlers(deps: OperationDeps): Handlers<keyof typeof keyRoute
   return {
     "GET /api/console/keys": ({ session }) => listKeys(deps, session),
 
-    "POST /api/console/keys": ({ session, body, by }) =>
-      createKey(deps, session, { wanted: body, origin: "console", by }),
-    "POST /api/identity/keys": ({ session, body, by }) =>
-      createKey(deps, session, { wanted: body, origin: "identity", by }),
+    "POST /api/console/keys": (call) => createKey(deps, call, "console"),
+    "POST /api/identity/keys": (call) => createKey(deps, call, "identity"),
 
     "GET /api/console/keys/:key_id": async ({ session, params }) => {
       const { orgId } = session;
@@ -57,20 +44,13 @@ export function keyHandlers(deps: OperationDeps): Handlers<keyof typeof keyRoute
       return {
         key: await show(deps, session, key),
         ...capResets(clock.nowMs()),
-        days: days.map((each) =>
-          present(KeyDetail.properties.days.items, each, {
-            spent_usd: formatUsd(each.debitMicroUsd),
-          }),
-        ),
+        days: days.map(({ day, requests, debitMicroUsd }) => {
+          return { day, requests, spent_usd: formatUsd(debitMicroUsd) };
+        }),
       };
     },
-    "PATCH /api/console/keys/:key_id": async ({ session, params, body, by }) => {
-      const key = await accounts.findKey(session.orgId, params.key_id);
-      return key === undefined ? NO_SUCH_KEY : await changeKey(deps, session, { key, body, by });
-    },
-
-    "POST /api/console/keys/change": ({ session, body, by }) =>
-      changeKeys(deps, session, { body, by }),
+    "PATCH /api/console/keys/:key_id": (call) => changeKey(deps, call),
+    "POST /api/console/keys/change": (call) => changeKeys(deps, call),
 
     "POST /api/console/keys/disable": async ({ session, body, by }) => {
       const keyIds = [...new Set(body.key_ids)];
@@ -80,10 +60,8 @@ export function keyHandlers(deps: OperationDeps): Handlers<keyof typeof keyRoute
       return disabled === undefined ? NO_SUCH_KEY : { changed: disabled.length };
     },
 
-    "POST /api/console/keys/:key_id/rotate": ({ session, params, body, by }) =>
-      rotateKey(deps, session, { keyId: params.key_id, body, by }),
-    "POST /api/identity/keys/:key_id/rotate": ({ session, params, body, by }) =>
-      rotateKey(deps, session, { keyId: params.key_id, body, by }),
+    "POST /api/console/keys/:key_id/rotate": (call) => rotateKey(deps, call),
+    "POST /api/identity/keys/:key_id/rotate": (call) => rotateKey(deps, call),
 
     "POST /api/console/keys/:key_id/disable": async ({ session, params, body, by }) => {
       const key = await accounts.findKey(session.orgId, params.key_id);
@@ -146,24 +124,22 @@ const TOO_MANY_KEYS = conflict(
 
 async function createKey(
   deps: OperationDeps,
-  session: Acting,
-  asked: {
-    readonly wanted: NewKey;
-    readonly origin: "console" | "identity";
-    readonly by: ChangedBy;
-  },
+  { session, body: wanted, by }: Call<"POST /api/console/keys"> | Call<"POST /api/identity/keys">,
+  origin: "console" | "identity",
 ): Promise<CreatedKey | ConsoleRefusal> {
   const { accounts } = deps;
-  const { wanted, origin, by } = asked;
   const name = readName(wanted.name);
   if (name instanceof ConsoleRefusal) return name;
-  const { isOperator = false } = session;
+  const { isOperator = false }: Acting = session;
   // The `rpm` that an operator requests becomes the key's ceiling.
   const own = findRequestsPerMinuteCeiling(origin);
   const requestsPerMinuteCeiling = isOperator ? (wanted.rpm ?? own) : own;
   const ceiling = ceilingOfNew(requestsPerMinuteCeiling, await loadLimitContext(deps, session));
   const { rpm = ceiling } = wanted;
-  if (rpm > ceiling && !isOperator) return aboveCeiling(rpm, ceiling);
+  if (rpm > ceiling && !isOperator) {
+    const next = "choose a limit up to the ceiling";
+    return invalidField("rpm", `rpm ${rpm} is above the ceiling of ${ceiling}; ${next}`);
+  }
   const read = await readKeyFields(deps, session.orgId, wanted);
   if (read instanceof ConsoleRefusal) return read;
   const { raw: secret, ...stored } = createVirtualKey();
@@ -173,7 +149,7 @@ async function createKey(
     ? await accounts.createKey(newKey, by)
     : await accounts.createOwnKey(newKey, by);
   if (key === "too_many") return TOO_MANY_KEYS;
-  if (rpm < ceiling) await limitNewKey(deps, key, { rpm, by });
+  if (rpm < ceiling) await limitNewKey(deps, key, rpm, by);
   return { secret, key: await show(deps, session, key) };
 }
 
@@ -185,7 +161,8 @@ function ceilingOfNew(own: number, { limits, limitDefaults }: LimitContext): num
 async function limitNewKey(
   deps: OperationDeps,
   key: KeySummary,
-  { rpm, by }: { readonly rpm: number; readonly by: ChangedBy },
+  rpm: number,
+  by: ChangedBy,
 ): Promise<void> {
   const { orgId, keyId } = key;
   try {
@@ -202,9 +179,10 @@ async function limitNewKey(
 /** Checks every field before it changes any. */
 async function changeKey(
   deps: OperationDeps,
-  session: Acting,
-  { key, body, by }: { readonly key: KeySummary; readonly body: KeyChange; readonly by: ChangedBy },
+  { session, params, body, by }: Call<"PATCH /api/console/keys/:key_id">,
 ): Promise<Key | ConsoleRefusal> {
+  const key = await deps.accounts.findKey(session.orgId, params.key_id);
+  if (key === undefined) return NO_SUCH_KEY;
   if (key.disabledAtMs !== null) return DISABLED;
   const name = body.name === undefined ? undefined : readName(body.name);
   if (name instanceof ConsoleRefusal) return name;
@@ -224,8 +202,7 @@ async function changeKey(
 
 async function changeKeys(
   deps: OperationDeps,
-  session: Acting,
-  { body, by }: { readonly body: KeysChange; readonly by: ChangedBy },
+  { session, body, by }: Call<"POST /api/console/keys/change">,
 ): Promise<{ readonly changed: number } | ConsoleRefusal> {
   const edit = await readKeyFields(deps, session.orgId, body);
   if (edit instanceof ConsoleRefusal) return edit;
@@ -241,27 +218,22 @@ async function changeKeys(
   return changed === undefined ? NO_SUCH_KEY : { changed: changed.length };
 }
 
-/**
- * Gives a key a new secret. The present secret may keep working for some hours; an older one that
- * still works ends at once.
- */
+type RotateCall =
+  Call<"POST /api/console/keys/:key_id/rotate"> | Call<"POST /api/identity/keys/:key_id/rotate">;
+
+/** The present secret may keep working for some hours; an older one ends at once. */
 async function rotateKey(
   deps: OperationDeps,
-  session: Acting,
-  asked: {
-    readonly keyId: string;
-    readonly body: BodyOf<"POST /api/console/keys/:key_id/rotate">;
-    readonly by: ChangedBy;
-  },
+  { session, params, body, by }: RotateCall,
 ): Promise<RotatedKey | ConsoleRefusal> {
-  const known = await deps.accounts.findKey(session.orgId, asked.keyId);
+  const known = await deps.accounts.findKey(session.orgId, params.key_id);
   if (known === undefined) return NO_SUCH_KEY;
   if (known.disabledAtMs !== null) return DISABLED;
-  const { grace_hours: hours } = asked.body;
+  const { grace_hours: hours } = body;
   const { raw: secret, ...stored } = createVirtualKey();
   const oldUntilMs = hours === 0 ? null : deps.clock.nowMs() + hours * HOUR_MS;
   const rotate = { ...stored, oldUntilMs };
-  const edited = await deps.accounts.editKeys(session.orgId, [known.keyId], { rotate }, asked.by);
+  const edited = await deps.accounts.editKeys(session.orgId, [known.keyId], { rotate }, by);
   const [rotated] = edited ?? [];
   if (rotated === undefined) return NO_SUCH_KEY;
   const key = await show(deps, session, rotated);
@@ -285,13 +257,6 @@ async function planRpm(
   return refusal.class === "invalid_request"
     ? invalidField("rpm", refusal.message)
     : ofGateway(refusal);
-}
-
-function aboveCeiling(rpm: number, ceiling: number): ConsoleRefusal {
-  return invalidField(
-    "rpm",
-    `rpm ${rpm} is above the ceiling of ${ceiling}; choose a limit up to the ceiling`,
-  );
 }
 
 async function show(deps: OperationDeps, session: Acting, key: KeySummary): Promise<Key> {

@@ -1,7 +1,9 @@
 import { type Deployment, describeModel, type ListedModel } from "../../catalog/index.ts";
 import { escapeHtml, plainPage, type PlainPage } from "../../kernel/index.ts";
-import { PRINT_LINK } from "./link-pages.ts";
 import { perMillion } from "./present-request.ts";
+
+/** The command that prints a sign-in link, when it is run in a folder of the sources. */
+export const PRINT_LINK = "<pre><code>npm run tokenmarket -- console-link</code></pre>";
 
 export interface Landing {
   readonly signInName: string | null;
@@ -19,8 +21,7 @@ export interface Landing {
 }
 
 /**
- * The first page for a visitor without a session: the product, the models for sale, and sign-in.
- * Its only script copies the sample request; everything else works without scripts.
+ * The first page for a visitor without a session. Only copying the sample request needs scripts.
  */
 export function landingPage(landing: Landing): PlainPage {
   return plainPage({
@@ -63,13 +64,10 @@ function renderFigures(models: readonly ListedModel[]): string {
   const providers = new Set(
     models.flatMap(({ deployments }) => deployments.map(({ providerId }) => providerId)),
   ).size;
-  const paid = models
+  const [lowest] = models
     .flatMap((model) => findPrices(model)?.prompt ?? [])
-    .filter((each) => each > 0n);
-  const lowest = paid.reduce<bigint | undefined>(
-    (low, each) => (low === undefined || each < low ? each : low),
-    undefined,
-  );
+    .filter((each) => each > 0n)
+    .sort((a, b) => (a < b ? -1 : 1));
   const figures = [
     [String(models.length), models.length === 1 ? "model" : "models"],
     [String(providers), providers === 1 ? "provider" : "providers"],

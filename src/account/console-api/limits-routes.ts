@@ -6,7 +6,6 @@ import {
   type KeySummary,
   LIMIT_NAMES,
   type LimitedKey,
-  type LimitRequest,
   type LimitRow,
   limitRows,
   makeLimitChange,
@@ -24,26 +23,18 @@ import {
   toPrincipal,
   type UsedScope,
 } from "../../gateway/index.ts";
-import {
-  type ChangedBy,
-  formatUsd,
-  instant,
-  type KeyId,
-  microUsd,
-  type OrgId,
-  parseRequestId,
-  usdOrNull,
-  ZERO_MICRO_USD,
-} from "../../kernel/index.ts";
+import { instant, type KeyId, type OrgId, ZERO_MICRO_USD } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity-store.ts";
 import { askAboutCap } from "./ask-about-cap.ts";
 import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 import { ConsoleRefusal, missing, notFound, ofGateway } from "./console-refusal.ts";
 import type { AnswerOf, LimitRow as LimitsRow, Limits } from "./contract.ts";
-import type { limitRoutes } from "./contract/keys.ts";
+import { Cap, type limitRoutes } from "./contract/keys.ts";
+import { present } from "./present.ts";
 import { presentRefusal } from "./present-refusal.ts";
-import type { Acting, Handlers } from "./handler.ts";
+import type { Acting, Call, Handlers } from "./handler.ts";
 import { readCap, requireOrg } from "./read-values.ts";
+import { findRequest } from "./usage-routes.ts";
 import { isActive, type LimitContext, limitedKey } from "./present-key.ts";
 
 export function capHandlers(
@@ -62,21 +53,16 @@ export function capHandlers(
 }
 
 export function limitHandlers(deps: ConsoleDeps): Handlers<keyof typeof limitRoutes> {
-  const { reports } = deps;
   return {
     ...capHandlers(deps),
 
-    "POST /api/admission-limits": ({ session, rawBody, by }) =>
-      changeLimit(deps, session, { rawBody, by }),
+    "POST /api/admission-limits": (call) => changeLimit(deps, call),
 
     "GET /api/console/refusals/:request_id": async ({ session, params }) => {
-      const requestId = parseRequestId(params.request_id);
-      if (requestId === undefined) return notFound("request");
-      const found = await reports.request(session.orgId, requestId);
+      const found = await findRequest(deps, session.orgId, params.request_id);
       if (found === undefined) return notFound("request");
-      const { createdAtMs, errorClass, status } = found.request;
-      // A request that succeeded or was cancelled can have an error class too, because the provider
-      // reported impossible token counts or an impossible cost.
+      const { requestId, createdAtMs, errorClass, status } = found.request;
+      // A request that succeeded can have an error class too: of impossible token counts or costs.
       const isNeither = status === "succeeded" || status === "cancelled";
       if (errorClass === null || isNeither) return NOT_REFUSED;
       return {
@@ -90,40 +76,28 @@ export function limitHandlers(deps: ConsoleDeps): Handlers<keyof typeof limitRou
 
 const NOT_REFUSED = missing("this request was not rejected; its page shows the result");
 
-const NO_SUCH_KEY = notFound("key");
-
-/**
- * Changes a limit as the gateway's own route for limits does, with the same parser, checks and
- * answer, but with a session instead of a key. A managed key counts as unknown.
- */
+/** Does the same as the gateway's own route for limits. A managed key counts as unknown. */
 async function changeLimit(
   deps: ConsoleDeps,
-  session: SignedIn,
-  { rawBody, by }: { readonly rawBody: Buffer; readonly by: ChangedBy },
+  { session, rawBody, by }: Call<"POST /api/admission-limits">,
 ): Promise<AnswerOf<"POST /api/admission-limits"> | ConsoleRefusal> {
   const { limitUse, rules } = deps;
   const read = readLimitRequest(rawBody);
   if (!read.ok) return ofGateway(read.refusal);
   const { request } = read;
-  const key = await findNamedKey(deps, session.orgId, request);
-  if (key instanceof ConsoleRefusal) return key;
+  const { keyId } = request;
+  if (keyId !== undefined) {
+    // PostgreSQL rejects U+0000 in any text, so such an id is unknown.
+    const isText = !keyId.includes("\0");
+    const key = isText ? await deps.accounts.findKey(session.orgId, keyId) : undefined;
+    if (key === undefined) return notFound("key");
+  }
   const actor = { kind: "person", orgId: session.orgId } as const;
   const planned = await planLimitChange({ ...limitUse, rules }, actor, request);
   if (!planned.ok) return ofGateway(planned.refusal);
   const made = await makeLimitChange(rules, planned, by);
   if (!made.ok) return ofGateway(made.refusal);
   return presentChangedLimit(made.stored, await readChangedScopes(deps, session, made.stored));
-}
-
-async function findNamedKey(
-  { accounts }: ConsoleDeps,
-  orgId: OrgId,
-  { keyId }: LimitRequest,
-): Promise<KeySummary | undefined | ConsoleRefusal> {
-  if (keyId === undefined) return undefined;
-  // PostgreSQL rejects U+0000 in any text, so such an id is unknown.
-  const found = keyId.includes("\0") ? undefined : await accounts.findKey(orgId, keyId);
-  return found ?? NO_SUCH_KEY;
 }
 
 async function readChangedScopes(
@@ -168,15 +142,18 @@ async function readLimits(deps: OperationDeps, session: Acting): Promise<Limits>
       ...(await Promise.all(endpoints.map((each) => endpointRow(deps, each)))),
     ],
     caps: [
-      {
-        scope: "org",
-        key_id: null,
-        name: org.name,
-        cap_usd: usdOrNull(month.capMicroUsd),
-        spent_usd: formatUsd(month.spentMicroUsd),
-        in_flight_usd: formatUsd(month.inFlightMicroUsd),
-      },
-      ...active.map((key) => keyCap(key, spent.get(key.keyId))),
+      present(Cap, { ...month, scope: "org", keyId: null, name: org.name }),
+      ...active.map(({ keyId, name, caps }) => {
+        const of = spent.get(keyId);
+        return present(Cap, {
+          scope: "key",
+          keyId,
+          name,
+          capMicroUsd: caps.month,
+          spentMicroUsd: of?.spentMonthMicroUsd ?? ZERO_MICRO_USD,
+          inFlightMicroUsd: of?.inFlightMicroUsd ?? ZERO_MICRO_USD,
+        });
+      }),
     ],
     cap_reset_at: instant(month.resetAtMs),
     is_funded: org.isFunded,
@@ -205,49 +182,37 @@ async function peekRows(
 
 const SCOPES_PER_READ = 50;
 
+/** Only the operator can change the limits of a dedicated endpoint, so `own` is always null. */
 async function endpointRow(
   { limitUse: { limits, clock } }: OperationDeps,
   endpoint: EndpointRecord,
-): Promise<Limits["rows"][number]> {
+): Promise<LimitsRow> {
   const scope: ScopeClaim = endpointScope(endpoint);
   const asked = { slot: `{${scope.id}}`, scopes: [scope], nowMs: clock.monotonicMs() };
   const [usage] = (await limits.peek(asked)) ?? [];
-  return presentEndpointRow(endpoint, usage);
-}
-
-function keyCap(
-  key: KeySummary,
-  spent: { spentMonthMicroUsd: bigint; inFlightMicroUsd: bigint } | undefined,
-): Limits["caps"][number] {
+  const used = showUsed(usage);
   return {
-    scope: "key",
-    key_id: key.keyId,
-    name: key.name,
-    cap_usd: usdOrNull(key.caps.month),
-    spent_usd: usdOrZero(spent?.spentMonthMicroUsd),
-    in_flight_usd: usdOrZero(spent?.inFlightMicroUsd),
+    scope: "endpoint",
+    key_id: null,
+    name: endpoint.providerId,
+    model: null,
+    ...byLimit((word) => {
+      const limit = endpoint.limits[LIMIT_NAMES[word]] ?? null;
+      const source = limit === null ? null : ("contract" as const);
+      return { ceiling: limit, own: null, effective: limit, source, used: used[word] };
+    }),
   };
-}
-
-function usdOrZero(amount: bigint | undefined): string {
-  return formatUsd(microUsd(amount ?? ZERO_MICRO_USD));
 }
 
 interface NamedRow {
   readonly row: LimitRow;
   readonly name: string;
   readonly modelId: string | null;
-  /**
-   * The claims whose use is shown: the scope's own, and the request window that applies until the
-   * organization has credit.
-   */
+  /** The scope's own, and the request window that applies until the organization has credit. */
   readonly claims: readonly ScopeClaim[];
 }
 
-/**
- * Lists every scope that can refuse a request of the organization: the organization, each key of
- * `keys`, and each model with a stored limit. Limits of other keys are left out.
- */
+/** Lists every scope that can refuse: the organization, each of `keys`, each limited model. */
 function rowsOfOrganization(
   org: OrgSummary,
   keys: readonly KeySummary[],
@@ -300,7 +265,6 @@ function toNamedRow(row: LimitRow, name: string, modelId: string | null = null):
   return { row, name, modelId, claims: [{ scope, id, limits }, ...unfunded] };
 }
 
-/** The id of the request window that applies until the organization has credit. */
 function unfundedId({ id }: Pick<LimitRow, "id">): string {
   return `${id}#unfunded`;
 }
@@ -329,23 +293,9 @@ function presentLimitRow(
   };
 }
 
-/** Only the operator can change the limits of a dedicated endpoint, so `own` is always null. */
-function presentEndpointRow(
-  { providerId, limits }: EndpointRecord,
-  usage: ScopeUsage | undefined,
-): LimitsRow {
-  const used = showUsed(usage);
-  return {
-    scope: "endpoint",
-    key_id: null,
-    name: providerId,
-    model: null,
-    ...byLimit((word) => {
-      const limit = limits[LIMIT_NAMES[word]] ?? null;
-      const source = limit === null ? null : ("contract" as const);
-      return { ceiling: limit, own: null, effective: limit, source, used: used[word] };
-    }),
-  };
+/** A limit that is not set is null. */
+export function showLimits(limits: EndpointRecord["limits"]) {
+  return byLimit((word) => limits[LIMIT_NAMES[word]] ?? null);
 }
 
 function showUsed(usage: ScopeUsage | undefined, requests = usage?.requests) {

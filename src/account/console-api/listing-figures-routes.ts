@@ -1,15 +1,15 @@
 import { defined, ExpiringCache, instant } from "../../kernel/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import type { FiguresAt, ListingFigures, ProviderFigures } from "./contract.ts";
+import type { AnswerOf, FiguresAt, ListingFigures, ProviderFigures } from "./contract.ts";
 import type { listingFigureRoutes, ListingQuery } from "./contract/listing-figures.ts";
 import { type ListingSums, computeFigures } from "../../gateway/index.ts";
 import type { Handlers } from "./handler.ts";
 import { CachedRead } from "./cached-read.ts";
+import { lastDays } from "./overview.ts";
 import { PublicDocument } from "./public-document.ts";
 import type { ReportGates } from "./concurrency-gate.ts";
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const DAYS = 30;
 const HOURS = 48;
 /** How long an organization's figures are cached; their sums change once an hour. */
@@ -19,18 +19,15 @@ const KEPT_ANSWERS_MAX = 500;
 const PUBLISHED_KEPT_MS = 600_000;
 const PUBLISHED_KEPT_SECONDS = 300;
 
-interface OwnFigures {
-  readonly from: string;
-  readonly listings: ListingFigures[];
-  readonly providers: ProviderFigures[];
-}
-
 export function listingFigureHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
 ): Handlers<keyof typeof listingFigureRoutes> {
   const { listingFigures, clock } = deps;
-  const kept = new ExpiringCache<OwnFigures>(KEPT_MS, KEPT_ANSWERS_MAX);
+  const kept = new ExpiringCache<AnswerOf<"GET /api/console/listing-figures">>(
+    KEPT_MS,
+    KEPT_ANSWERS_MAX,
+  );
   const readPublished = openPublishedFigures(deps);
   return {
     "GET /api/console/listing-figures": async ({ session, query }) => {
@@ -40,7 +37,7 @@ export function listingFigureHandlers(
       const known = kept.get(key, clock.monotonicMs());
       if (known !== undefined) return known;
       const nowMs = clock.nowMs();
-      const dayMs = firstDayMs(nowMs);
+      const { fromMs: dayMs } = lastDays(nowMs, DAYS);
       const from = { dayMs, hourMs: nowMs - HOURS * HOUR_MS };
       const filter = defined({ orgId, modelId: model, providerId: provider });
       return await gates.reads.run(orgId, async () => {
@@ -65,7 +62,7 @@ const NOT_SHOWN = PublicDocument.of(
 /** The published figures of public listings. Their sums are read at most once in ten minutes. */
 function openPublishedFigures({ listingFigures, config, catalog, clock }: ConsoleDeps) {
   const documents = new ExpiringCache<PublicDocument>(KEPT_MS, KEPT_ANSWERS_MAX);
-  const readDays = () => listingFigures.published(firstDayMs(clock.nowMs()));
+  const readDays = () => listingFigures.published(lastDays(clock.nowMs(), DAYS).fromMs);
   const published = new CachedRead(readDays, clock, PUBLISHED_KEPT_MS);
   return async (query: ListingQuery): Promise<PublicDocument> => {
     if (!config.listingsPublicFigures) return NOT_SHOWN;
@@ -90,10 +87,6 @@ function openPublishedFigures({ listingFigures, config, catalog, clock }: Consol
     documents.set(key, made, nowMs);
     return made;
   };
-}
-
-function firstDayMs(nowMs: number): number {
-  return (Math.floor(nowMs / DAY_MS) + 1 - DAYS) * DAY_MS;
 }
 
 function hasHistory({ model, provider }: ListingQuery): boolean {

@@ -95,16 +95,15 @@ export function teamHandlers(
   };
 }
 
-const LAST_OWNER = conflict(
-  "an organization needs an owner, and this is the last one; make another member owner first",
-);
 /** For a caller who lost the role after the request was admitted. */
 const NOT_ALLOWED = forbidden(
   "nothing was done: your role in this organization has just changed; reload the page",
 );
 const CHANGE_REFUSALS = {
   unknown: notFound("member"),
-  last_owner: LAST_OWNER,
+  last_owner: conflict(
+    "an organization needs an owner, and this is the last one; make another member owner first",
+  ),
   not_allowed: NOT_ALLOWED,
 } as const;
 const NO_SUCH_INVITATION = notFound("invitation");

@@ -1,9 +1,6 @@
 const MINUTE_MS = 60_000;
 
-/**
- * Limits requests without a session per minute: those of one network, and those of all networks
- * that reach this process.
- */
+/** Limits requests without a session per minute: those of one network, and those of all. */
 export class MinuteBound {
   #sinceMs = Number.NEGATIVE_INFINITY;
   #all = 0;

@@ -22,7 +22,7 @@ import type { ReportFigures, SizeBounds, SizedTokens, UsageReport } from "../../
 import type { ComparedModel, ListingCost, ModelCosts } from "./contract.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
-import type { modelCostRoutes } from "./contract/catalog.ts";
+import { lastDays } from "./overview.ts";
 import type { Handlers } from "./handler.ts";
 
 /** Prices at most this many listings of a model, those that the gateway tries first. */
@@ -37,7 +37,6 @@ export interface Comparison {
 
 export interface KnownUse {
   readonly groups: UsageReport["groups"];
-  /** Undefined if there are too many attempts to read the sizes. */
   readonly sized: readonly SizedTokens[] | undefined;
   readonly bounds: SizeBounds;
 }
@@ -51,7 +50,7 @@ export function collectBounds(models: readonly ListedModel[]): SizeBounds {
   };
 }
 
-function sortBounds(bounds: readonly number[]): readonly number[] {
+export function sortBounds(bounds: readonly number[]): readonly number[] {
   return [...new Set(bounds)].sort((a, b) => a - b);
 }
 
@@ -60,8 +59,7 @@ export function modelCosts(
   use: KnownUse,
 ): Omit<ModelCosts, "from" | "to"> {
   const byId = new Map<string, ListedModel>(models.map((model) => [model.id, model]));
-  const chat =
-    use.sized === undefined ? findChatInSums(catalog, use) : findChatBySize(catalog, use);
+  const chat = findChat(catalog, use);
   return {
     is_by_request: use.sized !== undefined,
     traffic: {
@@ -96,27 +94,40 @@ interface UsedModel {
 }
 
 /**
- * Finds the chat requests among attempts with known sizes. Sizes are known for chat only, so an
- * unlisted model with sizes is a chat model.
+ * Finds the chat requests. Sizes are known for chat only, so an unlisted model with sizes is a chat
+ * model; without sizes, the modality of an unlisted model is not known.
  */
-function findChatBySize(catalog: Catalog, { groups, sized = [] }: KnownUse): Chat {
-  const modalityByModel = mapModalities(catalog);
-  const seen = new Set(sized.map(({ modelId }) => modelId));
+function findChat(catalog: Catalog, { groups, sized }: KnownUse): Chat {
+  const modalityByModel = new Map<string, string>([
+    ...(sized ?? []).map(({ modelId }) => [modelId, "text"] as const),
+    ...catalog.deployments.map(({ modelId, modality }) => [modelId, modality] as const),
+  ]);
+  const findReason = (model: string): NotCounted["reason"] | undefined => {
+    if (model === OTHER_GROUPS) return "too_many";
+    const modality = modalityByModel.get(model);
+    if (modality === undefined) return "unlisted";
+    return modality === "text" ? undefined : "modality";
+  };
+  const withTokens = groups.filter(hasTokens);
+  const notCounted = withTokens.flatMap(({ group, figures: { requests } }): NotCounted[] => {
+    const reason = findReason(group);
+    return reason === undefined ? [] : [{ model: group, requests, reason }];
+  });
+  if (sized === undefined) {
+    const used = withTokens
+      .filter(({ group }) => findReason(group) === undefined)
+      .map(({ group: model, figures: { requests, debitMicroUsd: debit, usage } }) => {
+        return { model, requests, debit, usage };
+      });
+    return { used, notCounted, sized };
+  }
   const counted = sized.filter(({ isOwnKey }) => !isOwnKey);
-  const ofOwnKeys = sized.filter(({ isOwnKey }) => isOwnKey);
+  const ofOwnKeys = sumByModel(sized.filter(({ isOwnKey }) => isOwnKey));
   return {
     used: sumByModel(counted).toSorted(compareSpend),
     notCounted: [
-      ...groups.filter(hasTokens).flatMap(({ group, figures: { requests } }): NotCounted[] => {
-        const modality = modalityByModel.get(group) ?? (seen.has(group) ? "text" : undefined);
-        if (modality === "text" || group === OTHER_GROUPS) return [];
-        return [
-          { model: group, requests, reason: modality === undefined ? "unlisted" : "modality" },
-        ];
-      }),
-      ...sumByModel(ofOwnKeys).map(({ model, requests }): NotCounted => {
-        return { model, requests, reason: "own_key" };
-      }),
+      ...notCounted.filter(({ model }) => model !== OTHER_GROUPS),
+      ...ofOwnKeys.map(({ model, requests }) => ({ model, requests, reason: "own_key" as const })),
     ],
     sized: counted,
   };
@@ -141,39 +152,8 @@ function compareSpend(a: UsedModel, b: UsedModel): number {
   return b.requests - a.requests;
 }
 
-/** Finds the chat requests in daily sums, which do not tell an unlisted model's modality. */
-function findChatInSums(catalog: Catalog, { groups }: KnownUse): Chat {
-  const modalityByModel = mapModalities(catalog);
-  const findReason = (model: string): NotCounted["reason"] | undefined => {
-    if (model === OTHER_GROUPS) return "too_many";
-    const modality = modalityByModel.get(model);
-    if (modality === undefined) return "unlisted";
-    return modality === "text" ? undefined : "modality";
-  };
-  const withTokens = groups.filter(hasTokens);
-  return {
-    used: withTokens
-      .filter(({ group }) => findReason(group) === undefined)
-      .map(({ group, figures }) => ({
-        model: group,
-        requests: figures.requests,
-        debit: figures.debitMicroUsd,
-        usage: figures.usage,
-      })),
-    notCounted: withTokens.flatMap(({ group, figures: { requests } }): NotCounted[] => {
-      const reason = findReason(group);
-      return reason === undefined ? [] : [{ model: group, requests, reason }];
-    }),
-    sized: undefined,
-  };
-}
-
 /** The last group of a report, which sums up all others. */
 const OTHER_GROUPS = "other";
-
-function mapModalities({ deployments }: Catalog): ReadonlyMap<string, string> {
-  return new Map(deployments.map(({ modelId, modality }) => [modelId, modality]));
-}
 
 function hasTokens({ figures }: { readonly figures: ReportFigures }): boolean {
   const { usage, debitMicroUsd } = figures;
@@ -223,7 +203,7 @@ function computeListingCost(listing: Deployment, { chat, bounds }: Compared): Li
       ? leastCostElsewhere(prices, usage)
       : costElsewhere(
           prices,
-          chat.sized.map((each) => toSizedUse(each, bounds)),
+          chat.sized.map((each) => toSizedUse(each, bounds.promptTokens)),
         );
   return {
     ...shown,
@@ -233,8 +213,8 @@ function computeListingCost(listing: Deployment, { chat, bounds }: Compared): Li
   };
 }
 
-function toSizedUse({ promptAbove, usage }: SizedTokens, { promptTokens }: SizeBounds) {
-  return { abovePromptTokens: promptTokens[promptAbove - 1] ?? 0, usage };
+export function toSizedUse({ promptAbove, usage }: SizedTokens, bounds: readonly number[]) {
+  return { abovePromptTokens: bounds[promptAbove - 1] ?? 0, usage };
 }
 
 /** Counts the attempts with more tokens than the context holds; null if sizes are not known. */
@@ -256,7 +236,6 @@ function findLacks(model: ListedModel, { catalog, chat }: Compared): ComparedMod
   });
 }
 
-const DAY_MS = 86_400_000;
 const DAYS = 30;
 const MODELS_MAX = 4;
 
@@ -264,16 +243,14 @@ export function modelCostHandlers({
   catalog,
   reports,
   clock,
-}: ConsoleDeps): Handlers<keyof typeof modelCostRoutes> {
+}: ConsoleDeps): Handlers<"GET /api/console/model-costs"> {
   return {
     "GET /api/console/model-costs": async ({ session, query }) => {
       const ids = readIds(query.models);
       if (ids instanceof ConsoleRefusal) return ids;
       const { orgId } = session;
       const { current } = catalog;
-      // Whole UTC days including today, so that most of them can be read from stored sums.
-      const toMs = (Math.floor(clock.nowMs() / DAY_MS) + 1) * DAY_MS;
-      const range = { orgId, fromMs: toMs - DAYS * DAY_MS, toMs };
+      const range = { orgId, ...lastDays(clock.nowMs(), DAYS) };
       const { of } = query;
       const models = ids.flatMap((id) => current.find(id) ?? []);
       const compared = { catalog: current, ids, models };

@@ -1,9 +1,4 @@
-import type {
-  AbuseRestrictionRecord,
-  CappedKey,
-  NoticeFacts,
-  OrgSummary,
-} from "../../gateway/index.ts";
+import type { AbuseRestrictionRecord, CappedKey, NoticeFacts } from "../../gateway/index.ts";
 import type { TopUpPause } from "../billing/top-up-store.ts";
 import {
   dollars,
@@ -63,8 +58,7 @@ function creditNotices(input: NoticeInput): Notice[] {
   const refused = facts.refused.balance ?? 0;
   const isRefusing = facts.neededMicroUsd !== null && facts.neededMicroUsd > available;
   if (settledMicroUsd <= 0n) {
-    // An organization that never had credit gets `never_funded` instead, until a request is
-    // refused.
+    // Before that, an organization that never had credit gets `never_funded`.
     if (!isFunded && refused === 0) return [];
     const text =
       refused === 0
@@ -95,14 +89,10 @@ function lowBalanceText(input: NoticeInput): string | undefined {
     return `Low balance: ${money(settledMicroUsd)} is below your threshold of ${money(below)}.`;
   }
   const available = settledMicroUsd - heldMicroUsd;
-  const perDay = dailySpend(month, nowMs);
+  // The month's mean; today counts as a whole day.
+  const perDay = month.spentMicroUsd / BigInt(Math.max(1, new Date(nowMs).getUTCDate()));
   if (perDay === 0n || available >= perDay) return undefined;
   return `Low balance: ${money(available)} is less than one day at this month's pace of ${money(perDay)} a day.`;
-}
-
-/** The month's mean spend per day; today counts as a whole day. */
-function dailySpend({ spentMicroUsd }: MonthSpend, nowMs: number): bigint {
-  return spentMicroUsd / BigInt(Math.max(1, new Date(nowMs).getUTCDate()));
 }
 
 function capNotices({ month, facts }: NoticeInput): Notice[] {
@@ -128,8 +118,7 @@ function capNotices({ month, facts }: NoticeInput): Notice[] {
 function keyCapNotices({ facts, nowMs }: NoticeInput): Notice[] {
   const isFull = (key: CappedKey): boolean => key.spentMicroUsd >= key.capMicroUsd;
   const fullCaps = facts.cappedKeys.filter(isFull);
-  // Of several full caps of a key, shows the one that resets last: before that, the key does not
-  // work.
+  // Of several full caps of a key, the last to reset counts: until then it does not work.
   const full = onePerKey(
     fullCaps.toSorted((a, b) => periodEndMs(b.period, nowMs) - periodEndMs(a.period, nowMs)),
   );
@@ -262,14 +251,7 @@ function money(amount: MicroUsd | bigint): string {
   return dollars(formatUsd(microUsd(amount)));
 }
 
-interface Noticed {
-  readonly org: OrgSummary;
-  readonly balance: Balance;
-  readonly holds: readonly AbuseRestrictionRecord[];
-  readonly notices: readonly Notice[];
-}
-
-export async function readNotices(deps: ConsoleDeps, session: SignedIn): Promise<Noticed> {
+export async function readNotices(deps: ConsoleDeps, session: SignedIn) {
   const { records, limitUse, clock } = deps;
   const { orgId } = session;
   const nowMs = clock.nowMs();

@@ -53,11 +53,12 @@ const DESCRIPTION =
   "get 403 `forbidden`.";
 
 function operation(name: string, contract: RouteContract): object {
-  const { summary, access, needs, body, answerType } = contract;
+  const { summary, access, needs, body, answer, answerType } = contract;
+  const content = { [answerType ?? "application/json"]: { schema: answer ?? { type: "string" } } };
   return {
     operationId: operationId(name),
     summary,
-    ...(access === "public" ? { security: [] } : { security: [{ session: [] }] }),
+    security: access === "public" ? [] : [{ session: [] }],
     ...(needs === undefined ? {} : { "x-roles": rolesWith(needs) }),
     parameters: [
       ...listParameters(contract.params, "path"),
@@ -68,7 +69,7 @@ function operation(name: string, contract: RouteContract): object {
       ? {}
       : { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
     responses: {
-      "200": { description: "Done", content: describeContent(contract) },
+      "200": { description: "Done", content },
       default: {
         description: "Refused",
         content: {
@@ -104,9 +105,4 @@ function listParameters(schema: TSchema | undefined, place: "path" | "query"): o
     required: place === "path" || required.includes(name),
     schema: value,
   }));
-}
-
-function describeContent({ answer, answerType }: RouteContract): object {
-  if (answer !== undefined) return { "application/json": { schema: answer } };
-  return { [answerType ?? "application/json"]: { schema: { type: "string" } } };
 }

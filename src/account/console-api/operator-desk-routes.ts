@@ -6,8 +6,6 @@ import {
   defined,
   dollars,
   formatUsd,
-  instant,
-  instantOrNull,
   maskedEmail,
   type OrgId,
   parseRequestId,
@@ -28,7 +26,7 @@ import {
 import type { Handlers } from "./handler.ts";
 import { CachedRead } from "./cached-read.ts";
 import { present } from "./present.ts";
-import { presentDetail } from "./usage-routes.ts";
+import { findRequest, presentDetail } from "./usage-routes.ts";
 import type { BooksFigures } from "../../ledger/index.ts";
 import type { OperatorHealth } from "./contract.ts";
 import {
@@ -44,22 +42,18 @@ type DeskRoute = `GET /api/operator/${
   keyof typeof operatorRoutes;
 
 export function deskHandlers(deps: ConsoleDeps): Handlers<DeskRoute> {
-  const { operator, reports, team, clock } = deps;
+  const { operator, team, clock } = deps;
   // All operators share one read, because every open page polls it.
   const desk = new CachedRead(() => operator.desk.read(), clock, DESK_KEPT_MS);
   return {
     "GET /api/operator/desk": async () => {
-      const { days, orgs, providers, outOfCredit, empty, untilMs } = await desk.get();
-      return {
-        days: days.map(({ day, ...of }) => ({ day, ...presentDeskFigures(of) })),
-        organizations: orgs.map(({ orgId, name, ...of }) => {
+      const found = await desk.get();
+      return present(OperatorDesk, found, {
+        days: found.days.map(({ day, ...of }) => ({ day, ...presentDeskFigures(of) })),
+        organizations: found.orgs.map(({ orgId, name, ...of }) => {
           return { org_id: orgId, name, ...presentDeskFigures(of) };
         }),
-        providers: providers.map(({ providerId, ...of }) => ({ provider: providerId, ...of })),
-        out_of_credit: outOfCredit,
-        empty: empty.map((each) => present(OperatorDesk.properties.empty.items, each)),
-        until: instantOrNull(untilMs),
-      };
+      });
     },
 
     "GET /api/operator/health": () => readOperatorHealth(deps),
@@ -72,11 +66,9 @@ export function deskHandlers(deps: ConsoleDeps): Handlers<DeskRoute> {
 
     "GET /api/operator/organizations/:org_id/requests/:request_id": async ({ params, by }) => {
       const org = await operator.orgs.find(params.org_id);
-      const requestId = parseRequestId(params.request_id);
-      if (org === undefined || requestId === undefined) return noSuch("request");
-      const found = await reports.request(org.orgId, requestId);
-      if (found === undefined) return noSuch("request");
-      await operator.changes.record(lookedUp(requestId, [org]), by);
+      const found = org && (await findRequest(deps, org.orgId, params.request_id));
+      if (org === undefined || found === undefined) return noSuch("request");
+      await operator.changes.record(lookedUp(found.request.requestId, [org]), by);
       return presentDetail(found);
     },
 
@@ -94,10 +86,7 @@ export function deskHandlers(deps: ConsoleDeps): Handlers<DeskRoute> {
   };
 }
 
-/**
- * The log entry of a look-up. Of the query it contains a masked address, the beginning of a key or
- * an id, and no other text.
- */
+/** Of the query, it logs a masked address, the beginning of a key, or an id, and nothing else. */
 function lookedUp(asked: string, found: readonly { readonly orgId: OrgId }[]): Change {
   const text = asked.trim();
   const shown = text.includes("@")
@@ -163,12 +152,18 @@ async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHealth> {
     notices: catalogNotices(catalog.current, losses, installation.readRefreshWaits()),
     waiting_for_restart: [...installation.waitingSettings()],
     instances: instances.map((each) => present(OperatorInstance, each)),
-    books: books === undefined ? null : presentBooks(books, installation.hasGoneBack()),
+    books:
+      books === undefined
+        ? null
+        : present(OperatorBooks, books, {
+            oldest_open_seconds: Math.round(books.oldestOpenSeconds),
+            has_gone_back: installation.hasGoneBack(),
+          }),
     replica: installation.hasReplica ? { lag_ms: lagMs ?? null } : null,
   };
 }
 
-/** Undefined if the ledger does not answer in time; the page then shows everything else. */
+/** Without books, the page shows everything else. */
 async function readBooks({ operator, log }: ConsoleDeps): Promise<BooksFigures | undefined> {
   try {
     return await operator.installation.readBooks();
@@ -178,27 +173,12 @@ async function readBooks({ operator, log }: ConsoleDeps): Promise<BooksFigures |
   }
 }
 
-function presentBooks(books: BooksFigures, hasGoneBack: boolean): OperatorHealth["books"] {
-  const { lastAudit, oldestOpenSeconds } = books;
-  return present(OperatorBooks, books, {
-    oldest_open_seconds: Math.round(oldestOpenSeconds),
-    has_gone_back: hasGoneBack,
-    last_audit:
-      lastAudit === undefined
-        ? null
-        : { ended_at: instant(lastAudit.endedAtMs), violations: lastAudit.violations },
-  });
-}
-
 const LOSS_DAYS = 7;
 const NAMES_MAX = 20;
 
 type Notice = OperatorHealth["notices"][number];
 
-/**
- * Lists an operator's notices about prices: listings sold at a loss, prices last checked long ago,
- * and changes that wait for an operator.
- */
+/** Lists what is sold at a loss, prices that are long unchecked, and what waits for an operator. */
 export function catalogNotices(
   catalog: Pick<Catalog, "models">,
   losses: readonly ListingLoss[],

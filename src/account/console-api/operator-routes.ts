@@ -12,21 +12,23 @@ import type { AbuseRestrictionRecord, ListedOrg, RulesStore } from "../../gatewa
 import { presentLine, presentPurchase } from "./billing-routes.ts";
 import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField, noSuch, refTaken } from "./console-refusal.ts";
-import type { OperatorContract, OperatorListing, OperatorOrgPage } from "./contract.ts";
 import type { settlementRoutes } from "./contract/operator-settlement.ts";
 import {
+  type OperatorContract,
   OperatorKey,
   OperatorLimit,
+  OperatorListing,
   OperatorMember,
   OperatorOrg,
+  type OperatorOrgPage,
   OperatorRestriction,
   type operatorRoutes,
   WaitingPurchase,
 } from "./contract/operator.ts";
-import { type CommandedName, type Handlers } from "./handler.ts";
+import type { CommandedName, Handlers } from "./handler.ts";
+import { showLimits } from "./limits-routes.ts";
 import { deskHandlers, presentDeskFigures, presentOperatorChange } from "./operator-desk-routes.ts";
 import { settlementHandlers } from "./operator-settlement-routes.ts";
-import type { WaitingPurchase as StoredPurchase } from "../billing/purchase-store.ts";
 import type { Deployment } from "../../catalog/index.ts";
 import { present } from "./present.ts";
 
@@ -48,7 +50,12 @@ export function operatorHandlers(
     "GET /api/operator/purchases": async () => {
       const found = await operator.purchases.listWaiting(WAITING_MAX);
       const names = await operator.orgs.names(found.map(({ orgId }) => orgId));
-      return { data: found.map((each) => presentWaiting(each, names.get(each.orgId))) };
+      const data = found.map((each) => {
+        const { orgId, state: status, isGrantedByHand: is_granted } = each;
+        const org_name = names.get(orgId) ?? orgId;
+        return present(WaitingPurchase, each, { org_name, status, is_granted });
+      });
+      return { data };
     },
     "GET /api/operator/listings": async () => {
       const nowMs = clock.monotonicMs();
@@ -149,12 +156,7 @@ async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPa
   };
 }
 
-interface AskedContract {
-  readonly target: Parameters<ConsoleDeps["rules"]["changeLimit"]>[1];
-  readonly change: Parameters<ConsoleDeps["rules"]["changeLimit"]>[2];
-}
-
-function readContract(body: OperatorContract): AskedContract | ConsoleRefusal {
+function readContract(body: OperatorContract) {
   const { scope, key_id: key, model, rpm, tpm, concurrency } = body;
   const keyId = key === undefined ? undefined : parseKeyId(key);
   if (key !== undefined && keyId === undefined) return noSuch("key");
@@ -177,7 +179,7 @@ function readContract(body: OperatorContract): AskedContract | ConsoleRefusal {
     return invalidField("rpm", "set at least one of rpm, tpm and concurrency");
   }
   const of = defined({ keyId, modelId: model });
-  return { target: { source: "contract", scope, ...of }, change };
+  return { target: { source: "contract" as const, scope, ...of }, change };
 }
 
 function presentOrg(org: ListedOrg): OperatorOrg {
@@ -197,20 +199,7 @@ function presentRestriction(
 type StoredLimit = Awaited<ReturnType<RulesStore["listLimits"]>>[number];
 
 export function presentOperatorLimit(limit: StoredLimit): OperatorLimit {
-  return present(OperatorLimit, limit, {
-    model: limit.modelId ?? null,
-    rpm: limit.requestsPerMinute ?? null,
-    tpm: limit.tokensPerMinute ?? null,
-    concurrency: limit.concurrent ?? null,
-  });
-}
-
-function presentWaiting(
-  purchase: StoredPurchase,
-  org_name: string = purchase.orgId,
-): WaitingPurchase {
-  const [status, is_granted] = [purchase.state, purchase.isGrantedByHand];
-  return present(WaitingPurchase, purchase, { org_name, status, is_granted });
+  return present(OperatorLimit, limit, showLimits(limit));
 }
 
 const CIRCUITS = { yes: "closed", probe: "probing", no: "open" } as const;
@@ -223,18 +212,15 @@ export function presentListing(
   const { pools } = operator;
   const { id, pool } = deployment;
   const { state, verdict, suspect } = verification.of(deployment);
-  return {
+  return present(OperatorListing, deployment, {
     listing_id: id,
-    provider: deployment.providerId,
-    provider_name: deployment.providerName,
-    model: deployment.modelId,
     not_routed: deployment.notReady ?? null,
     circuit: CIRCUITS[health.mayTry(id, nowMs)],
     pool: pool.id,
     pool_cooldown_seconds: Math.ceil(pools.cooldownMs(pool.id, nowMs) / 1000),
     pool_usable_percent: pools.usablePercent(pool.id, nowMs),
     verdict: state,
-    checked_at: instantOrNull(verdict?.checkedAtMs ?? null),
-    suspect_since: instantOrNull(suspect?.sinceMs ?? null),
-  };
+    checked_at: instantOrNull(verdict?.checkedAtMs),
+    suspect_since: instantOrNull(suspect?.sinceMs),
+  });
 }

@@ -6,10 +6,10 @@ import {
   PAGE_STATEMENT_LINES_MAX,
   parseUsd,
   bySkuName,
-  exactUsdOrNull,
   formatExactUsd,
   instant,
   picoUsd,
+  type PicoUsd,
 } from "../../kernel/index.ts";
 import {
   compareStatement,
@@ -19,35 +19,30 @@ import {
   SettlementFault,
   type SettlementStatement,
   type SettlementStore,
-  type ClaimComparison,
-  type ClosingOutcome,
-  type ProviderBalance,
   type ProviderPeriod,
-  type Reconciliation,
   type SettlementSums,
   linesByModel,
 } from "../../ledger/index.ts";
 import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, noSuch, refTaken } from "./console-refusal.ts";
 import {
-  ProviderOwed,
-  ComparedLines,
-  type settlementRoutes,
+  DifferingLine,
+  OperatorComparison,
   OperatorPeriod,
+  type OperatorStatement,
+  ProviderOwed,
+  RecordedComparison,
+  type settlementRoutes,
 } from "./contract/operator-settlement.ts";
 import type { Handlers } from "./handler.ts";
-import type {
-  OperatorClosing,
-  OperatorComparison,
-  OperatorSettlement,
-  OperatorStatement,
-} from "./contract.ts";
+import type { ParamsOf } from "./contract.ts";
 import { present } from "./present.ts";
 
 type Names = keyof typeof settlementRoutes;
 type Part<P extends string> = Handlers<Extract<Names, `${string}${P}`>>;
 
 const PERIODS_SHOWN = 200;
+const CLOSED_SHOWN = 200;
 
 export function settlementHandlers(deps: OperationDeps): Handlers<Names> {
   const { operator } = deps;
@@ -61,7 +56,10 @@ export function settlementHandlers(deps: OperationDeps): Handlers<Names> {
           session.isOperator === true ? undefined : PERIODS_SHOWN,
         ),
       ]);
-      return presentSettlement(balances, periods);
+      return {
+        balances: balances.map((each) => present(ProviderOwed, each)),
+        periods: periods.map(presentPeriod),
+      };
     },
 
     "GET /api/operator/settlement/:provider_id/:period_start": async ({ params }) => {
@@ -75,7 +73,19 @@ export function settlementHandlers(deps: OperationDeps): Handlers<Names> {
       const { provider_id: providerId, until } = body;
       const untilMs = until === undefined ? undefined : Date.parse(until);
       const request = defined({ listed: read.terms, providerId, untilMs });
-      return presentClosing(await operator.settlement.closeDuePeriods(request, by));
+      const { closed, throughMs, unlisted } = await operator.settlement.closeDuePeriods(
+        request,
+        by,
+      );
+      return {
+        closed: closed.slice(0, CLOSED_SHOWN).map(({ period }) => presentPeriod(period)),
+        closed_count: closed.length,
+        settled_through: instant(throughMs),
+        unlisted: unlisted.map((each) => ({
+          provider: each.providerId,
+          terms_from: each.termsFrom,
+        })),
+      };
     },
     "POST /api/operator/settlement/:provider_id/:period_start/reconcile": async (call) => {
       const { statement } = call.body;
@@ -94,7 +104,10 @@ export function settlementHandlers(deps: OperationDeps): Handlers<Names> {
       }
       try {
         const stated = { period, claim, bytes };
-        return presentComparison(await compareStatement(operator.settlement, stated, call.by));
+        const compared = await compareStatement(operator.settlement, stated, call.by);
+        return present(OperatorComparison, compared, {
+          first_differences: compared.firstDiffering.map((each) => present(DifferingLine, each)),
+        });
       } catch (fault) {
         return toRefusal(fault);
       }
@@ -178,10 +191,7 @@ function tooMuch(problem: string): ConsoleRefusal {
   return invalidField("statement", `${problem}; compare it with the command settlement reconcile`);
 }
 
-interface PeriodParams {
-  readonly provider_id: string;
-  readonly period_start: string;
-}
+type PeriodParams = ParamsOf<"GET /api/operator/settlement/:provider_id/:period_start">;
 
 function toPeriodName(params: PeriodParams): PeriodName {
   return { providerId: params.provider_id, startMs: Date.parse(params.period_start) };
@@ -201,22 +211,17 @@ function toRefusal(fault: unknown): ConsoleRefusal {
 }
 
 function presentPeriod(period: ProviderPeriod): OperatorPeriod {
-  const { late, payment } = period;
+  const { late, payment, sums } = period;
   return present(OperatorPeriod, period, {
-    provider: period.providerId,
-    start: instant(period.startMs),
-    end: instant(period.endMs),
     state: payment === null ? "closed" : "paid",
-    ...presentSums(period.sums),
-    late: { attempts: Number(late.attempts), cost_usd: formatExactUsd(late.costPicoUsd) },
-    late_corrections: {
-      attempts: Number(late.corrections),
-      cost_usd: formatExactUsd(late.correctedPicoUsd),
-    },
-    carry_in_usd: formatExactUsd(period.carryInPicoUsd),
-    carry_out_usd: formatExactUsd(period.carryOutPicoUsd),
-    payment: payment && { ref: payment.ref, paid_at: instant(payment.paidAtMs) },
+    ...presentSums(sums),
+    late: presentPart(late.attempts, late.costPicoUsd),
+    late_corrections: presentPart(late.corrections, late.correctedPicoUsd),
   });
+}
+
+function presentPart(attempts: bigint, costPicoUsd: PicoUsd) {
+  return { attempts: Number(attempts), cost_usd: formatExactUsd(costPicoUsd) };
 }
 
 function presentSums(sums: SettlementSums) {
@@ -232,56 +237,10 @@ function presentSums(sums: SettlementSums) {
     margin_usd: formatUsd(sums.marginMicroUsd),
     unknown: { attempts: Number(sums.unknowns), charged_usd: formatUsd(sums.unknownMicroUsd) },
     corrections: {
-      attempts: Number(sums.corrections),
-      cost_usd: formatExactUsd(sums.correctedPicoUsd),
+      ...presentPart(sums.corrections, sums.correctedPicoUsd),
       resolved_usd: formatUsd(sums.resolvedMicroUsd),
     },
-    lost: { attempts: Number(sums.lostClaims), cost_usd: formatExactUsd(sums.lostPicoUsd) },
-  };
-}
-
-function presentSettlement(
-  balances: readonly ProviderBalance[],
-  periods: readonly ProviderPeriod[],
-): OperatorSettlement {
-  return {
-    balances: balances.map((each) => present(ProviderOwed, each, { provider: each.providerId })),
-    periods: periods.map(presentPeriod),
-  };
-}
-
-function presentClosing({ closed, throughMs, unlisted }: ClosingOutcome): OperatorClosing {
-  return {
-    closed: closed.slice(0, CLOSED_SHOWN).map(({ period }) => presentPeriod(period)),
-    closed_count: closed.length,
-    settled_through: instant(throughMs),
-    unlisted: unlisted.map((each) => ({ provider: each.providerId, terms_from: each.termsFrom })),
-  };
-}
-
-const CLOSED_SHOWN = 200;
-
-function presentComparison(found: Reconciliation): OperatorComparison {
-  return {
-    is_equal: found.isEqual,
-    ...presentDifference(found),
-    their_lines_usd: exactUsdOrNull(found.theirLinesPicoUsd),
-    first_differences: found.firstDiffering.map(({ kind, of, id, theirPicoUsd, ourPicoUsd }) => ({
-      kind,
-      of,
-      id,
-      their_usd: exactUsdOrNull(theirPicoUsd),
-      our_usd: exactUsdOrNull(ourPicoUsd),
-    })),
-  };
-}
-
-function presentDifference({ theirPicoUsd, ourPicoUsd, lines }: ClaimComparison) {
-  return {
-    their_usd: formatExactUsd(theirPicoUsd),
-    our_usd: formatExactUsd(ourPicoUsd),
-    difference_usd: formatExactUsd(picoUsd(theirPicoUsd - ourPicoUsd)),
-    lines: lines && present(ComparedLines, lines),
+    lost: presentPart(sums.lostClaims, sums.lostPicoUsd),
   };
 }
 
@@ -297,11 +256,16 @@ export function presentStatement({
       upstream_model: upstreamModelId,
       ...presentSums(sums),
     })),
-    reconciliations: claims.map((claim) => ({
-      recorded_at: instant(claim.recordedAtMs),
-      ...presentDifference(claim),
-      differing_lines:
-        claim.lines && claim.lines.differing + claim.lines.onlyTheirs + claim.lines.onlyOurs,
-    })),
+    reconciliations: claims.map((claim) => {
+      const { lines: counts, theirPicoUsd, ourPicoUsd } = claim;
+      const differencePicoUsd = picoUsd(theirPicoUsd - ourPicoUsd);
+      return present(
+        RecordedComparison,
+        { ...claim, differencePicoUsd },
+        {
+          differing_lines: counts && counts.differing + counts.onlyTheirs + counts.onlyOurs,
+        },
+      );
+    }),
   };
 }

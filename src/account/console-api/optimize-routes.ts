@@ -1,9 +1,8 @@
-import { formatUsd, unreachable } from "../../kernel/index.ts";
+import { unreachable } from "../../kernel/index.ts";
 import type { FedEvents } from "../optimize/answer-feed.ts";
 import type {
   OptimizeRefusal,
   OptimizeSearch as FoundSearch,
-  SearchEstimate,
 } from "../optimize/postgres-optimize-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import {
@@ -13,9 +12,10 @@ import {
   notFound,
   unavailable,
 } from "./console-refusal.ts";
-import type { OptimizeAnswers } from "./contract.ts";
+import type { BodyOf } from "./contract.ts";
 import {
   OptimizeAnswer,
+  type OptimizeAnswers,
   OptimizeEstimate,
   OptimizeResult,
   type optimizeRoutes,
@@ -39,32 +39,21 @@ export function optimizeHandlers(
     "POST /api/console/optimize": async ({ session, body, by }) => {
       const name = readName(body.name);
       if (name instanceof ConsoleRefusal) return name;
-      const wanted = {
-        name,
-        objective: body.objective,
-        judgeModelId: body.judge_model ?? null,
-        modelIds: body.models,
-        prompts: body.prompts,
-        maxTokens: body.max_tokens ?? null,
-        budgetMicroUsd: readAmount(body.budget_usd),
-      };
+      const { objective, budget_usd: budget } = body;
+      const asked = { name, objective, budgetMicroUsd: readAmount(budget) };
+      const wanted = { ...asked, ...readCalls(body) };
       const started = await optimize.start(session.orgId, wanted, by);
       return started.kind === "started" ? presentSearch(started.search) : toSearchRefusal(started);
     },
 
     "POST /api/console/optimize-estimate": async ({ session, body }) => {
-      // Estimates with the Playground key, which is routed by the same rules: the search's own key
-      // does not exist yet.
+      // The Playground key is routed by the same rules as the search's own, which does not exist
+      // yet.
       const principal = await playgroundPrincipal(deps, session.orgId);
-      const { models: modelIds, prompts, judge_model: judge, max_tokens: maxTokens } = body;
-      const wanted = {
-        modelIds,
-        prompts,
-        judgeModelId: judge ?? null,
-        maxTokens: maxTokens ?? null,
-      };
-      const made = await optimize.estimate(principal, wanted);
-      return made.kind === "estimated" ? presentEstimate(made.estimate) : toSearchRefusal(made);
+      const made = await optimize.estimate(principal, readCalls(body));
+      return made.kind === "estimated"
+        ? present(OptimizeEstimate, made.estimate)
+        : toSearchRefusal(made);
     },
 
     "GET /api/console/optimize/:search_id": async ({ session, params }) => {
@@ -86,6 +75,11 @@ export function optimizeHandlers(
   };
 }
 
+function readCalls(body: BodyOf<"POST /api/console/optimize-estimate">) {
+  const { models: modelIds, prompts, judge_model: judge, max_tokens: most } = body;
+  return { modelIds, prompts, judgeModelId: judge ?? null, maxTokens: most ?? null };
+}
+
 function toSearchRefusal({ code, field, message }: OptimizeRefusal): ConsoleRefusal {
   switch (code) {
     case "invalid_request":
@@ -102,24 +96,11 @@ function toSearchRefusal({ code, field, message }: OptimizeRefusal): ConsoleRefu
 /** Leaves out the search's key, which is never shown. */
 export function presentSearch(search: FoundSearch): OptimizeSearch {
   return present(OptimizeSearch, search, {
-    judge_model: search.judgeModelId,
     models: [...search.modelIds],
     results: search.results.map((each) =>
-      present(OptimizeResult, each, { model: each.modelId, ttft_p50_ms: each.firstByteP50Ms }),
+      present(OptimizeResult, each, { ttft_p50_ms: each.firstByteP50Ms }),
     ),
   });
-}
-
-function presentEstimate(estimate: SearchEstimate): OptimizeEstimate {
-  const { models, judge } = estimate;
-  return present(OptimizeEstimate, estimate, {
-    models: models.map(presentPart),
-    judge: judge === null ? null : presentPart(judge),
-  });
-}
-
-function presentPart(part: SearchEstimate["models"][number]): OptimizeEstimate["models"][number] {
-  return { model: part.modelId, most_usd: formatUsd(part.mostMicroUsd), message: part.message };
 }
 
 function presentAnswers(fed: FedEvents | undefined, after: number): OptimizeAnswers {
@@ -130,7 +111,6 @@ function presentAnswers(fed: FedEvents | undefined, after: number): OptimizeAnsw
       event.kind === "answer"
         ? present(OptimizeAnswer, event, {
             prompt: event.promptAt,
-            model: event.modelId,
             ttft_ms: event.firstByteMs,
           })
         : [],

@@ -11,34 +11,23 @@ import {
 } from "../../kernel/index.ts";
 import type { SignedIn } from "../identity/identity-store.ts";
 import type { Balance } from "../../ledger/index.ts";
-import type {
-  ReportBucket,
-  ReportFigures,
-  ReportFilter,
-  UsageReport,
-  UsageReports,
-} from "../../gateway/index.ts";
+import type { ReportBucket, ReportFilter, UsageReport, UsageReports } from "../../gateway/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { Overview } from "./contract.ts";
 import { requireOrg } from "./read-values.ts";
 import { isActive } from "./present-key.ts";
 import { presentFigures, presentRequest } from "./present-request.ts";
 
-interface DatedReports {
-  readonly reports: UsageReports;
-  /** The answer's `as_of` field; empty while the primary database has served everything. */
-  readonly asOf: () => { readonly as_of?: string };
-}
-
-/** Tracks the age of one answer: the age of the oldest part that a replica served. */
-export function datedReports(reports: UsageReports): DatedReports {
+/** Tracks the age of the oldest part that a replica served; `asOf` is empty if none did. */
+export function datedReports(reports: UsageReports) {
   let oldestMs: number | undefined;
   const noted = reports.noting((asOfMs) => {
     oldestMs = Math.min(oldestMs ?? asOfMs, asOfMs);
   });
   return {
     reports: noted,
-    asOf: () => (oldestMs === undefined ? {} : { as_of: instant(oldestMs) }),
+    asOf: (): { readonly as_of?: string } =>
+      oldestMs === undefined ? {} : { as_of: instant(oldestMs) },
   };
 }
 
@@ -48,18 +37,14 @@ const TOP_MODELS = 5;
 const LATEST_ERRORS = 5;
 const TROUBLE: readonly RequestStatus[] = ["rejected_by_gateway", "rejected_by_provider", "failed"];
 
-/**
- * Reads the overview page. Its queries of the journal run one after another, since the request
- * holds only one permit of the organization's concurrency gate.
- */
+/** Its queries of the journal run one after another: the request has one turn at the reports. */
 export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promise<Overview> {
   const { records, accounts, clock } = deps;
   const { reports, asOf } = datedReports(deps.reports);
   const { orgId } = session;
   const nowMs = clock.nowMs();
   const last24h: ReportFilter = { orgId, fromMs: nowMs - DAY_MS, toMs: nowMs };
-  const tomorrowMs = (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
-  const days: ReportFilter = { orgId, fromMs: tomorrowMs - DAYS * DAY_MS, toMs: tomorrowMs };
+  const days: ReportFilter = { orgId, ...lastDays(nowMs, DAYS) };
   const today = await reports.report(last24h, "status");
   const month = await reports.report(days, "model");
   const dayBefore = await reports.report(
@@ -103,14 +88,16 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   };
 }
 
-/**
- * Computes the span of the previous month that is as long as the part of this month that has
- * passed; the whole previous month if it is shorter.
- */
-export function sameSpanOfMonthBefore(nowMs: number): {
-  readonly fromMs: number;
-  readonly toMs: number;
-} {
+/** The last UTC days, today's whole day included, so that most can be read from stored sums. */
+export function lastDays(nowMs: number, days: number): Span {
+  const toMs = (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
+  return { fromMs: toMs - days * DAY_MS, toMs };
+}
+
+type Span = Pick<ReportFilter, "fromMs" | "toMs">;
+
+/** As much of the previous month as has passed of this one; all of it if it is shorter. */
+export function sameSpanOfMonthBefore(nowMs: number): Span {
   const now = new Date(nowMs);
   const startMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
   const fromMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1);
@@ -152,7 +139,11 @@ function topModels(
   { catalog: { current } }: ConsoleDeps,
 ): Overview["top_models"] {
   return groups
-    .map(({ group, figures }) => ({ group, figures, requests: countAnswered(figures) }))
+    .map(({ group, figures }) => {
+      const { requests, byStatus } = figures;
+      const rejected = byStatus.rejected_by_gateway + byStatus.rejected_by_provider;
+      return { group, figures, requests: requests - rejected };
+    })
     .filter(({ group, requests }) => requests > 0 && !NO_MODELS.has(group))
     .slice(0, TOP_MODELS)
     .map(({ group, figures, requests }) => ({
@@ -163,10 +154,6 @@ function topModels(
     }));
 }
 const NO_MODELS: ReadonlySet<string> = new Set(["none", "other"]);
-
-function countAnswered({ requests, byStatus }: ReportFigures): number {
-  return requests - byStatus.rejected_by_gateway - byStatus.rejected_by_provider;
-}
 
 function presentDay({ atMs, parts }: ReportBucket): Overview["days"][number] {
   let requests = 0;
@@ -200,13 +187,6 @@ export interface Spending {
   readonly spentMicroUsd: bigint;
 }
 
-interface Runway {
-  /** The mean spend of the counted days, rounded up so that it does not promise too much. */
-  readonly perDayMicroUsd: bigint;
-  /** Undefined if it is more than a year from now. */
-  readonly untilMs: number | undefined;
-}
-
 /** A week, so that working days and weekends weigh as they do in the long run. */
 const WHOLE_DAYS = 7;
 const WHOLE_DAYS_MIN = 2;
@@ -214,14 +194,13 @@ const DAYS_MAX = 365n;
 
 /**
  * Estimates until when a balance lasts at the pace of the last seven whole days. Days before the
- * first spend are left out, so that a new account is judged by its own days. Undefined if that
- * leaves fewer than two days, or if there is no balance.
+ * first spend do not count. Undefined if fewer than two are left, or if there is no balance.
  */
 export function estimateRunway(
   availableMicroUsd: MicroUsd,
   days: readonly Spending[],
   nowMs: number,
-): Runway | undefined {
+) {
   const todayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const week = days.filter(
     ({ dayMs }) => dayMs < todayMs && dayMs >= todayMs - WHOLE_DAYS * DAY_MS,
@@ -231,6 +210,7 @@ export function estimateRunway(
   if (counted.length < WHOLE_DAYS_MIN || availableMicroUsd <= 0n) return undefined;
   const length = BigInt(counted.length);
   const spent = counted.reduce((sum, { spentMicroUsd }) => sum + spentMicroUsd, 0n);
+  // Rounded up, so that it does not promise too much.
   const perDayMicroUsd = (spent + length - 1n) / length;
   const lastsMs = (availableMicroUsd * length * BigInt(DAY_MS)) / spent;
   const untilMs = lastsMs > DAYS_MAX * BigInt(DAY_MS) ? undefined : nowMs + Number(lastsMs);

@@ -34,8 +34,8 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
       maxAge: "1y",
       index: false,
       dotfiles: "ignore",
-      // The build writes `.br` and `.gz` next to each file; each of the three has its own etag.
-      // Answers of the API are never compressed, since their length would reveal secrets in them.
+      // The build writes `.br` and `.gz` files. Answers of the API are never compressed: their
+      // length would reveal secrets in them.
       preCompressed: true,
       setHeaders: (raw) => void raw.setHeader("vary", "accept-encoding"),
     });
@@ -49,9 +49,8 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
 }
 
 /**
- * Answers a path without a route: with a page if the browser wants one, else with a refusal. Paths
- * of the API and of the gateway are never pages, so that an installation with one address for both
- * keeps its 404s.
+ * Answers with a page if the browser wants one, else with a refusal. Paths of the API and of the
+ * gateway are never pages, so that one address for both keeps its 404s.
  */
 export async function refuseUnknownPath(
   deps: ConsoleDeps,
@@ -95,7 +94,7 @@ async function orUnknown<T>(
 }
 
 function mayOpen({ operator }: ConsoleDeps, path: string, visitor: Visitor): boolean {
-  if (!isOperatorPage(path)) return true;
+  if (!/^\/operator(\/|$)/.test(path)) return true;
   return visitor !== undefined && visitor !== "unknown" && isOperator(visitor, operator.emails);
 }
 
@@ -154,9 +153,9 @@ async function sendPage(
 }
 
 /**
- * Decides where a browser must go before it may see the page: to the identity provider if a recheck
- * of its session is due, to the sign-in page with the reason if its session has ended. A page also
- * loads while the session cannot be read; its own requests are then refused.
+ * Where a browser must go first: to the identity provider if a recheck of its session is due, to
+ * the sign-in page if its session has ended. A page also loads while the session cannot be read;
+ * its own requests are then refused.
  */
 async function findDetour(
   deps: ConsoleDeps,
@@ -165,8 +164,7 @@ async function findDetour(
 ): Promise<string | undefined> {
   const { identity } = deps;
   const { headers, url } = request;
-  // `/join` is never redirected: its fragment is an invitation's token, and a browser would keep
-  // the fragment in the address to which it is redirected.
+  // `/join` is never redirected: a browser would keep its fragment, an invitation's token.
   if (headers.cookie === undefined || path === "/join" || visitor === "unknown") return undefined;
   const back = `return=${encodeURIComponent(url)}`;
   if (visitor !== undefined) {
@@ -174,7 +172,7 @@ async function findDetour(
     if (path === "/sign-in") return findReturnPath(url) ?? "/";
     return identity.isRecheckDue(visitor) ? `/auth/recheck?${back}` : undefined;
   }
-  if (!isPrivatePage(path)) return undefined;
+  if (!isPagePath(path) || !PRIVATE.test(path)) return undefined;
   const reason = await orUnknown(deps, request, () => identity.sessionEndReason(headers.cookie));
   if (reason === undefined || reason === "unknown") return undefined;
   return `/sign-in?reason=${reason}&${back}`;
@@ -202,14 +200,6 @@ export function isPagePath(path: string): boolean {
 /* The pages that show nothing without a session; catalog and documentation are public. */
 const PRIVATE =
   /^\/(|welcome|usage|limits|connections|playground)$|^\/(settings|keys|optimize|billing|requests|operator)(\/|$)/;
-
-function isPrivatePage(path: string): boolean {
-  return isPagePath(path) && PRIVATE.test(path);
-}
-
-function isOperatorPage(path: string): boolean {
-  return /^\/operator(\/|$)/.test(path);
-}
 
 /** Paths of the API, the gateway and sign-in, which are never pages. */
 const RESERVED = /^\/(login|v1|api|images|auth|webhooks|assets|playground\/v1)(\/|$)/i;

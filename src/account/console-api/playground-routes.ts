@@ -11,10 +11,7 @@ const PREFIX = "/playground";
 /** The right that the playground requires, since it spends the organization's credit. */
 export const PLAYGROUND_NEED = "keys";
 
-/**
- * Serves the gateway's own routes with a session instead of a key, billed to the organization's
- * Playground key, which the browser never gets.
- */
+/** Serves the gateway's routes with a session, billed to a key that the browser never gets. */
 export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   app.removeAllContentTypeParsers();
   // The body stays unread here: the gateway reads it, within its own limits.
@@ -25,10 +22,9 @@ export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void 
     exposeHeadRoute: false,
     bodyLimit: BODY_BYTES_MAX,
     handler: async (request, reply) => {
-      const { method, headers } = request;
-      const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
+      const foreign = foreignOriginProblem(request, deps.consoleUrl());
       if (foreign !== undefined) return sendRefusal(reply, foreign);
-      const session = await readOpenSession(deps.identity, headers, PLAYGROUND_NEED);
+      const session = await readOpenSession(deps.identity, request.headers, PLAYGROUND_NEED);
       if (session instanceof ConsoleRefusal) return sendRefusal(reply, session);
       const principal = await playgroundPrincipal(deps, session.orgId);
       reply.hijack();

@@ -22,17 +22,18 @@ export interface LimitContext {
   readonly limitDefaults: LimitDefaults;
 }
 
-export interface ShownActivity {
+interface ShownActivity {
   readonly lastUsedAtMs: number | null;
   readonly spentMonthMicroUsd: MicroUsd;
   readonly periods: readonly PeriodSpend[];
+  readonly nowMs: number;
 }
 
 /** Shows a customer's key; of its secret, only the label. */
 export function presentKey(
   key: KeySummary,
   context: LimitContext,
-  { lastUsedAtMs, spentMonthMicroUsd, periods, nowMs }: ShownActivity & { readonly nowMs: number },
+  { lastUsedAtMs, spentMonthMicroUsd, periods, nowMs }: ShownActivity,
 ): Key {
   const [row] = limitRows(limitedKey(key, context), undefined, context.limitDefaults);
   const ceiling = row?.ceilings.requestsPerMinute ?? key.requestsPerMinuteCeiling;

@@ -1,6 +1,5 @@
 import { instant } from "../../kernel/index.ts";
 import {
-  type CapabilityDescriptor,
   comingPrices,
   type Deployment,
   describeModel,
@@ -9,7 +8,6 @@ import {
   type PriceSheet,
   type ListedProvider,
 } from "../../catalog/index.ts";
-import type { Descriptor } from "./contract.ts";
 import { Model, ModelProvider, PriceCardLine, Provider } from "./contract/catalog.ts";
 import { present } from "./present.ts";
 import { presentPrices } from "./present-request.ts";
@@ -21,7 +19,7 @@ export function presentModel(model: ListedModel): Model {
     name: model.displayName,
     description: describeModel(model),
     route: ROUTE_OF[model.modality],
-    parameters: presentParameters(model.supportedParameters),
+    parameters: Object.fromEntries(model.supportedParameters),
     providers: model.deployments.map(presentListing),
   });
 }
@@ -35,7 +33,6 @@ const ROUTE_OF: Readonly<Record<ModalityId, string>> = {
 
 function presentListing(deployment: Deployment): ModelProvider {
   return present(ModelProvider, deployment, {
-    provider: deployment.providerId,
     name: deployment.providerName,
     prices: deployment.prices === null ? null : presentPrices(deployment.prices),
     defaulted: [...(deployment.defaultedSkus ?? [])],
@@ -49,8 +46,7 @@ function presentListing(deployment: Deployment): ModelProvider {
     price_card: deployment.priceCard.map((line) =>
       present(PriceCardLine, line, { cost_usd: line.costUsd }),
     ),
-    parameters: presentParameters(deployment.supportedParameters),
-    capacity: deployment.capacity.map(({ type, per, value }) => ({ type, per, value })),
+    parameters: Object.fromEntries(deployment.supportedParameters),
   });
 }
 
@@ -65,20 +61,6 @@ function presentCheck(checked: Deployment["checked"]): ModelProvider["checked"] 
   if (checked === undefined) return null;
   const { on, by, url = null, age } = checked;
   return { on, by, url, age };
-}
-
-function presentParameters(
-  parameters: ReadonlyMap<string, CapabilityDescriptor>,
-): Record<string, Descriptor> {
-  return Object.fromEntries(
-    [...parameters].map(([name, descriptor]) => [name, presentDescriptor(descriptor)]),
-  );
-}
-
-function presentDescriptor(descriptor: CapabilityDescriptor): Descriptor {
-  return descriptor.type === "enum"
-    ? { ...descriptor, values: [...descriptor.values] }
-    : { ...descriptor };
 }
 
 export function presentProvider(
@@ -99,22 +81,15 @@ export function presentProvider(
     success_24h:
       activity === undefined ? null : floorToPercent(activity.succeeded / activity.attempts),
     ttft_p50_ms: roundToDigits(activity?.firstByteP50Ms ?? null, 2),
-    substitutions: presentSubstitutions(deployments, seen.substitutions),
+    // A substitution is always shown, however few customers saw it; its share may be null.
+    substitutions: seen.substitutions
+      .filter((each) => deployments.some(({ modelId }) => modelId === each.modelId))
+      .map(({ modelId, servedModel, share }) => ({
+        model: modelId,
+        served_model: servedModel,
+        share_24h: floorToPercent(share),
+      })),
   });
-}
-
-/** A substitution is always shown, however few customers saw it; its share may be null. */
-function presentSubstitutions(
-  listed: readonly Deployment[],
-  substitutions: readonly Substitution[],
-): Provider["substitutions"] {
-  return substitutions
-    .filter((each) => listed.some(({ modelId }) => modelId === each.modelId))
-    .map(({ modelId, servedModel, share }) => ({
-      model: modelId,
-      served_model: servedModel,
-      share_24h: floorToPercent(share),
-    }));
 }
 
 /** `open`: none of the provider's listings may be tried now; `healthy`: all may; else `cooling`. */

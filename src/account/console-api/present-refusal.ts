@@ -41,24 +41,18 @@ function explainReason(reason: Reason, asked: Asked, errorClass: string): Explai
   }
   if (kind === "models") return explainModels(reason, asked);
   if (kind === "health") {
-    return {
-      explanation: `Every provider of ${describeModel(asked)} was cooling down after failures, so nothing was sent. ${describeRetry(reason)} Another model could have answered at once.`,
-      action: null,
-      key_id: null,
-    };
+    const explanation = `Every provider of ${describeModel(asked)} was cooling down after failures, so nothing was sent. ${describeRetry(reason)} Another model could have answered at once.`;
+    return { explanation, action: null, key_id: null };
   }
   if (errorClass === "model_unavailable" && asked.modelId !== null) {
-    return {
-      explanation: `${describeModel(asked)} was not listed here, or no provider of it could be used. Choose a model ID from the models page.`,
-      action: "choose_model",
-      key_id: null,
-    };
+    const explanation = `${describeModel(asked)} was not listed here, or no provider of it could be used. Choose a model ID from the models page.`;
+    return { explanation, action: "choose_model", key_id: null };
   }
   const limited = LIMITS[kind ?? ""];
   if (limited === undefined || reason.limit === undefined) return undefined;
   const isOwn = OWN_SCOPES.has(scope ?? "") && reason.limit_id?.startsWith("refusals:") !== true;
   return {
-    explanation: `${nameScope(scope)} was limited to ${formatCount(reason.limit)} ${limited}. ${describeUse(reason)}${describeRetry(reason)}`,
+    explanation: `${SCOPE_NAMES[scope ?? ""] ?? "This request"} was limited to ${formatCount(reason.limit)} ${limited}. ${describeUse(reason)}${describeRetry(reason)}`,
     action: isOwn ? "raise_limit" : null,
     key_id: isOwn && isOfKey ? keyId : null,
   };
@@ -70,11 +64,8 @@ function explainModels({ limit }: Reason, asked: Asked): Explained {
     limit === undefined
       ? "some models"
       : `${formatCount(limit)} ${limit === 1 ? "model" : "models"}`;
-  return {
-    explanation: `This key may call ${models} only, and ${describeModel(asked)} is not among them. Edit the key, or send the request with another one.`,
-    action: "edit_key",
-    key_id: asked.keyId,
-  };
+  const explanation = `This key may call ${models} only, and ${describeModel(asked)} is not among them. Edit the key, or send the request with another one.`;
+  return { explanation, action: "edit_key", key_id: asked.keyId };
 }
 
 function describeModel({ modelId }: Asked): string {
@@ -86,11 +77,8 @@ function explainBalance(reason: Reason, { route }: Asked): Explained {
   const next = retryable
     ? "It could have been sent again once they had ended."
     : `Add credit, or ask for ${LESS[route] ?? "fewer output tokens"}.`;
-  return {
-    explanation: `The request could have cost up to ${formatDollars(needed_usd)}. ${formatDollars(available_usd)} was available, and ${formatDollars(in_flight_usd)} was held by running requests. ${next}`,
-    action: "add_credit",
-    key_id: null,
-  };
+  const explanation = `The request could have cost up to ${formatDollars(needed_usd)}. ${formatDollars(available_usd)} was available, and ${formatDollars(in_flight_usd)} was held by running requests. ${next}`;
+  return { explanation, action: "add_credit", key_id: null };
 }
 
 /** By route, what a cheaper request asks for; it ends the sentence "Add credit, or ask for …". */
@@ -116,9 +104,6 @@ const LIMITS: Readonly<Record<string, string>> = {
   concurrency: "concurrent requests",
 };
 
-function nameScope(scope: string | undefined): string {
-  return SCOPE_NAMES[scope ?? ""] ?? "This request";
-}
 const SCOPE_NAMES: Readonly<Record<string, string>> = {
   org: "The organization",
   key: "This key",

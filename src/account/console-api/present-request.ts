@@ -13,24 +13,20 @@ import {
   TOKEN_BUCKETS,
 } from "../../kernel/index.ts";
 import type {
-  ReportBucket,
   ReportedRequest,
   ReportFigures,
   ReportFilter,
   UsageReport,
   UsageReports,
 } from "../../gateway/index.ts";
-import { Attempt, RequestRow } from "./contract/usage.ts";
+import { Attempt, RequestRow, type Usage, type UsageFigures } from "./contract/usage.ts";
 import { present } from "./present.ts";
-import type { Usage, UsageFigures } from "./contract.ts";
 
 /** Presents one request. A managed key is shown by its purpose, never by its id. */
 export function presentRequest(request: ReportedRequest): RequestRow {
   return present(RequestRow, request, {
-    model: request.modelId,
     key_id: isManagedOrigin(request.keyOrigin) ? null : request.keyId,
     source: describeSource(request),
-    provider: request.providerId,
     tokens: request.usage === null ? null : showTokens(request.usage),
     cost_usd: formatUsd(request.debitMicroUsd),
   });
@@ -41,14 +37,11 @@ function describeSource({ keyOrigin, keyName }: ReportedRequest): string {
   return keyOrigin === "optimize" ? `Optimize search ${keyName}` : keyName;
 }
 
-type ReportedAttempt = NonNullable<
-  Awaited<ReturnType<UsageReports["request"]>>
->["attempts"][number];
+export type FoundRequest = NonNullable<Awaited<ReturnType<UsageReports["request"]>>>;
 
-export function presentAttempt(attempt: ReportedAttempt): Attempt {
+export function presentAttempt(attempt: FoundRequest["attempts"][number]): Attempt {
   return present(Attempt, attempt, {
     n: attempt.ordinal,
-    provider: attempt.providerId,
     upstream_id: attempt.upstreamModelId,
     served_model: attempt.served?.name ?? null,
     substituted: attempt.served?.isSubstituted ?? null,
@@ -100,7 +93,17 @@ export function presentUsage(
     to: instant(toMs),
     totals: presentFigures(report.totals),
     bucket: report.bucket,
-    series: report.series.map(presentBucket),
+    series: report.series.map(({ atMs, parts, firstByteP50Ms, firstByteP95Ms }) => ({
+      at: instant(atMs),
+      parts: Object.fromEntries(
+        [...parts].map(([group, { requests, byStatus, tokens, debitMicroUsd }]) => [
+          group,
+          { requests, by_status: byStatus, tokens, spent_usd: formatUsd(debitMicroUsd) },
+        ]),
+      ),
+      ttft_p50_ms: firstByteP50Ms,
+      ttft_p95_ms: firstByteP95Ms,
+    })),
     groups: report.groups.map(({ group, figures }) => ({
       group,
       name: nameOf(group),
@@ -117,29 +120,5 @@ export function presentFigures(figures: ReportFigures): UsageFigures {
     tokens: showTokens(figures.usage),
     ttft_p50_ms: figures.firstByteP50Ms,
     ttft_p95_ms: figures.firstByteP95Ms,
-  };
-}
-
-function presentBucket({
-  atMs,
-  parts,
-  firstByteP50Ms,
-  firstByteP95Ms,
-}: ReportBucket): Usage["series"][number] {
-  return {
-    at: instant(atMs),
-    parts: Object.fromEntries(
-      [...parts].map(([group, part]) => [
-        group,
-        {
-          requests: part.requests,
-          by_status: part.byStatus,
-          tokens: part.tokens,
-          spent_usd: formatUsd(part.debitMicroUsd),
-        },
-      ]),
-    ),
-    ttft_p50_ms: firstByteP50Ms,
-    ttft_p95_ms: firstByteP95Ms,
   };
 }

@@ -1,7 +1,6 @@
 import { ExpiringCache, formatUsd, instant, type OrgId, type Usage } from "../../kernel/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import type { PriceChanges, PriceNotice } from "./contract.ts";
-import type { priceChangeRoutes } from "./contract/catalog.ts";
+import type { PriceChanges, PriceNotice } from "./contract/catalog.ts";
 import type { Handlers } from "./handler.ts";
 import type { ReportGates } from "./concurrency-gate.ts";
 import {
@@ -17,25 +16,23 @@ import {
   tierBounds,
 } from "../../catalog/index.ts";
 import type { SizedTokens } from "../../gateway/index.ts";
+import { sortBounds, toSizedUse } from "./model-costs.ts";
+import { lastDays } from "./overview.ts";
 import { presentTiers } from "./present-model.ts";
 import { presentPrices } from "./present-request.ts";
 
-const DAY_MS = 86_400_000;
 const DAYS = 30;
 const NOTICES_MAX = 20;
 /** How long notices are cached: every page reads them, and changes are announced days ahead. */
 const KEPT_MS = 60_000;
-/**
- * How long an answer without notices is cached. It is short, because the organization may just be
- * calling one of the models for the first time.
- */
+/** Short, because the organization may just be calling such a model for the first time. */
 const NONE_KEPT_MS = 5_000;
 const KEPT_ORGS_MAX = 1_000;
 
 export function priceChangeHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
-): Handlers<keyof typeof priceChangeRoutes> {
+): Handlers<"GET /api/console/price-changes"> {
   const { catalog, clock } = deps;
   const kept = new ExpiringCache<PriceChanges>(KEPT_MS, KEPT_ORGS_MAX);
   const keptNone = new ExpiringCache<PriceChanges>(NONE_KEPT_MS, KEPT_ORGS_MAX);
@@ -58,18 +55,13 @@ export function priceChangeHandlers(
   };
 }
 
-/**
- * Runs its queries one after another, by model and then by provider, since the request holds only
- * one permit of the organization's concurrency gate.
- */
+/** Runs its queries one after another, since the request has one turn at the reports. */
 async function readNotices(
   { reports, clock }: ConsoleDeps,
   orgId: OrgId,
   changes: readonly ComingChange[],
 ): Promise<PriceNotice[]> {
-  // Whole UTC days including today, so that most of them are read from stored sums.
-  const toMs = (Math.floor(clock.nowMs() / DAY_MS) + 1) * DAY_MS;
-  const range = { orgId, fromMs: toMs - DAYS * DAY_MS, toMs };
+  const range = { orgId, ...lastDays(clock.nowMs(), DAYS) };
   const { groups } = await reports.report(range, "model");
   const used = groups.flatMap(({ group }) =>
     changes.filter(({ listing }) => listing.modelId === group),
@@ -84,8 +76,7 @@ async function readNotices(
     const served = providers.groups.filter(({ group }) => group !== "none");
     const figures = served.find(({ group }) => group === providerId)?.figures;
     if (figures === undefined) continue;
-    // Sizes are known by model only, so they are of no use if another provider served the model
-    // too.
+    // Sizes are known by model only: they say nothing if another provider served it too.
     const isAlone = served.length === 1;
     const { requests, usage } = figures;
     const own = isAlone ? sized?.filter((each) => each.modelId === modelId) : undefined;
@@ -109,17 +100,16 @@ interface ListingUse {
   readonly sized: readonly SizedTokens[] | undefined;
 }
 
-/**
- * Finds, for each routed listing that bills by the token, the next change of the prices that
- * customers pay.
- */
+/** The next change of what customers pay, of each routed listing that bills by the token. */
 export function comingChanges({ models }: Catalog, nowMs: number): readonly ComingChange[] {
   return models.flatMap(({ displayName, deployments }) =>
     deployments.flatMap((each): ComingChange[] => {
       const listing = deploymentAt(each, nowMs);
       const { prices: before } = listing;
       if (before === null || listing.billing !== "token") return [];
-      const next = comingPrices(listing).find(({ prices }) => !isSame(before, prices));
+      const next = comingPrices(listing).find(
+        ({ prices }) => serializeSale(before) !== serializeSale(prices),
+      );
       if (next === undefined) return [];
       const { fromMs, prices: after } = next;
       return [{ listing, name: displayName, fromMs, before, after }];
@@ -129,11 +119,7 @@ export function comingChanges({ models }: Catalog, nowMs: number): readonly Comi
 
 /** The prompt sizes at which a price of these listings changes. */
 export function changeBounds(changes: readonly ComingChange[]): readonly number[] {
-  const bounds = changes.flatMap(({ before, after }) => [
-    ...tierBounds(before),
-    ...tierBounds(after),
-  ]);
-  return [...new Set(bounds)].toSorted((a, b) => a - b);
+  return sortBounds(changes.flatMap((of) => [...tierBounds(of.before), ...tierBounds(of.after)]));
 }
 
 /** `bounds` are the prompt sizes by which `use` was grouped. */
@@ -147,13 +133,9 @@ export function priceNotice(
   const hasTiers = changeBounds([change]).length > 0;
   const computeCost = (prices: PriceSheet): string => {
     if (use.sized === undefined) return formatUsd(leastCostElsewhere(prices, use.usage));
-    // Requests with the customer's own provider key are left out: they cost the same after the
-    // change.
+    // Requests with the customer's own provider key cost the same after the change.
     const billed = use.sized.filter(({ isOwnKey }) => !isOwnKey);
-    const tokens = billed.map(({ promptAbove, usage }) => ({
-      abovePromptTokens: bounds[promptAbove - 1] ?? 0,
-      usage,
-    }));
+    const tokens = billed.map((each) => toSizedUse(each, bounds));
     return formatUsd(costElsewhere(prices, tokens));
   };
   return {
@@ -173,11 +155,7 @@ export function priceNotice(
   };
 }
 
-/** True if customers pay the same, even if the provider's own price changes. */
-function isSame(before: PriceSheet, after: PriceSheet): boolean {
-  return serializeSale(before) === serializeSale(after);
-}
-
+/** Two are the same if customers pay the same, even if the provider's own price changes. */
 function serializeSale(prices: PriceSheet): string {
   return JSON.stringify([presentPrices(prices), presentTiers(prices)]);
 }

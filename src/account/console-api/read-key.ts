@@ -1,29 +1,19 @@
-import { type Caps, defined, isDay, type OrgId, readTags } from "../../kernel/index.ts";
+import { defined, isDay, type OrgId, readTags } from "../../kernel/index.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { KeyChange } from "./contract.ts";
 import { readCaps } from "./read-values.ts";
 
-/**
- * Checked fields of a key. An absent field changes nothing; null removes the expiry, or allows all
- * models.
- */
-interface KeyFields {
-  readonly caps: Partial<Caps>;
-  readonly expiresAtMs?: number | null;
-  readonly models?: readonly string[] | null;
-  readonly tags?: readonly string[];
-}
-
+/** An absent field changes nothing; null removes the expiry, or allows all models. */
 export async function readKeyFields(
   deps: Pick<ConsoleDeps, "catalog" | "rules" | "clock">,
   orgId: OrgId,
   body: Omit<KeyChange, "name" | "rpm" | "confirm">,
   kept: readonly string[] | null = null,
-): Promise<KeyFields | ConsoleRefusal> {
+) {
   const expiresAtMs = readExpiry(body.expires_at, deps.clock.nowMs());
   if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
-  const models = await readAllowedModels(deps, orgId, { models: body.models, kept });
+  const models = await readAllowedModels(deps, orgId, body.models, kept);
   if (models instanceof ConsoleRefusal) return models;
   const tags = readKeyTags(body.tags);
   if (tags instanceof ConsoleRefusal) return tags;
@@ -35,8 +25,8 @@ const YEAR_MS = 366 * 86_400_000;
 const INSTANT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/;
 
 /**
- * Reads when a key expires, in milliseconds: undefined changes nothing, null means never. An
- * instant in the past is refused, since disabling stops a key at once.
+ * Undefined changes nothing, null means never. Disabling stops a key at once, so the past is
+ * refused.
  */
 export function readExpiry(
   text: string | null | undefined,
@@ -65,23 +55,20 @@ const TOO_FAR = invalidField(
 );
 
 /**
- * Reads the models that a key may call, without duplicates, in the given order; undefined changes
- * nothing, null allows every model. An unlisted id is refused, so that a typo does not block
- * production, unless `kept`, the key's present models, contains it.
+ * Undefined changes nothing, null allows every model. An unlisted id is refused, so that a typo
+ * does not block production, unless `kept`, the key's present models, contains it.
  */
 async function readAllowedModels(
   { catalog, rules }: Pick<ConsoleDeps, "catalog" | "rules">,
   orgId: OrgId,
-  asked: {
-    readonly models: readonly string[] | null | undefined;
-    readonly kept: readonly string[] | null;
-  },
+  models: readonly string[] | null | undefined,
+  kept: readonly string[] | null,
 ): Promise<readonly string[] | null | undefined | ConsoleRefusal> {
-  if (asked.models === undefined || asked.models === null) return undefined;
-  if (asked.models.length === 0) return null;
-  const wanted = [...new Set(asked.models)];
+  if (models === undefined || models === null) return undefined;
+  if (models.length === 0) return null;
+  const wanted = [...new Set(models)];
   const isListed = (id: string): boolean => catalog.current.find(id) !== undefined;
-  const others = wanted.filter((id) => !isListed(id) && asked.kept?.includes(id) !== true);
+  const others = wanted.filter((id) => !isListed(id) && kept?.includes(id) !== true);
   if (others.length === 0) return wanted;
   const endpoints = await rules.listEndpoints(orgId);
   const unknown = others.find((id) =>
@@ -89,17 +76,14 @@ async function readAllowedModels(
       ({ providerId }) => catalog.current.findDedicated(providerId, id) === undefined,
     ),
   );
-  return unknown === undefined ? wanted : notListed(unknown);
+  return unknown === undefined
+    ? wanted
+    : invalidField(
+        "models",
+        `models has ${JSON.stringify(unknown)}, which is not listed; GET /v1/models has the ids`,
+      );
 }
 
-function notListed(modelId: string): ConsoleRefusal {
-  return invalidField(
-    "models",
-    `models has ${JSON.stringify(modelId)}, which is not listed; GET /v1/models has the ids`,
-  );
-}
-
-/** Reads tags: undefined changes nothing, an empty list removes all. */
 function readKeyTags(
   tags: readonly string[] | null | undefined,
 ): readonly string[] | undefined | ConsoleRefusal {

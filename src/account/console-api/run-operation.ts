@@ -1,4 +1,4 @@
-import { type ChangedBy, createOrgId, type OrgId } from "../../kernel/index.ts";
+import { type ChangedBy, createOrgId, defined, type OrgId } from "../../kernel/index.ts";
 import { compileCheck } from "./check-schema.ts";
 import { commandHandlers } from "./command-handlers.ts";
 import { connectionHandlers } from "./connections-routes.ts";
@@ -30,10 +30,7 @@ function operationHandlers(deps: CommandDeps): Handlers<CommandedName> {
   };
 }
 
-/**
- * Runs an operation as an operator's command, with the checks, the handler and the answer of its
- * route. Whoever runs a command is an operator, so no session is read.
- */
+/** Whoever runs a command is an operator, so no session is read. */
 export async function runOperation(
   deps: CommandDeps,
   { name, contract, face }: Operation,
@@ -103,9 +100,5 @@ function withoutTyped(
 }
 
 function pick<T>(values: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
-  const found = names.flatMap((name) => {
-    const value = values[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return Object.fromEntries(found);
+  return defined(Object.fromEntries(names.map((name) => [name, values[name]])));
 }

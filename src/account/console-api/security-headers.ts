@@ -1,7 +1,4 @@
-/**
- * The content security policy of every answer that is not a page: it may load and run nothing, and
- * no page may frame it.
- */
+/** Of every answer that is not a page: it may load and run nothing, and no page may frame it. */
 const DATA_POLICY =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -19,10 +16,7 @@ export function securityHeaders(consoleUrl: string): Readonly<Record<string, str
 
 const HSTS = "max-age=31536000";
 
-/**
- * The content security policy of a page: our own scripts and no inline ones, our own styles and
- * those with this answer's nonce, connections to this origin only.
- */
+/** Our own scripts and no inline ones, our own styles and those with this answer's nonce. */
 export function pagePolicy(nonce: string): string {
   return [
     "default-src 'none'",

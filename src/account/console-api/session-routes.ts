@@ -1,36 +1,39 @@
 import { Type } from "typebox";
 
-import {
-  capsInUsd,
-  instant,
-  MAY,
-  type OrgId,
-  type RequestStatus,
-  usdOrNull,
-} from "../../kernel/index.ts";
-import type { AccountProfile, SignedIn } from "../identity/identity-store.ts";
-import type { UsageReports } from "../../gateway/index.ts";
+import { capsInUsd, instant, MAY, type RequestStatus, usdOrNull } from "../../kernel/index.ts";
+import type { SignedIn } from "../identity/identity-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, gone, missing } from "./console-refusal.ts";
-import type { FirstRequest, Session } from "./contract.ts";
-import { BrowserSession, Hold, type sessionRoutes, Settings } from "./contract/session.ts";
+import {
+  BrowserSession,
+  FirstRequest,
+  Hold,
+  type Session,
+  type sessionRoutes,
+  Settings,
+} from "./contract/session.ts";
 import type { Handlers } from "./handler.ts";
 import { isOperator } from "./guard-request.ts";
 import { readName, requireOrg } from "./read-values.ts";
 import { presentReceived } from "./members-routes.ts";
 import { readNotices } from "./notices.ts";
-import { everyWalletLine, presentBalance, presentPurchase } from "./billing-routes.ts";
+import {
+  everyWalletLine,
+  presentBalance,
+  presentPurchase,
+  presentTopUp,
+} from "./billing-routes.ts";
 import { present } from "./present.ts";
 import { presentOperatorLimit } from "./operator-routes.ts";
 import { policyShape } from "./contract/commands.ts";
-import { presentConnection, presentEndpoint } from "./connections-routes.ts";
+import { presentEndpoint } from "./connections-routes.ts";
+import { Connection } from "./contract/connections.ts";
 import { Key } from "./contract/keys.ts";
 import { Invitation, Member } from "./contract/members.ts";
 import { CompanyData } from "./contract/statements.ts";
 import { presentOrigin } from "./present-key.ts";
 import { presentSearch } from "./optimize-routes.ts";
 import { readAlerts } from "./alerts-routes.ts";
-import { presentTopUp } from "./top-up-routes.ts";
 
 export function sessionHandlers(deps: ConsoleDeps): Handlers<keyof typeof sessionRoutes> {
   const { identity, accounts, rules, reports, clock } = deps;
@@ -45,8 +48,15 @@ export function sessionHandlers(deps: ConsoleDeps): Handlers<keyof typeof sessio
       return { has_reveal: false };
     },
 
-    "GET /api/console/first-request": ({ session }) =>
-      readFirstRequest(reports, session.orgId, clock.nowMs()),
+    "GET /api/console/first-request": async ({ session: { orgId } }) => {
+      const requestId = await reports.firstSuccess(orgId);
+      if (requestId !== undefined) return { request_id: requestId, refused: null };
+      const nowMs = clock.nowMs();
+      const range = { orgId, fromMs: nowMs - TRYING_MS, toMs: nowMs + SOON_MS };
+      const { rows } = await reports.requests({ ...range, statuses: WITHOUT_ANSWER }, { limit: 1 });
+      const refused = rows.map((row) => ({ ...row, atMs: row.createdAtMs }))[0] ?? null;
+      return present(FirstRequest, { requestId: null, refused });
+    },
 
     "GET /api/console/settings": ({ session }) => readSettings(deps, session),
 
@@ -89,25 +99,6 @@ async function readSessions(
 const TRYING_MS = 3_600_000;
 /** Extends the range beyond now, to include requests that arrive during the read. */
 const SOON_MS = 60_000;
-
-async function readFirstRequest(
-  reports: UsageReports,
-  orgId: OrgId,
-  nowMs: number,
-): Promise<FirstRequest> {
-  const succeeded = await reports.firstSuccess(orgId);
-  if (succeeded !== undefined) return { request_id: succeeded, refused: null };
-  const range = { orgId, fromMs: nowMs - TRYING_MS, toMs: nowMs + SOON_MS };
-  const { rows } = await reports.requests({ ...range, statuses: WITHOUT_ANSWER }, { limit: 1 });
-  const [row] = rows;
-  if (row === undefined) return { request_id: null, refused: null };
-  const { requestId, status, errorClass, createdAtMs } = row;
-  const at = instant(createdAtMs);
-  return {
-    request_id: null,
-    refused: { request_id: requestId, status, error_class: errorClass, at },
-  };
-}
 
 const WITHOUT_ANSWER = [
   "rejected_by_gateway",
@@ -203,7 +194,7 @@ async function readSettings(deps: ConsoleDeps, session: SignedIn): Promise<Setti
     deps.identity.profile(session),
   ]);
   return {
-    user: present(Shown.user, session, { identities: profile.identities.map(presentIdentity) }),
+    user: present(Shown.user, { ...session, ...profile }),
     org: present(Shown.org, org),
     sessions: present(Shown.sessions, session, { others: profile.otherSessions }),
   };
@@ -211,14 +202,9 @@ async function readSettings(deps: ConsoleDeps, session: SignedIn): Promise<Setti
 
 const { properties: Shown } = Settings;
 
-function presentIdentity(linked: AccountProfile["identities"][number]) {
-  return present(Shown.user.properties.identities.items, linked);
-}
-
 /**
- * Yields everything that is stored about an organization as one JSON document. It leaves out data
- * that can be downloaded separately (attempts, monthly statements and the change log), and all
- * secrets: those of virtual keys, of webhooks and of provider keys.
+ * All that is stored about an organization, as one JSON document, but what has its own download
+ * (attempts, monthly statements, the change log) and all secrets.
  */
 async function* exportPieces(deps: ConsoleDeps, session: SignedIn): AsyncIterable<string> {
   const head = JSON.stringify(await readAccount(deps, session)).slice(0, -1);
@@ -235,27 +221,25 @@ async function* exportPieces(deps: ConsoleDeps, session: SignedIn): AsyncIterabl
 async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object> {
   const { orgId, email, name } = session;
   const { accounts, rules, connections, billing, optimize, abuseRestrictions, catalog } = deps;
-  const [org, profile, keys, limits, policy, endpoints, holds, alerts, company] = await Promise.all(
-    [
-      requireOrg(deps, session),
-      deps.identity.profile(session),
-      accounts.listOwnKeys(orgId),
-      rules.listLimits(orgId),
-      rules.findPolicy(orgId),
-      rules.listEndpoints(orgId),
-      abuseRestrictions.list({ orgId, isWithPast: true }),
-      readAlerts(deps, session),
-      deps.companies.find(orgId),
-    ],
-  );
+  const [org, profile, members, invitations, keys, limits] = await Promise.all([
+    requireOrg(deps, session),
+    deps.identity.profile(session),
+    deps.team.store.members(orgId),
+    deps.team.store.invitations(orgId),
+    accounts.listOwnKeys(orgId),
+    rules.listLimits(orgId),
+  ]);
+  const [policy, endpoints, holds, alerts, company] = await Promise.all([
+    rules.findPolicy(orgId),
+    rules.listEndpoints(orgId),
+    abuseRestrictions.list({ orgId, isWithPast: true }),
+    readAlerts(deps, session),
+    deps.companies.find(orgId),
+  ]);
   const known = new Set<string>(keys.map(({ keyId }) => keyId));
   return {
     exported_at: instant(deps.clock.nowMs()),
-    user: {
-      email,
-      name,
-      identities: profile.identities.map(presentIdentity),
-    },
+    user: present(ExportedUser, { email, name, ...profile }),
     organization: {
       org_id: orgId,
       name: org.name,
@@ -264,7 +248,8 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
       cap_usd: usdOrNull(org.capMicroUsd),
       keys_may_set_org_limits: org.keysMaySetOrgLimits,
     },
-    ...(await exportedTeam(deps, orgId)),
+    members: members.map((each) => present(ExportedMember, each)),
+    invitations: invitations.map((each) => present(ExportedInvitation, each)),
     keys: keys.map((key) => ({
       ...present(ExportedKey, key, { origin: presentOrigin(key.origin) }),
       ...capsInUsd(key.caps),
@@ -275,7 +260,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
       .map(presentOperatorLimit),
     routing_policy: policy === undefined ? null : policyShape.show(policy),
     alerts: { rules: alerts.rules, destinations: alerts.destinations },
-    connections: (await connections.list(orgId)).map(presentConnection),
+    connections: (await connections.list(orgId)).map((each) => present(Connection, each)),
     endpoints: endpoints.map((each) => presentEndpoint(catalog.current, each)),
     usage_holds: holds.map(({ family, state, createdAtMs }) => ({
       family,
@@ -291,16 +276,6 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
 
 const KEY_FIELDS = ["key_id", "name", "label", "origin", "created_at"] as const;
 const ExportedKey = Type.Pick(Key, [...KEY_FIELDS, "disabled_at", "expires_at", "models", "tags"]);
+const ExportedUser = Type.Omit(Shown.user, ["is_verified"]);
 const ExportedMember = Type.Omit(Member, ["last_seen_at", "is_you"]);
 const ExportedInvitation = Type.Omit(Invitation, ["is_expired", "mailed_at"]);
-
-async function exportedTeam({ team }: ConsoleDeps, orgId: OrgId): Promise<object> {
-  const [members, invitations] = await Promise.all([
-    team.store.members(orgId),
-    team.store.invitations(orgId),
-  ]);
-  return {
-    members: members.map((member) => present(ExportedMember, member)),
-    invitations: invitations.map((each) => present(ExportedInvitation, each)),
-  };
-}

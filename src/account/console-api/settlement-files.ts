@@ -11,7 +11,7 @@ import { join } from "node:path";
 
 import type { Static } from "typebox";
 
-import { type ChangedBy, formatExactUsd, instant, picoUsd } from "../../kernel/index.ts";
+import { type ChangedBy, formatExactUsd, picoUsd } from "../../kernel/index.ts";
 import {
   periodFileName,
   readPeriodFile,
@@ -21,8 +21,9 @@ import {
 } from "../../ledger/index.ts";
 import type { CommandDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal } from "./console-refusal.ts";
-import type { PutBack, PutBackPeriod } from "./contract/commands.ts";
+import { type PutBack, PutBackPeriod } from "./contract/commands.ts";
 import type { Handlers } from "./handler.ts";
+import { present } from "./present.ts";
 
 export function settlementFiles({
   operator: { settlement },
@@ -90,12 +91,8 @@ async function putBack(
     const outcome = await settlement.putBack(file, by);
     if (!outcome.created) continue;
     lost += outcome.lostPicoUsd;
-    put_back.push({
-      provider_id: file.providerId,
-      start: instant(file.startMs),
-      lost_attempts: Number(outcome.lostClaims),
-      lost_usd: formatExactUsd(picoUsd(outcome.lostPicoUsd)),
-    });
+    const lost_attempts = Number(outcome.lostClaims);
+    put_back.push(present(PutBackPeriod, { ...file, ...outcome }, { lost_attempts }));
   }
   const known = files.length - put_back.length;
   return { put_back, known, lost_usd: formatExactUsd(picoUsd(lost)) };

@@ -66,10 +66,7 @@ async function readCompanyPage(deps: OperationDeps, orgId: OrgId): Promise<Compa
   };
 }
 
-/**
- * Reads a statement. While many earlier months have to be closed first, a page gets a 409, and a
- * command keeps reading.
- */
+/** While many earlier months wait to be closed, a page gets a 409 and a command keeps reading. */
 async function readOne(
   { statements }: OperationDeps,
   { orgId, isOperator = false }: Acting,

@@ -20,11 +20,11 @@ import {
 import { datedReports, readOverview } from "./overview.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
-import type { UsageFilters } from "./contract.ts";
-import type { RequestDetail, usageRoutes } from "./contract/usage.ts";
+import type { RequestDetail, UsageFilters, usageRoutes } from "./contract/usage.ts";
 import { buildFileName } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import {
+  type FoundRequest,
   presentAttempt,
   presentRequest,
   presentUsage,
@@ -64,16 +64,14 @@ export function usageHandlers(deps: ConsoleDeps): Handlers<keyof typeof usageRou
       if (filter instanceof ConsoleRefusal) return filter;
       const { reports, asOf } = datedReports(deps.reports);
       const pieces = requestsCsv(reports, filter);
-      const headers = (): Readonly<Record<string, string>> => asOfHeader(asOf().as_of);
+      // The age of the data is in a header: an extra line would look like a request.
+      const headers = () => defined({ "x-tm-as-of": asOf().as_of });
       return { fileName: buildFileName(filter, query), pieces, headers };
     },
 
     "GET /api/console/requests/:request_id": async ({ session, params }) => {
-      const requestId = parseRequestId(params.request_id);
-      if (requestId === undefined) return notFound("request");
-      const found = await deps.reports.request(session.orgId, requestId);
-      if (found === undefined) return notFound("request");
-      return presentDetail(found);
+      const found = await findRequest(deps, session.orgId, params.request_id);
+      return found === undefined ? notFound("request") : presentDetail(found);
     },
   };
 }
@@ -90,9 +88,16 @@ async function buildFilter(
   return onlyTagged(filter, tag, await accounts.listOwnKeys(orgId));
 }
 
-export function presentDetail(
-  found: NonNullable<Awaited<ReturnType<UsageReports["request"]>>>,
-): RequestDetail {
+export async function findRequest(
+  { reports }: Pick<ConsoleDeps, "reports">,
+  orgId: OrgId,
+  text: string,
+): Promise<FoundRequest | undefined> {
+  const requestId = parseRequestId(text);
+  return requestId && (await reports.request(orgId, requestId));
+}
+
+export function presentDetail(found: FoundRequest): RequestDetail {
   const headers = Object.entries(buildAnswerHeaders(found));
   return {
     request: presentRequest(found.request),
@@ -125,15 +130,9 @@ const MANAGED_NAMES: Readonly<Record<string, string>> = {
   optimize: "Optimize searches",
 };
 
-/** A CSV file tells the age of its data in a header: an extra line would look like a request. */
-function asOfHeader(asOf: string | undefined): Readonly<Record<string, string>> {
-  return asOf === undefined ? {} : { "x-tm-as-of": asOf };
-}
-
 async function* requestsCsv(reports: UsageReports, filter: ReportFilter): AsyncIterable<string> {
   let head = `${csvLine(REQUEST_COLUMNS)}\r\n`;
-  // A page without rows is yielded too: the first page sends the column names, and any page lets
-  // the stream notice that the client has left.
+  // Pages without rows are yielded too: with the column names, and to notice a client that left.
   for await (const rows of reports.everyRequest(filter)) {
     yield head + rows.map(requestLine).join("");
     head = "";
@@ -155,18 +154,18 @@ export function readFilters(
   if (toMs - fromMs > RANGE_DAYS_MAX * DAY_MS) {
     return invalidField("from", `from and to can span ${RANGE_DAYS_MAX} days at most`);
   }
-  const model = splitValues(filters.model);
-  const provider = splitValues(filters.provider);
   const key = splitValues(filters.key);
-  const status = splitValues(filters.status);
-  const statuses = status?.filter(isStatus);
-  const lists = defined({ modelIds: model, providerIds: provider, statuses });
+  const lists = defined({
+    modelIds: splitValues(filters.model),
+    providerIds: splitValues(filters.provider),
+    statuses: splitValues(filters.status)?.filter(isStatus),
+  });
   return { orgId, fromMs, toMs, ...lists, ...(key === undefined ? {} : keyFilter(key)) };
 }
 
 /**
- * Restricts the filter to keys that have one of the tags. Requests store no tags, so the tags that
- * a key has now apply to all its requests. Managed keys have none.
+ * Requests store no tags: the tags that a key has now apply to all its requests. Managed keys have
+ * none.
  */
 export function onlyTagged(
   { managed, ...filter }: ReportFilter,
@@ -183,7 +182,6 @@ export function onlyTagged(
   };
 }
 
-/** Splits the values of one filter. The contract's schema has already limited their number. */
 function splitValues(text: string | undefined): readonly string[] | undefined {
   return text === undefined ? undefined : [...new Set(text.split(","))];
 }
@@ -195,8 +193,8 @@ function isStatus(value: string): value is RequestStatus {
 function keyFilter(keys: readonly string[]): Pick<ReportFilter, "keyIds" | "managed"> {
   const managed = keys.filter((key): key is ManagedOrigin => isManagedOrigin(key));
   const keyIds = keys.filter((key) => !isManagedOrigin(key));
-  return {
-    ...(managed.length === 0 ? {} : { managed }),
-    ...(keyIds.length === 0 ? {} : { keyIds }),
-  };
+  return defined({
+    managed: managed.length === 0 ? undefined : managed,
+    keyIds: keyIds.length === 0 ? undefined : keyIds,
+  });
 }

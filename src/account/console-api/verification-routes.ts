@@ -3,7 +3,7 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import { missing } from "./console-refusal.ts";
 import { ConformanceRun, type verificationRoutes } from "./contract/listing-figures.ts";
 import type { Handlers } from "./handler.ts";
-import { asObject, instant } from "../../kernel/index.ts";
+import { asObject, instant, instantOrNull } from "../../kernel/index.ts";
 import {
   isPassed,
   type ListingVerdict,
@@ -73,10 +73,10 @@ export function presentTrust(
     state,
     verdict: verdict?.verdict ?? null,
     source: verdict?.source ?? null,
-    checked_at: verdict === undefined ? null : instant(verdict.checkedAtMs),
+    checked_at: instantOrNull(verdict?.checkedAtMs),
     ends_at:
       verdict !== undefined && counts ? instant(verdict.checkedAtMs + VERIFIED_FOR_MS) : null,
-    flaws: verdict === undefined ? [] : listFlaws(verdict, hidden),
+    flaws: listFlaws(verdict?.checks ?? [], hidden),
     overbilled_percent: overbilledPercent(verdict),
     suspect: suspect === undefined ? null : presentSuspicion(suspect),
     checks: hasChecks ? (verdict?.checks ?? []).map((each) => presentCheck(each, hidden)) : [],
@@ -86,7 +86,7 @@ export function presentTrust(
 export function presentRun(listing: JudgedListing, run: ListingVerdict): ConformanceRun {
   return present(ConformanceRun, run, {
     is_current_manifest: run.manifestSha256 === listing.manifestSha256,
-    flaws: listFlaws(run, hostTexts(listing.baseUrl)),
+    flaws: listFlaws(run.checks, hostTexts(listing.baseUrl)),
   });
 }
 
@@ -109,7 +109,7 @@ function presentSuspicion({
 
 const PASSED: ReadonlySet<RecordedCheck["status"]> = new Set(["pass", "skip"]);
 
-function listFlaws({ checks }: ListingVerdict, hidden: readonly string[]): CheckFlaw[] {
+function listFlaws(checks: ListingVerdict["checks"], hidden: readonly string[]): CheckFlaw[] {
   return checks
     .filter(({ status }) => !PASSED.has(status))
     .map((each) => presentFlaw(each, hidden));
@@ -124,17 +124,12 @@ function presentCheck(check: RecordedCheck, hidden: readonly string[]): CheckFin
   return { ...presentFlaw(check, hidden), evidence: presentEvidence(check.evidence, hidden) };
 }
 
-/**
- * The most lines of evidence that are shown of a check. Our own checks report fewer, but a report
- * that another program signed may contain anything.
- */
+/** Our own checks report fewer, but a report that another program signed may contain anything. */
 const EVIDENCE_MAX = 12;
 
 function presentEvidence(evidence: unknown, hidden: readonly string[]): CheckFinding["evidence"] {
-  const lines = Object.entries(asObject(evidence) ?? {}).map(
-    ([name, value]) => [name, valueText(value)] as const,
-  );
-  return lines
+  return Object.entries(asObject(evidence) ?? {})
+    .map(([name, value]) => [name, valueText(value)] as const)
     .filter((line): line is readonly [string, string] => line[1] !== undefined)
     .slice(0, EVIDENCE_MAX)
     .map(([name, value]) => ({

@@ -17,10 +17,7 @@ import {
 export const AlertDestination = Type.Object({
   destination_id: Id,
   channel: oneOf("email", "webhook"),
-  /**
-   * An e-mail address, or the URL of a webhook. Roles without `billing` see only the scheme and
-   * host of the URL, because its path can contain a token.
-   */
+  /** Without `billing`, a role sees only scheme and host of a URL, whose path can hold a token. */
   address: Type.String(),
   kinds: nullable(Type.Array(Type.String())),
   created_at: Instant,
@@ -84,9 +81,7 @@ export const AlertDelivery = Type.Object({
 });
 export type AlertDelivery = Static<typeof AlertDelivery>;
 
-const params = Type.Object({ destination_id: Id });
-
-export const destinationRoutes = {
+export const alertRoutes = {
   "POST /api/console/alerts/destinations": {
     summary:
       "Adds a destination for alerts: the caller's verified email address, another one, whose reader " +
@@ -103,7 +98,6 @@ export const destinationRoutes = {
   "PATCH /api/console/alerts/destinations/:destination_id": {
     summary: "Disables or enables a destination, or changes which events go there",
     ...setting("billing"),
-    params,
     body: Fields({ is_enabled: Type.Optional(Type.Boolean()), kinds: Type.Optional(Kinds) }),
     answer: AlertDestination,
   },
@@ -112,32 +106,24 @@ export const destinationRoutes = {
       "Makes a new secret for a webhook, shown in this answer alone; for 24 hours webhooks are signed " +
       "with the former one too",
     ...setting("billing"),
-    params,
     answer: DestinationWithSecret,
   },
   "POST /api/console/alerts/destinations/:destination_id/remove": {
     summary: "Removes a destination; waiting alerts to it are not delivered",
     ...setting("billing"),
-    params,
     answer: Alerts,
   },
   "POST /api/console/alerts/destinations/:destination_id/test": {
     summary: "Sends a test alert to one destination",
     ...setting("billing"),
-    params,
     answer: Type.Object({ event_id: Id }),
   },
   "POST /api/console/alerts/destinations/:destination_id/send-again": {
     summary: "Queues a failed delivery again, with the same id",
     ...setting("billing"),
-    params,
     body: Fields({ event_id: Id }),
     answer: Type.Object({ event_id: Id }),
   },
-} as const;
-
-export const alertRoutes = {
-  ...destinationRoutes,
   "GET /api/console/alerts": {
     summary: "What the organization is alerted of, and where alerts go",
     needs: "read",

@@ -6,6 +6,7 @@ import {
   Fields,
   Id,
   Instant,
+  List,
   nullable,
   oneOf,
   reads,
@@ -19,13 +20,13 @@ export const Descriptor = Type.Object({
   max: Type.Optional(Type.Number()),
   default: Type.Optional(Type.Union([Type.Number(), Type.String()])),
   unit: Type.Optional(Type.String()),
-  values: Type.Optional(Type.Array(Type.String())),
+  values: Type.Optional(List(Type.String())),
 });
 export type Descriptor = Static<typeof Descriptor>;
 
 /**
- * Dollars per million tokens, as decimal strings. A price that the listing does not set is that of
- * the prompt or completion, but `cache_write_1h` is absent: it then costs as much as `cache_write`.
+ * Dollars per million tokens. A price that the listing does not set is that of the prompt or
+ * completion; without `cache_write_1h`, the price of `cache_write` holds for it.
  */
 export const PricesPerMillion = BySku(Type.String());
 export type PricesPerMillion = Static<typeof PricesPerMillion>;
@@ -37,10 +38,7 @@ export const PriceCardLine = Type.Object({
   variant: nullable(Type.String()),
 });
 
-/**
- * The prices of a request whose prompt is longer than `above_prompt_tokens`. They apply to all its
- * tokens, output included.
- */
+/** The prices of all tokens, output included, of a request with a longer prompt than this. */
 export const PriceTier = Type.Object({
   above_prompt_tokens: Count,
   prices: PricesPerMillion,
@@ -70,10 +68,7 @@ export const ModelProvider = Type.Object({
       on: Type.String(),
       by: oneOf("two-sources", "page"),
       url: nullable(Type.String()),
-      /**
-       * How long ago the prices were checked. `late`: over 45 days; `old`: over 90 days, and the
-       * listing is tried last.
-       */
+      /** `late`: over 45 days ago; `old`: over 90 days ago, and the listing is tried last. */
       age: oneOf("recent", "late", "old"),
     }),
   ),
@@ -116,16 +111,13 @@ export const Provider = Type.Object({
   /** The provider's health as this instance sees it now. */
   status: oneOf("healthy", "cooling", "open"),
   /**
-   * The share of all customers' calls in the last 24 hours that succeeded, read once an hour. Null
-   * if the operator does not publish such figures, if there were fewer than 200 calls or 3
-   * organizations, or if one organization made more than half of the calls.
+   * Of all customers' calls, read once an hour. Null if the operator does not publish such figures,
+   * if there were fewer than 200 calls or 3 organizations, or if one organization made more than
+   * half of the calls.
    */
   success_24h: nullable(Type.Number()),
   ttft_p50_ms: nullable(Count),
-  /**
-   * Models whose answers of the last 24 hours were reported to come from another model. They are
-   * always listed; `share_24h` is null under the same conditions as `success_24h`.
-   */
+  /** They are always listed; `share_24h` is null under the same conditions as `success_24h`. */
   substitutions: Type.Array(
     Type.Object({
       model: Type.String(),
@@ -211,14 +203,6 @@ export const PriceChanges = Type.Object({
 });
 export type PriceChanges = Static<typeof PriceChanges>;
 
-export const priceChangeRoutes = {
-  "GET /api/console/price-changes": {
-    summary: "Announced price changes of models that the organization used in the last 30 days",
-    needs: "read",
-    answer: PriceChanges,
-  },
-} as const;
-
 /** The cost of the organization's chat tokens at one provider's listing, at its present prices. */
 export const ListingCost = Type.Object({
   provider: Type.String(),
@@ -243,10 +227,7 @@ export type ComparedModel = Static<typeof ComparedModel>;
 export const ModelCosts = Type.Object({
   from: Instant,
   to: Instant,
-  /**
-   * True if each request was priced by its own size. Requests with the organization's own provider
-   * keys are then left out.
-   */
+  /** If true, requests with the organization's own provider keys are left out. */
   is_by_request: Type.Boolean(),
   traffic: Type.Object({
     /** Requests that used tokens; a request tried at several providers counts once for each. */
@@ -266,7 +247,7 @@ export const ModelCosts = Type.Object({
 });
 export type ModelCosts = Static<typeof ModelCosts>;
 
-export const modelCostRoutes = {
+export const priceRoutes = {
   "GET /api/console/model-costs": {
     summary: "What the organization's last 30 days would have cost with up to four models",
     ...reads,
@@ -275,5 +256,10 @@ export const modelCostRoutes = {
       of: Type.Optional(Id),
     }),
     answer: ModelCosts,
+  },
+  "GET /api/console/price-changes": {
+    summary: "Announced price changes of models that the organization used in the last 30 days",
+    needs: "read",
+    answer: PriceChanges,
   },
 } as const;

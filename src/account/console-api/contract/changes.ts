@@ -49,12 +49,6 @@ const filters = {
   ),
 };
 
-export const ChangesQuery = Fields({
-  ...filters,
-  before: Type.Optional(
-    Type.String({ pattern: "^[0-9]{1,15}$", description: "a position of an earlier page" }),
-  ),
-});
 export const ChangesFilter = Fields(filters);
 export type ChangesFilter = Static<typeof ChangesFilter>;
 export type ChangeKind = (typeof ACTION_GROUPS)[number];
@@ -69,7 +63,12 @@ export const changeRoutes = {
   "GET /api/console/changes": {
     summary: "Who changed what in the organization, newest first",
     ...reads,
-    query: ChangesQuery,
+    query: Fields({
+      ...filters,
+      before: Type.Optional(
+        Type.String({ pattern: "^[0-9]{1,15}$", description: "a position of an earlier page" }),
+      ),
+    }),
     answer: ShownChanges,
   },
   "GET /api/console/changes.csv": {

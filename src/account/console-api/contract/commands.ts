@@ -9,6 +9,7 @@ import { settlementRoutes } from "./operator-settlement.ts";
 import {
   type CommandContract,
   Count,
+  described,
   Id,
   Instant,
   List,
@@ -167,10 +168,7 @@ export const COMMANDS = {
       only: ProviderIds("no others are used"),
       ignore: ProviderIds("these are never used"),
       prompt_logging: Type.Optional(
-        Type.Unsafe<"none">({
-          ...oneOf("none"),
-          description: "none: never use a provider that retains prompts",
-        }),
+        described(oneOf("none"), "none: never use a provider that retains prompts"),
       ),
       clear: Type.Optional(Type.Boolean({ description: "true, to remove the policy" })),
     }),
@@ -181,9 +179,7 @@ export const COMMANDS = {
     access: "command",
     changes: ["org.keys-may-set-limits"],
     params: org,
-    body: Type.Object({
-      state: Type.Unsafe<"on" | "off">({ ...oneOf("on", "off"), description: "one of on, off" }),
-    }),
+    body: Type.Object({ state: described(oneOf("on", "off"), "one of on, off") }),
     answer: Type.Object({ org_id: Id, keys_may_set_org_limits: Type.Boolean() }),
   },
   "member add": {

@@ -14,27 +14,26 @@ export const Connection = Type.Object({
 });
 export type Connection = Static<typeof Connection>;
 
+export const OwnEndpoint = Type.Object({
+  endpoint_id: Id,
+  provider: Type.String(),
+  models: Type.Array(Type.String()),
+  rps: nullable(Count),
+  rpm: nullable(Count),
+  tpm: nullable(Count),
+  concurrency: nullable(Count),
+  created_at: Instant,
+});
+export type OwnEndpoint = Static<typeof OwnEndpoint>;
+
 export const Connections = Type.Object({
   /** False if the operator has configured no encryption key for provider keys. */
   is_available: Type.Boolean(),
   providers: Type.Array(Type.Object({ id: Type.String(), name: Type.String() })),
   data: Type.Array(Connection),
-  endpoints: Type.Array(
-    Type.Object({
-      endpoint_id: Id,
-      provider: Type.String(),
-      models: Type.Array(Type.String()),
-      rps: nullable(Count),
-      rpm: nullable(Count),
-      tpm: nullable(Count),
-      concurrency: nullable(Count),
-      created_at: Instant,
-    }),
-  ),
+  endpoints: Type.Array(OwnEndpoint),
 });
 export type Connections = Static<typeof Connections>;
-
-const params = Type.Object({ connection_id: Id });
 
 export const connectionRoutes = {
   "GET /api/console/connections": {
@@ -72,7 +71,6 @@ export const connectionRoutes = {
     changes: [],
     needs: "keys",
     gate: "checks",
-    params,
     answer: Type.Object({ ok: Type.Boolean(), message: Type.String() }),
   },
   "POST /api/console/connections/:connection_id/disable": {
@@ -80,7 +78,6 @@ export const connectionRoutes = {
     command: { usage: "connection disable <connection_id>" },
     changes: ["connection.disable"],
     ...setting("keys"),
-    params,
     answer: Connection,
   },
 } as const;

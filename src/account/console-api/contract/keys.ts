@@ -113,11 +113,7 @@ const KeyIds = Type.Array(Id, {
   description: "from 1 to 100 ids of keys",
 });
 
-/**
- * A field that is absent, null or `""` changes nothing. A cap of `"0"` removes the cap; `rpm` of 0
- * removes the key's own limit, so that its ceiling holds again; `expires_at` of `never` removes the
- * expiry; `models` of `[]` allows all models again, and `tags` of `[]` removes them.
- */
+/** A field that is absent, null or `""` changes nothing; `tags` of `[]` removes the tags. */
 export const KeyChange = Fields({
   name: Type.Optional(Name),
   rpm: Type.Optional(nullable(Type.Union([RpmChange, Type.Literal("")]))),
@@ -129,7 +125,6 @@ export const KeyChange = Fields({
 });
 export type KeyChange = Static<typeof KeyChange>;
 
-/** A field that is absent, null or `""` changes nothing. Either all the keys change or none. */
 export const KeysChange = Fields({
   key_ids: KeyIds,
   ...CapChanges,
@@ -148,13 +143,10 @@ export const RotatedKey = Type.Object({
 });
 export type RotatedKey = Static<typeof RotatedKey>;
 
-const keyParams = Type.Object({ key_id: Id });
-
 const rotation = {
   summary: "Gives a key another secret, shown only here; it stays the same key in all else",
   ...setting("keys"),
   changes: ["key.rotate"],
-  params: keyParams,
   body: Fields({
     grace_hours: Type.Integer({
       minimum: 0,
@@ -194,7 +186,6 @@ export const keyRoutes = {
     summary: "One key with its spend by day",
     command: { usage: "key show <key_id>" },
     ...reads,
-    params: keyParams,
     answer: KeyDetail,
   },
   "PATCH /api/console/keys/:key_id": {
@@ -211,7 +202,6 @@ export const keyRoutes = {
       "limit.change",
     ],
     ...setting("keys"),
-    params: keyParams,
     body: KeyChange,
     answer: Key,
   },
@@ -244,8 +234,6 @@ export const keyRoutes = {
     command: { usage: "key disable <key_id>", typed: ["confirm_name"] },
     changes: ["key.disable"],
     ...setting("keys"),
-    params: keyParams,
-    /** The person types the key's name, so as not to disable the wrong key. */
     body: Fields({
       confirm_name: Type.String({ description: "the name of the key, as it is shown" }),
     }),
@@ -274,7 +262,7 @@ export const LimitRow = Type.Object({
 });
 export type LimitRow = Static<typeof LimitRow>;
 
-const Cap = Type.Object({
+export const Cap = Type.Object({
   scope: oneOf("org", "key"),
   key_id: nullable(Id),
   name: Type.String(),
@@ -328,7 +316,6 @@ export const limitRoutes = {
   "GET /api/console/refusals/:request_id": {
     summary: "Explains why a request was rejected",
     ...reads,
-    params: Type.Object({ request_id: Id }),
     answer: Type.Object({ request_id: Id, at: Instant, ...refusalFields }),
   },
 } as const;

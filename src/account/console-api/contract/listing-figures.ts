@@ -4,12 +4,10 @@ import { Count, Fields, Id, Instant, nullable, oneOf, reads } from "./shared.ts"
 
 const Share = nullable(Type.Number({ minimum: 0, maximum: 1 }));
 
-/** A figure is null if nothing was measured. */
 const FIGURES = {
   /** Successful calls divided by the calls that succeeded or that the provider failed. */
   success: Share,
   uptime: Share,
-  /** Time to the first token, measured on streamed answers. */
   ttft_p50_ms: nullable(Count),
   ttft_p95_ms: nullable(Count),
   tokens_per_second: nullable(Type.Number({ minimum: 0 })),
@@ -31,10 +29,7 @@ export const ListingFigures = Type.Object({
 });
 export type ListingFigures = Static<typeof ListingFigures>;
 
-/**
- * The figures of all listings of a provider together, which cannot be computed from the figures of
- * the single listings.
- */
+/** Of all listings of a provider together; it does not follow from those of single listings. */
 export const ProviderFigures = Type.Omit(ListingFigures, ["model", "calls", "days", "hours"]);
 export type ProviderFigures = Static<typeof ProviderFigures>;
 
@@ -88,10 +83,7 @@ export type CheckFinding = Static<typeof CheckFinding>;
 /** Whole percent; at least 1 if any answer had the defect. */
 const Percent = Type.Integer({ minimum: 0, maximum: 100 });
 
-/**
- * The share of the latest live answers that had each defect. Counts instead of shares would reveal
- * the traffic of other customers.
- */
+/** Counts instead of shares would reveal the traffic of other customers. */
 export const Suspicion = Type.Object({
   since: Instant,
   substituted_percent: Percent,

@@ -46,15 +46,11 @@ export type Team = Static<typeof Team>;
 export const SentInvitation = Type.Object({
   invitation: Invitation,
   link: Type.String(),
-  /**
-   * `off`: no mail server is configured; `bound`: a limit of e-mails is reached; `failed`: the mail
-   * server did not accept the e-mail.
-   */
+  /** `off`: there is no mail server; `bound`: a limit is reached; `failed`: it was not accepted. */
   mail: oneOf("sent", "off", "bound", "failed"),
 });
 export type SentInvitation = Static<typeof SentInvitation>;
 
-/** The `name` of a webhook is its address. */
 const Made = List(Type.Object({ id: Id, name: Type.String() }));
 
 export const MadeByMember = Type.Object({
@@ -74,8 +70,6 @@ export const ReceivedInvitation = Type.Object({
 });
 export type ReceivedInvitation = Static<typeof ReceivedInvitation>;
 
-const ofMember = Type.Object({ account_id: Id });
-const ofInvitation = Type.Object({ invitation_id: Id });
 const Joined = Type.Object({ org_id: Id });
 
 export const memberRoutes = {
@@ -92,7 +86,6 @@ export const memberRoutes = {
     summary:
       "The keys and webhooks that a member created or rotated, which stay when the member is removed",
     needs: "members",
-    params: ofMember,
     answer: MadeByMember,
   },
   "PATCH /api/console/members/:account_id": {
@@ -100,7 +93,6 @@ export const memberRoutes = {
     command: { usage: "member role <account_id>" },
     changes: ["member.role", "member.uninvite"],
     ...setting("members"),
-    params: ofMember,
     body: Fields({ role: RoleName }),
     answer: Team,
   },
@@ -111,7 +103,6 @@ export const memberRoutes = {
     // own organization gets a new, empty one.
     changes: ["member.remove", "org.create", "alert.destination", "member.uninvite"],
     ...setting("members"),
-    params: ofMember,
     answer: Team,
   },
   "POST /api/console/leave": {
@@ -128,7 +119,6 @@ export const memberRoutes = {
   "POST /api/console/invitations/:invitation_id/renew": {
     summary: "Sends an invitation again with a new link; the one before stops working",
     ...setting("members"),
-    params: ofInvitation,
     answer: SentInvitation,
   },
   "POST /api/console/invitations/:invitation_id/revoke": {
@@ -136,7 +126,6 @@ export const memberRoutes = {
     command: { usage: "member uninvite <invitation_id>" },
     changes: ["member.uninvite"],
     ...setting("members"),
-    params: ofInvitation,
     answer: Team,
   },
   "GET /api/console/received-invitations": {
@@ -153,13 +142,11 @@ export const memberRoutes = {
   "POST /api/console/received-invitations/:invitation_id/accept": {
     summary: "Joins the organization that invites; the session is in it from then on",
     ...setting("account"),
-    params: ofInvitation,
     answer: Joined,
   },
   "POST /api/console/organizations/:org_id/switch": {
     summary: "From now on this session is in another organization of the account",
     needs: "account",
-    params: Type.Object({ org_id: Id }),
     answer: Joined,
   },
   "POST /api/console/organizations/own": {

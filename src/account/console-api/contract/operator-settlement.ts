@@ -4,7 +4,6 @@ import {
   BySku,
   Count,
   Fields,
-  Id,
   Instant,
   nullable,
   oneOf,
@@ -16,7 +15,7 @@ import {
   UsdInput,
 } from "./shared.ts";
 
-/** A decimal string of dollars, exact to the pico-dollar: it has up to 12 decimals. */
+/** Exact to the pico-dollar: it has up to 12 decimals. */
 const ExactUsd = Type.String({ pattern: "^-?[0-9]+(\\.[0-9]+)?$" });
 
 const Part = Type.Object({ attempts: Count, cost_usd: ExactUsd });
@@ -82,7 +81,7 @@ export const OperatorSettlement = Type.Object({
 });
 export type OperatorSettlement = Static<typeof OperatorSettlement>;
 
-export const ComparedLines = Type.Object({
+const ComparedLines = Type.Object({
   compared: Count,
   differing: Count,
   only_theirs: Count,
@@ -97,18 +96,18 @@ const comparison = {
   lines: nullable(ComparedLines),
 };
 
+export const RecordedComparison = Type.Object({
+  recorded_at: Instant,
+  ...comparison,
+  /** Lines that differ or that only one side has; null if the provider stated no lines. */
+  differing_lines: nullable(Count),
+});
+
 export const OperatorStatement = Type.Object({
   period: OperatorPeriod,
   models: Type.Array(Type.Object({ model: Type.String(), upstream_model: Type.String(), ...sums })),
   /** Comparisons with the provider's own statements, oldest first. */
-  reconciliations: Type.Array(
-    Type.Object({
-      recorded_at: Instant,
-      ...comparison,
-      /** Lines that differ or that only one side has; null if the provider stated no lines. */
-      differing_lines: nullable(Count),
-    }),
-  ),
+  reconciliations: Type.Array(RecordedComparison),
 });
 export type OperatorStatement = Static<typeof OperatorStatement>;
 
@@ -119,8 +118,7 @@ export const OperatorClosing = Type.Object({
   /** No later closing changes what ended before this instant. */
   settled_through: Instant,
   /**
-   * Providers without a manifest. Their periods were closed by the terms of their last period, or
-   * monthly in arrears if they had none.
+   * Providers without a manifest, closed by the terms of their last period, or monthly in arrears.
    */
   unlisted: Type.Array(
     Type.Object({ provider: Type.String(), terms_from: oneOf("last_period", "default") }),
@@ -128,25 +126,23 @@ export const OperatorClosing = Type.Object({
 });
 export type OperatorClosing = Static<typeof OperatorClosing>;
 
+export const DifferingLine = Type.Object({
+  kind: oneOf("differs", "only_theirs", "only_ours", "unknown_claimed"),
+  of: oneOf("attempt", "request"),
+  id: Type.String(),
+  their_usd: nullable(ExactUsd),
+  our_usd: nullable(ExactUsd),
+});
+
 export const OperatorComparison = Type.Object({
   is_equal: Type.Boolean(),
   ...comparison,
   /** The sum of the provider's lines; null if it equals the total that the provider states. */
   their_lines_usd: nullable(ExactUsd),
   /** The first 20 lines that differ. */
-  first_differences: Type.Array(
-    Type.Object({
-      kind: oneOf("differs", "only_theirs", "only_ours", "unknown_claimed"),
-      of: oneOf("attempt", "request"),
-      id: Type.String(),
-      their_usd: nullable(ExactUsd),
-      our_usd: nullable(ExactUsd),
-    }),
-  ),
+  first_differences: Type.Array(DifferingLine),
 });
 export type OperatorComparison = Static<typeof OperatorComparison>;
-
-const periodParams = Type.Object({ provider_id: Id, period_start: Instant });
 
 export const settlementRoutes = {
   "GET /api/operator/settlement": {
@@ -166,7 +162,6 @@ export const settlementRoutes = {
     summary: "The statement of a closed period, with the comparisons that were recorded",
     command: { usage: "settlement show <provider_id> <period_start>" },
     ...operatorReads,
-    params: periodParams,
     answer: OperatorStatement,
   },
   "POST /api/operator/settlement/:provider_id/:period_start/payment": {
@@ -174,7 +169,6 @@ export const settlementRoutes = {
     command: { usage: "settlement pay <provider_id> <period_start>" },
     changes: ["settlement.pay"],
     ...operatorSetting,
-    params: periodParams,
     body: Fields({ ref: Ref }),
     answer: Type.Object({ is_new: Type.Boolean(), period: OperatorPeriod }),
   },
@@ -200,7 +194,6 @@ export const settlementRoutes = {
     command: { usage: "settlement deposit <provider_id>" },
     changes: ["settlement.deposit"],
     ...operatorSetting,
-    params: Type.Object({ provider_id: Id }),
     body: Fields({ amount_usd: UsdInput, ref: Ref }),
     answer: Type.Object({ is_new: Type.Boolean(), deposit_usd: Usd }),
   },
@@ -216,7 +209,6 @@ export const settlementRoutes = {
     ...operatorReads,
     isSetting: true,
     takesFile: true,
-    params: periodParams,
     /** A page may send at most 1 MiB and 20,000 lines. */
     body: Fields({
       statement: Type.String({

@@ -1,10 +1,13 @@
 import { Type, type Static } from "typebox";
 
+import { Key } from "./keys.ts";
+import { Member } from "./members.ts";
 import { CreditEntry, Purchase } from "./statements.ts";
 import { RequestDetail } from "./usage.ts";
 import {
   CallFamily,
   Count,
+  described,
   Fields,
   Id,
   Instant,
@@ -159,25 +162,14 @@ export const OperatorChange = Type.Object({
 });
 export type OperatorChange = Static<typeof OperatorChange>;
 
-export const OperatorKey = Type.Object({
-  key_id: Id,
-  name: Type.String(),
-  label: Type.String(),
-  created_at: Instant,
-  disabled_at: nullable(Instant),
-});
-
-export const OperatorMember = Type.Object({
-  email: Type.String(),
-  role: Type.String(),
-  last_seen_at: nullable(Instant),
-});
+const KEY_FIELDS = ["key_id", "name", "label", "created_at", "disabled_at"] as const;
+export const OperatorKey = Type.Pick(Key, [...KEY_FIELDS]);
+export const OperatorMember = Type.Pick(Member, ["email", "role", "last_seen_at"]);
 
 export const OperatorOrgPage = Type.Object({
   org: OperatorOrg,
   /** The last 30 days by model, at most 20, most spend first. */
   usage: Type.Array(Type.Object({ model: Type.String(), ...Figures })),
-  /** The organization's keys, newest first. Of a secret, only its first characters are shown. */
   keys: Type.Array(OperatorKey),
   members: Type.Array(OperatorMember),
   /** The wallet's newest purchases, grants and days of use, at most 20. */
@@ -185,7 +177,6 @@ export const OperatorOrgPage = Type.Object({
   purchases: Type.Array(Purchase),
   limits: Type.Array(OperatorLimit),
   restrictions: Type.Array(OperatorRestriction),
-  /** Newest first, at most 20; includes facts that only operators see. */
   changes: Type.Array(OperatorChange),
 });
 export type OperatorOrgPage = Static<typeof OperatorOrgPage>;
@@ -223,18 +214,15 @@ export const OperatorListing = Type.Object({
 });
 export type OperatorListing = Static<typeof OperatorListing>;
 
-const orgParams = Type.Object({ org_id: Id });
 function ContractValue(unit: string) {
   const description = `a whole number of ${unit} from 1 to 1000000000, or none for the default`;
   return Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description })));
 }
 
 export const OperatorContract = Fields({
-  scope: Type.Unsafe<"org" | "key" | "model">(
-    Type.String({
-      enum: ["org", "key", "model"],
-      description: "org: all keys together; key: each key, or the one that is named; or model",
-    }),
+  scope: described(
+    oneOf("org", "key", "model"),
+    "org: all keys together; key: each key, or the one that is named; or model",
   ),
   key_id: Type.Optional(ShortText("the id of one key")),
   model: Type.Optional(ShortText("the id of one model")),
@@ -256,9 +244,8 @@ export const operatorRoutes = {
   },
   "GET /api/operator/look-up": {
     summary: "Whose a request, purchase, receipt, key or e-mail address is; it is recorded",
-    access: "operator",
+    ...operatorReads,
     changes: ["customer.look-up"],
-    gate: "reads",
     query: Fields({
       q: ShortText(
         "an id of a request, a purchase, a key or an organization, the number of a receipt, the " +
@@ -269,10 +256,8 @@ export const operatorRoutes = {
   },
   "GET /api/operator/organizations/:org_id/requests/:request_id": {
     summary: "One request of an organization, as its members see it; it is recorded",
-    access: "operator",
+    ...operatorReads,
     changes: ["customer.look-up"],
-    gate: "reads",
-    params: Type.Object({ org_id: Id, request_id: Id }),
     answer: RequestDetail,
   },
   "GET /api/operator/changes": {
@@ -307,7 +292,6 @@ export const operatorRoutes = {
   "GET /api/operator/organizations/:org_id": {
     summary: "One organization: wallet, purchases, limits, restrictions, changes",
     ...operatorReads,
-    params: orgParams,
     answer: OperatorOrgPage,
   },
   "POST /api/operator/organizations/:org_id/grants": {
@@ -315,7 +299,6 @@ export const operatorRoutes = {
     command: { usage: "credit grant" },
     changes: ["credit.grant", "alert.rules"],
     ...operatorSetting,
-    params: orgParams,
     body: Fields({
       amount_usd: UsdInput,
       ref: Ref,
@@ -333,7 +316,6 @@ export const operatorRoutes = {
     command: { usage: "limits contract", none: ["rpm", "tpm", "concurrency"] },
     changes: ["limit.change"],
     ...operatorSetting,
-    params: orgParams,
     body: OperatorContract,
     answer: OperatorLimit,
   },
@@ -342,14 +324,8 @@ export const operatorRoutes = {
     command: { usage: "unusual-use lift <org_id>" },
     changes: ["hold.lift"],
     ...operatorSetting,
-    params: orgParams,
     body: Fields({
-      family: Type.Optional(
-        Type.Unsafe<CallFamily>({
-          ...CallFamily,
-          description: "one of chat, images, videos, decisions",
-        }),
-      ),
+      family: Type.Optional(described(CallFamily, "one of chat, images, videos, decisions")),
       reason: Reason,
     }),
     answer: Type.Object({ lifted: Type.Array(OperatorRestriction) }),
@@ -360,11 +336,7 @@ export const operatorRoutes = {
     ...operatorReads,
     query: Fields({
       org_id: Type.Optional(ShortText("the id of one organization")),
-      past: Type.Optional(
-        Type.Unsafe<"yes" | "no">(
-          Type.String({ enum: ["yes", "no"], description: "yes, to list ended ones too" }),
-        ),
-      ),
+      past: Type.Optional(described(oneOf("yes", "no"), "yes, to list ended ones too")),
     }),
     answer: Type.Object({ data: Type.Array(OperatorRestriction) }),
   },

@@ -2,7 +2,7 @@ import { Type, type Static } from "typebox";
 
 import { Count, Fields, Id, Instant, Name, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
 
-export const OptimizeObjective = oneOf("lowest_cost", "fastest", "best_judged");
+const OptimizeObjective = oneOf("lowest_cost", "fastest", "best_judged");
 
 export const OptimizeResult = Type.Object({
   model: Type.String(),
@@ -35,9 +35,7 @@ export const OptimizeSearch = Type.Object({
 });
 export type OptimizeSearch = Static<typeof OptimizeSearch>;
 
-export const NewOptimizeSearch = Fields({
-  name: Name,
-  objective: OptimizeObjective,
+const calls = {
   judge_model: Type.Optional(Id),
   models: Type.Array(Id, { minItems: 2, maxItems: 8, uniqueItems: true }),
   prompts: Type.Array(Type.String({ minLength: 1, maxLength: 20_000 }), {
@@ -45,15 +43,7 @@ export const NewOptimizeSearch = Fields({
     maxItems: 50,
   }),
   max_tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: 4096 })),
-  budget_usd: UsdInput,
-});
-
-export const OptimizeCalls = Fields({
-  judge_model: Type.Optional(Id),
-  models: NewOptimizeSearch.properties.models,
-  prompts: NewOptimizeSearch.properties.prompts,
-  max_tokens: NewOptimizeSearch.properties.max_tokens,
-});
+};
 
 const EstimatedModel = Type.Object({
   model: Type.String(),
@@ -89,8 +79,8 @@ export type OptimizeVerdict = Static<typeof OptimizeVerdict>;
 
 export const OptimizeAnswers = Type.Object({
   /**
-   * False if this instance does not hold the answers. The instance that runs a search holds them in
-   * memory, for the person who started it, until ten minutes after its end.
+   * The instance that runs a search holds its answers in memory, for the person who started it,
+   * until ten minutes after its end.
    */
   held: Type.Boolean(),
   answers: Type.Array(OptimizeAnswer),
@@ -101,8 +91,6 @@ export const OptimizeAnswers = Type.Object({
 });
 export type OptimizeAnswers = Static<typeof OptimizeAnswers>;
 
-const params = Type.Object({ search_id: Id });
-
 export const optimizeRoutes = {
   "GET /api/console/optimize": {
     summary: "Optimize searches, newest first",
@@ -112,32 +100,29 @@ export const optimizeRoutes = {
   "POST /api/console/optimize": {
     summary: "Starts a search with a managed key whose cap is the budget",
     needs: "keys",
-    body: NewOptimizeSearch,
+    body: Fields({ name: Name, objective: OptimizeObjective, ...calls, budget_usd: UsdInput }),
     answer: OptimizeSearch,
   },
   "POST /api/console/optimize-estimate": {
     summary: "What a search could cost at most; nothing is started, sent or stored",
     needs: "keys",
-    body: OptimizeCalls,
+    body: Fields(calls),
     answer: OptimizeEstimate,
   },
   "GET /api/console/optimize/:search_id": {
     summary: "One search and its results so far",
     needs: "read",
-    params,
     answer: OptimizeSearch,
   },
   "GET /api/console/optimize/:search_id/answers": {
     summary: "The answers of a search for who started it, held in memory while it runs",
     needs: "keys",
-    params,
     query: Fields({ after: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })) }),
     answer: OptimizeAnswers,
   },
   "POST /api/console/optimize/:search_id/stop": {
     summary: "Stops a search; its results are kept",
     needs: "keys",
-    params,
     answer: OptimizeSearch,
   },
 } as const;

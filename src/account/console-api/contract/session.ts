@@ -56,10 +56,6 @@ export const Session = Type.Object({
   may: Type.Array(oneOf(...NEEDS)),
   others: Type.Array(Type.Object({ org_id: Id, name: Type.String() })),
   own_deferred: Type.Boolean(),
-  /**
-   * True while the session is in the account's own organization and an invitation has deferred its
-   * start: the person has to join another organization or begin this one.
-   */
   is_undecided: Type.Boolean(),
   invitations: Type.Array(ReceivedInvitation),
   balance: nullable(Balance),
@@ -85,10 +81,7 @@ export const Session = Type.Object({
 });
 export type Session = Static<typeof Session>;
 
-/**
- * The raw trial key, shown until its owner confirms that it is saved. Until then it is stored
- * encrypted; later it is not stored.
- */
+/** The raw trial key, which is stored, encrypted, until its owner confirms that it is saved. */
 export const Reveal = Type.Object({
   key: Type.String(),
   label: Type.String(),
@@ -131,11 +124,6 @@ export const Settings = Type.Object({
 });
 export type Settings = Static<typeof Settings>;
 
-export const SettingsChange = Fields({
-  name: Type.Optional(Name),
-  keys_may_set_org_limits: Type.Optional(Type.Boolean()),
-});
-
 export const BrowserSession = Type.Object({
   session_id: Id,
   is_this: Type.Boolean(),
@@ -176,7 +164,10 @@ export const sessionRoutes = {
   "PATCH /api/console/settings": {
     summary: "Changes the organization; fields left out do not change",
     ...setting("organization"),
-    body: SettingsChange,
+    body: Fields({
+      name: Type.Optional(Name),
+      keys_may_set_org_limits: Type.Optional(Type.Boolean()),
+    }),
     answer: Settings,
   },
   "GET /api/console/sessions": {
@@ -187,7 +178,6 @@ export const sessionRoutes = {
   "POST /api/console/sessions/:session_id/end": {
     summary: "Signs the account out in another browser",
     ...setting("account"),
-    params: Type.Object({ session_id: Id }),
     answer: BrowserSessions,
   },
   "GET /api/console/export.json": {

@@ -1,4 +1,4 @@
-import { Type, type Static, type TProperties, type TSchema } from "typebox";
+import { Type, type Static, type TObject, type TProperties, type TSchema } from "typebox";
 
 import type { ActionName } from "../../../kernel/changes/actions.ts";
 import type { CapPeriod } from "../../../kernel/core/cap-period.ts";
@@ -24,8 +24,8 @@ interface SessionAccess {
 }
 
 /**
- * `public`: no session is needed; `operator`: only for persons whom the setting `operators` names;
- * for everyone else the path does not exist.
+ * `public`: without a session; `operator`: for the persons of the setting `operators` only, and for
+ * everyone else the path does not exist.
  */
 interface OtherAccess {
   readonly access: "public" | "operator";
@@ -52,9 +52,8 @@ interface RouteShape {
 }
 
 /**
- * Describes a route as a command. The command's flags are the fields of the query and the body,
- * with the same descriptions. It acts for the organization of `--org` or of its argument, and
- * prints the route's answer.
+ * A route as a command. Its flags are the fields of the query and the body, with the same
+ * descriptions; it acts for the organization of `--org` or of its argument.
  */
 export interface CommandFace {
   /** Such as `key show <key_id>`. An argument names a field of the path or body, or `org_id`. */
@@ -107,6 +106,39 @@ export function Fields<P extends TProperties>(fields: P) {
 export const Id = Type.String({ minLength: 1, maxLength: 200 });
 export const Email = Type.String({ minLength: 3, maxLength: 320 });
 
+const Month = Type.String({
+  pattern: "^20[0-9]{2}-(0[1-9]|1[0-2])$",
+  description: "a month like 2026-11",
+});
+
+/** The placeholders of paths that are no ids. */
+const PLACEHOLDERS = { month: Month, period_start: Instant } as const;
+
+type NamesIn<N> = N extends `${string}:${infer P}/${infer Rest}`
+  ? P | NamesIn<Rest>
+  : N extends `${string}:${infer P}`
+    ? P
+    : never;
+type ParamsIn<N> = TObject<{
+  [P in NamesIn<N>]: P extends keyof typeof PLACEHOLDERS ? (typeof PLACEHOLDERS)[P] : typeof Id;
+}>;
+type WithParams<T> = {
+  readonly [N in keyof T]: [NamesIn<N>] extends [never]
+    ? T[N]
+    : T[N] & { readonly params: ParamsIn<N> };
+};
+
+/** Adds the parameters of each route: the placeholders of its path. */
+export function withParams<T extends object>(routes: T): WithParams<T> {
+  const schemas: Readonly<Record<string, TSchema>> = PLACEHOLDERS;
+  const whole = Object.entries(routes).map(([name, route]: [string, object]) => {
+    const names = [...name.matchAll(/:(\w+)/g)].map(([, found = ""]) => found);
+    const params = Object.fromEntries(names.map((each) => [each, schemas[each] ?? Id]));
+    return [name, names.length === 0 ? route : { ...route, params: Type.Object(params) }];
+  });
+  return Object.fromEntries(whole) as WithParams<T>;
+}
+
 export function ShortText(description: string) {
   return Type.String({ minLength: 1, maxLength: 200, description });
 }
@@ -120,9 +152,12 @@ export const Name = Type.String({
   description: "a name of 1 to 64 characters",
 });
 
-export const RoleName = Type.Unsafe<(typeof ROLES)[number]>(
-  Type.String({ enum: [...ROLES], description: `one of ${ROLES.join(", ")}` }),
-);
+/** A schema with its description, which is that of a command's flag too. */
+export function described<S extends TSchema>(schema: S, description: string) {
+  return Type.Unsafe<Static<S>>({ ...schema, description });
+}
+
+export const RoleName = described(oneOf(...ROLES), `one of ${ROLES.join(", ")}`);
 export type RoleName = Static<typeof RoleName>;
 
 export const ConsoleError = Type.Object({

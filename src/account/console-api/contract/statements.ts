@@ -51,11 +51,6 @@ export const CompanyPage = Type.Object({
 export type CompanyPage = Static<typeof CompanyPage>;
 
 const StatementState = oneOf("so_far", "closing", "due", "closed");
-const MonthParam = Type.String({
-  pattern: "^20[0-9]{2}-(0[1-9]|1[0-2])$",
-  description: "a month like 2026-11",
-});
-
 export const StatementSummary = Type.Object({
   month: Type.String(),
   /** `closing`: ended less than six hours ago; `due`: is closed soon, or when it is first read. */
@@ -120,8 +115,6 @@ export const Statement = Type.Object({
 });
 export type Statement = Static<typeof Statement>;
 
-const monthParams = Type.Object({ month: MonthParam });
-
 export const statementRoutes = {
   "GET /api/console/company": {
     summary: "The organization's company data, and the operator's",
@@ -144,7 +137,6 @@ export const statementRoutes = {
     summary: "One monthly statement; a month that is over is closed when it is first read",
     command: { usage: "statement show <month>", verdict: "differences" },
     ...reads,
-    params: monthParams,
     answer: Statement,
   },
   "GET /api/console/statements/:month/statement.csv": {
@@ -154,19 +146,16 @@ export const statementRoutes = {
       summary: "One monthly statement as a table",
     },
     ...reads,
-    params: monthParams,
     answerType: "text/csv",
   },
   "GET /api/console/statements/:month/statement.pdf": {
     summary: "The same to print, with the parties of today",
     ...reads,
-    params: monthParams,
     answerType: "application/pdf",
   },
   "GET /api/console/statements/:month/statement.json": {
     summary: "The same as a file, without company data: the text that is kept and hashed",
     ...reads,
-    params: monthParams,
     answerType: "application/json",
   },
 } as const;
@@ -235,7 +224,7 @@ export const Billing = Type.Object({
 });
 export type Billing = Static<typeof Billing>;
 
-/** One entry of the credit history. All requests of a UTC day are one entry. */
+/** All requests of a UTC day are one entry. */
 export const CreditEntry = Type.Object({
   at: Instant,
   kind: oneOf(
@@ -255,62 +244,6 @@ export const CreditEntry = Type.Object({
   amount_usd: Usd,
 });
 export type CreditEntry = Static<typeof CreditEntry>;
-
-export const CreditLedger = Type.Object({ data: Type.Array(CreditEntry), ...Page });
-
-const cursorQuery = Fields({
-  cursor: Type.Optional(Type.String({ maxLength: 200 })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
-});
-
-export const billingRoutes = {
-  "GET /api/console/billing": {
-    summary: "Balance, purchases, and how to buy credit",
-    needs: "read",
-    answer: Billing,
-  },
-  "POST /api/console/purchases": {
-    summary: "Starts a purchase; the browser then opens checkout_url",
-    needs: "billing",
-    gate: "payments",
-    body: Fields({
-      amount_usd: UsdInput,
-      back_to: Type.Optional(oneOf("billing", "welcome")),
-      save_card: Type.Optional(Type.Boolean()),
-    }),
-    answer: Type.Object({ purchase: Purchase, checkout_url: Type.String() }),
-  },
-  "GET /api/console/purchases/:purchase_id": {
-    summary: "One purchase; while it is open, its state is read from the payment provider",
-    needs: "read",
-    gate: "payments",
-    params: Type.Object({ purchase_id: Id }),
-    answer: Purchase,
-  },
-  "GET /api/console/purchases/:purchase_id/receipt": {
-    summary: "The receipt of a paid purchase",
-    ...reads,
-    params: Type.Object({ purchase_id: Id }),
-    answer: Receipt,
-  },
-  "GET /api/console/purchases/:purchase_id/receipt.pdf": {
-    summary: "The same as a PDF file",
-    ...reads,
-    params: Type.Object({ purchase_id: Id }),
-    answerType: "application/pdf",
-  },
-  "GET /api/console/credit-ledger": {
-    summary: "The wallet's entries, newest first",
-    ...reads,
-    query: cursorQuery,
-    answer: CreditLedger,
-  },
-  "GET /api/console/credit-ledger.csv": {
-    summary: "The whole wallet as a file; its sum is the settled balance",
-    needs: "read",
-    answerType: "text/csv",
-  },
-} as const;
 
 export const TopUpCard = Type.Object({
   brand: Type.String(),
@@ -333,9 +266,6 @@ export const TopUpPause = Type.Object({
 });
 
 export const TopUp = Type.Object({
-  /**
-   * False if the operator sells no credit or has automatic top-up off; other fields are then empty.
-   */
   is_available: Type.Boolean(),
   card: nullable(TopUpCard),
   is_card_pending: Type.Boolean(),
@@ -348,7 +278,53 @@ export const TopUp = Type.Object({
 });
 export type TopUp = Static<typeof TopUp>;
 
-export const topUpRoutes = {
+export const billingRoutes = {
+  "GET /api/console/billing": {
+    summary: "Balance, purchases, and how to buy credit",
+    needs: "read",
+    answer: Billing,
+  },
+  "POST /api/console/purchases": {
+    summary: "Starts a purchase; the browser then opens checkout_url",
+    needs: "billing",
+    gate: "payments",
+    body: Fields({
+      amount_usd: UsdInput,
+      back_to: Type.Optional(oneOf("billing", "welcome")),
+      save_card: Type.Optional(Type.Boolean()),
+    }),
+    answer: Type.Object({ purchase: Purchase, checkout_url: Type.String() }),
+  },
+  "GET /api/console/purchases/:purchase_id": {
+    summary: "One purchase; while it is open, its state is read from the payment provider",
+    needs: "read",
+    gate: "payments",
+    answer: Purchase,
+  },
+  "GET /api/console/purchases/:purchase_id/receipt": {
+    summary: "The receipt of a paid purchase",
+    ...reads,
+    answer: Receipt,
+  },
+  "GET /api/console/purchases/:purchase_id/receipt.pdf": {
+    summary: "The same as a PDF file",
+    ...reads,
+    answerType: "application/pdf",
+  },
+  "GET /api/console/credit-ledger": {
+    summary: "The wallet's entries, newest first",
+    ...reads,
+    query: Fields({
+      cursor: Type.Optional(Type.String({ maxLength: 200 })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+    }),
+    answer: Type.Object({ data: Type.Array(CreditEntry), ...Page }),
+  },
+  "GET /api/console/credit-ledger.csv": {
+    summary: "The whole wallet as a file; its sum is the settled balance",
+    needs: "read",
+    answerType: "text/csv",
+  },
   "GET /api/console/top-up": {
     summary: "Automatic top-up: the saved card, the rule, and what it has bought this month",
     needs: "read",

@@ -21,8 +21,7 @@ import {
   Usd,
 } from "./shared.ts";
 
-export const RequestOutcome = oneOf(...ATTEMPT_OUTCOMES);
-export type RequestOutcome = Static<typeof RequestOutcome>;
+const RequestOutcome = oneOf(...ATTEMPT_OUTCOMES);
 
 /** Every request has exactly one of these statuses, in filters, badges, charts and files. */
 export const RequestStatus = oneOf(...(Object.keys(REQUEST_STATUSES) as Status[]));
@@ -41,16 +40,16 @@ const StatusCounts = Type.Object({
 export const FILTER_VALUES_MAX = 20;
 /** Values separated by commas, which no id contains. A request matches if it has any of them. */
 const Values = listOf("[^,]{1,200}", "values");
-const Statuses = listOf(`(${Object.keys(REQUEST_STATUSES).join("|")})`, `of ${statusNames()}`);
+const Statuses = listOf(
+  `(${Object.keys(REQUEST_STATUSES).join("|")})`,
+  `of ${Object.keys(REQUEST_STATUSES).join(", ")}`,
+);
 
 function listOf(value: string, name: string) {
   return Type.String({
     pattern: `^${value}(,${value}){0,${FILTER_VALUES_MAX - 1}}$`,
     description: `1 to ${FILTER_VALUES_MAX} ${name} with commas between them`,
   });
-}
-function statusNames(): string {
-  return Object.keys(REQUEST_STATUSES).join(", ");
 }
 
 const filters = {
@@ -72,25 +71,16 @@ export const UsageFigures = Type.Object({
   by_status: StatusCounts,
   spent_usd: Usd,
   tokens: Tokens,
-  /** Milliseconds to the first byte of streamed and whole answers; null if none was measured. */
   ttft_p50_ms: nullable(Count),
   ttft_p95_ms: nullable(Count),
 });
 export type UsageFigures = Static<typeof UsageFigures>;
 
-export const UsageGroupBy = oneOf("model", "key", "provider", "day", "status");
-
-/** The measure that selects the largest groups, both for the list and for the series. */
-export const UsageRankBy = oneOf("spend", "requests", "tokens", "failed", "rejected");
-
 export const Usage = Type.Object({
   from: Instant,
   to: Instant,
   totals: UsageFigures,
-  /**
-   * The length of one entry of `series`: five minutes for ranges up to three hours, an hour up to
-   * two days, else a UTC day.
-   */
+  /** Five minutes for ranges up to three hours, an hour up to two days, else a UTC day. */
   bucket: oneOf("five_minutes", "hour", "day"),
   series: Type.Array(
     Type.Object({
@@ -110,10 +100,7 @@ export const Usage = Type.Object({
   ),
   groups: Type.Array(
     Type.Object({
-      /**
-       * The id of a model, provider or key, a day, or a status; `playground` or `optimize` for
-       * managed keys.
-       */
+      /** Of managed keys, it is `playground` or `optimize`. */
       group: Type.String(),
       name: Type.String(),
       figures: UsageFigures,
@@ -143,23 +130,6 @@ export const RequestRow = Type.Object({
   cost_usd: Usd,
 });
 export type RequestRow = Static<typeof RequestRow>;
-
-export const RequestSortBy = oneOf(
-  "time",
-  "cost",
-  "duration",
-  "tokens",
-  "cached",
-  "first_token",
-  "attempts",
-);
-
-export const RequestList = Type.Object({
-  data: Type.Array(RequestRow),
-  ...Page,
-  ...AsOf,
-});
-export type RequestList = Static<typeof RequestList>;
 
 export const Attempt = Type.Object({
   n: Count,
@@ -275,8 +245,8 @@ export const usageRoutes = {
     ...reads,
     query: Fields({
       ...filters,
-      group_by: Type.Optional(UsageGroupBy),
-      rank_by: Type.Optional(UsageRankBy),
+      group_by: Type.Optional(oneOf("model", "key", "provider", "day", "status")),
+      rank_by: Type.Optional(oneOf("spend", "requests", "tokens", "failed", "rejected")),
     }),
     answer: Usage,
   },
@@ -287,10 +257,12 @@ export const usageRoutes = {
       ...filters,
       cursor: Type.Optional(Type.String({ maxLength: 200 })),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
-      sort: Type.Optional(RequestSortBy),
+      sort: Type.Optional(
+        oneOf("time", "cost", "duration", "tokens", "cached", "first_token", "attempts"),
+      ),
       direction: Type.Optional(oneOf("asc", "desc")),
     }),
-    answer: RequestList,
+    answer: Type.Object({ data: Type.Array(RequestRow), ...Page, ...AsOf }),
   },
   "GET /api/console/requests.csv": {
     summary: "The same as a file: one row per request, dollars as decimal strings",
@@ -301,7 +273,6 @@ export const usageRoutes = {
   "GET /api/console/requests/:request_id": {
     summary: "One request with every attempt at a provider",
     ...reads,
-    params: Type.Object({ request_id: Id }),
     answer: RequestDetail,
   },
 } as const;
