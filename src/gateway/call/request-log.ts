@@ -1,30 +1,20 @@
 import type { Logger } from "pino";
 
 import type { Clock, Refusal, RequestId } from "../../kernel/index.ts";
-import type { ServedHeaders } from "./client-exchange.ts";
+import type { Exchange } from "./client-exchange.ts";
 import type { GatewayMetrics } from "./metrics.ts";
-import type { RequestTrace } from "./trace.ts";
-
-/** The parts of an exchange that tell how its request has ended. */
-export interface EndedExchange {
-  readonly requestId: RequestId;
-  readonly route: string;
-  readonly served: ServedHeaders;
-  readonly refusal: Refusal | undefined;
-  readonly isStream: boolean;
-  readonly gone: boolean;
-  readonly hasBroken: boolean;
-  /** `provider: reason` for each provider that could not be reached. */
-  readonly unreachedProviders: readonly string[];
-  readonly trace: RequestTrace | undefined;
-}
 
 /** Counts, logs and traces the end of a request, and takes it out of those in flight. */
 export function reportEnded(
-  { clock, metrics, log }: EndReports,
-  exchange: EndedExchange,
+  reports: {
+    readonly clock: Clock;
+    readonly metrics: GatewayMetrics;
+    readonly log: Pick<RequestLog, "answered">;
+  },
+  exchange: Exchange,
   ended: { readonly method: string; readonly status: number; readonly startedMs: number },
 ): void {
+  const { clock, metrics, log } = reports;
   const { route, refusal, isStream, gone, hasBroken, trace } = exchange;
   const { method, status, startedMs } = ended;
   metrics.inFlight -= 1;
@@ -34,12 +24,6 @@ export function reportEnded(
   const kept = traceId === undefined ? {} : { trace: { traceId, atMs: clock.nowMs() } };
   metrics.ended({ route, status, refusal, isStream, gone, hasBroken, durationMs, ...kept });
   log.answered(exchange, { method, status, durationMs: Math.round(durationMs), traceId });
-}
-
-interface EndReports {
-  readonly clock: Clock;
-  readonly metrics: GatewayMetrics;
-  readonly log: Pick<RequestLog, "answered">;
 }
 
 export interface AnsweredRequest {
@@ -57,7 +41,7 @@ export class RequestLog {
     this.#log = log;
   }
 
-  answered(exchange: EndedExchange, request: AnsweredRequest): void {
+  answered(exchange: Exchange, request: AnsweredRequest): void {
     const { unreachedProviders: unreached } = exchange;
     const failed = exchange.refusal !== undefined || exchange.gone || unreached.length > 0;
     // Served requests are logged at `debug` only, because the ledger records them already.

@@ -1,11 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import type { Principal } from "../accounts/principal.ts";
-import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
+import { type ClientExchange, Exchange, type ServedHeaders } from "../call/client-exchange.ts";
 import type { RequestTrace } from "../call/trace.ts";
 import {
   ANSWER_SLICE_BYTES,
-  assert,
   type ClientAddresses,
   type Clock,
   type Deadline,
@@ -48,25 +46,16 @@ export interface ExchangeInput {
   readonly onClosed: () => void;
 }
 
-export class HttpExchange implements ClientExchange, Deadline {
-  readonly requestId: RequestId;
-  readonly route: string;
-  readonly trace: RequestTrace | undefined;
+export class HttpExchange extends Exchange implements ClientExchange, Deadline {
   body: Buffer = EMPTY;
   gone = false;
-  dueMs: number = Number.POSITIVE_INFINITY;
+  dueMs: number = Infinity;
   watchedAt = -1;
-  served: ServedHeaders = {};
-  readonly unreachedProviders: string[] = [];
-  refusal: Refusal | undefined;
   ownTimeFromMs: number;
-  isStream = false;
-  hasBroken = false;
   /** True once the whole answer was written, even if the client has not received it yet. */
   isAnswered = false;
 
   readonly #input: ExchangeInput;
-  #principal: Principal | undefined;
   #goneListener: (() => void) | undefined;
   #writableListener: (() => void) | undefined;
   #listensToDrain = false;
@@ -76,11 +65,9 @@ export class HttpExchange implements ClientExchange, Deadline {
   #lingerMs: number | undefined;
 
   constructor(input: ExchangeInput) {
+    super(input);
     this.#input = input;
-    this.requestId = input.requestId;
-    this.route = input.route;
     this.ownTimeFromMs = input.startedMs;
-    this.trace = input.trace;
     const { request, response } = input;
     const { socket } = request;
     const onClose = (): void => {
@@ -92,16 +79,6 @@ export class HttpExchange implements ClientExchange, Deadline {
     // Node does not tell a pipelined answer that the connection closed. A client may have any
     // number of pipelined answers, hence no maximum of listeners.
     if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
-  }
-
-  get principal(): Principal {
-    assert(this.#principal !== undefined, "the key was accepted before a recipe runs");
-    return this.#principal;
-  }
-
-  accept(principal: Principal): void {
-    this.#principal = principal;
-    this.trace?.accepted(principal, this.header(TRACEPARENT));
   }
 
   get clientAddress(): string | undefined {
@@ -146,10 +123,6 @@ export class HttpExchange implements ClientExchange, Deadline {
     response.chunkedEncoding = false;
   }
 
-  unreached(provider: string, reason: string): void {
-    this.unreachedProviders.push(`${provider}: ${reason}`);
-  }
-
   relay(status: number, headers: Readonly<Record<string, string>>, served: ServedHeaders): void {
     if (this.gone) return;
     this.served = served;
@@ -166,12 +139,12 @@ export class HttpExchange implements ClientExchange, Deadline {
   write(output: Output): boolean {
     // An empty chunk would end the body.
     if (this.gone || output.length === 0) return true;
-    const isBehind = this.dueMs !== Number.POSITIVE_INFINITY;
+    const isBehind = this.dueMs !== Infinity;
     if (this.#send(output, isBehind ? () => this.#moved() : undefined)) return true;
     if (!this.#listensToDrain) {
       this.#listensToDrain = true;
       this.#input.response.on("drain", () => {
-        this.dueMs = Number.POSITIVE_INFINITY;
+        this.dueMs = Infinity;
         this.#writableListener?.();
       });
     }
@@ -188,17 +161,13 @@ export class HttpExchange implements ClientExchange, Deadline {
       if (last.length > 0) this.#send(last);
       response.end(LAST_CHUNK);
     }
-    const isBehind = this.dueMs !== Number.POSITIVE_INFINITY;
+    const isBehind = this.dueMs !== Infinity;
     if (response.writableLength > 0 && !isBehind) this.#boundWriting();
   }
 
   cut(): void {
     // A plain close could be mistaken for the end of the body, a reset cannot.
     this.#input.request.socket.resetAndDestroy();
-  }
-
-  brokeOff(): void {
-    this.hasBroken = true;
   }
 
   answer(contentType: string, headers: ServedHeaders, body: WholeBody): void {
@@ -208,7 +177,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     list.push("content-type", contentType, "content-length", String(countBytes(body)));
     this.isAnswered = true;
     this.#input.response.writeHead(200, addServedHeaders(list, headers));
-    this.#endWith(isPieces(body) ? body : [body], this.#principal?.keyId);
+    this.#endWith(isPieces(body) ? body : [body], this.principal.keyId);
   }
 
   /** Makes the next refusal close the connection, because later bytes on it cannot be trusted. */
@@ -242,7 +211,7 @@ export class HttpExchange implements ClientExchange, Deadline {
   }
 
   #moved(): void {
-    if (this.dueMs !== Number.POSITIVE_INFINITY) this.#boundWriting();
+    if (this.dueMs !== Infinity) this.#boundWriting();
   }
 
   #send(output: Output, onTaken?: () => void): boolean {
@@ -299,7 +268,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     if (this.#unread !== undefined) unread.moved(this.#unread);
     const next = slices.next();
     if (next.done === true) {
-      this.dueMs = Number.POSITIVE_INFINITY;
+      this.dueMs = Infinity;
       return onWritten();
     }
     response.write(next.value, () => this.#writeSlices(slices, onWritten));
@@ -339,7 +308,6 @@ function* iterateSlices(pieces: readonly Output[]): Generator<Output, undefined>
 }
 
 const EMPTY = Buffer.alloc(0);
-const TRACEPARENT = "traceparent";
 /** The chunk that ends a body (RFC 9112, section 7.1). */
 const LAST_CHUNK = "0\r\n\r\n";
 
