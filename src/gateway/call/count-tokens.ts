@@ -140,10 +140,6 @@ async function askProvider(
   return asked.counter.read(await running.ended);
 }
 
-export interface Counted {
-  readonly remainingRequests: number;
-}
-
 /**
  * Counts one request of a free route. It uses one request of the caller's minute window and nothing
  * else, so neither concurrent calls nor spent tokens block it.
@@ -151,8 +147,13 @@ export interface Counted {
 export async function countRequest(
   ports: CallPorts,
   client: ClientExchange,
-): Promise<Result<Counted>> {
-  return await countIn(ports, client, requestsOnly(ports.scopesOf(client.principal)));
+): Promise<Result<{ readonly remainingRequests: number }>> {
+  const { principal } = client;
+  const outcome = await claimIn(ports, principal, requestsOnly(ports.scopesOf(principal)));
+  if (!outcome.ok) return outcome;
+  const { claimed } = outcome;
+  claimed.release(NO_TOKENS, ports.clock.monotonicMs());
+  return { ok: true, remainingRequests: claimed.remainingRequests };
 }
 
 /**
@@ -186,18 +187,6 @@ export async function claimOrgSetting(
   const limits = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
   const scopes: readonly ScopeClaim[] = [{ scope: "org", id: `settings:${orgId}`, limits }];
   return await claimIn(ports, { orgId }, scopes);
-}
-
-async function countIn(
-  ports: CallPorts,
-  { principal }: ClientExchange,
-  scopes: readonly ScopeClaim[],
-): Promise<Result<Counted>> {
-  const outcome = await claimIn(ports, principal, scopes);
-  if (!outcome.ok) return outcome;
-  const { claimed } = outcome;
-  claimed.release(NO_TOKENS, ports.clock.monotonicMs());
-  return { ok: true, remainingRequests: claimed.remainingRequests };
 }
 
 async function claimIn(
