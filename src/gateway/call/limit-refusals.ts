@@ -44,23 +44,25 @@ const LIMIT_LABELS: Readonly<Partial<Record<LimitKind, (limit: number) => string
     limit === 0 ? "no requests for a moment" : `${limit} in its declared window`,
 };
 
+function limitWords(scope: LimitScope, kind: LimitKind, limit: number): string {
+  return `${SCOPE_LABELS[scope]} is limited to ${LIMIT_LABELS[kind]?.(limit) ?? "less than that"}`;
+}
+
 /** Builds the refusal of a claim. `nowMs` is wall-clock time, from which `retry_at` is computed. */
 export function claimRefusal(outcome: RefusedClaim, nowMs: number): Refusal {
   if (outcome.kind === "unavailable") {
     return infrastructure("the limit store does not answer; nothing was sent and nothing charged");
   }
   const { scope, limitKind, id, limit, retryAfterSeconds, used, asked } = outcome;
-  const allowed = LIMIT_LABELS[limitKind]?.(limit) ?? "less than that";
   const isDeparted = outcome.isDeparted === true;
   const why = isDeparted ? `: ${readToTheirEnd(used ?? limit)}` : usedWords(outcome);
-  const what = `${allowed}${why}`;
   const detail = {
     limit: { scope, kind: limitKind, id },
     figures: { limit, ...(used !== undefined && { used }), ...(asked !== undefined && { asked }) },
     retryAfterSeconds,
     retryAtMs: nowMs + retryAfterSeconds * 1000,
   };
-  const limited = `${SCOPE_LABELS[scope]} is limited to ${what}; retry in ${retryAfterSeconds} s`;
+  const limited = `${limitWords(scope, limitKind, limit)}${why}; retry in ${retryAfterSeconds} s`;
   if (scope === "platform") {
     const message = `${limited}; nothing was sent and nothing charged`;
     return refusal("gateway_error", message, {
@@ -69,10 +71,15 @@ export function claimRefusal(outcome: RefusedClaim, nowMs: number): Refusal {
       ...detail,
     });
   }
-  return refusal("rate_limit", `${limited}, ${NEXT_STEP[scope === "pool" ? "pool" : "own"]}`, {
-    origin: scope === "pool" ? "upstream_quota" : "gateway_admission",
-    ...detail,
-  });
+  return scope === "pool"
+    ? refusal("rate_limit", `${limited}, or choose another model meanwhile`, {
+        origin: "upstream_quota",
+        ...detail,
+      })
+    : refusal("rate_limit", `${limited}, GET /v1/limits shows what is left`, {
+        origin: "gateway_admission",
+        ...detail,
+      });
 }
 
 /**
@@ -88,11 +95,10 @@ export function sizeRefusal(
     if (never === undefined) continue;
     const { kind, limit, asked } = never;
     const { scope, id, shownId = id } = never.scope;
-    const allowed = LIMIT_LABELS[kind]?.(limit) ?? "less than that";
     const most = mostTokens(parts.flatMap((each) => each.scopes));
     return refusal(
       "rate_limit",
-      `${SCOPE_LABELS[scope]} is limited to ${allowed}, and this request alone may take ${asked}, so it is never admitted; ${fittingWords(most, tokens)}`,
+      `${limitWords(scope, kind, limit)}, and this request alone may take ${asked}, so it is never admitted; ${fittingWords(most, tokens)}`,
       {
         origin: scope === "pool" ? "upstream_quota" : "gateway_admission",
         limit: { scope, kind, id: shownId },
@@ -158,11 +164,6 @@ function readToTheirEnd(departed: number): string {
       : ["requests are", `${departed} of them have disconnected clients and are`, "their end"];
   return `${departed} ${requests} running; ${have} read to ${end}`;
 }
-
-const NEXT_STEP = {
-  own: "GET /v1/limits shows what is left",
-  pool: "or choose another model meanwhile",
-} as const;
 
 export interface HoldAsked {
   readonly needed: MicroUsd;

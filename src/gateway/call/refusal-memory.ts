@@ -277,7 +277,8 @@ export class Shortfalls {
     // that rule.
     if (reserveMicroUsd > refusedMicroUsd || reserveMicroUsd <= freeUnder(outcome))
       return undefined;
-    return this.#isOver(outcome) ? undefined : outcome;
+    const isPeriodOver = outcome.kind === "cap" && this.#clock.nowMs() >= outcome.resetAtMs;
+    return isPeriodOver ? undefined : outcome;
   }
 
   /** Call this before sending a reserve to the ledger, and pass the result to `note`. */
@@ -290,7 +291,13 @@ export class Shortfalls {
     if (outcome.kind !== "low_balance" && outcome.kind !== "cap") return;
     const { orgId, keyId, reserveMicroUsd: refusedMicroUsd } = row;
     const unchanged = this.#watched.get(orgId);
-    if (unchanged === undefined) this.#watch(orgId);
+    if (unchanged === undefined) {
+      const [oldest] = this.#watched.keys();
+      if (oldest !== undefined && this.#watched.size >= SHORTFALLS_MAX) {
+        this.#watched.delete(oldest);
+      }
+      this.#watched.set(orgId, {});
+    }
     // A reserve that was sent before a change may have been refused by the state before the change.
     if (unchanged === undefined || unchanged !== asked?.unchanged) return;
     this.#known.set(keyId, { outcome, refusedMicroUsd, unchanged }, asked.askedAtMs);
@@ -303,21 +310,6 @@ export class Shortfalls {
   forget(orgId: OrgId | undefined): void {
     if (orgId === undefined) this.#watched.clear();
     else this.#watched.delete(orgId);
-  }
-
-  #watch(orgId: OrgId): void {
-    if (this.#watched.size >= SHORTFALLS_MAX) {
-      for (const oldest of this.#watched.keys()) {
-        this.#watched.delete(oldest);
-        break;
-      }
-    }
-    this.#watched.set(orgId, {});
-  }
-
-  /** True if a spend cap refused and its period has ended. */
-  #isOver(outcome: Shortfall): boolean {
-    return outcome.kind === "cap" && this.#clock.nowMs() >= outcome.resetAtMs;
   }
 }
 
