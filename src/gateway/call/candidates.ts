@@ -34,26 +34,23 @@ export class CandidateList {
   unencoded: Refusal | undefined;
   readonly #plan: RoutePlan;
   readonly #encode: Encode;
-  #isAtFirst = true;
+  /** The first that can be tried; undefined once it was taken, or if no deployment can be. */
+  #first: Step | undefined;
   /**
    * The deployments after the first. Created only when the first has failed, because most calls
    * need no other.
    */
   #others: Iterator<Deployment> | undefined;
-  #ready: Step | undefined;
 
   constructor(plan: RoutePlan, encode: Encode) {
     this.#plan = plan;
     this.#encode = encode;
+    this.#first = this.#encodeFor(plan.first) ?? this.#nextOther();
   }
 
-  /**
-   * Returns true if a deployment is left that can be tried. Encodes the request for it, because
-   * only the encoding shows whether the deployment's format can express the request.
-   */
-  hasNext(): boolean {
-    this.#ready = this.next();
-    return this.#ready !== undefined;
+  /** False if no deployment's format can express the request's content: see `unencoded`. */
+  get hasFirst(): boolean {
+    return this.#first !== undefined;
   }
 
   /**
@@ -61,40 +58,37 @@ export class CandidateList {
    * express the request's content.
    */
   next(): Step | undefined {
-    const ready = this.#ready;
-    this.#ready = undefined;
-    if (ready !== undefined) return ready;
+    const first = this.#first;
+    this.#first = undefined;
+    return first ?? this.#nextOther();
+  }
+
+  #nextOther(): Step | undefined {
+    this.#others ??= this.#plan.others();
     for (;;) {
-      const deployment = this.#nextDeployment();
-      if (deployment === undefined) return undefined;
-      const encoded = this.#encode(deployment);
-      if (encoded.ok) return { deployment, upstream: encoded.upstream };
-      this.unencoded ??= encoded.refusal;
+      const found = this.#others.next();
+      if (found.done === true) return undefined;
+      const step = this.#encodeFor(found.value);
+      if (step !== undefined) return step;
     }
   }
 
-  #nextDeployment(): Deployment | undefined {
-    if (this.#isAtFirst) {
-      this.#isAtFirst = false;
-      return this.#plan.first;
-    }
-    this.#others ??= this.#plan.others();
-    const found = this.#others.next();
-    return found.done === true ? undefined : found.value;
+  #encodeFor(deployment: Deployment): Step | undefined {
+    const encoded = this.#encode(deployment);
+    if (encoded.ok) return { deployment, upstream: encoded.upstream };
+    this.unencoded ??= encoded.refusal;
+    return undefined;
   }
 }
 
-export interface PoolClaim {
+export interface WantedCandidate {
+  readonly candidates: CandidateList;
   readonly tokens: CallTokens;
   /**
    * The claim to add if a candidate is called with the marketplace's provider key instead of the
    * customer's own key; undefined if no claim is needed.
    */
   readonly marketplace: MarketplaceClaim | undefined;
-}
-
-export interface WantedCandidate extends PoolClaim {
-  readonly candidates: CandidateList;
 }
 
 /**
@@ -128,12 +122,6 @@ export async function acquireCandidate(
   return refused(full ?? cooling ?? candidates.unencoded ?? nothingEncodes());
 }
 
-/** Releases the circuit and the pool of a candidate to which nothing was sent. */
-export function releaseCandidate(ports: CandidatePorts, candidate: Candidate): void {
-  leaveCircuit(ports, candidate);
-  candidate.pool?.undo(ports.clock.monotonicMs());
-}
-
 export function leaveCircuit(
   { health, clock }: Pick<CallPorts, "health" | "clock">,
   { step, probedMs }: Pick<Candidate, "step" | "probedMs">,
@@ -146,13 +134,15 @@ type EnteredPool = Result<{ readonly pool: ClaimedScopes | undefined }>;
 export function enterPool(
   ports: CandidatePorts,
   principal: Principal,
-  { deployment, tokens, marketplace }: PoolClaim & { readonly deployment: Deployment },
+  asked: Omit<WantedCandidate, "candidates"> & { readonly deployment: Deployment },
 ): EnteredPool | Promise<EnteredPool> {
-  const { pool } = deployment;
+  const { deployment, tokens, marketplace } = asked;
+  const { pool, ownKey } = deployment;
+  const fallback = ownKey === undefined && marketplace?.isMade === false ? marketplace : undefined;
   const monotonicMs = ports.clock.monotonicMs();
   const nowMs = ports.clock.nowMs();
   const part = ports.pools.buildClaim(pool, principal.orgId, monotonicMs);
-  const parts = [...(marketplace?.partsFor(deployment) ?? []), ...(part ? [part] : [])];
+  const parts = [...(fallback ? [fallback.part] : []), ...(part ? [part] : [])];
   const cooldownMs = ports.pools.cooldownMs(pool.id, monotonicMs);
   if (cooldownMs > 0) {
     const throttledMs = part === undefined ? 0 : secondsThrottled(part.scopes, tokens) * 1000;
@@ -163,7 +153,7 @@ export function enterPool(
   const claiming = claimScopes(ports.limits, { principal, parts, tokens, nowMs, monotonicMs });
   return claiming.then((outcome) => {
     if (!outcome.ok) return outcome;
-    marketplace?.admitted(deployment);
+    if (fallback !== undefined) fallback.isMade = true;
     return { ok: true, pool: outcome.claimed };
   });
 }

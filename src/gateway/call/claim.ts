@@ -26,7 +26,7 @@ import type { CallTokens } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { claimRefusal, type RefusedClaim, sizeRefusal } from "./limit-refusals.ts";
 import type { CallPorts } from "./ports.ts";
-import { CLIENT_HAS_LEFT, routingDeadlinePassed, shuttingDown } from "./refuse.ts";
+import { CLIENT_HAS_LEFT, routingDeadlinePassed, SHUTTING_DOWN } from "./refuse.ts";
 
 export interface LimitedCall {
   readonly modelId: string;
@@ -245,23 +245,9 @@ const NO_SCOPES: readonly (readonly ScopeClaim[])[] = [];
  * The claim in the limits for organizations without credit, for a call that tries the caller's own
  * provider keys first. It is made once, when the call falls back to the marketplace's keys.
  */
-export class MarketplaceClaim {
-  readonly #part: ClaimPart;
-  #isClaimed = false;
-
-  constructor(part: ClaimPart) {
-    this.#part = part;
-  }
-
-  /** Returns the claims that this candidate needs in addition to its pool. */
-  partsFor({ ownKey }: Deployment): readonly ClaimPart[] {
-    return ownKey !== undefined || this.#isClaimed ? [] : [this.#part];
-  }
-
-  /** Records that a candidate with the marketplace's key was admitted: no second claim is made. */
-  admitted({ ownKey }: Deployment): void {
-    this.#isClaimed ||= ownKey === undefined;
-  }
+export interface MarketplaceClaim {
+  readonly part: ClaimPart;
+  isMade: boolean;
 }
 
 /**
@@ -277,7 +263,7 @@ export function marketplaceClaim(
   const { modelId } = call;
   const scopes = ports.scopesOf(principal, { modelId, unfundedOnly: true });
   if (scopes.length === 0) return undefined;
-  return new MarketplaceClaim({ slot: orgSlot(principal.orgId), scopes });
+  return { part: { slot: orgSlot(principal.orgId), scopes }, isMade: false };
 }
 
 /**
@@ -302,7 +288,7 @@ export function waitForPacing(
       dueMs: ports.clock.monotonicMs() + queueMs,
       watchedAt: -1,
       onDue: () => end({ ok: true }),
-      cut: () => end(refused(shuttingDown())),
+      cut: () => end(refused(SHUTTING_DOWN)),
     };
     ports.deadlines.watch(delay);
     client.onGone(() => end(refused(CLIENT_HAS_LEFT)));

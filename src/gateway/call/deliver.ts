@@ -18,7 +18,7 @@ type DeliveryPorts = Pick<CallPorts, "clock" | "deadlines" | "timeouts">;
  * stream gets keep-alives.
  */
 export class Delivery implements OutputSink, Deadline {
-  dueMs: number = Number.POSITIVE_INFINITY;
+  dueMs = Infinity;
   watchedAt = -1;
   /** Monotonic time at which a stream's 200 is written even without content. */
   readonly commitDueMs: number;
@@ -35,9 +35,7 @@ export class Delivery implements OutputSink, Deadline {
     this.#client = client;
     const { commitSilenceMs } = ports.timeouts;
     this.commitDueMs =
-      commitSilenceMs === 0
-        ? Number.POSITIVE_INFINITY
-        : ports.clock.monotonicMs() + commitSilenceMs;
+      commitSilenceMs === 0 ? Infinity : ports.clock.monotonicMs() + commitSilenceMs;
   }
 
   carry(bridge: AnswerBridge): AnswerBridge {

@@ -17,30 +17,23 @@ import {
 } from "../../ledger/index.ts";
 import type { AttemptResult } from "../../upstream/index.ts";
 import { type ScopeClaim, type TokenCount, NO_TOKENS } from "../limits/limit-store.ts";
-import type { CallKind, CallTokens } from "./call-kind.ts";
-import type { Candidate, CandidateList } from "./candidates.ts";
-import type { ClaimedScopes, LimitedCall, MarketplaceClaim } from "./claim.ts";
+import type { CallKind } from "./call-kind.ts";
+import type { Candidate, WantedCandidate } from "./candidates.ts";
+import type { ClaimedScopes, LimitedCall } from "./claim.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 import { toAttemptOutcome, type Settlement } from "./settle.ts";
 import type { AttemptTrace, RequestTrace } from "./trace.ts";
 
-export interface AcceptedCall<R extends CallRequest> {
+export interface AcceptedCall<R extends CallRequest> extends WantedCandidate {
   readonly kind: CallKind<R>;
   readonly request: R;
-  readonly candidates: CandidateList;
   /**
    * A digest that identifies the conversation, so that the deployment that served it last can be
    * tried first; undefined if the route does not depend on it.
    */
   readonly conversation: string | undefined;
-  readonly tokens: CallTokens;
   readonly limited: LimitedCall;
-  /**
-   * The claim to add if a candidate is called with the marketplace's provider key instead of the
-   * customer's own key; undefined if no claim is needed.
-   */
-  readonly marketplace: MarketplaceClaim | undefined;
   /** The longest time in milliseconds from the claim until the last provider is tried. */
   readonly timeoutMs: number;
   /** Undefined in a dry run, or if no traces are exported. */
@@ -180,15 +173,13 @@ export class CallHold {
  * the prices in force at that time, however long it runs.
  */
 export function attemptToHold<R extends CallRequest>(
-  ports: Pick<CallPorts, "ledger">,
+  ports: Pick<CallPorts, "ledger" | "clock">,
   client: ClientExchange,
   input: {
     readonly call: Pick<AcceptedCall<R>, "kind" | "request" | "tokens" | "trace">;
     readonly limits: ClaimedScopes;
     readonly candidate: Candidate;
     readonly ordinal: number;
-    /** Monotonic time at which the attempt begins, in milliseconds. */
-    readonly nowMs: number;
   },
 ): HeldAttempt & { readonly ok: true } {
   const { call, ordinal } = input;
@@ -206,7 +197,7 @@ export function attemptToHold<R extends CallRequest>(
     deployment,
     reserveMicroUsd,
     isTranslated: kind.wire !== undefined && kind.wire !== deployment.wire,
-    startedMs: input.nowMs,
+    startedMs: ports.clock.monotonicMs(),
   });
   const reserve: ReserveRow = {
     attemptId,

@@ -5,10 +5,9 @@ import {
   type Deployment,
   deploymentAt,
   type ListedModel,
-  type ModalityId,
   ownKeyDeployment,
 } from "../../catalog/index.ts";
-import type { CallRequest, ProviderControls, Unservable } from "../../formats/index.ts";
+import type { CallRequest } from "../../formats/index.ts";
 import {
   attemptInstantMs,
   type MicroUsd,
@@ -52,7 +51,7 @@ export function acceptCall<R extends CallRequest>(
   const plan = planRoute(callPlanInput(ports, principal, { kind, request, model, conversation }));
   if (plan.kind === "refused") return { ...refused(plan.refusal), request };
   const candidates = new CandidateList(plan, (deployment) => kind.encode(request, deployment));
-  if (!candidates.hasNext() && candidates.unencoded !== undefined) {
+  if (!candidates.hasFirst && candidates.unencoded !== undefined) {
     return { ...refused(candidates.unencoded), request };
   }
   const limited = { modelId, endpoint, ownKeys: plan.ownKeys };
@@ -122,9 +121,7 @@ export function callPlanInput<R extends CallRequest>(
     model,
     modality: kind.modality,
     controls: request.controls,
-    ...(conversation !== undefined && {
-      servedLast: ports.affinity.servedLast(conversation, ports.clock.monotonicMs()),
-    }),
+    servedLast: conversation && ports.affinity.servedLast(conversation, ports.clock.monotonicMs()),
     servabilityProblem: (deployment) => kind.servabilityProblem(request, deployment),
     isHealthy: ({ id }) => ports.health.mayTry(id, ports.clock.monotonicMs()) !== "no",
   });
@@ -148,16 +145,6 @@ export function identifyConversation(
   return createHash("sha256").update(scope).update(bytes).digest("base64");
 }
 
-export interface PlanNeeds {
-  readonly modelId: string;
-  readonly model: ListedModel | undefined;
-  readonly modality: ModalityId;
-  readonly controls: ProviderControls;
-  readonly servedLast?: string | undefined;
-  readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
-  readonly isHealthy: (deployment: Deployment) => boolean;
-}
-
 /**
  * Adds to `needs` the organization's routing policy and its own provider keys. The keys are left
  * out if this installation cannot decrypt them.
@@ -165,24 +152,23 @@ export interface PlanNeeds {
 export function planInput(
   ports: Pick<CallPorts, "opensOwnKeys" | "standing">,
   principal: Principal,
-  needs: PlanNeeds,
+  needs: Omit<PlanInput, "keyModels" | "standing" | "policy" | "ownKeyOf">,
 ): PlanInput {
-  const { policy, connections } = principal.rules;
+  const { orgId, models, rules } = principal;
+  const { policy, connections } = rules;
   return {
     ...needs,
-    keyModels: principal.models,
+    keyModels: models,
     standing: ports.standing,
-    ...(policy === undefined ? {} : { policy }),
-    ...(connections.length === 0 || !ports.opensOwnKeys
-      ? {}
-      : { ownKeyOf: (deployment: Deployment) => ownKeyCopy(principal, deployment) }),
+    policy,
+    ownKeyOf:
+      connections.length === 0 || !ports.opensOwnKeys
+        ? undefined
+        : (deployment) => {
+            const own = connections.find(({ providerId }) => providerId === deployment.providerId);
+            return own && ownKeyDeployment(deployment, { ...own, orgId });
+          },
   };
-}
-
-function ownKeyCopy(principal: Principal, deployment: Deployment): Deployment | undefined {
-  const { orgId, rules } = principal;
-  const own = rules.connections.find(({ providerId }) => providerId === deployment.providerId);
-  return own === undefined ? undefined : ownKeyDeployment(deployment, { ...own, orgId });
 }
 
 /**
@@ -199,18 +185,14 @@ export function quoteCall<R extends CallRequest>(
   if (!read.ok) return read;
   const { request } = read;
   const { model } = findModel(ports.catalog.current, principal, request.modelId);
-  const input = callPlanInput({ ...ports, health: { mayTry: () => "yes" } }, principal, {
-    kind,
-    request,
-    model,
-  });
+  const anyone = { ...ports, health: { mayTry: () => "yes" as const } };
+  const input = callPlanInput(anyone, principal, { kind, request, model });
   const { candidates, refusal } = explainRoute(input);
   if (refusal !== undefined) return refused(refusal);
   const nowMs = attemptInstantMs(ports.ledger.newAttemptId());
   const quotes = candidates.map((each) => kind.quote(request, deploymentAt(each, nowMs)));
-  const [first, ...others] = quotes;
-  if (first === undefined) throw new Error("a plan without a refusal has a candidate");
-  return { ok: true, most: others.reduce((most, each) => (each > most ? each : most), first) };
+  // A plan without a refusal has a candidate.
+  return { ok: true, most: quotes.reduce((most, each) => (each > most ? each : most)) };
 }
 
 /**

@@ -129,12 +129,7 @@ export const CLIENT_HAS_LEFT: Refusal = refusal(
   "the client left before anything was sent",
 );
 
-/**
- * Returns the refusal of a request that waited for its pacing turn when this process began to shut
- * down.
- */
-export function shuttingDown(): Refusal {
-  return unavailable(
-    `this gateway is shutting down; nothing was sent and nothing charged, resend in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
-  );
-}
+/** For a request that waited for its pacing turn when this process began to shut down. */
+export const SHUTTING_DOWN: Refusal = unavailable(
+  `this gateway is shutting down; nothing was sent and nothing charged, resend in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
+);

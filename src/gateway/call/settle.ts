@@ -48,7 +48,10 @@ export function computeSettlement(
   {
     reserveMicroUsd = ZERO_MICRO_USD,
     asksHourWrites = false,
-  }: { readonly reserveMicroUsd?: MicroUsd; readonly asksHourWrites?: boolean } = {},
+  }: {
+    readonly reserveMicroUsd?: MicroUsd;
+    readonly asksHourWrites?: boolean | undefined;
+  } = {},
 ): Settlement {
   const { bridge, failure } = result;
   if (bridge === undefined) return NOTHING;

@@ -37,9 +37,9 @@ export interface PlanInput {
   readonly keyModels?: ReadonlySet<string> | undefined;
   readonly modality: ModalityId;
   readonly controls: ProviderControls;
-  readonly policy?: PlanPolicy;
+  readonly policy?: PlanPolicy | undefined;
   /** Returns a copy of the deployment with the caller's own key; undefined if there is none. */
-  readonly ownKeyOf?: (deployment: Deployment) => Deployment | undefined;
+  readonly ownKeyOf?: ((deployment: Deployment) => Deployment | undefined) | undefined;
   readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
   readonly isHealthy: (deployment: Deployment) => boolean;
   /**
