@@ -10,7 +10,6 @@ import {
   TOKENS_PER_MINUTE,
   TRIAL_KEY_REQUESTS_PER_MINUTE,
   UNFUNDED_REQUESTS_PER_MINUTE,
-  unreachable,
   defined,
 } from "../../kernel/index.ts";
 import {
@@ -134,8 +133,8 @@ export function limitRows(
   modelId: string | undefined,
   defaults: LimitDefaults,
 ): readonly LimitRow[] {
-  const models = modelId === undefined ? [] : keyModelRow(key, modelId, defaults);
-  return [keyRow(key, defaults), ...models, ...orgLimitRows(key, modelId, defaults)];
+  const ofKey = [keyRow(key, defaults), ...keyModelRow(key, modelId, defaults)];
+  return [...ofKey, ...orgLimitRows(key, modelId, defaults)];
 }
 
 export function orgLimitRows(
@@ -143,8 +142,7 @@ export function orgLimitRows(
   modelId: string | undefined,
   defaults: LimitDefaults,
 ): readonly LimitRow[] {
-  const models = modelId === undefined ? [] : orgModelRow(org, modelId, defaults);
-  return [...models, orgRow(org, defaults)];
+  return [...orgModelRow(org, modelId, defaults), orgRow(org, defaults)];
 }
 
 export function endpointSelfRows(
@@ -171,19 +169,16 @@ export function orgScopes(
 }
 
 export function findRequestsPerMinuteCeiling(origin: Origin): number {
-  switch (origin) {
-    case "trial":
-      return TRIAL_KEY_REQUESTS_PER_MINUTE;
-    case "console":
-    case "identity":
-      return CONSOLE_KEY_REQUESTS_PER_MINUTE;
-    case "playground":
-    case "optimize":
-      return MANAGED_KEY_REQUESTS_PER_MINUTE;
-    default:
-      return unreachable(origin);
-  }
+  return CEILINGS[origin];
 }
+
+const CEILINGS: Readonly<Record<Origin, number>> = {
+  trial: TRIAL_KEY_REQUESTS_PER_MINUTE,
+  console: CONSOLE_KEY_REQUESTS_PER_MINUTE,
+  identity: CONSOLE_KEY_REQUESTS_PER_MINUTE,
+  playground: MANAGED_KEY_REQUESTS_PER_MINUTE,
+  optimize: MANAGED_KEY_REQUESTS_PER_MINUTE,
+};
 
 /**
  * Caches, with each key's record, one result for each model that a stored limit names and one for
@@ -314,28 +309,29 @@ function orgRow(org: LimitedOrg, defaults: LimitDefaults): LimitRow {
 
 function keyModelRow(
   key: LimitedKey,
-  modelId: string,
+  modelId: string | undefined,
   defaults: LimitDefaults,
 ): readonly LimitRow[] {
+  if (modelId === undefined) return [];
   const { keyId } = key;
   const ceilings = keyCeilings(key, modelId, defaults);
-  const rows = modelRow(key.rules.limits, { keyId, modelId }, ceilings, keyId);
+  const rows = modelRow(key, { keyId, modelId }, ceilings);
   return rows.map((row) => ({ ...row, shownKeyId: presentKeyId(key) }));
 }
 
 function orgModelRow(
-  { orgId, rules: { limits } }: LimitedOrg,
-  modelId: string,
+  org: LimitedOrg,
+  modelId: string | undefined,
   defaults: LimitDefaults,
 ): readonly LimitRow[] {
-  return modelRow(limits, { modelId }, orgCeilings(limits, modelId, defaults), orgId);
+  if (modelId === undefined) return [];
+  return modelRow(org, { modelId }, orgCeilings(org.rules.limits, modelId, defaults));
 }
 
 function modelRow(
-  limits: readonly StoredLimit[],
+  { orgId, rules: { limits } }: LimitedOrg,
   of: { readonly modelId: string; readonly keyId?: KeyId },
   ceilings: LimitCeilings,
-  owner: string,
 ): readonly LimitRow[] {
   const contract = findValues(limits, { source: "contract", scope: "model", ...of });
   const self = findValues(limits, { source: "self", scope: "model", ...of });
@@ -343,7 +339,7 @@ function modelRow(
   if (Object.keys(held).length === 0) return [];
   const shownId = `model:${of.modelId}`;
   const { keyId } = of;
-  const id = `${shownId}@${owner}`;
+  const id = `${shownId}@${keyId ?? orgId}`;
   const identity = { scope: "model", id, shownId, ...defined({ keyId }) } as const;
   return [{ ...identity, ceilings, contract, self, limits: held }];
 }

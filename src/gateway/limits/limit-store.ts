@@ -2,6 +2,7 @@ import {
   DEPARTED_MODELS_MAX,
   type LimitKind,
   type LimitScope,
+  memoizeByObject,
   type OrgId,
 } from "../../kernel/index.ts";
 
@@ -192,26 +193,16 @@ export function countCharge(
   return window.kind === "prompt" ? tokens.promptTokens : tokens.completionTokens;
 }
 
-export interface NeverFits {
-  readonly scope: ScopeClaim;
-  readonly kind: LimitKind;
-  readonly limit: number;
-  readonly asked: number;
-}
-
 /**
  * Finds the first limit that would refuse a request of this size even if nothing else used it;
  * undefined if the request fits. Only token limits can be too small: every other limit allows at
  * least one request.
  */
-export function neverFits(
-  scopes: readonly ScopeClaim[],
-  tokens: TokenCount,
-): NeverFits | undefined {
+export function neverFits(scopes: readonly ScopeClaim[], tokens: TokenCount) {
   for (const scope of scopes) {
     const { tokensPerMinute: limit, windows } = scope.whole?.limits ?? scope.limits;
     if (limit !== undefined && tokens.tokens > limit) {
-      return { scope, kind: "tpm", limit, asked: tokens.tokens };
+      return { scope, kind: "tpm" as const, limit, asked: tokens.tokens };
     }
     for (const window of windows ?? []) {
       const asked = window.kind === "request" ? 0 : countCharge(window, tokens, true);
@@ -248,10 +239,9 @@ export function mostTokens(scopes: readonly ScopeClaim[]): TokenCount {
   };
 }
 
-const builtScopes = new WeakMap<
-  readonly ScopeClaim[],
-  Map<string | undefined, readonly ScopeClaim[]>
->();
+const builtScopes = memoizeByObject(
+  (_scopes: readonly ScopeClaim[]) => new Map<string | undefined, readonly ScopeClaim[]>(),
+);
 
 /**
  * Returns the concurrency scopes of calls whose clients have left. They allow as many calls of one
@@ -264,8 +254,7 @@ export function departedScopes(
   { slot, scopes }: Pick<LimitClaim, "slot" | "scopes">,
   modelId: string | undefined,
 ): readonly ScopeClaim[] {
-  let byModel = builtScopes.get(scopes);
-  if (byModel === undefined) builtScopes.set(scopes, (byModel = new Map()));
+  const byModel = builtScopes(scopes);
   const known = byModel.get(modelId) ?? buildDepartedScopes({ slot, scopes }, modelId);
   byModel.set(modelId, known);
   return known;

@@ -45,55 +45,41 @@ export class PostgresRecentUse {
     membersOf: (poolId: string) => readonly PoolMember[],
   ): Promise<readonly RecentCharge[]> {
     const [, kind, id = ""] = /^\{(org|endpoint|pool|platform)(?::(.+))?\}$/.exec(slot) ?? [];
-    if (kind === "org") return this.#ofOrg(id);
-    if (kind === "endpoint") return this.#ofEndpoint(id);
-    if (kind === "pool") return this.#ofPool(id, membersOf(id));
-    return kind === "platform" ? this.#ofPlatform() : Promise.resolve([]);
-  }
-
-  #ofOrg(orgId: string): Promise<readonly RecentCharge[]> {
-    const query = { name: "recent_use_of_org", text: OF_ORG_SQL, values: [orgId] };
-    return this.#charges(query, ({ key_id: keyId, model_id: modelId }) => [
-      `org:${orgId}`,
-      `key:${keyId}`,
-      `model:${modelId}@${orgId}`,
-      `model:${modelId}@${keyId}`,
-    ]);
-  }
-
-  #ofEndpoint(endpointId: string): Promise<readonly RecentCharge[]> {
-    const query = { name: "recent_use_of_endpoint", text: OF_ENDPOINT_SQL, values: [endpointId] };
-    return this.#charges(query, () => [`endpoint:${endpointId}`]);
-  }
-
-  #ofPool(poolId: string, members: readonly PoolMember[]): Promise<readonly RecentCharge[]> {
-    const providerIds = members.map(({ providerId }) => providerId);
-    const modelIds = members.map(({ modelId }) => modelId);
-    const query = {
-      name: "recent_use_of_pool",
-      text: OF_POOL_SQL,
-      values: [providerIds, modelIds],
-    };
-    return this.#charges(query, ({ org_id: orgId }) => [
-      `pool:${poolId}`,
-      `pool-share:${poolId}@${orgId}`,
-    ]);
-  }
-
-  #ofPlatform(): Promise<readonly RecentCharge[]> {
-    const query = { name: "recent_use_of_platform", text: OF_PLATFORM_SQL, values: [] };
-    return this.#charges(query, () => ["platform"]);
+    switch (kind) {
+      case "org":
+        return this.#charges("org", OF_ORG_SQL, [id], ({ key_id: keyId, model_id: modelId }) => [
+          `org:${id}`,
+          `key:${keyId}`,
+          `model:${modelId}@${id}`,
+          `model:${modelId}@${keyId}`,
+        ]);
+      case "endpoint":
+        return this.#charges("endpoint", OF_ENDPOINT_SQL, [id], () => [`endpoint:${id}`]);
+      case "pool": {
+        const members = membersOf(id);
+        const providerIds = members.map(({ providerId }) => providerId);
+        const values = [providerIds, members.map(({ modelId }) => modelId)];
+        return this.#charges("pool", OF_POOL_SQL, values, ({ org_id: orgId }) => [
+          `pool:${id}`,
+          `pool-share:${id}@${orgId}`,
+        ]);
+      }
+      case "platform":
+        return this.#charges("platform", OF_PLATFORM_SQL, [], () => ["platform"]);
+      default:
+        return Promise.resolve([]);
+    }
   }
 
   async #charges(
-    query: { readonly name: string; readonly text: string; readonly values: unknown[] },
+    of: string,
+    sql: string,
+    values: unknown[],
     scopeIdsOf: (row: RecentRow) => readonly string[],
   ): Promise<readonly RecentCharge[]> {
-    const result = await queryInTime<RecentRow>(this.#pool, query);
-    return result.rows.map((row) => ({
-      ...chargeColumns.read(row),
-      scopeIds: scopeIdsOf(row),
-    }));
+    const query = { name: `recent_use_of_${of}`, text: sql, values };
+    const { rows } = await queryInTime<RecentRow>(this.#pool, query);
+    return rows.map((row) => ({ ...chargeColumns.read(row), scopeIds: scopeIdsOf(row) }));
   }
 }
 

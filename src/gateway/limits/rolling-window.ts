@@ -106,49 +106,41 @@ export function bucketSeconds(window: DeclaredWindow): number {
   return window.seconds / WINDOW_SECONDS;
 }
 
-interface LongRing {
-  readonly ring: RollingWindow;
+/** A declared window, whose buckets may be longer than a second. */
+class LongWindow {
+  readonly ring: RollingWindow = new RollingWindow();
   /** Seconds of one bucket. */
   readonly length: number;
+
+  constructor(window: DeclaredWindow) {
+    this.length = bucketSeconds(window);
+  }
+
+  correct(chargedAt: number, delta: number): void {
+    this.ring.correct(Math.floor(chargedAt / this.length), delta);
+  }
+
+  secondsUntilLeft(amount: number, second: number): number {
+    return (this.ring.newestSecond + this.ring.secondsUntilLeft(amount)) * this.length - second;
+  }
+
+  advance(second: number): this {
+    this.ring.advance(Math.floor(second / this.length));
+    return this;
+  }
 }
 
 export class DeclaredWindows {
-  readonly #rings: Map<string, LongRing> = new Map();
-
-  total(window: DeclaredWindow, second: number): number {
-    return this.#at(window, second).ring.total;
-  }
-
-  add(window: DeclaredWindow, second: number, amount: number): void {
-    this.#at(window, second).ring.add(amount);
-  }
-
-  correct(window: DeclaredWindow, chargedAt: number, second: number, delta: number): void {
-    const { ring, length } = this.#at(window, second);
-    ring.correct(Math.floor(chargedAt / length), delta);
-  }
-
-  secondsUntilLeft(window: DeclaredWindow, second: number, amount: number): number {
-    const { ring, length } = this.#at(window, second);
-    return (ring.newestSecond + ring.secondsUntilLeft(amount)) * length - second;
-  }
+  readonly #known: Map<string, LongWindow> = new Map();
 
   isEmpty(second: number): boolean {
-    for (const { ring, length } of this.#rings.values()) {
-      ring.advance(Math.floor(second / length));
-      if (ring.total !== 0) return false;
-    }
-    return true;
+    return [...this.#known.values()].every((each) => each.advance(second).ring.total === 0);
   }
 
-  #at(window: DeclaredWindow, second: number): LongRing {
+  at(window: DeclaredWindow, second: number): LongWindow {
     const name = `${window.kind} ${window.seconds}`;
-    let long = this.#rings.get(name);
-    if (long === undefined) {
-      long = { ring: new RollingWindow(), length: bucketSeconds(window) };
-      this.#rings.set(name, long);
-    }
-    long.ring.advance(Math.floor(second / long.length));
-    return long;
+    let long = this.#known.get(name);
+    if (long === undefined) this.#known.set(name, (long = new LongWindow(window)));
+    return long.advance(second);
   }
 }

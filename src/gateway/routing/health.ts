@@ -22,8 +22,6 @@ export interface DeploymentHealth {
 export interface HealthOptions {
   /** Returns a number in [0, 1) that varies the cooldowns. Default `Math.random`. */
   readonly random?: () => number;
-  /** Milliseconds after which a probe that has not reported is replaced. Default 20 s. */
-  readonly probeLeaseMs?: number;
   /**
    * Called when outcomes of this process open a circuit, not when another instance's notice does;
    * must not throw.
@@ -32,7 +30,7 @@ export interface HealthOptions {
 }
 
 /**
- * Default lease of a probe: as long as a stream may take until its headers arrive. After this time
+ * The lease of a probe: as long as a stream may take until its headers arrive. After this time
  * a second probe may be sent, whether the first is slow or never reports.
  */
 const PROBE_LEASE_MS = 20_000;
@@ -42,13 +40,11 @@ const SWEPT_PER_NEW_CIRCUIT = 2;
 export class MemoryDeploymentHealth implements DeploymentHealth {
   readonly #circuits: Map<string, CircuitState> = new Map();
   readonly #random: () => number;
-  readonly #probeLeaseMs: number;
   readonly #onOpened: (deploymentId: string, forMs: number) => void;
   #sweep: Iterator<[string, CircuitState]> = this.#circuits.entries();
 
   constructor(options: HealthOptions = {}) {
     this.#random = options.random ?? Math.random;
-    this.#probeLeaseMs = options.probeLeaseMs ?? PROBE_LEASE_MS;
     this.#onOpened = options.onOpened ?? (() => undefined);
   }
 
@@ -64,7 +60,7 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
     const circuit = this.#findCircuit(deploymentId);
     const allowed = permission(circuit, nowMs);
     if (allowed === "probe") {
-      this.#circuits.set(deploymentId, withProbe(circuit, nowMs, this.#probeLeaseMs));
+      this.#circuits.set(deploymentId, withProbe(circuit, nowMs, PROBE_LEASE_MS));
     }
     return allowed !== "no";
   }
@@ -264,7 +260,7 @@ function afterOutcome(
     const ignoreRemoteUntilMs = nowMs < state.ignoreRemoteUntilMs ? nowMs + IGNORE_REMOTE_MS : 0;
     return { phase: "closed", buckets, streak: 0, ignoreRemoteUntilMs };
   }
-  const streak = recentStreak(state, second) + halves(outcome);
+  const streak = recentStreak(state, second) + (outcome === "strike" ? HALVES_PER_STRIKE : 1);
   return mustOpen(buckets, streak)
     ? openCircuit(COOL_MS_MIN, nowMs, random)
     : { ...state, buckets, streak };
@@ -332,10 +328,6 @@ function mustOpen(buckets: readonly Bucket[], streak: number): boolean {
   );
 }
 
-function halves(outcome: "strike" | "timeout"): number {
-  return outcome === "strike" ? HALVES_PER_STRIKE : 1;
-}
-
 /**
  * Returns the streak if it still counts; a streak ends with a success, or when its newest failure
  * is older than the window.
@@ -354,13 +346,10 @@ function withOutcome(
   const newest = inside.at(-1);
   const sameSecond = newest !== undefined && newest.second >= second;
   const before = sameSecond ? newest : { second, successes: 0, strikes: 0, timeouts: 0 };
-  const after = {
-    second: before.second,
-    successes: before.successes + (outcome === "success" ? 1 : 0),
-    strikes: before.strikes + (outcome === "strike" ? 1 : 0),
-    timeouts: before.timeouts + (outcome === "timeout" ? 1 : 0),
-  };
   if (sameSecond) inside.pop();
-  inside.push(after);
+  const counter = COUNTER_OF[outcome];
+  inside.push({ ...before, [counter]: before[counter] + 1 });
   return inside;
 }
+
+const COUNTER_OF = { success: "successes", strike: "strikes", timeout: "timeouts" } as const;

@@ -98,12 +98,9 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const first = ranked[firstAt];
   if (first === undefined) return toRefused(noCandidateRefusal(input, allowed));
   const rest = controls.allowFallbacks ? ranked.slice(firstAt + 1) : [];
-  const ownKeys = first.ownKey === undefined ? "none" : chooseOwnKeys(controls);
+  const isOwnOnly = controls.connections === "only" || !controls.allowFallbacks;
+  const ownKeys = first.ownKey === undefined ? "none" : isOwnOnly ? "only" : "first";
   return { kind: "plan", first, others: () => servable(rest, input), ownKeys };
-}
-
-function chooseOwnKeys(controls: ProviderControls): OwnKeys {
-  return controls.connections === "only" || !controls.allowFallbacks ? "only" : "first";
 }
 
 /**
@@ -233,10 +230,8 @@ function distrustedLast(
   if (standing === undefined || !deployments.some((each) => isTriedLast(each, standing))) {
     return deployments;
   }
-  return [
-    ...deployments.filter((each) => !isTriedLast(each, standing)),
-    ...deployments.filter((each) => isTriedLast(each, standing)),
-  ];
+  const rank = (each: Deployment): number => Number(isTriedLast(each, standing));
+  return deployments.toSorted((a, b) => rank(a) - rank(b));
 }
 
 function isTriedLast(deployment: Deployment, standing: ListingStanding): boolean {

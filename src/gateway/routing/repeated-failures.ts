@@ -1,4 +1,6 @@
-export interface FailedRequest {
+import { ExpiringCache } from "../../kernel/index.ts";
+
+interface FailedRequest {
   readonly deploymentId: string;
   readonly orgId: string;
   readonly digest: string;
@@ -17,28 +19,17 @@ const REMEMBERED_MAX = 10_000;
  * requests (organization and body) open a closed circuit.
  */
 export class RepeatedFailures {
-  readonly #countedMs: Map<string, number> = new Map();
+  readonly #counted = new ExpiringCache<true>(REPEAT_MS, REMEMBERED_MAX);
 
   get size(): number {
-    return this.#countedMs.size;
+    return this.#counted.size;
   }
 
   /** True if the request was counted within the last minute; otherwise counts it now. */
   isRepeat({ deploymentId, orgId, digest }: FailedRequest, nowMs: number): boolean {
     const name = `${deploymentId} ${orgId} ${digest}`;
-    const countedMs = this.#countedMs.get(name);
-    if (countedMs !== undefined && nowMs - countedMs < REPEAT_MS) return true;
-    this.#countedMs.delete(name);
-    this.#countedMs.set(name, nowMs);
-    this.#forget(nowMs);
+    if (this.#counted.get(name, nowMs) === true) return true;
+    this.#counted.set(name, true, nowMs);
     return false;
-  }
-
-  #forget(nowMs: number): void {
-    for (const [name, countedMs] of this.#countedMs) {
-      const isOld = nowMs - countedMs >= REPEAT_MS;
-      if (!isOld && this.#countedMs.size <= REMEMBERED_MAX) return;
-      this.#countedMs.delete(name);
-    }
   }
 }

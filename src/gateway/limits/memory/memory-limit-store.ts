@@ -290,7 +290,7 @@ class ScopeUse {
     if (counts && requestsPerSecond !== undefined) {
       const used = this.requests.newestAmount;
       if (used >= requestsPerSecond) {
-        found = withLongerWait(found, { ...excess("rps", requestsPerSecond, 1), used, asked: 1 });
+        found = withLongerWait(found, excess("rps", requestsPerSecond, 1, { used, asked: 1 }));
       }
     }
     if (counts && requestsPerMinute !== undefined && this.requests.total >= requestsPerMinute) {
@@ -309,8 +309,8 @@ class ScopeUse {
 
   checkConcurrency({ limits: { concurrent } }: ScopeClaim): Excess | undefined {
     if (concurrent === undefined || this.inFlight < concurrent) return undefined;
-    const full = excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS);
-    return { ...full, used: this.inFlight, asked: 1 };
+    const counted = { used: this.inFlight, asked: 1 };
+    return excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS, counted);
   }
 
   /** Charges the request; returns its pacing delay in microseconds. */
@@ -321,7 +321,8 @@ class ScopeUse {
     if (counts) this.requests.add(1);
     const { windows, paced } = scope.limits;
     for (const window of windows ?? []) {
-      this.#someExtras().windows.add(window, now.second, countCharge(window, tokens, counts));
+      const { ring } = this.#someExtras().windows.at(window, now.second);
+      ring.add(countCharge(window, tokens, counts));
     }
     if (paced === undefined || !counts) return 0;
     const extras = this.#someExtras();
@@ -340,7 +341,7 @@ class ScopeUse {
     this.requests.correct(chargedAt, requests);
     for (const window of scope.limits.windows ?? []) {
       const delta = window.kind === "request" ? requests : countCharge(window, by, true);
-      this.#someExtras().windows.correct(window, chargedAt, second, delta);
+      this.#someExtras().windows.at(window, second).correct(chargedAt, delta);
     }
   }
 
@@ -359,13 +360,14 @@ class ScopeUse {
     let found: Excess | undefined;
     for (const window of windows) {
       if (window.kind === "request" && !counts) continue;
-      const used = declared.total(window, second);
+      const long = declared.at(window, second);
+      const used = long.ring.total;
       const asked = countCharge(window, tokens, counts);
       const excessive = used + asked - window.limit;
       if (excessive <= 0) continue;
-      const wait = declared.secondsUntilLeft(window, second, excessive);
-      const full = excess(kindOfWindow(window), window.limit, wait);
-      found = withLongerWait(found, { ...full, used, asked });
+      const wait = long.secondsUntilLeft(excessive, second);
+      const full = excess(kindOfWindow(window), window.limit, wait, { used, asked });
+      found = withLongerWait(found, full);
     }
     return found;
   }
@@ -392,9 +394,14 @@ function withLongerWait(first: Excess | undefined, other: Excess | undefined): E
 
 function over(kind: LimitKind, window: RollingWindow, limit: number, asked: number): Excess {
   const used = window.total;
-  return { ...excess(kind, limit, window.secondsUntilLeft(used + asked - limit)), used, asked };
+  return excess(kind, limit, window.secondsUntilLeft(used + asked - limit), { used, asked });
 }
 
-function excess(kind: LimitKind, limit: number, seconds: number): Excess {
-  return { kind, limit, retryAfterSeconds: Math.max(1, Math.ceil(seconds)) };
+function excess(
+  kind: LimitKind,
+  limit: number,
+  seconds: number,
+  counted?: Required<Pick<Excess, "used" | "asked">>,
+): Excess {
+  return { kind, limit, retryAfterSeconds: Math.max(1, Math.ceil(seconds)), ...counted };
 }
