@@ -135,23 +135,18 @@ export interface UnreadAnswer {
   destroy(): void;
 }
 
-export interface UnreadBounds {
-  readonly unreadBytesMax: number;
-  readonly unreadBytesMaxPerKey: number;
-}
-
 /**
  * Bounds the memory for answers that clients do not read. Above the bound, destroys the connection
  * whose client has read nothing for the longest time. The call of that answer is settled already.
  */
 export class UnreadAnswers {
-  readonly #bounds: UnreadBounds;
+  readonly #bounds: { readonly unreadBytesMax: number; readonly unreadBytesMaxPerKey: number };
   /** Ordered by the time at which the client last read bytes of the answer, longest ago first. */
   readonly #waiting = new Set<UnreadAnswer>();
   readonly #bytesOf = new Map<KeyId, number>();
   #bytes = 0;
 
-  constructor(bounds: UnreadBounds) {
+  constructor(bounds: { readonly unreadBytesMax: number; readonly unreadBytesMaxPerKey: number }) {
     this.#bounds = bounds;
   }
 

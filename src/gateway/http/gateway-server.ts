@@ -9,9 +9,6 @@ import { reportEnded, type RequestLog } from "../call/request-log.ts";
 import type { Tracing } from "../call/trace.ts";
 import {
   type BufferPool,
-  type ClientAddresses,
-  type Clock,
-  type Deadlines,
   HEADER_BYTES_MAX,
   JOURNAL_RETRY_AFTER_SECONDS,
   type LentBuffer,
@@ -21,28 +18,17 @@ import {
 } from "../../kernel/index.ts";
 import { findAmbiguity, readBody } from "./read-body.ts";
 import { answerClientErrors, type OpenRequest } from "./client-errors.ts";
-import {
-  type ArrivingBodies,
-  type ClientTimeouts,
-  ConnectionBound,
-  drainingResponse,
-  type UnreadAnswers,
-} from "./connections.ts";
+import { type ArrivingBodies, ConnectionBound, drainingResponse } from "./connections.ts";
 import { baseHeaders, type HeaderList, HEADERS, sameOriginHeaders } from "./response-headers.ts";
-import { HttpExchange } from "./http-exchange.ts";
+import { type ExchangeServer, HttpExchange } from "./http-exchange.ts";
 import type { Readiness } from "./readiness.ts";
 import { REMOVED_PATHS, type Route, type RouteTable } from "./route-table.ts";
 
-export interface GatewayServerOptions {
-  readonly clock: Clock;
-  readonly deadlines: Deadlines;
-  readonly clientTimeouts: ClientTimeouts;
+export interface GatewayServerOptions extends ExchangeServer {
   /** The most open connections of this process; further ones are answered 503 and closed. */
   readonly connectionsMax: number;
-  readonly unread: UnreadAnswers;
   readonly arriving: ArrivingBodies;
   readonly authenticator: Authenticator;
-  readonly clientAddresses: ClientAddresses;
   readonly routes: RouteTable;
   readonly metrics: GatewayMetrics;
   readonly log: RequestLog;
@@ -156,6 +142,7 @@ class RequestWalk implements OpenRequest {
     this.#known = options.routes.find(request.method ?? "GET", this.#path);
     const requestId = createRequestId(options.clock.nowMs());
     this.#exchange = new HttpExchange({
+      server: options,
       request,
       response,
       requestId,
@@ -169,12 +156,7 @@ class RequestWalk implements OpenRequest {
           startedMs: this.#startedMs,
         }),
       errorWire: options.routes.wires.ofPath(this.#path),
-      clock: options.clock,
       startedMs: this.#startedMs,
-      deadlines: options.deadlines,
-      clientAddresses: options.clientAddresses,
-      writeIdleMs: options.clientTimeouts.writeIdleMs,
-      unread: options.unread,
       baseHeaders: this.#baseHeaders,
       onClosed: () => this.#closed(),
     });

@@ -14,6 +14,7 @@ import {
 } from "../../kernel/index.ts";
 import { isPieces, type Output, type WholeBody, type Wire } from "../../formats/index.ts";
 import {
+  type ClientTimeouts,
   closeConnection,
   discardBody,
   hasUnreadBody,
@@ -22,20 +23,25 @@ import {
 } from "./connections.ts";
 import { addRefusalHeaders, addServedHeaders, type HeaderList } from "./response-headers.ts";
 
+/** The parts of a listener that its exchanges share. */
+export interface ExchangeServer {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly clientTimeouts: ClientTimeouts;
+  readonly clientAddresses: ClientAddresses;
+  readonly unread: UnreadAnswers;
+}
+
 export interface ExchangeInput {
+  readonly server: ExchangeServer;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: RequestId;
   readonly route: string;
   /** Formats error bodies as the wire of the request's path does. */
   readonly errorWire: Pick<Wire, "errorBody">;
-  readonly clock: Clock;
   /** Monotonic time at which the gateway began to serve the request. */
   readonly startedMs: number;
-  readonly deadlines: Deadlines;
-  readonly clientAddresses: ClientAddresses;
-  readonly writeIdleMs: number;
-  readonly unread: UnreadAnswers;
   /**
    * Returns the first headers of every answer: request ids, and the origins that may read the
    * answer.
@@ -82,8 +88,8 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
   }
 
   get clientAddress(): string | undefined {
-    const peer = this.#input.request.socket.remoteAddress;
-    return this.#input.clientAddresses.of(peer, this.header("x-forwarded-for"));
+    const { request, server } = this.#input;
+    return server.clientAddresses.of(request.socket.remoteAddress, this.header("x-forwarded-for"));
   }
 
   get wantsBody(): boolean {
@@ -233,13 +239,13 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
    * everything before it reads would lose the answer.
    */
   #endWith(pieces: readonly Output[], keyId?: KeyId): void {
-    const { request, response, unread } = this.#input;
+    const { request, response, server } = this.#input;
     const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
     // A pipelined response has no socket until the earlier ones have ended. Many can wait for one,
     // so they are counted whatever their size, and the request's socket is destroyed.
     if (keyId !== undefined && (bytes > ANSWER_SLICE_BYTES || response.socket === null)) {
       this.#unread = { keyId, bytes, destroy: () => request.socket.destroy() };
-      unread.add(this.#unread);
+      server.unread.add(this.#unread);
     }
     let isWaitingFor = 1;
     const endOnce = (): void => {
@@ -262,10 +268,10 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
 
   /** Each slice that was sent proves that the client reads, and so renews the deadline. */
   #writeSlices(slices: Iterator<Output>, onWritten: () => void): void {
-    const { response, unread } = this.#input;
+    const { response, server } = this.#input;
     if (response.destroyed) return;
     this.#boundWriting();
-    if (this.#unread !== undefined) unread.moved(this.#unread);
+    if (this.#unread !== undefined) server.unread.moved(this.#unread);
     const next = slices.next();
     if (next.done === true) {
       this.dueMs = Infinity;
@@ -275,15 +281,15 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
   }
 
   #boundWriting(): void {
-    const { clock, deadlines, writeIdleMs } = this.#input;
-    this.dueMs = clock.monotonicMs() + writeIdleMs;
+    const { clock, deadlines, clientTimeouts } = this.#input.server;
+    this.dueMs = clock.monotonicMs() + clientTimeouts.writeIdleMs;
     if (this.watchedAt === -1) deadlines.watch(this);
   }
 
   #closed(): void {
-    const { deadlines, response, unread, onClosed } = this.#input;
-    deadlines.unwatch(this);
-    if (this.#unread !== undefined) unread.remove(this.#unread);
+    const { server, response, onClosed } = this.#input;
+    server.deadlines.unwatch(this);
+    if (this.#unread !== undefined) server.unread.remove(this.#unread);
     if (!this.isAnswered && !response.writableFinished) {
       this.gone = true;
       this.#goneListener?.();

@@ -1,22 +1,8 @@
 import type { Clock } from "../../kernel/index.ts";
 
-export type InstanceState = "starting" | "serving" | "draining";
+export const INSTANCE_STATES = ["starting", "serving", "draining"] as const;
 
-export const INSTANCE_STATES: readonly InstanceState[] = ["starting", "serving", "draining"];
-
-export interface ReadinessReport {
-  readonly ready: boolean;
-  readonly state: InstanceState;
-  readonly waiting_settings: readonly string[];
-  readonly checks: {
-    readonly listening: boolean;
-    readonly catalog: boolean;
-    readonly joined: boolean;
-    readonly not_draining: boolean;
-    readonly not_fenced: boolean;
-    readonly books_are_whole: boolean;
-  };
-}
+export type InstanceState = (typeof INSTANCE_STATES)[number];
 
 export interface ReadinessOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
@@ -68,7 +54,7 @@ export class Readiness {
     return this.#state === "serving" && !this.#isFencedAlone && !this.#isStopped;
   }
 
-  report(): ReadinessReport {
+  report() {
     return {
       ready: this.isReady,
       state: this.#state,
