@@ -55,11 +55,11 @@ export class PostgresAbuseRestrictionStore {
       const lock = { text: LOCK_ORG_SQL, values: [finding.orgId] };
       const [org] = (await queryInTime<{ trial: boolean }>(client, lock)).rows;
       if (org?.trial !== true) return undefined;
-      const recording = { text: RECORD_SQL, values: toValues(finding) };
-      const [row] = (await queryInTime<Row>(client, recording)).rows;
+      const { orgId, family, reason, ageMs, limitedMs, repeatMs } = finding;
+      const values = [orgId, family, reason, ageMs, limitedMs, repeatMs];
+      const [row] = (await queryInTime<Row>(client, { text: RECORD_SQL, values })).rows;
       if (row === undefined) return undefined;
       const hold = holdColumns.read(row);
-      const { orgId, reason } = finding;
       const after = { ...holdFacts(hold), reason };
       if (row["is_made"] === true) {
         note({ action: "hold.place", orgId, target: orgId, before: null, after });
@@ -129,11 +129,6 @@ const LIMITS_SQL = `
 
 const LOCK_ORG_SQL = `
   select bought_at is null as trial from org where org_id = $1 for no key update`;
-
-function toValues(finding: UsageFinding): unknown[] {
-  const { orgId, family, reason, ageMs, limitedMs, repeatMs } = finding;
-  return [orgId, family, reason, ageMs, limitedMs, repeatMs];
-}
 
 const holdProperties: ColumnsOf<AbuseRestriction> = {
   family: text("family"),

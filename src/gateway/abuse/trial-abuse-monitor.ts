@@ -59,9 +59,12 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   readonly #salt: string;
 
   constructor(options: UsageWatchOptions) {
-    this.#salt = options.salt.toString("base64");
+    const { policy, limitedMs, repeatMs, salt } = options;
+    assert(limitedMs > 0 && repeatMs > 0, "a hold lasts, and is remembered");
+    const { windowMs, clientAddresses: clientsMax = 0 } = policy;
+    this.#salt = salt.toString("base64");
     this.#options = options;
-    this.#watched = watchedBy(options);
+    this.#watched = new WatchedUse({ windowMs, clientsMax, entriesMax: WATCHED_MAX });
   }
 
   get watchedNow(): number {
@@ -109,10 +112,10 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     const { abuseRestrictions } = principal.rules;
     if (fresh === undefined && abuseRestrictions.length === 0) return undefined;
     const stored = abuseRestrictions.filter((each) => each.family === family);
-    const active = [...stored, ...(fresh === undefined ? [] : [fresh])].filter(
-      ({ untilMs }) => untilMs === undefined || nowMs < untilMs,
-    );
-    return active.find(({ state }) => state === "restricted") ?? latest(active);
+    const ends = ({ untilMs = Infinity }: AbuseRestriction): number => untilMs;
+    const active = [...stored, ...(fresh ? [fresh] : [])].filter((each) => nowMs < ends(each));
+    const latest = active.toSorted((a, b) => ends(b) - ends(a))[0];
+    return active.find(({ state }) => state === "restricted") ?? latest;
   }
 
   #hashNetwork(clientAddress: string | undefined): string | undefined {
@@ -132,20 +135,14 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     const untilMs = at.nowMs + limitedMs;
     const seen = lines.map((each) => `${each.line} ${each.seen}`).join(", ");
     const reason = `${seen} in ${policy.windowMs / 1000} s`;
-    const finding = { orgId: principal.orgId, family, reason, repeatMs };
-    const untold: UntoldFinding = {
-      finding,
-      sinceMs: at.sinceMs,
-      untilMs,
-      tries: 0,
-      nextTryMs: at.nowMs,
-    };
+    const { orgId } = principal;
+    const finding = { orgId, family, reason, repeatMs };
+    const { sinceMs, nowMs } = at;
+    const untold = { finding, sinceMs, untilMs, tries: 0, nextTryMs: nowMs };
     const key = watchKey(principal, family);
     const hold: AbuseRestriction = { family, state: "limited", untilMs };
-    const { orgId } = principal;
-    const fresh = { orgId, hold, goodUntilMs: untilMs, untold, isStored: false };
-    this.#fresh.set(key, fresh, at.nowMs);
-    this.#retryReport(key, at.nowMs);
+    this.#fresh.set(key, { orgId, hold, goodUntilMs: untilMs, untold, isStored: false }, nowMs);
+    this.#retryReport(key, nowMs);
   }
 
   #retryReport(key: string, nowMs: number): void {
@@ -171,12 +168,8 @@ export class TrialAbuseMonitor implements AbuseMonitor {
       else {
         // This process applies the restriction until every cached principal includes it.
         const goodUntilMs = nowMs + principalMs;
-        const { orgId } = finding;
-        this.#fresh.set(
-          key,
-          { orgId, hold, goodUntilMs, untold: undefined, isStored: true },
-          nowMs,
-        );
+        const stored = { orgId: finding.orgId, hold, goodUntilMs, untold: undefined };
+        this.#fresh.set(key, { ...stored, isStored: true }, nowMs);
       }
       log.warn({ ...detail, state: hold?.state ?? "none" }, "unusual use on trial credit");
     } catch (fault) {
@@ -191,21 +184,8 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   }
 }
 
-function watchedBy({ policy, limitedMs, repeatMs }: UsageRule): WatchedUse {
-  assert(limitedMs > 0 && repeatMs > 0, "a hold lasts, and is remembered");
-  const { windowMs, clientAddresses = 0 } = policy;
-  return new WatchedUse({ windowMs, clientsMax: clientAddresses, entriesMax: WATCHED_MAX });
-}
-
 function watchKey(principal: Principal, family: CallFamily): string {
   return `${family} ${principal.orgId}`;
-}
-
-function latest(holds: readonly AbuseRestriction[]): AbuseRestriction | undefined {
-  return holds.reduce<AbuseRestriction | undefined>(
-    (last, each) => ((each.untilMs ?? 0) > (last?.untilMs ?? 0) ? each : last),
-    undefined,
-  );
 }
 
 /**

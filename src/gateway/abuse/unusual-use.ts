@@ -188,16 +188,12 @@ export class WindowUse {
   /** By client network: the slice number of its newest request. Ordered by these numbers. */
   readonly #clients = new Map<string, number>();
   #newest = 0;
-  #lastMs = 0;
+  lastMs = 0;
 
   constructor(windowMs: number, clientsMax: number) {
     assert(windowMs > 0, "a window is longer than nothing");
     this.#windowMs = windowMs;
     this.#clientsMax = clientsMax;
-  }
-
-  get lastMs(): number {
-    return this.#lastMs;
   }
 
   /**
@@ -231,8 +227,8 @@ export class WindowUse {
   }
 
   #advance(nowMs: number): void {
-    this.#lastMs = Math.max(this.#lastMs, nowMs);
-    this.#newest = Math.floor((this.#lastMs * SLICES) / this.#windowMs);
+    this.lastMs = Math.max(this.lastMs, nowMs);
+    this.#newest = Math.floor((this.lastMs * SLICES) / this.#windowMs);
     const left = this.#newest - SLICES;
     while ((this.#slices[0]?.number ?? this.#newest) <= left) this.#slices.shift();
     for (const [mark, slice] of this.#clients) {

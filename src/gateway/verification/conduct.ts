@@ -111,7 +111,9 @@ export class Conduct {
     count(newer, breaches);
     count(org, breaches);
     if (breaches !== 0) {
-      add(newer, breaches);
+      for (const name of NAMES) {
+        if ((breaches & BREACH[name]) !== 0) newer.breaches[name] += 1;
+      }
       this.#judge(listing, watched);
     }
     if (newer.answers >= HALF_WINDOW_ANSWERS) {
@@ -140,15 +142,13 @@ export class Conduct {
       given: older.given + newer.given,
     };
     const givenMax = MEDIA.has(listing.modality) ? GIVEN_MEDIA_MAX : Number.POSITIVE_INFINITY;
-    const isSuspect = (share: Share): boolean => share.given >= givenMax || this.#isOver(share);
+    const { badPercent, answersMin } = this.#policy;
+    const isSuspect = ({ answers, bad, given }: Share): boolean =>
+      given >= givenMax || (answers >= answersMin && bad * 100 > badPercent * answers);
     if (!isSuspect(all) || this.#isContradicted(all, { older, newer }, isSuspect)) return;
     this.#watched.delete(listing.id);
-    this.#onSuspect(listing, addBreaches(older, newer));
-  }
-
-  #isOver({ answers, bad }: Share): boolean {
-    const { badPercent, answersMin } = this.#policy;
-    return answers >= answersMin && bad * 100 > badPercent * answers;
+    const breaches = byBreach((name) => older.breaches[name] + newer.breaches[name]);
+    this.#onSuspect(listing, { answers: all.answers, ...breaches });
   }
 
   /**
@@ -198,17 +198,4 @@ function count(share: Share, breaches: Breaches): void {
   share.answers += 1;
   if (breaches !== 0) share.bad += 1;
   if ((breaches & BREACH.usageMissing) !== 0) share.given += 1;
-}
-
-function add(half: Half, breaches: Breaches): void {
-  for (const name of NAMES) {
-    if ((breaches & BREACH[name]) !== 0) half.breaches[name] += 1;
-  }
-}
-
-function addBreaches(older: Half, newer: Half): LiveBreaches {
-  return {
-    answers: older.answers + newer.answers,
-    ...byBreach((name) => older.breaches[name] + newer.breaches[name]),
-  };
 }

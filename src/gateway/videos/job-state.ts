@@ -60,7 +60,8 @@ export const MISSING_INTERVAL_MS = 60_000;
  */
 export function evaluatePoll(job: TakenJob, poll: PollResult, random: number): JobVerdict {
   assert(job.completedAtMs === null, "only a running job is polled");
-  const ended = findEnd(job, poll) ?? (isOverdue(job) ? TIMED_OUT : undefined);
+  const isOverdue = job.takenAtMs >= job.deadlineAtMs;
+  const ended = findEnd(job, poll) ?? (isOverdue ? TIMED_OUT : undefined);
   if (ended !== undefined) return { kind: "ended", ended };
   return { kind: "continues", update: buildUpdate(job, poll, random) };
 }
@@ -68,10 +69,6 @@ export function evaluatePoll(job: TakenJob, poll: PollResult, random: number): J
 const NO_FILE = { costPicoUsd: undefined, expiresAtMs: undefined };
 const TIMED_OUT: EndedJob = { errorCode: "video_timeout", ...NO_FILE, upstreamStatus: null };
 const FORGOTTEN: EndedJob = { errorCode: "video_expired", ...NO_FILE, upstreamStatus: 404 };
-
-function isOverdue(job: TakenJob): boolean {
-  return job.takenAtMs >= job.deadlineAtMs;
-}
 
 function findEnd(job: TakenJob, poll: PollResult): EndedJob | undefined {
   if (poll.kind === "reported") return reportedEnd(poll.job);
@@ -134,7 +131,11 @@ function nextPollMs(job: TakenJob, poll: PollResult, random: number): number {
       return waitAtLeast(MISSING_INTERVAL_MS, random);
     case "failure": {
       const askedMs = Math.min(poll.retryAfterMs ?? 0, RETRY_AFTER_SECONDS_MAX * 1000);
-      return waitAtLeast(Math.max(usualMs, failureSpacingMs(job.pollFailures), askedMs), random);
+      const growingMs = Math.min(
+        FAILURE_SPACING_MS * 2 ** job.pollFailures,
+        FAILURE_SPACING_MS_MAX,
+      );
+      return waitAtLeast(Math.max(usualMs, growingMs, askedMs), random);
     }
     default:
       return unreachable(poll);
@@ -147,10 +148,6 @@ function nextPollMs(job: TakenJob, poll: PollResult, random: number): number {
  */
 function waitAtLeast(ms: number, random: number): number {
   return Math.round(ms * (1 + JITTER * random));
-}
-
-function failureSpacingMs(failuresBefore: number): number {
-  return Math.min(FAILURE_SPACING_MS * 2 ** failuresBefore, FAILURE_SPACING_MS_MAX);
 }
 
 export interface JobUpdate {

@@ -46,35 +46,6 @@ async function sendFile(
   if (deployment === undefined) return exchange.refuse(DISCONNECTED_FILE, served);
   // The database did not answer.
   if (deployment === null) return exchange.refuse(UNREACHABLE_FILE, served);
-  await passOn(deps, exchange, { job, deployment, served });
-}
-
-function contentRefusal(job: VideoJob, nowMs: number): Refusal | undefined {
-  const { state, errorCode, expiresAtMs } = job;
-  if (errorCode !== null) {
-    return invalidRequest(
-      `this video has no file: it failed with ${errorCode}: ${VIDEO_ERRORS[errorCode].message}`,
-    );
-  }
-  if (state !== "completed") {
-    return invalidRequest(
-      `this video is ${state}; its file is available once its status is completed`,
-    );
-  }
-  return expiresAtMs !== null && nowMs >= expiresAtMs ? goneFile() : undefined;
-}
-
-interface PassedFile {
-  readonly job: VideoJob;
-  readonly deployment: Deployment;
-  readonly served: ServedHeaders;
-}
-
-async function passOn(
-  deps: VideoDeps,
-  exchange: ClientExchange,
-  { job, deployment, served }: PassedFile,
-): Promise<void> {
   if (exchange.gone) return;
   const range = singleRange(exchange.header("range"));
   const ifRange = exchange.header("if-range");
@@ -109,6 +80,21 @@ async function passOn(
   noteBadEnd(deps, exchange, { job, end });
   if (end.kind === "broken") exchange.cut();
   else exchange.refuse(passThroughRefusal(deps, deployment, end), served);
+}
+
+function contentRefusal(job: VideoJob, nowMs: number): Refusal | undefined {
+  const { state, errorCode, expiresAtMs } = job;
+  if (errorCode !== null) {
+    return invalidRequest(
+      `this video has no file: it failed with ${errorCode}: ${VIDEO_ERRORS[errorCode].message}`,
+    );
+  }
+  if (state !== "completed") {
+    return invalidRequest(
+      `this video is ${state}; its file is available once its status is completed`,
+    );
+  }
+  return expiresAtMs !== null && nowMs >= expiresAtMs ? goneFile() : undefined;
 }
 
 /** Files are private, so no cache may store them. */

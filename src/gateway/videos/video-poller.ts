@@ -51,12 +51,9 @@ export class VideoPoller {
     this.#job = new Job(
       deps.videos.sweepMs,
       () => this.#sweep(),
-      (fault) => {
+      (err) => {
         deps.videoMetrics.failedSweeps += 1;
-        deps.log.warn(
-          { err: fault },
-          "the video jobs could not be read; retried in the next round",
-        );
+        deps.log.warn({ err }, "the video jobs could not be read; retried in the next round");
       },
     );
   }
@@ -273,34 +270,31 @@ const EXPIRES_AT_MS_MAX = 253_402_300_800_000;
  * is by the same clock as `startedAtMs`.
  */
 export function endOfJob(job: VideoJob, ended: EndedJob, nowMs: number): JobEnd {
-  const { errorCode, costPicoUsd, expiresAtMs } = ended;
-  return {
-    state: errorCode === null ? "completed" : "failed",
-    errorCode,
-    expiresAtMs: believableInstant(expiresAtMs),
-    ...defined({ reportedCostPicoUsd: costPicoUsd }),
-    close: toCloseRow(job, ended, nowMs),
-  };
-}
-
-function toCloseRow(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
-  const { errorCode, upstreamStatus, served } = ended;
+  const { errorCode, expiresAtMs, upstreamStatus, served } = ended;
   const owed = owedFor(job, ended);
   const flag = owed === "impossible" ? "usage_impossible" : undefined;
   const costPicoUsd = owed === "impossible" ? undefined : owed;
+  const isBelievable =
+    expiresAtMs !== undefined && expiresAtMs > 0 && expiresAtMs < EXPIRES_AT_MS_MAX;
   return {
-    attemptId: job.attemptId,
-    outcome: errorCode === null ? "completed" : VIDEO_ERRORS[errorCode].outcome,
-    usage: null,
-    basis: costPicoUsd === undefined ? "none" : "reported",
-    costPicoUsd: costPicoUsd ?? ZERO_PICO_USD,
-    upstreamStatus,
-    errorClass: flag ?? toErrorClass(errorCode),
-    startedAtMs: job.startedAtMs,
-    firstByteMs: null,
-    durationMs: Math.max(0, Math.min(DURATION_MS_MAX, nowMs - job.startedAtMs)),
-    ...defined({ served }),
-    final: true,
+    state: errorCode === null ? "completed" : "failed",
+    errorCode,
+    expiresAtMs: isBelievable ? Math.floor(expiresAtMs) : null,
+    ...defined({ reportedCostPicoUsd: ended.costPicoUsd }),
+    close: {
+      attemptId: job.attemptId,
+      outcome: errorCode === null ? "completed" : VIDEO_ERRORS[errorCode].outcome,
+      usage: null,
+      basis: costPicoUsd === undefined ? "none" : "reported",
+      costPicoUsd: costPicoUsd ?? ZERO_PICO_USD,
+      upstreamStatus,
+      errorClass: flag ?? toErrorClass(errorCode),
+      startedAtMs: job.startedAtMs,
+      firstByteMs: null,
+      durationMs: Math.max(0, Math.min(DURATION_MS_MAX, nowMs - job.startedAtMs)),
+      ...defined({ served }),
+      final: true,
+    },
   };
 }
 
@@ -322,8 +316,4 @@ function owedFor(
 function toErrorClass(errorCode: VideoErrorCode | null): CloseRow["errorClass"] {
   if (errorCode === null) return null;
   return errorCode === "content_policy_violation" ? "content_policy" : "upstream_error";
-}
-
-function believableInstant(atMs: number | undefined): number | null {
-  return atMs !== undefined && atMs > 0 && atMs < EXPIRES_AT_MS_MAX ? Math.floor(atMs) : null;
 }
