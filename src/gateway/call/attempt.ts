@@ -33,9 +33,7 @@ export interface CandidateAttempt<R extends CallRequest> {
   readonly hold: CallHold;
 }
 
-/**
- * Sends a held attempt, waits for its end and computes its settlement. Does not close the attempt.
- */
+/** Sends a held attempt and computes its settlement. Does not close the attempt. */
 export async function attemptCandidate<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -75,10 +73,7 @@ export async function attemptCandidate<R extends CallRequest>(
   return end;
 }
 
-/**
- * Sends the attempt, unless the client has left. Health, pools and metrics count only sent
- * attempts.
- */
+/** Sends the attempt unless the client left. Health, pools and metrics count only sent ones. */
 async function dispatch<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -114,9 +109,9 @@ async function dispatch<R extends CallRequest>(
 }
 
 /**
- * Returns the outcome to report to the deployment's circuit. If a failed request is sent again and
- * fails again, only its first failure counts, so that a client that resends what a provider cannot
- * process does not open the circuit for other callers. A failed probe of a circuit always counts.
+ * Returns what to report to the deployment's circuit. Of a failed request that is sent again, only
+ * the first failure counts, so that a client that resends what a provider cannot process does not
+ * open the circuit for others. A failed probe of a circuit always counts.
  */
 function healthOutcome(
   { health, repeats, clock }: CallPorts,
@@ -206,7 +201,7 @@ function startAttempt<R extends CallRequest>(
   return running;
 }
 
-/** The result for a client that left before the attempt was sent. Nothing is charged. */
+/** For a client that left before the attempt was sent. Nothing is charged. */
 const NEVER_SENT: AttemptResult = {
   bridge: undefined,
   failure: { refusal: CLIENT_HAS_LEFT, failover: false, strike: "neutral" },
@@ -227,9 +222,9 @@ export interface NotedAnswer {
 }
 
 /**
- * Records which promises of its listing (`BREACH`) a provider's answer broke. Ignores an answer
- * that timed out or is not 2xx, and a failed answer that is not malformed, because the provider is
- * not certainly at fault for these.
+ * Records the promises of its listing that a provider's answer broke. Skips answers for which the
+ * provider may not be at fault: those that timed out, are not 2xx, or failed without being
+ * malformed.
  */
 export function noteConduct({ standing }: Pick<CallPorts, "standing">, noted: NotedAnswer): void {
   const { deployment, orgId, result } = noted;

@@ -28,9 +28,8 @@ import { refuseCall, routingDeadlinePassed } from "./refuse.ts";
 import { sumTokens } from "./settle.ts";
 
 /**
- * Serves one call of any modality and wire, streamed or not: accept, claim, hold, attempt until one
- * candidate has served, settle, answer. Rejects only on an internal fault, after releasing
- * everything that was claimed and held.
+ * Serves one call of any modality and wire: accept, claim, hold, attempt until one candidate has
+ * served, settle, answer. Rejects only on an internal fault, after releasing everything.
  */
 export async function serveCall<R extends CallRequest>(
   ports: CallPorts,
@@ -67,8 +66,8 @@ export async function serveCall<R extends CallRequest>(
 }
 
 /**
- * Returns the refusal that this request would get now; undefined if it would be admitted. `looking`
- * must be ports that change nothing, such as those that `lookingPorts` returns.
+ * Returns the refusal that this request would get now. `looking` must be ports that change nothing,
+ * such as those of `lookingPorts`.
  */
 export async function previewCall<R extends CallRequest>(
   looking: CallPorts,
@@ -94,10 +93,7 @@ interface ClaimedCall<R extends CallRequest> {
   readonly lastStartMs: number;
 }
 
-/**
- * Acquires the first candidate with capacity and holds the worst-case cost of its attempt. If this
- * refuses, nothing was sent to a provider.
- */
+/** Acquires the first candidate with capacity and holds its worst-case cost. Sends nothing. */
 async function holdFirst<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -183,8 +179,7 @@ async function attemptUntilServed<R extends CallRequest>(
     const rolled = await hold.roll(close, toHold.reserve, candidate.pool);
     trace?.settled(end.debitMicroUsd);
     toHold.trace?.reserved(refuseHold(rolled, toHold, { call, client }));
-    // If the ledger refuses to hold the next candidate's cost, the client gets the error of the
-    // previous candidate.
+    // The client then gets the error of the previous candidate.
     if (rolled.kind !== "reserved") {
       leaveCircuit(ports, candidate);
       break;

@@ -12,14 +12,14 @@ import { secondsThrottled } from "../limits/limit-store.ts";
 export type CandidatePorts = Pick<CallPorts, "health" | "pools" | "limits" | "clock">;
 
 /**
- * A deployment whose circuit and pool have admitted the request. The caller must report the outcome
- * to the circuit, or release the candidate.
+ * A deployment whose circuit and pool admitted the request. The outcome must be reported to the
+ * circuit, or the candidate be released.
  */
 export interface Candidate {
   readonly step: Step;
   /**
-   * The claims in the provider's pool and, if this call needed one, in the limits for organizations
-   * without credit (`MarketplaceClaim`); undefined if there are none.
+   * The claims in the provider's pool and, if needed, the `MarketplaceClaim`; undefined if there
+   * are none.
    */
   readonly pool: ClaimedScopes | undefined;
   /** Monotonic time at which the circuit admitted the request; reported with the outcome. */
@@ -36,10 +36,7 @@ export class CandidateList {
   readonly #encode: Encode;
   /** The first that can be tried; undefined once it was taken, or if no deployment can be. */
   #first: Step | undefined;
-  /**
-   * The deployments after the first. Created only when the first has failed, because most calls
-   * need no other.
-   */
+  /** The deployments after the first. Most calls need none, so they are looked up late. */
   #others: Iterator<Deployment> | undefined;
 
   constructor(plan: RoutePlan, encode: Encode) {
@@ -53,10 +50,6 @@ export class CandidateList {
     return this.#first !== undefined;
   }
 
-  /**
-   * Returns the next candidate; undefined if none is left. Skips deployments whose format cannot
-   * express the request's content.
-   */
   next(): Step | undefined {
     const first = this.#first;
     this.#first = undefined;
@@ -84,17 +77,13 @@ export class CandidateList {
 export interface WantedCandidate {
   readonly candidates: CandidateList;
   readonly tokens: CallTokens;
-  /**
-   * The claim to add if a candidate is called with the marketplace's provider key instead of the
-   * customer's own key; undefined if no claim is needed.
-   */
+  /** Undefined if no candidate needs a claim in addition to its pool's. */
   readonly marketplace: MarketplaceClaim | undefined;
 }
 
 /**
- * Returns the next candidate whose circuit and pool admit the request. If there is none, returns
- * the refusal of the full pool with the shortest wait; if no pool was full, the refusal because
- * circuits are open, or else because no deployment's format can express the request.
+ * Returns the next candidate whose circuit and pool admit the request. Otherwise the refusal is
+ * that of the full pool with the shortest wait, else of open circuits, else of the encoding.
  */
 export async function acquireCandidate(
   ports: CandidatePorts,
@@ -114,8 +103,7 @@ export async function acquireCandidate(
     const entered = await enterPool(ports, principal, { ...call, deployment });
     if (entered.ok) return { ok: true, candidate: { step, pool: entered.pool, probedMs } };
     leaveCircuit(ports, { step, probedMs });
-    // The limit store did not answer. That says nothing about this pool, and the next candidate's
-    // claim would fail too, so no other candidate is tried.
+    // The limit store did not answer, so the next candidate's claim would fail too.
     if (entered.refusal.class !== "rate_limit") return entered;
     full = sooner(full, entered.refusal);
   }
@@ -173,8 +161,8 @@ function poolCooldowns(poolId: string, waitMs: number, nowMs: number): Refusal {
 }
 
 /**
- * Returns the refusal with the shorter wait. The wait counts as infinite for a pool that is too
- * small for the request, because it never admits it.
+ * Returns the refusal with the shorter wait; a pool that is too small for the request never admits
+ * it.
  */
 function sooner(known: Refusal | undefined, other: Refusal): Refusal {
   const waitSeconds = ({ retryable, retryAfterSeconds }: Refusal): number =>

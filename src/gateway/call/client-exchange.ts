@@ -3,10 +3,7 @@ import { assert, type MicroUsd, type Refusal, type RequestId } from "../../kerne
 import type { Output, WholeBody } from "../../formats/index.ts";
 import type { RequestTrace } from "./trace.ts";
 
-/**
- * Values of answer headers that the `call` folder sets. The `http` folder adds ids, CORS and error
- * headers.
- */
+/** Values of answer headers that `call` sets. `http` adds ids, CORS and error headers. */
 export interface ServedHeaders {
   readonly provider?: string;
   readonly attempts?: number;
@@ -30,8 +27,8 @@ export interface ClientExchange {
   /** False for a HEAD request, whose answer ends after its headers. */
   readonly wantsBody: boolean;
   /**
-   * Monotonic time at which the gateway's own latency begins: the first byte of the request, plus
-   * the time that its body took to arrive.
+   * Monotonic start of the gateway's own latency: the request's first byte, plus the body's
+   * transfer time.
    */
   readonly ownTimeFromMs: number;
   /** Returns the value of a request header; `name` is in lower case. */
@@ -41,10 +38,7 @@ export interface ClientExchange {
   readonly committed: boolean;
   /** Sets the only listener. It runs once if the client disconnects before the answer ends. */
   onGone(listener: () => void): void;
-  /**
-   * Sets the only listener. It runs when the client can take bytes again after `write` returned
-   * false.
-   */
+  /** Sets the only listener. It runs when the client can take bytes again after a false `write`. */
   onWritable(listener: () => void): void;
   begin(contentType: string, headers: ServedHeaders): void;
   /** Begins an answer that passes a provider's file on. Names in `headers` are in lower case. */
@@ -58,18 +52,13 @@ export interface ClientExchange {
   /** Answers with an HTTP error in the format of the path's wire. */
   refuse(refusal: Refusal, headers?: ServedHeaders): void;
   readonly trace?: RequestTrace | undefined;
-  /** Reports the total debit of the call before the last bytes of the answer are sent. */
   settled?(debitMicroUsd: MicroUsd): void;
-  /** Reports that an answer that had begun ends with an error. */
   brokeOff?(): void;
-  /** Reports a provider that was unreachable. The reason is logged, never sent to the client. */
+  /** The reason is logged, never sent to the client. */
   unreached?(provider: string, reason: string): void;
 }
 
-/**
- * One request of a client, whether it came over a socket or from inside this process, and how it
- * ended.
- */
+/** One request of a client, over a socket or inside this process, and how it ended. */
 export abstract class Exchange {
   readonly requestId: RequestId;
   readonly route: string;

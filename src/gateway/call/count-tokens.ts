@@ -36,7 +36,7 @@ export interface CountedCall {
 /**
  * Counts tokens free of charge: by the first provider of the plan, if its wire has a token count
  * and the provider answers in time, or else by an estimate that the answer marks as one. An
- * organization that already waits for the most counts it may have gets the estimate.
+ * organization with too many waiting counts gets the estimate.
  */
 export async function serveCountTokens(
   deps: CallPorts,
@@ -79,8 +79,8 @@ export async function serveCountTokens(
 }
 
 /**
- * Chooses the deployment that is asked for the token count; undefined if the gateway must estimate.
- * Refuses a model that the caller cannot use.
+ * Chooses the deployment to ask; undefined if the gateway must estimate. Refuses a model that the
+ * caller cannot use.
  */
 function chooseCounter(
   deps: CallPorts,
@@ -114,10 +114,7 @@ function chooseCounter(
   return { ok: true, deployment: undefined };
 }
 
-/**
- * Asks the provider for a count. Returns undefined if none comes in time, which does not affect the
- * provider's health.
- */
+/** Undefined if no count comes in time, which does not affect the provider's health. */
 async function askProvider(
   deps: CallPorts,
   exchange: ClientExchange,
@@ -131,7 +128,6 @@ async function askProvider(
   const running = fetchJson({
     clock,
     deadlines,
-    // The client gets an estimate if the provider takes longer than the shorter of these limits.
     totalMs: Math.min(timeouts.stream.headersMs, timeouts.whole.totalMs),
     bytesMax: ERROR_BODY_BYTES_MAX,
     send: (handler) => upstream.send(asked.deployment, asked.upstream, handler),
@@ -141,8 +137,8 @@ async function askProvider(
 }
 
 /**
- * Counts one request of a free route. It uses one request of the caller's minute window and nothing
- * else, so neither concurrent calls nor spent tokens block it.
+ * Counts one request of a free route: in the caller's minute window and nothing else, so neither
+ * concurrent calls nor spent tokens block it.
  */
 export async function countRequest(
   ports: CallPorts,
@@ -157,10 +153,10 @@ export async function countRequest(
 }
 
 /**
- * Claims one change of a setting by a key, in separate windows of the key and of all keys of its
- * organization. If it used the key's window, a key that had lowered its own limit could not raise
- * it again within the minute. If the organization's keys shared the window of its persons, a stolen
- * key could keep them from the settings. Release the claim if the change was made; undo it if not.
+ * Claims one change of a setting by a key, in windows of their own. In the key's window, a key that
+ * had lowered its own limit could not raise it again within the minute; in the window of the
+ * persons, a stolen key could keep them from the settings. Release the claim if the change was
+ * made, else undo it.
  */
 export async function claimKeySetting(
   ports: Pick<CallPorts, "limits" | "clock">,
@@ -176,10 +172,7 @@ export async function claimKeySetting(
   ]);
 }
 
-/**
- * Claims one change of a setting by a person of the organization. Release the claim if the change
- * was made; undo it if the change was refused.
- */
+/** The same for a change by a person of the organization. */
 export async function claimOrgSetting(
   ports: Pick<CallPorts, "limits" | "clock">,
   orgId: OrgId,

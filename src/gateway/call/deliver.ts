@@ -14,8 +14,7 @@ import type { CallPorts } from "./ports.ts";
 type DeliveryPorts = Pick<CallPorts, "clock" | "deadlines" | "timeouts">;
 
 /**
- * Writes one answer to its client. The first output writes status 200 and the headers; a silent
- * stream gets keep-alives.
+ * Writes one answer. The first output writes status 200 and the headers; silence gets keep-alives.
  */
 export class Delivery implements OutputSink, Deadline {
   dueMs = Infinity;

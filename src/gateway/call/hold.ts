@@ -28,10 +28,7 @@ import type { AttemptTrace, RequestTrace } from "./trace.ts";
 export interface AcceptedCall<R extends CallRequest> extends WantedCandidate {
   readonly kind: CallKind<R>;
   readonly request: R;
-  /**
-   * A digest that identifies the conversation, so that the deployment that served it last can be
-   * tried first; undefined if the route does not depend on it.
-   */
+  /** Identifies the conversation to find what served it last; undefined if that has no effect. */
   readonly conversation: string | undefined;
   readonly limited: LimitedCall;
   /** The longest time in milliseconds from the claim until the last provider is tried. */
@@ -43,7 +40,6 @@ export interface AcceptedCall<R extends CallRequest> extends WantedCandidate {
 export interface HeldAttempt {
   readonly candidate: Candidate;
   readonly reserve: ReserveRow;
-  /** The headers of the answer if this attempt serves. */
   readonly headers: ServedHeaders;
   readonly trace: AttemptTrace | undefined;
 }
@@ -54,10 +50,7 @@ export interface EndedAttempt {
   readonly startedAtMs: number;
   readonly result: AttemptResult;
   readonly settlement: Settlement;
-  /**
-   * The debit as the gateway computed it. For the final attempt, the debit that the ledger returns
-   * replaces it.
-   */
+  /** As the gateway computed it; for the final attempt, the ledger's debit replaces it. */
   readonly debitMicroUsd: MicroUsd;
   readonly tokens: TokenCount;
 }
@@ -85,10 +78,7 @@ export class CallHold {
     return this.limits.depart(this.#ports.clock.monotonicMs());
   }
 
-  /**
-   * Holds the worst-case cost of the first attempt. If the ledger refuses, undoes the claim in the
-   * pool.
-   */
+  /** If the ledger refuses, undoes the claim in the pool. */
   reserve(row: ReserveRow, pool: ClaimedScopes | undefined): Promise<ReserveOutcome> {
     this.#pool = pool;
     const { ledger, shortfalls } = this.#ports;
@@ -168,9 +158,8 @@ export class CallHold {
 }
 
 /**
- * Builds the hold of the next attempt, for the highest cost that the attempt can have. The
- * attempt's id contains the time of its creation by the ledger's clock. The attempt is charged at
- * the prices in force at that time, however long it runs.
+ * Builds the hold of the next attempt, for its highest possible cost. The attempt is charged at the
+ * prices in force when the ledger made its id, however long it runs.
  */
 export function attemptToHold<R extends CallRequest>(
   ports: Pick<CallPorts, "ledger" | "clock">,

@@ -26,10 +26,7 @@ export interface InProcessRequest {
   readonly key: string;
   readonly route: string;
   readonly body: Buffer;
-  /**
-   * Aborted when the caller leaves. A running attempt is then settled by the usage that the
-   * provider reports.
-   */
+  /** Aborted when the caller leaves. A running attempt is still settled by its reported usage. */
   readonly signal: AbortSignal;
   /** Receives the answer's bytes as they arrive; must not throw. */
   readonly onOutput: (output: Output) => void;
@@ -45,9 +42,8 @@ export interface InProcessEnd {
 }
 
 /**
- * Makes a call without a socket, with the same authentication, limits, hold, failover and
- * settlement as any other. Resolves when the call is settled, even if the caller left earlier;
- * never rejects.
+ * Makes a call without a socket, in every other way like one over HTTP. Resolves when the call is
+ * settled, even if the caller left earlier; never rejects.
  */
 export async function callInProcess<R extends CallRequest>(
   { ports, authenticator, log, tracing }: InProcessDeps,

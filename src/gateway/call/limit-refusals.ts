@@ -84,7 +84,7 @@ export function claimRefusal(outcome: RefusedClaim, nowMs: number): Refusal {
 
 /**
  * Refuses a request that is too large for a limit even when nothing else is running, and names the
- * largest size that fits; undefined if the request can fit.
+ * largest size that fits.
  */
 export function sizeRefusal(
   parts: readonly { readonly scopes: readonly ScopeClaim[] }[],
@@ -111,8 +111,8 @@ export function sizeRefusal(
 }
 
 /**
- * Names the largest input that fits with the requested output, and the largest output that fits
- * with this input. One byte of input counts as one token.
+ * Names the largest input that fits with this output, and the reverse. One byte counts as one
+ * token.
  */
 function fittingWords(most: TokenCount, asked: CallTokens): string {
   const { promptTokens: input, completionTokens: output, besideBytes = 0 } = asked;
@@ -140,9 +140,7 @@ function fittingWords(most: TokenCount, asked: CallTokens): string {
   return `what fits is at most ${together.join(", ")}`;
 }
 
-/**
- * Returns, for example, `: 60 used in the last minute`; empty for limits whose use is not shown.
- */
+/** For example `: 60 used in the last minute`; empty for limits whose use is not shown. */
 function usedWords({ limitKind, used, asked }: RefusedClaim & { kind: "refused" }): string {
   const when = USED_WHEN[limitKind];
   if (when === undefined || used === undefined) return "";
@@ -168,8 +166,8 @@ function readToTheirEnd(departed: number): string {
 export interface HoldAsked {
   readonly needed: MicroUsd;
   /**
-   * The most output tokens that `micros` micro-USD pay for; undefined if the number of output
-   * tokens does not affect the price.
+   * The most output tokens that `micros` micro-USD pay for; undefined if they do not affect the
+   * price.
    */
   readonly outputWithin: (micros: bigint) => number | undefined;
 }

@@ -31,8 +31,7 @@ type AcceptOutcome<R extends CallRequest> =
   { readonly ok: true; readonly call: AcceptedCall<R> } | (Refused & { readonly request?: R });
 
 /**
- * Reads a request and plans its route. Makes every check that can refuse the request before a limit
- * is claimed.
+ * Reads a request and plans its route, with every check that can refuse before a limit is claimed.
  */
 export function acceptCall<R extends CallRequest>(
   ports: CallPorts,
@@ -129,8 +128,8 @@ export function callPlanInput<R extends CallRequest>(
 
 /**
  * Returns a digest of the name that the caller gave the conversation, or else of the beginning of
- * its messages. Returns undefined if the request has neither, or if no deployments have equal
- * priority, because the digest only chooses among these. Two organizations never share a digest.
+ * its messages; undefined if there is neither, or if no deployments have equal priority, among
+ * which it chooses. Two organizations never share a digest.
  */
 export function identifyConversation(
   { orgId, keyId }: Pick<Principal, "orgId" | "keyId">,
@@ -145,10 +144,7 @@ export function identifyConversation(
   return createHash("sha256").update(scope).update(bytes).digest("base64");
 }
 
-/**
- * Adds to `needs` the organization's routing policy and its own provider keys. The keys are left
- * out if this installation cannot decrypt them.
- */
+/** Adds the organization's routing policy and, if they can be decrypted, its own provider keys. */
 export function planInput(
   ports: Pick<CallPorts, "opensOwnKeys" | "standing">,
   principal: Principal,
@@ -172,8 +168,8 @@ export function planInput(
 }
 
 /**
- * Returns the highest amount that a call with this body could hold, whichever candidate serves it,
- * including those in cooldown. Holds, sends and claims nothing.
+ * Returns the most that a call with this body could hold, whichever candidate serves it, cooling or
+ * not. Holds, sends and claims nothing.
  */
 export function quoteCall<R extends CallRequest>(
   ports: Pick<CallPorts, "catalog" | "opensOwnKeys" | "clock" | "standing" | "affinity" | "ledger">,

@@ -24,8 +24,7 @@ export interface CallTimeouts {
   readonly routingMs: number;
   readonly keepaliveMs: number;
   /**
-   * If a stream has no content for this many milliseconds, its status 200 is written all the same;
-   * 0 means never.
+   * The silence in milliseconds after which a stream's 200 is written all the same; 0 means never.
    */
   readonly commitSilenceMs: number;
 }
@@ -50,9 +49,7 @@ export interface CallPorts {
   readonly refusals: Pick<RefusalWindows, "enter" | "leave" | "note" | "forget">;
   readonly shortfalls: Pick<Shortfalls, "find" | "asking" | "note" | "forget">;
   readonly upstream: UpstreamClient;
-  /**
-   * False if this installation cannot decrypt its customers' provider keys: they are then not used.
-   */
+  /** False if customers' provider keys cannot be decrypted here: they are then not used. */
   readonly opensOwnKeys: boolean;
   readonly timeouts: CallTimeouts;
   /** The limit scopes of a principal, narrowest first. */

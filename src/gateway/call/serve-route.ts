@@ -49,7 +49,6 @@ export async function serveRoute(
   refuseCall(ports, client, { refusal: invalidRequest(message) });
 }
 
-/** Returns the dry run of one kind of call. */
 export function bindDryRun<R extends CallRequest>(kind: CallKind<R>): DryRun {
   return async (ports, client) => {
     const read = kind.read(client);
@@ -61,8 +60,7 @@ export function bindDryRun<R extends CallRequest>(kind: CallKind<R>): DryRun {
     const looking = lookingPorts(ports, ports.records);
     const walk = await walkRoute(looking, client.principal, { kind, request, body: client.body });
     const reserve = quoteReserve(ports, walk.steps[0], { request, kind });
-    // The body is not read again. `read` returns the request from above, so only the later checks
-    // can refuse this preview.
+    // `read` returns the request from above, so only the later checks can refuse this preview.
     const refusal = await previewCall(looking, client, { ...kind, read: () => read });
     const body = printJson(routeAnswer.show({ ...walk, request, reserve, refusal }));
     const { remainingRequests } = counted;
@@ -70,10 +68,7 @@ export function bindDryRun<R extends CallRequest>(kind: CallKind<R>): DryRun {
   };
 }
 
-/**
- * Plans the route and checks the pools. Deployments that the request cannot be encoded for are
- * excluded.
- */
+/** Plans the route and checks the pools. Excludes deployments that cannot express the request. */
 async function walkRoute<R extends CallRequest>(
   ports: CallPorts,
   principal: Principal,
@@ -108,7 +103,6 @@ async function walkRoute<R extends CallRequest>(
   return { steps, excluded };
 }
 
-/** Quotes what a call would hold for its first candidate; null if there is no candidate. */
 function quoteReserve<R extends CallRequest>(
   { ledger }: Pick<CallPorts, "ledger">,
   step: Step | undefined,
@@ -120,9 +114,9 @@ function quoteReserve<R extends CallRequest>(
 }
 
 /**
- * Returns the ports of a dry run, with which a call is checked as usual but leaves nothing behind:
- * each claim is undone at once, no circuit is probed, and a hold is only compared with the balance
- * and the spend caps.
+ * Returns ports with which a call is checked as usual but leaves nothing behind: each claim is
+ * undone at once, no circuit is probed, and a hold is only compared with the balance and the spend
+ * caps.
  */
 export function lookingPorts(ports: CallPorts, spend: SpendReads): CallPorts {
   const { limits, clock, health, ledger, shortfalls } = ports;
@@ -168,8 +162,8 @@ export function lookingPorts(ports: CallPorts, spend: SpendReads): CallPorts {
 }
 
 /**
- * Repeats the ledger's checks in its order: the key's caps (first the one that resets last), then
- * the organization's cap, then the balance.
+ * Repeats the ledger's checks in its order: the key's caps (the one that resets last first), the
+ * organization's cap, the balance.
  */
 async function lookAtReserve(spend: SpendReads, row: ReserveRow): Promise<ReserveOutcome> {
   const { orgId, keyId, reserveMicroUsd: needed } = row;

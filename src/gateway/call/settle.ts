@@ -89,9 +89,8 @@ export function computeSettlement(
 /** True if the reported usage is possible: it fits into the context window plus a full output. */
 function isPossible(usage: Usage, deployment: Deployment): boolean {
   const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality, decisions } = deployment;
-  // For images, `maxOutputTokens` is a price ceiling for each image, and the context length does
-  // not limit pictures. With one prompt per question, each prompt fits into the context window, but
-  // all of them together may not.
+  // For images, `maxOutputTokens` is a price ceiling, and pictures do not count in the context.
+  // With one prompt per question, all prompts together may exceed the context window.
   const isBoundByContext =
     contextLength !== undefined && modality !== "image" && decisions?.isStatePerQuestion !== true;
   const bound = isBoundByContext ? contextLength + maxOutputTokens : REPORTED_TOKENS_MAX;
@@ -100,8 +99,8 @@ function isPossible(usage: Usage, deployment: Deployment): boolean {
 }
 
 /**
- * True if a complete answer tells nothing by which it can be charged. A video's usage comes later,
- * when its job ends.
+ * True if nothing tells what a complete answer costs. A video's usage comes later, when its job
+ * ends.
  */
 export function lacksUsage(
   { usage, declaredUsage, reportedCostUsd }: AnswerBridge,
@@ -112,7 +111,7 @@ export function lacksUsage(
   return billed === undefined;
 }
 
-/** Returns the tokens that token windows count: `estimate` for a complete answer without usage. */
+/** Returns the tokens for the token windows: `estimate` for a complete answer without usage. */
 export function observedTokens(
   settlement: Settlement,
   complete: boolean,
