@@ -27,8 +27,8 @@ import type { AbuseRestriction } from "../accounts/account-rules.ts";
 const LISTED_MAX = 1_000;
 
 /**
- * Stores the restrictions that unusual use causes; all processes share them. Findings on one
- * organization are handled one at a time, even if different processes report them.
+ * Stores the restrictions that unusual use causes, for all processes. Findings on one organization
+ * are handled one at a time.
  */
 export class PostgresAbuseRestrictionStore {
   readonly #pool: Pool;
@@ -41,9 +41,9 @@ export class PostgresAbuseRestrictionStore {
 
   /**
    * Records a finding and returns the restriction in effect afterwards: `limited`, or `restricted`
-   * if a limited one has ended recently. Two processes with the same finding create one
-   * restriction. Returns undefined if the organization has bought credit, or if the finding began
-   * before the last restriction was placed or lifted, and so is not new behavior.
+   * if a limited one has ended recently. Two processes with the same finding create one. Undefined
+   * if the organization has bought credit, or if the finding began before the last restriction was
+   * placed or lifted, and so is not new behavior.
    */
   async record(finding: UsageFinding): Promise<AbuseRestriction | undefined> {
     const record = async (
@@ -69,10 +69,7 @@ export class PostgresAbuseRestrictionStore {
     return await this.#changes.write(UNUSUAL_USE, record, STORE_ANSWER_TIMEOUT_MS);
   }
 
-  /**
-   * Lists at most `LISTED_MAX` restrictions, newest first. Without `isWithPast`, lists only those
-   * in effect.
-   */
+  /** Newest first, at most `LISTED_MAX`. Without `isWithPast`, only those in effect. */
   async list(filter: {
     readonly orgId?: OrgId;
     readonly isWithPast: boolean;
@@ -86,9 +83,8 @@ export class PostgresAbuseRestrictionStore {
   }
 
   /**
-   * Lifts the organization's restrictions for one family of requests; undefined means all families.
-   * Returns the lifted restrictions, newest first. The next finding then counts as a first one.
-   * `why` goes to the change log, which only operators see.
+   * Lifts the restrictions for one family of requests, or for all, and returns them, newest first.
+   * The next finding counts as a first one. Only operators see `why`, in the change log.
    */
   async lift(
     orgId: OrgId,
@@ -199,8 +195,8 @@ export interface UsageFinding {
   /** How long the restriction for a first finding lasts, in milliseconds from now. */
   readonly limitedMs: number;
   /**
-   * A finding within this many milliseconds after a `limited` restriction has ended leads to a
-   * `restricted` one, which lasts until an operator lifts it.
+   * A finding within this time after a `limited` restriction has ended leads to a `restricted` one,
+   * which lasts until an operator lifts it.
    */
   readonly repeatMs: number;
 }

@@ -22,15 +22,9 @@ import {
 } from "./unusual-use.ts";
 import type { AbuseRestrictionStore, UsageFinding } from "./postgres-abuse-restriction-store.ts";
 
-/**
- * The most pairs of an organization and a modality family (chat, images, …) that this process
- * tracks at once.
- */
+/** The most pairs of an organization and a modality family that are tracked at once. */
 const WATCHED_MAX = 10_000;
-/**
- * The number of times that this process tries to store one finding. The wait before the next try
- * doubles each time, from one second.
- */
+/** Tries to store one finding. The wait doubles each time, from `RETRY_REPORT_AT_MS`. */
 const REPORT_TRIES_MAX = 8;
 const RETRY_REPORT_AT_MS = 1_000;
 
@@ -50,7 +44,7 @@ export interface UsageWatchOptions extends UsageRule {
 
 /**
  * Watches organizations that have only trial credit for unusual use in this process, and stores its
- * findings for all processes. It applies its findings at once: no request waits for the store.
+ * findings for all. It applies them at once: no request waits for the store.
  */
 export class TrialAbuseMonitor implements AbuseMonitor {
   readonly #options: UsageWatchOptions;
@@ -76,8 +70,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     const hold = this.#findRestriction(principal, family, nowMs);
     if (hold === undefined) return undefined;
     const key = watchKey(principal, family);
-    // Another process may have placed the restriction after counting the same requests. Counts that
-    // stayed in this process would cause a second finding about them.
+    // Another process may have counted the same requests, which must not cause a second finding.
     this.#watched.forget(key);
     this.#retryReport(key, nowMs);
     return restrictionRefusal(hold, nowMs);
@@ -86,8 +79,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   note(event: UsageEvent, nowMs: number): void {
     const { principal, family } = event;
     if (!principal.rules.isTrial) return;
-    // While a restriction is in effect, nothing is counted: neither the requests that it refused,
-    // nor those that were in flight when it began.
+    // What was refused or in flight during a restriction is not counted.
     if (this.#findRestriction(principal, family, nowMs) !== undefined) return;
     const key = watchKey(principal, family);
     const { outcome, debitMicroUsd } = event;
@@ -188,10 +180,7 @@ function watchKey(principal: Principal, family: CallFamily): string {
   return `${family} ${principal.orgId}`;
 }
 
-/**
- * The message reveals neither the finding nor the thresholds, so that nobody can stay just below
- * them.
- */
+/** Reveals neither the finding nor the thresholds, so that nobody can stay just below them. */
 function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
   const what = `unusual usage was detected for this organization, which has only trial credit: its ${hold.family} requests are`;
   if (hold.untilMs === undefined) {
@@ -217,9 +206,8 @@ function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
 const DIGITS_AND_DOTS = /^[\d.]+$/;
 
 /**
- * Returns the network by which clients are counted: an IPv4 address itself, or the first 64 bits of
- * an IPv6 address, because one subscriber owns all addresses with these bits and can switch between
- * them at will.
+ * Returns the network by which clients are counted: an IPv4 address, or the first 64 bits of an
+ * IPv6 address, within which one subscriber can switch addresses at will.
  */
 export function clientNetwork(address: string): string {
   if (DIGITS_AND_DOTS.test(address)) return address;
@@ -230,12 +218,10 @@ export function clientNetwork(address: string): string {
   return `${groups.join(":")}::/64`;
 }
 
-/** The most restrictions that this process keeps until its cached principals include them. */
 const FRESH_HOLDS_MAX = 10_000;
 /**
- * After an organization's cached principals are dropped, this process applies its own copy of the
- * stored restrictions for this many milliseconds more, because a request whose body is still
- * arriving uses a principal that was read before.
+ * After cached principals are dropped, stored restrictions are applied this much longer, because a
+ * request whose body is still arriving uses a principal that was read before.
  */
 export const REQUESTS_ON_THEIR_WAY_MS = 1_000;
 
@@ -243,10 +229,7 @@ export const REQUESTS_ON_THEIR_WAY_MS = 1_000;
 interface FreshHold {
   readonly orgId: OrgId;
   readonly hold: AbuseRestriction;
-  /**
-   * Wall-clock time at which this entry expires: every principal then includes the restriction, or
-   * the restriction has ended.
-   */
+  /** Wall-clock time from which every principal includes the restriction, or at which it ends. */
   readonly goodUntilMs: number;
   /** The finding to store; undefined once it is stored or being stored. */
   readonly untold: UntoldFinding | undefined;
@@ -264,10 +247,7 @@ interface UntoldFinding {
   readonly nextTryMs: number;
 }
 
-/**
- * Restrictions that this process has placed and that its cached principals may not include yet.
- * They expire, and their number is bounded.
- */
+/** Restrictions that cached principals may not include yet. They expire and are bounded. */
 class FreshHolds {
   readonly #holds = new Map<string, FreshHold>();
 
@@ -292,9 +272,8 @@ class FreshHolds {
   }
 
   /**
-   * Lets the stored restrictions of an organization expire after `REQUESTS_ON_THEIR_WAY_MS`,
-   * because principals that are read from now on include them. An undefined `orgId` means all
-   * organizations.
+   * Lets stored restrictions expire after `REQUESTS_ON_THEIR_WAY_MS`, because principals that are
+   * read from now on include them. An undefined `orgId` means all organizations.
    */
   forgetStored(orgId: OrgId | undefined, nowMs: number): void {
     const endMs = nowMs + REQUESTS_ON_THEIR_WAY_MS;

@@ -15,8 +15,8 @@ export interface UsageEvent {
   readonly family: CallFamily;
   readonly clientAddress: string | undefined;
   /**
-   * `refused`: the gateway refused the request before any dispatch. `failed`: the provider rejected
-   * the request, and the request itself was the reason.
+   * `refused`: by the gateway, before any dispatch. `failed`: the provider rejected the request for
+   * its own fault.
    */
   readonly outcome: "served" | "refused" | "failed";
   readonly debitMicroUsd: MicroUsd;
@@ -27,10 +27,7 @@ export interface AbuseMonitor {
   refuse(principal: Principal, family: CallFamily, nowMs: number): Refusal | undefined;
   /** Counts an ended request; `nowMs` is wall-clock time. Never throws; nothing waits for it. */
   note(event: UsageEvent, nowMs: number): void;
-  /**
-   * Called when an organization has changed and its principals will be read again; undefined means
-   * all organizations.
-   */
+  /** Called when an organization's principals will be read again; undefined means all. */
   forget(orgId: OrgId | undefined): void;
 }
 
@@ -41,17 +38,14 @@ export const NO_ABUSE_MONITOR: AbuseMonitor = Object.freeze({
   forget: () => undefined,
 });
 
-/**
- * Bounds of an organization's use within the window; use that reaches one is unusual. An undefined
- * bound is not checked.
- */
+/** Use in the window that reaches one of these bounds is unusual. Undefined: not checked. */
 export interface UnusualUsePolicy {
   readonly windowMs: number;
-  /** From this many requests that the gateway refused before any dispatch, use is unusual. */
+  /** Requests that the gateway refused before any dispatch. */
   readonly refusedRequests: number | undefined;
-  /** From this many different client networks, use is unusual. */
+  /** Different client networks. */
   readonly clientAddresses: number | undefined;
-  /** From this percentage (1 to 100) of failures among dispatched requests, use is unusual. */
+  /** Percentage (1 to 100) of failures among dispatched requests. */
   readonly errorPercent: number | undefined;
   /** With fewer dispatched requests than this, `errorPercent` is not checked. */
   readonly requestsMin: number;
@@ -98,8 +92,7 @@ function reaches<T extends number | bigint>(seen: T, line: T | undefined): boole
 }
 
 /**
- * True if too many of the dispatched requests failed. `dispatched` excludes requests that the
- * gateway refused: otherwise refusals could hide that every dispatched request fails.
+ * Without the requests that the gateway refused: they could hide that every dispatched one fails.
  */
 function failsTooOften(policy: UnusualUsePolicy, failed: number, dispatched: number): boolean {
   const { errorPercent, requestsMin } = policy;
@@ -114,8 +107,8 @@ export interface WatchedBounds {
 }
 
 /**
- * The use of every organization with requests in the window. An organization without requests for a
- * whole window is dropped; at `entriesMax` entries, the longest idle one is dropped.
+ * The use of every organization with requests in the window. At `entriesMax` entries, the longest
+ * idle one is dropped.
  */
 export class WatchedUse {
   readonly #bounds: WatchedBounds;
@@ -154,10 +147,7 @@ export class WatchedUse {
   }
 }
 
-/**
- * The number of slices of a window. A slice leaves the window as a whole, so a request may stop
- * counting up to one slice too early.
- */
+/** A slice leaves the window as a whole, so a request may stop counting one slice too early. */
 const SLICES = 60;
 
 export interface CountedRequest extends Pick<UsageEvent, "outcome" | "debitMicroUsd"> {
@@ -176,9 +166,9 @@ interface Slice {
 }
 
 /**
- * The recent use of one organization, for one family of requests. A window has 60 slices: every
- * request of the last 59 slices counts, and none that is older than the window. The memory of this
- * object does not depend on the number of requests.
+ * The recent use of one organization, for one family of requests: every request of the last 59
+ * slices counts, and none that is older than the window. The memory does not depend on their
+ * number.
  */
 export class WindowUse {
   readonly #windowMs: number;
@@ -196,9 +186,7 @@ export class WindowUse {
     this.#clientsMax = clientsMax;
   }
 
-  /**
-   * Wall-clock time at which the oldest request that still counts ended; undefined if none counts.
-   */
+  /** Wall-clock end of the oldest request that still counts; undefined if none counts. */
   get sinceMs(): number | undefined {
     return this.#slices[0]?.sinceMs;
   }

@@ -38,15 +38,14 @@ export interface GatewayServerOptions extends ExchangeServer {
   readonly refuseBeforeBody: (exchange: HttpExchange) => boolean;
   /** Called when a request ends that `refuseBeforeBody` has admitted. */
   readonly onEnded: (exchange: HttpExchange) => void;
-  /** Refuses and records an authenticated request whose body could not be read. */
   readonly refuseUnread: (exchange: HttpExchange, value: Refusal) => void;
   readonly readiness: Pick<Readiness, "isReady" | "isDraining">;
 }
 
 const KEEP_ALIVE_MS = 65_000;
 /**
- * The headers that a browser may send. Without credentials, `*` allows every header except
- * `authorization` (Fetch standard), so the answer need not repeat the requested headers.
+ * Without credentials, `*` allows every header but `authorization` (Fetch standard), so the
+ * requested headers need not be repeated.
  */
 const PREFLIGHT_HEADERS = "authorization, content-type, x-api-key, *";
 const PREFLIGHT_SECONDS = "86400";
@@ -74,9 +73,8 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
       else walk.refuseLast(refused);
     },
   );
-  // Node would answer any other `expect` header than 100-continue with a bare 417, without a
-  // request id and without the check for too many connections. A server may ignore such a header
-  // (RFC 9110, section 10.1.1).
+  // Node would answer any `expect` header but 100-continue with a bare 417, without a request id
+  // and past the bound of connections. A server may ignore it (RFC 9110, section 10.1.1).
   server.on("checkExpectation", (...exchange) => server.emit("request", ...exchange));
   const lastWalks = new WeakMap<Duplex, RequestWalk>();
   const { clock, metrics, log, routes } = options;
@@ -97,8 +95,8 @@ export interface KnownCall {
 }
 
 /**
- * Serves a request of a caller that another listener has identified, for the console's playground.
- * Routes, limits and records are those of any authenticated request.
+ * Serves a request whose caller another listener has identified, for the console's playground, like
+ * any other.
  */
 export function serveKnownCaller(
   options: GatewayServerOptions,
@@ -238,10 +236,7 @@ class RequestWalk implements OpenRequest {
     });
   }
 
-  /**
-   * Returns the body's buffer to the pool only after success. After a fault, some code may still
-   * read it.
-   */
+  /** Returns the body's buffer only after success: after a fault, some code may still read it. */
   #serve(known: { readonly route: Route; readonly id?: string }, loan?: LentBuffer): void {
     const { trace } = this.#exchange;
     trace?.serving();

@@ -23,7 +23,6 @@ import {
 } from "./connections.ts";
 import { addRefusalHeaders, addServedHeaders, type HeaderList } from "./response-headers.ts";
 
-/** The parts of a listener that its exchanges share. */
 export interface ExchangeServer {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
@@ -40,12 +39,8 @@ export interface ExchangeInput {
   readonly route: string;
   /** Formats error bodies as the wire of the request's path does. */
   readonly errorWire: Pick<Wire, "errorBody">;
-  /** Monotonic time at which the gateway began to serve the request. */
   readonly startedMs: number;
-  /**
-   * Returns the first headers of every answer: request ids, and the origins that may read the
-   * answer.
-   */
+  /** Returns the first headers of every answer, among them the origins that may read it. */
   readonly baseHeaders: (requestId: string) => HeaderList;
   readonly trace: RequestTrace | undefined;
   /** Called last, when the answer is complete or the connection has closed. */
@@ -82,8 +77,7 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
       this.#closed();
     };
     response.on("close", onClose);
-    // Node does not tell a pipelined answer that the connection closed. A client may have any
-    // number of pipelined answers, hence no maximum of listeners.
+    // Node does not tell pipelined answers that the connection closed, and they may be any number.
     if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
   }
 
@@ -210,8 +204,7 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
   /** Disconnects a client that has read no byte for too long. */
   onDue(): void {
     const { response } = this.#input;
-    // A pipelined answer gets its socket only after the earlier answers have ended. They have
-    // deadlines too, so this answer waits once more.
+    // A pipelined answer gets its socket after the earlier ones, which have deadlines too.
     if (response.socket === null) this.#boundWriting();
     else response.destroy();
   }
@@ -224,8 +217,7 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
     const bytes = Buffer.byteLength(output);
     const { response } = this.#input;
     const framed = this.#isChunked ? encodeChunk(output, bytes) : output;
-    // ASCII text has the same bytes in both encodings, but Node writes latin1 without converting it,
-    // which saves 14 % of the time for a stream chunk.
+    // Node writes latin1 without converting it, which saves 14 % of the time for a stream chunk.
     const encoding = bytes === output.length ? "latin1" : "utf8";
     if (this.#hasSent) return response.write(framed, encoding, onTaken);
     this.#hasSent = true;
@@ -241,8 +233,7 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
   #endWith(pieces: readonly Output[], keyId?: KeyId): void {
     const { request, response, server } = this.#input;
     const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
-    // A pipelined response has no socket until the earlier ones have ended. Many can wait for one,
-    // so they are counted whatever their size, and the request's socket is destroyed.
+    // Many pipelined responses can wait for an earlier one, so they count whatever their size.
     if (keyId !== undefined && (bytes > ANSWER_SLICE_BYTES || response.socket === null)) {
       this.#unread = { keyId, bytes, destroy: () => request.socket.destroy() };
       server.unread.add(this.#unread);

@@ -5,9 +5,8 @@ import { drainingResponse } from "./connections.ts";
 import type { Readiness } from "./readiness.ts";
 
 /**
- * Serves `/metrics`, `/livez` (also `/healthz`) and `/readyz`, which reports each check if the
- * query is `?verbose`. It has no authentication, so it listens on loopback unless a setting says
- * otherwise.
+ * Serves `/metrics`, `/livez` (also `/healthz`) and `/readyz`, with each check if the query is
+ * `?verbose`. It has no authentication, so it listens on loopback unless set otherwise.
  */
 export function createInternalServer(options: {
   readonly metrics: Pick<Exposition, "scrape">;

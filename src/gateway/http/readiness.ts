@@ -8,8 +8,8 @@ export interface ReadinessOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly isLeaseHeld: () => boolean;
   /**
-   * True if the database has lost committed ledger entries, for example because an old backup was
-   * restored, until an operator runs `ledger reopen`. No instance takes traffic meanwhile.
+   * True if the database has lost committed ledger entries, such as after an old backup was
+   * restored, until an operator runs `ledger reopen`.
    */
   readonly isStopped?: () => boolean;
   /** Rejects if the database does not answer. Called only while the ledger's lease is lost. */
@@ -22,11 +22,11 @@ const CHECK_EVERY_MS = 1_000;
 const FENCED_AFTER_MS = 5_000;
 
 /**
- * Decides whether this instance may take traffic; answering a probe queries no store. A fault that
- * all instances share leaves them ready: a balancer without ready instances could not pass on the
- * refusals that tell clients when to retry. Lost ledger entries make all instances unready, because
- * an operator must act first. Create it after the catalog and the ledger: its report states that
- * both are there.
+ * Decides whether this instance may take traffic; a probe queries no store. A fault that all
+ * instances share leaves them ready: a balancer without ready instances could not pass on the
+ * refusals that tell clients when to retry. Lost ledger entries make all unready, because an
+ * operator must act first. Create it after the catalog and the ledger: its report states that both
+ * are there.
  */
 export class Readiness {
   readonly #options: ReadinessOptions;
@@ -75,10 +75,7 @@ export class Readiness {
     if (this.#state === "starting") this.#state = "serving";
   }
 
-  /**
-   * Makes the instance unready, so that balancers send requests elsewhere. Call this before it
-   * stops.
-   */
+  /** Makes the instance unready, so that balancers send requests elsewhere, before it stops. */
   drain(): void {
     this.#state = "draining";
   }
@@ -109,10 +106,7 @@ export class Readiness {
     return this.#options.isStopped?.() === true;
   }
 
-  /**
-   * True if the lease is lost although the database has answered for `FENCED_AFTER_MS`: only this
-   * instance is at fault.
-   */
+  /** True if the lease is lost although the database answers: only this instance is at fault. */
   get #isFencedAlone(): boolean {
     const { clock, isLeaseHeld } = this.#options;
     if (this.#aloneSinceMs === undefined || isLeaseHeld()) return false;

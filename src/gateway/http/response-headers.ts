@@ -5,8 +5,7 @@ import type { ServedHeaders } from "../call/client-exchange.ts";
 export type HeaderList = string[];
 
 /**
- * Returns the first headers of every answer: the request id under two names, and CORS without
- * credentials.
+ * The first headers of every answer: the request id under two names, and CORS without credentials.
  */
 export function baseHeaders(requestId: string): HeaderList {
   return [
@@ -21,10 +20,7 @@ export function baseHeaders(requestId: string): HeaderList {
   ];
 }
 
-/**
- * Returns the first headers of answers to pages of our own origin. No other origin may read or
- * frame these answers.
- */
+/** The first headers of answers to pages of our own origin, which no other may read or frame. */
 export function sameOriginHeaders(requestId: string): HeaderList {
   return [
     HEADERS.requestId.name,
@@ -61,19 +57,13 @@ export function addServedHeaders(list: HeaderList, served: ServedHeaders): Heade
   return list;
 }
 
-/**
- * Classes of refusals that carry `x-should-retry: false`. Without it, official clients would retry
- * every 429 and 5xx.
- */
+/** They carry `x-should-retry: false`: official clients would retry every 429 and 5xx. */
 const NEVER_RETRY = new Set(["insufficient_quota", "auth"]);
 
 /** Statuses below 500 that official clients retry by themselves. */
 const RETRIED_STATUSES = new Set([408, 409, 429]);
 
-/**
- * The longest wait for a one-minute window, in seconds. For longer waits, a refusal tells clients
- * not to retry.
- */
+/** The longest wait for a one-minute window. For longer waits, clients are told not to retry. */
 const SLEEP_SECONDS_MAX = RETRY_AFTER_SECONDS_MAX + 1;
 
 export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderList {
@@ -108,10 +98,7 @@ export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderLis
   return list;
 }
 
-/**
- * Makes a text that may come from a client safe for a header: replaces all but visible ASCII, and
- * bounds the length.
- */
+/** Replaces all but visible ASCII in a text that may come from a client, and bounds its length. */
 function headerSafe(text: string): string {
   return text.replace(/[^\x21-\x7e]/g, "?").slice(0, 2_048);
 }

@@ -92,10 +92,7 @@ export function orgCeilings(
   };
 }
 
-/**
- * Returns the contract limits of a key. A contract for this key takes precedence over one for every
- * key.
- */
+/** A contract for this key takes precedence over one for every key. */
 export function keyContract(limits: readonly StoredLimit[], keyId: KeyId): LimitValues {
   return {
     ...findValues(limits, { source: "contract", scope: "key" }),

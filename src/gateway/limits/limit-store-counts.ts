@@ -36,10 +36,7 @@ export class LimitStoreCounts {
   }
 }
 
-/**
- * The `op` label of each script. Scripts of other features on this connection are labelled
- * `health`.
- */
+/** Scripts of other features on this connection are labelled `health`. */
 const OPS: Readonly<Record<string, "claim" | "peek" | "change" | "rebuild">> = {
   claimLimits: "claim",
   peekLimits: "peek",

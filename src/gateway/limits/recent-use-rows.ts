@@ -12,8 +12,8 @@ export interface RecentCharge extends TokenCount {
 }
 
 /**
- * The history from which a shared limit store is refilled after it has lost its data. It is empty
- * if the slot is new, or of a kind whose use the journal does not record.
+ * The history from which a shared limit store is refilled after it has lost its data; empty if the
+ * slot is new, or of a kind that the journal does not record.
  */
 export interface RecentUse {
   recentUse(slot: string): Promise<readonly RecentCharge[]>;
@@ -36,10 +36,7 @@ export class PostgresRecentUse {
     this.#pool = pool;
   }
 
-  /**
-   * Returns the charges of one slot in the last minute. `membersOf` lists the listings of a pool,
-   * which the journal does not record.
-   */
+  /** `membersOf` lists the listings of a pool, which the journal does not record. */
   recentUse(
     slot: string,
     membersOf: (poolId: string) => readonly PoolMember[],
@@ -119,15 +116,12 @@ function tokensSql(observed: string): string {
  */
 const REQUESTS_SQL = "count(*) filter (where ordinal = 1) as requests";
 
-/*
- * Selects recent attempts. Their ids contain the time by this database's clock, and have an index
- * over all organizations.
- */
+/* The ids contain the time by this database's clock, and have an index over all organizations. */
 const RECENT_SQL = "attempt_id >= attempt_id_at(now() - interval '62 seconds')";
 
 /*
- * Selects recent attempts of an organization. The request's id contains the time by the gateway's
- * clock, which is less than an hour off; the condition on it only narrows the index scan.
+ * The request's id contains the time by the gateway's clock, which is less than an hour off; the
+ * condition on it only narrows the index scan.
  */
 const RECENT_OF_ORG_SQL = `${RECENT_SQL}
     and request_id >= (lpad(to_hex(

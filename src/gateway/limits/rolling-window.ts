@@ -7,11 +7,10 @@ const RING_SLOTS = 64;
 const RING_MASK = RING_SLOTS - 1;
 
 /**
- * Amounts charged in the last 60 seconds, in one-second buckets with a running total. A charge made
- * anywhere inside a second leaves at the start of the 61st second after it, so it counts for more
- * than 60 and at most 61 seconds: no rolling 60 seconds is ever under-counted.
- *
- * The caller must never pass a second that is earlier than the last one.
+ * Amounts charged in the last 60 seconds, in one-second buckets with a running total. A charge
+ * leaves at the start of the 61st second after its own, so it counts for more than 60 and at most
+ * 61 seconds: no rolling 60 seconds is ever under-counted. The caller must never pass a second that
+ * is earlier than the last one.
  */
 export class RollingWindow {
   /** The sum of the window; correct only after `advance` to the present second. */
@@ -38,8 +37,7 @@ export class RollingWindow {
   }
 
   /**
-   * Changes the charge of an earlier `second` by `delta`, if it is still in the window. A bucket
-   * never falls below zero.
+   * Changes the charge of an earlier `second`, if it is in the window; no bucket falls below zero.
    */
   correct(second: number, delta: number): void {
     if (delta === 0 || this.newestSecond - second > WINDOW_SECONDS) return;
@@ -50,10 +48,7 @@ export class RollingWindow {
     this.total += after - before;
   }
 
-  /**
-   * Returns the seconds until charges of at least `amount` have left the window; if all charges
-   * together are less, until all have left.
-   */
+  /** Returns the seconds until charges of at least `amount`, or all, have left the window. */
   secondsUntilLeft(amount: number): number {
     let left = 0;
     for (let age = WINDOW_SECONDS; age > 0; age -= 1) {
@@ -82,9 +77,9 @@ const STEP_BACK_MS_MAX = (WINDOW_SECONDS + 1) * 1000;
 
 /**
  * Turns the caller's clock into seconds that never go backwards. After a small step back, as when
- * a caller read the clock earlier than the caller before it, the second stays. A step back larger
- * than the window means that the clock was changed: time then continues from its last value instead
- * of standing still for hours.
+ * two callers read the clock in another order, the second stays. A step back larger than the window
+ * means that the clock was changed: time then continues from its last value instead of standing
+ * still for hours.
  */
 export class SteadySeconds {
   #latestMs = 0;

@@ -7,16 +7,13 @@ interface FailedRequest {
 }
 
 const REPEAT_MS = 60_000;
-/**
- * The most remembered failures. Above this number the oldest are forgotten; their repeats then
- * count as strikes again.
- */
+/** Above this number the oldest are forgotten; their repeats then count as strikes again. */
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Recognizes repeats of a failed request for one minute. Clients resend a request that its provider
- * cannot process, so repeats do not count as strikes: only failures of at least three different
- * requests (organization and body) open a closed circuit.
+ * Recognizes repeats of a failed request for one minute. Clients resend what a provider cannot
+ * process, so only failures of at least three different requests (organization and body) open a
+ * closed circuit.
  */
 export class RepeatedFailures {
   readonly #counted = new ExpiringCache<true>(REPEAT_MS, REMEMBERED_MAX);

@@ -60,10 +60,7 @@ export class HealthExchange {
   }
 }
 
-/**
- * The cooldown of a circuit that opened, or of a pool (capacity that deployments share at their
- * provider) after a 429.
- */
+/** The cooldown of a circuit that opened, or of a pool after a 429. */
 export interface CooldownNotice {
   readonly kind: "circuit" | "pool";
   readonly id: string;
@@ -72,7 +69,7 @@ export interface CooldownNotice {
 
 /** Shares cooldowns among instances. Without it each instance detects failures alone. */
 export interface SharedHealth {
-  /** Publishes a cooldown of this instance. Never throws, and nothing waits for it. */
+  /** Never throws, and nothing waits for it. */
   publish(notice: CooldownNotice): void;
   /** Returns the running cooldowns of other instances; empty if the store does not answer. */
   read(): Promise<readonly CooldownNotice[]>;
@@ -99,8 +96,7 @@ export class RedisSharedHealth implements SharedHealth {
     const cooldownMs = Math.min(Math.ceil(forMs), COOLDOWN_MS_MAX);
     if (!(cooldownMs > 0)) return;
     const member = `${this.#instance} ${kind} ${id}`;
-    // The fault is ignored: other instances detect failures themselves, and the limit store,
-    // which uses the same link to Redis, reports it.
+    // Others detect failures themselves, and the limit store on the same link reports the fault.
     this.#link
       .run("publishCooldown", [KEY], [this.#time(), member, cooldownMs])
       .catch(() => undefined);
@@ -120,10 +116,7 @@ export class RedisSharedHealth implements SharedHealth {
   }
 }
 
-/**
- * Reads the script's answer. Several instances may cool the same circuit or pool: the longest
- * cooldown is kept.
- */
+/** Several instances may cool the same circuit or pool: the longest cooldown is kept. */
 function keepLongest(answer: unknown): readonly CooldownNotice[] {
   const words: readonly unknown[] = Array.isArray(answer) ? answer : [];
   const longest = new Map<string, CooldownNotice>();

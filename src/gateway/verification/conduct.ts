@@ -18,9 +18,7 @@ export interface ConductPolicy {
   readonly answersMin: number;
 }
 
-/**
- * The promises of a listing that an answer can break: bits, because an answer can break several.
- */
+/** The promises that an answer can break: bits, because an answer can break several. */
 export const BREACH = {
   substituted: 1,
   usageMissing: 2,
@@ -52,16 +50,13 @@ export interface WatchedListing extends ListingName {
 }
 
 /**
- * This many images or videos without usage make a listing suspect, whatever the percentage: they
- * were given away, because nothing could be charged for them.
+ * This many images or videos without usage make a listing suspect, whatever the percentage: nothing
+ * could be charged for them.
  */
 const GIVEN_MEDIA_MAX = 10;
 const MEDIA: ReadonlySet<string | undefined> = new Set(["image", "video"]);
 
-/**
- * After this many answers the older half of the counts is dropped, so that a listing is judged by
- * its recent answers.
- */
+/** After this many answers the older half is dropped, so that recent answers judge a listing. */
 const HALF_WINDOW_ANSWERS = 1_000;
 
 interface Share {
@@ -87,8 +82,8 @@ interface Watched {
 }
 
 /**
- * Counts, for each listing, how many of its last one to two thousand answers broke a promise. Sends
- * no requests and refuses none. The counts of a listing that becomes suspect start again at zero.
+ * Counts how many of a listing's last one to two thousand answers broke a promise. Sends and
+ * refuses nothing. The counts of a listing that becomes suspect start again at zero.
  */
 export class Conduct {
   readonly #policy: ConductPolicy;
@@ -152,9 +147,8 @@ export class Conduct {
   }
 
   /**
-   * True if, once the answers to one organization are left out, enough answers remain and they are
-   * good. That organization's requests then cause the broken promises, and one customer must not
-   * demote a provider for all others.
+   * True if without one organization enough answers remain and are good: its requests then cause
+   * the broken promises, and one customer must not demote a provider for all others.
    */
   #isContradicted(
     all: Share,

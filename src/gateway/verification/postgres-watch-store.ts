@@ -31,8 +31,8 @@ export class PostgresWatchStore {
 }
 
 /**
- * Only one process at a time has the session, until it closes the session or dies. The session's
- * connection only holds the lock, so a run survives the loss of the connection.
+ * One process at a time has the session, until it closes it or dies. Its connection only holds the
+ * lock, so a run survives the loss of the connection.
  */
 class PostgresWatchSession {
   readonly #pool: Pool;
@@ -66,10 +66,7 @@ class PostgresWatchSession {
       nowMs: first.now.getTime(),
       /** The runs of each listing, by `listingKey`. */
       known,
-      /**
-       * The cost of the scheduled runs that began in the last `intervalMs`. A run that has not
-       * ended counts with its whole budget.
-       */
+      /** The cost of the scheduled runs of the last `intervalMs`; for a running one, its budget. */
       spentMicroUsd: microUsd(first.spent),
     };
   }
@@ -126,9 +123,8 @@ export interface KnownRuns extends Partial<RecordOf<typeof suspectColumns>> {
 }
 
 /**
- * - `recorded`: the verdict of the run is stored;
- * - `unrecorded`: the run ended without a stored verdict;
- * - `ended`: an operator ended the run, which leaves the time of the next run as it was.
+ * `recorded`: the verdict is stored; `unrecorded`: it is not; `ended`: an operator ended the run,
+ * which leaves the time of the next run as it was.
  */
 export type WatchedRunOutcome = "recorded" | "unrecorded" | "ended";
 

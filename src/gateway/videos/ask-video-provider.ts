@@ -7,9 +7,8 @@ import type { VideoDeps } from "./video-deps.ts";
 import type { VideoJob } from "./video-job.ts";
 
 /**
- * Finds the deployment of a job, with the provider key with which the job was made. Returns
- * undefined, so that the job cannot be polled, if the deployment left the catalog or the customer's
- * connection was disabled.
+ * Finds the deployment of a job, with the provider key of the job. Undefined if the job cannot be
+ * polled: the deployment left the catalog, or the connection was disabled.
  */
 export async function findDeployment(
   deps: VideoDeps,

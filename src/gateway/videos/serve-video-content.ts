@@ -13,8 +13,7 @@ import { VIDEO_ERRORS, type VideoJob } from "./video-job.ts";
 const CONTENT_IDLE_MS = 60_000;
 
 /**
- * `GET /v1/videos/{id}/content`: passes the provider's file through. Counts as one request against
- * the limits.
+ * `GET /v1/videos/{id}/content`: passes the provider's file through, as one request of the limits.
  */
 export async function serveVideoContent(
   deps: VideoReadDeps & VideoGates,
@@ -100,9 +99,7 @@ function contentRefusal(job: VideoJob, nowMs: number): Refusal | undefined {
 /** Files are private, so no cache may store them. */
 const ALWAYS = { "cache-control": "private, no-store", "x-content-type-options": "nosniff" };
 
-/**
- * Accepts one range of bytes; several would be answered in a multipart body, which is not a video.
- */
+/** Several ranges would be answered in a multipart body, which is not a video. */
 function singleRange(header: string | undefined): string | undefined {
   return header !== undefined && /^bytes=(\d+-\d*|-\d+)$/.test(header) ? header : undefined;
 }

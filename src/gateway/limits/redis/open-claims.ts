@@ -23,8 +23,7 @@ export class Asked<T> implements Deadline {
   }
 
   onDue(nowMs: number): void {
-    // If this process was paused, an answer that arrived in time may be unread. It is read before
-    // the next check, so only a second check gives up.
+    // If this process was paused, an answer that arrived in time is read before a second check.
     if (!this.#isDue) {
       this.#isDue = true;
       this.dueMs = nowMs;
@@ -63,10 +62,7 @@ export class AskedClaim extends Asked<ClaimOutcome> {
 export class RedisLease implements LimitLease {
   readonly id: string;
   readonly spec: ClaimSpec;
-  /**
-   * The scopes in which the lease holds a concurrency place: those of the claim, or after `depart`
-   * those of departed calls.
-   */
+  /** Where the lease holds a concurrency place: the claim's scopes, or the departed calls'. */
   heldIn: ClaimSpec;
   readonly charged: TokenCount;
   /** The second, by the store's clock, in which this lease was charged. */

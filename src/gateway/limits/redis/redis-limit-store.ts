@@ -37,16 +37,10 @@ const REFRESH_EVERY_MS = 3_000;
 const FRESH_MS = 1_500;
 /** The most claims and reads that may wait for an answer; further ones are `unavailable`. */
 const ASKED_MAX = 8_192;
-/**
- * The most times that one claim is sent. If Redis has lost the claim's slot, the slot is refilled
- * from the journal and the claim is sent again; Redis may lose the slot again in between.
- */
+/** How often one claim is sent: Redis may lose its slot again after a refill from the journal. */
 const TRIES_MAX = 3;
 
-/**
- * The least time between two reports of an outage, in milliseconds. Otherwise, one damaged slot
- * among intact ones would be reported at each of its claims.
- */
+/** Otherwise, one damaged slot among intact ones would be reported at each of its claims. */
 const REPORT_EVERY_MS = 10_000;
 
 /** The first number of the script's answer to a claim is one of these. */
@@ -62,8 +56,8 @@ export interface RedisLimitStoreOptions {
   /** The time limit of a claim in milliseconds. Default `LIMIT_CLAIM_TIMEOUT_MS`. */
   readonly answerWithinMs?: number;
   /**
-   * Only for tests: the time in milliseconds for windows, paces and leases, instead of the server's
-   * time. All stores of one server need the same clock.
+   * Only for tests: the time in milliseconds, instead of the server's. All stores of one server
+   * need the same clock.
    */
   readonly now?: () => number;
   readonly counts?: LimitStoreCounts;
@@ -71,11 +65,10 @@ export interface RedisLimitStoreOptions {
 }
 
 /**
- * Limits that any number of processes share, in Redis or Valkey and by the server's clock. In each
- * turn of the event loop, it makes one script call for each slot (`LimitClaim.slot`). It stores no
- * money. If Redis has lost a slot, the slot's last minute is restored from the journal before its
- * next claim; longer windows, paces and cooldowns start empty. If the server does not answer in
- * time, claims end as `unavailable`.
+ * Limits that any number of processes share, in Redis or Valkey and by the server's clock, with one
+ * script call for each slot in each turn of the event loop. It stores no money. If Redis has lost a
+ * slot, its last minute is restored from the journal before its next claim; longer windows, paces
+ * and cooldowns start empty. If the server does not answer in time, claims end as `unavailable`.
  */
 export class RedisLimitStore implements LimitStore {
   readonly #clock: Clock;
@@ -122,8 +115,7 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * Resolves once the first claim can be sent, or after `withinMs`; the store then continues to
-   * connect.
+   * Resolves once the first claim can be sent, or after `withinMs`; it then continues to connect.
    */
   ready(withinMs: number): Promise<void> {
     return this.#link.ready(withinMs);
@@ -185,8 +177,7 @@ export class RedisLimitStore implements LimitStore {
 
   /**
    * Writes all open leases to Redis, so that they do not expire after fifteen seconds and are
-   * restored if Redis has lost them. Runs by itself every three seconds; resolves when Redis has
-   * answered.
+   * restored if lost. Runs by itself every three seconds; resolves when Redis has answered.
    */
   async refresh(): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
@@ -310,8 +301,7 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * Sends a change that no caller waits for. If the change is lost, the leases and charges still
-   * expire.
+   * Sends a change that no caller waits for. If it is lost, the leases and charges still expire.
    */
   #change(slot: string, write: (call: SlotCall) => string, size = 1): Promise<boolean> {
     return new Promise((resolve) => {
@@ -342,8 +332,7 @@ export class RedisLimitStore implements LimitStore {
     if (this.#isDown || this.#isClosed || nowMs < this.#retryReportAtMs) return;
     this.#isDown = true;
     this.#retryReportAtMs = nowMs + REPORT_EVERY_MS;
-    // Logs only the message, because the fault object of the client contains the failed command,
-    // which may hold a password.
+    // The client's fault object contains the failed command, which may hold a password.
     const reason = fault instanceof Error ? fault.message : String(fault);
     this.#log.warn({ reason }, "the limit store does not answer: requests are refused");
   }
