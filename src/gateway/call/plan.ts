@@ -17,8 +17,7 @@ import {
 } from "../../kernel/index.ts";
 import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
 import type { Organization, Principal } from "../accounts/principal.ts";
-import { explainRoute } from "../routing/explain-route.ts";
-import { hasEquals, type PlanInput, planRoute } from "../routing/plan-route.ts";
+import { explainRoute, hasEquals, type PlanInput, planRoute } from "../routing/plan-route.ts";
 import type { CallKind, CallTokens } from "./call-kind.ts";
 import { CandidateList } from "./candidates.ts";
 import { marketplaceClaim } from "./claim.ts";

@@ -1,16 +1,10 @@
 import { type Deployment, deploymentAt } from "../../catalog/index.ts";
 import type { CallRequest } from "../../formats/index.ts";
-import {
-  attemptInstantMs,
-  invalidRequest,
-  type MicroUsd,
-  microUsd,
-  printJson,
-} from "../../kernel/index.ts";
+import { attemptInstantMs, invalidRequest, microUsd, printJson } from "../../kernel/index.ts";
 import type { ReserveOutcome, ReserveRow, SpendReads } from "../../ledger/index.ts";
 import type { Principal } from "../accounts/principal.ts";
-import { explainRoute } from "../routing/explain-route.ts";
-import type { CallKind, Step } from "./call-kind.ts";
+import { explainRoute } from "../routing/plan-route.ts";
+import type { CallKind } from "./call-kind.ts";
 import { previewCall } from "./call.ts";
 import { enterPool } from "./candidates.ts";
 import { marketplaceClaim } from "./claim.ts";
@@ -59,7 +53,11 @@ export function bindDryRun<R extends CallRequest>(kind: CallKind<R>): DryRun {
 
     const looking = lookingPorts(ports, ports.records);
     const walk = await walkRoute(looking, client.principal, { kind, request, body: client.body });
-    const reserve = quoteReserve(ports, walk.steps[0], { request, kind });
+    const first = walk.steps[0]?.deployment;
+    const reserve =
+      first === undefined || first.prices === null
+        ? null
+        : kind.quote(request, deploymentAt(first, attemptInstantMs(ports.ledger.newAttemptId())));
     // `read` returns the request from above, so only the later checks can refuse this preview.
     const refusal = await previewCall(looking, client, { ...kind, read: () => read });
     const body = printJson(routeAnswer.show({ ...walk, request, reserve, refusal }));
@@ -101,16 +99,6 @@ async function walkRoute<R extends CallRequest>(
     }
   }
   return { steps, excluded };
-}
-
-function quoteReserve<R extends CallRequest>(
-  { ledger }: Pick<CallPorts, "ledger">,
-  step: Step | undefined,
-  { request, kind }: { readonly request: R; readonly kind: CallKind<R> },
-): MicroUsd | null {
-  if (step === undefined || step.deployment.prices === null) return null;
-  const nowMs = attemptInstantMs(ledger.newAttemptId());
-  return kind.quote(request, deploymentAt(step.deployment, nowMs));
 }
 
 /**

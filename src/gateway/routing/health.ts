@@ -1,4 +1,4 @@
-import { unreachable } from "../../kernel/index.ts";
+import { ExpiringCache, unreachable } from "../../kernel/index.ts";
 
 /** The health of all deployments, as far as this process knows. All times are monotonic. */
 export interface DeploymentHealth {
@@ -329,3 +329,31 @@ function withOutcome(
 }
 
 const COUNTER_OF = { success: "successes", strike: "strikes", timeout: "timeouts" } as const;
+
+const REPEAT_MS = 60_000;
+/** Above this number the oldest are forgotten; their repeats then count as strikes again. */
+const REMEMBERED_MAX = 10_000;
+
+/**
+ * Recognizes repeats of a failed request for one minute. Clients resend what a provider cannot
+ * process, so only failures of at least three different requests (organization and body) open a
+ * closed circuit.
+ */
+export class RepeatedFailures {
+  readonly #counted = new ExpiringCache<true>(REPEAT_MS, REMEMBERED_MAX);
+
+  get size(): number {
+    return this.#counted.size;
+  }
+
+  /** True if the request was counted within the last minute; otherwise counts it now. */
+  isRepeat(
+    failed: { readonly deploymentId: string; readonly orgId: string; readonly digest: string },
+    nowMs: number,
+  ): boolean {
+    const name = `${failed.deploymentId} ${failed.orgId} ${failed.digest}`;
+    if (this.#counted.get(name, nowMs) === true) return true;
+    this.#counted.set(name, true, nowMs);
+    return false;
+  }
+}
