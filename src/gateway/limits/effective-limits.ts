@@ -134,7 +134,10 @@ export function orgLimitRows(
   modelId: string | undefined,
   defaults: LimitDefaults,
 ): readonly LimitRow[] {
-  return [...orgModelRow(org, modelId, defaults), orgRow(org, defaults)];
+  const { limits } = org.rules;
+  const models =
+    modelId === undefined ? [] : modelRow(org, { modelId }, orgCeilings(limits, modelId, defaults));
+  return [...models, orgRow(org, defaults)];
 }
 
 export function endpointSelfRows(
@@ -300,15 +303,6 @@ function keyModelRow(
   const ceilings = keyCeilings(key, modelId, defaults);
   const rows = modelRow(key, { keyId, modelId }, ceilings);
   return rows.map((row) => ({ ...row, shownKeyId: presentKeyId(key) }));
-}
-
-function orgModelRow(
-  org: LimitedOrg,
-  modelId: string | undefined,
-  defaults: LimitDefaults,
-): readonly LimitRow[] {
-  if (modelId === undefined) return [];
-  return modelRow(org, { modelId }, orgCeilings(org.rules.limits, modelId, defaults));
 }
 
 function modelRow(

@@ -57,9 +57,8 @@ export function keyCeilings(
   return {
     ...newKeyCeilings(requestsPerMinuteCeiling, limits, defaults),
     ...findValues(limits, { source: "contract", scope: "key", keyId }),
-    ...(modelId === undefined
-      ? {}
-      : findValues(limits, { source: "contract", scope: "model", keyId, modelId })),
+    ...(modelId !== undefined &&
+      findValues(limits, { source: "contract", scope: "model", keyId, modelId })),
   };
 }
 
@@ -86,9 +85,8 @@ export function orgCeilings(
     tokensPerMinute: defaults.tokensPerMinute,
     concurrent: defaults.concurrentRequests,
     ...findValues(limits, { source: "contract", scope: "org" }),
-    ...(modelId === undefined
-      ? {}
-      : findValues(limits, { source: "contract", scope: "model", modelId })),
+    ...(modelId !== undefined &&
+      findValues(limits, { source: "contract", scope: "model", modelId })),
   };
 }
 

@@ -35,16 +35,14 @@ const SWEPT_PER_THROTTLE = 2;
  * 429 restores one percent of the declared capacity.
  */
 export class PoolBoard {
-  readonly #limits: PoolBoardOptions["limits"];
-  readonly #onCooldown: PoolBoardOptions["onCooldown"];
+  readonly #options: PoolBoardOptions;
   /** Keyed by the pool object, so that the claims of an old catalog are dropped with it. */
   readonly #claims: WeakMap<Pool, PoolClaims> = new WeakMap();
   /** By pool id, so that a throttle outlives a catalog. Pools without a recent 429 are absent. */
   readonly #throttles: Map<string, PoolThrottle> = new Map();
 
-  constructor({ limits, onCooldown }: PoolBoardOptions) {
-    this.#limits = limits;
-    this.#onCooldown = onCooldown;
+  constructor(options: PoolBoardOptions) {
+    this.#options = options;
   }
 
   get throttledCount(): number {
@@ -82,17 +80,15 @@ export class PoolBoard {
     const known = this.#findThrottle(pool.id, nowMs);
     const after = afterTooMany(known, { cooldownMs: seconds * 1000, nowMs });
     const isBroadcast = shouldBroadcast(after, nowMs);
-    this.#remember(
-      pool.id,
-      isBroadcast ? { ...after, broadcastUntilMs: after.cooldownUntilMs } : after,
-      nowMs,
-    );
+    const told = isBroadcast ? { ...after, broadcastUntilMs: after.cooldownUntilMs } : after;
+    this.#remember(pool.id, told, nowMs);
     if (!isBroadcast) return;
     const cooldownMs = after.cooldownUntilMs - nowMs;
+    const { limits, onCooldown } = this.#options;
     if (hasLimits(pool)) {
-      this.#limits.cool(poolSlot(pool.id), poolScopeId(pool.id), cooldownMs / 1000, nowMs);
+      limits.cool(poolSlot(pool.id), poolScopeId(pool.id), cooldownMs / 1000, nowMs);
     }
-    this.#onCooldown?.(pool.id, cooldownMs);
+    onCooldown?.(pool.id, cooldownMs);
   }
 
   /**
@@ -316,8 +312,13 @@ export class PoolClaims {
   }
 
   of(orgId: OrgId, percent: number, nowMs: number): PoolClaim {
-    if (percent !== this.#percent) this.#startOver(percent, nowMs);
-    else if (nowMs - this.#turnedAtMs >= ROUND_MS) this.#turn(nowMs);
+    if (percent !== this.#percent) {
+      this.#percent = percent;
+      this.#turn(nowMs);
+      this.#old.clear();
+    } else if (nowMs - this.#turnedAtMs >= ROUND_MS) {
+      this.#turn(nowMs);
+    }
     const young = this.#young.get(orgId);
     if (young !== undefined) return young;
     if (this.#young.size >= ORGS_PER_ROUND_MAX) this.#turn(nowMs);
@@ -325,12 +326,6 @@ export class PoolClaims {
     this.#old.delete(orgId);
     this.#young.set(orgId, claim);
     return claim;
-  }
-
-  #startOver(percent: number, nowMs: number): void {
-    this.#percent = percent;
-    this.#turn(nowMs);
-    this.#old = new Map();
   }
 
   #turn(nowMs: number): void {

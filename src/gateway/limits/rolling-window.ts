@@ -25,8 +25,12 @@ export class RollingWindow {
   advance(second: number): void {
     const steps = second - this.newestSecond;
     if (steps === 0) return;
-    if (steps > WINDOW_SECONDS) this.#clear();
-    else if (this.total !== 0) this.#step(second);
+    if (this.total !== 0 && steps > WINDOW_SECONDS) {
+      this.#ring.fill(0);
+      this.total = 0;
+    } else if (this.total !== 0) {
+      this.#step(second);
+    }
     this.newestSecond = second;
   }
 
@@ -64,12 +68,6 @@ export class RollingWindow {
       this.total -= this.#ring[slot] ?? 0;
       this.#ring[slot] = 0;
     }
-  }
-
-  #clear(): void {
-    if (this.total === 0) return;
-    this.#ring.fill(0);
-    this.total = 0;
   }
 }
 

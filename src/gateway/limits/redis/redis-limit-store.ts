@@ -134,7 +134,8 @@ export class RedisLimitStore implements LimitStore {
         this.#reportLate();
         return UNAVAILABLE;
       };
-      const asked = new AskedClaim({ id, spec, departed, claim }, this.#dueMs(), resolve, onLate);
+      const sent = { id, spec, departed, charged: claim };
+      const asked = new AskedClaim(sent, this.#dueMs(), resolve, onLate);
       this.#deadlines.watch(asked);
       this.#send(asked);
     });
@@ -142,7 +143,8 @@ export class RedisLimitStore implements LimitStore {
 
   depart(leaving: LimitLease, scopes: readonly ScopeClaim[]): void {
     const lease = this.#open.find(leaving);
-    const { id, spec, heldIn: left } = lease;
+    const { sent, heldIn: left } = lease;
+    const { id, spec } = sent;
     const { slot } = spec;
     const heldIn = this.#specs.of({ slot, scopes });
     lease.heldIn = heldIn;
@@ -193,7 +195,7 @@ export class RedisLimitStore implements LimitStore {
 
   #send(asked: AskedClaim): void {
     asked.tries += 1;
-    const { id, spec, departed, charged } = asked;
+    const { id, spec, departed, charged } = asked.sent;
     const { tokens, promptTokens, completionTokens } = charged;
     const rest = `"${id}",${tokens},${promptTokens},${completionTokens}]`;
     this.#calls.ask(spec.slot, {
@@ -225,15 +227,15 @@ export class RedisLimitStore implements LimitStore {
 
   #answered(asked: AskedClaim, answer: unknown): void {
     const [kind, ...rest] = isNumbers(answer) ? answer : [];
-    const refused = kind === REFUSED ? readRefused(asked, rest) : undefined;
-    if (kind === GRANTED && rest.length === 4 + asked.spec.turns) this.#grant(asked, rest);
+    const refused = kind === REFUSED ? readRefused(asked.sent, rest) : undefined;
+    if (kind === GRANTED && rest.length === 4 + asked.sent.spec.turns) this.#grant(asked, rest);
     else if (refused !== undefined) this.#end(asked, refused);
     else if (kind === REBUILD && asked.tries < TRIES_MAX) this.#refill(asked);
     else this.#failed(asked, new Error("not an answer to a claim"));
   }
 
   #grant(asked: AskedClaim, answer: readonly number[]): void {
-    const lease = new RedisLease(asked, answer, this.#clock.monotonicMs());
+    const lease = new RedisLease(asked.sent, answer, this.#clock.monotonicMs());
     // The caller has given up, so the granted claim is undone.
     if (asked.isLate) this.#finish(lease, NO_TOKENS, -1);
     else this.#open.add(lease);
@@ -241,11 +243,11 @@ export class RedisLimitStore implements LimitStore {
   }
 
   #refill(asked: AskedClaim): void {
-    const { slot } = asked.spec;
+    const { slot } = asked.sent.spec;
     if (asked.isLate) return this.#end(asked, UNAVAILABLE);
     this.#rebuilds.rebuild(slot, this.#time()).then(
       () => {
-        void this.#hold((lease) => lease.spec.slot === slot);
+        void this.#hold((lease) => lease.sent.spec.slot === slot);
         if (asked.isLate) this.#end(asked, UNAVAILABLE);
         else this.#send(asked);
       },
@@ -268,7 +270,8 @@ export class RedisLimitStore implements LimitStore {
   }
 
   #finish(lease: RedisLease, observed: TokenCount, requests: number): void {
-    const { charged, spec, heldIn, id, second } = lease;
+    const { sent, heldIn, second } = lease;
+    const { charged, spec, id } = sent;
     const tokens = observed.tokens - charged.tokens;
     const promptTokens = observed.promptTokens - charged.promptTokens;
     const completionTokens = observed.completionTokens - charged.completionTokens;
@@ -291,7 +294,7 @@ export class RedisLimitStore implements LimitStore {
       const some = leases.slice(from, from + STEPS_MAX);
       // Leases that were released or moved by `depart` meanwhile are not refreshed.
       const held = some.filter((lease) => lease.at !== -1 && lease.heldIn === spec);
-      const ids = held.map((lease) => lease.id);
+      const ids = held.map((lease) => lease.sent.id);
       if (ids.length === 0) continue;
       const named = JSON.stringify(ids).slice(1);
       const step = (call: SlotCall): string => `[4,${call.spec(spec)},${named}`;
