@@ -152,6 +152,8 @@ export async function countRequest(
   return { ok: true, remainingRequests: claimed.remainingRequests };
 }
 
+const SETTING_LIMITS = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
+
 /**
  * Claims one change of a setting by a key, in windows of their own. In the key's window, a key that
  * had lowered its own limit could not raise it again within the minute; in the window of the
@@ -165,10 +167,9 @@ export async function claimKeySetting(
   const { orgId, keyId } = principal;
   const id = `settings:${keyId}`;
   const shownId = `settings:${presentKeyId(principal)}`;
-  const limits = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
   return await claimIn(ports, principal, [
-    { scope: "key", id, shownId, limits },
-    { scope: "org", id: `settings-by-keys:${orgId}`, limits },
+    { scope: "key", id, shownId, limits: SETTING_LIMITS },
+    { scope: "org", id: `settings-by-keys:${orgId}`, limits: SETTING_LIMITS },
   ]);
 }
 
@@ -177,9 +178,8 @@ export async function claimOrgSetting(
   ports: Pick<CallPorts, "limits" | "clock">,
   orgId: OrgId,
 ): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
-  const limits = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
-  const scopes: readonly ScopeClaim[] = [{ scope: "org", id: `settings:${orgId}`, limits }];
-  return await claimIn(ports, { orgId }, scopes);
+  const id = `settings:${orgId}`;
+  return await claimIn(ports, { orgId }, [{ scope: "org", id, limits: SETTING_LIMITS }]);
 }
 
 async function claimIn(

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import { type ClientExchange, Exchange, type ServedHeaders } from "../call/client-exchange.ts";
+import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
+import { Exchange } from "../call/request-log.ts";
 import type { RequestTrace } from "../call/trace.ts";
 import {
   ANSWER_SLICE_BYTES,
@@ -113,14 +114,7 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
     const list = this.#input.baseHeaders(this.requestId);
     this.isStream = true;
     list.push("content-type", contentType, "cache-control", "no-cache", "x-accel-buffering", "no");
-    addServedHeaders(list, headers);
-    const { request, response } = this.#input;
-    // HTTP/1.0 has no chunks: the end of the connection ends the answer.
-    this.#isChunked = request.httpVersionMinor > 0;
-    if (this.#isChunked) list.push("transfer-encoding", "chunked");
-    response.writeHead(200, list);
-    // The gateway frames each chunk itself, in one write; Node would use four writes.
-    response.chunkedEncoding = false;
+    this.#writeHead(200, addServedHeaders(list, headers), true);
   }
 
   relay(status: number, headers: Readonly<Record<string, string>>, served: ServedHeaders): void {
@@ -128,11 +122,17 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
     this.served = served;
     const list = addServedHeaders(this.#input.baseHeaders(this.requestId), served);
     for (const [name, value] of Object.entries(headers)) list.push(name, value);
-    const { request, response } = this.#input;
     const isMeasured = headers["content-length"] !== undefined;
-    this.#isChunked = this.wantsBody && !isMeasured && request.httpVersionMinor > 0;
+    this.#writeHead(status, list, this.wantsBody && !isMeasured);
+  }
+
+  #writeHead(status: number, list: HeaderList, isUnmeasured: boolean): void {
+    const { request, response } = this.#input;
+    // HTTP/1.0 has no chunks: the end of the connection ends the answer.
+    this.#isChunked = isUnmeasured && request.httpVersionMinor > 0;
     if (this.#isChunked) list.push("transfer-encoding", "chunked");
     response.writeHead(status, list);
+    // The gateway frames each chunk itself, in one write; Node would use four writes.
     response.chunkedEncoding = false;
   }
 
@@ -173,11 +173,13 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
   answer(contentType: string, headers: ServedHeaders, body: WholeBody): void {
     if (this.gone) return;
     this.served = headers;
+    const pieces = isPieces(body) ? body : [body];
+    const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
     const list = this.#input.baseHeaders(this.requestId);
-    list.push("content-type", contentType, "content-length", String(countBytes(body)));
+    list.push("content-type", contentType, "content-length", String(bytes));
     this.isAnswered = true;
     this.#input.response.writeHead(200, addServedHeaders(list, headers));
-    this.#endWith(isPieces(body) ? body : [body], this.principal.keyId);
+    this.#endWith(pieces, bytes, this.principal.keyId);
   }
 
   /** Makes the next refusal close the connection, because later bytes on it cannot be trusted. */
@@ -197,7 +199,7 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
     if (this.#lingerMs !== undefined) list.push("connection", "close");
     this.isAnswered = true;
     this.#input.response.writeHead(refusal.status, list);
-    this.#endWith([body]);
+    this.#endWith([body], body.length);
     if (this.#lingerMs !== undefined) closeConnection(this.#input.request.socket, this.#lingerMs);
   }
 
@@ -230,9 +232,8 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
    * only after it: closing a connection with unread bytes resets it, and a client that sends
    * everything before it reads would lose the answer.
    */
-  #endWith(pieces: readonly Output[], keyId?: KeyId): void {
+  #endWith(pieces: readonly Output[], bytes: number, keyId?: KeyId): void {
     const { request, response, server } = this.#input;
-    const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
     // Many pipelined responses can wait for an earlier one, so they count whatever their size.
     if (keyId !== undefined && (bytes > ANSWER_SLICE_BYTES || response.socket === null)) {
       this.#unread = { keyId, bytes, destroy: () => request.socket.destroy() };
@@ -287,11 +288,6 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
     }
     onClosed();
   }
-}
-
-function countBytes(body: WholeBody): number {
-  if (!isPieces(body)) return Buffer.byteLength(body);
-  return body.reduce((sum, piece) => sum + piece.length, 0);
 }
 
 function* iterateSlices(pieces: readonly Output[]): Generator<Output, undefined> {
