@@ -18,7 +18,7 @@ import {
   PostgresUsageReports,
   PostgresUsageRollup,
   PostgresVerdictStore,
-  PostgresWatchStore,
+  openWatchSession,
 } from "../gateway/index.ts";
 import {
   PostgresAlertQueue,
@@ -92,7 +92,7 @@ export function openPostgresBackend(options: DatabaseOptions) {
     settlementStore: new PostgresSettlementStore(pool, changeLog),
     ledgerBatchStore,
     verdictStore: new PostgresVerdictStore(pool, changeLog),
-    watchStore: new PostgresWatchStore(sessions),
+    watchStore: { open: () => openWatchSession(sessions) },
     jobStore: new PostgresJobStore(pool),
     retentionStore: new PostgresRetentionStore(sessions, changeLog),
     /** Reads recent use from the journal, to refill a shared limit store that lost its data. */

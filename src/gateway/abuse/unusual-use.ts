@@ -197,7 +197,12 @@ export class WindowUse {
     const slice = this.#newestSlice(nowMs);
     slice[request.outcome] += 1;
     slice.debitMicroUsd = microUsd(slice.debitMicroUsd + request.debitMicroUsd);
-    if (request.clientMark !== undefined) this.#see(request.clientMark);
+    const { clientMark } = request;
+    if (clientMark === undefined) return;
+    const isKnown = this.#clients.delete(clientMark);
+    if (isKnown || this.#clients.size < this.#clientsMax) {
+      this.#clients.set(clientMark, this.#newest);
+    }
   }
 
   inWindow(nowMs: number): UseInWindow {
@@ -238,10 +243,5 @@ export class WindowUse {
     };
     this.#slices.push(slice);
     return slice;
-  }
-
-  #see(mark: string): void {
-    const isKnown = this.#clients.delete(mark);
-    if (isKnown || this.#clients.size < this.#clientsMax) this.#clients.set(mark, this.#newest);
   }
 }

@@ -102,7 +102,8 @@ export class Conduct {
   note(listing: WatchedListing, orgId: string, breaches: Breaches): void {
     const watched = this.#watch(listing);
     const { newer } = watched;
-    const org = openShare(newer, orgId);
+    const org = newer.byOrg.get(orgId) ?? { ...NOTHING };
+    newer.byOrg.set(orgId, org);
     count(newer, breaches);
     count(org, breaches);
     if (breaches !== 0) {
@@ -166,14 +167,6 @@ export class Conduct {
     }
     return false;
   }
-}
-
-function openShare({ byOrg }: Half, orgId: string): Share {
-  const known = byOrg.get(orgId);
-  if (known !== undefined) return known;
-  const share = { answers: 0, bad: 0, given: 0 };
-  byOrg.set(orgId, share);
-  return share;
 }
 
 function without(all: Share, own: Share, earlier: Share = NOTHING): Share {

@@ -24,7 +24,7 @@ export interface RecordedCheck {
   readonly evidence?: unknown;
 }
 
-const LISTING = {
+export const LISTING = {
   providerId: text<string>("provider_id"),
   modelId: text<string>("model_id"),
 } as const;

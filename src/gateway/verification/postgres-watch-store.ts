@@ -15,19 +15,12 @@ import {
   unlockConnection,
 } from "../../kernel/index.ts";
 import { type ListingName, listingKey } from "./conduct.ts";
+import { LISTING } from "./postgres-verdict-store.ts";
 
-export class PostgresWatchStore {
-  readonly #pool: Pool;
-
-  constructor(pool: Pool) {
-    this.#pool = pool;
-  }
-
-  /** Opens the session for scheduled conformance runs; undefined if another process has it. */
-  async open(): Promise<WatchSession | undefined> {
-    const lock = await lockedConnection(this.#pool, "tokenmarket conformance watch");
-    return lock === undefined ? undefined : new PostgresWatchSession(this.#pool, lock);
-  }
+/** Opens the session for scheduled conformance runs; undefined if another process has it. */
+export async function openWatchSession(pool: Pool): Promise<WatchSession | undefined> {
+  const lock = await lockedConnection(pool, "tokenmarket conformance watch");
+  return lock && new PostgresWatchSession(pool, lock);
 }
 
 /**
@@ -95,10 +88,7 @@ class PostgresWatchSession {
 
 export type WatchSession = Public<PostgresWatchSession>;
 
-const nameColumns = columns({
-  providerId: text<string>("provider_id"),
-  modelId: text<string>("model_id"),
-});
+const nameColumns = columns(LISTING);
 
 const verdictColumns = columns({
   upstreamModelId: text<string>("upstream_id"),

@@ -167,13 +167,6 @@ const UNREACHABLE_FILE = refusal(
 );
 
 function unusableFile(upstreamStatus: number): Refusal {
-  return refusal(
-    "upstream_error",
-    "the provider sent a file that is not a video; try again later",
-    {
-      status: 502,
-      origin: "upstream",
-      upstreamStatus,
-    },
-  );
+  const message = "the provider sent a file that is not a video; try again later";
+  return refusal("upstream_error", message, { status: 502, origin: "upstream", upstreamStatus });
 }
