@@ -27,8 +27,7 @@ import type { AbuseRestriction } from "../accounts/account-rules.ts";
 const LISTED_MAX = 1_000;
 
 /**
- * Stores the restrictions that unusual use causes, for all processes. Findings on one organization
- * are handled one at a time.
+ * Stores restrictions for all processes. Findings on one organization are handled one at a time.
  */
 export class PostgresAbuseRestrictionStore {
   readonly #pool: Pool;
@@ -194,10 +193,7 @@ export interface UsageFinding {
   readonly ageMs: number;
   /** How long the restriction for a first finding lasts, in milliseconds from now. */
   readonly limitedMs: number;
-  /**
-   * A finding within this time after a `limited` restriction has ended leads to a `restricted` one,
-   * which lasts until an operator lifts it.
-   */
+  /** A finding this soon after a `limited` restriction leads to a `restricted` one. */
   readonly repeatMs: number;
 }
 

@@ -15,8 +15,7 @@ export interface UsageEvent {
   readonly family: CallFamily;
   readonly clientAddress: string | undefined;
   /**
-   * `refused`: by the gateway, before any dispatch. `failed`: the provider rejected the request for
-   * its own fault.
+   * `refused`: by the gateway, before dispatch. `failed`: by the provider, because of the request.
    */
   readonly outcome: "served" | "refused" | "failed";
   readonly debitMicroUsd: MicroUsd;
@@ -106,10 +105,7 @@ export interface WatchedBounds {
   readonly entriesMax: number;
 }
 
-/**
- * The use of every organization with requests in the window. At `entriesMax` entries, the longest
- * idle one is dropped.
- */
+/** The use of each organization in the window; at `entriesMax`, the longest idle one is dropped. */
 export class WatchedUse {
   readonly #bounds: WatchedBounds;
   /** In order of the last request: the longest idle entry is first. */

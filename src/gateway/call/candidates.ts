@@ -17,10 +17,7 @@ export type CandidatePorts = Pick<CallPorts, "health" | "pools" | "limits" | "cl
  */
 export interface Candidate {
   readonly step: Step;
-  /**
-   * The claims in the provider's pool and, if needed, the `MarketplaceClaim`; undefined if there
-   * are none.
-   */
+  /** The claims in the provider's pool and, if needed, of `MarketplaceClaim`; undefined if none. */
   readonly pool: ClaimedScopes | undefined;
   /** Monotonic time at which the circuit admitted the request; reported with the outcome. */
   readonly probedMs: number;
@@ -160,10 +157,7 @@ function poolCooldowns(poolId: string, waitMs: number, nowMs: number): Refusal {
   );
 }
 
-/**
- * Returns the refusal with the shorter wait; a pool that is too small for the request never admits
- * it.
- */
+/** Returns the refusal with the shorter wait; a pool that is too small never admits the request. */
 function sooner(known: Refusal | undefined, other: Refusal): Refusal {
   const waitSeconds = ({ retryable, retryAfterSeconds }: Refusal): number =>
     retryable ? (retryAfterSeconds ?? 0) : Infinity;

@@ -74,10 +74,7 @@ export function claimParts(
   return parts;
 }
 
-/**
- * Adds, if `scopes` limit concurrency, the scopes to which the claim's concurrency place moves when
- * its client leaves.
- */
+/** Adds the scopes to which a claim's concurrency place, if any, moves when its client leaves. */
 export function toClaimPart(
   slot: string,
   scopes: readonly ScopeClaim[],
@@ -141,10 +138,7 @@ export async function claimScopes(
   return { ok: true, claimed };
 }
 
-/**
- * If calls whose clients have left fill a limit, the wait ends when enough of their answers are
- * read.
- */
+/** If departed clients' calls fill a limit, the wait ends when enough of their answers are read. */
 function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
   if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
   const { id, limit, used = limit } = outcome;

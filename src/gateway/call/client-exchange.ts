@@ -26,10 +26,7 @@ export interface ClientExchange {
   readonly clientAddress: string | undefined;
   /** False for a HEAD request, whose answer ends after its headers. */
   readonly wantsBody: boolean;
-  /**
-   * Monotonic start of the gateway's own latency: the request's first byte, plus the body's
-   * transfer time.
-   */
+  /** Monotonic start of the gateway's own latency: the first byte, plus the time of the body. */
   readonly ownTimeFromMs: number;
   /** Returns the value of a request header; `name` is in lower case. */
   header(name: string): string | undefined;

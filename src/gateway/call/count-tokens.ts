@@ -78,10 +78,7 @@ export async function serveCountTokens(
   });
 }
 
-/**
- * Chooses the deployment to ask; undefined if the gateway must estimate. Refuses a model that the
- * caller cannot use.
- */
+/** Undefined if the gateway must estimate. Refuses a model that the caller cannot use. */
 function chooseCounter(
   deps: CallPorts,
   principal: Principal,
@@ -137,8 +134,7 @@ async function askProvider(
 }
 
 /**
- * Counts one request of a free route: in the caller's minute window and nothing else, so neither
- * concurrent calls nor spent tokens block it.
+ * Counts a request of a free route in the minute window only: neither calls nor tokens block it.
  */
 export async function countRequest(
   ports: CallPorts,
@@ -196,10 +192,7 @@ async function claimIn(
   });
 }
 
-/**
- * Memoized, because the Redis store caches what it sends for an array of scopes by the array's
- * identity.
- */
+/** Memoized, because the Redis store caches by the identity of an array of scopes. */
 const requestsOnly = memoizeByObject((scopes: readonly ScopeClaim[]) =>
   scopes.map((scope) => {
     const { requestsPerMinute } = scope.limits;

@@ -134,10 +134,7 @@ export class CallHold {
     this.limits.undo(nowMs);
   }
 
-  /**
-   * Ends the hold after an internal fault: charges nothing, and releases the money now rather than
-   * at the next restart.
-   */
+  /** Ends the hold after an internal fault: charges nothing, and releases the money at once. */
   giveUp(): void {
     if (this.#heldOf === undefined) return this.undo();
     const open = this.#open;

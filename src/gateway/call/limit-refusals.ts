@@ -82,10 +82,7 @@ export function claimRefusal(outcome: RefusedClaim, nowMs: number): Refusal {
       });
 }
 
-/**
- * Refuses a request that is too large for a limit even when nothing else is running, and names the
- * largest size that fits.
- */
+/** Refuses a request that never fits into a limit, and names the largest size that does. */
 export function sizeRefusal(
   parts: readonly { readonly scopes: readonly ScopeClaim[] }[],
   tokens: CallTokens,
@@ -110,10 +107,7 @@ export function sizeRefusal(
   return undefined;
 }
 
-/**
- * Names the largest input that fits with this output, and the reverse. One byte counts as one
- * token.
- */
+/** Names the largest input for this output, and the reverse. One byte counts as one token. */
 function fittingWords(most: TokenCount, asked: CallTokens): string {
   const { promptTokens: input, completionTokens: output, besideBytes = 0 } = asked;
   const mayLower = output > 0 && asked.isOutputFixed !== true;
@@ -165,10 +159,7 @@ function readToTheirEnd(departed: number): string {
 
 export interface HoldAsked {
   readonly needed: MicroUsd;
-  /**
-   * The most output tokens that `micros` micro-USD pay for; undefined if they do not affect the
-   * price.
-   */
+  /** The most output tokens that so many micro-USD pay for; undefined if these have no price. */
   readonly outputWithin: (micros: bigint) => number | undefined;
 }
 

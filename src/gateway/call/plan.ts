@@ -84,10 +84,7 @@ export interface FoundModel {
   readonly endpoint: DedicatedEndpoint | undefined;
 }
 
-/**
- * Searches the caller's dedicated endpoints, then the public catalog. A model that the key may not
- * call counts as not listed.
- */
+/** Dedicated endpoints come first. A model that the key may not call counts as not listed. */
 export function findModel(
   catalog: Catalog,
   { rules, models }: Pick<Organization, "rules"> & Pick<Principal, "models">,
@@ -166,10 +163,7 @@ export function planInput(
   };
 }
 
-/**
- * Returns the most that a call with this body could hold, whichever candidate serves it, cooling or
- * not. Holds, sends and claims nothing.
- */
+/** Returns the most that a call could hold, whichever candidate serves it. Changes nothing. */
 export function quoteCall<R extends CallRequest>(
   ports: Pick<CallPorts, "catalog" | "opensOwnKeys" | "clock" | "standing" | "affinity" | "ledger">,
   kind: CallKind<R>,

@@ -288,10 +288,7 @@ export class Shortfalls {
     this.#known.set(keyId, { outcome, refusedMicroUsd, unchanged }, asked.askedAtMs);
   }
 
-  /**
-   * Drops the refusals of an organization that may have more money; undefined means all
-   * organizations.
-   */
+  /** Drops the refusals of an organization that may have more money; undefined means all. */
   forget(orgId: OrgId | undefined): void {
     if (orgId === undefined) this.#watched.clear();
     else this.#watched.delete(orgId);

@@ -98,10 +98,7 @@ function isPossible(usage: Usage, deployment: Deployment): boolean {
   return total <= Math.min(bound, REPORTED_TOKENS_MAX);
 }
 
-/**
- * True if nothing tells what a complete answer costs. A video's usage comes later, when its job
- * ends.
- */
+/** True if a complete answer cannot be charged. A video's usage comes when its job ends. */
 export function lacksUsage(
   { usage, declaredUsage, reportedCostUsd }: AnswerBridge,
   { modality, billing }: Deployment,

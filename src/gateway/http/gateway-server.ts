@@ -94,10 +94,7 @@ export interface KnownCall {
   readonly url: string;
 }
 
-/**
- * Serves a request whose caller another listener has identified, for the console's playground, like
- * any other.
- */
+/** Serves a request whose caller another listener has identified, for the console's playground. */
 export function serveKnownCaller(
   options: GatewayServerOptions,
   socket: { readonly request: IncomingMessage; readonly response: ServerResponse },

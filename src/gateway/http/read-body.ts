@@ -27,10 +27,7 @@ export interface BodyBounds {
   readonly orgId: OrgId;
 }
 
-/**
- * Refuses a body over `bytesMax` as soon as its size is known. Calls `done` once, or never if the
- * client leaves first.
- */
+/** Refuses a body over `bytesMax` early. Calls `done` once, or never if the client leaves first. */
 export function readBody(
   request: IncomingMessage,
   bounds: BodyBounds,

@@ -91,10 +91,7 @@ export class PoolBoard {
     onCooldown?.(pool.id, cooldownMs);
   }
 
-  /**
-   * Handles another instance's notice of a 429 that cools the pool for `forMs` from now on. May be
-   * repeated.
-   */
+  /** Another instance had a 429: the pool cools down for `forMs` from now on. May be repeated. */
   learn(poolId: string, forMs: number, nowMs: number): void {
     if (forMs <= 0) return;
     const known = this.#findThrottle(poolId, nowMs);

@@ -135,10 +135,7 @@ export interface ClosedCircuit {
 export interface OpenCircuit {
   readonly phase: "open";
   readonly untilMs: number;
-  /**
-   * The cooldown that this instance's own outcomes caused, before jitter. The next one is twice as
-   * long, up to `COOL_MS_MAX`.
-   */
+  /** Caused by this instance's own outcomes, before jitter. The next one is twice as long. */
   readonly coolMs: number;
   /** True if another instance's notice opened or prolonged the circuit. */
   readonly isRemote: boolean;

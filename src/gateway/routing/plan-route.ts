@@ -11,10 +11,7 @@ import {
 export interface RoutePlan {
   readonly kind: "plan";
   readonly first: Deployment;
-  /**
-   * The candidates after `first`. Each is checked late: with another wire, a check costs as much as
-   * translating the request.
-   */
+  /** Checked late: with another wire, a check costs as much as translating the request. */
   readonly others: () => Generator<Deployment>;
   /** How the caller's own provider keys are used: not at all, first, or exclusively. */
   readonly ownKeys: OwnKeys;
@@ -96,10 +93,7 @@ export function planRoute(input: PlanInput): PlanOutcome {
   return { kind: "plan", first, others: () => servable(rest, input), ownKeys };
 }
 
-/**
- * Adds, before the deployments with the marketplace's keys, copies with the caller's own keys.
- * `provider.connections` may exclude either kind.
- */
+/** Adds copies with the caller's own keys, as `provider.connections` permits. */
 function withOwnKeys(
   deployments: readonly Deployment[],
   { controls, ownKeyOf }: Pick<PlanInput, "controls" | "ownKeyOf">,

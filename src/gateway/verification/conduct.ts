@@ -49,10 +49,7 @@ export interface WatchedListing extends ListingName {
   readonly modality?: string;
 }
 
-/**
- * This many images or videos without usage make a listing suspect, whatever the percentage: nothing
- * could be charged for them.
- */
+/** With so many images or videos that could not be charged, a listing is suspect in any case. */
 const GIVEN_MEDIA_MAX = 10;
 const MEDIA: ReadonlySet<string | undefined> = new Set(["image", "video"]);
 

@@ -133,10 +133,7 @@ export class PostgresJobStore {
     return rows.map(takenColumns.read);
   }
 
-  /**
-   * Stores the poll of a job that continues, and releases its lease. Does nothing if the job has
-   * ended.
-   */
+  /** Stores the poll of a job, unless the job has ended, and releases its lease. */
   async keep(jobId: JobId, update: JobUpdate): Promise<void> {
     const { state, progress, isFailure, isMissing, nextPollMs } = update;
     const values = [jobId, state, progress, isFailure, isMissing, nextPollMs, MISSING_INTERVAL_MS];

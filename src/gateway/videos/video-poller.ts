@@ -286,10 +286,7 @@ export function endOfJob(job: VideoJob, ended: EndedJob, nowMs: number): JobEnd 
   };
 }
 
-/**
- * Undefined if the job failed or no cost was reported, `impossible` if it exceeds the reserve too
- * far.
- */
+/** Undefined if nothing is to be billed, `impossible` if the cost exceeds the reserve too far. */
 function owedFor(
   job: VideoJob,
   { errorCode, costPicoUsd }: EndedJob,

@@ -240,10 +240,7 @@ end
 return answer
 `;
 
-/**
- * The first two are the same script: calls with a claim, for which clients wait, are measured
- * separately.
- */
+/** The first two are one script; calls with a claim, which clients await, are measured apart. */
 export type LimitScript = "claimLimits" | "handBackLimits" | "rebuildLimits" | "peekLimits";
 
 export const limitScripts: Readonly<Record<LimitScript, { readonly lua: string }>> = {

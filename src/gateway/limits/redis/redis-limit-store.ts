@@ -55,10 +55,7 @@ export interface RedisLimitStoreOptions {
   readonly log: Logger;
   /** The time limit of a claim in milliseconds. Default `LIMIT_CLAIM_TIMEOUT_MS`. */
   readonly answerWithinMs?: number;
-  /**
-   * Only for tests: the time in milliseconds, instead of the server's. All stores of one server
-   * need the same clock.
-   */
+  /** Only for tests: the time in milliseconds, the same for all stores of one server. */
   readonly now?: () => number;
   readonly counts?: LimitStoreCounts;
   readonly sharedScripts?: RedisScripts;
