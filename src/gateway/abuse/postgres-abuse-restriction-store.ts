@@ -45,16 +45,13 @@ export class PostgresAbuseRestrictionStore {
    * placed or lifted, and so is not new behavior.
    */
   async record(finding: UsageFinding): Promise<AbuseRestriction | undefined> {
-    const record = async (
-      client: PoolClient,
-      note: Note,
-    ): Promise<AbuseRestriction | undefined> => {
+    const { orgId, family, reason, ageMs, limitedMs, repeatMs } = finding;
+    const record = async (client: PoolClient, note: Note) => {
       await queryInTime(client, { text: LIMITS_SQL });
       // This row is the lock: the second of two concurrent findings sees the result of the first.
-      const lock = { text: LOCK_ORG_SQL, values: [finding.orgId] };
+      const lock = { text: LOCK_ORG_SQL, values: [orgId] };
       const [org] = (await queryInTime<{ trial: boolean }>(client, lock)).rows;
       if (org?.trial !== true) return undefined;
-      const { orgId, family, reason, ageMs, limitedMs, repeatMs } = finding;
       const values = [orgId, family, reason, ageMs, limitedMs, repeatMs];
       const [row] = (await queryInTime<Row>(client, { text: RECORD_SQL, values })).rows;
       if (row === undefined) return undefined;
@@ -108,13 +105,8 @@ export type AbuseRestrictionStore = Public<PostgresAbuseRestrictionStore>;
 
 const UNUSUAL_USE = byGateway("unusual use");
 
-function holdFacts({ family, state, untilMs }: AbuseRestriction): {
-  readonly kind: CallFamily;
-  readonly state: string;
-  readonly until: string | null;
-} {
-  const until = instantOrNull(untilMs);
-  return { kind: family, state, until };
+function holdFacts({ family, state, untilMs }: AbuseRestriction) {
+  return { kind: family, state, until: instantOrNull(untilMs) };
 }
 
 /** Limits how long a finding may wait for the lock on its organization's row. */

@@ -202,15 +202,12 @@ function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
   );
 }
 
-/** Recognizes an IPv4 address without parsing it. */
-const DIGITS_AND_DOTS = /^[\d.]+$/;
-
 /**
  * Returns the network by which clients are counted: an IPv4 address, or the first 64 bits of an
  * IPv6 address, within which one subscriber can switch addresses at will.
  */
 export function clientNetwork(address: string): string {
-  if (DIGITS_AND_DOTS.test(address)) return address;
+  if (/^[\d.]+$/.test(address)) return address;
   const ip = parseIp(address);
   if (ip === undefined) return address.toLowerCase();
   if (ip.length === 4) return ip.join(".");

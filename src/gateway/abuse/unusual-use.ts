@@ -121,10 +121,13 @@ export class WatchedUse {
   }
 
   note(key: string, request: CountedRequest, nowMs: number): WindowUse {
-    const { windowMs, clientsMax } = this.#bounds;
+    const { windowMs, clientsMax, entriesMax } = this.#bounds;
     const use = this.#uses.get(key) ?? new WindowUse(windowMs, clientsMax);
     this.#uses.delete(key);
-    this.#dropSilent(nowMs);
+    for (const [other, { lastMs }] of this.#uses) {
+      if (this.#uses.size < entriesMax && nowMs - lastMs < windowMs) break;
+      this.#uses.delete(other);
+    }
     this.#uses.set(key, use);
     use.note(request, nowMs);
     return use;
@@ -132,14 +135,6 @@ export class WatchedUse {
 
   forget(key: string): void {
     this.#uses.delete(key);
-  }
-
-  #dropSilent(nowMs: number): void {
-    const { windowMs, entriesMax } = this.#bounds;
-    for (const [key, use] of this.#uses) {
-      if (this.#uses.size < entriesMax && nowMs - use.lastMs < windowMs) return;
-      this.#uses.delete(key);
-    }
   }
 }
 

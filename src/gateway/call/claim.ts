@@ -24,6 +24,7 @@ import {
 import type { OwnKeys } from "../routing/plan-route.ts";
 import type { CallTokens } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
+import type { DetachedReadLimit } from "./detached-read-limit.ts";
 import { claimRefusal, type RefusedClaim, sizeRefusal } from "./limit-refusals.ts";
 import type { CallPorts } from "./ports.ts";
 import { CLIENT_HAS_LEFT, routingDeadlinePassed, SHUTTING_DOWN } from "./refuse.ts";
@@ -46,7 +47,7 @@ export function claimLimits(
     tokens,
     nowMs: ports.clock.nowMs(),
     monotonicMs: ports.clock.monotonicMs(),
-    endsAtMs: (orgId, id, count) => ports.drains.endsAtMs(orgId, id, count),
+    drains: ports.drains,
   });
 }
 
@@ -105,8 +106,8 @@ export interface ClaimInput {
   readonly nowMs: number;
   /** Monotonic milliseconds for the windows, which a step of the wall clock must not empty. */
   readonly monotonicMs: number;
-  /** Returns when, in monotonic ms, `count` answers of a scope's departed clients will be read. */
-  readonly endsAtMs?: (orgId: OrgId, shownId: string, count: number) => number;
+  /** Tells when the answers of departed clients will have been read. */
+  readonly drains?: Pick<DetachedReadLimit, "endsAtMs">;
 }
 
 /**
@@ -143,7 +144,7 @@ function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
   if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
   const { id, limit, used = limit } = outcome;
   // Other processes may read some of the answers: then the longest possible wait is reported.
-  const endsAtMs = input.endsAtMs?.(input.principal.orgId, id, used - limit + 1) ?? Infinity;
+  const endsAtMs = input.drains?.endsAtMs(input.principal.orgId, id, used - limit + 1) ?? Infinity;
   const seconds = Math.ceil((endsAtMs - input.monotonicMs) / 1000);
   const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));
   return { ...outcome, retryAfterSeconds };

@@ -122,15 +122,16 @@ export const routeAnswer = shape((is: DefineField<ShownRoute>) => ({
   ]),
 }));
 
-/** In the order in which the refusal of an unknown value lists them. */
-const KINDS = ["chat", "messages", "images", "videos", "decisions"] as const;
-
 export const dryRunRoute = {
   summary: "Dry run: which provider would serve, and what would be held",
   description: "The body is that of the route that `for` names. Nothing is sent or charged.",
   tag: "Records",
   query: Type.Object({
-    for: Type.Unsafe<string>({ ...oneOf(...KINDS), description: "the kind of request" }),
+    for: Type.Unsafe<string>({
+      // In the order in which the refusal of an unknown value lists them.
+      ...oneOf("chat", "messages", "images", "videos", "decisions"),
+      description: "the kind of request",
+    }),
   }),
   answer: routeAnswer.schema,
 } as const satisfies ReadRoute;

@@ -77,13 +77,12 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   // and past the bound of connections. A server may ignore it (RFC 9110, section 10.1.1).
   server.on("checkExpectation", (...exchange) => server.emit("request", ...exchange));
   const lastWalks = new WeakMap<Duplex, RequestWalk>();
-  const { clock, metrics, log, routes } = options;
   const bound = new ConnectionBound(server, { max: options.connectionsMax, lingerMs });
   const openRequestOf = (socket: Duplex): OpenRequest | undefined => {
     const walk = lastWalks.get(socket);
     return walk?.isOver === true ? undefined : walk;
   };
-  answerClientErrors(server, { clock, metrics, log, routes, lingerMs, openRequestOf });
+  answerClientErrors(server, { ...options, lingerMs, openRequestOf });
   return server;
 }
 

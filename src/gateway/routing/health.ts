@@ -135,7 +135,7 @@ export interface ClosedCircuit {
 export interface OpenCircuit {
   readonly phase: "open";
   readonly untilMs: number;
-  /** Caused by this instance's own outcomes, before jitter. The next one is twice as long. */
+  /** The cooldown of own outcomes, before jitter; the next is twice as long, up to a minute. */
   readonly coolMs: number;
   /** True if another instance's notice opened or prolonged the circuit. */
   readonly isRemote: boolean;

@@ -321,21 +321,11 @@ export function hasEquals({ deployments }: ListedModel): boolean {
   return false;
 }
 
-export interface RouteExplanation {
-  /** In the order of the plan; empty if and only if there is a refusal. */
-  readonly candidates: readonly Deployment[];
-  readonly excluded: readonly ExcludedDeployment[];
-  readonly refusal: Refusal | undefined;
-  readonly ownKeys: OwnKeys;
-}
-
-export interface ExcludedDeployment {
-  readonly deployment: Deployment;
-  readonly reason: string;
-}
-
-/** Plans a route, and says of every other deployment why it would not be tried. */
-export function explainRoute(input: PlanInput): RouteExplanation {
+/**
+ * Plans a route, and says of every other deployment why it would not be tried. There are no
+ * candidates if and only if there is a refusal.
+ */
+export function explainRoute(input: PlanInput) {
   const plan = planRoute(input);
   const candidates = plan.kind === "plan" ? [plan.first, ...plan.others()] : [];
   const isServed = input.model?.modality === input.modality;
@@ -347,7 +337,7 @@ export function explainRoute(input: PlanInput): RouteExplanation {
       .filter((each) => !candidates.includes(each))
       .map((deployment) => ({ deployment, reason: exclusionReason(deployment, input) })),
     refusal: plan.kind === "refused" ? plan.refusal : undefined,
-    ownKeys: plan.kind === "plan" ? plan.ownKeys : "none",
+    ownKeys: plan.kind === "plan" ? plan.ownKeys : ("none" as const),
   };
 }
 

@@ -286,7 +286,7 @@ export function endOfJob(job: VideoJob, ended: EndedJob, nowMs: number): JobEnd 
   };
 }
 
-/** Undefined if nothing is to be billed, `impossible` if the cost exceeds the reserve too far. */
+/** Undefined if the job failed or reported no cost, `impossible` if far above the reserve. */
 function owedFor(
   job: VideoJob,
   { errorCode, costPicoUsd }: EndedJob,
