@@ -1,4 +1,3 @@
-import type { Deployment } from "../../catalog/index.ts";
 import {
   type Clock,
   type Deadline,

@@ -1,4 +1,4 @@
-import { type Deployment, deploymentAt } from "../../catalog/index.ts";
+import { deploymentAt } from "../../catalog/index.ts";
 import type { CallRequest } from "../../formats/index.ts";
 import { attemptInstantMs, invalidRequest, microUsd, printJson } from "../../kernel/index.ts";
 import type { ReserveOutcome, ReserveRow, SpendReads } from "../../ledger/index.ts";
