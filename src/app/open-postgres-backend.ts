@@ -46,7 +46,7 @@ export function openPostgresBackend(options: DatabaseOptions) {
     settlementStore: new ledger.PostgresSettlementStore(pool, changeLog),
     ledgerBatchStore,
     verdictStore: new gateway.PostgresVerdictStore(pool, changeLog),
-    watchStore: new gateway.PostgresWatchStore(sessions),
+    watchStore: { open: () => gateway.openWatchSession(sessions) },
     jobStore: new gateway.PostgresJobStore(pool),
     retentionStore: new ledger.PostgresRetentionStore(sessions, changeLog),
     /** Reads recent use from the journal, to refill a shared limit store that lost its data. */

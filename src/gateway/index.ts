@@ -55,7 +55,6 @@ export * from "./records/show-limits.ts";
 export * from "./records/tokens-by-size.ts";
 export * from "./records/wallet-lines.ts";
 export * from "./routing/health.ts";
-export * from "./routing/repeated-failures.ts";
 export * from "./routing/plan-route.ts";
 export * from "./routing/shared-health.ts";
 export * from "./telemetry/open-tracing.ts";

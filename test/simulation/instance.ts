@@ -13,7 +13,7 @@ import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { limitScopes, SPECIFIED_LIMITS } from "../../src/gateway/limits/effective-limits.ts";
 import { PoolBoard } from "../../src/gateway/limits/pool-board.ts";
-import { MemoryDeploymentHealth } from "../../src/gateway/routing/health.ts";
+import { MemoryDeploymentHealth, RepeatedFailures } from "../../src/gateway/routing/health.ts";
 import { MemoryLimitStore } from "../../src/gateway/limits/memory/memory-limit-store.ts";
 import type { ParsedChatRequest } from "../../src/formats/modality/chat/parse-request.ts";
 import { chatOn } from "../../src/formats/modality/chat/index.ts";
@@ -28,7 +28,6 @@ import { NetworkedStore, type StoreUser } from "./store.ts";
 import { SkewedClock } from "./virtual-time.ts";
 import type { Simulation } from "./simulation.ts";
 import { Affinity } from "../../src/gateway/routing/plan-route.ts";
-import { RepeatedFailures } from "../../src/gateway/routing/repeated-failures.ts";
 import { TRUSTED_LISTINGS, NO_REFUSAL_WINDOW } from "../support/plain-ports.ts";
 
 interface InstanceDeps extends CallPorts {

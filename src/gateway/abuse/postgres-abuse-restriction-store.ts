@@ -27,8 +27,7 @@ import type { AbuseRestriction } from "../accounts/account-rules.ts";
 const LISTED_MAX = 1_000;
 
 /**
- * Stores the restrictions that unusual use causes; all processes share them. Findings on one
- * organization are handled one at a time, even if different processes report them.
+ * Stores restrictions for all processes. Findings on one organization are handled one at a time.
  */
 export class PostgresAbuseRestrictionStore {
   readonly #pool: Pool;
@@ -41,25 +40,22 @@ export class PostgresAbuseRestrictionStore {
 
   /**
    * Records a finding and returns the restriction in effect afterwards: `limited`, or `restricted`
-   * if a limited one has ended recently. Two processes with the same finding create one
-   * restriction. Returns undefined if the organization has bought credit, or if the finding began
-   * before the last restriction was placed or lifted, and so is not new behavior.
+   * if a limited one has ended recently. Two processes with the same finding create one. Undefined
+   * if the organization has bought credit, or if the finding began before the last restriction was
+   * placed or lifted, and so is not new behavior.
    */
   async record(finding: UsageFinding): Promise<AbuseRestriction | undefined> {
-    const record = async (
-      client: PoolClient,
-      note: Note,
-    ): Promise<AbuseRestriction | undefined> => {
+    const { orgId, family, reason, ageMs, limitedMs, repeatMs } = finding;
+    const record = async (client: PoolClient, note: Note) => {
       await queryInTime(client, { text: LIMITS_SQL });
       // This row is the lock: the second of two concurrent findings sees the result of the first.
-      const lock = { text: LOCK_ORG_SQL, values: [finding.orgId] };
+      const lock = { text: LOCK_ORG_SQL, values: [orgId] };
       const [org] = (await queryInTime<{ trial: boolean }>(client, lock)).rows;
       if (org?.trial !== true) return undefined;
-      const recording = { text: RECORD_SQL, values: toValues(finding) };
-      const [row] = (await queryInTime<Row>(client, recording)).rows;
+      const values = [orgId, family, reason, ageMs, limitedMs, repeatMs];
+      const [row] = (await queryInTime<Row>(client, { text: RECORD_SQL, values })).rows;
       if (row === undefined) return undefined;
       const hold = holdColumns.read(row);
-      const { orgId, reason } = finding;
       const after = { ...holdFacts(hold), reason };
       if (row["is_made"] === true) {
         note({ action: "hold.place", orgId, target: orgId, before: null, after });
@@ -69,10 +65,7 @@ export class PostgresAbuseRestrictionStore {
     return await this.#changes.write(UNUSUAL_USE, record, STORE_ANSWER_TIMEOUT_MS);
   }
 
-  /**
-   * Lists at most `LISTED_MAX` restrictions, newest first. Without `isWithPast`, lists only those
-   * in effect.
-   */
+  /** Newest first, at most `LISTED_MAX`. Without `isWithPast`, only those in effect. */
   async list(filter: {
     readonly orgId?: OrgId;
     readonly isWithPast: boolean;
@@ -86,9 +79,8 @@ export class PostgresAbuseRestrictionStore {
   }
 
   /**
-   * Lifts the organization's restrictions for one family of requests; undefined means all families.
-   * Returns the lifted restrictions, newest first. The next finding then counts as a first one.
-   * `why` goes to the change log, which only operators see.
+   * Lifts the restrictions for one family of requests, or for all, and returns them, newest first.
+   * The next finding counts as a first one. Only operators see `why`, in the change log.
    */
   async lift(
     orgId: OrgId,
@@ -113,13 +105,8 @@ export type AbuseRestrictionStore = Public<PostgresAbuseRestrictionStore>;
 
 const UNUSUAL_USE = byGateway("unusual use");
 
-function holdFacts({ family, state, untilMs }: AbuseRestriction): {
-  readonly kind: CallFamily;
-  readonly state: string;
-  readonly until: string | null;
-} {
-  const until = instantOrNull(untilMs);
-  return { kind: family, state, until };
+function holdFacts({ family, state, untilMs }: AbuseRestriction) {
+  return { kind: family, state, until: instantOrNull(untilMs) };
 }
 
 /** Limits how long a finding may wait for the lock on its organization's row. */
@@ -129,11 +116,6 @@ const LIMITS_SQL = `
 
 const LOCK_ORG_SQL = `
   select bought_at is null as trial from org where org_id = $1 for no key update`;
-
-function toValues(finding: UsageFinding): unknown[] {
-  const { orgId, family, reason, ageMs, limitedMs, repeatMs } = finding;
-  return [orgId, family, reason, ageMs, limitedMs, repeatMs];
-}
 
 const holdProperties: ColumnsOf<AbuseRestriction> = {
   family: text("family"),
@@ -203,10 +185,7 @@ export interface UsageFinding {
   readonly ageMs: number;
   /** How long the restriction for a first finding lasts, in milliseconds from now. */
   readonly limitedMs: number;
-  /**
-   * A finding within this many milliseconds after a `limited` restriction has ended leads to a
-   * `restricted` one, which lasts until an operator lifts it.
-   */
+  /** A finding this soon after a `limited` restriction leads to a `restricted` one. */
   readonly repeatMs: number;
 }
 

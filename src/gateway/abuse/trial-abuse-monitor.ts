@@ -22,15 +22,9 @@ import {
 } from "./unusual-use.ts";
 import type { AbuseRestrictionStore, UsageFinding } from "./postgres-abuse-restriction-store.ts";
 
-/**
- * The most pairs of an organization and a modality family (chat, images, …) that this process
- * tracks at once.
- */
+/** The most pairs of an organization and a modality family that are tracked at once. */
 const WATCHED_MAX = 10_000;
-/**
- * The number of times that this process tries to store one finding. The wait before the next try
- * doubles each time, from one second.
- */
+/** Tries to store one finding. The wait doubles each time, from `RETRY_REPORT_AT_MS`. */
 const REPORT_TRIES_MAX = 8;
 const RETRY_REPORT_AT_MS = 1_000;
 
@@ -50,7 +44,7 @@ export interface UsageWatchOptions extends UsageRule {
 
 /**
  * Watches organizations that have only trial credit for unusual use in this process, and stores its
- * findings for all processes. It applies its findings at once: no request waits for the store.
+ * findings for all. It applies them at once: no request waits for the store.
  */
 export class TrialAbuseMonitor implements AbuseMonitor {
   readonly #options: UsageWatchOptions;
@@ -59,9 +53,12 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   readonly #salt: string;
 
   constructor(options: UsageWatchOptions) {
-    this.#salt = options.salt.toString("base64");
+    const { policy, limitedMs, repeatMs, salt } = options;
+    assert(limitedMs > 0 && repeatMs > 0, "a hold lasts, and is remembered");
+    const { windowMs, clientAddresses: clientsMax = 0 } = policy;
+    this.#salt = salt.toString("base64");
     this.#options = options;
-    this.#watched = watchedBy(options);
+    this.#watched = new WatchedUse({ windowMs, clientsMax, entriesMax: WATCHED_MAX });
   }
 
   get watchedNow(): number {
@@ -73,8 +70,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     const hold = this.#findRestriction(principal, family, nowMs);
     if (hold === undefined) return undefined;
     const key = watchKey(principal, family);
-    // Another process may have placed the restriction after counting the same requests. Counts that
-    // stayed in this process would cause a second finding about them.
+    // Another process may have counted the same requests, which must not cause a second finding.
     this.#watched.forget(key);
     this.#retryReport(key, nowMs);
     return restrictionRefusal(hold, nowMs);
@@ -83,8 +79,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   note(event: UsageEvent, nowMs: number): void {
     const { principal, family } = event;
     if (!principal.rules.isTrial) return;
-    // While a restriction is in effect, nothing is counted: neither the requests that it refused,
-    // nor those that were in flight when it began.
+    // What was refused or in flight during a restriction is not counted.
     if (this.#findRestriction(principal, family, nowMs) !== undefined) return;
     const key = watchKey(principal, family);
     const { outcome, debitMicroUsd } = event;
@@ -109,10 +104,10 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     const { abuseRestrictions } = principal.rules;
     if (fresh === undefined && abuseRestrictions.length === 0) return undefined;
     const stored = abuseRestrictions.filter((each) => each.family === family);
-    const active = [...stored, ...(fresh === undefined ? [] : [fresh])].filter(
-      ({ untilMs }) => untilMs === undefined || nowMs < untilMs,
-    );
-    return active.find(({ state }) => state === "restricted") ?? latest(active);
+    const ends = ({ untilMs = Infinity }: AbuseRestriction): number => untilMs;
+    const active = [...stored, ...(fresh ? [fresh] : [])].filter((each) => nowMs < ends(each));
+    const latest = active.toSorted((a, b) => ends(b) - ends(a))[0];
+    return active.find(({ state }) => state === "restricted") ?? latest;
   }
 
   #hashNetwork(clientAddress: string | undefined): string | undefined {
@@ -132,20 +127,14 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     const untilMs = at.nowMs + limitedMs;
     const seen = lines.map((each) => `${each.line} ${each.seen}`).join(", ");
     const reason = `${seen} in ${policy.windowMs / 1000} s`;
-    const finding = { orgId: principal.orgId, family, reason, repeatMs };
-    const untold: UntoldFinding = {
-      finding,
-      sinceMs: at.sinceMs,
-      untilMs,
-      tries: 0,
-      nextTryMs: at.nowMs,
-    };
+    const { orgId } = principal;
+    const finding = { orgId, family, reason, repeatMs };
+    const { sinceMs, nowMs } = at;
+    const untold = { finding, sinceMs, untilMs, tries: 0, nextTryMs: nowMs };
     const key = watchKey(principal, family);
     const hold: AbuseRestriction = { family, state: "limited", untilMs };
-    const { orgId } = principal;
-    const fresh = { orgId, hold, goodUntilMs: untilMs, untold, isStored: false };
-    this.#fresh.set(key, fresh, at.nowMs);
-    this.#retryReport(key, at.nowMs);
+    this.#fresh.set(key, { orgId, hold, goodUntilMs: untilMs, untold, isStored: false }, nowMs);
+    this.#retryReport(key, nowMs);
   }
 
   #retryReport(key: string, nowMs: number): void {
@@ -171,12 +160,8 @@ export class TrialAbuseMonitor implements AbuseMonitor {
       else {
         // This process applies the restriction until every cached principal includes it.
         const goodUntilMs = nowMs + principalMs;
-        const { orgId } = finding;
-        this.#fresh.set(
-          key,
-          { orgId, hold, goodUntilMs, untold: undefined, isStored: true },
-          nowMs,
-        );
+        const stored = { orgId: finding.orgId, hold, goodUntilMs, untold: undefined };
+        this.#fresh.set(key, { ...stored, isStored: true }, nowMs);
       }
       log.warn({ ...detail, state: hold?.state ?? "none" }, "unusual use on trial credit");
     } catch (fault) {
@@ -191,27 +176,11 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   }
 }
 
-function watchedBy({ policy, limitedMs, repeatMs }: UsageRule): WatchedUse {
-  assert(limitedMs > 0 && repeatMs > 0, "a hold lasts, and is remembered");
-  const { windowMs, clientAddresses = 0 } = policy;
-  return new WatchedUse({ windowMs, clientsMax: clientAddresses, entriesMax: WATCHED_MAX });
-}
-
 function watchKey(principal: Principal, family: CallFamily): string {
   return `${family} ${principal.orgId}`;
 }
 
-function latest(holds: readonly AbuseRestriction[]): AbuseRestriction | undefined {
-  return holds.reduce<AbuseRestriction | undefined>(
-    (last, each) => ((each.untilMs ?? 0) > (last?.untilMs ?? 0) ? each : last),
-    undefined,
-  );
-}
-
-/**
- * The message reveals neither the finding nor the thresholds, so that nobody can stay just below
- * them.
- */
+/** Reveals neither the finding nor the thresholds, so that nobody can stay just below them. */
 function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
   const what = `unusual usage was detected for this organization, which has only trial credit: its ${hold.family} requests are`;
   if (hold.untilMs === undefined) {
@@ -233,16 +202,12 @@ function restrictionRefusal(hold: AbuseRestriction, nowMs: number): Refusal {
   );
 }
 
-/** Recognizes an IPv4 address without parsing it. */
-const DIGITS_AND_DOTS = /^[\d.]+$/;
-
 /**
- * Returns the network by which clients are counted: an IPv4 address itself, or the first 64 bits of
- * an IPv6 address, because one subscriber owns all addresses with these bits and can switch between
- * them at will.
+ * Returns the network by which clients are counted: an IPv4 address, or the first 64 bits of an
+ * IPv6 address, within which one subscriber can switch addresses at will.
  */
 export function clientNetwork(address: string): string {
-  if (DIGITS_AND_DOTS.test(address)) return address;
+  if (/^[\d.]+$/.test(address)) return address;
   const ip = parseIp(address);
   if (ip === undefined) return address.toLowerCase();
   if (ip.length === 4) return ip.join(".");
@@ -250,12 +215,10 @@ export function clientNetwork(address: string): string {
   return `${groups.join(":")}::/64`;
 }
 
-/** The most restrictions that this process keeps until its cached principals include them. */
 const FRESH_HOLDS_MAX = 10_000;
 /**
- * After an organization's cached principals are dropped, this process applies its own copy of the
- * stored restrictions for this many milliseconds more, because a request whose body is still
- * arriving uses a principal that was read before.
+ * After cached principals are dropped, stored restrictions are applied this much longer, because a
+ * request whose body is still arriving uses a principal that was read before.
  */
 export const REQUESTS_ON_THEIR_WAY_MS = 1_000;
 
@@ -263,10 +226,7 @@ export const REQUESTS_ON_THEIR_WAY_MS = 1_000;
 interface FreshHold {
   readonly orgId: OrgId;
   readonly hold: AbuseRestriction;
-  /**
-   * Wall-clock time at which this entry expires: every principal then includes the restriction, or
-   * the restriction has ended.
-   */
+  /** Wall-clock time from which every principal includes the restriction, or at which it ends. */
   readonly goodUntilMs: number;
   /** The finding to store; undefined once it is stored or being stored. */
   readonly untold: UntoldFinding | undefined;
@@ -284,10 +244,7 @@ interface UntoldFinding {
   readonly nextTryMs: number;
 }
 
-/**
- * Restrictions that this process has placed and that its cached principals may not include yet.
- * They expire, and their number is bounded.
- */
+/** Restrictions that cached principals may not include yet. They expire and are bounded. */
 class FreshHolds {
   readonly #holds = new Map<string, FreshHold>();
 
@@ -312,9 +269,8 @@ class FreshHolds {
   }
 
   /**
-   * Lets the stored restrictions of an organization expire after `REQUESTS_ON_THEIR_WAY_MS`,
-   * because principals that are read from now on include them. An undefined `orgId` means all
-   * organizations.
+   * Lets stored restrictions expire after `REQUESTS_ON_THEIR_WAY_MS`, because principals that are
+   * read from now on include them. An undefined `orgId` means all organizations.
    */
   forgetStored(orgId: OrgId | undefined, nowMs: number): void {
     const endMs = nowMs + REQUESTS_ON_THEIR_WAY_MS;

@@ -15,8 +15,7 @@ export interface UsageEvent {
   readonly family: CallFamily;
   readonly clientAddress: string | undefined;
   /**
-   * `refused`: the gateway refused the request before any dispatch. `failed`: the provider rejected
-   * the request, and the request itself was the reason.
+   * `refused`: by the gateway, before dispatch. `failed`: by the provider, because of the request.
    */
   readonly outcome: "served" | "refused" | "failed";
   readonly debitMicroUsd: MicroUsd;
@@ -27,10 +26,7 @@ export interface AbuseMonitor {
   refuse(principal: Principal, family: CallFamily, nowMs: number): Refusal | undefined;
   /** Counts an ended request; `nowMs` is wall-clock time. Never throws; nothing waits for it. */
   note(event: UsageEvent, nowMs: number): void;
-  /**
-   * Called when an organization has changed and its principals will be read again; undefined means
-   * all organizations.
-   */
+  /** Called when an organization's principals will be read again; undefined means all. */
   forget(orgId: OrgId | undefined): void;
 }
 
@@ -41,17 +37,14 @@ export const NO_ABUSE_MONITOR: AbuseMonitor = Object.freeze({
   forget: () => undefined,
 });
 
-/**
- * Bounds of an organization's use within the window; use that reaches one is unusual. An undefined
- * bound is not checked.
- */
+/** Use in the window that reaches one of these bounds is unusual. Undefined: not checked. */
 export interface UnusualUsePolicy {
   readonly windowMs: number;
-  /** From this many requests that the gateway refused before any dispatch, use is unusual. */
+  /** Requests that the gateway refused before any dispatch. */
   readonly refusedRequests: number | undefined;
-  /** From this many different client networks, use is unusual. */
+  /** Different client networks. */
   readonly clientAddresses: number | undefined;
-  /** From this percentage (1 to 100) of failures among dispatched requests, use is unusual. */
+  /** Percentage (1 to 100) of failures among dispatched requests. */
   readonly errorPercent: number | undefined;
   /** With fewer dispatched requests than this, `errorPercent` is not checked. */
   readonly requestsMin: number;
@@ -98,8 +91,7 @@ function reaches<T extends number | bigint>(seen: T, line: T | undefined): boole
 }
 
 /**
- * True if too many of the dispatched requests failed. `dispatched` excludes requests that the
- * gateway refused: otherwise refusals could hide that every dispatched request fails.
+ * Without the requests that the gateway refused: they could hide that every dispatched one fails.
  */
 function failsTooOften(policy: UnusualUsePolicy, failed: number, dispatched: number): boolean {
   const { errorPercent, requestsMin } = policy;
@@ -113,10 +105,7 @@ export interface WatchedBounds {
   readonly entriesMax: number;
 }
 
-/**
- * The use of every organization with requests in the window. An organization without requests for a
- * whole window is dropped; at `entriesMax` entries, the longest idle one is dropped.
- */
+/** The use of each organization in the window; at `entriesMax`, the longest idle one is dropped. */
 export class WatchedUse {
   readonly #bounds: WatchedBounds;
   /** In order of the last request: the longest idle entry is first. */
@@ -132,10 +121,13 @@ export class WatchedUse {
   }
 
   note(key: string, request: CountedRequest, nowMs: number): WindowUse {
-    const { windowMs, clientsMax } = this.#bounds;
+    const { windowMs, clientsMax, entriesMax } = this.#bounds;
     const use = this.#uses.get(key) ?? new WindowUse(windowMs, clientsMax);
     this.#uses.delete(key);
-    this.#dropSilent(nowMs);
+    for (const [other, { lastMs }] of this.#uses) {
+      if (this.#uses.size < entriesMax && nowMs - lastMs < windowMs) break;
+      this.#uses.delete(other);
+    }
     this.#uses.set(key, use);
     use.note(request, nowMs);
     return use;
@@ -144,20 +136,9 @@ export class WatchedUse {
   forget(key: string): void {
     this.#uses.delete(key);
   }
-
-  #dropSilent(nowMs: number): void {
-    const { windowMs, entriesMax } = this.#bounds;
-    for (const [key, use] of this.#uses) {
-      if (this.#uses.size < entriesMax && nowMs - use.lastMs < windowMs) return;
-      this.#uses.delete(key);
-    }
-  }
 }
 
-/**
- * The number of slices of a window. A slice leaves the window as a whole, so a request may stop
- * counting up to one slice too early.
- */
+/** A slice leaves the window as a whole, so a request may stop counting one slice too early. */
 const SLICES = 60;
 
 export interface CountedRequest extends Pick<UsageEvent, "outcome" | "debitMicroUsd"> {
@@ -176,9 +157,9 @@ interface Slice {
 }
 
 /**
- * The recent use of one organization, for one family of requests. A window has 60 slices: every
- * request of the last 59 slices counts, and none that is older than the window. The memory of this
- * object does not depend on the number of requests.
+ * The recent use of one organization, for one family of requests: every request of the last 59
+ * slices counts, and none that is older than the window. The memory does not depend on their
+ * number.
  */
 export class WindowUse {
   readonly #windowMs: number;
@@ -188,7 +169,7 @@ export class WindowUse {
   /** By client network: the slice number of its newest request. Ordered by these numbers. */
   readonly #clients = new Map<string, number>();
   #newest = 0;
-  #lastMs = 0;
+  lastMs = 0;
 
   constructor(windowMs: number, clientsMax: number) {
     assert(windowMs > 0, "a window is longer than nothing");
@@ -196,13 +177,7 @@ export class WindowUse {
     this.#clientsMax = clientsMax;
   }
 
-  get lastMs(): number {
-    return this.#lastMs;
-  }
-
-  /**
-   * Wall-clock time at which the oldest request that still counts ended; undefined if none counts.
-   */
+  /** Wall-clock end of the oldest request that still counts; undefined if none counts. */
   get sinceMs(): number | undefined {
     return this.#slices[0]?.sinceMs;
   }
@@ -213,7 +188,12 @@ export class WindowUse {
     const slice = this.#newestSlice(nowMs);
     slice[request.outcome] += 1;
     slice.debitMicroUsd = microUsd(slice.debitMicroUsd + request.debitMicroUsd);
-    if (request.clientMark !== undefined) this.#see(request.clientMark);
+    const { clientMark } = request;
+    if (clientMark === undefined) return;
+    const isKnown = this.#clients.delete(clientMark);
+    if (isKnown || this.#clients.size < this.#clientsMax) {
+      this.#clients.set(clientMark, this.#newest);
+    }
   }
 
   inWindow(nowMs: number): UseInWindow {
@@ -231,8 +211,8 @@ export class WindowUse {
   }
 
   #advance(nowMs: number): void {
-    this.#lastMs = Math.max(this.#lastMs, nowMs);
-    this.#newest = Math.floor((this.#lastMs * SLICES) / this.#windowMs);
+    this.lastMs = Math.max(this.lastMs, nowMs);
+    this.#newest = Math.floor((this.lastMs * SLICES) / this.#windowMs);
     const left = this.#newest - SLICES;
     while ((this.#slices[0]?.number ?? this.#newest) <= left) this.#slices.shift();
     for (const [mark, slice] of this.#clients) {
@@ -254,10 +234,5 @@ export class WindowUse {
     };
     this.#slices.push(slice);
     return slice;
-  }
-
-  #see(mark: string): void {
-    const isKnown = this.#clients.delete(mark);
-    if (isKnown || this.#clients.size < this.#clientsMax) this.#clients.set(mark, this.#newest);
   }
 }

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 
 import { computeDebit, type Deployment } from "../../catalog/index.ts";
-import type { AnswerBridge, CallRequest, Output } from "../../formats/index.ts";
-import { type MicroUsd, outputTokensTotal } from "../../kernel/index.ts";
+import type { AnswerBridge, CallFamily, CallRequest, Output } from "../../formats/index.ts";
+import { outputTokensTotal } from "../../kernel/index.ts";
 import {
-  type AttemptClassifier,
   type AttemptResult,
   ownKeyFailure,
   runAttempt,
@@ -16,7 +15,7 @@ import { BREACH, type Breaches } from "../verification/conduct.ts";
 import type { AcceptedJob, CallKind } from "./call-kind.ts";
 import { leaveCircuit } from "./candidates.ts";
 import type { ClientExchange } from "./client-exchange.ts";
-import type { Delivery } from "./deliver.ts";
+import type { Delivery, EndedCall } from "./deliver.ts";
 import type { AcceptedCall, CallHold, EndedAttempt, HeldAttempt } from "./hold.ts";
 import type { CallPorts } from "./ports.ts";
 import { CLIENT_HAS_LEFT } from "./refuse.ts";
@@ -34,9 +33,7 @@ export interface CandidateAttempt<R extends CallRequest> {
   readonly hold: CallHold;
 }
 
-/**
- * Sends a held attempt, waits for its end and computes its settlement. Does not close the attempt.
- */
+/** Sends a held attempt and computes its settlement. Does not close the attempt. */
 export async function attemptCandidate<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -49,24 +46,18 @@ export async function attemptCandidate<R extends CallRequest>(
   const ran = await dispatch(ports, client, input);
   const noted = { deployment, orgId: client.principal.orgId, request: call.request };
   const { accept } = call.kind;
-  const job: JobOutcome =
-    accept === undefined
-      ? { ok: false, result: ran }
-      : await acceptJob(accept, ran, { reserve, deployment, startedAtMs });
-  if (job.ok) {
+  const job = accept && (await acceptJob(accept, ran, { reserve, deployment, startedAtMs }));
+  if (job?.ok === true) {
     // The job outlives the request: its attempt stays open, and the request's limits are released.
     hold.keepOpen();
     hold.release(call.tokens);
     noteConduct(ports, { ...noted, result: ran, isImpossible: false });
     return { kind: "job", body: job.body };
   }
-  const { result } = job;
+  const result = job?.result ?? ran;
   const { asksHourWrites } = held.candidate.step.upstream;
   const { reserveMicroUsd } = reserve;
-  const settlement = computeSettlement(result, deployment, {
-    reserveMicroUsd,
-    ...(asksHourWrites === true && { asksHourWrites }),
-  });
+  const settlement = computeSettlement(result, deployment, { reserveMicroUsd, asksHourWrites });
   ports.metrics.attemptSettled(deployment, { result, settlement, reserveMicroUsd });
   noteConduct(ports, { ...noted, result, isImpossible: settlement.flag !== undefined });
   const end: EndedAttempt = {
@@ -82,10 +73,7 @@ export async function attemptCandidate<R extends CallRequest>(
   return end;
 }
 
-/**
- * Sends the attempt, unless the client has left. Health, pools and metrics count only sent
- * attempts.
- */
+/** Sends the attempt unless the client left. Health, pools and metrics count only sent ones. */
 async function dispatch<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -95,7 +83,7 @@ async function dispatch<R extends CallRequest>(
   const { deployment } = candidate.step;
   if (client.gone) {
     leaveCircuit(ports, candidate);
-    return neverSent();
+    return NEVER_SENT;
   }
   if (reserve.ordinal === 1) {
     const ownMs = ports.clock.monotonicMs() - client.ownTimeFromMs - input.hold.limits.queueMs;
@@ -107,7 +95,7 @@ async function dispatch<R extends CallRequest>(
   if (failure?.reason !== undefined) client.unreached?.(deployment.providerId, failure.reason);
   const nowMs = ports.clock.monotonicMs();
   input.held.trace?.ended(nowMs);
-  const outcome = healthOutcome(ports, client, { deployment, failure });
+  const outcome = healthOutcome(ports, client, deployment, failure);
   ports.health.report(deployment.id, outcome, nowMs, candidate.probedMs);
   if (failure?.coolSeconds !== undefined) {
     ports.pools.throttled(deployment.pool, failure.coolSeconds, nowMs);
@@ -121,16 +109,16 @@ async function dispatch<R extends CallRequest>(
 }
 
 /**
- * Returns the outcome to report to the deployment's circuit. If a failed request is sent again and
- * fails again, only its first failure counts, so that a client that resends what a provider cannot
- * process does not open the circuit for other callers. A failed probe of a circuit always counts.
+ * Returns what to report to the deployment's circuit. Of a failed request that is sent again, only
+ * the first failure counts, so that a client that resends what a provider cannot process does not
+ * open the circuit for others. A failed probe of a circuit always counts.
  */
 function healthOutcome(
   { health, repeats, clock }: CallPorts,
   { principal, body }: ClientExchange,
-  attempt: Pick<AttemptResult, "failure"> & { readonly deployment: Deployment },
+  deployment: Deployment,
+  failure: AttemptResult["failure"],
 ): HealthOutcome {
-  const { deployment, failure } = attempt;
   if (failure === undefined) return "success";
   const { strike } = failure;
   const nowMs = clock.monotonicMs();
@@ -141,16 +129,15 @@ function healthOutcome(
   return repeats.isRepeat(request, nowMs) ? "neutral" : strike;
 }
 
-type JobOutcome =
-  | { readonly ok: true; readonly body: Output }
-  | { readonly ok: false; readonly result: AttemptResult };
-
 /** Stores a job that the provider accepted. If that fails, the attempt counts as failed. */
 async function acceptJob(
   accept: NonNullable<CallKind<CallRequest>["accept"]>,
   result: AttemptResult,
   ran: Omit<AcceptedJob, "bridge">,
-): Promise<JobOutcome> {
+): Promise<
+  | { readonly ok: true; readonly body: Output }
+  | { readonly ok: false; readonly result: AttemptResult }
+> {
   const { bridge, failure } = result;
   if (failure !== undefined || bridge === undefined) return { ok: false, result };
   const accepted = await accept({ ...ran, bridge });
@@ -165,6 +152,7 @@ function startAttempt<R extends CallRequest>(
   { call, held, delivery, hold }: CandidateAttempt<R>,
 ): RunningAttempt {
   const { kind, request } = call;
+  const { classify } = kind;
   const { attemptId, reserveMicroUsd } = held.reserve;
   const { deployment, upstream } = held.candidate.step;
   const timeouts = ports.timeouts[kind.timeouts ?? (request.stream ? "stream" : "whole")];
@@ -185,65 +173,45 @@ function startAttempt<R extends CallRequest>(
           reserveMicroUsd,
         }),
       ),
-    classify: chooseClassifier(ports, kind, deployment),
+    classify:
+      classify === undefined
+        ? ports.classify
+        : {
+            ...ports.classify,
+            answer: (failed) => classify(failed, deployment, ports.clock.nowMs()),
+          },
     send: (handler) => ports.upstream.send(deployment, upstream, handler, sent),
   });
-  followClient(ports, client, { running, delivery, hold, drainMs: timeouts.drainMs });
-  return running;
-}
-
-function chooseClassifier<R extends CallRequest>(
-  { classify: base, clock }: Pick<CallPorts, "classify" | "clock">,
-  { classify }: CallKind<R>,
-  deployment: Deployment,
-): AttemptClassifier {
-  return classify === undefined
-    ? base
-    : { ...base, answer: (failed) => classify(failed, deployment, clock.nowMs()) };
-}
-
-function followClient(
-  ports: CallPorts,
-  client: ClientExchange,
-  tied: {
-    readonly running: RunningAttempt;
-    readonly delivery: Delivery;
-    readonly hold: CallHold;
-    readonly drainMs: number;
-  },
-): void {
-  const { running, delivery, hold, drainMs } = tied;
   client.onWritable(() => {
     delivery.becameWritable();
     running.resume();
   });
   client.onGone(() => {
-    const { orgId } = client.principal;
     if (!ports.drains.hasCapacity) {
       running.abandon();
       return;
     }
-    const endsAtMs = ports.clock.monotonicMs() + drainMs;
+    const { orgId } = client.principal;
+    const endsAtMs = ports.clock.monotonicMs() + timeouts.drainMs;
     const departed = { orgId, scopes: hold.depart(), endsAtMs };
     ports.drains.enter(departed);
     running.detach();
     void running.ended.then(() => ports.drains.leave(departed));
   });
+  return running;
 }
 
-/** Returns the result for a client that left before the attempt was sent. Nothing is charged. */
-function neverSent(): AttemptResult {
-  return {
-    bridge: undefined,
-    failure: { refusal: CLIENT_HAS_LEFT, failover: false, strike: "neutral" },
-    timedOut: false,
-    hasOutput: false,
-    upstreamStatus: null,
-    firstByteMs: null,
-    firstOutputMs: null,
-    durationMs: 0,
-  };
-}
+/** For a client that left before the attempt was sent. Nothing is charged. */
+const NEVER_SENT: AttemptResult = {
+  bridge: undefined,
+  failure: { refusal: CLIENT_HAS_LEFT, failover: false, strike: "neutral" },
+  timedOut: false,
+  hasOutput: false,
+  upstreamStatus: null,
+  firstByteMs: null,
+  firstOutputMs: null,
+  durationMs: 0,
+};
 
 export interface NotedAnswer {
   readonly deployment: Deployment;
@@ -254,9 +222,9 @@ export interface NotedAnswer {
 }
 
 /**
- * Records which promises of its listing (`BREACH`) a provider's answer broke. Ignores an answer
- * that timed out or is not 2xx, and a failed answer that is not malformed, because the provider is
- * not certainly at fault for these.
+ * Records the promises of its listing that a provider's answer broke. Skips answers for which the
+ * provider may not be at fault: those that timed out, are not 2xx, or failed without being
+ * malformed.
  */
 export function noteConduct({ standing }: Pick<CallPorts, "standing">, noted: NotedAnswer): void {
   const { deployment, orgId, result } = noted;
@@ -289,23 +257,16 @@ function findSubstitution(bridge: AnswerBridge | undefined): Breaches {
   return bridge?.servedModel?.isSubstituted === true ? BREACH.substituted : 0;
 }
 
-export function noteUse<R extends CallRequest>(
+export function noteUse(
   { usage, clock }: Pick<CallPorts, "usage" | "clock">,
   client: ClientExchange,
-  call: {
-    readonly kind: CallKind<R>;
-    readonly ended: readonly EndedAttempt[];
-    readonly debited: MicroUsd;
-  },
+  family: CallFamily,
+  { ended, debited }: Pick<EndedCall, "ended" | "debited">,
 ): void {
-  const { kind, ended, debited } = call;
   const { principal, clientAddress, gone } = client;
   const failure = ended.at(-1)?.result.failure;
   // A provider that is down, slow or throttling is not the caller's fault.
   const isCallers = failure?.strike === "neutral" && !failure.failover && !gone;
   const outcome = isCallers ? "failed" : "served";
-  usage.note(
-    { principal, family: kind.family, clientAddress, outcome, debitMicroUsd: debited },
-    clock.nowMs(),
-  );
+  usage.note({ principal, family, clientAddress, outcome, debitMicroUsd: debited }, clock.nowMs());
 }

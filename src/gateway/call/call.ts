@@ -9,7 +9,7 @@ import {
 import type { ReserveOutcome } from "../../ledger/index.ts";
 import { attemptCandidate, noteUse } from "./attempt.ts";
 import type { CallKind } from "./call-kind.ts";
-import { acquireCandidate, leaveCircuit, releaseCandidate } from "./candidates.ts";
+import { acquireCandidate, leaveCircuit } from "./candidates.ts";
 import { claimLimits, waitForPacing } from "./claim.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { answerClient, Delivery } from "./deliver.ts";
@@ -28,9 +28,8 @@ import { refuseCall, routingDeadlinePassed } from "./refuse.ts";
 import { sumTokens } from "./settle.ts";
 
 /**
- * Serves one call of any modality and wire, streamed or not: accept, claim, hold, attempt until one
- * candidate has served, settle, answer. Rejects only on an internal fault, after releasing
- * everything that was claimed and held.
+ * Serves one call of any modality and wire: accept, claim, hold, attempt until one candidate has
+ * served, settle, answer. Rejects only on an internal fault, after releasing everything.
  */
 export async function serveCall<R extends CallRequest>(
   ports: CallPorts,
@@ -67,8 +66,8 @@ export async function serveCall<R extends CallRequest>(
 }
 
 /**
- * Returns the refusal that this request would get now; undefined if it would be admitted. `looking`
- * must be ports that change nothing, such as those that `lookingPorts` returns.
+ * Returns the refusal that this request would get now. `looking` must be ports that change nothing,
+ * such as those of `lookingPorts`.
  */
 export async function previewCall<R extends CallRequest>(
   looking: CallPorts,
@@ -94,10 +93,7 @@ interface ClaimedCall<R extends CallRequest> {
   readonly lastStartMs: number;
 }
 
-/**
- * Acquires the first candidate with capacity and holds the worst-case cost of its attempt. If this
- * refuses, nothing was sent to a provider.
- */
+/** Acquires the first candidate with capacity and holds its worst-case cost. Sends nothing. */
 async function holdFirst<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -108,16 +104,12 @@ async function holdFirst<R extends CallRequest>(
   const { candidate } = found;
   const nowMs = ports.clock.monotonicMs();
   if (nowMs > lastStartMs) {
-    releaseCandidate(ports, candidate);
+    leaveCircuit(ports, candidate);
+    candidate.pool?.undo(nowMs);
     return refused(routingDeadlinePassed(call.timeoutMs));
   }
-  const toHold = attemptToHold(ports, client, {
-    call,
-    limits: hold.limits,
-    candidate,
-    ordinal: 1,
-    nowMs,
-  });
+  const { limits } = hold;
+  const toHold = attemptToHold(ports, client, { call, limits, candidate, ordinal: 1 });
   const held = await hold.reserve(toHold.reserve, candidate.pool);
   const refusal = refuseHold(held, toHold, { call, client });
   toHold.trace?.reserved(refusal);
@@ -148,15 +140,16 @@ async function attemptUntilServed<R extends CallRequest>(
   client: ClientExchange,
   claimed: ClaimedCall<R> & { readonly first: HeldAttempt },
 ): Promise<void> {
-  const { call, hold, first, lastStartMs } = claimed;
-  let held = first;
+  const { call, hold, lastStartMs } = claimed;
+  const { family } = call.kind;
+  let held = claimed.first;
   const ended: EndedAttempt[] = [];
   const delivery = new Delivery(ports, client);
   for (;;) {
     delivery.headers = held.headers;
     const end = await attemptCandidate(ports, client, { call, held, delivery, hold });
     if (end.kind === "job") {
-      noteUse(ports, client, { kind: call.kind, ended, debited: ZERO_MICRO_USD });
+      noteUse(ports, client, family, { ended, debited: ZERO_MICRO_USD });
       return delivery.finish(false, end.body);
     }
     const mayFailOver =
@@ -180,20 +173,13 @@ async function attemptUntilServed<R extends CallRequest>(
     const { candidate } = next;
     const cls = end.result.failure?.refusal.class;
     if (cls !== undefined) ports.metrics.failedOver(held.candidate.step.deployment, cls);
+    const { limits } = hold;
     const ordinal = ended.length + 1;
-    const nowMs = ports.clock.monotonicMs();
-    const toHold = attemptToHold(ports, client, {
-      call,
-      limits: hold.limits,
-      candidate,
-      ordinal,
-      nowMs,
-    });
+    const toHold = attemptToHold(ports, client, { call, limits, candidate, ordinal });
     const rolled = await hold.roll(close, toHold.reserve, candidate.pool);
     trace?.settled(end.debitMicroUsd);
     toHold.trace?.reserved(refuseHold(rolled, toHold, { call, client }));
-    // If the ledger refuses to hold the next candidate's cost, the client gets the error of the
-    // previous candidate.
+    // The client then gets the error of the previous candidate.
     if (rolled.kind !== "reserved") {
       leaveCircuit(ports, candidate);
       break;
@@ -204,7 +190,7 @@ async function attemptUntilServed<R extends CallRequest>(
   const debited = microUsd(ended.reduce((sum, each) => sum + each.debitMicroUsd, 0n));
   call.trace?.debited(debited);
   ports.metrics.settled(call.request.modelId, debited);
-  noteUse(ports, client, { kind: call.kind, ended, debited });
+  noteUse(ports, client, family, { ended, debited });
   client.settled?.(debited);
   answerClient(client, { delivery, ended, stream: call.request.stream, debited });
 }

@@ -12,15 +12,12 @@ import { secondsThrottled } from "../limits/limit-store.ts";
 export type CandidatePorts = Pick<CallPorts, "health" | "pools" | "limits" | "clock">;
 
 /**
- * A deployment whose circuit and pool have admitted the request. The caller must report the outcome
- * to the circuit, or release the candidate.
+ * A deployment whose circuit and pool admitted the request. The outcome must be reported to the
+ * circuit, or the candidate be released.
  */
 export interface Candidate {
   readonly step: Step;
-  /**
-   * The claims in the provider's pool and, if this call needed one, in the limits for organizations
-   * without credit (`MarketplaceClaim`); undefined if there are none.
-   */
+  /** The claims in the provider's pool and, if needed, of `MarketplaceClaim`; undefined if none. */
   readonly pool: ClaimedScopes | undefined;
   /** Monotonic time at which the circuit admitted the request; reported with the outcome. */
   readonly probedMs: number;
@@ -34,73 +31,56 @@ export class CandidateList {
   unencoded: Refusal | undefined;
   readonly #plan: RoutePlan;
   readonly #encode: Encode;
-  #isAtFirst = true;
-  /**
-   * The deployments after the first. Created only when the first has failed, because most calls
-   * need no other.
-   */
+  /** The first that can be tried; undefined once it was taken, or if no deployment can be. */
+  #first: Step | undefined;
+  /** The deployments after the first. Most calls need none, so they are looked up late. */
   #others: Iterator<Deployment> | undefined;
-  #ready: Step | undefined;
 
   constructor(plan: RoutePlan, encode: Encode) {
     this.#plan = plan;
     this.#encode = encode;
+    this.#first = this.#encodeFor(plan.first) ?? this.#nextOther();
   }
 
-  /**
-   * Returns true if a deployment is left that can be tried. Encodes the request for it, because
-   * only the encoding shows whether the deployment's format can express the request.
-   */
-  hasNext(): boolean {
-    this.#ready = this.next();
-    return this.#ready !== undefined;
+  /** False if no deployment's format can express the request's content: see `unencoded`. */
+  get hasFirst(): boolean {
+    return this.#first !== undefined;
   }
 
-  /**
-   * Returns the next candidate; undefined if none is left. Skips deployments whose format cannot
-   * express the request's content.
-   */
   next(): Step | undefined {
-    const ready = this.#ready;
-    this.#ready = undefined;
-    if (ready !== undefined) return ready;
+    const first = this.#first;
+    this.#first = undefined;
+    return first ?? this.#nextOther();
+  }
+
+  #nextOther(): Step | undefined {
+    this.#others ??= this.#plan.others();
     for (;;) {
-      const deployment = this.#nextDeployment();
-      if (deployment === undefined) return undefined;
-      const encoded = this.#encode(deployment);
-      if (encoded.ok) return { deployment, upstream: encoded.upstream };
-      this.unencoded ??= encoded.refusal;
+      const found = this.#others.next();
+      if (found.done === true) return undefined;
+      const step = this.#encodeFor(found.value);
+      if (step !== undefined) return step;
     }
   }
 
-  #nextDeployment(): Deployment | undefined {
-    if (this.#isAtFirst) {
-      this.#isAtFirst = false;
-      return this.#plan.first;
-    }
-    this.#others ??= this.#plan.others();
-    const found = this.#others.next();
-    return found.done === true ? undefined : found.value;
+  #encodeFor(deployment: Deployment): Step | undefined {
+    const encoded = this.#encode(deployment);
+    if (encoded.ok) return { deployment, upstream: encoded.upstream };
+    this.unencoded ??= encoded.refusal;
+    return undefined;
   }
 }
 
-export interface PoolClaim {
+export interface WantedCandidate {
+  readonly candidates: CandidateList;
   readonly tokens: CallTokens;
-  /**
-   * The claim to add if a candidate is called with the marketplace's provider key instead of the
-   * customer's own key; undefined if no claim is needed.
-   */
+  /** Undefined if no candidate needs a claim in addition to its pool's. */
   readonly marketplace: MarketplaceClaim | undefined;
 }
 
-export interface WantedCandidate extends PoolClaim {
-  readonly candidates: CandidateList;
-}
-
 /**
- * Returns the next candidate whose circuit and pool admit the request. If there is none, returns
- * the refusal of the full pool with the shortest wait; if no pool was full, the refusal because
- * circuits are open, or else because no deployment's format can express the request.
+ * Returns the next candidate whose circuit and pool admit the request. Otherwise the refusal is
+ * that of the full pool with the shortest wait, else of open circuits, else of the encoding.
  */
 export async function acquireCandidate(
   ports: CandidatePorts,
@@ -120,18 +100,11 @@ export async function acquireCandidate(
     const entered = await enterPool(ports, principal, { ...call, deployment });
     if (entered.ok) return { ok: true, candidate: { step, pool: entered.pool, probedMs } };
     leaveCircuit(ports, { step, probedMs });
-    // The limit store did not answer. That says nothing about this pool, and the next candidate's
-    // claim would fail too, so no other candidate is tried.
+    // The limit store did not answer, so the next candidate's claim would fail too.
     if (entered.refusal.class !== "rate_limit") return entered;
     full = sooner(full, entered.refusal);
   }
   return refused(full ?? cooling ?? candidates.unencoded ?? nothingEncodes());
-}
-
-/** Releases the circuit and the pool of a candidate to which nothing was sent. */
-export function releaseCandidate(ports: CandidatePorts, candidate: Candidate): void {
-  leaveCircuit(ports, candidate);
-  candidate.pool?.undo(ports.clock.monotonicMs());
 }
 
 export function leaveCircuit(
@@ -146,13 +119,15 @@ type EnteredPool = Result<{ readonly pool: ClaimedScopes | undefined }>;
 export function enterPool(
   ports: CandidatePorts,
   principal: Principal,
-  { deployment, tokens, marketplace }: PoolClaim & { readonly deployment: Deployment },
+  asked: Omit<WantedCandidate, "candidates"> & { readonly deployment: Deployment },
 ): EnteredPool | Promise<EnteredPool> {
-  const { pool } = deployment;
+  const { deployment, tokens, marketplace } = asked;
+  const { pool, ownKey } = deployment;
+  const fallback = ownKey === undefined && marketplace?.isMade === false ? marketplace : undefined;
   const monotonicMs = ports.clock.monotonicMs();
   const nowMs = ports.clock.nowMs();
   const part = ports.pools.buildClaim(pool, principal.orgId, monotonicMs);
-  const parts = [...(marketplace?.partsFor(deployment) ?? []), ...(part ? [part] : [])];
+  const parts = [...(fallback ? [fallback.part] : []), ...(part ? [part] : [])];
   const cooldownMs = ports.pools.cooldownMs(pool.id, monotonicMs);
   if (cooldownMs > 0) {
     const throttledMs = part === undefined ? 0 : secondsThrottled(part.scopes, tokens) * 1000;
@@ -163,7 +138,7 @@ export function enterPool(
   const claiming = claimScopes(ports.limits, { principal, parts, tokens, nowMs, monotonicMs });
   return claiming.then((outcome) => {
     if (!outcome.ok) return outcome;
-    marketplace?.admitted(deployment);
+    if (fallback !== undefined) fallback.isMade = true;
     return { ok: true, pool: outcome.claimed };
   });
 }
@@ -182,10 +157,7 @@ function poolCooldowns(poolId: string, waitMs: number, nowMs: number): Refusal {
   );
 }
 
-/**
- * Returns the refusal with the shorter wait. The wait counts as infinite for a pool that is too
- * small for the request, because it never admits it.
- */
+/** Returns the refusal with the shorter wait; a pool that is too small never admits the request. */
 function sooner(known: Refusal | undefined, other: Refusal): Refusal {
   const waitSeconds = ({ retryable, retryAfterSeconds }: Refusal): number =>
     retryable ? (retryAfterSeconds ?? 0) : Infinity;

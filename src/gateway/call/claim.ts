@@ -1,4 +1,3 @@
-import type { Deployment } from "../../catalog/index.ts";
 import {
   type Clock,
   type Deadline,
@@ -24,9 +23,10 @@ import {
 import type { OwnKeys } from "../routing/plan-route.ts";
 import type { CallTokens } from "./call-kind.ts";
 import type { ClientExchange } from "./client-exchange.ts";
+import type { DetachedReadLimit } from "./detached-read-limit.ts";
 import { claimRefusal, type RefusedClaim, sizeRefusal } from "./limit-refusals.ts";
 import type { CallPorts } from "./ports.ts";
-import { CLIENT_HAS_LEFT, routingDeadlinePassed, shuttingDown } from "./refuse.ts";
+import { CLIENT_HAS_LEFT, routingDeadlinePassed, SHUTTING_DOWN } from "./refuse.ts";
 
 export interface LimitedCall {
   readonly modelId: string;
@@ -46,13 +46,12 @@ export function claimLimits(
     tokens,
     nowMs: ports.clock.nowMs(),
     monotonicMs: ports.clock.monotonicMs(),
-    endsAtMs: (orgId, id, count) => ports.drains.endsAtMs(orgId, id, count),
+    drains: ports.drains,
   });
 }
 
 /**
- * Lists the limits that do not depend on the provider: those of the caller, or of its dedicated
- * endpoint instead, followed by the platform's.
+ * Lists the limits of the caller, or of its dedicated endpoint instead, and then the platform's.
  */
 export function claimParts(
   ports: Pick<CallPorts, "scopesOf" | "platform">,
@@ -75,10 +74,7 @@ export function claimParts(
   return parts;
 }
 
-/**
- * Builds one part of a claim. If `scopes` limit concurrency, adds the scopes for calls whose
- * clients have left: the claim's concurrency place moves there when its client leaves.
- */
+/** Adds the scopes to which a claim's concurrency place, if any, moves when its client leaves. */
 export function toClaimPart(
   slot: string,
   scopes: readonly ScopeClaim[],
@@ -88,10 +84,7 @@ export function toClaimPart(
   return departed.length === 0 ? { slot, scopes } : { slot, scopes, departed };
 }
 
-/**
- * Memoized, because the Redis store caches what it sends for an array of scopes by the array's
- * identity.
- */
+/** Memoized, because the Redis store caches by the identity of an array of scopes. */
 const scopesOfEndpoint = memoizeByObject((endpoint: DedicatedEndpoint) => [
   endpointScope(endpoint),
 ]);
@@ -100,7 +93,6 @@ export interface ClaimPart {
   readonly slot: string;
   /** Narrowest scope first, because the refusal names the first one that refuses. */
   readonly scopes: readonly ScopeClaim[];
-  /** The scopes that the claim moves to when its client leaves; undefined if it does not move. */
   readonly departed?: readonly ScopeClaim[];
 }
 
@@ -113,18 +105,14 @@ export interface ClaimInput {
   readonly nowMs: number;
   /** Monotonic milliseconds for the windows, which a step of the wall clock must not empty. */
   readonly monotonicMs: number;
-  /**
-   * Returns the monotonic time by which this process will have finished reading `count` answers of
-   * departed clients in this scope.
-   */
-  readonly endsAtMs?: (orgId: OrgId, shownId: string, count: number) => number;
+  /** Tells when the answers of departed clients will have been read. */
+  readonly drains?: Pick<DetachedReadLimit, "endsAtMs">;
 }
 
 /**
- * Claims the limits of all parts of a request, each in its slot (`LimitClaim.slot`); if one part
- * refuses, undoes the others. Runs before money is held, because limits are cheaper to check than
- * the database. A request that is larger than a limit gets the refusal for its size even if another
- * limit is full now.
+ * Claims the limits of all parts of a request, or none. Runs before money is held, because limits
+ * are cheaper to check than the database. A request that is larger than a limit gets the refusal
+ * for its size even if another limit is full now.
  */
 export async function claimScopes(
   limits: LimitStore,
@@ -150,25 +138,21 @@ export async function claimScopes(
   return { ok: true, claimed };
 }
 
-/**
- * If calls whose clients have left fill a limit, sets the refusal's wait to the time until the
- * gateway has read enough of their answers to the end.
- */
+/** If departed clients' calls fill a limit, the wait ends when enough of their answers are read. */
 function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
   if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
   const { id, limit, used = limit } = outcome;
-  // Other processes may be reading some of the answers. If the end is unknown, the longest possible
-  // wait is reported.
-  const endsAtMs = input.endsAtMs?.(input.principal.orgId, id, used - limit + 1) ?? Infinity;
+  // Other processes may read some of the answers: then the longest possible wait is reported.
+  const endsAtMs = input.drains?.endsAtMs(input.principal.orgId, id, used - limit + 1) ?? Infinity;
   const seconds = Math.ceil((endsAtMs - input.monotonicMs) / 1000);
   const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));
   return { ...outcome, retryAfterSeconds };
 }
 
 /**
- * Sets the wait if a scope is throttled, that is, if its limits are lowered for a while after a
- * provider's 429. A lowered limit may be too small for the request even when unused; the wait then
- * lasts until the full limits apply again.
+ * Sets the wait if a scope's limits are lowered for a while after a provider's 429. A lowered limit
+ * may be too small for the request even when unused; the wait then lasts until the full limits
+ * apply again.
  */
 function withThrottle(
   outcome: RefusedClaim,
@@ -187,16 +171,12 @@ type ClaimedIn = Pick<LimitStore, "depart" | "release" | "undo">;
 export class ClaimedScopes {
   readonly #limits: ClaimedIn;
   /**
-   * The leases of the claims. The array is grown with `concat`, which allocates the exact length,
-   * because most requests hold one lease.
+   * Grown with `concat`, which allocates the exact length, because most requests hold one lease.
    */
   #leases: readonly LimitLease[] = NO_LEASES;
   /** For each lease, the scopes to which it moves when the client leaves; undefined if it stays. */
   #departed: readonly (readonly ScopeClaim[] | undefined)[] = NO_SCOPES;
-  /**
-   * The fewest requests that any scope still allows; `Number.MAX_SAFE_INTEGER` if no scope limits
-   * requests.
-   */
+  /** The fewest requests that any scope still allows; MAX_SAFE_INTEGER if none limits them. */
   remainingRequests: number = Number.MAX_SAFE_INTEGER;
   remainingTokens: number = Number.MAX_SAFE_INTEGER;
   /** The pacing delay in milliseconds. */
@@ -245,29 +225,12 @@ const NO_SCOPES: readonly (readonly ScopeClaim[])[] = [];
  * The claim in the limits for organizations without credit, for a call that tries the caller's own
  * provider keys first. It is made once, when the call falls back to the marketplace's keys.
  */
-export class MarketplaceClaim {
-  readonly #part: ClaimPart;
-  #isClaimed = false;
-
-  constructor(part: ClaimPart) {
-    this.#part = part;
-  }
-
-  /** Returns the claims that this candidate needs in addition to its pool. */
-  partsFor({ ownKey }: Deployment): readonly ClaimPart[] {
-    return ownKey !== undefined || this.#isClaimed ? [] : [this.#part];
-  }
-
-  /** Records that a candidate with the marketplace's key was admitted: no second claim is made. */
-  admitted({ ownKey }: Deployment): void {
-    this.#isClaimed ||= ownKey === undefined;
-  }
+export interface MarketplaceClaim {
+  readonly part: ClaimPart;
+  isMade: boolean;
 }
 
-/**
- * Builds the claim to make if the marketplace's key serves; undefined if it was made at the start
- * of the call or does not apply.
- */
+/** Undefined if the claim was made at the start of the call or does not apply. */
 export function marketplaceClaim(
   ports: Pick<CallPorts, "scopesOf">,
   principal: Principal,
@@ -277,13 +240,13 @@ export function marketplaceClaim(
   const { modelId } = call;
   const scopes = ports.scopesOf(principal, { modelId, unfundedOnly: true });
   if (scopes.length === 0) return undefined;
-  return new MarketplaceClaim({ slot: orgSlot(principal.orgId), scopes });
+  return { part: { slot: orgSlot(principal.orgId), scopes }, isMade: false };
 }
 
 /**
  * Waits for the pacing delay. Refuses at once if the delay exceeds `timeoutMs`, or when the client
- * leaves or this process shuts down. The timer that all waits share is coarse, so a request may
- * start up to one of its ticks late, never early.
+ * leaves or this process shuts down. The shared timer is coarse: a request may start a tick late,
+ * never early.
  */
 export function waitForPacing(
   ports: { readonly clock: Clock; readonly deadlines: Deadlines },
@@ -302,7 +265,7 @@ export function waitForPacing(
       dueMs: ports.clock.monotonicMs() + queueMs,
       watchedAt: -1,
       onDue: () => end({ ok: true }),
-      cut: () => end(refused(shuttingDown())),
+      cut: () => end(refused(SHUTTING_DOWN)),
     };
     ports.deadlines.watch(delay);
     client.onGone(() => end(refused(CLIENT_HAS_LEFT)));

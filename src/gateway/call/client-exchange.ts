@@ -3,10 +3,7 @@ import type { MicroUsd, Refusal, RequestId } from "../../kernel/index.ts";
 import type { Output, WholeBody } from "../../formats/index.ts";
 import type { RequestTrace } from "./trace.ts";
 
-/**
- * Values of answer headers that the `call` folder sets. The `http` folder adds ids, CORS and error
- * headers.
- */
+/** Values of answer headers that `call` sets. `http` adds ids, CORS and error headers. */
 export interface ServedHeaders {
   readonly provider?: string;
   readonly attempts?: number;
@@ -29,10 +26,7 @@ export interface ClientExchange {
   readonly clientAddress: string | undefined;
   /** False for a HEAD request, whose answer ends after its headers. */
   readonly wantsBody: boolean;
-  /**
-   * Monotonic time at which the gateway's own latency begins: the first byte of the request, plus
-   * the time that its body took to arrive.
-   */
+  /** Monotonic start of the gateway's own latency: the first byte, plus the time of the body. */
   readonly ownTimeFromMs: number;
   /** Returns the value of a request header; `name` is in lower case. */
   header(name: string): string | undefined;
@@ -41,10 +35,7 @@ export interface ClientExchange {
   readonly committed: boolean;
   /** Sets the only listener. It runs once if the client disconnects before the answer ends. */
   onGone(listener: () => void): void;
-  /**
-   * Sets the only listener. It runs when the client can take bytes again after `write` returned
-   * false.
-   */
+  /** Sets the only listener. It runs when the client can take bytes again after a false `write`. */
   onWritable(listener: () => void): void;
   begin(contentType: string, headers: ServedHeaders): void;
   /** Begins an answer that passes a provider's file on. Names in `headers` are in lower case. */
@@ -58,10 +49,8 @@ export interface ClientExchange {
   /** Answers with an HTTP error in the format of the path's wire. */
   refuse(refusal: Refusal, headers?: ServedHeaders): void;
   readonly trace?: RequestTrace | undefined;
-  /** Reports the total debit of the call before the last bytes of the answer are sent. */
   settled?(debitMicroUsd: MicroUsd): void;
-  /** Reports that an answer that had begun ends with an error. */
   brokeOff?(): void;
-  /** Reports a provider that was unreachable. The reason is logged, never sent to the client. */
+  /** The reason is logged, never sent to the client. */
   unreached?(provider: string, reason: string): void;
 }

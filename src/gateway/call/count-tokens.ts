@@ -36,7 +36,7 @@ export interface CountedCall {
 /**
  * Counts tokens free of charge: by the first provider of the plan, if its wire has a token count
  * and the provider answers in time, or else by an estimate that the answer marks as one. An
- * organization that already waits for the most counts it may have gets the estimate.
+ * organization with too many waiting counts gets the estimate.
  */
 export async function serveCountTokens(
   deps: CallPorts,
@@ -78,10 +78,7 @@ export async function serveCountTokens(
   });
 }
 
-/**
- * Chooses the deployment that is asked for the token count; undefined if the gateway must estimate.
- * Refuses a model that the caller cannot use.
- */
+/** Undefined if the gateway must estimate. Refuses a model that the caller cannot use. */
 function chooseCounter(
   deps: CallPorts,
   principal: Principal,
@@ -114,10 +111,7 @@ function chooseCounter(
   return { ok: true, deployment: undefined };
 }
 
-/**
- * Asks the provider for a count. Returns undefined if none comes in time, which does not affect the
- * provider's health.
- */
+/** Undefined if no count comes in time, which does not affect the provider's health. */
 async function askProvider(
   deps: CallPorts,
   exchange: ClientExchange,
@@ -131,7 +125,6 @@ async function askProvider(
   const running = fetchJson({
     clock,
     deadlines,
-    // The client gets an estimate if the provider takes longer than the shorter of these limits.
     totalMs: Math.min(timeouts.stream.headersMs, timeouts.whole.totalMs),
     bytesMax: ERROR_BODY_BYTES_MAX,
     send: (handler) => upstream.send(asked.deployment, asked.upstream, handler),
@@ -140,26 +133,28 @@ async function askProvider(
   return asked.counter.read(await running.ended);
 }
 
-export interface Counted {
-  readonly remainingRequests: number;
-}
-
 /**
- * Counts one request of a free route. It uses one request of the caller's minute window and nothing
- * else, so neither concurrent calls nor spent tokens block it.
+ * Counts a request of a free route in the minute window only: neither calls nor tokens block it.
  */
 export async function countRequest(
   ports: CallPorts,
   client: ClientExchange,
-): Promise<Result<Counted>> {
-  return await countIn(ports, client, requestsOnly(ports.scopesOf(client.principal)));
+): Promise<Result<{ readonly remainingRequests: number }>> {
+  const { principal } = client;
+  const outcome = await claimIn(ports, principal, requestsOnly(ports.scopesOf(principal)));
+  if (!outcome.ok) return outcome;
+  const { claimed } = outcome;
+  claimed.release(NO_TOKENS, ports.clock.monotonicMs());
+  return { ok: true, remainingRequests: claimed.remainingRequests };
 }
 
+const SETTING_LIMITS = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
+
 /**
- * Claims one change of a setting by a key, in separate windows of the key and of all keys of its
- * organization. If it used the key's window, a key that had lowered its own limit could not raise
- * it again within the minute. If the organization's keys shared the window of its persons, a stolen
- * key could keep them from the settings. Release the claim if the change was made; undo it if not.
+ * Claims one change of a setting by a key, in windows of their own. In the key's window, a key that
+ * had lowered its own limit could not raise it again within the minute; in the window of the
+ * persons, a stolen key could keep them from the settings. Release the claim if the change was
+ * made, else undo it.
  */
 export async function claimKeySetting(
   ports: Pick<CallPorts, "limits" | "clock">,
@@ -168,36 +163,19 @@ export async function claimKeySetting(
   const { orgId, keyId } = principal;
   const id = `settings:${keyId}`;
   const shownId = `settings:${presentKeyId(principal)}`;
-  const limits = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
   return await claimIn(ports, principal, [
-    { scope: "key", id, shownId, limits },
-    { scope: "org", id: `settings-by-keys:${orgId}`, limits },
+    { scope: "key", id, shownId, limits: SETTING_LIMITS },
+    { scope: "org", id: `settings-by-keys:${orgId}`, limits: SETTING_LIMITS },
   ]);
 }
 
-/**
- * Claims one change of a setting by a person of the organization. Release the claim if the change
- * was made; undo it if the change was refused.
- */
+/** The same for a change by a person of the organization. */
 export async function claimOrgSetting(
   ports: Pick<CallPorts, "limits" | "clock">,
   orgId: OrgId,
 ): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
-  const limits = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
-  const scopes: readonly ScopeClaim[] = [{ scope: "org", id: `settings:${orgId}`, limits }];
-  return await claimIn(ports, { orgId }, scopes);
-}
-
-async function countIn(
-  ports: CallPorts,
-  { principal }: ClientExchange,
-  scopes: readonly ScopeClaim[],
-): Promise<Result<Counted>> {
-  const outcome = await claimIn(ports, principal, scopes);
-  if (!outcome.ok) return outcome;
-  const { claimed } = outcome;
-  claimed.release(NO_TOKENS, ports.clock.monotonicMs());
-  return { ok: true, remainingRequests: claimed.remainingRequests };
+  const id = `settings:${orgId}`;
+  return await claimIn(ports, { orgId }, [{ scope: "org", id, limits: SETTING_LIMITS }]);
 }
 
 async function claimIn(
@@ -214,10 +192,7 @@ async function claimIn(
   });
 }
 
-/**
- * Memoized, because the Redis store caches what it sends for an array of scopes by the array's
- * identity.
- */
+/** Memoized, because the Redis store caches by the identity of an array of scopes. */
 const requestsOnly = memoizeByObject((scopes: readonly ScopeClaim[]) =>
   scopes.map((scope) => {
     const { requestsPerMinute } = scope.limits;

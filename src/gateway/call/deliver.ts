@@ -14,11 +14,10 @@ import type { CallPorts } from "./ports.ts";
 type DeliveryPorts = Pick<CallPorts, "clock" | "deadlines" | "timeouts">;
 
 /**
- * Writes one answer to its client. The first output writes status 200 and the headers; a silent
- * stream gets keep-alives.
+ * Writes one answer. The first output writes status 200 and the headers; silence gets keep-alives.
  */
 export class Delivery implements OutputSink, Deadline {
-  dueMs: number = Number.POSITIVE_INFINITY;
+  dueMs = Infinity;
   watchedAt = -1;
   /** Monotonic time at which a stream's 200 is written even without content. */
   readonly commitDueMs: number;
@@ -35,9 +34,7 @@ export class Delivery implements OutputSink, Deadline {
     this.#client = client;
     const { commitSilenceMs } = ports.timeouts;
     this.commitDueMs =
-      commitSilenceMs === 0
-        ? Number.POSITIVE_INFINITY
-        : ports.clock.monotonicMs() + commitSilenceMs;
+      commitSilenceMs === 0 ? Infinity : ports.clock.monotonicMs() + commitSilenceMs;
   }
 
   carry(bridge: AnswerBridge): AnswerBridge {

@@ -4,15 +4,14 @@ import type { ScopeClaim } from "../limits/limit-store.ts";
 /** A request whose client has left while its provider's answer is still being read. */
 export interface DepartedRequest {
   readonly orgId: OrgId;
-  /** The concurrency scopes in which the request still occupies a place. */
   readonly scopes: readonly Pick<ScopeClaim, "id" | "shownId">[];
   /** The monotonic time in milliseconds at which reading stops at the latest. */
   readonly endsAtMs: number;
 }
 
 /**
- * Bounds how many answers this process keeps reading after their clients left. It keeps reading
- * because the end of an answer reports the usage by which the attempt is settled.
+ * Bounds how many answers this process keeps reading after their clients left: only the end of an
+ * answer reports the usage by which the attempt is settled.
  */
 export class DetachedReadLimit {
   readonly #max: number;
@@ -40,8 +39,7 @@ export class DetachedReadLimit {
 
   /**
    * Returns the monotonic time by which `count` of the organization's departed requests in this
-   * scope will have ended; Infinity if this process has fewer. A linear scan suffices, because only
-   * refusals need it.
+   * scope will have ended; Infinity if there are fewer. A scan suffices: only refusals need it.
    */
   endsAtMs(orgId: OrgId, shownId: string, count: number): number {
     const ends: number[] = [];

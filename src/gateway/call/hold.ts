@@ -17,30 +17,20 @@ import {
 } from "../../ledger/index.ts";
 import type { AttemptResult } from "../../upstream/index.ts";
 import { type ScopeClaim, type TokenCount, NO_TOKENS } from "../limits/limit-store.ts";
-import type { CallKind, CallTokens } from "./call-kind.ts";
-import type { Candidate, CandidateList } from "./candidates.ts";
-import type { ClaimedScopes, LimitedCall, MarketplaceClaim } from "./claim.ts";
+import type { CallKind } from "./call-kind.ts";
+import type { Candidate, WantedCandidate } from "./candidates.ts";
+import type { ClaimedScopes, LimitedCall } from "./claim.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 import { toAttemptOutcome, type Settlement } from "./settle.ts";
 import type { AttemptTrace, RequestTrace } from "./trace.ts";
 
-export interface AcceptedCall<R extends CallRequest> {
+export interface AcceptedCall<R extends CallRequest> extends WantedCandidate {
   readonly kind: CallKind<R>;
   readonly request: R;
-  readonly candidates: CandidateList;
-  /**
-   * A digest that identifies the conversation, so that the deployment that served it last can be
-   * tried first; undefined if the route does not depend on it.
-   */
+  /** Identifies the conversation to find what served it last; undefined if that has no effect. */
   readonly conversation: string | undefined;
-  readonly tokens: CallTokens;
   readonly limited: LimitedCall;
-  /**
-   * The claim to add if a candidate is called with the marketplace's provider key instead of the
-   * customer's own key; undefined if no claim is needed.
-   */
-  readonly marketplace: MarketplaceClaim | undefined;
   /** The longest time in milliseconds from the claim until the last provider is tried. */
   readonly timeoutMs: number;
   /** Undefined in a dry run, or if no traces are exported. */
@@ -50,7 +40,6 @@ export interface AcceptedCall<R extends CallRequest> {
 export interface HeldAttempt {
   readonly candidate: Candidate;
   readonly reserve: ReserveRow;
-  /** The headers of the answer if this attempt serves. */
   readonly headers: ServedHeaders;
   readonly trace: AttemptTrace | undefined;
 }
@@ -61,10 +50,7 @@ export interface EndedAttempt {
   readonly startedAtMs: number;
   readonly result: AttemptResult;
   readonly settlement: Settlement;
-  /**
-   * The debit as the gateway computed it. For the final attempt, the debit that the ledger returns
-   * replaces it.
-   */
+  /** As the gateway computed it; for the final attempt, the ledger's debit replaces it. */
   readonly debitMicroUsd: MicroUsd;
   readonly tokens: TokenCount;
 }
@@ -92,10 +78,7 @@ export class CallHold {
     return this.limits.depart(this.#ports.clock.monotonicMs());
   }
 
-  /**
-   * Holds the worst-case cost of the first attempt. If the ledger refuses, undoes the claim in the
-   * pool.
-   */
+  /** If the ledger refuses, undoes the claim in the pool. */
   reserve(row: ReserveRow, pool: ClaimedScopes | undefined): Promise<ReserveOutcome> {
     this.#pool = pool;
     const { ledger, shortfalls } = this.#ports;
@@ -151,10 +134,7 @@ export class CallHold {
     this.limits.undo(nowMs);
   }
 
-  /**
-   * Ends the hold after an internal fault: charges nothing, and releases the money now rather than
-   * at the next restart.
-   */
+  /** Ends the hold after an internal fault: charges nothing, and releases the money at once. */
   giveUp(): void {
     if (this.#heldOf === undefined) return this.undo();
     const open = this.#open;
@@ -175,20 +155,17 @@ export class CallHold {
 }
 
 /**
- * Builds the hold of the next attempt, for the highest cost that the attempt can have. The
- * attempt's id contains the time of its creation by the ledger's clock. The attempt is charged at
- * the prices in force at that time, however long it runs.
+ * Builds the hold of the next attempt, for its highest possible cost. The attempt is charged at the
+ * prices in force when the ledger made its id, however long it runs.
  */
 export function attemptToHold<R extends CallRequest>(
-  ports: Pick<CallPorts, "ledger">,
+  ports: Pick<CallPorts, "ledger" | "clock">,
   client: ClientExchange,
   input: {
     readonly call: Pick<AcceptedCall<R>, "kind" | "request" | "tokens" | "trace">;
     readonly limits: ClaimedScopes;
     readonly candidate: Candidate;
     readonly ordinal: number;
-    /** Monotonic time at which the attempt begins, in milliseconds. */
-    readonly nowMs: number;
   },
 ): HeldAttempt & { readonly ok: true } {
   const { call, ordinal } = input;
@@ -206,7 +183,7 @@ export function attemptToHold<R extends CallRequest>(
     deployment,
     reserveMicroUsd,
     isTranslated: kind.wire !== undefined && kind.wire !== deployment.wire,
-    startedMs: input.nowMs,
+    startedMs: ports.clock.monotonicMs(),
   });
   const reserve: ReserveRow = {
     attemptId,

@@ -1,11 +1,8 @@
 import type { Authenticator } from "../accounts/authenticate.ts";
-import type { Principal } from "../accounts/principal.ts";
 import {
-  assert,
   type MicroUsd,
   createRequestId,
   type Refusal,
-  type RequestId,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import { type CallRequest, isPieces, type Output, type WholeBody } from "../../formats/index.ts";
@@ -13,9 +10,9 @@ import type { CallKind } from "./call-kind.ts";
 import { serveCall } from "./call.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
-import type { RequestTrace, Tracing } from "./trace.ts";
+import type { Tracing } from "./trace.ts";
 import { refuseBeforeBody, reportFault } from "./refuse.ts";
-import { reportEnded, type RequestLog } from "./request-log.ts";
+import { Exchange, reportEnded, type RequestLog } from "./request-log.ts";
 
 export interface InProcessDeps {
   readonly ports: CallPorts;
@@ -29,10 +26,7 @@ export interface InProcessRequest {
   readonly key: string;
   readonly route: string;
   readonly body: Buffer;
-  /**
-   * Aborted when the caller leaves. A running attempt is then settled by the usage that the
-   * provider reports.
-   */
+  /** Aborted when the caller leaves. A running attempt is still settled by its reported usage. */
   readonly signal: AbortSignal;
   /** Receives the answer's bytes as they arrive; must not throw. */
   readonly onOutput: (output: Output) => void;
@@ -48,9 +42,8 @@ export interface InProcessEnd {
 }
 
 /**
- * Makes a call without a socket, with the same authentication, limits, hold, failover and
- * settlement as any other. Resolves when the call is settled, even if the caller left earlier;
- * never rejects.
+ * Makes a call without a socket, in every other way like one over HTTP. Resolves when the call is
+ * settled, even if the caller left earlier; never rejects.
  */
 export async function callInProcess<R extends CallRequest>(
   { ports, authenticator, log, tracing }: InProcessDeps,
@@ -62,7 +55,7 @@ export async function callInProcess<R extends CallRequest>(
   const requestId = createRequestId(clock.nowMs());
   const { route } = request;
   const trace = tracing?.begin({ requestId, method: "POST", route, startedMs });
-  const exchange = new InProcessExchange(requestId, request, { trace, startedMs });
+  const exchange = new InProcessExchange({ requestId, route, trace }, request, startedMs);
   metrics.inFlight += 1;
   try {
     const caller = await authenticator.authenticate(`Bearer ${request.key}`, undefined);
@@ -85,49 +78,28 @@ export async function callInProcess<R extends CallRequest>(
   return { refusal, debitMicroUsd };
 }
 
-class InProcessExchange implements ClientExchange {
-  readonly requestId: RequestId;
-  readonly route: string;
+class InProcessExchange extends Exchange implements ClientExchange {
   readonly body: Buffer;
   readonly clientAddress = undefined;
   readonly wantsBody = true;
   readonly ownTimeFromMs: number;
-  isStream = false;
-  hasBroken = false;
-  readonly trace: RequestTrace | undefined;
   /** The status that an HTTP client would have received; 0 until there is an answer. */
   status = 0;
-  served: ServedHeaders = {};
-  readonly unreachedProviders: string[] = [];
-  refusal: Refusal | undefined;
   debitMicroUsd: MicroUsd = ZERO_MICRO_USD;
   readonly #request: InProcessRequest;
-  #principal: Principal | undefined;
   #goneListener: (() => void) | undefined;
   readonly #leave = (): void => this.#goneListener?.();
 
   constructor(
-    requestId: RequestId,
+    begun: Pick<Exchange, "requestId" | "route" | "trace">,
     request: InProcessRequest,
-    begun: { readonly trace: RequestTrace | undefined; readonly startedMs: number },
+    startedMs: number,
   ) {
-    this.trace = begun.trace;
-    this.ownTimeFromMs = begun.startedMs;
-    this.requestId = requestId;
-    this.route = request.route;
+    super(begun);
+    this.ownTimeFromMs = startedMs;
     this.body = request.body;
     this.#request = request;
     request.signal.addEventListener("abort", this.#leave, { once: true });
-  }
-
-  get principal(): Principal {
-    assert(this.#principal !== undefined, "the key was accepted before a call is served");
-    return this.#principal;
-  }
-
-  accept(principal: Principal): void {
-    this.#principal = principal;
-    this.trace?.accepted(principal, undefined);
   }
 
   get gone(): boolean {
@@ -153,10 +125,6 @@ class InProcessExchange implements ClientExchange {
     this.isStream = true;
     this.status = 200;
     this.served = served;
-  }
-
-  unreached(provider: string, reason: string): void {
-    this.unreachedProviders.push(`${provider}: ${reason}`);
   }
 
   relay(status: number, _headers: Readonly<Record<string, string>>, served: ServedHeaders): void {
@@ -190,10 +158,6 @@ class InProcessExchange implements ClientExchange {
 
   settled(debitMicroUsd: MicroUsd): void {
     this.debitMicroUsd = debitMicroUsd;
-  }
-
-  brokeOff(): void {
-    this.hasBroken = true;
   }
 
   /** Removes the listener, because the caller may reuse its signal for other calls. */

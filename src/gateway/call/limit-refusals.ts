@@ -44,23 +44,25 @@ const LIMIT_LABELS: Readonly<Partial<Record<LimitKind, (limit: number) => string
     limit === 0 ? "no requests for a moment" : `${limit} in its declared window`,
 };
 
+function limitWords(scope: LimitScope, kind: LimitKind, limit: number): string {
+  return `${SCOPE_LABELS[scope]} is limited to ${LIMIT_LABELS[kind]?.(limit) ?? "less than that"}`;
+}
+
 /** Builds the refusal of a claim. `nowMs` is wall-clock time, from which `retry_at` is computed. */
 export function claimRefusal(outcome: RefusedClaim, nowMs: number): Refusal {
   if (outcome.kind === "unavailable") {
     return infrastructure("the limit store does not answer; nothing was sent and nothing charged");
   }
   const { scope, limitKind, id, limit, retryAfterSeconds, used, asked } = outcome;
-  const allowed = LIMIT_LABELS[limitKind]?.(limit) ?? "less than that";
   const isDeparted = outcome.isDeparted === true;
   const why = isDeparted ? `: ${readToTheirEnd(used ?? limit)}` : usedWords(outcome);
-  const what = `${allowed}${why}`;
   const detail = {
     limit: { scope, kind: limitKind, id },
     figures: { limit, ...(used !== undefined && { used }), ...(asked !== undefined && { asked }) },
     retryAfterSeconds,
     retryAtMs: nowMs + retryAfterSeconds * 1000,
   };
-  const limited = `${SCOPE_LABELS[scope]} is limited to ${what}; retry in ${retryAfterSeconds} s`;
+  const limited = `${limitWords(scope, limitKind, limit)}${why}; retry in ${retryAfterSeconds} s`;
   if (scope === "platform") {
     const message = `${limited}; nothing was sent and nothing charged`;
     return refusal("gateway_error", message, {
@@ -69,16 +71,18 @@ export function claimRefusal(outcome: RefusedClaim, nowMs: number): Refusal {
       ...detail,
     });
   }
-  return refusal("rate_limit", `${limited}, ${NEXT_STEP[scope === "pool" ? "pool" : "own"]}`, {
-    origin: scope === "pool" ? "upstream_quota" : "gateway_admission",
-    ...detail,
-  });
+  return scope === "pool"
+    ? refusal("rate_limit", `${limited}, or choose another model meanwhile`, {
+        origin: "upstream_quota",
+        ...detail,
+      })
+    : refusal("rate_limit", `${limited}, GET /v1/limits shows what is left`, {
+        origin: "gateway_admission",
+        ...detail,
+      });
 }
 
-/**
- * Refuses a request that is too large for a limit even when nothing else is running, and names the
- * largest size that fits; undefined if the request can fit.
- */
+/** Refuses a request that never fits into a limit, and names the largest size that does. */
 export function sizeRefusal(
   parts: readonly { readonly scopes: readonly ScopeClaim[] }[],
   tokens: CallTokens,
@@ -88,11 +92,10 @@ export function sizeRefusal(
     if (never === undefined) continue;
     const { kind, limit, asked } = never;
     const { scope, id, shownId = id } = never.scope;
-    const allowed = LIMIT_LABELS[kind]?.(limit) ?? "less than that";
     const most = mostTokens(parts.flatMap((each) => each.scopes));
     return refusal(
       "rate_limit",
-      `${SCOPE_LABELS[scope]} is limited to ${allowed}, and this request alone may take ${asked}, so it is never admitted; ${fittingWords(most, tokens)}`,
+      `${limitWords(scope, kind, limit)}, and this request alone may take ${asked}, so it is never admitted; ${fittingWords(most, tokens)}`,
       {
         origin: scope === "pool" ? "upstream_quota" : "gateway_admission",
         limit: { scope, kind, id: shownId },
@@ -104,10 +107,7 @@ export function sizeRefusal(
   return undefined;
 }
 
-/**
- * Names the largest input that fits with the requested output, and the largest output that fits
- * with this input. One byte of input counts as one token.
- */
+/** Names the largest input for this output, and the reverse. One byte counts as one token. */
 function fittingWords(most: TokenCount, asked: CallTokens): string {
   const { promptTokens: input, completionTokens: output, besideBytes = 0 } = asked;
   const mayLower = output > 0 && asked.isOutputFixed !== true;
@@ -134,9 +134,7 @@ function fittingWords(most: TokenCount, asked: CallTokens): string {
   return `what fits is at most ${together.join(", ")}`;
 }
 
-/**
- * Returns, for example, `: 60 used in the last minute`; empty for limits whose use is not shown.
- */
+/** For example `: 60 used in the last minute`; empty for limits whose use is not shown. */
 function usedWords({ limitKind, used, asked }: RefusedClaim & { kind: "refused" }): string {
   const when = USED_WHEN[limitKind];
   if (when === undefined || used === undefined) return "";
@@ -159,17 +157,9 @@ function readToTheirEnd(departed: number): string {
   return `${departed} ${requests} running; ${have} read to ${end}`;
 }
 
-const NEXT_STEP = {
-  own: "GET /v1/limits shows what is left",
-  pool: "or choose another model meanwhile",
-} as const;
-
 export interface HoldAsked {
   readonly needed: MicroUsd;
-  /**
-   * The most output tokens that `micros` micro-USD pay for; undefined if the number of output
-   * tokens does not affect the price.
-   */
+  /** The most output tokens that so many micro-USD pay for; undefined if these have no price. */
   readonly outputWithin: (micros: bigint) => number | undefined;
 }
 

@@ -152,10 +152,7 @@ export class GatewayMetrics {
     addCost(series, { costPicoUsd, owedPicoUsd, reserveMicroUsd });
   }
 
-  /**
-   * Observes the mean time per output token after the first, for streams that were read to their
-   * end.
-   */
+  /** Observes the mean time per output token after the first, for streams that were read whole. */
   #observeSpeed(series: ListingSeries, result: AttemptResult, outputTokens: number): void {
     const { firstOutputMs, durationMs, failure } = result;
     if (firstOutputMs === null || failure !== undefined || outputTokens < 2) return;
@@ -290,9 +287,7 @@ function classifyEnd({ gone, refusal, hasBroken, status }: EndedRequest): Reques
 /** The public names of the token buckets, in the order of `TOKEN_BUCKET_NAMES`. */
 const TOKEN_KINDS = Object.values(TOKEN_BUCKETS);
 
-/**
- * The metrics of one listing, or of all listings that share one series because there are too many.
- */
+/** The metrics of one listing, or of all that share a series because there are too many. */
 interface ListingSeries {
   readonly labels: ListingLabels;
   readonly isOther: boolean;

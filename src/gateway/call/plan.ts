@@ -5,10 +5,9 @@ import {
   type Deployment,
   deploymentAt,
   type ListedModel,
-  type ModalityId,
   ownKeyDeployment,
 } from "../../catalog/index.ts";
-import type { CallRequest, ProviderControls, Unservable } from "../../formats/index.ts";
+import type { CallRequest } from "../../formats/index.ts";
 import {
   attemptInstantMs,
   type MicroUsd,
@@ -18,8 +17,7 @@ import {
 } from "../../kernel/index.ts";
 import type { DedicatedEndpoint } from "../accounts/account-rules.ts";
 import type { Organization, Principal } from "../accounts/principal.ts";
-import { explainRoute } from "../routing/explain-route.ts";
-import { hasEquals, type PlanInput, planRoute } from "../routing/plan-route.ts";
+import { explainRoute, hasEquals, type PlanInput, planRoute } from "../routing/plan-route.ts";
 import type { CallKind, CallTokens } from "./call-kind.ts";
 import { CandidateList } from "./candidates.ts";
 import { marketplaceClaim } from "./claim.ts";
@@ -32,8 +30,7 @@ type AcceptOutcome<R extends CallRequest> =
   { readonly ok: true; readonly call: AcceptedCall<R> } | (Refused & { readonly request?: R });
 
 /**
- * Reads a request and plans its route. Makes every check that can refuse the request before a limit
- * is claimed.
+ * Reads a request and plans its route, with every check that can refuse before a limit is claimed.
  */
 export function acceptCall<R extends CallRequest>(
   ports: CallPorts,
@@ -52,7 +49,7 @@ export function acceptCall<R extends CallRequest>(
   const plan = planRoute(callPlanInput(ports, principal, { kind, request, model, conversation }));
   if (plan.kind === "refused") return { ...refused(plan.refusal), request };
   const candidates = new CandidateList(plan, (deployment) => kind.encode(request, deployment));
-  if (!candidates.hasNext() && candidates.unencoded !== undefined) {
+  if (!candidates.hasFirst && candidates.unencoded !== undefined) {
     return { ...refused(candidates.unencoded), request };
   }
   const limited = { modelId, endpoint, ownKeys: plan.ownKeys };
@@ -87,10 +84,7 @@ export interface FoundModel {
   readonly endpoint: DedicatedEndpoint | undefined;
 }
 
-/**
- * Searches the caller's dedicated endpoints, then the public catalog. A model that the key may not
- * call counts as not listed.
- */
+/** Dedicated endpoints come first. A model that the key may not call counts as not listed. */
 export function findModel(
   catalog: Catalog,
   { rules, models }: Pick<Organization, "rules"> & Pick<Principal, "models">,
@@ -122,9 +116,7 @@ export function callPlanInput<R extends CallRequest>(
     model,
     modality: kind.modality,
     controls: request.controls,
-    ...(conversation !== undefined && {
-      servedLast: ports.affinity.servedLast(conversation, ports.clock.monotonicMs()),
-    }),
+    servedLast: conversation && ports.affinity.servedLast(conversation, ports.clock.monotonicMs()),
     servabilityProblem: (deployment) => kind.servabilityProblem(request, deployment),
     isHealthy: ({ id }) => ports.health.mayTry(id, ports.clock.monotonicMs()) !== "no",
   });
@@ -132,8 +124,8 @@ export function callPlanInput<R extends CallRequest>(
 
 /**
  * Returns a digest of the name that the caller gave the conversation, or else of the beginning of
- * its messages. Returns undefined if the request has neither, or if no deployments have equal
- * priority, because the digest only chooses among these. Two organizations never share a digest.
+ * its messages; undefined if there is neither, or if no deployments have equal priority, among
+ * which it chooses. Two organizations never share a digest.
  */
 export function identifyConversation(
   { orgId, keyId }: Pick<Principal, "orgId" | "keyId">,
@@ -148,47 +140,30 @@ export function identifyConversation(
   return createHash("sha256").update(scope).update(bytes).digest("base64");
 }
 
-export interface PlanNeeds {
-  readonly modelId: string;
-  readonly model: ListedModel | undefined;
-  readonly modality: ModalityId;
-  readonly controls: ProviderControls;
-  readonly servedLast?: string | undefined;
-  readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
-  readonly isHealthy: (deployment: Deployment) => boolean;
-}
-
-/**
- * Adds to `needs` the organization's routing policy and its own provider keys. The keys are left
- * out if this installation cannot decrypt them.
- */
+/** Adds the organization's routing policy and, if they can be decrypted, its own provider keys. */
 export function planInput(
   ports: Pick<CallPorts, "opensOwnKeys" | "standing">,
   principal: Principal,
-  needs: PlanNeeds,
+  needs: Omit<PlanInput, "keyModels" | "standing" | "policy" | "ownKeyOf">,
 ): PlanInput {
-  const { policy, connections } = principal.rules;
+  const { orgId, models, rules } = principal;
+  const { policy, connections } = rules;
   return {
     ...needs,
-    keyModels: principal.models,
+    keyModels: models,
     standing: ports.standing,
-    ...(policy === undefined ? {} : { policy }),
-    ...(connections.length === 0 || !ports.opensOwnKeys
-      ? {}
-      : { ownKeyOf: (deployment: Deployment) => ownKeyCopy(principal, deployment) }),
+    policy,
+    ownKeyOf:
+      connections.length === 0 || !ports.opensOwnKeys
+        ? undefined
+        : (deployment) => {
+            const own = connections.find(({ providerId }) => providerId === deployment.providerId);
+            return own && ownKeyDeployment(deployment, { ...own, orgId });
+          },
   };
 }
 
-function ownKeyCopy(principal: Principal, deployment: Deployment): Deployment | undefined {
-  const { orgId, rules } = principal;
-  const own = rules.connections.find(({ providerId }) => providerId === deployment.providerId);
-  return own === undefined ? undefined : ownKeyDeployment(deployment, { ...own, orgId });
-}
-
-/**
- * Returns the highest amount that a call with this body could hold, whichever candidate serves it,
- * including those in cooldown. Holds, sends and claims nothing.
- */
+/** Returns the most that a call could hold, whichever candidate serves it. Changes nothing. */
 export function quoteCall<R extends CallRequest>(
   ports: Pick<CallPorts, "catalog" | "opensOwnKeys" | "clock" | "standing" | "affinity" | "ledger">,
   kind: CallKind<R>,
@@ -199,18 +174,14 @@ export function quoteCall<R extends CallRequest>(
   if (!read.ok) return read;
   const { request } = read;
   const { model } = findModel(ports.catalog.current, principal, request.modelId);
-  const input = callPlanInput({ ...ports, health: { mayTry: () => "yes" } }, principal, {
-    kind,
-    request,
-    model,
-  });
+  const anyone = { ...ports, health: { mayTry: () => "yes" as const } };
+  const input = callPlanInput(anyone, principal, { kind, request, model });
   const { candidates, refusal } = explainRoute(input);
   if (refusal !== undefined) return refused(refusal);
   const nowMs = attemptInstantMs(ports.ledger.newAttemptId());
   const quotes = candidates.map((each) => kind.quote(request, deploymentAt(each, nowMs)));
-  const [first, ...others] = quotes;
-  if (first === undefined) throw new Error("a plan without a refusal has a candidate");
-  return { ok: true, most: others.reduce((most, each) => (each > most ? each : most), first) };
+  // A plan without a refusal has a candidate.
+  return { ok: true, most: quotes.reduce((most, each) => (each > most ? each : most)) };
 }
 
 /**

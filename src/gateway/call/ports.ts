@@ -9,8 +9,7 @@ import type { LimitDefaults } from "../limits/limit-ceilings.ts";
 import type { LimitStore, ScopeClaim } from "../limits/limit-store.ts";
 import type { PoolBoard } from "../limits/pool-board.ts";
 import type { Affinity, ListingStanding } from "../routing/plan-route.ts";
-import type { DeploymentHealth } from "../routing/health.ts";
-import type { RepeatedFailures } from "../routing/repeated-failures.ts";
+import type { DeploymentHealth, RepeatedFailures } from "../routing/health.ts";
 import type { Breaches } from "../verification/conduct.ts";
 import type { DetachedReadLimit } from "./detached-read-limit.ts";
 import type { GatewayMetrics } from "./metrics.ts";
@@ -24,8 +23,7 @@ export interface CallTimeouts {
   readonly routingMs: number;
   readonly keepaliveMs: number;
   /**
-   * If a stream has no content for this many milliseconds, its status 200 is written all the same;
-   * 0 means never.
+   * The silence in milliseconds after which a stream's 200 is written all the same; 0 means never.
    */
   readonly commitSilenceMs: number;
 }
@@ -50,9 +48,7 @@ export interface CallPorts {
   readonly refusals: Pick<RefusalWindows, "enter" | "leave" | "note" | "forget">;
   readonly shortfalls: Pick<Shortfalls, "find" | "asking" | "note" | "forget">;
   readonly upstream: UpstreamClient;
-  /**
-   * False if this installation cannot decrypt its customers' provider keys: they are then not used.
-   */
+  /** False if customers' provider keys cannot be decrypted here: they are then not used. */
   readonly opensOwnKeys: boolean;
   readonly timeouts: CallTimeouts;
   /** The limit scopes of a principal, narrowest first. */

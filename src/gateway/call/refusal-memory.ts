@@ -31,10 +31,9 @@ export interface RefusalWindowOptions {
 }
 
 /**
- * Bounds the refused requests of a caller per minute. Refused requests are free and use no other
- * window, but reading their bodies costs time. So while this window is full, requests are refused
- * before their bodies are read. A full window is remembered here, so that these refusals need no
- * call to the limit store.
+ * Bounds the refused requests of a caller per minute. They are free and use no other window, but
+ * reading their bodies costs time: while this window is full, requests are refused before. A full
+ * window is remembered here, so that these refusals need no call to the limit store.
  */
 export class RefusalWindows {
   readonly #options: RefusalWindowOptions;
@@ -43,10 +42,7 @@ export class RefusalWindows {
   readonly #undecided = new Map<OrgId, Set<object>>();
   /** For each organization without credit, how many more refused requests its window allows. */
   readonly #left = new ExpiringCache<number>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
-  /**
-   * Memoized, because the Redis store caches what it sends for an array of scopes by the array's
-   * identity.
-   */
+  /** Memoized, because the Redis store caches by the identity of an array of scopes. */
   readonly #scopesOf = memoizeByObject((principal: Principal) => this.#listScopes(principal));
 
   constructor(options: RefusalWindowOptions) {
@@ -68,8 +64,8 @@ export class RefusalWindows {
 
   /**
    * Admits a request before its body is read. An organization without credit may have only as many
-   * undecided requests (neither admitted nor refused) as its window allows refusals, so that
-   * concurrent requests cannot exceed the window.
+   * undecided requests as its window allows refusals, so that concurrent ones cannot exceed the
+   * window.
    */
   enter(principal: Principal, request: object): Refusal | undefined {
     const full = this.check(principal);
@@ -83,18 +79,15 @@ export class RefusalWindows {
     return undefined;
   }
 
-  /**
-   * Call this when a request is admitted or refused, or its client left. Repeated calls do nothing.
-   */
+  /** Call this when a request is admitted or refused, or its client left. May be repeated. */
   leave({ orgId }: Principal, request: object): void {
     const undecided = this.#undecided.get(orgId);
     if (undecided?.delete(request) === true && undecided.size === 0) this.#undecided.delete(orgId);
   }
 
   /**
-   * Forgets that an organization's request limits were full, because they may have been changed;
-   * undefined means all organizations. Full windows of refused requests stay, because an
-   * organization cannot change them.
+   * Forgets full request limits, which may have been changed; undefined means all organizations.
+   * Full windows of refused requests stay, because an organization cannot change them.
    */
   forget(orgId: OrgId | undefined): void {
     this.#full.drop((full) => full.isOfLimits && (orgId === undefined || full.orgId === orgId));
@@ -191,8 +184,7 @@ interface FullWindow {
 
 const ORG_FACTOR = 3;
 /**
- * An earlier request can still count for up to 61 seconds, because the one-minute window is counted
- * in whole seconds.
+ * The one-minute window is counted in whole seconds, so a request can count for up to 61 seconds.
  */
 const MEMORY_MS = 61_000;
 
@@ -206,10 +198,7 @@ function isUnfunded({ funded, managed, rules }: Principal): boolean {
   return !funded && !managed && rules.connections.length === 0 && rules.endpoints.length === 0;
 }
 
-/**
- * True if the limit of all requests per minute of the key or the organization is full. Changes of
- * settings have a separate limit.
- */
+/** True for the limit of all requests; changes of settings have a separate one. */
 function isFullMinute({ limit }: Refusal, { keyId, orgId }: Principal): boolean {
   return limit?.kind === "rpm" && (limit.id === `key:${keyId}` || limit.id === `org:${orgId}`);
 }
@@ -231,10 +220,7 @@ function windowRefusal(outcome: Extract<ClaimOutcome, { kind: "refused" }>): Ref
 
 type Shortfall = Extract<ReserveOutcome, { kind: "low_balance" | "cap" }>;
 
-/**
- * A marker that is compared by identity: while it is the same object, the organization has not
- * changed.
- */
+/** Compared by identity: while it is the same object, the organization has not changed. */
 type Unchanged = Record<never, never>;
 
 interface KnownShortfall {
@@ -252,7 +238,7 @@ export interface AskedHold {
  * Remembers reserves that the ledger refused for lack of money, so that a key that repeats them is
  * refused without the ledger. Never admits a request. Returns only refusals that are at most
  * `SHORTFALL_MS` old, for reserves that the ledger would have refused for the same reason. A change
- * of an organization that this process makes, or is notified of, drops its refusals at once.
+ * of an organization, made here or notified, drops its refusals at once.
  *
  * The ledger's first refusal only adds the organization to `#watched`; the second is remembered. So
  * an organization that is never refused has no entry, and each of its calls costs two map reads.
@@ -273,11 +259,11 @@ export class Shortfalls {
     const known = this.#known.get(keyId, this.#clock.monotonicMs());
     if (known === undefined || known.unchanged !== unchanged) return undefined;
     const { outcome, refusedMicroUsd } = known;
-    // A larger reserve may break a rule that the ledger checks earlier, and must then be refused by
-    // that rule.
+    // The ledger may refuse a larger reserve by an earlier rule.
     if (reserveMicroUsd > refusedMicroUsd || reserveMicroUsd <= freeUnder(outcome))
       return undefined;
-    return this.#isOver(outcome) ? undefined : outcome;
+    const isPeriodOver = outcome.kind === "cap" && this.#clock.nowMs() >= outcome.resetAtMs;
+    return isPeriodOver ? undefined : outcome;
   }
 
   /** Call this before sending a reserve to the ledger, and pass the result to `note`. */
@@ -290,38 +276,25 @@ export class Shortfalls {
     if (outcome.kind !== "low_balance" && outcome.kind !== "cap") return;
     const { orgId, keyId, reserveMicroUsd: refusedMicroUsd } = row;
     const unchanged = this.#watched.get(orgId);
-    if (unchanged === undefined) this.#watch(orgId);
-    // A reserve that was sent before a change may have been refused by the state before the change.
+    if (unchanged === undefined) {
+      const [oldest] = this.#watched.keys();
+      if (oldest !== undefined && this.#watched.size >= SHORTFALLS_MAX) {
+        this.#watched.delete(oldest);
+      }
+      this.#watched.set(orgId, {});
+    }
+    // The reserve may have been refused by the state before a change.
     if (unchanged === undefined || unchanged !== asked?.unchanged) return;
     this.#known.set(keyId, { outcome, refusedMicroUsd, unchanged }, asked.askedAtMs);
   }
 
-  /**
-   * Drops the remembered refusals of an organization that may have more money; undefined means all
-   * organizations.
-   */
+  /** Drops the refusals of an organization that may have more money; undefined means all. */
   forget(orgId: OrgId | undefined): void {
     if (orgId === undefined) this.#watched.clear();
     else this.#watched.delete(orgId);
   }
-
-  #watch(orgId: OrgId): void {
-    if (this.#watched.size >= SHORTFALLS_MAX) {
-      for (const oldest of this.#watched.keys()) {
-        this.#watched.delete(oldest);
-        break;
-      }
-    }
-    this.#watched.set(orgId, {});
-  }
-
-  /** True if a spend cap refused and its period has ended. */
-  #isOver(outcome: Shortfall): boolean {
-    return outcome.kind === "cap" && this.#clock.nowMs() >= outcome.resetAtMs;
-  }
 }
 
-/** Returns the amount that could still be held when the ledger answered. */
 function freeUnder(outcome: Shortfall): bigint {
   if (outcome.kind === "low_balance") return outcome.availableMicroUsd;
   const { capMicroUsd, settledMicroUsd, inFlightMicroUsd } = outcome;

@@ -36,9 +36,8 @@ export function refuseCall(ports: CallPorts, client: ClientExchange, input: Refu
 }
 
 /**
- * Refuses a caller whose window of refused requests is full, before the body is read. That refusal
- * is recorded, but not counted in the window. If this returns false, the request is admitted; call
- * `ports.refusals.leave` when it ends.
+ * Refuses a caller whose window of refused requests is full. That refusal is recorded, but not
+ * counted. If this returns false, call `ports.refusals.leave` when the request ends.
  */
 export function refuseBeforeBody(ports: CallPorts, client: ClientExchange): boolean {
   const value = ports.refusals.enter(client.principal, client);
@@ -72,10 +71,7 @@ const NOT_THE_CALLERS_DOING: ReadonlySet<RefusalOrigin | undefined> = new Set([
   "upstream_quota",
 ] as const);
 
-/**
- * Reports a refusal to the detection of unusual use, unless its cause was a fault of the gateway, a
- * provider's quota, an abuse restriction or a client that left.
- */
+/** Reports a refusal to the detection of unusual use, if it is the caller's doing. */
 function noteRefused(ports: CallPorts, client: ClientExchange, input: RefusedCall): void {
   const { family } = input;
   const { class: cls, origin } = input.refusal;
@@ -88,10 +84,7 @@ function noteRefused(ports: CallPorts, client: ClientExchange, input: RefusedCal
   );
 }
 
-/**
- * Logs a fault under the request id and returns its refusal: 503 if a store did not answer, or else
- * 500, because any other fault is a bug.
- */
+/** Logs a fault and returns its refusal: 503 if a store did not answer, or else 500, for a bug. */
 export function reportFault(
   log: Pick<RequestLog, "storeFailed" | "crashed">,
   requestId: RequestId,
@@ -129,12 +122,7 @@ export const CLIENT_HAS_LEFT: Refusal = refusal(
   "the client left before anything was sent",
 );
 
-/**
- * Returns the refusal of a request that waited for its pacing turn when this process began to shut
- * down.
- */
-export function shuttingDown(): Refusal {
-  return unavailable(
-    `this gateway is shutting down; nothing was sent and nothing charged, resend in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
-  );
-}
+/** For a request that waited for its pacing turn when this process began to shut down. */
+export const SHUTTING_DOWN: Refusal = unavailable(
+  `this gateway is shutting down; nothing was sent and nothing charged, resend in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
+);

@@ -1,30 +1,64 @@
 import type { Logger } from "pino";
 
-import type { Clock, Refusal, RequestId } from "../../kernel/index.ts";
+import { assert, type Clock, type Refusal, type RequestId } from "../../kernel/index.ts";
+import type { Principal } from "../accounts/principal.ts";
 import type { ServedHeaders } from "./client-exchange.ts";
 import type { GatewayMetrics } from "./metrics.ts";
 import type { RequestTrace } from "./trace.ts";
 
-/** The parts of an exchange that tell how its request has ended. */
-export interface EndedExchange {
+/** One request of a client, over a socket or inside this process, and how it ended. */
+export abstract class Exchange {
   readonly requestId: RequestId;
   readonly route: string;
-  readonly served: ServedHeaders;
-  readonly refusal: Refusal | undefined;
-  readonly isStream: boolean;
-  readonly gone: boolean;
-  readonly hasBroken: boolean;
-  /** `provider: reason` for each provider that could not be reached. */
-  readonly unreachedProviders: readonly string[];
   readonly trace: RequestTrace | undefined;
+  served: ServedHeaders = {};
+  refusal: Refusal | undefined;
+  isStream = false;
+  hasBroken = false;
+  /** `provider: reason` for each provider that could not be reached. */
+  readonly unreachedProviders: string[] = [];
+  #principal: Principal | undefined;
+
+  constructor({ requestId, route, trace }: Pick<Exchange, "requestId" | "route" | "trace">) {
+    this.requestId = requestId;
+    this.route = route;
+    this.trace = trace;
+  }
+
+  abstract get gone(): boolean;
+
+  abstract header(name: string): string | undefined;
+
+  get principal(): Principal {
+    assert(this.#principal !== undefined, "the key was accepted before a call is served");
+    return this.#principal;
+  }
+
+  accept(principal: Principal): void {
+    this.#principal = principal;
+    this.trace?.accepted(principal, this.header("traceparent"));
+  }
+
+  unreached(provider: string, reason: string): void {
+    this.unreachedProviders.push(`${provider}: ${reason}`);
+  }
+
+  brokeOff(): void {
+    this.hasBroken = true;
+  }
 }
 
 /** Counts, logs and traces the end of a request, and takes it out of those in flight. */
 export function reportEnded(
-  { clock, metrics, log }: EndReports,
-  exchange: EndedExchange,
+  reports: {
+    readonly clock: Clock;
+    readonly metrics: GatewayMetrics;
+    readonly log: Pick<RequestLog, "answered">;
+  },
+  exchange: Exchange,
   ended: { readonly method: string; readonly status: number; readonly startedMs: number },
 ): void {
+  const { clock, metrics, log } = reports;
   const { route, refusal, isStream, gone, hasBroken, trace } = exchange;
   const { method, status, startedMs } = ended;
   metrics.inFlight -= 1;
@@ -34,12 +68,6 @@ export function reportEnded(
   const kept = traceId === undefined ? {} : { trace: { traceId, atMs: clock.nowMs() } };
   metrics.ended({ route, status, refusal, isStream, gone, hasBroken, durationMs, ...kept });
   log.answered(exchange, { method, status, durationMs: Math.round(durationMs), traceId });
-}
-
-interface EndReports {
-  readonly clock: Clock;
-  readonly metrics: GatewayMetrics;
-  readonly log: Pick<RequestLog, "answered">;
 }
 
 export interface AnsweredRequest {
@@ -57,7 +85,7 @@ export class RequestLog {
     this.#log = log;
   }
 
-  answered(exchange: EndedExchange, request: AnsweredRequest): void {
+  answered(exchange: Exchange, request: AnsweredRequest): void {
     const { unreachedProviders: unreached } = exchange;
     const failed = exchange.refusal !== undefined || exchange.gone || unreached.length > 0;
     // Served requests are logged at `debug` only, because the ledger records them already.

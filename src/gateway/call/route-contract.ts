@@ -63,7 +63,6 @@ const candidate = shape((is: DefineField<Candidate>) => ({
   reasons: is(List(Type.String()), listReasons),
 }));
 
-/** Lists the reasons for a candidate's position, and the fields of the request that it drops. */
 function listReasons({ request, ...step }: Candidate): string[] {
   const { deployment, upstream, servedLast, poolFull } = step;
   const isNamed = request.controls.order?.includes(deployment.providerId) === true;
@@ -123,18 +122,16 @@ export const routeAnswer = shape((is: DefineField<ShownRoute>) => ({
   ]),
 }));
 
-/**
- * The values of the query parameter `for`, in the order in which the refusal of an unknown value
- * lists them.
- */
-const KINDS = ["chat", "messages", "images", "videos", "decisions"] as const;
-
 export const dryRunRoute = {
   summary: "Dry run: which provider would serve, and what would be held",
   description: "The body is that of the route that `for` names. Nothing is sent or charged.",
   tag: "Records",
   query: Type.Object({
-    for: Type.Unsafe<string>({ ...oneOf(...KINDS), description: "the kind of request" }),
+    for: Type.Unsafe<string>({
+      // In the order in which the refusal of an unknown value lists them.
+      ...oneOf("chat", "messages", "images", "videos", "decisions"),
+      description: "the kind of request",
+    }),
   }),
   answer: routeAnswer.schema,
 } as const satisfies ReadRoute;

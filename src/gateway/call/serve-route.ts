@@ -1,28 +1,24 @@
-import { type Deployment, deploymentAt } from "../../catalog/index.ts";
+import { deploymentAt } from "../../catalog/index.ts";
 import type { CallRequest } from "../../formats/index.ts";
-import {
-  attemptInstantMs,
-  invalidRequest,
-  type MicroUsd,
-  microUsd,
-  printJson,
-  type Refusal,
-} from "../../kernel/index.ts";
-import type { Ledger, ReserveOutcome, ReserveRow, SpendReads } from "../../ledger/index.ts";
+import { attemptInstantMs, invalidRequest, microUsd, printJson } from "../../kernel/index.ts";
+import type { ReserveOutcome, ReserveRow, SpendReads } from "../../ledger/index.ts";
 import type { Principal } from "../accounts/principal.ts";
-import type { LimitStore, TokenCount } from "../limits/limit-store.ts";
-import { explainRoute } from "../routing/explain-route.ts";
-import type { DeploymentHealth } from "../routing/health.ts";
-import type { CallKind, Step } from "./call-kind.ts";
+import { explainRoute } from "../routing/plan-route.ts";
+import type { CallKind } from "./call-kind.ts";
 import { previewCall } from "./call.ts";
 import { enterPool } from "./candidates.ts";
-import { type LimitedCall, marketplaceClaim } from "./claim.ts";
+import { marketplaceClaim } from "./claim.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { countRequest } from "./count-tokens.ts";
 import { callPlanInput, identifyConversation, findModel, estimateTokens } from "./plan.ts";
 import type { CallPorts } from "./ports.ts";
 import { refuseCall } from "./refuse.ts";
-import { type ExcludedStep, routeAnswer, type ShownStep } from "./route-contract.ts";
+import {
+  type ExcludedStep,
+  routeAnswer,
+  type ShownRoute,
+  type ShownStep,
+} from "./route-contract.ts";
 
 export interface RoutePorts extends CallPorts {
   readonly records: SpendReads;
@@ -47,47 +43,35 @@ export async function serveRoute(
   refuseCall(ports, client, { refusal: invalidRequest(message) });
 }
 
-/** Returns the dry run of one kind of call. */
 export function bindDryRun<R extends CallRequest>(kind: CallKind<R>): DryRun {
-  return (ports, client) => runDry(ports, client, kind);
+  return async (ports, client) => {
+    const read = kind.read(client);
+    if (!read.ok) return refuseCall(ports, client, read);
+    const { request } = read;
+    const counted = await countRequest(ports, client);
+    if (!counted.ok) return refuseCall(ports, client, { ...counted, request });
+
+    const looking = lookingPorts(ports, ports.records);
+    const walk = await walkRoute(looking, client.principal, { kind, request, body: client.body });
+    const first = walk.steps[0]?.deployment;
+    const reserve =
+      first === undefined || first.prices === null
+        ? null
+        : kind.quote(request, deploymentAt(first, attemptInstantMs(ports.ledger.newAttemptId())));
+    // `read` returns the request from above, so only the later checks can refuse this preview.
+    const refusal = await previewCall(looking, client, { ...kind, read: () => read });
+    const body = printJson(routeAnswer.show({ ...walk, request, reserve, refusal }));
+    const { remainingRequests } = counted;
+    client.answer("application/json", { remainingRequests }, Buffer.from(body));
+  };
 }
 
-async function runDry<R extends CallRequest>(
-  ports: RoutePorts,
-  client: ClientExchange,
-  kind: CallKind<R>,
-): Promise<void> {
-  const read = kind.read(client);
-  if (!read.ok) return refuseCall(ports, client, read);
-  const { request } = read;
-  const counted = await countRequest(ports, client);
-  if (!counted.ok) return refuseCall(ports, client, { ...counted, request });
-
-  const looking = lookingPorts(ports, ports.records);
-  const walk = await walkRoute(looking, client.principal, { kind, request, body: client.body });
-  const reserve = quoteReserve(ports, walk.steps[0], { request, kind });
-  // The body is not read again. `read` returns the request from above, so only the later checks can
-  // refuse this preview.
-  const refusal = await previewCall(looking, client, { ...kind, read: () => read });
-  const body = printJson(routeAnswer.show({ ...walk, request, reserve, refusal }));
-  const { remainingRequests } = counted;
-  client.answer("application/json", { remainingRequests }, Buffer.from(body));
-}
-
-interface RouteWalk {
-  readonly steps: readonly ShownStep[];
-  readonly excluded: readonly ExcludedStep[];
-}
-
-/**
- * Plans the route and checks the pools. Deployments that the request cannot be encoded for are
- * excluded.
- */
+/** Plans the route and checks the pools. Excludes deployments that cannot express the request. */
 async function walkRoute<R extends CallRequest>(
   ports: CallPorts,
   principal: Principal,
   asked: { readonly kind: CallKind<R>; readonly request: R; readonly body: Buffer },
-): Promise<RouteWalk> {
+): Promise<Pick<ShownRoute, "steps" | "excluded">> {
   const { kind, request, body } = asked;
   const nowMs = ports.clock.monotonicMs();
   const { model, endpoint } = findModel(ports.catalog.current, principal, request.modelId);
@@ -107,7 +91,9 @@ async function walkRoute<R extends CallRequest>(
       const { upstream } = encoded;
       const health = ports.health.mayTry(deployment.id, nowMs) === "yes" ? "healthy" : "half_open";
       const translated = kind.wire !== undefined && deployment.wire !== kind.wire;
-      const poolFull = await poolProblem(ports, principal, { deployment, tokens, limited });
+      const marketplace = marketplaceClaim(ports, principal, limited);
+      const entered = await enterPool(ports, principal, { deployment, tokens, marketplace });
+      const poolFull = entered.ok ? undefined : entered.refusal;
       const servedLast = deployment.id === input.servedLast;
       steps.push({ deployment, upstream, health, translated, servedLast, poolFull });
     }
@@ -115,97 +101,57 @@ async function walkRoute<R extends CallRequest>(
   return { steps, excluded };
 }
 
-async function poolProblem(
-  ports: CallPorts,
-  principal: Principal,
-  asked: {
-    readonly deployment: Deployment;
-    readonly tokens: TokenCount;
-    readonly limited: LimitedCall;
-  },
-): Promise<Refusal | undefined> {
-  const { deployment, tokens } = asked;
-  const marketplace = marketplaceClaim(ports, principal, asked.limited);
-  const entered = await enterPool(ports, principal, { deployment, tokens, marketplace });
-  return entered.ok ? undefined : entered.refusal;
-}
-
-/** Quotes what a call would hold for its first candidate; null if there is no candidate. */
-function quoteReserve<R extends CallRequest>(
-  { ledger }: Pick<CallPorts, "ledger">,
-  step: Step | undefined,
-  { request, kind }: { readonly request: R; readonly kind: CallKind<R> },
-): MicroUsd | null {
-  if (step === undefined || step.deployment.prices === null) return null;
-  const nowMs = attemptInstantMs(ledger.newAttemptId());
-  return kind.quote(request, deploymentAt(step.deployment, nowMs));
-}
-
 /**
- * Returns the ports of a dry run, with which a call is checked as usual but leaves nothing behind:
- * each claim is undone at once, no circuit is probed, and a hold is only compared with the balance
- * and the spend caps.
+ * Returns ports with which a call is checked as usual but leaves nothing behind: each claim is
+ * undone at once, no circuit is probed, and a hold is only compared with the balance and the spend
+ * caps.
  */
 export function lookingPorts(ports: CallPorts, spend: SpendReads): CallPorts {
-  return {
-    ...ports,
-    limits: lookingLimits(ports),
-    health: lookingHealth(ports.health),
-    ledger: lookingLedger(ports.ledger, spend),
-    shortfalls: lookingShortfalls(ports.shortfalls),
-  };
-}
-
-function lookingLimits({ limits, clock }: Pick<CallPorts, "limits" | "clock">): LimitStore {
-  return {
-    claim: async (claim) => {
-      const outcome = await limits.claim(claim);
-      if (outcome.kind === "claimed") limits.undo(outcome.lease, clock.monotonicMs());
-      return outcome;
-    },
-    depart: () => undefined,
-    // `claim` has undone the claim already.
-    release: () => undefined,
-    undo: () => undefined,
-    cool: () => undefined,
-    peek: (asked) => limits.peek(asked),
-  };
-}
-
-function lookingHealth(health: DeploymentHealth): DeploymentHealth {
-  return {
-    mayTry: (id, nowMs) => health.mayTry(id, nowMs),
-    startProbe: (id, nowMs) => health.mayTry(id, nowMs) !== "no",
-    report: () => undefined,
-  };
-}
-
-/** Wraps the memory of refused holds, so that a dry run reads it but does not change it. */
-function lookingShortfalls(shortfalls: CallPorts["shortfalls"]): CallPorts["shortfalls"] {
-  return {
-    find: (row) => shortfalls.find(row),
-    asking: () => undefined,
-    note: () => undefined,
-    forget: () => undefined,
-  };
-}
-
-function lookingLedger(ledger: Ledger, spend: SpendReads): Ledger {
+  const { limits, clock, health, ledger, shortfalls } = ports;
+  const nothing = (): undefined => undefined;
   const reserve = (row: ReserveRow): Promise<ReserveOutcome> => lookAtReserve(spend, row);
   return {
-    newAttemptId: () => ledger.newAttemptId(),
-    reserve,
-    roll: (_close, next) => reserve(next),
-    close: () => Promise.reject(new Error("a dry run closes no attempt")),
-    recordRefused: () => undefined,
-    healthy: ledger.healthy,
-    shutDown: () => Promise.resolve(),
+    ...ports,
+    limits: {
+      claim: async (claim) => {
+        const outcome = await limits.claim(claim);
+        if (outcome.kind === "claimed") limits.undo(outcome.lease, clock.monotonicMs());
+        return outcome;
+      },
+      depart: nothing,
+      // `claim` has undone the claim already.
+      release: nothing,
+      undo: nothing,
+      cool: nothing,
+      peek: (asked) => limits.peek(asked),
+    },
+    health: {
+      mayTry: (id, nowMs) => health.mayTry(id, nowMs),
+      startProbe: (id, nowMs) => health.mayTry(id, nowMs) !== "no",
+      report: nothing,
+    },
+    ledger: {
+      newAttemptId: () => ledger.newAttemptId(),
+      reserve,
+      roll: (_close, next) => reserve(next),
+      close: () => Promise.reject(new Error("a dry run closes no attempt")),
+      recordRefused: nothing,
+      healthy: ledger.healthy,
+      shutDown: () => Promise.resolve(),
+    },
+    // The memory of refused holds is read, but does not change.
+    shortfalls: {
+      find: (row) => shortfalls.find(row),
+      asking: nothing,
+      note: nothing,
+      forget: nothing,
+    },
   };
 }
 
 /**
- * Repeats the ledger's checks in its order: the key's caps (first the one that resets last), then
- * the organization's cap, then the balance.
+ * Repeats the ledger's checks in its order: the key's caps (the one that resets last first), the
+ * organization's cap, the balance.
  */
 async function lookAtReserve(spend: SpendReads, row: ReserveRow): Promise<ReserveOutcome> {
   const { orgId, keyId, reserveMicroUsd: needed } = row;

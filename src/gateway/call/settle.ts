@@ -48,7 +48,10 @@ export function computeSettlement(
   {
     reserveMicroUsd = ZERO_MICRO_USD,
     asksHourWrites = false,
-  }: { readonly reserveMicroUsd?: MicroUsd; readonly asksHourWrites?: boolean } = {},
+  }: {
+    readonly reserveMicroUsd?: MicroUsd;
+    readonly asksHourWrites?: boolean | undefined;
+  } = {},
 ): Settlement {
   const { bridge, failure } = result;
   if (bridge === undefined) return NOTHING;
@@ -86,9 +89,8 @@ export function computeSettlement(
 /** True if the reported usage is possible: it fits into the context window plus a full output. */
 function isPossible(usage: Usage, deployment: Deployment): boolean {
   const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality, decisions } = deployment;
-  // For images, `maxOutputTokens` is a price ceiling for each image, and the context length does
-  // not limit pictures. With one prompt per question, each prompt fits into the context window, but
-  // all of them together may not.
+  // For images, `maxOutputTokens` is a price ceiling, and pictures do not count in the context.
+  // With one prompt per question, all prompts together may exceed the context window.
   const isBoundByContext =
     contextLength !== undefined && modality !== "image" && decisions?.isStatePerQuestion !== true;
   const bound = isBoundByContext ? contextLength + maxOutputTokens : REPORTED_TOKENS_MAX;
@@ -96,10 +98,7 @@ function isPossible(usage: Usage, deployment: Deployment): boolean {
   return total <= Math.min(bound, REPORTED_TOKENS_MAX);
 }
 
-/**
- * True if a complete answer tells nothing by which it can be charged. A video's usage comes later,
- * when its job ends.
- */
+/** True if a complete answer cannot be charged. A video's usage comes when its job ends. */
 export function lacksUsage(
   { usage, declaredUsage, reportedCostUsd }: AnswerBridge,
   { modality, billing }: Deployment,
@@ -109,7 +108,7 @@ export function lacksUsage(
   return billed === undefined;
 }
 
-/** Returns the tokens that token windows count: `estimate` for a complete answer without usage. */
+/** Returns the tokens for the token windows: `estimate` for a complete answer without usage. */
 export function observedTokens(
   settlement: Settlement,
   complete: boolean,

@@ -21,10 +21,7 @@ export interface TracedRequest {
 /** Collects the times and figures of one request. `closed` decides whether they become a trace. */
 export interface RequestTrace {
   accepted(principal: Principal, traceparent: string | undefined): void;
-  /**
-   * Called when the gateway begins to serve the call. Other methods may still be called until
-   * `served`, even after the client has left.
-   */
+  /** Called when the call begins. Until `served`, other methods may still be called. */
   serving(): void;
   served(): void;
   asked(call: { readonly request: CallRequest; readonly wire: WireId | undefined }): void;
@@ -35,8 +32,7 @@ export interface RequestTrace {
   attempt(held: TracedAttempt): AttemptTrace;
   debited(debitMicroUsd: MicroUsd): void;
   /**
-   * Called when the client has its answer or has left. Returns the trace id; undefined if the trace
-   * is dropped.
+   * Called when the client has its answer or has left. Returns the id of the trace if it is kept.
    */
   closed(end: ClosedRequest): string | undefined;
 }

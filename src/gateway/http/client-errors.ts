@@ -31,10 +31,7 @@ export interface ClientErrorOptions {
   readonly openRequestOf: (socket: Duplex) => OpenRequest | undefined;
 }
 
-/**
- * Answers requests that Node's parser refuses, if the connection still permits it, and closes the
- * connection.
- */
+/** Answers requests that Node's parser refuses, if possible, and closes the connection. */
 export function answerClientErrors(server: Server, options: ClientErrorOptions): void {
   const answered = new WeakSet<Duplex>();
   server.on("clientError", (fault: ClientFault, socket) => {

@@ -15,17 +15,14 @@ import {
   WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
 
-/**
- * Bounds the connections of a server. Further connections are answered with a refusal and closed.
- */
+/** Bounds the connections of a server. Further ones are answered with a refusal and closed. */
 export class ConnectionBound {
   readonly #refused = new WeakSet<Duplex>();
   #open = 0;
   #refusedOpen = 0;
 
   constructor(server: Server, bound: { readonly max: number; readonly lingerMs: number }) {
-    // One listener for all connections: a closure for each connection would occupy memory until
-    // that connection closes.
+    // One listener for all connections, because a closure for each would occupy memory.
     const onClosed = (): void => {
       this.#open -= 1;
     };
@@ -35,8 +32,7 @@ export class ConnectionBound {
         socket.on("close", onClosed);
         return;
       }
-      // A refused connection occupies a file descriptor until it closes, so above this number
-      // connections are destroyed without an answer.
+      // A refused connection occupies a file descriptor until it closes.
       if (this.#refusedOpen >= REFUSED_CONNECTIONS_MAX) {
         socket.destroy();
         return;
@@ -86,10 +82,7 @@ export function hasUnreadBody(request: IncomingMessage): boolean {
   return encoding !== undefined || Number(length ?? 0) > 0;
 }
 
-/**
- * Reads the rest of a body and discards it. Destroys the connection if the rest is longer than
- * `DISCARD_BYTES_MAX`.
- */
+/** Discards the rest of a body. Destroys the connection if that exceeds `DISCARD_BYTES_MAX`. */
 export function discardBody(request: IncomingMessage, onEnd: () => void): void {
   let bytes = 0;
   request.on("data", (chunk: Buffer) => {
@@ -103,21 +96,15 @@ export function discardBody(request: IncomingMessage, onEnd: () => void): void {
 export interface ClientTimeouts {
   /** The longest time from the first byte of a request to the end of its headers. */
   readonly headersMs: number;
-  /**
-   * The longest time from the first byte of a request to the end of its body; at least `headersMs`.
-   */
+  /** The longest time from a request's first byte to the end of its body; at least `headersMs`. */
   readonly bodyMs: number;
   /** The longest time in which a client may read no byte of an answer. */
   readonly writeIdleMs: number;
   /**
-   * How long a connection is still read after its last answer: closing it earlier could lose the
-   * answer.
+   * How long a connection is read after its last answer: closing it earlier could lose the answer.
    */
   readonly lingerMs: number;
-  /**
-   * Milliseconds between two checks of all connections. A request that takes too long may be cut
-   * off with this much delay.
-   */
+  /** Milliseconds between two checks, and so the most by which a cut-off may be late. */
   readonly checkEveryMs: number;
 }
 
@@ -135,23 +122,18 @@ export interface UnreadAnswer {
   destroy(): void;
 }
 
-export interface UnreadBounds {
-  readonly unreadBytesMax: number;
-  readonly unreadBytesMaxPerKey: number;
-}
-
 /**
  * Bounds the memory for answers that clients do not read. Above the bound, destroys the connection
- * whose client has read nothing for the longest time. The call of that answer is settled already.
+ * whose client has read nothing for the longest time; its call is settled already.
  */
 export class UnreadAnswers {
-  readonly #bounds: UnreadBounds;
+  readonly #bounds: { readonly unreadBytesMax: number; readonly unreadBytesMaxPerKey: number };
   /** Ordered by the time at which the client last read bytes of the answer, longest ago first. */
   readonly #waiting = new Set<UnreadAnswer>();
   readonly #bytesOf = new Map<KeyId, number>();
   #bytes = 0;
 
-  constructor(bounds: UnreadBounds) {
+  constructor(bounds: { readonly unreadBytesMax: number; readonly unreadBytesMaxPerKey: number }) {
     this.#bounds = bounds;
   }
 
@@ -197,15 +179,14 @@ export class UnreadAnswers {
 export interface ArrivingBody {
   /** The organization that sends the body or, for the console, the client's IP network. */
   readonly owner: string;
-  /** How many bytes have arrived so far. */
   bytes: number;
   refuse(value: Refusal): void;
 }
 
 /**
- * Bounds the memory for request bodies that have not arrived whole, because a client can begin one
- * on each of its connections and end none. Above the bound, refuses a body of the owner with the
- * most bytes: the one that has waited longest for its next byte.
+ * Bounds the memory for request bodies that have not arrived whole: a client can begin one on each
+ * connection and end none. Above the bound, refuses a body of the owner with the most bytes: the
+ * one that has waited longest for its next byte.
  */
 export class ArrivingBodies {
   readonly #bytesMax: number;
@@ -227,7 +208,7 @@ export class ArrivingBodies {
     while (this.#bytes > this.#bytesMax) this.#refuseOne();
   }
 
-  /** Call this when the body is whole, refused or given up. Repeated calls do nothing. */
+  /** Call this when the body is whole, refused or given up. May be repeated. */
   ended(body: ArrivingBody): void {
     const ofOwner = this.#bodies.get(body.owner);
     if (ofOwner?.delete(body) !== true) return;
@@ -255,8 +236,8 @@ const TOO_MANY_BYTES: Refusal = unavailable(
 );
 
 /**
- * Returns a response class that closes its connection while the instance drains, because the next
- * request on a kept connection would reach a listener that is about to close.
+ * Returns a response class that closes its connection while the instance drains: the next request
+ * on it would reach a listener that is about to close.
  */
 export function drainingResponse(isDraining: () => boolean): typeof ServerResponse {
   return class DrainingResponse<Request extends IncomingMessage> extends ServerResponse<Request> {

@@ -9,9 +9,6 @@ import { reportEnded, type RequestLog } from "../call/request-log.ts";
 import type { Tracing } from "../call/trace.ts";
 import {
   type BufferPool,
-  type ClientAddresses,
-  type Clock,
-  type Deadlines,
   HEADER_BYTES_MAX,
   JOURNAL_RETRY_AFTER_SECONDS,
   type LentBuffer,
@@ -21,28 +18,17 @@ import {
 } from "../../kernel/index.ts";
 import { findAmbiguity, readBody } from "./read-body.ts";
 import { answerClientErrors, type OpenRequest } from "./client-errors.ts";
-import {
-  type ArrivingBodies,
-  type ClientTimeouts,
-  ConnectionBound,
-  drainingResponse,
-  type UnreadAnswers,
-} from "./connections.ts";
+import { type ArrivingBodies, ConnectionBound, drainingResponse } from "./connections.ts";
 import { baseHeaders, type HeaderList, HEADERS, sameOriginHeaders } from "./response-headers.ts";
-import { HttpExchange } from "./http-exchange.ts";
+import { type ExchangeServer, HttpExchange } from "./http-exchange.ts";
 import type { Readiness } from "./readiness.ts";
 import { REMOVED_PATHS, type Route, type RouteTable } from "./route-table.ts";
 
-export interface GatewayServerOptions {
-  readonly clock: Clock;
-  readonly deadlines: Deadlines;
-  readonly clientTimeouts: ClientTimeouts;
+export interface GatewayServerOptions extends ExchangeServer {
   /** The most open connections of this process; further ones are answered 503 and closed. */
   readonly connectionsMax: number;
-  readonly unread: UnreadAnswers;
   readonly arriving: ArrivingBodies;
   readonly authenticator: Authenticator;
-  readonly clientAddresses: ClientAddresses;
   readonly routes: RouteTable;
   readonly metrics: GatewayMetrics;
   readonly log: RequestLog;
@@ -52,15 +38,14 @@ export interface GatewayServerOptions {
   readonly refuseBeforeBody: (exchange: HttpExchange) => boolean;
   /** Called when a request ends that `refuseBeforeBody` has admitted. */
   readonly onEnded: (exchange: HttpExchange) => void;
-  /** Refuses and records an authenticated request whose body could not be read. */
   readonly refuseUnread: (exchange: HttpExchange, value: Refusal) => void;
   readonly readiness: Pick<Readiness, "isReady" | "isDraining">;
 }
 
 const KEEP_ALIVE_MS = 65_000;
 /**
- * The headers that a browser may send. Without credentials, `*` allows every header except
- * `authorization` (Fetch standard), so the answer need not repeat the requested headers.
+ * Without credentials, `*` allows every header but `authorization` (Fetch standard), so the
+ * requested headers need not be repeated.
  */
 const PREFLIGHT_HEADERS = "authorization, content-type, x-api-key, *";
 const PREFLIGHT_SECONDS = "86400";
@@ -88,18 +73,16 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
       else walk.refuseLast(refused);
     },
   );
-  // Node would answer any other `expect` header than 100-continue with a bare 417, without a
-  // request id and without the check for too many connections. A server may ignore such a header
-  // (RFC 9110, section 10.1.1).
+  // Node would answer any `expect` header but 100-continue with a bare 417, without a request id
+  // and past the bound of connections. A server may ignore it (RFC 9110, section 10.1.1).
   server.on("checkExpectation", (...exchange) => server.emit("request", ...exchange));
   const lastWalks = new WeakMap<Duplex, RequestWalk>();
-  const { clock, metrics, log, routes } = options;
   const bound = new ConnectionBound(server, { max: options.connectionsMax, lingerMs });
   const openRequestOf = (socket: Duplex): OpenRequest | undefined => {
     const walk = lastWalks.get(socket);
     return walk?.isOver === true ? undefined : walk;
   };
-  answerClientErrors(server, { clock, metrics, log, routes, lingerMs, openRequestOf });
+  answerClientErrors(server, { ...options, lingerMs, openRequestOf });
   return server;
 }
 
@@ -110,10 +93,7 @@ export interface KnownCall {
   readonly url: string;
 }
 
-/**
- * Serves a request of a caller that another listener has identified, for the console's playground.
- * Routes, limits and records are those of any authenticated request.
- */
+/** Serves a request whose caller another listener has identified, for the console's playground. */
 export function serveKnownCaller(
   options: GatewayServerOptions,
   socket: { readonly request: IncomingMessage; readonly response: ServerResponse },
@@ -156,6 +136,7 @@ class RequestWalk implements OpenRequest {
     this.#known = options.routes.find(request.method ?? "GET", this.#path);
     const requestId = createRequestId(options.clock.nowMs());
     this.#exchange = new HttpExchange({
+      server: options,
       request,
       response,
       requestId,
@@ -169,12 +150,7 @@ class RequestWalk implements OpenRequest {
           startedMs: this.#startedMs,
         }),
       errorWire: options.routes.wires.ofPath(this.#path),
-      clock: options.clock,
       startedMs: this.#startedMs,
-      deadlines: options.deadlines,
-      clientAddresses: options.clientAddresses,
-      writeIdleMs: options.clientTimeouts.writeIdleMs,
-      unread: options.unread,
       baseHeaders: this.#baseHeaders,
       onClosed: () => this.#closed(),
     });
@@ -256,10 +232,7 @@ class RequestWalk implements OpenRequest {
     });
   }
 
-  /**
-   * Returns the body's buffer to the pool only after success. After a fault, some code may still
-   * read it.
-   */
+  /** Returns the body's buffer only after success: after a fault, some code may still read it. */
   #serve(known: { readonly route: Route; readonly id?: string }, loan?: LentBuffer): void {
     const { trace } = this.#exchange;
     trace?.serving();

@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import type { Principal } from "../accounts/principal.ts";
 import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
+import { Exchange } from "../call/request-log.ts";
 import type { RequestTrace } from "../call/trace.ts";
 import {
   ANSWER_SLICE_BYTES,
-  assert,
   type ClientAddresses,
   type Clock,
   type Deadline,
@@ -16,6 +15,7 @@ import {
 } from "../../kernel/index.ts";
 import { isPieces, type Output, type WholeBody, type Wire } from "../../formats/index.ts";
 import {
+  type ClientTimeouts,
   closeConnection,
   discardBody,
   hasUnreadBody,
@@ -24,49 +24,40 @@ import {
 } from "./connections.ts";
 import { addRefusalHeaders, addServedHeaders, type HeaderList } from "./response-headers.ts";
 
+export interface ExchangeServer {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly clientTimeouts: ClientTimeouts;
+  readonly clientAddresses: ClientAddresses;
+  readonly unread: UnreadAnswers;
+}
+
 export interface ExchangeInput {
+  readonly server: ExchangeServer;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: RequestId;
   readonly route: string;
   /** Formats error bodies as the wire of the request's path does. */
   readonly errorWire: Pick<Wire, "errorBody">;
-  readonly clock: Clock;
-  /** Monotonic time at which the gateway began to serve the request. */
   readonly startedMs: number;
-  readonly deadlines: Deadlines;
-  readonly clientAddresses: ClientAddresses;
-  readonly writeIdleMs: number;
-  readonly unread: UnreadAnswers;
-  /**
-   * Returns the first headers of every answer: request ids, and the origins that may read the
-   * answer.
-   */
+  /** Returns the first headers of every answer, among them the origins that may read it. */
   readonly baseHeaders: (requestId: string) => HeaderList;
   readonly trace: RequestTrace | undefined;
   /** Called last, when the answer is complete or the connection has closed. */
   readonly onClosed: () => void;
 }
 
-export class HttpExchange implements ClientExchange, Deadline {
-  readonly requestId: RequestId;
-  readonly route: string;
-  readonly trace: RequestTrace | undefined;
+export class HttpExchange extends Exchange implements ClientExchange, Deadline {
   body: Buffer = EMPTY;
   gone = false;
-  dueMs: number = Number.POSITIVE_INFINITY;
+  dueMs: number = Infinity;
   watchedAt = -1;
-  served: ServedHeaders = {};
-  readonly unreachedProviders: string[] = [];
-  refusal: Refusal | undefined;
   ownTimeFromMs: number;
-  isStream = false;
-  hasBroken = false;
   /** True once the whole answer was written, even if the client has not received it yet. */
   isAnswered = false;
 
   readonly #input: ExchangeInput;
-  #principal: Principal | undefined;
   #goneListener: (() => void) | undefined;
   #writableListener: (() => void) | undefined;
   #listensToDrain = false;
@@ -76,11 +67,9 @@ export class HttpExchange implements ClientExchange, Deadline {
   #lingerMs: number | undefined;
 
   constructor(input: ExchangeInput) {
+    super(input);
     this.#input = input;
-    this.requestId = input.requestId;
-    this.route = input.route;
     this.ownTimeFromMs = input.startedMs;
-    this.trace = input.trace;
     const { request, response } = input;
     const { socket } = request;
     const onClose = (): void => {
@@ -89,24 +78,13 @@ export class HttpExchange implements ClientExchange, Deadline {
       this.#closed();
     };
     response.on("close", onClose);
-    // Node does not tell a pipelined answer that the connection closed. A client may have any
-    // number of pipelined answers, hence no maximum of listeners.
+    // Node does not tell pipelined answers that the connection closed, and they may be any number.
     if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
   }
 
-  get principal(): Principal {
-    assert(this.#principal !== undefined, "the key was accepted before a recipe runs");
-    return this.#principal;
-  }
-
-  accept(principal: Principal): void {
-    this.#principal = principal;
-    this.trace?.accepted(principal, this.header(TRACEPARENT));
-  }
-
   get clientAddress(): string | undefined {
-    const peer = this.#input.request.socket.remoteAddress;
-    return this.#input.clientAddresses.of(peer, this.header("x-forwarded-for"));
+    const { request, server } = this.#input;
+    return server.clientAddresses.of(request.socket.remoteAddress, this.header("x-forwarded-for"));
   }
 
   get wantsBody(): boolean {
@@ -136,18 +114,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     const list = this.#input.baseHeaders(this.requestId);
     this.isStream = true;
     list.push("content-type", contentType, "cache-control", "no-cache", "x-accel-buffering", "no");
-    addServedHeaders(list, headers);
-    const { request, response } = this.#input;
-    // HTTP/1.0 has no chunks: the end of the connection ends the answer.
-    this.#isChunked = request.httpVersionMinor > 0;
-    if (this.#isChunked) list.push("transfer-encoding", "chunked");
-    response.writeHead(200, list);
-    // The gateway frames each chunk itself, in one write; Node would use four writes.
-    response.chunkedEncoding = false;
-  }
-
-  unreached(provider: string, reason: string): void {
-    this.unreachedProviders.push(`${provider}: ${reason}`);
+    this.#writeHead(200, addServedHeaders(list, headers), true);
   }
 
   relay(status: number, headers: Readonly<Record<string, string>>, served: ServedHeaders): void {
@@ -155,23 +122,29 @@ export class HttpExchange implements ClientExchange, Deadline {
     this.served = served;
     const list = addServedHeaders(this.#input.baseHeaders(this.requestId), served);
     for (const [name, value] of Object.entries(headers)) list.push(name, value);
-    const { request, response } = this.#input;
     const isMeasured = headers["content-length"] !== undefined;
-    this.#isChunked = this.wantsBody && !isMeasured && request.httpVersionMinor > 0;
+    this.#writeHead(status, list, this.wantsBody && !isMeasured);
+  }
+
+  #writeHead(status: number, list: HeaderList, isUnmeasured: boolean): void {
+    const { request, response } = this.#input;
+    // HTTP/1.0 has no chunks: the end of the connection ends the answer.
+    this.#isChunked = isUnmeasured && request.httpVersionMinor > 0;
     if (this.#isChunked) list.push("transfer-encoding", "chunked");
     response.writeHead(status, list);
+    // The gateway frames each chunk itself, in one write; Node would use four writes.
     response.chunkedEncoding = false;
   }
 
   write(output: Output): boolean {
     // An empty chunk would end the body.
     if (this.gone || output.length === 0) return true;
-    const isBehind = this.dueMs !== Number.POSITIVE_INFINITY;
+    const isBehind = this.dueMs !== Infinity;
     if (this.#send(output, isBehind ? () => this.#moved() : undefined)) return true;
     if (!this.#listensToDrain) {
       this.#listensToDrain = true;
       this.#input.response.on("drain", () => {
-        this.dueMs = Number.POSITIVE_INFINITY;
+        this.dueMs = Infinity;
         this.#writableListener?.();
       });
     }
@@ -188,7 +161,7 @@ export class HttpExchange implements ClientExchange, Deadline {
       if (last.length > 0) this.#send(last);
       response.end(LAST_CHUNK);
     }
-    const isBehind = this.dueMs !== Number.POSITIVE_INFINITY;
+    const isBehind = this.dueMs !== Infinity;
     if (response.writableLength > 0 && !isBehind) this.#boundWriting();
   }
 
@@ -197,18 +170,16 @@ export class HttpExchange implements ClientExchange, Deadline {
     this.#input.request.socket.resetAndDestroy();
   }
 
-  brokeOff(): void {
-    this.hasBroken = true;
-  }
-
   answer(contentType: string, headers: ServedHeaders, body: WholeBody): void {
     if (this.gone) return;
     this.served = headers;
+    const pieces = isPieces(body) ? body : [body];
+    const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
     const list = this.#input.baseHeaders(this.requestId);
-    list.push("content-type", contentType, "content-length", String(countBytes(body)));
+    list.push("content-type", contentType, "content-length", String(bytes));
     this.isAnswered = true;
     this.#input.response.writeHead(200, addServedHeaders(list, headers));
-    this.#endWith(isPieces(body) ? body : [body], this.#principal?.keyId);
+    this.#endWith(pieces, bytes, this.principal.keyId);
   }
 
   /** Makes the next refusal close the connection, because later bytes on it cannot be trusted. */
@@ -228,29 +199,27 @@ export class HttpExchange implements ClientExchange, Deadline {
     if (this.#lingerMs !== undefined) list.push("connection", "close");
     this.isAnswered = true;
     this.#input.response.writeHead(refusal.status, list);
-    this.#endWith([body]);
+    this.#endWith([body], body.length);
     if (this.#lingerMs !== undefined) closeConnection(this.#input.request.socket, this.#lingerMs);
   }
 
   /** Disconnects a client that has read no byte for too long. */
   onDue(): void {
     const { response } = this.#input;
-    // A pipelined answer gets its socket only after the earlier answers have ended. They have
-    // deadlines too, so this answer waits once more.
+    // A pipelined answer gets its socket after the earlier ones, which have deadlines too.
     if (response.socket === null) this.#boundWriting();
     else response.destroy();
   }
 
   #moved(): void {
-    if (this.dueMs !== Number.POSITIVE_INFINITY) this.#boundWriting();
+    if (this.dueMs !== Infinity) this.#boundWriting();
   }
 
   #send(output: Output, onTaken?: () => void): boolean {
     const bytes = Buffer.byteLength(output);
     const { response } = this.#input;
     const framed = this.#isChunked ? encodeChunk(output, bytes) : output;
-    // ASCII text has the same bytes in both encodings, but Node writes latin1 without converting it,
-    // which saves 14 % of the time for a stream chunk.
+    // Node writes latin1 without converting it, which saves 14 % of the time for a stream chunk.
     const encoding = bytes === output.length ? "latin1" : "utf8";
     if (this.#hasSent) return response.write(framed, encoding, onTaken);
     this.#hasSent = true;
@@ -263,14 +232,12 @@ export class HttpExchange implements ClientExchange, Deadline {
    * only after it: closing a connection with unread bytes resets it, and a client that sends
    * everything before it reads would lose the answer.
    */
-  #endWith(pieces: readonly Output[], keyId?: KeyId): void {
-    const { request, response, unread } = this.#input;
-    const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
-    // A pipelined response has no socket until the earlier ones have ended. Many can wait for one,
-    // so they are counted whatever their size, and the request's socket is destroyed.
+  #endWith(pieces: readonly Output[], bytes: number, keyId?: KeyId): void {
+    const { request, response, server } = this.#input;
+    // Many pipelined responses can wait for an earlier one, so they count whatever their size.
     if (keyId !== undefined && (bytes > ANSWER_SLICE_BYTES || response.socket === null)) {
       this.#unread = { keyId, bytes, destroy: () => request.socket.destroy() };
-      unread.add(this.#unread);
+      server.unread.add(this.#unread);
     }
     let isWaitingFor = 1;
     const endOnce = (): void => {
@@ -293,39 +260,34 @@ export class HttpExchange implements ClientExchange, Deadline {
 
   /** Each slice that was sent proves that the client reads, and so renews the deadline. */
   #writeSlices(slices: Iterator<Output>, onWritten: () => void): void {
-    const { response, unread } = this.#input;
+    const { response, server } = this.#input;
     if (response.destroyed) return;
     this.#boundWriting();
-    if (this.#unread !== undefined) unread.moved(this.#unread);
+    if (this.#unread !== undefined) server.unread.moved(this.#unread);
     const next = slices.next();
     if (next.done === true) {
-      this.dueMs = Number.POSITIVE_INFINITY;
+      this.dueMs = Infinity;
       return onWritten();
     }
     response.write(next.value, () => this.#writeSlices(slices, onWritten));
   }
 
   #boundWriting(): void {
-    const { clock, deadlines, writeIdleMs } = this.#input;
-    this.dueMs = clock.monotonicMs() + writeIdleMs;
+    const { clock, deadlines, clientTimeouts } = this.#input.server;
+    this.dueMs = clock.monotonicMs() + clientTimeouts.writeIdleMs;
     if (this.watchedAt === -1) deadlines.watch(this);
   }
 
   #closed(): void {
-    const { deadlines, response, unread, onClosed } = this.#input;
-    deadlines.unwatch(this);
-    if (this.#unread !== undefined) unread.remove(this.#unread);
+    const { server, response, onClosed } = this.#input;
+    server.deadlines.unwatch(this);
+    if (this.#unread !== undefined) server.unread.remove(this.#unread);
     if (!this.isAnswered && !response.writableFinished) {
       this.gone = true;
       this.#goneListener?.();
     }
     onClosed();
   }
-}
-
-function countBytes(body: WholeBody): number {
-  if (!isPieces(body)) return Buffer.byteLength(body);
-  return body.reduce((sum, piece) => sum + piece.length, 0);
 }
 
 function* iterateSlices(pieces: readonly Output[]): Generator<Output, undefined> {
@@ -339,7 +301,6 @@ function* iterateSlices(pieces: readonly Output[]): Generator<Output, undefined>
 }
 
 const EMPTY = Buffer.alloc(0);
-const TRACEPARENT = "traceparent";
 /** The chunk that ends a body (RFC 9112, section 7.1). */
 const LAST_CHUNK = "0\r\n\r\n";
 

@@ -5,9 +5,8 @@ import { drainingResponse } from "./connections.ts";
 import type { Readiness } from "./readiness.ts";
 
 /**
- * Serves `/metrics`, `/livez` (also `/healthz`) and `/readyz`, which reports each check if the
- * query is `?verbose`. It has no authentication, so it listens on loopback unless a setting says
- * otherwise.
+ * Serves `/metrics`, `/livez` (also `/healthz`) and `/readyz`, with each check if the query is
+ * `?verbose`. It has no authentication, so it listens on loopback unless set otherwise.
  */
 export function createInternalServer(options: {
   readonly metrics: Pick<Exposition, "scrape">;
@@ -20,26 +19,20 @@ export function createInternalServer(options: {
     if (path === "/livez" || path === "/healthz") {
       return send(response, { status: 200, body: "ok\n" });
     }
-    if (path === "/readyz") return sendReadiness(response, readiness, query);
+    if (path === "/readyz") {
+      const status = readiness.isReady ? 200 : 503;
+      if (!new URLSearchParams(query).has("verbose")) {
+        return send(response, { status, body: readiness.isReady ? "ok\n" : "not ready\n" });
+      }
+      const body = `${JSON.stringify(readiness.report())}\n`;
+      return send(response, { status, body, contentType: "application/json" });
+    }
     if (path !== "/metrics") return send(response, { status: 404, body: "not found\n" });
     metrics.scrape(request.headers.accept).then(
       (scrape) => send(response, { status: 200, ...scrape }),
       () => send(response, { status: 500, body: "the metrics are not available\n" }),
     );
   });
-}
-
-function sendReadiness(
-  response: ServerResponse,
-  readiness: Pick<Readiness, "isReady" | "report">,
-  query: string | undefined,
-): void {
-  const status = readiness.isReady ? 200 : 503;
-  if (new URLSearchParams(query).has("verbose")) {
-    const body = `${JSON.stringify(readiness.report())}\n`;
-    return send(response, { status, body, contentType: "application/json" });
-  }
-  send(response, { status, body: readiness.isReady ? "ok\n" : "not ready\n" });
 }
 
 function send(

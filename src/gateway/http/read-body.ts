@@ -16,7 +16,7 @@ import type { ArrivingBodies } from "./connections.ts";
 
 export interface ReadBody {
   readonly body: Buffer;
-  /** The loan of the pooled buffer that `body` uses; undefined if it uses none. */
+  /** Undefined if `body` uses no pooled buffer. */
   readonly loan: LentBuffer | undefined;
 }
 
@@ -27,10 +27,7 @@ export interface BodyBounds {
   readonly orgId: OrgId;
 }
 
-/**
- * Reads a request body; refuses one over `bytesMax` as soon as its size is known. Calls `done`
- * once, or never if the client leaves first.
- */
+/** Refuses a body over `bytesMax` early. Calls `done` once, or never if the client leaves first. */
 export function readBody(
   request: IncomingMessage,
   bounds: BodyBounds,
@@ -73,10 +70,7 @@ export function readBody(
   request.on("close", giveUp);
 }
 
-/**
- * Borrows the pooled buffer only when all bytes have arrived, so that slow uploads do not occupy
- * the pool.
- */
+/** Borrows the pooled buffer last, so that slow uploads do not occupy the pool. */
 function joined(held: HeldBytes, pool: BufferPool): ReadBody {
   const pieces = held.pieces();
   const [only] = pieces;

@@ -1,29 +1,15 @@
 import type { Clock } from "../../kernel/index.ts";
 
-export type InstanceState = "starting" | "serving" | "draining";
+export const INSTANCE_STATES = ["starting", "serving", "draining"] as const;
 
-export const INSTANCE_STATES: readonly InstanceState[] = ["starting", "serving", "draining"];
-
-export interface ReadinessReport {
-  readonly ready: boolean;
-  readonly state: InstanceState;
-  readonly waiting_settings: readonly string[];
-  readonly checks: {
-    readonly listening: boolean;
-    readonly catalog: boolean;
-    readonly joined: boolean;
-    readonly not_draining: boolean;
-    readonly not_fenced: boolean;
-    readonly books_are_whole: boolean;
-  };
-}
+export type InstanceState = (typeof INSTANCE_STATES)[number];
 
 export interface ReadinessOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly isLeaseHeld: () => boolean;
   /**
-   * True if the database has lost committed ledger entries, for example because an old backup was
-   * restored, until an operator runs `ledger reopen`. No instance takes traffic meanwhile.
+   * True if the database has lost committed ledger entries, such as after an old backup was
+   * restored, until an operator runs `ledger reopen`.
    */
   readonly isStopped?: () => boolean;
   /** Rejects if the database does not answer. Called only while the ledger's lease is lost. */
@@ -36,11 +22,11 @@ const CHECK_EVERY_MS = 1_000;
 const FENCED_AFTER_MS = 5_000;
 
 /**
- * Decides whether this instance may take traffic; answering a probe queries no store. A fault that
- * all instances share leaves them ready: a balancer without ready instances could not pass on the
- * refusals that tell clients when to retry. Lost ledger entries make all instances unready, because
- * an operator must act first. Create it after the catalog and the ledger: its report states that
- * both are there.
+ * Decides whether this instance may take traffic; a probe queries no store. A fault that all
+ * instances share leaves them ready: a balancer without ready instances could not pass on the
+ * refusals that tell clients when to retry. Lost ledger entries make all unready, because an
+ * operator must act first. Create it after the catalog and the ledger: its report states that both
+ * are there.
  */
 export class Readiness {
   readonly #options: ReadinessOptions;
@@ -68,7 +54,7 @@ export class Readiness {
     return this.#state === "serving" && !this.#isFencedAlone && !this.#isStopped;
   }
 
-  report(): ReadinessReport {
+  report() {
     return {
       ready: this.isReady,
       state: this.#state,
@@ -89,10 +75,7 @@ export class Readiness {
     if (this.#state === "starting") this.#state = "serving";
   }
 
-  /**
-   * Makes the instance unready, so that balancers send requests elsewhere. Call this before it
-   * stops.
-   */
+  /** Makes the instance unready, so that balancers send requests elsewhere, before it stops. */
   drain(): void {
     this.#state = "draining";
   }
@@ -123,10 +106,7 @@ export class Readiness {
     return this.#options.isStopped?.() === true;
   }
 
-  /**
-   * True if the lease is lost although the database has answered for `FENCED_AFTER_MS`: only this
-   * instance is at fault.
-   */
+  /** True if the lease is lost although the database answers: only this instance is at fault. */
   get #isFencedAlone(): boolean {
     const { clock, isLeaseHeld } = this.#options;
     if (this.#aloneSinceMs === undefined || isLeaseHeld()) return false;

@@ -5,8 +5,7 @@ import type { ServedHeaders } from "../call/client-exchange.ts";
 export type HeaderList = string[];
 
 /**
- * Returns the first headers of every answer: the request id under two names, and CORS without
- * credentials.
+ * The first headers of every answer: the request id under two names, and CORS without credentials.
  */
 export function baseHeaders(requestId: string): HeaderList {
   return [
@@ -21,10 +20,7 @@ export function baseHeaders(requestId: string): HeaderList {
   ];
 }
 
-/**
- * Returns the first headers of answers to pages of our own origin. No other origin may read or
- * frame these answers.
- */
+/** The first headers of answers to pages of our own origin, which no other may read or frame. */
 export function sameOriginHeaders(requestId: string): HeaderList {
   return [
     HEADERS.requestId.name,
@@ -61,19 +57,13 @@ export function addServedHeaders(list: HeaderList, served: ServedHeaders): Heade
   return list;
 }
 
-/**
- * Classes of refusals that carry `x-should-retry: false`. Without it, official clients would retry
- * every 429 and 5xx.
- */
+/** They carry `x-should-retry: false`: official clients would retry every 429 and 5xx. */
 const NEVER_RETRY = new Set(["insufficient_quota", "auth"]);
 
 /** Statuses below 500 that official clients retry by themselves. */
 const RETRIED_STATUSES = new Set([408, 409, 429]);
 
-/**
- * The longest wait for a one-minute window, in seconds. For longer waits, a refusal tells clients
- * not to retry.
- */
+/** The longest wait for a one-minute window. For longer waits, clients are told not to retry. */
 const SLEEP_SECONDS_MAX = RETRY_AFTER_SECONDS_MAX + 1;
 
 export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderList {
@@ -108,10 +98,7 @@ export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderLis
   return list;
 }
 
-/**
- * Makes a text that may come from a client safe for a header: replaces all but visible ASCII, and
- * bounds the length.
- */
+/** Replaces all but visible ASCII in a text that may come from a client, and bounds its length. */
 function headerSafe(text: string): string {
   return text.replace(/[^\x21-\x7e]/g, "?").slice(0, 2_048);
 }
@@ -123,111 +110,91 @@ interface ResponseHeader {
   readonly doc: string;
 }
 
-type HeaderKey =
-  | "requestId"
-  | "requestIdB"
-  | "provider"
-  | "attempts"
-  | "remainingRequests"
-  | "remainingTokens"
-  | "queueMs"
-  | "droppedParams"
-  | "estimate"
-  | "errorCode"
-  | "errorOrigin"
-  | "upstreamStatus"
-  | "limitScope"
-  | "limitKind"
-  | "limitId"
-  | "capReset"
-  | "retryAfter"
-  | "shouldRetry";
+function header(on: ResponseHeader["on"], exposed: boolean) {
+  return (name: string, doc: string): ResponseHeader => ({ name, exposed, on, doc });
+}
+
+const always = header("every answer", true);
+const served = header("served answers", true);
+const onRefusal = header("refusals", false);
 
 /** Every response header of the gateway. CORS and the reference page are generated from it. */
-export const HEADERS: Readonly<Record<HeaderKey, ResponseHeader>> = {
-  requestId: header("x-request-id", "every answer", {
-    exposed: true,
-    doc: "the request's id, created by the gateway; use it with `GET /v1/generation?id=`",
-  }),
-  requestIdB: header("request-id", "every answer", {
-    exposed: true,
-    doc: "the same id, under the name that Messages clients read",
-  }),
-  provider: header(ANSWER_HEADERS.provider, "served answers", {
-    exposed: true,
-    doc: "id of the provider whose deployment served",
-  }),
-  attempts: header(ANSWER_HEADERS.attempts, "served answers", {
-    exposed: true,
-    doc: "requests sent to providers for this request; on refusals only when there was at least one",
-  }),
-  remainingRequests: header(ANSWER_HEADERS.remainingRequests, "served answers", {
-    exposed: true,
-    doc: "requests left in this minute: the smallest value of all limits that apply",
-  }),
-  remainingTokens: header(ANSWER_HEADERS.remainingTokens, "served answers", {
-    exposed: true,
-    doc: "tokens left in this minute: the smallest value of all limits that apply",
-  }),
-  queueMs: header(ANSWER_HEADERS.queueMs, "served answers", {
-    exposed: true,
-    doc: "milliseconds that pacing delayed the request; absent without a delay",
-  }),
-  droppedParams: header(ANSWER_HEADERS.droppedParams, "served answers", {
-    exposed: true,
-    doc: "fields that were not sent to the provider, separated by commas",
-  }),
-  estimate: header("x-tm-estimate", "served answers", {
+export const HEADERS = {
+  requestId: always(
+    "x-request-id",
+    "the request's id, created by the gateway; use it with `GET /v1/generation?id=`",
+  ),
+  requestIdB: always("request-id", "the same id, under the name that Messages clients read"),
+  provider: served(ANSWER_HEADERS.provider, "id of the provider whose deployment served"),
+  attempts: served(
+    ANSWER_HEADERS.attempts,
+    "requests sent to providers for this request; on refusals only when there was at least one",
+  ),
+  remainingRequests: served(
+    ANSWER_HEADERS.remainingRequests,
+    "requests left in this minute: the smallest value of all limits that apply",
+  ),
+  remainingTokens: served(
+    ANSWER_HEADERS.remainingTokens,
+    "tokens left in this minute: the smallest value of all limits that apply",
+  ),
+  queueMs: served(
+    ANSWER_HEADERS.queueMs,
+    "milliseconds that pacing delayed the request; absent without a delay",
+  ),
+  droppedParams: served(
+    ANSWER_HEADERS.droppedParams,
+    "fields that were not sent to the provider, separated by commas",
+  ),
+  estimate: {
+    ...served(
+      "x-tm-estimate",
+      "`local` when a token count is the gateway's estimate, not a provider's count",
+    ),
     exposed: false,
-    doc: "`local` when a token count is the gateway's estimate, not a provider's count",
-  }),
-  errorCode: header(ANSWER_HEADERS.errorCode, "refusals", {
-    exposed: false,
-    doc: "the error class, see `errors.md`; browsers read it in the body",
-  }),
-  errorOrigin: header(ANSWER_HEADERS.errorOrigin, "refusals", {
-    exposed: false,
-    doc: "who refused: `gateway_admission`, `upstream_quota`, `upstream`, `gateway_infrastructure` or `authorization`; absent when the request itself was not valid",
-  }),
-  upstreamStatus: header("x-tm-upstream-status", "refusals", {
-    exposed: false,
-    doc: "the provider's HTTP status, when a provider answered",
-  }),
-  limitScope: header(ANSWER_HEADERS.limitScope, "refusals", {
-    exposed: false,
-    doc: "scope of the limit that was reached: `key`, `org`, `model`, `pool`, …",
-  }),
-  limitKind: header(ANSWER_HEADERS.limitKind, "refusals", {
-    exposed: false,
-    doc: "`rpm`, `tpm`, `concurrency`, `spend`, `health`, `output_bound`, …",
-  }),
-  limitId: header(ANSWER_HEADERS.limitId, "refusals", {
-    exposed: false,
-    doc: "the limit that was reached, such as `key:<key id>`, where it has an id",
-  }),
-  capReset: header(ANSWER_HEADERS.capReset, "refusals", {
-    exposed: false,
-    doc: "when the cap resets: start of the next UTC day, week or month; only when a spend cap was reached",
-  }),
-  retryAfter: header(ANSWER_HEADERS.retryAfter, "refusals", {
+  },
+  errorCode: onRefusal(
+    ANSWER_HEADERS.errorCode,
+    "the error class, see `errors.md`; browsers read it in the body",
+  ),
+  errorOrigin: onRefusal(
+    ANSWER_HEADERS.errorOrigin,
+    "who refused: `gateway_admission`, `upstream_quota`, `upstream`, `gateway_infrastructure` or `authorization`; absent when the request itself was not valid",
+  ),
+  upstreamStatus: onRefusal(
+    "x-tm-upstream-status",
+    "the provider's HTTP status, when a provider answered",
+  ),
+  limitScope: onRefusal(
+    ANSWER_HEADERS.limitScope,
+    "scope of the limit that was reached: `key`, `org`, `model`, `pool`, …",
+  ),
+  limitKind: onRefusal(
+    ANSWER_HEADERS.limitKind,
+    "`rpm`, `tpm`, `concurrency`, `spend`, `health`, `output_bound`, …",
+  ),
+  limitId: onRefusal(
+    ANSWER_HEADERS.limitId,
+    "the limit that was reached, such as `key:<key id>`, where it has an id",
+  ),
+  capReset: onRefusal(
+    ANSWER_HEADERS.capReset,
+    "when the cap resets: start of the next UTC day, week or month; only when a spend cap was reached",
+  ),
+  retryAfter: {
+    ...onRefusal(
+      ANSWER_HEADERS.retryAfter,
+      "seconds to wait, on every 429 and 503; 60 when waiting does not help",
+    ),
     exposed: true,
-    doc: "seconds to wait, on every 429 and 503; 60 when waiting does not help",
-  }),
-  shouldRetry: header("x-should-retry", "refusals", {
-    exposed: false,
-    doc: "`false` when the automatic retry of the official clients cannot help",
-  }),
+  },
+  shouldRetry: onRefusal(
+    "x-should-retry",
+    "`false` when the automatic retry of the official clients cannot help",
+  ),
 };
 
 const EXPOSED_HEADERS: string = Object.values(HEADERS)
   .filter((each) => each.exposed)
   .map((each) => each.name)
   .join(", ");
-
-function header(
-  name: string,
-  on: ResponseHeader["on"],
-  more: { readonly exposed: boolean; readonly doc: string },
-): ResponseHeader {
-  return { name, on, ...more };
-}

@@ -32,7 +32,8 @@ export class RouteTable {
     this.routes = routes;
     this.wires = table;
     for (const route of routes) {
-      for (const method of listMethods(route)) {
+      const { method: own, answersHead } = route;
+      for (const method of answersHead === true ? [own, "HEAD"] : [own]) {
         if (!route.path.includes("{id}")) this.#fixed.set(`${method} ${route.path}`, route);
         else this.#patterns.push({ pattern: compilePattern(method, route.path), route });
       }
@@ -56,10 +57,6 @@ export class RouteTable {
 
 function endsWithId({ path }: Route): boolean {
   return path.endsWith("{id}");
-}
-
-function listMethods({ method, answersHead }: Route): readonly string[] {
-  return answersHead === true ? [method, "HEAD"] : [method];
 }
 
 function compilePattern(method: string, path: string): RegExp {

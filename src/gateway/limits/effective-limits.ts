@@ -10,7 +10,6 @@ import {
   TOKENS_PER_MINUTE,
   TRIAL_KEY_REQUESTS_PER_MINUTE,
   UNFUNDED_REQUESTS_PER_MINUTE,
-  unreachable,
   defined,
 } from "../../kernel/index.ts";
 import {
@@ -54,22 +53,21 @@ export const SPECIFIED_LIMITS: LimitDefaults = {
 export interface AskedRequest {
   readonly modelId?: string;
   /**
-   * True if the request is sent with the organization's own provider keys, at least at first, so
-   * that the limits for organizations without credit do not apply yet. Default false.
+   * True if the organization's own provider keys are used, at least at first: the limits for
+   * organizations without credit do not apply yet. Default false.
    */
   readonly ownKeysOnly?: boolean;
   /**
-   * True if a request that tried the organization's own provider keys falls back to the platform's.
-   * Only the limits for organizations without credit are claimed then, because the others were
-   * claimed when the request began. Default false.
+   * True if such a request falls back to the platform's keys. Only the limits for organizations
+   * without credit are claimed then, because the others were claimed before. Default false.
    */
   readonly unfundedOnly?: boolean;
 }
 
 /**
  * Returns a function that lists the scopes that must admit a request, narrowest first: the key, the
- * model if a stored limit names it, the organization. The scopes depend only on the immutable key
- * record and are cached with it: the same arguments give the same array.
+ * model if a stored limit names it, the organization. They are cached with the immutable key
+ * record: the same arguments give the same array.
  */
 export function limitScopes(
   defaults: LimitDefaults = SPECIFIED_LIMITS,
@@ -83,9 +81,8 @@ export function limitScopes(
 }
 
 /**
- * Lists the scopes of a request to a dedicated endpoint, except the scope of the endpoint itself.
- * They contain only limits that the customer set, and are often empty. Cached like the scopes of
- * `limitScopes`.
+ * Lists the scopes of a request to a dedicated endpoint but the endpoint's: only limits that the
+ * customer set, often none. Cached like those of `limitScopes`.
  */
 export function endpointSelfScopes(
   key: LimitedKey,
@@ -106,10 +103,7 @@ export interface LimitRow {
   readonly id: string;
   /** The id that customers see; often the same as `id`. */
   readonly shownId: string;
-  /**
-   * Set if the row limits a model under one key; `shownKeyId` is the id of the key as customers see
-   * it.
-   */
+  /** Set if the row limits a model under one key; `shownKeyId` is the id that customers see. */
   readonly keyId?: KeyId;
   readonly shownKeyId?: string;
   readonly ceilings: LimitCeilings;
@@ -117,14 +111,11 @@ export interface LimitRow {
   readonly contract: LimitValues;
   /** The limits that the customer set; a value above the ceiling has no effect. */
   readonly self: LimitValues;
-  /**
-   * The limits that apply: the lower of `self` and `ceilings`; for a model, the lower of `self` and
-   * `contract`.
-   */
+  /** The lower of `self` and `ceilings`; for a model, of `self` and `contract`. */
   readonly limits: LimitValues;
   /**
-   * Limit of requests on the platform's provider keys until the organization has held credit for
-   * the first time; absent unless it is lower than `limits.requestsPerMinute`.
+   * Limit of requests on the platform's provider keys until the organization first holds credit;
+   * absent unless it is lower than `limits.requestsPerMinute`.
    */
   readonly unfundedRequestsPerMinute?: number;
 }
@@ -134,8 +125,8 @@ export function limitRows(
   modelId: string | undefined,
   defaults: LimitDefaults,
 ): readonly LimitRow[] {
-  const models = modelId === undefined ? [] : keyModelRow(key, modelId, defaults);
-  return [keyRow(key, defaults), ...models, ...orgLimitRows(key, modelId, defaults)];
+  const ofKey = [keyRow(key, defaults), ...keyModelRow(key, modelId, defaults)];
+  return [...ofKey, ...orgLimitRows(key, modelId, defaults)];
 }
 
 export function orgLimitRows(
@@ -143,7 +134,9 @@ export function orgLimitRows(
   modelId: string | undefined,
   defaults: LimitDefaults,
 ): readonly LimitRow[] {
-  const models = modelId === undefined ? [] : orgModelRow(org, modelId, defaults);
+  const { limits } = org.rules;
+  const models =
+    modelId === undefined ? [] : modelRow(org, { modelId }, orgCeilings(limits, modelId, defaults));
   return [...models, orgRow(org, defaults)];
 }
 
@@ -152,15 +145,11 @@ export function endpointSelfRows(
   modelId: string | undefined,
   defaults: LimitDefaults,
 ): readonly LimitRow[] {
-  // `funded: true` leaves out the limit for organizations without credit: it is a default, and
-  // defaults do not apply to dedicated endpoints.
+  // The limit for organizations without credit is a default, and endpoints have no defaults.
   return selfRows(limitRows({ ...key, funded: true }, modelId, defaults));
 }
 
-/**
- * Lists the scopes that all keys of the organization share. For a dedicated endpoint, they contain
- * only limits that the customer set.
- */
+/** Lists the scopes that all keys share; for a dedicated endpoint only what the customer set. */
 export function orgScopes(
   org: LimitedOrg,
   asked: { readonly modelId: string | undefined; readonly isOfEndpoint: boolean },
@@ -171,23 +160,20 @@ export function orgScopes(
 }
 
 export function findRequestsPerMinuteCeiling(origin: Origin): number {
-  switch (origin) {
-    case "trial":
-      return TRIAL_KEY_REQUESTS_PER_MINUTE;
-    case "console":
-    case "identity":
-      return CONSOLE_KEY_REQUESTS_PER_MINUTE;
-    case "playground":
-    case "optimize":
-      return MANAGED_KEY_REQUESTS_PER_MINUTE;
-    default:
-      return unreachable(origin);
-  }
+  return CEILINGS[origin];
 }
 
+const CEILINGS: Readonly<Record<Origin, number>> = {
+  trial: TRIAL_KEY_REQUESTS_PER_MINUTE,
+  console: CONSOLE_KEY_REQUESTS_PER_MINUTE,
+  identity: CONSOLE_KEY_REQUESTS_PER_MINUTE,
+  playground: MANAGED_KEY_REQUESTS_PER_MINUTE,
+  optimize: MANAGED_KEY_REQUESTS_PER_MINUTE,
+};
+
 /**
- * Caches, with each key's record, one result for each model that a stored limit names and one for
- * all other models, so that invented model ids take no memory.
+ * Caches with each key's record one result for each model that a stored limit names and one for all
+ * others, so that invented model ids take no memory.
  */
 class ScopeMemo<T> {
   readonly #known: WeakMap<LimitedKey, Remembered<T>> = new WeakMap();
@@ -213,10 +199,7 @@ class ScopeMemo<T> {
 
 interface Remembered<T> {
   readonly general: T;
-  /**
-   * The result for each model that a limit names, computed on first use; undefined if no limit
-   * names a model.
-   */
+  /** Computed on first use; undefined if no limit names a model. */
   readonly byModel: Map<string, T | undefined> | undefined;
 }
 
@@ -228,14 +211,12 @@ function mapNamedModels<T>({ keyId, rules }: LimitedKey): Map<string, T | undefi
 }
 
 /**
- * The scopes of requests by one key for one model. A request is exempt if the limit for
- * organizations without credit does not apply to it: it claims `exempt`, any other request
- * `counted`. Both are often the same array.
+ * The scopes of one key for one model. A request to which the limit for organizations without
+ * credit does not apply claims `exempt`, any other `counted`; often the same array.
  */
 interface ScopeSet {
   readonly counted: readonly ScopeClaim[];
   readonly exempt: readonly ScopeClaim[];
-  /** Only the scopes of the limit for organizations without credit. */
   readonly unfunded: readonly ScopeClaim[];
 }
 
@@ -248,8 +229,8 @@ function scopeSet(key: LimitedKey, modelId: string | undefined, defaults: LimitD
 }
 
 /*
- * Requests to a dedicated endpoint count in the same scope as the key's ordinary requests, but
- * against its request limit only if the customer set one, never against the default.
+ * Requests to a dedicated endpoint count in the key's ordinary scope, but against its request limit
+ * only if the customer set one, never against the default.
  */
 function toSelfClaim(row: LimitRow): ScopeClaim {
   const isCounted = row.limits.requestsPerMinute !== undefined;
@@ -271,8 +252,8 @@ function toClaim({ scope, id, shownId, limits }: LimitRow): ScopeClaim {
 }
 
 /*
- * The limit for organizations without credit has its own scope: all requests count in the ordinary
- * scope, and only requests on the platform's provider keys count in `#unfunded`.
+ * All requests count in the ordinary scope, and only those on the platform's provider keys also in
+ * `#unfunded`, the limit for organizations without credit.
  */
 function toClaims(row: LimitRow): readonly ScopeClaim[] {
   return [toClaim(row), ...toUnfundedClaim(row)];
@@ -314,28 +295,20 @@ function orgRow(org: LimitedOrg, defaults: LimitDefaults): LimitRow {
 
 function keyModelRow(
   key: LimitedKey,
-  modelId: string,
+  modelId: string | undefined,
   defaults: LimitDefaults,
 ): readonly LimitRow[] {
+  if (modelId === undefined) return [];
   const { keyId } = key;
   const ceilings = keyCeilings(key, modelId, defaults);
-  const rows = modelRow(key.rules.limits, { keyId, modelId }, ceilings, keyId);
+  const rows = modelRow(key, { keyId, modelId }, ceilings);
   return rows.map((row) => ({ ...row, shownKeyId: presentKeyId(key) }));
 }
 
-function orgModelRow(
-  { orgId, rules: { limits } }: LimitedOrg,
-  modelId: string,
-  defaults: LimitDefaults,
-): readonly LimitRow[] {
-  return modelRow(limits, { modelId }, orgCeilings(limits, modelId, defaults), orgId);
-}
-
 function modelRow(
-  limits: readonly StoredLimit[],
+  { orgId, rules: { limits } }: LimitedOrg,
   of: { readonly modelId: string; readonly keyId?: KeyId },
   ceilings: LimitCeilings,
-  owner: string,
 ): readonly LimitRow[] {
   const contract = findValues(limits, { source: "contract", scope: "model", ...of });
   const self = findValues(limits, { source: "self", scope: "model", ...of });
@@ -343,13 +316,13 @@ function modelRow(
   if (Object.keys(held).length === 0) return [];
   const shownId = `model:${of.modelId}`;
   const { keyId } = of;
-  const id = `${shownId}@${owner}`;
+  const id = `${shownId}@${keyId ?? orgId}`;
   const identity = { scope: "model", id, shownId, ...defined({ keyId }) } as const;
   return [{ ...identity, ceilings, contract, self, limits: held }];
 }
 
 /**
- * Builds the row of a scope that always has limits: its ceilings, or the customer's lower values.
+ * Builds the row of a scope that always has limits: its ceilings, or lower values of the customer.
  */
 function boundedRow(of: Omit<LimitRow, "limits">): LimitRow {
   const limits = takeLower(of.ceilings, of.self);
@@ -361,10 +334,7 @@ function boundedRow(of: Omit<LimitRow, "limits">): LimitRow {
   return { ...rest, limits, ...less };
 }
 
-/**
- * Returns the limit for organizations without credit, from which the managed Playground key is
- * exempt.
- */
+/** The limit for organizations without credit; the managed Playground key is exempt. */
 function unfundedLimit(
   { funded, keyOrigin }: LimitedOrg & { readonly keyOrigin?: Origin },
   defaults: LimitDefaults,

@@ -57,9 +57,8 @@ export function keyCeilings(
   return {
     ...newKeyCeilings(requestsPerMinuteCeiling, limits, defaults),
     ...findValues(limits, { source: "contract", scope: "key", keyId }),
-    ...(modelId === undefined
-      ? {}
-      : findValues(limits, { source: "contract", scope: "model", keyId, modelId })),
+    ...(modelId !== undefined &&
+      findValues(limits, { source: "contract", scope: "model", keyId, modelId })),
   };
 }
 
@@ -86,16 +85,12 @@ export function orgCeilings(
     tokensPerMinute: defaults.tokensPerMinute,
     concurrent: defaults.concurrentRequests,
     ...findValues(limits, { source: "contract", scope: "org" }),
-    ...(modelId === undefined
-      ? {}
-      : findValues(limits, { source: "contract", scope: "model", modelId })),
+    ...(modelId !== undefined &&
+      findValues(limits, { source: "contract", scope: "model", modelId })),
   };
 }
 
-/**
- * Returns the contract limits of a key. A contract for this key takes precedence over one for every
- * key.
- */
+/** A contract for this key takes precedence over one for every key. */
 export function keyContract(limits: readonly StoredLimit[], keyId: KeyId): LimitValues {
   return {
     ...findValues(limits, { source: "contract", scope: "key" }),

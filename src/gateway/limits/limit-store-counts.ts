@@ -6,20 +6,18 @@ import {
   type RedisLink,
 } from "../../kernel/index.ts";
 
+type StoreOp = "claim" | "peek" | "change" | "rebuild" | "health";
+
 /** Metrics of a shared limit store; a store in memory counts nothing and is always up. */
 export class LimitStoreCounts {
   readonly #seconds = new HistogramFamily("tm_limit_store_seconds");
   #faults = 0;
   #isUp = true;
 
-  note(asked: {
-    readonly op: "claim" | "peek" | "change" | "rebuild" | "health";
-    readonly isAnswered: boolean;
-    readonly seconds: number;
-  }): void {
-    this.#seconds.of(asked.op).observe(asked.seconds);
-    this.#isUp = asked.isAnswered;
-    if (!asked.isAnswered) this.#faults += 1;
+  note(op: StoreOp, isAnswered: boolean, seconds: number): void {
+    this.#seconds.of(op).observe(seconds);
+    this.#isUp = isAnswered;
+    if (!isAnswered) this.#faults += 1;
   }
 
   late(): void {
@@ -36,11 +34,8 @@ export class LimitStoreCounts {
   }
 }
 
-/**
- * The `op` label of each script. Scripts of other features on this connection are labelled
- * `health`.
- */
-const OPS: Readonly<Record<string, "claim" | "peek" | "change" | "rebuild">> = {
+/** Scripts of other features on this connection are labelled `health`. */
+const OPS: Readonly<Record<string, StoreOp>> = {
   claimLimits: "claim",
   peekLimits: "peek",
   handBackLimits: "change",
@@ -58,7 +53,7 @@ export function measuredLink(
       const startedMs = clock.monotonicMs();
       const asked = link.run(script, keys, args);
       const note = (isAnswered: boolean): void =>
-        counts.note({ op, isAnswered, seconds: (clock.monotonicMs() - startedMs) / 1000 });
+        counts.note(op, isAnswered, (clock.monotonicMs() - startedMs) / 1000);
       asked.then(
         () => note(true),
         () => note(false),

@@ -2,6 +2,7 @@ import {
   DEPARTED_MODELS_MAX,
   type LimitKind,
   type LimitScope,
+  memoizeByObject,
   type OrgId,
 } from "../../kernel/index.ts";
 
@@ -15,8 +16,8 @@ export interface TokenCount {
 export interface DeclaredWindow {
   readonly kind: "request" | "prompt" | "completion";
   /**
-   * The window has 60 buckets of a second, a minute or 24 minutes each. A charge counts for the
-   * length of the window, and at most one bucket longer.
+   * 60 buckets of a second, a minute or 24 minutes each. A charge counts for the length of the
+   * window, and at most one bucket longer.
    */
   readonly seconds: 60 | 3_600 | 86_400;
   readonly limit: number;
@@ -44,21 +45,14 @@ export interface ScopeClaim {
   readonly scope: LimitScope;
   /** A name that is unique in the whole installation: `key:<key id>`, … */
   readonly id: string;
-  /**
-   * The id that clients see; absent if it is `id`. A model's `id` also names its organization or
-   * key.
-   */
+  /** The id that clients see; default `id`. A model's `id` also names its organization or key. */
   readonly shownId?: string;
   readonly limits: LimitSet;
   /**
-   * The scope's full limits, and the seconds until they apply again; absent unless its pool is
-   * throttled.
+   * The full limits and the seconds until they apply again; absent unless the pool is throttled.
    */
   readonly whole?: { readonly limits: LimitSet; readonly inSeconds: number };
-  /**
-   * False if requests of this claim do not count against limits on the number of requests. Default
-   * true.
-   */
+  /** False if this claim does not count against limits on the number of requests. Default true. */
   readonly countsRequests?: boolean;
 }
 
@@ -66,15 +60,15 @@ export interface ScopeClaim {
 export interface LimitClaim extends TokenCount {
   readonly orgId: OrgId;
   /**
-   * The slot under which a shared store keeps the claim: `orgSlot(orgId)`, `{endpoint:<id>}`,
-   * `{pool:<id>}` or `{platform}`. A scope is always claimed under the same slot.
+   * Where a shared store keeps the claim: `orgSlot(orgId)`, `{endpoint:<id>}`, `{pool:<id>}` or
+   * `{platform}`. A scope is always claimed under the same slot.
    */
   readonly slot: string;
   /** Narrowest scope first, because the refusal names the first that refuses. */
   readonly scopes: readonly ScopeClaim[];
   /**
-   * Concurrency scopes of calls whose clients have left. Each must have a free place, but the claim
-   * does not take it. Checked last.
+   * Concurrency scopes of calls whose clients have left, checked last. Each must have a free place,
+   * but the claim does not take it.
    */
   readonly departed?: readonly ScopeClaim[] | undefined;
   /** Monotonic milliseconds of the caller; a shared store uses its own clock instead. */
@@ -100,8 +94,7 @@ export type ClaimOutcome =
       readonly limit: number;
       readonly retryAfterSeconds: number;
       /**
-       * `used` is the use before this request, `asked` what the request would add. Both are absent
-       * for a cooldown or a full pacing queue.
+       * The use before this request, and what it would add; absent for a cooldown or a full queue.
        */
       readonly used?: number;
       readonly asked?: number;
@@ -121,29 +114,22 @@ export interface LimitStore {
   /** Claims all of the scopes, or none; a refused claim leaves no trace in any of them. */
   claim(claim: LimitClaim): ClaimOutcome | Promise<ClaimOutcome>;
   /**
-   * Call this at most once for each lease, when the call's client has left. Moves the call's
-   * concurrency place from the claimed scopes to the scopes `departed` of the same slot, even if
-   * those are full. The other charges of the lease do not change.
+   * Call this at most once for each lease, when its client has left. Moves its concurrency place,
+   * and nothing else, to the scopes `departed` of the same slot, even if those are full.
    */
   depart(lease: LimitLease, departed: readonly ScopeClaim[], nowMs: number): void;
   /** Ends the concurrency lease and replaces estimated tokens by the observed ones. */
   release(lease: LimitLease, observed: TokenCount, nowMs: number): void;
   /**
-   * Undoes the whole claim, because the request was refused later. Its pacing turn stays unused if
+   * Undoes the whole claim of a request that was refused later. Its pacing turn stays unused if
    * other requests already wait behind it.
    */
   undo(lease: LimitLease, nowMs: number): void;
-  /**
-   * Reads the use of each scope, in the order of `scopes`. Returns undefined if the store does not
-   * answer.
-   */
+  /** Reads the use in the order of `scopes`; undefined if the store does not answer. */
   peek(
     asked: Pick<LimitClaim, "slot" | "scopes" | "nowMs">,
   ): Promise<readonly ScopeUsage[] | undefined>;
-  /**
-   * Refuses every claim on scope `id` for `seconds`, with kind `capacity`; a cooldown that ends
-   * later stays.
-   */
+  /** Refuses every claim on scope `id` for `seconds`; a cooldown that ends later stays. */
   cool(slot: string, id: string, seconds: number, nowMs: number): void;
 }
 
@@ -163,18 +149,14 @@ export function kindOfWindow({ kind, seconds }: DeclaredWindow): LimitKind {
 }
 
 /**
- * Returns how long a request that arrives at `nowUs` must wait. One number, the start of the next
- * free turn, represents the whole first-in, first-out queue (virtual scheduling). Times are whole
- * microseconds.
+ * Returns how long a request that arrives at `nowUs` must wait, in whole microseconds. One number,
+ * the start of the next free turn, represents the whole queue (virtual scheduling).
  */
 export function pacingWaitUs(nextSlotUs: number, nowUs: number): number {
   return Math.max(0, nextSlotUs - nowUs);
 }
 
-/**
- * Returns the microseconds from one request's pacing turn to the next, rounded up so that the pace
- * is never exceeded.
- */
+/** Returns the microseconds between two turns, rounded up so that the pace is never exceeded. */
 export function pacingIntervalUs(pace: Pace): number {
   return Math.ceil(1_000_000 / pace.perSecond);
 }
@@ -192,26 +174,15 @@ export function countCharge(
   return window.kind === "prompt" ? tokens.promptTokens : tokens.completionTokens;
 }
 
-export interface NeverFits {
-  readonly scope: ScopeClaim;
-  readonly kind: LimitKind;
-  readonly limit: number;
-  readonly asked: number;
-}
-
 /**
- * Finds the first limit that would refuse a request of this size even if nothing else used it;
- * undefined if the request fits. Only token limits can be too small: every other limit allows at
- * least one request.
+ * Finds the first limit that would refuse a request of this size even if nothing else used it. Only
+ * token limits can be too small: every other limit allows at least one request.
  */
-export function neverFits(
-  scopes: readonly ScopeClaim[],
-  tokens: TokenCount,
-): NeverFits | undefined {
+export function neverFits(scopes: readonly ScopeClaim[], tokens: TokenCount) {
   for (const scope of scopes) {
     const { tokensPerMinute: limit, windows } = scope.whole?.limits ?? scope.limits;
     if (limit !== undefined && tokens.tokens > limit) {
-      return { scope, kind: "tpm", limit, asked: tokens.tokens };
+      return { scope, kind: "tpm" as const, limit, asked: tokens.tokens };
     }
     for (const window of windows ?? []) {
       const asked = window.kind === "request" ? 0 : countCharge(window, tokens, true);
@@ -223,8 +194,7 @@ export function neverFits(
 }
 
 /**
- * Returns the seconds until every throttled scope that is now too small for the request has its
- * full limits again; 0 if no scope is too small.
+ * Returns the seconds until each throttled scope that is now too small has its full limits again.
  */
 export function secondsThrottled(scopes: readonly ScopeClaim[], tokens: TokenCount): number {
   const waits = scopes.map(({ whole, ...now }) =>
@@ -233,9 +203,7 @@ export function secondsThrottled(scopes: readonly ScopeClaim[], tokens: TokenCou
   return Math.max(0, ...waits);
 }
 
-/**
- * Returns the most tokens that all of these scopes allow one request; infinite if none limits them.
- */
+/** Returns the most tokens that these scopes allow one request; infinite if none limits them. */
 export function mostTokens(scopes: readonly ScopeClaim[]): TokenCount {
   const limits = scopes.map(({ whole, limits: now }) => whole?.limits ?? now);
   const windows = limits.flatMap((each) => each.windows ?? []);
@@ -248,24 +216,21 @@ export function mostTokens(scopes: readonly ScopeClaim[]): TokenCount {
   };
 }
 
-const builtScopes = new WeakMap<
-  readonly ScopeClaim[],
-  Map<string | undefined, readonly ScopeClaim[]>
->();
+const builtScopes = memoizeByObject(
+  (_scopes: readonly ScopeClaim[]) => new Map<string | undefined, readonly ScopeClaim[]>(),
+);
 
 /**
  * Returns the concurrency scopes of calls whose clients have left. They allow as many calls of one
- * model as the widest of `scopes` allows in flight, and four times that for all models together. A
- * provider that sends nothing then blocks its own model only, and the number of unread answers is
- * bounded. Empty if concurrency is not limited. Returns the same array on every call, because the
- * Redis store caches what it derives from it.
+ * model as the widest of `scopes` allows in flight, and four times that for all models: a provider
+ * that sends nothing then blocks its own model only. Empty if concurrency is not limited. Returns
+ * the same array on every call, because the Redis store caches by its identity.
  */
 export function departedScopes(
   { slot, scopes }: Pick<LimitClaim, "slot" | "scopes">,
   modelId: string | undefined,
 ): readonly ScopeClaim[] {
-  let byModel = builtScopes.get(scopes);
-  if (byModel === undefined) builtScopes.set(scopes, (byModel = new Map()));
+  const byModel = builtScopes(scopes);
   const known = byModel.get(modelId) ?? buildDepartedScopes({ slot, scopes }, modelId);
   byModel.set(modelId, known);
   return known;

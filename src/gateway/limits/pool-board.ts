@@ -26,29 +26,23 @@ export interface PoolBoardOptions {
   readonly onCooldown?: (poolId: string, forMs: number) => void;
 }
 
-/**
- * How many remembered pools are checked for expiry on each 429 or notice of one. More than one, so
- * that expired entries do not accumulate.
- */
+/** Pools checked on each 429: more than one, so that expired entries do not accumulate. */
 const SWEPT_PER_THROTTLE = 2;
 
 /**
- * Tracks, for this process, which pools cool down after a 429 and how much of each is usable.
- *
- * A 429 reduces the usable capacity by a fifth, down to a tenth of the declared capacity. Each
- * second without a 429 restores one percent of the declared capacity, up to all of it.
+ * Tracks, for this process, which pools cool down after a 429 and how much of each is usable. A 429
+ * takes a fifth of the usable capacity, down to a tenth of the declared one. Each second without a
+ * 429 restores one percent of the declared capacity.
  */
 export class PoolBoard {
-  readonly #limits: PoolBoardOptions["limits"];
-  readonly #onCooldown: PoolBoardOptions["onCooldown"];
+  readonly #options: PoolBoardOptions;
   /** Keyed by the pool object, so that the claims of an old catalog are dropped with it. */
   readonly #claims: WeakMap<Pool, PoolClaims> = new WeakMap();
   /** By pool id, so that a throttle outlives a catalog. Pools without a recent 429 are absent. */
   readonly #throttles: Map<string, PoolThrottle> = new Map();
 
-  constructor({ limits, onCooldown }: PoolBoardOptions) {
-    this.#limits = limits;
-    this.#onCooldown = onCooldown;
+  constructor(options: PoolBoardOptions) {
+    this.#options = options;
   }
 
   get throttledCount(): number {
@@ -56,8 +50,8 @@ export class PoolBoard {
   }
 
   /**
-   * Returns the claim of an organization; undefined if the pool has no limits. Returns the same
-   * object until the limits change, because the Redis store caches what it derives from the scopes.
+   * Undefined if the pool has no limits. Returns the same object until the limits change, because
+   * the Redis store caches by the identity of the scopes.
    */
   buildClaim(pool: Pool, orgId: OrgId, nowMs: number): PoolClaim | undefined {
     if (!hasLimits(pool)) return undefined;
@@ -79,30 +73,25 @@ export class PoolBoard {
   }
 
   /**
-   * Handles a provider's 429: the pool cools down for all its deployments, for `seconds` but at
-   * most 60, and its capacity shrinks. Several 429s within a second count as one.
+   * Handles a provider's 429: the pool cools down for `seconds` but at most 60, and its capacity
+   * shrinks. Several 429s within a second count as one.
    */
   throttled(pool: Pool, seconds: number, nowMs: number): void {
     const known = this.#findThrottle(pool.id, nowMs);
     const after = afterTooMany(known, { cooldownMs: seconds * 1000, nowMs });
     const isBroadcast = shouldBroadcast(after, nowMs);
-    this.#remember(
-      pool.id,
-      isBroadcast ? { ...after, broadcastUntilMs: after.cooldownUntilMs } : after,
-      nowMs,
-    );
+    const told = isBroadcast ? { ...after, broadcastUntilMs: after.cooldownUntilMs } : after;
+    this.#remember(pool.id, told, nowMs);
     if (!isBroadcast) return;
     const cooldownMs = after.cooldownUntilMs - nowMs;
+    const { limits, onCooldown } = this.#options;
     if (hasLimits(pool)) {
-      this.#limits.cool(poolSlot(pool.id), poolScopeId(pool.id), cooldownMs / 1000, nowMs);
+      limits.cool(poolSlot(pool.id), poolScopeId(pool.id), cooldownMs / 1000, nowMs);
     }
-    this.#onCooldown?.(pool.id, cooldownMs);
+    onCooldown?.(pool.id, cooldownMs);
   }
 
-  /**
-   * Handles the notice that another instance received a 429 and cools down for `forMs` from now on.
-   * Repeated notices of one 429 change nothing.
-   */
+  /** Another instance had a 429: the pool cools down for `forMs` from now on. May be repeated. */
   learn(poolId: string, forMs: number, nowMs: number): void {
     if (forMs <= 0) return;
     const known = this.#findThrottle(poolId, nowMs);
@@ -149,10 +138,7 @@ const SHRINK_TO_PERCENT = 80;
 const USABLE_PERCENT_MIN = 10;
 /** Concurrent requests get their 429s together, so 429s within this time count as one. */
 const TOGETHER_MS = 1_000;
-/**
- * Tolerance for the cooldown ends that other instances report: notices arrive late, and each
- * instance has a clock of its own.
- */
+/** Tolerance for reported ends of cooldowns: notices arrive late, and clocks differ. */
 const REMOTE_NOTICE_MS = 1_000;
 
 export function afterTooMany(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
@@ -169,9 +155,7 @@ export function afterTooMany(known: PoolThrottle | undefined, event: TooMany): P
   };
 }
 
-/**
- * Returns the throttle after another instance's notice of a 429, unless that 429 is known already.
- */
+/** Returns the throttle after another instance's notice, unless that 429 is known already. */
 export function applyRemoteCooldown(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
   const cooldownUntilMs = cooldownEnd(known, event);
   const isKnown = known !== undefined && cooldownUntilMs - known.cooldownUntilMs < REMOTE_NOTICE_MS;
@@ -185,10 +169,7 @@ export function usablePercent(throttle: PoolThrottle | undefined, nowMs: number)
   return Math.min(100, throttle.percent + quietSeconds);
 }
 
-/**
- * True if the pool cools down and the other instances know no cooldown that ends at about the same
- * time.
- */
+/** True if the pool cools down and the others know no cooldown that ends at about the same time. */
 export function shouldBroadcast(
   { cooldownUntilMs, broadcastUntilMs }: PoolThrottle,
   nowMs: number,
@@ -209,9 +190,9 @@ function cooldownEnd(known: PoolThrottle | undefined, { cooldownMs, nowMs }: Too
 }
 
 /**
- * Builds the claim of an organization: its share of the pool, then the pool itself. `percent`
- * (1 to 100) of every declared limit is usable now, and the share is `orgSharePercent` of the
- * usable limit. Both are rounded down, to at least 1.
+ * Builds the claim of an organization: its share of the pool, then the pool. `percent` (1 to 100)
+ * of each declared limit is usable, and the share is `orgSharePercent` of that, both rounded down,
+ * to at least 1.
  */
 export function poolClaim(pool: Pool, orgId: OrgId, percent: number): PoolClaim {
   const declared = declaredLimits(pool);
@@ -268,8 +249,7 @@ export function portion(limit: number, percent: number): number {
 const SECONDS = { minute: 60, hour: 3_600, day: 86_400 } as const;
 
 /**
- * Converts a pool's declared capacity to limits. Requests per minute become `requestsPerMinute`
- * instead of a window, so that clients see how many are left.
+ * Requests per minute become `requestsPerMinute`, not a window, so that clients see what is left.
  */
 function declaredLimits(pool: Pool): LimitSet {
   const { tokensPerMinute, requestsPerSecond, concurrent } = pool;
@@ -303,17 +283,14 @@ function portionOfAll(limits: LimitSet, percent: number): LimitSet {
   });
 }
 
-/**
- * How long one generation of cached claims lasts, in milliseconds. An organization's claim is
- * dropped after one to two generations without use.
- */
+/** The length of one generation; a claim is dropped after one to two without use. */
 const ROUND_MS = 600_000;
 /** The most organizations in one generation; the previous generation is kept too. */
 const ORGS_PER_ROUND_MAX = 10_000;
 
 /**
- * Caches the claims of one pool by organization. Returns the same object until the limits change,
- * because the Redis store caches what it derives from the scopes. Two generations bound the memory.
+ * Caches the claims of one pool by organization, in two generations, which bound the memory.
+ * Returns the same object until the limits change.
  */
 export class PoolClaims {
   readonly #pool: Pool;
@@ -332,8 +309,13 @@ export class PoolClaims {
   }
 
   of(orgId: OrgId, percent: number, nowMs: number): PoolClaim {
-    if (percent !== this.#percent) this.#startOver(percent, nowMs);
-    else if (nowMs - this.#turnedAtMs >= ROUND_MS) this.#turn(nowMs);
+    if (percent !== this.#percent) {
+      this.#percent = percent;
+      this.#turn(nowMs);
+      this.#old.clear();
+    } else if (nowMs - this.#turnedAtMs >= ROUND_MS) {
+      this.#turn(nowMs);
+    }
     const young = this.#young.get(orgId);
     if (young !== undefined) return young;
     if (this.#young.size >= ORGS_PER_ROUND_MAX) this.#turn(nowMs);
@@ -341,12 +323,6 @@ export class PoolClaims {
     this.#old.delete(orgId);
     this.#young.set(orgId, claim);
     return claim;
-  }
-
-  #startOver(percent: number, nowMs: number): void {
-    this.#percent = percent;
-    this.#turn(nowMs);
-    this.#old = new Map();
   }
 
   #turn(nowMs: number): void {

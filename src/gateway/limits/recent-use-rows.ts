@@ -12,8 +12,8 @@ export interface RecentCharge extends TokenCount {
 }
 
 /**
- * The history from which a shared limit store is refilled after it has lost its data. It is empty
- * if the slot is new, or of a kind whose use the journal does not record.
+ * The history from which a shared limit store is refilled after it has lost its data; empty if the
+ * slot is new, or of a kind that the journal does not record.
  */
 export interface RecentUse {
   recentUse(slot: string): Promise<readonly RecentCharge[]>;
@@ -36,64 +36,47 @@ export class PostgresRecentUse {
     this.#pool = pool;
   }
 
-  /**
-   * Returns the charges of one slot in the last minute. `membersOf` lists the listings of a pool,
-   * which the journal does not record.
-   */
+  /** `membersOf` lists the listings of a pool, which the journal does not record. */
   recentUse(
     slot: string,
     membersOf: (poolId: string) => readonly PoolMember[],
   ): Promise<readonly RecentCharge[]> {
     const [, kind, id = ""] = /^\{(org|endpoint|pool|platform)(?::(.+))?\}$/.exec(slot) ?? [];
-    if (kind === "org") return this.#ofOrg(id);
-    if (kind === "endpoint") return this.#ofEndpoint(id);
-    if (kind === "pool") return this.#ofPool(id, membersOf(id));
-    return kind === "platform" ? this.#ofPlatform() : Promise.resolve([]);
-  }
-
-  #ofOrg(orgId: string): Promise<readonly RecentCharge[]> {
-    const query = { name: "recent_use_of_org", text: OF_ORG_SQL, values: [orgId] };
-    return this.#charges(query, ({ key_id: keyId, model_id: modelId }) => [
-      `org:${orgId}`,
-      `key:${keyId}`,
-      `model:${modelId}@${orgId}`,
-      `model:${modelId}@${keyId}`,
-    ]);
-  }
-
-  #ofEndpoint(endpointId: string): Promise<readonly RecentCharge[]> {
-    const query = { name: "recent_use_of_endpoint", text: OF_ENDPOINT_SQL, values: [endpointId] };
-    return this.#charges(query, () => [`endpoint:${endpointId}`]);
-  }
-
-  #ofPool(poolId: string, members: readonly PoolMember[]): Promise<readonly RecentCharge[]> {
-    const providerIds = members.map(({ providerId }) => providerId);
-    const modelIds = members.map(({ modelId }) => modelId);
-    const query = {
-      name: "recent_use_of_pool",
-      text: OF_POOL_SQL,
-      values: [providerIds, modelIds],
-    };
-    return this.#charges(query, ({ org_id: orgId }) => [
-      `pool:${poolId}`,
-      `pool-share:${poolId}@${orgId}`,
-    ]);
-  }
-
-  #ofPlatform(): Promise<readonly RecentCharge[]> {
-    const query = { name: "recent_use_of_platform", text: OF_PLATFORM_SQL, values: [] };
-    return this.#charges(query, () => ["platform"]);
+    switch (kind) {
+      case "org":
+        return this.#charges("org", OF_ORG_SQL, [id], ({ key_id: keyId, model_id: modelId }) => [
+          `org:${id}`,
+          `key:${keyId}`,
+          `model:${modelId}@${id}`,
+          `model:${modelId}@${keyId}`,
+        ]);
+      case "endpoint":
+        return this.#charges("endpoint", OF_ENDPOINT_SQL, [id], () => [`endpoint:${id}`]);
+      case "pool": {
+        const members = membersOf(id);
+        const providerIds = members.map(({ providerId }) => providerId);
+        const values = [providerIds, members.map(({ modelId }) => modelId)];
+        return this.#charges("pool", OF_POOL_SQL, values, ({ org_id: orgId }) => [
+          `pool:${id}`,
+          `pool-share:${id}@${orgId}`,
+        ]);
+      }
+      case "platform":
+        return this.#charges("platform", OF_PLATFORM_SQL, [], () => ["platform"]);
+      default:
+        return Promise.resolve([]);
+    }
   }
 
   async #charges(
-    query: { readonly name: string; readonly text: string; readonly values: unknown[] },
+    of: string,
+    sql: string,
+    values: unknown[],
     scopeIdsOf: (row: RecentRow) => readonly string[],
   ): Promise<readonly RecentCharge[]> {
-    const result = await queryInTime<RecentRow>(this.#pool, query);
-    return result.rows.map((row) => ({
-      ...chargeColumns.read(row),
-      scopeIds: scopeIdsOf(row),
-    }));
+    const query = { name: `recent_use_of_${of}`, text: sql, values };
+    const { rows } = await queryInTime<RecentRow>(this.#pool, query);
+    return rows.map((row) => ({ ...chargeColumns.read(row), scopeIds: scopeIdsOf(row) }));
   }
 }
 
@@ -133,15 +116,12 @@ function tokensSql(observed: string): string {
  */
 const REQUESTS_SQL = "count(*) filter (where ordinal = 1) as requests";
 
-/*
- * Selects recent attempts. Their ids contain the time by this database's clock, and have an index
- * over all organizations.
- */
+/* The ids contain the time by this database's clock, and have an index over all organizations. */
 const RECENT_SQL = "attempt_id >= attempt_id_at(now() - interval '62 seconds')";
 
 /*
- * Selects recent attempts of an organization. The request's id contains the time by the gateway's
- * clock, which is less than an hour off; the condition on it only narrows the index scan.
+ * The request's id contains the time by the gateway's clock, which is less than an hour off; the
+ * condition on it only narrows the index scan.
  */
 const RECENT_OF_ORG_SQL = `${RECENT_SQL}
     and request_id >= (lpad(to_hex(

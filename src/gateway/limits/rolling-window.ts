@@ -7,11 +7,10 @@ const RING_SLOTS = 64;
 const RING_MASK = RING_SLOTS - 1;
 
 /**
- * Amounts charged in the last 60 seconds, in one-second buckets with a running total. A charge made
- * anywhere inside a second leaves at the start of the 61st second after it, so it counts for more
- * than 60 and at most 61 seconds: no rolling 60 seconds is ever under-counted.
- *
- * The caller must never pass a second that is earlier than the last one.
+ * Amounts charged in the last 60 seconds, in one-second buckets with a running total. A charge
+ * leaves at the start of the 61st second after its own, so it counts for more than 60 and at most
+ * 61 seconds: no rolling 60 seconds is ever under-counted. The caller must never pass a second that
+ * is earlier than the last one.
  */
 export class RollingWindow {
   /** The sum of the window; correct only after `advance` to the present second. */
@@ -26,8 +25,12 @@ export class RollingWindow {
   advance(second: number): void {
     const steps = second - this.newestSecond;
     if (steps === 0) return;
-    if (steps > WINDOW_SECONDS) this.#clear();
-    else if (this.total !== 0) this.#step(second);
+    if (this.total !== 0 && steps > WINDOW_SECONDS) {
+      this.#ring.fill(0);
+      this.total = 0;
+    } else if (this.total !== 0) {
+      this.#step(second);
+    }
     this.newestSecond = second;
   }
 
@@ -38,8 +41,7 @@ export class RollingWindow {
   }
 
   /**
-   * Changes the charge of an earlier `second` by `delta`, if it is still in the window. A bucket
-   * never falls below zero.
+   * Changes the charge of an earlier `second`, if it is in the window; no bucket falls below zero.
    */
   correct(second: number, delta: number): void {
     if (delta === 0 || this.newestSecond - second > WINDOW_SECONDS) return;
@@ -50,10 +52,7 @@ export class RollingWindow {
     this.total += after - before;
   }
 
-  /**
-   * Returns the seconds until charges of at least `amount` have left the window; if all charges
-   * together are less, until all have left.
-   */
+  /** Returns the seconds until charges of at least `amount`, or all, have left the window. */
   secondsUntilLeft(amount: number): number {
     let left = 0;
     for (let age = WINDOW_SECONDS; age > 0; age -= 1) {
@@ -70,21 +69,15 @@ export class RollingWindow {
       this.#ring[slot] = 0;
     }
   }
-
-  #clear(): void {
-    if (this.total === 0) return;
-    this.#ring.fill(0);
-    this.total = 0;
-  }
 }
 
 const STEP_BACK_MS_MAX = (WINDOW_SECONDS + 1) * 1000;
 
 /**
  * Turns the caller's clock into seconds that never go backwards. After a small step back, as when
- * a caller read the clock earlier than the caller before it, the second stays. A step back larger
- * than the window means that the clock was changed: time then continues from its last value instead
- * of standing still for hours.
+ * two callers read the clock in another order, the second stays. A step back larger than the window
+ * means that the clock was changed: time then continues from its last value instead of standing
+ * still for hours.
  */
 export class SteadySeconds {
   #latestMs = 0;
@@ -106,49 +99,41 @@ export function bucketSeconds(window: DeclaredWindow): number {
   return window.seconds / WINDOW_SECONDS;
 }
 
-interface LongRing {
-  readonly ring: RollingWindow;
+/** A declared window, whose buckets may be longer than a second. */
+class LongWindow {
+  readonly ring: RollingWindow = new RollingWindow();
   /** Seconds of one bucket. */
   readonly length: number;
+
+  constructor(window: DeclaredWindow) {
+    this.length = bucketSeconds(window);
+  }
+
+  correct(chargedAt: number, delta: number): void {
+    this.ring.correct(Math.floor(chargedAt / this.length), delta);
+  }
+
+  secondsUntilLeft(amount: number, second: number): number {
+    return (this.ring.newestSecond + this.ring.secondsUntilLeft(amount)) * this.length - second;
+  }
+
+  advance(second: number): this {
+    this.ring.advance(Math.floor(second / this.length));
+    return this;
+  }
 }
 
 export class DeclaredWindows {
-  readonly #rings: Map<string, LongRing> = new Map();
-
-  total(window: DeclaredWindow, second: number): number {
-    return this.#at(window, second).ring.total;
-  }
-
-  add(window: DeclaredWindow, second: number, amount: number): void {
-    this.#at(window, second).ring.add(amount);
-  }
-
-  correct(window: DeclaredWindow, chargedAt: number, second: number, delta: number): void {
-    const { ring, length } = this.#at(window, second);
-    ring.correct(Math.floor(chargedAt / length), delta);
-  }
-
-  secondsUntilLeft(window: DeclaredWindow, second: number, amount: number): number {
-    const { ring, length } = this.#at(window, second);
-    return (ring.newestSecond + ring.secondsUntilLeft(amount)) * length - second;
-  }
+  readonly #known: Map<string, LongWindow> = new Map();
 
   isEmpty(second: number): boolean {
-    for (const { ring, length } of this.#rings.values()) {
-      ring.advance(Math.floor(second / length));
-      if (ring.total !== 0) return false;
-    }
-    return true;
+    return [...this.#known.values()].every((each) => each.advance(second).ring.total === 0);
   }
 
-  #at(window: DeclaredWindow, second: number): LongRing {
+  at(window: DeclaredWindow, second: number): LongWindow {
     const name = `${window.kind} ${window.seconds}`;
-    let long = this.#rings.get(name);
-    if (long === undefined) {
-      long = { ring: new RollingWindow(), length: bucketSeconds(window) };
-      this.#rings.set(name, long);
-    }
-    long.ring.advance(Math.floor(second / long.length));
-    return long;
+    let long = this.#known.get(name);
+    if (long === undefined) this.#known.set(name, (long = new LongWindow(window)));
+    return long.advance(second);
   }
 }

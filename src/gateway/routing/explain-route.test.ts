@@ -5,8 +5,7 @@ import { buildDeployment } from "../../../test/fixtures/modality/request-kit.ts"
 import type { ListedModel, PriceSheet } from "../../catalog/catalog.ts";
 import type { ModelId, ProviderId } from "../../kernel/core/ids.ts";
 import type { ProviderControls } from "../../formats/wire/fields/common-fields.ts";
-import { explainRoute } from "./explain-route.ts";
-import { planRoute, type PlanInput } from "./plan-route.ts";
+import { explainRoute, planRoute, type PlanInput } from "./plan-route.ts";
 
 const PRICES: PriceSheet = {
   pinId: "pin",

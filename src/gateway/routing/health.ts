@@ -1,20 +1,18 @@
-import { unreachable } from "../../kernel/index.ts";
+import { ExpiringCache, unreachable } from "../../kernel/index.ts";
 
 /** The health of all deployments, as far as this process knows. All times are monotonic. */
 export interface DeploymentHealth {
   /** Returns whether a request may be sent: always, as a probe, or not. Changes nothing. */
   mayTry(deploymentId: string, nowMs: number): "yes" | "probe" | "no";
   /**
-   * Reserves the probe of a half-open circuit right before it is sent. Returns false if another
-   * request has reserved it or the circuit is cooling. Always returns true for a closed circuit,
-   * which needs no probe.
+   * Reserves the probe of a half-open circuit right before it is sent. False if it is reserved
+   * already or the circuit is cooling; true for a closed circuit, which needs no probe.
    */
   startProbe(deploymentId: string, nowMs: number): boolean;
   /**
    * Reports the end of an attempt that `startProbe` admitted, exactly once; `aborted` if nothing
    * was sent, which frees the probe. `startedMs` is the time of `startProbe`: it tells a probe from
-   * an attempt that began before the circuit opened. If it is absent, the attempt counts as the
-   * newest probe.
+   * an attempt that began before the circuit opened. Default: the newest probe.
    */
   report(deploymentId: string, outcome: HealthOutcome, nowMs: number, startedMs?: number): void;
 }
@@ -22,18 +20,13 @@ export interface DeploymentHealth {
 export interface HealthOptions {
   /** Returns a number in [0, 1) that varies the cooldowns. Default `Math.random`. */
   readonly random?: () => number;
-  /** Milliseconds after which a probe that has not reported is replaced. Default 20 s. */
-  readonly probeLeaseMs?: number;
-  /**
-   * Called when outcomes of this process open a circuit, not when another instance's notice does;
-   * must not throw.
-   */
+  /** Called when outcomes of this process, not a notice, open a circuit; must not throw. */
   readonly onOpened?: (deploymentId: string, forMs: number) => void;
 }
 
 /**
- * Default lease of a probe: as long as a stream may take until its headers arrive. After this time
- * a second probe may be sent, whether the first is slow or never reports.
+ * As long as a stream may take until its headers arrive. After this time a second probe may be
+ * sent, whether the first is slow or never reports.
  */
 const PROBE_LEASE_MS = 20_000;
 const SWEPT_PER_NEW_CIRCUIT = 2;
@@ -42,13 +35,11 @@ const SWEPT_PER_NEW_CIRCUIT = 2;
 export class MemoryDeploymentHealth implements DeploymentHealth {
   readonly #circuits: Map<string, CircuitState> = new Map();
   readonly #random: () => number;
-  readonly #probeLeaseMs: number;
   readonly #onOpened: (deploymentId: string, forMs: number) => void;
   #sweep: Iterator<[string, CircuitState]> = this.#circuits.entries();
 
   constructor(options: HealthOptions = {}) {
     this.#random = options.random ?? Math.random;
-    this.#probeLeaseMs = options.probeLeaseMs ?? PROBE_LEASE_MS;
     this.#onOpened = options.onOpened ?? (() => undefined);
   }
 
@@ -64,7 +55,7 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
     const circuit = this.#findCircuit(deploymentId);
     const allowed = permission(circuit, nowMs);
     if (allowed === "probe") {
-      this.#circuits.set(deploymentId, withProbe(circuit, nowMs, this.#probeLeaseMs));
+      this.#circuits.set(deploymentId, withProbe(circuit, nowMs, PROBE_LEASE_MS));
     }
     return allowed !== "no";
   }
@@ -82,10 +73,7 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
     if (hasOpened) this.#onOpened(deploymentId, after.untilMs - nowMs);
   }
 
-  /**
-   * Handles the notice that another instance's circuit opened: no traffic for `forMs`, then the
-   * probes of this process decide.
-   */
+  /** Another instance's circuit opened: no traffic for `forMs`, then this process probes. */
   learn(deploymentId: string, forMs: number, nowMs: number): void {
     const after = afterNotice(this.#findCircuit(deploymentId), forMs, nowMs);
     this.#keep(deploymentId, after, nowMs);
@@ -104,7 +92,7 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
     this.#circuits.set(deploymentId, circuit);
   }
 
-  /** Checks two old circuits for each new one, so that idle circuits cannot outnumber live ones. */
+  /** Two for each new one, so that idle circuits cannot outnumber live ones. */
   #sweepSome(nowMs: number): void {
     for (let seen = 0; seen < SWEPT_PER_NEW_CIRCUIT; seen += 1) {
       const next = this.#sweep.next();
@@ -139,10 +127,7 @@ export interface ClosedCircuit {
   readonly buckets: readonly Bucket[];
   /** Half-strikes since the last success: a strike adds 2, a timeout 1. */
   readonly streak: number;
-  /**
-   * Until this time, notices of other instances are ignored, because probes of this instance
-   * succeeded despite such a notice.
-   */
+  /** Until this time notices are ignored, because probes of this instance disproved one. */
   readonly ignoreRemoteUntilMs: number;
 }
 
@@ -150,10 +135,7 @@ export interface ClosedCircuit {
 export interface OpenCircuit {
   readonly phase: "open";
   readonly untilMs: number;
-  /**
-   * The length of the cooldown that this instance's own outcomes caused, in milliseconds before
-   * jitter; a notice does not change it. The next cooldown is twice as long, up to `COOL_MS_MAX`.
-   */
+  /** The cooldown of own outcomes, before jitter; the next is twice as long, up to a minute. */
   readonly coolMs: number;
   /** True if another instance's notice opened or prolonged the circuit. */
   readonly isRemote: boolean;
@@ -192,9 +174,7 @@ const IGNORE_REMOTE_MS = 600_000;
 /** An open circuit is dropped if nothing was sent for this long after its cooldown. */
 const FORGOTTEN_MS = 600_000;
 
-/**
- * Returns the circuit after an attempt. `random` in [0, 1) varies the cooldown by up to 20 percent.
- */
+/** `random` in [0, 1) varies the cooldown by up to 20 percent. */
 export function nextCircuitState(state: CircuitState, ended: Ended, random: number): CircuitState {
   return state.phase === "closed"
     ? afterOutcome(state, ended, random)
@@ -202,10 +182,9 @@ export function nextCircuitState(state: CircuitState, ended: Ended, random: numb
 }
 
 /**
- * Returns the circuit after another instance's notice. The notice cools a closed circuit, and can
- * prolong a cooldown once. It has no effect on a half-open circuit, nor after this instance's
- * probes disproved an earlier notice: an instance that reaches no provider must not silence the
- * others.
+ * A notice of another instance cools a closed circuit, and can prolong a cooldown once. It has no
+ * effect on a half-open circuit, nor after this instance's probes disproved an earlier one: an
+ * instance that reaches no provider must not silence the others.
  */
 export function afterNotice(state: CircuitState, forMs: number, nowMs: number): CircuitState {
   const untilMs = nowMs + Math.min(forMs, NOTICE_MS_MAX);
@@ -220,19 +199,13 @@ export function afterNotice(state: CircuitState, forMs: number, nowMs: number): 
     : state;
 }
 
-/**
- * Returns whether a request may be sent; `probe` permits one request that tests a half-open
- * circuit.
- */
+/** Returns whether a request may be sent; `probe` permits one that tests a half-open circuit. */
 export function permission(state: CircuitState, nowMs: number): "yes" | "probe" | "no" {
   if (state.phase === "closed") return "yes";
   return nowMs >= state.untilMs && nowMs >= state.probeUntilMs ? "probe" : "no";
 }
 
-/**
- * Returns the circuit with its probe reserved. If the probe never reports, another may be sent
- * after `leaseMs`.
- */
+/** Reserves the probe. If it never reports, another may be sent after `leaseMs`. */
 export function withProbe(state: CircuitState, nowMs: number, leaseMs: number): CircuitState {
   return state.phase === "closed"
     ? state
@@ -240,8 +213,8 @@ export function withProbe(state: CircuitState, nowMs: number, leaseMs: number): 
 }
 
 /**
- * True for a closed circuit that has no recent outcomes and no longer ignores notices, and for an
- * open one `FORGOTTEN_MS` after the end of its cooldown and of its last probe's lease.
+ * True for a closed circuit without recent outcomes that ignores no notices, and for an open one
+ * `FORGOTTEN_MS` after its cooldown and its last probe's lease.
  */
 export function isForgettable(state: CircuitState, nowMs: number): boolean {
   if (state.phase === "open") {
@@ -264,7 +237,7 @@ function afterOutcome(
     const ignoreRemoteUntilMs = nowMs < state.ignoreRemoteUntilMs ? nowMs + IGNORE_REMOTE_MS : 0;
     return { phase: "closed", buckets, streak: 0, ignoreRemoteUntilMs };
   }
-  const streak = recentStreak(state, second) + halves(outcome);
+  const streak = recentStreak(state, second) + (outcome === "strike" ? HALVES_PER_STRIKE : 1);
   return mustOpen(buckets, streak)
     ? openCircuit(COOL_MS_MIN, nowMs, random)
     : { ...state, buckets, streak };
@@ -274,8 +247,7 @@ function afterProbe(state: OpenCircuit, ended: Ended, random: number): CircuitSt
   const { outcome, nowMs, startedMs } = ended;
   // An attempt that began before the cooldown ended does not show the provider's health now.
   if (nowMs < state.untilMs || startedMs < state.untilMs) return state;
-  // A probe that outlived its lease still changes the circuit, but does not end the lease of the
-  // probe that replaced it.
+  // A probe that outlived its lease does not end the lease of the probe that replaced it.
   const holds = startedMs >= state.probeStartedMs;
   const left = holds ? { ...state, probeUntilMs: 0 } : state;
   switch (outcome) {
@@ -311,8 +283,8 @@ function toSecond(nowMs: number): number {
 }
 
 /**
- * True if the streak is long enough, or if the window has enough failures and at least as many as
- * successes. Counts in half-strikes: a strike is two, a timeout is one.
+ * True if the streak is long enough, or if enough attempts of the window failed, and at least as
+ * many as succeeded. Counts in half-strikes.
  */
 function mustOpen(buckets: readonly Bucket[], streak: number): boolean {
   let successes = 0;
@@ -332,14 +304,7 @@ function mustOpen(buckets: readonly Bucket[], streak: number): boolean {
   );
 }
 
-function halves(outcome: "strike" | "timeout"): number {
-  return outcome === "strike" ? HALVES_PER_STRIKE : 1;
-}
-
-/**
- * Returns the streak if it still counts; a streak ends with a success, or when its newest failure
- * is older than the window.
- */
+/** A streak ends with a success, or when its newest failure is older than the window. */
 function recentStreak(state: ClosedCircuit, second: number): number {
   const newest = state.buckets.at(-1);
   return newest !== undefined && second - newest.second < WINDOW_SECONDS ? state.streak : 0;
@@ -354,13 +319,38 @@ function withOutcome(
   const newest = inside.at(-1);
   const sameSecond = newest !== undefined && newest.second >= second;
   const before = sameSecond ? newest : { second, successes: 0, strikes: 0, timeouts: 0 };
-  const after = {
-    second: before.second,
-    successes: before.successes + (outcome === "success" ? 1 : 0),
-    strikes: before.strikes + (outcome === "strike" ? 1 : 0),
-    timeouts: before.timeouts + (outcome === "timeout" ? 1 : 0),
-  };
   if (sameSecond) inside.pop();
-  inside.push(after);
+  const counter = COUNTER_OF[outcome];
+  inside.push({ ...before, [counter]: before[counter] + 1 });
   return inside;
+}
+
+const COUNTER_OF = { success: "successes", strike: "strikes", timeout: "timeouts" } as const;
+
+const REPEAT_MS = 60_000;
+/** Above this number the oldest are forgotten; their repeats then count as strikes again. */
+const REMEMBERED_MAX = 10_000;
+
+/**
+ * Recognizes repeats of a failed request for one minute. Clients resend what a provider cannot
+ * process, so only failures of at least three different requests (organization and body) open a
+ * closed circuit.
+ */
+export class RepeatedFailures {
+  readonly #counted = new ExpiringCache<true>(REPEAT_MS, REMEMBERED_MAX);
+
+  get size(): number {
+    return this.#counted.size;
+  }
+
+  /** True if the request was counted within the last minute; otherwise counts it now. */
+  isRepeat(
+    failed: { readonly deploymentId: string; readonly orgId: string; readonly digest: string },
+    nowMs: number,
+  ): boolean {
+    const name = `${failed.deploymentId} ${failed.orgId} ${failed.digest}`;
+    if (this.#counted.get(name, nowMs) === true) return true;
+    this.#counted.set(name, true, nowMs);
+    return false;
+  }
 }

@@ -11,10 +11,7 @@ import {
 export interface RoutePlan {
   readonly kind: "plan";
   readonly first: Deployment;
-  /**
-   * The candidates after `first`. Each is checked only when its turn comes, because checking a
-   * deployment with another wire costs as much as translating the request for it.
-   */
+  /** Checked late: with another wire, a check costs as much as translating the request. */
   readonly others: () => Generator<Deployment>;
   /** How the caller's own provider keys are used: not at all, first, or exclusively. */
   readonly ownKeys: OwnKeys;
@@ -37,15 +34,12 @@ export interface PlanInput {
   readonly keyModels?: ReadonlySet<string> | undefined;
   readonly modality: ModalityId;
   readonly controls: ProviderControls;
-  readonly policy?: PlanPolicy;
+  readonly policy?: PlanPolicy | undefined;
   /** Returns a copy of the deployment with the caller's own key; undefined if there is none. */
-  readonly ownKeyOf?: (deployment: Deployment) => Deployment | undefined;
+  readonly ownKeyOf?: ((deployment: Deployment) => Deployment | undefined) | undefined;
   readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
   readonly isHealthy: (deployment: Deployment) => boolean;
-  /**
-   * Id of the deployment that served this conversation last; it is tried first among equal
-   * candidates.
-   */
+  /** Id of the deployment that served this conversation last: the first among equals. */
   readonly servedLast?: string | undefined;
   /** Absent means that every listing is trusted. */
   readonly standing?: ListingStanding;
@@ -54,10 +48,7 @@ export interface PlanInput {
 export interface ListingStanding {
   /** False if verified listings are required and the deployment's listing is not verified. */
   mayRoute(deployment: Deployment): boolean;
-  /**
-   * True if the deployment broke promises of its listing. The model's other deployments are then
-   * tried before it.
-   */
+  /** True if the deployment broke promises of its listing: others are then tried before it. */
   isDistrusted(deployment: Deployment): boolean;
 }
 
@@ -86,8 +77,7 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const trusted = keepTrusted(named, input.standing);
   if (trusted.length === 0) return toRefused(notVerified(modelId));
   const allowed = withOwnKeys(trusted, input);
-  // The request allows only the caller's own provider keys, but the caller has none for a provider
-  // of this model.
+  // Only own keys are allowed, but the caller has none for a provider of this model.
   if (allowed.length === 0) return toRefused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
   const near = putServedLastFirst(usable, input.servedLast);
@@ -98,19 +88,13 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const first = ranked[firstAt];
   if (first === undefined) return toRefused(noCandidateRefusal(input, allowed));
   const rest = controls.allowFallbacks ? ranked.slice(firstAt + 1) : [];
-  const ownKeys = first.ownKey === undefined ? "none" : chooseOwnKeys(controls);
+  const isOwnOnly = controls.connections === "only" || !controls.allowFallbacks;
+  const ownKeys = first.ownKey === undefined ? "none" : isOwnOnly ? "only" : "first";
   return { kind: "plan", first, others: () => servable(rest, input), ownKeys };
 }
 
-function chooseOwnKeys(controls: ProviderControls): OwnKeys {
-  return controls.connections === "only" || !controls.allowFallbacks ? "only" : "first";
-}
-
-/**
- * Adds, before the deployments with the marketplace's keys, a copy of each deployment for which the
- * caller has its own provider key. `provider.connections` may exclude either kind.
- */
-export function withOwnKeys(
+/** Adds copies with the caller's own keys, as `provider.connections` permits. */
+function withOwnKeys(
   deployments: readonly Deployment[],
   { controls, ownKeyOf }: Pick<PlanInput, "controls" | "ownKeyOf">,
 ): readonly Deployment[] {
@@ -126,10 +110,7 @@ function* servable(rest: readonly Deployment[], input: PlanInput): Generator<Dep
   }
 }
 
-/**
- * Returns the refusal of the first condition that excludes all: able to serve, then priced, then
- * healthy.
- */
+/** The first condition that excludes all: able to serve, then priced, then healthy. */
 function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): Refusal {
   const reasons = allowed.map((each) => input.servabilityProblem(each));
   const eligible = allowed.filter((_, at) => reasons[at] === undefined);
@@ -142,8 +123,8 @@ function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): R
 }
 
 /**
- * A model that is listed but not served to the caller gets the same 404 as an unknown id. A key
- * that may call only some models is told so, whether the model is listed or not.
+ * A model that is not served to the caller gets the same 404 as an unknown id. A key that may call
+ * only some models is told so, whether the model is listed or not.
  */
 export function unknownModel(modelId: string, keyModels?: ReadonlySet<string>): Refusal {
   const named = JSON.stringify(modelId.slice(0, 256));
@@ -157,7 +138,7 @@ export function unknownModel(modelId: string, keyModels?: ReadonlySet<string>): 
 }
 
 /** Names the `provider` control or policy that excludes the deployment; undefined if none does. */
-export function policyProblem(
+function policyProblem(
   deployment: Deployment,
   { controls, policy = NO_POLICY }: Pick<PlanInput, "controls" | "policy">,
 ): string | undefined {
@@ -194,8 +175,7 @@ function applyOrder(
 }
 
 /**
- * Moves the deployment that served the conversation last before its equals: those with the same
- * priority and the same owner of the provider key, if the prices of both or of neither are old.
+ * Equals have the same priority and owner of the key, and the prices of both or of neither are old.
  */
 function putServedLastFirst(
   deployments: readonly Deployment[],
@@ -222,10 +202,7 @@ function keepTrusted(
   return deployments.filter((each) => standing.mayRoute(each));
 }
 
-/**
- * Puts distrusted listings last. Candidates with the caller's own key keep their position, because
- * their answers say nothing about the listing.
- */
+/** Candidates with the caller's own key stay: their answers say nothing about the listing. */
 function distrustedLast(
   deployments: readonly Deployment[],
   standing: ListingStanding | undefined,
@@ -233,10 +210,8 @@ function distrustedLast(
   if (standing === undefined || !deployments.some((each) => isTriedLast(each, standing))) {
     return deployments;
   }
-  return [
-    ...deployments.filter((each) => !isTriedLast(each, standing)),
-    ...deployments.filter((each) => isTriedLast(each, standing)),
-  ];
+  const rank = (each: Deployment): number => Number(isTriedLast(each, standing));
+  return deployments.toSorted((a, b) => rank(a) - rank(b));
 }
 
 function isTriedLast(deployment: Deployment, standing: ListingStanding): boolean {
@@ -301,8 +276,8 @@ function toRefused(value: Refusal): PlanOutcome {
 }
 
 /**
- * Builds one message from the reasons of all deployments. The reason of a listing that declares its
- * input kinds is the most specific; if none does, the kinds of all listings are combined.
+ * The reason of a listing that declares its input kinds is the most specific; if none does, the
+ * kinds of all listings are combined.
  */
 function noDeploymentMessage(modelId: string, reasons: readonly Unservable[]): string {
   const declared = reasons.find(({ undeclared }) => undeclared === undefined);
@@ -320,21 +295,12 @@ function noDeploymentMessage(modelId: string, reasons: readonly Unservable[]): s
   return `no listing of ${modelId} accepts every part of this request; ${reasons[0]?.message}`;
 }
 
-/**
- * How long a conversation is remembered, in milliseconds: about as long as providers cache a
- * prompt.
- */
+/** How long a conversation is remembered: about as long as providers cache a prompt. */
 const SERVED_MS = 300_000;
-/**
- * The most remembered conversations. Above this number the oldest are forgotten; their next request
- * may go to a provider that has not cached the prompt.
- */
+/** Above this number the oldest conversations are forgotten; they may lose their cached prompt. */
 const CONVERSATIONS_MAX = 20_000;
 
-/**
- * Remembers in this process which deployment served a conversation last: its provider has the
- * conversation in its prompt cache.
- */
+/** Remembers which deployment served a conversation last: its provider has cached the prompt. */
 export class Affinity {
   readonly #served = new ExpiringCache<string>(SERVED_MS, CONVERSATIONS_MAX);
 
@@ -347,13 +313,44 @@ export class Affinity {
   }
 }
 
-/**
- * True if the model may have equals for `putServedLastFirst`. Routing order sorts by age of prices,
- * then by priority, so equals are neighbors.
- */
+/** Routing order sorts by age of prices, then by priority, so equals are neighbors. */
 export function hasEquals({ deployments }: ListedModel): boolean {
   for (let at = 1; at < deployments.length; at += 1) {
     if (deployments[at]?.priority === deployments[at - 1]?.priority) return true;
   }
   return false;
+}
+
+/**
+ * Plans a route, and says of every other deployment why it would not be tried. There are no
+ * candidates if and only if there is a refusal.
+ */
+export function explainRoute(input: PlanInput) {
+  const plan = planRoute(input);
+  const candidates = plan.kind === "plan" ? [plan.first, ...plan.others()] : [];
+  const isServed = input.model?.modality === input.modality;
+  const listed = isServed ? input.model.deployments : [];
+  const known = new Set([...withOwnKeys(listed, input), ...listed]);
+  return {
+    candidates,
+    excluded: [...known]
+      .filter((each) => !candidates.includes(each))
+      .map((deployment) => ({ deployment, reason: exclusionReason(deployment, input) })),
+    refusal: plan.kind === "refused" ? plan.refusal : undefined,
+    ownKeys: plan.kind === "plan" ? plan.ownKeys : ("none" as const),
+  };
+}
+
+function exclusionReason(deployment: Deployment, input: PlanInput): string {
+  const forbidden = policyProblem(deployment, input);
+  if (forbidden !== undefined) return forbidden;
+  if (input.standing?.mayRoute(deployment) === false) return "its listing is not verified";
+  if (deployment.ownKey === undefined && input.controls.connections === "only") {
+    return 'provider.connections is "only"';
+  }
+  if (deployment.prices === null) return "it is listed without a price";
+  if (!input.isHealthy(deployment)) return "it is cooling down after failures";
+  const unservable = input.servabilityProblem(deployment);
+  if (unservable !== undefined) return unservable.message;
+  return "provider.allow_fallbacks is false, and another one is tried first";
 }

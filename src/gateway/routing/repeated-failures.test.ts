@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { RepeatedFailures } from "./repeated-failures.ts";
+import { RepeatedFailures } from "./health.ts";
 
 const poison = { deploymentId: "d", orgId: "org_1", digest: "one" };
 

@@ -5,43 +5,34 @@ export interface CooldownListener {
   learn(id: string, forMs: number, nowMs: number): void;
 }
 
-export interface HealthExchangeOptions {
-  /** Undefined if there are no other instances. */
-  readonly shared: SharedHealth | undefined;
-  readonly clock: Clock;
-  /** Milliseconds between two polls. Default 1,000. */
-  readonly everyMs?: number;
-  /** Milliseconds after which a poll without an answer is abandoned. Default 5,000. */
-  readonly answerWithinMs?: number;
-}
+type Learners = Readonly<Record<CooldownNotice["kind"], CooldownListener>>;
 
+/** Time between two polls. */
 const EVERY_MS = 1_000;
+/** A poll without an answer is abandoned after this time. */
 const ANSWER_WITHIN_MS = 5_000;
 
 /** Publishes this instance's cooldowns, and polls those of other instances. */
 export class HealthExchange {
+  /** Undefined if there are no other instances. */
   readonly #shared: SharedHealth | undefined;
   readonly #clock: Clock;
-  readonly #everyMs: number;
-  readonly #answerWithinMs: number;
   #timer: NodeJS.Timeout | undefined;
   #poll: { readonly askedMs: number } | undefined;
 
-  constructor(options: HealthExchangeOptions) {
-    this.#shared = options.shared;
-    this.#clock = options.clock;
-    this.#everyMs = options.everyMs ?? EVERY_MS;
-    this.#answerWithinMs = options.answerWithinMs ?? ANSWER_WITHIN_MS;
+  constructor(ports: { readonly shared: SharedHealth | undefined; readonly clock: Clock }) {
+    this.#shared = ports.shared;
+    this.#clock = ports.clock;
   }
 
   publish(notice: CooldownNotice): void {
     this.#shared?.publish(notice);
   }
 
-  listen(learners: Readonly<Record<CooldownNotice["kind"], CooldownListener>>): void {
+  listen(learners: Learners): void {
     const shared = this.#shared;
     if (shared === undefined || this.#timer !== undefined) return;
-    this.#timer = setInterval(() => void this.#receive(shared, learners), this.#everyMs);
+    this.#timer = setInterval(() => void this.#receive(shared, learners), EVERY_MS);
     this.#timer.unref();
   }
 
@@ -51,12 +42,9 @@ export class HealthExchange {
     this.#poll = undefined;
   }
 
-  async #receive(
-    shared: SharedHealth,
-    learners: Readonly<Record<CooldownNotice["kind"], CooldownListener>>,
-  ): Promise<void> {
+  async #receive(shared: SharedHealth, learners: Learners): Promise<void> {
     const askedMs = this.#clock.monotonicMs();
-    if (this.#poll !== undefined && askedMs - this.#poll.askedMs < this.#answerWithinMs) return;
+    if (this.#poll !== undefined && askedMs - this.#poll.askedMs < ANSWER_WITHIN_MS) return;
     const poll = { askedMs };
     this.#poll = poll;
     const notices = await shared.read().catch(() => []);
@@ -72,10 +60,7 @@ export class HealthExchange {
   }
 }
 
-/**
- * The cooldown of a circuit that opened, or of a pool (capacity that deployments share at their
- * provider) after a 429.
- */
+/** The cooldown of a circuit that opened, or of a pool after a 429. */
 export interface CooldownNotice {
   readonly kind: "circuit" | "pool";
   readonly id: string;
@@ -84,19 +69,13 @@ export interface CooldownNotice {
 
 /** Shares cooldowns among instances. Without it each instance detects failures alone. */
 export interface SharedHealth {
-  /** Publishes a cooldown of this instance. Never throws, and nothing waits for it. */
+  /** Never throws, and nothing waits for it. */
   publish(notice: CooldownNotice): void;
   /** Returns the running cooldowns of other instances; empty if the store does not answer. */
   read(): Promise<readonly CooldownNotice[]>;
 }
 
 const KEY = "tm:{health}";
-
-export interface RedisSharedHealthOptions {
-  readonly link: Pick<RedisLink, "run">;
-  /** For tests: replaces the clock of the Redis server; in milliseconds. */
-  readonly now?: () => number;
-}
 
 /**
  * Keeps cooldowns in one small Redis key, by the server's clock. They expire, and may be lost
@@ -107,34 +86,28 @@ export class RedisSharedHealth implements SharedHealth {
   readonly #now: (() => number) | undefined;
   readonly #instance: string = createRecordId("health");
 
-  constructor(options: RedisSharedHealthOptions) {
+  /** `now` replaces the clock of the Redis server in tests; in milliseconds. */
+  constructor(options: { readonly link: Pick<RedisLink, "run">; readonly now?: () => number }) {
     this.#link = options.link;
     this.#now = options.now;
   }
 
-  publish(notice: CooldownNotice): void {
-    void this.#publish(notice);
+  publish({ kind, id, forMs }: CooldownNotice): void {
+    const cooldownMs = Math.min(Math.ceil(forMs), COOLDOWN_MS_MAX);
+    if (!(cooldownMs > 0)) return;
+    const member = `${this.#instance} ${kind} ${id}`;
+    // Others detect failures themselves, and the limit store on the same link reports the fault.
+    this.#link
+      .run("publishCooldown", [KEY], [this.#time(), member, cooldownMs])
+      .catch(() => undefined);
   }
 
   async read(): Promise<readonly CooldownNotice[]> {
     try {
-      return keepLongest(
-        await this.#link.run("readCooldowns", [KEY], [this.#time(), this.#instance]),
-      );
+      const args = [this.#time(), this.#instance];
+      return keepLongest(await this.#link.run("readCooldowns", [KEY], args));
     } catch {
       return [];
-    }
-  }
-
-  async #publish({ kind, id, forMs }: CooldownNotice): Promise<void> {
-    const cooldownMs = Math.min(Math.ceil(forMs), COOLDOWN_MS_MAX);
-    if (!(cooldownMs > 0)) return;
-    try {
-      const member = `${this.#instance} ${kind} ${id}`;
-      await this.#link.run("publishCooldown", [KEY], [this.#time(), member, cooldownMs]);
-    } catch {
-      // The fault is ignored: other instances detect failures themselves, and the limit store,
-      // which uses the same link to Redis, reports it.
     }
   }
 
@@ -143,10 +116,7 @@ export class RedisSharedHealth implements SharedHealth {
   }
 }
 
-/**
- * Reads the script's answer. Several instances may cool the same circuit or pool: the longest
- * cooldown is kept.
- */
+/** Several instances may cool the same circuit or pool: the longest cooldown is kept. */
 function keepLongest(answer: unknown): readonly CooldownNotice[] {
   const words: readonly unknown[] = Array.isArray(answer) ? answer : [];
   const longest = new Map<string, CooldownNotice>();
@@ -216,9 +186,7 @@ end
 return answer
 `;
 
-export type HealthScript = "publishCooldown" | "readCooldowns";
-
-export const healthScripts: Readonly<Record<HealthScript, { readonly lua: string }>> = {
+export const healthScripts = {
   publishCooldown: { lua: COMMON + PUBLISH },
   readCooldowns: { lua: COMMON + READ },
-};
+} as const;

@@ -18,9 +18,7 @@ export interface ConductPolicy {
   readonly answersMin: number;
 }
 
-/**
- * The promises of a listing that an answer can break: bits, because an answer can break several.
- */
+/** The promises that an answer can break: bits, because an answer can break several. */
 export const BREACH = {
   substituted: 1,
   usageMissing: 2,
@@ -51,17 +49,11 @@ export interface WatchedListing extends ListingName {
   readonly modality?: string;
 }
 
-/**
- * This many images or videos without usage make a listing suspect, whatever the percentage: they
- * were given away, because nothing could be charged for them.
- */
+/** With so many images or videos that could not be charged, a listing is suspect in any case. */
 const GIVEN_MEDIA_MAX = 10;
 const MEDIA: ReadonlySet<string | undefined> = new Set(["image", "video"]);
 
-/**
- * After this many answers the older half of the counts is dropped, so that a listing is judged by
- * its recent answers.
- */
+/** After this many answers the older half is dropped, so that recent answers judge a listing. */
 const HALF_WINDOW_ANSWERS = 1_000;
 
 interface Share {
@@ -87,8 +79,8 @@ interface Watched {
 }
 
 /**
- * Counts, for each listing, how many of its last one to two thousand answers broke a promise. Sends
- * no requests and refuses none. The counts of a listing that becomes suspect start again at zero.
+ * Counts how many of a listing's last one to two thousand answers broke a promise. Sends and
+ * refuses nothing. The counts of a listing that becomes suspect start again at zero.
  */
 export class Conduct {
   readonly #policy: ConductPolicy;
@@ -107,11 +99,14 @@ export class Conduct {
   note(listing: WatchedListing, orgId: string, breaches: Breaches): void {
     const watched = this.#watch(listing);
     const { newer } = watched;
-    const org = openShare(newer, orgId);
+    const org = newer.byOrg.get(orgId) ?? { ...NOTHING };
+    newer.byOrg.set(orgId, org);
     count(newer, breaches);
     count(org, breaches);
     if (breaches !== 0) {
-      add(newer, breaches);
+      for (const name of NAMES) {
+        if ((breaches & BREACH[name]) !== 0) newer.breaches[name] += 1;
+      }
       this.#judge(listing, watched);
     }
     if (newer.answers >= HALF_WINDOW_ANSWERS) {
@@ -140,21 +135,18 @@ export class Conduct {
       given: older.given + newer.given,
     };
     const givenMax = MEDIA.has(listing.modality) ? GIVEN_MEDIA_MAX : Number.POSITIVE_INFINITY;
-    const isSuspect = (share: Share): boolean => share.given >= givenMax || this.#isOver(share);
+    const { badPercent, answersMin } = this.#policy;
+    const isSuspect = ({ answers, bad, given }: Share): boolean =>
+      given >= givenMax || (answers >= answersMin && bad * 100 > badPercent * answers);
     if (!isSuspect(all) || this.#isContradicted(all, { older, newer }, isSuspect)) return;
     this.#watched.delete(listing.id);
-    this.#onSuspect(listing, addBreaches(older, newer));
-  }
-
-  #isOver({ answers, bad }: Share): boolean {
-    const { badPercent, answersMin } = this.#policy;
-    return answers >= answersMin && bad * 100 > badPercent * answers;
+    const breaches = byBreach((name) => older.breaches[name] + newer.breaches[name]);
+    this.#onSuspect(listing, { answers: all.answers, ...breaches });
   }
 
   /**
-   * True if, once the answers to one organization are left out, enough answers remain and they are
-   * good. That organization's requests then cause the broken promises, and one customer must not
-   * demote a provider for all others.
+   * True if without one organization enough answers remain and are good: its requests then cause
+   * the broken promises, and one customer must not demote a provider for all others.
    */
   #isContradicted(
     all: Share,
@@ -174,14 +166,6 @@ export class Conduct {
   }
 }
 
-function openShare({ byOrg }: Half, orgId: string): Share {
-  const known = byOrg.get(orgId);
-  if (known !== undefined) return known;
-  const share = { answers: 0, bad: 0, given: 0 };
-  byOrg.set(orgId, share);
-  return share;
-}
-
 function without(all: Share, own: Share, earlier: Share = NOTHING): Share {
   const bad = own.bad + earlier.bad;
   if (bad === 0) return all;
@@ -198,17 +182,4 @@ function count(share: Share, breaches: Breaches): void {
   share.answers += 1;
   if (breaches !== 0) share.bad += 1;
   if ((breaches & BREACH.usageMissing) !== 0) share.given += 1;
-}
-
-function add(half: Half, breaches: Breaches): void {
-  for (const name of NAMES) {
-    if ((breaches & BREACH[name]) !== 0) half.breaches[name] += 1;
-  }
-}
-
-function addBreaches(older: Half, newer: Half): LiveBreaches {
-  return {
-    answers: older.answers + newer.answers,
-    ...byBreach((name) => older.breaches[name] + newer.breaches[name]),
-  };
 }

@@ -24,7 +24,7 @@ export interface RecordedCheck {
   readonly evidence?: unknown;
 }
 
-const LISTING = {
+export const LISTING = {
   providerId: text<string>("provider_id"),
   modelId: text<string>("model_id"),
 } as const;
@@ -63,9 +63,8 @@ export class PostgresVerdictStore {
   }
 
   /**
-   * Records all of these verdicts, or none on a fault; skips those that are recorded already. If a
-   * run passed, or only warned, its listing is no longer suspect, unless it became so after the
-   * run.
+   * Records all of these verdicts, or none; skips those that are recorded already. If a run passed,
+   * or only warned, its listing is no longer suspect, unless it became so after the run.
    */
   async record(verdicts: readonly ListingVerdict[], by: ChangedBy): Promise<void> {
     if (verdicts.length === 0) return;
@@ -91,12 +90,10 @@ export class PostgresVerdictStore {
   }
 
   /**
-   * Returns the newest conclusive verdict of each listing, or an inconclusive one if there is no
-   * other.
+   * Returns each listing's newest conclusive verdict, or an inconclusive one if there is no other.
    */
   async latest(): Promise<readonly ListingVerdict[]> {
-    // The version is read before the verdicts. If a verdict is recorded in between, the next call
-    // sees another version and reads the verdicts again.
+    // Read before the verdicts: what is recorded in between is then read by the next call.
     const { rows: versions } = await this.#pool.query<Row>(VERSION_SQL);
     const version = String(versions[0]?.["version"]);
     if (this.#read?.version === version) return this.#read.verdicts;

@@ -15,24 +15,17 @@ import {
   unlockConnection,
 } from "../../kernel/index.ts";
 import { type ListingName, listingKey } from "./conduct.ts";
+import { LISTING } from "./postgres-verdict-store.ts";
 
-export class PostgresWatchStore {
-  readonly #pool: Pool;
-
-  constructor(pool: Pool) {
-    this.#pool = pool;
-  }
-
-  /** Opens the session for scheduled conformance runs; undefined if another process has it. */
-  async open(): Promise<WatchSession | undefined> {
-    const lock = await lockedConnection(this.#pool, "tokenmarket conformance watch");
-    return lock === undefined ? undefined : new PostgresWatchSession(this.#pool, lock);
-  }
+/** Opens the session for scheduled conformance runs; undefined if another process has it. */
+export async function openWatchSession(pool: Pool): Promise<WatchSession | undefined> {
+  const lock = await lockedConnection(pool, "tokenmarket conformance watch");
+  return lock && new PostgresWatchSession(pool, lock);
 }
 
 /**
- * Only one process at a time has the session, until it closes the session or dies. The session's
- * connection only holds the lock, so a run survives the loss of the connection.
+ * One process at a time has the session, until it closes it or dies. Its connection only holds the
+ * lock, so a run survives the loss of the connection.
  */
 class PostgresWatchSession {
   readonly #pool: Pool;
@@ -66,10 +59,7 @@ class PostgresWatchSession {
       nowMs: first.now.getTime(),
       /** The runs of each listing, by `listingKey`. */
       known,
-      /**
-       * The cost of the scheduled runs that began in the last `intervalMs`. A run that has not
-       * ended counts with its whole budget.
-       */
+      /** The cost of the scheduled runs of the last `intervalMs`; for a running one, its budget. */
       spentMicroUsd: microUsd(first.spent),
     };
   }
@@ -98,10 +88,7 @@ class PostgresWatchSession {
 
 export type WatchSession = Public<PostgresWatchSession>;
 
-const nameColumns = columns({
-  providerId: text<string>("provider_id"),
-  modelId: text<string>("model_id"),
-});
+const nameColumns = columns(LISTING);
 
 const verdictColumns = columns({
   upstreamModelId: text<string>("upstream_id"),
@@ -126,9 +113,8 @@ export interface KnownRuns extends Partial<RecordOf<typeof suspectColumns>> {
 }
 
 /**
- * - `recorded`: the verdict of the run is stored;
- * - `unrecorded`: the run ended without a stored verdict;
- * - `ended`: an operator ended the run, which leaves the time of the next run as it was.
+ * `recorded`: the verdict is stored; `unrecorded`: it is not; `ended`: an operator ended the run,
+ * which leaves the time of the next run as it was.
  */
 export type WatchedRunOutcome = "recorded" | "unrecorded" | "ended";
 

@@ -3,13 +3,12 @@ import { listingKey, type ListingName } from "./conduct.ts";
 import type { ListingVerdict, SuspectListing, VerdictStore } from "./postgres-verdict-store.ts";
 
 /**
- * - `verified`: the newest conclusive run passed, with this manifest and upstream id, within
- * `VERIFIED_FOR_MS`.
- * - `verified_in_part`: likewise, but some checks of the run warned.
- * - `failed`: the newest conclusive run failed.
- * - `changed`: the newest conclusive run passed, but with another manifest or upstream id.
- * - `expired`: the newest conclusive run passed, but too long ago.
- * - `unchecked`: no run was conclusive.
+ * By the newest conclusive run:
+ * - `verified`: passed, with this manifest and upstream id, within `VERIFIED_FOR_MS`.
+ * - `verified_in_part`: likewise, but some checks warned.
+ * - `changed`: passed, but with another manifest or upstream id.
+ * - `expired`: passed, but too long ago.
+ * - `unchecked`: there is none.
  */
 export type VerificationState =
   "verified" | "verified_in_part" | "failed" | "changed" | "expired" | "unchecked";
@@ -35,7 +34,6 @@ export interface KnownListing extends VerifiedListing {
   readonly id: string;
 }
 
-const UNCHECKED: ListingVerification = Object.freeze({ state: "unchecked" });
 const DAY_MS = 86_400_000;
 export const VERIFIED_FOR_MS: number = 30 * DAY_MS;
 /** How often verdicts of other processes are read, in milliseconds. */
@@ -98,10 +96,7 @@ export class Verification {
     return this.#suspects.size > 0 && this.#suspects.has(id);
   }
 
-  /**
-   * True if the listing is tried last: it is suspect because of live answers, or its newest run
-   * failed.
-   */
+  /** True if the listing is tried last: live answers make it suspect, or its newest run failed. */
   isDistrusted(listing: Pick<KnownListing, "id">): boolean {
     return this.isSuspect(listing) || this.#verdicts.get(listing.id)?.verdict === "fail";
   }
@@ -110,7 +105,6 @@ export class Verification {
     const verdict = this.#verdicts.get(listing.id);
     const suspect = this.#suspects.get(listing.id);
     const state = judgeVerdict(verdict, listing, this.#options.clock.nowMs());
-    if (verdict === undefined && suspect === undefined) return UNCHECKED;
     return { state, ...(verdict && { verdict }), ...(suspect && { suspect }) };
   }
 }
@@ -132,10 +126,7 @@ export function judgeVerdict(
 /** The highest percentage that is shown: a signed report of another program could claim any. */
 const PERCENT_MAX = 100_000;
 
-/**
- * Returns by how many percent the provider overbilled in the newest run; null if it did not, or if
- * the run does not tell.
- */
+/** By how many percent the provider overbilled in the newest run; null if the run does not tell. */
 export function overbilledPercent(verdict: ListingVerdict | undefined): number | null {
   const { evidence } = verdict?.checks.find(({ id }) => id === "C4") ?? {};
   const percent = asNumber(asObject(evidence)?.["percent_too_much"]) ?? 0;

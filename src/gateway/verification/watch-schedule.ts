@@ -6,12 +6,9 @@ import type { KnownRuns } from "./postgres-watch-store.ts";
 import type { VerifiedListing } from "./verification.ts";
 
 /**
- * Why a conformance run of a listing is due:
- * - `unchecked`: the listing never had a run;
- * - `suspect`: live answers broke its promises since its last run;
- * - `changed`: its last run was of another manifest or upstream id;
- * - `retry`: its last run had no conclusive verdict;
- * - `interval`: its last run is becoming too old.
+ * Why a run is due: the listing never had one (`unchecked`), live answers broke its promises since
+ * (`suspect`), it was of another manifest or upstream id (`changed`), had no conclusive verdict
+ * (`retry`), or is becoming too old (`interval`).
  */
 export type DueReason = "unchecked" | "suspect" | "changed" | "retry" | "interval";
 
@@ -68,10 +65,9 @@ function computeDue(
 }
 
 /**
- * Returns the listing's next regular time. Within each interval that time depends only on the
- * listing's name: it survives restarts, and spreads listings that were first checked together. If
- * it is too soon after the last run, half an interval is added, once. The result is never more than
- * an interval after the last run.
+ * Returns the listing's next regular time. It depends only on the listing's name, so it survives
+ * restarts and spreads listings that were first checked together. If it is too soon after the last
+ * run, half an interval is added, once. Never more than an interval after the last run.
  */
 export function nextRunMs(listing: ListingName, lastMs: number, intervalMs: number): number {
   assert(intervalMs > 0, "an interval takes time");
@@ -82,10 +78,7 @@ export function nextRunMs(listing: ListingName, lastMs: number, intervalMs: numb
   return Math.min(isEarly ? ownMs + intervalMs / 2 : ownMs, lastMs + intervalMs);
 }
 
-/**
- * Returns a fraction in [0, 1) that spreads the runs of listings over an interval; the same in
- * every process.
- */
+/** A fraction in [0, 1) that spreads the runs over an interval; the same in every process. */
 function computePhase(listing: ListingName): number {
   const hash = createHash("sha256").update(listingKey(listing)).digest();
   return hash.readUInt32BE(0) / HASH_VALUES;

@@ -6,21 +6,13 @@ import type { PollResult } from "./job-state.ts";
 import type { VideoDeps } from "./video-deps.ts";
 import type { VideoJob } from "./video-job.ts";
 
-type AskDeps = Pick<
-  VideoDeps,
-  "catalog" | "connections" | "upstream" | "opensOwnKeys" | "clock" | "deadlines" | "videos"
->;
-
-export type AskedJob = Pick<VideoJob, "deploymentId" | "connectionId" | "orgId" | "providerJobId">;
-
 /**
- * Finds the deployment of a job, with the provider key with which the job was made. Returns
- * undefined, so that the job cannot be polled, if the deployment left the catalog or the customer's
- * connection was disabled.
+ * Finds the deployment of a job, with the provider key of the job. Undefined if the job cannot be
+ * polled: the deployment left the catalog, or the connection was disabled.
  */
 export async function findDeployment(
-  deps: AskDeps,
-  { deploymentId, connectionId, orgId }: AskedJob,
+  deps: VideoDeps,
+  { deploymentId, connectionId, orgId }: VideoJob,
 ): Promise<Deployment | undefined> {
   const listed = deps.catalog.current.deployments.find(({ id }) => id === deploymentId);
   if (listed === undefined || connectionId === undefined) return listed;
@@ -32,9 +24,9 @@ export async function findDeployment(
 
 /** Asks the provider for a job's state, or with `delete` to cancel the job, which it may ignore. */
 export function askProvider(
-  { clock, deadlines, upstream, videos }: AskDeps,
+  { clock, deadlines, upstream, videos }: VideoDeps,
   deployment: Deployment,
-  { providerJobId }: Pick<AskedJob, "providerJobId">,
+  { providerJobId }: Pick<VideoJob, "providerJobId">,
   method: "get" | "delete" = "get",
 ): RunningFetch<FetchedAnswer> {
   const path = jobPath(deployment, providerJobId);

@@ -17,8 +17,8 @@ export type PollResult =
   | { readonly kind: "reported"; readonly job: ReportedJob }
   | { readonly kind: "missing" }
   /**
-   * The poll had no result: time-out, 429, 5xx, or the job cannot be polled. `isPaused` is true if
-   * the provider was not asked, because polls with this deployment and key are paused.
+   * Time-out, 429, 5xx, or the job cannot be polled. `isPaused`: polls with this deployment and key
+   * are paused, and the provider was not asked.
    */
   | { readonly kind: "failure"; readonly retryAfterMs?: number; readonly isPaused?: true };
 
@@ -48,19 +48,20 @@ export const RUNNING_PROGRESS_MAX = 99;
 
 export const firstPollMs: number = SPACINGS_MS[0];
 /**
- * A poll is "missing" if the provider does not know the job. Missing polls less than this many
- * milliseconds apart count as one; after `MISSING_MAX` counted ones the job has expired.
+ * A poll is "missing" if the provider does not know the job. Missing polls closer than this count
+ * as one; after `MISSING_MAX` counted ones the job has expired.
  */
 export const MISSING_INTERVAL_MS = 60_000;
 
 /**
- * Returns the effect of a poll on a job: its end, or its update and the time of the next poll. An
- * end that the provider reports is accepted even after the deadline. Without one, the job ends at
- * the deadline, or after `MISSING_MAX` counted missing polls. `random` in [0, 1) spreads the polls.
+ * Returns the job's end, or its update and the time of the next poll. An end that the provider
+ * reports is accepted even after the deadline. Without one, the job ends at the deadline, or after
+ * `MISSING_MAX` counted missing polls. `random` in [0, 1) spreads the polls.
  */
 export function evaluatePoll(job: TakenJob, poll: PollResult, random: number): JobVerdict {
   assert(job.completedAtMs === null, "only a running job is polled");
-  const ended = findEnd(job, poll) ?? (isOverdue(job) ? TIMED_OUT : undefined);
+  const isOverdue = job.takenAtMs >= job.deadlineAtMs;
+  const ended = findEnd(job, poll) ?? (isOverdue ? TIMED_OUT : undefined);
   if (ended !== undefined) return { kind: "ended", ended };
   return { kind: "continues", update: buildUpdate(job, poll, random) };
 }
@@ -68,10 +69,6 @@ export function evaluatePoll(job: TakenJob, poll: PollResult, random: number): J
 const NO_FILE = { costPicoUsd: undefined, expiresAtMs: undefined };
 const TIMED_OUT: EndedJob = { errorCode: "video_timeout", ...NO_FILE, upstreamStatus: null };
 const FORGOTTEN: EndedJob = { errorCode: "video_expired", ...NO_FILE, upstreamStatus: 404 };
-
-function isOverdue(job: TakenJob): boolean {
-  return job.takenAtMs >= job.deadlineAtMs;
-}
 
 function findEnd(job: TakenJob, poll: PollResult): EndedJob | undefined {
   if (poll.kind === "reported") return reportedEnd(poll.job);
@@ -98,10 +95,7 @@ function reportedEnd(reported: ReportedJob): EndedJob | undefined {
   return { errorCode, costPicoUsd, expiresAtMs, served, upstreamStatus: 200 };
 }
 
-/**
- * Returns the number of counted missing polls of the job, including this poll if
- * `MISSING_INTERVAL_MS` have passed since the last counted one.
- */
+/** Includes this poll if `MISSING_INTERVAL_MS` have passed since the last counted one. */
 function missingPolls(job: TakenJob): number {
   const { missingPolls: before, missingAtMs, takenAtMs } = job;
   const counts = missingAtMs === null || takenAtMs - missingAtMs >= MISSING_INTERVAL_MS;
@@ -134,7 +128,11 @@ function nextPollMs(job: TakenJob, poll: PollResult, random: number): number {
       return waitAtLeast(MISSING_INTERVAL_MS, random);
     case "failure": {
       const askedMs = Math.min(poll.retryAfterMs ?? 0, RETRY_AFTER_SECONDS_MAX * 1000);
-      return waitAtLeast(Math.max(usualMs, failureSpacingMs(job.pollFailures), askedMs), random);
+      const growingMs = Math.min(
+        FAILURE_SPACING_MS * 2 ** job.pollFailures,
+        FAILURE_SPACING_MS_MAX,
+      );
+      return waitAtLeast(Math.max(usualMs, growingMs, askedMs), random);
     }
     default:
       return unreachable(poll);
@@ -142,22 +140,15 @@ function nextPollMs(job: TakenJob, poll: PollResult, random: number): number {
 }
 
 /**
- * Adds jitter that only lengthens the wait: the provider would refuse an earlier poll, or an
- * earlier missing poll would not be counted.
+ * Jitter only lengthens the wait: the provider would refuse an earlier poll, or it would not count.
  */
 function waitAtLeast(ms: number, random: number): number {
   return Math.round(ms * (1 + JITTER * random));
 }
 
-function failureSpacingMs(failuresBefore: number): number {
-  return Math.min(FAILURE_SPACING_MS * 2 ** failuresBefore, FAILURE_SPACING_MS_MAX);
-}
-
 export interface JobUpdate {
   readonly state: Exclude<VideoState, "completed" | "failed">;
-  /**
-   * The store keeps the larger of this and the stored progress, so that progress never decreases.
-   */
+  /** The store keeps the larger of this and the stored progress. */
   readonly progress: number;
   readonly isFailure: boolean;
   readonly isMissing: boolean;

@@ -82,7 +82,7 @@ function newJobJson(job: NewVideoJob): string {
 }
 
 /**
- * Stores providers' jobs in the database of the ledger, so that a job's end and the closing of its
+ * Stores providers' jobs in the ledger's database, so that a job's end and the closing of its
  * attempt commit together. Leases and deadlines use the database's clock.
  */
 export class PostgresJobStore {
@@ -95,8 +95,8 @@ export class PostgresJobStore {
   /**
    * Stores an accepted job together with its attempt's provider job id, before the client is
    * answered. Returns false and stores nothing if the attempt is closed already, or is about to be
-   * closed because another instance has declared this one dead. May be repeated with the same job
-   * after a lost answer: the result is the same.
+   * closed because another instance has declared this one dead. May be repeated after a lost
+   * answer, with the same result.
    */
   async accept(job: NewVideoJob): Promise<boolean> {
     assert(isRunning(job), "a job that is accepted has not ended");
@@ -111,9 +111,8 @@ export class PostgresJobStore {
   }
 
   /**
-   * Leases the next poll of a running job of this organization. Returns undefined if the last poll
-   * was less than `pollMinMs` ago or another process is polling. The poll must end within
-   * `leaseMs`; after that, other processes may lease it.
+   * Leases the next poll of a running job. Undefined if the last poll was less than `pollMinMs` ago
+   * or another process is polling. After `leaseMs`, other processes may lease it.
    */
   async takeOne(
     orgId: OrgId,
@@ -125,10 +124,7 @@ export class PostgresJobStore {
     return row === undefined ? undefined : takenColumns.read(row);
   }
 
-  /**
-   * Leases the polls of up to `limit` due jobs of all organizations. No job is leased to two
-   * processes at once.
-   */
+  /** Leases the polls of up to `limit` due jobs, no job to two processes at once. */
   async takeDue(wanted: {
     readonly limit: number;
     readonly leaseMs: number;
@@ -137,10 +133,7 @@ export class PostgresJobStore {
     return rows.map(takenColumns.read);
   }
 
-  /**
-   * Stores the result of a poll of a job that continues, and releases the job's lease. Does nothing
-   * if the job has ended meanwhile.
-   */
+  /** Stores the poll of a job, unless the job has ended, and releases its lease. */
   async keep(jobId: JobId, update: JobUpdate): Promise<void> {
     const { state, progress, isFailure, isMissing, nextPollMs } = update;
     const values = [jobId, state, progress, isFailure, isMissing, nextPollMs, MISSING_INTERVAL_MS];
@@ -184,9 +177,7 @@ const FIND_SQL = `select ${jobColumns.sql} from video_job where job_id = $1 and 
 
 const FREE_SQL = "completed_at is null and (lease_until is null or lease_until <= now())";
 
-/**
- * Builds the SQL that leases jobs. `leaseAt` is the placeholder ($n) of the lease in milliseconds.
- */
+/** `leaseAt` is the placeholder ($n) of the lease in milliseconds. */
 function takeSql(due: string, leaseAt: string): string {
   const set = `lease_until = now() + ${leaseAt}::double precision * interval '1 millisecond'`;
   return takeRowsSql("video_job", "job_id", { due, set, returning: takenColumns.sqlOf("t") });
@@ -205,15 +196,13 @@ const TAKE_DUE_SQL = takeSql(
 );
 
 /*
- * True if this poll is counted as missing: the provider did not know the job ($5), and the last
- * poll that was counted as missing was at least $7 milliseconds ago.
+ * The provider did not know the job ($5), and the last poll that was counted as missing was at
+ * least $7 milliseconds ago.
  */
 const COUNTS_SQL = `$5::boolean and (missing_at is null
       or missing_at <= now() - $7::double precision * interval '1 millisecond')`;
 
-/**
- * Stores the result of a poll. $4: the poll failed, so the count of missing polls stays as it is.
- */
+/** $4: the poll failed, so the count of missing polls stays as it is. */
 const KEEP_SQL = `
   update video_job set
     state = case state when 'queued' then $2 else state end,

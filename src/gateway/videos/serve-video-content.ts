@@ -13,8 +13,7 @@ import { VIDEO_ERRORS, type VideoJob } from "./video-job.ts";
 const CONTENT_IDLE_MS = 60_000;
 
 /**
- * `GET /v1/videos/{id}/content`: passes the provider's file through. Counts as one request against
- * the limits.
+ * `GET /v1/videos/{id}/content`: passes the provider's file through, as one request of the limits.
  */
 export async function serveVideoContent(
   deps: VideoReadDeps & VideoGates,
@@ -46,35 +45,6 @@ async function sendFile(
   if (deployment === undefined) return exchange.refuse(DISCONNECTED_FILE, served);
   // The database did not answer.
   if (deployment === null) return exchange.refuse(UNREACHABLE_FILE, served);
-  await passOn(deps, exchange, { job, deployment, served });
-}
-
-function contentRefusal(job: VideoJob, nowMs: number): Refusal | undefined {
-  const { state, errorCode, expiresAtMs } = job;
-  if (errorCode !== null) {
-    return invalidRequest(
-      `this video has no file: it failed with ${errorCode}: ${VIDEO_ERRORS[errorCode].message}`,
-    );
-  }
-  if (state !== "completed") {
-    return invalidRequest(
-      `this video is ${state}; its file is available once its status is completed`,
-    );
-  }
-  return expiresAtMs !== null && nowMs >= expiresAtMs ? goneFile() : undefined;
-}
-
-interface PassedFile {
-  readonly job: VideoJob;
-  readonly deployment: Deployment;
-  readonly served: ServedHeaders;
-}
-
-async function passOn(
-  deps: VideoDeps,
-  exchange: ClientExchange,
-  { job, deployment, served }: PassedFile,
-): Promise<void> {
   if (exchange.gone) return;
   const range = singleRange(exchange.header("range"));
   const ifRange = exchange.header("if-range");
@@ -111,12 +81,25 @@ async function passOn(
   else exchange.refuse(passThroughRefusal(deps, deployment, end), served);
 }
 
+function contentRefusal(job: VideoJob, nowMs: number): Refusal | undefined {
+  const { state, errorCode, expiresAtMs } = job;
+  if (errorCode !== null) {
+    return invalidRequest(
+      `this video has no file: it failed with ${errorCode}: ${VIDEO_ERRORS[errorCode].message}`,
+    );
+  }
+  if (state !== "completed") {
+    return invalidRequest(
+      `this video is ${state}; its file is available once its status is completed`,
+    );
+  }
+  return expiresAtMs !== null && nowMs >= expiresAtMs ? goneFile() : undefined;
+}
+
 /** Files are private, so no cache may store them. */
 const ALWAYS = { "cache-control": "private, no-store", "x-content-type-options": "nosniff" };
 
-/**
- * Accepts one range of bytes; several would be answered in a multipart body, which is not a video.
- */
+/** Several ranges would be answered in a multipart body, which is not a video. */
 function singleRange(header: string | undefined): string | undefined {
   return header !== undefined && /^bytes=(\d+-\d*|-\d+)$/.test(header) ? header : undefined;
 }
@@ -184,13 +167,6 @@ const UNREACHABLE_FILE = refusal(
 );
 
 function unusableFile(upstreamStatus: number): Refusal {
-  return refusal(
-    "upstream_error",
-    "the provider sent a file that is not a video; try again later",
-    {
-      status: 502,
-      origin: "upstream",
-      upstreamStatus,
-    },
-  );
+  const message = "the provider sent a file that is not a video; try again later";
+  return refusal("upstream_error", message, { status: 502, origin: "upstream", upstreamStatus });
 }

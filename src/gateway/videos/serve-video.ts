@@ -40,9 +40,8 @@ export async function serveVideo(
 }
 
 /**
- * Finds a job of the caller's organization, or refuses the request. A job of another organization
- * is answered like an unknown id. Clients that poll wait for their turn; a poll of the provider
- * does not count as such a turn.
+ * Finds a job of the caller's organization; another's is answered like an unknown id. Clients that
+ * poll wait for their turn; a poll of the provider does not count as such a turn.
  */
 export async function findVideo(
   { jobs, reads }: Pick<VideoDeps, "jobs"> & Pick<VideoGates, "reads">,

@@ -27,10 +27,7 @@ export function videoCall(deps: VideoDeps): CallKind<ParsedVideoRequest> {
   return { ...videos, accept: (accepted) => acceptVideo(deps, accepted) };
 }
 
-/**
- * Stores the provider's job and answers the client. If the job cannot be stored, asks the provider
- * to cancel it and refuses the request.
- */
+/** If the job cannot be stored, asks the provider to cancel it and refuses the request. */
 async function acceptVideo(
   deps: VideoDeps,
   accepted: AcceptedJob,
@@ -87,10 +84,7 @@ function createVideoJob(deps: VideoDeps, accepted: AcceptedJob): NewVideoJob {
   };
 }
 
-/**
- * Returns the state in which a job is stored. A job that the provider has finished at once still
- * ends only at its first poll.
- */
+/** A job that the provider has finished at once still ends only at its first poll. */
 function toFirstState({
   state,
   progress = 0,
@@ -104,10 +98,7 @@ function toFirstState({
 const STORE_TRIES = 3;
 const STORE_RETRY_MS = 500;
 
-/**
- * Stores the job; returns false if it could not be stored. Retries, because the provider is already
- * working on the job.
- */
+/** False if the job could not be stored. Retries, because the provider is working on it already. */
 async function isMadeDurable(deps: VideoDeps, job: NewVideoJob): Promise<boolean> {
   for (let left = STORE_TRIES - 1; ; left--) {
     try {

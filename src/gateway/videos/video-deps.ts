@@ -20,13 +20,10 @@ export interface VideoSettings {
   readonly sweepMs: number;
   /** The longest wait in milliseconds for a provider's answer to a poll or a cancellation. */
   readonly answerTimeoutMs: number;
-  /**
-   * How many milliseconds a client's request waits for a poll; the poll then continues without it.
-   */
+  /** How long a client's request waits for a poll, which then continues without it. */
   readonly clientWaitMs: number;
   /**
-   * For how many milliseconds a provider that did not answer is not polled, so that waiting for it
-   * does not delay the polls of other providers.
+   * How long a provider that did not answer is not polled: waiting for it would delay other polls.
    */
   readonly noAnswerPauseMs: number;
   readonly contentBytesMax: number;
@@ -49,10 +46,7 @@ export class VideoMetrics {
   readonly ended: Map<string, number> = new Map();
   /** Number of videos without a reported cost, and so not billed, by `provider|model`. */
   readonly costMissing: Map<string, number> = new Map();
-  /**
-   * Number of videos that cost more than their reserve, by `provider|model`. The platform pays the
-   * rest.
-   */
+  /** Videos that cost more than their reserve, by `provider|model`; the platform pays the rest. */
   readonly costOverReserve: Map<string, number> = new Map();
   failedSweeps = 0;
 

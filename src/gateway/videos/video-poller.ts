@@ -23,23 +23,19 @@ import type { VideoDeps } from "./video-deps.ts";
 import { type TakenJob, VIDEO_ERRORS, type VideoErrorCode, type VideoJob } from "./video-job.ts";
 
 const SWEEP_JOBS_MAX = 50;
-/**
- * Lease of a poll in milliseconds: enough for the poll, a cancellation at the job's deadline, and
- * storing the results.
- */
+/** Enough for the poll, a cancellation at the job's deadline, and storing the results. */
 const LEASE_MS = 30_000;
 
 /**
- * Polls providers' jobs and stores the results: on a client's request, and in sweeps over all due
- * jobs, so that a job is settled even if its client never returns.
+ * Polls providers' jobs and stores the results: on a client's request, and in sweeps, so that a job
+ * is settled even if its client never returns.
  */
 export class VideoPoller {
   readonly #deps: VideoDeps;
   readonly #running = new Set<Promise<unknown>>();
   readonly #fetches = new Set<RunningFetch<unknown>>();
   /**
-   * For each account (see `toPollAccount`), the monotonic time until which it is not polled,
-   * because its provider asked for a pause or did not answer.
+   * Until when (monotonic) an account is not polled: its provider asked for it or did not answer.
    */
   readonly #cooldownUntilMs = new Map<string, number>();
   /** Deployments for which an unknown job state was logged; it is logged once. */
@@ -51,12 +47,9 @@ export class VideoPoller {
     this.#job = new Job(
       deps.videos.sweepMs,
       () => this.#sweep(),
-      (fault) => {
+      (err) => {
         deps.videoMetrics.failedSweeps += 1;
-        deps.log.warn(
-          { err: fault },
-          "the video jobs could not be read; retried in the next round",
-        );
+        deps.log.warn({ err }, "the video jobs could not be read; retried in the next round");
       },
     );
   }
@@ -66,8 +59,8 @@ export class VideoPoller {
   }
 
   /**
-   * Ends the sweeps and aborts running polls. Their jobs may be polled again at once, except a job
-   * at its deadline, which stays leased until its lease ends.
+   * Aborts running polls. Their jobs may be polled again at once, except a job at its deadline,
+   * which stays leased until its lease ends.
    */
   async close(): Promise<void> {
     const swept = this.#job.close();
@@ -76,8 +69,7 @@ export class VideoPoller {
   }
 
   /**
-   * False while this instance is stopping or has lost the ledger's lease: it then sends nothing to
-   * providers.
+   * False while this instance is stopping or has lost the ledger's lease: it then asks no provider.
    */
   get #mayPoll(): boolean {
     return !this.#job.isStopping && this.#deps.ledger.healthy;
@@ -139,9 +131,8 @@ export class VideoPoller {
     this.#noteUnknown(job, poll);
     const verdict = evaluatePoll(job, poll, random());
     if (verdict.kind === "ended") {
-      // A poll that was not made, or that the shutdown aborted, says nothing about the job, so it
-      // must not end the job, even at the job's deadline. The job stays leased until its lease
-      // ends.
+      // A poll that was not made or was aborted must not end the job, even at its deadline. The job
+      // stays leased until its lease ends.
       const saysNothing =
         poll.kind === "failure" && (poll.isPaused === true || this.#job.isStopping);
       return saysNothing ? job : await this.#finish(job, verdict.ended);
@@ -190,10 +181,7 @@ export class VideoPoller {
       await this.#ended(askProvider(this.#deps, deployment, job, "delete"));
   }
 
-  /**
-   * Moves the next poll to the job's deadline if that is earlier. A poll that the shutdown aborted
-   * is due again at once.
-   */
+  /** At the latest the job's deadline. A poll that the shutdown aborted is due again at once. */
   #planNextPoll(job: TakenJob, update: JobUpdate): JobUpdate {
     const untilDeadlineMs = Math.max(0, job.deadlineAtMs - job.takenAtMs);
     const nextPollMs = this.#job.isStopping && update.isFailure ? 0 : update.nextPollMs;
@@ -250,10 +238,7 @@ const FLAG_LABELS = {
   costOverReserve: "a finished video cost more than its ceiling: the reserve was debited",
 } as const;
 
-/**
- * Names the account for which a provider limits polls: a deployment and the key with which it is
- * called.
- */
+/** A provider limits polls by deployment and key. */
 function toPollAccount({
   deploymentId,
   connectionId = "",
@@ -268,46 +253,40 @@ const EXPIRES_AT_MS_MAX = 253_402_300_800_000;
 
 /**
  * Builds the end of a job and of its attempt. A completed job costs what the provider reports, by
- * the ledger's rule (rounded down, never above the reserve), and nothing if it reports nothing. A
- * job that failed, or that used a customer's own key, costs nothing, whatever is reported. `nowMs`
- * is by the same clock as `startedAtMs`.
+ * the ledger's rule (rounded down, never above the reserve), or nothing. A job that failed, or that
+ * used a customer's own key, costs nothing, whatever is reported. `nowMs` is by the same clock as
+ * `startedAtMs`.
  */
 export function endOfJob(job: VideoJob, ended: EndedJob, nowMs: number): JobEnd {
-  const { errorCode, costPicoUsd, expiresAtMs } = ended;
-  return {
-    state: errorCode === null ? "completed" : "failed",
-    errorCode,
-    expiresAtMs: believableInstant(expiresAtMs),
-    ...defined({ reportedCostPicoUsd: costPicoUsd }),
-    close: toCloseRow(job, ended, nowMs),
-  };
-}
-
-function toCloseRow(job: VideoJob, ended: EndedJob, nowMs: number): CloseRow {
-  const { errorCode, upstreamStatus, served } = ended;
+  const { errorCode, expiresAtMs, upstreamStatus, served } = ended;
   const owed = owedFor(job, ended);
   const flag = owed === "impossible" ? "usage_impossible" : undefined;
   const costPicoUsd = owed === "impossible" ? undefined : owed;
+  const isBelievable =
+    expiresAtMs !== undefined && expiresAtMs > 0 && expiresAtMs < EXPIRES_AT_MS_MAX;
   return {
-    attemptId: job.attemptId,
-    outcome: errorCode === null ? "completed" : VIDEO_ERRORS[errorCode].outcome,
-    usage: null,
-    basis: costPicoUsd === undefined ? "none" : "reported",
-    costPicoUsd: costPicoUsd ?? ZERO_PICO_USD,
-    upstreamStatus,
-    errorClass: flag ?? toErrorClass(errorCode),
-    startedAtMs: job.startedAtMs,
-    firstByteMs: null,
-    durationMs: Math.max(0, Math.min(DURATION_MS_MAX, nowMs - job.startedAtMs)),
-    ...defined({ served }),
-    final: true,
+    state: errorCode === null ? "completed" : "failed",
+    errorCode,
+    expiresAtMs: isBelievable ? Math.floor(expiresAtMs) : null,
+    ...defined({ reportedCostPicoUsd: ended.costPicoUsd }),
+    close: {
+      attemptId: job.attemptId,
+      outcome: errorCode === null ? "completed" : VIDEO_ERRORS[errorCode].outcome,
+      usage: null,
+      basis: costPicoUsd === undefined ? "none" : "reported",
+      costPicoUsd: costPicoUsd ?? ZERO_PICO_USD,
+      upstreamStatus,
+      errorClass: flag ?? toErrorClass(errorCode),
+      startedAtMs: job.startedAtMs,
+      firstByteMs: null,
+      durationMs: Math.max(0, Math.min(DURATION_MS_MAX, nowMs - job.startedAtMs)),
+      ...defined({ served }),
+      final: true,
+    },
   };
 }
 
-/**
- * Returns the cost to bill; undefined if the job failed or the provider reported no cost,
- * `impossible` if the cost is too far above the reserve.
- */
+/** Undefined if the job failed or reported no cost, `impossible` if far above the reserve. */
 function owedFor(
   job: VideoJob,
   { errorCode, costPicoUsd }: EndedJob,
@@ -322,8 +301,4 @@ function owedFor(
 function toErrorClass(errorCode: VideoErrorCode | null): CloseRow["errorClass"] {
   if (errorCode === null) return null;
   return errorCode === "content_policy_violation" ? "content_policy" : "upstream_error";
-}
-
-function believableInstant(atMs: number | undefined): number | null {
-  return atMs !== undefined && atMs > 0 && atMs < EXPIRES_AT_MS_MAX ? Math.floor(atMs) : null;
 }

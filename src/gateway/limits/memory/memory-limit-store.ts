@@ -29,10 +29,7 @@ type Claimed = Pick<LimitClaim, "scopes" | keyof TokenCount>;
 
 class MemoryLease implements LimitLease {
   readonly uses: readonly ScopeUse[];
-  /**
-   * The scopes in which the lease holds a concurrency place: those of the claim, or after `depart`
-   * those of departed calls.
-   */
+  /** Where the lease holds a concurrency place: the claim's scopes, or the departed calls'. */
   places: readonly ScopeUse[];
   readonly claim: Claimed;
   readonly second: number;
@@ -40,8 +37,7 @@ class MemoryLease implements LimitLease {
   remainingTokens: number = Number.MAX_SAFE_INTEGER;
   queueMs = 0;
   /**
-   * The start of the lease's pacing turn in each paced scope, in microseconds; undefined if no
-   * scope is paced.
+   * The start of the lease's turn in each paced scope, in microseconds; undefined without a pace.
    */
   slotsUs: number[] | undefined;
   open = true;
@@ -57,7 +53,7 @@ class MemoryLease implements LimitLease {
 /**
  * Rolling windows and concurrency in the memory of one process. Every method is synchronous, so a
  * claim over several scopes is atomic. Memory is bounded by the scopes used in the last minute or
- * in their longest declared window; idle scopes are swept a few at a time.
+ * in their longest window; idle scopes are swept a few at a time.
  */
 export class MemoryLimitStore implements LimitStore {
   readonly #uses = new Map<string, ScopeUse>();
@@ -94,8 +90,7 @@ export class MemoryLimitStore implements LimitStore {
     for (const place of held.places) place.inFlight -= 1;
     held.places = departed.map(({ id }) => {
       const place = this.#openUse(id);
-      // The place is counted before the next scope is opened, because opening a scope sweeps idle
-      // scopes, and this one must not look idle.
+      // Counted before the next scope is opened, which sweeps scopes that look idle.
       place.inFlight += 1;
       return place;
     });
@@ -164,8 +159,7 @@ export class MemoryLimitStore implements LimitStore {
     return use;
   }
 
-  // Checks `count` scopes and drops the idle ones. Each new scope causes two checks, so that idle
-  // scopes do not accumulate.
+  // Each new scope causes two checks, so that idle scopes do not accumulate.
   #sweepSome(count: number, now: StoreTime): void {
     for (let seen = 0; seen < count; seen += 1) {
       const next = this.#sweep.next();
@@ -233,10 +227,7 @@ interface Excess {
   readonly kind: LimitKind;
   readonly limit: number;
   readonly retryAfterSeconds: number;
-  /**
-   * `used` is the use before the request, `asked` what the request would add. Both are absent if
-   * nothing is counted.
-   */
+  /** The use before the request, and what it would add; absent if nothing is counted. */
   readonly used?: number;
   readonly asked?: number;
 }
@@ -277,8 +268,7 @@ class ScopeUse {
   }
 
   /**
-   * Returns the first limit of the scope that the request exceeds, with the longest wait of all
-   * exceeded limits; undefined if the request fits.
+   * Returns the first limit of the scope that the request exceeds, with the longest wait of all.
    */
   excess(scope: ScopeClaim, tokens: TokenCount, now: StoreTime): Excess | undefined {
     const { requestsPerMinute, tokensPerMinute, requestsPerSecond, windows, paced } = scope.limits;
@@ -290,7 +280,7 @@ class ScopeUse {
     if (counts && requestsPerSecond !== undefined) {
       const used = this.requests.newestAmount;
       if (used >= requestsPerSecond) {
-        found = withLongerWait(found, { ...excess("rps", requestsPerSecond, 1), used, asked: 1 });
+        found = withLongerWait(found, excess("rps", requestsPerSecond, 1, { used, asked: 1 }));
       }
     }
     if (counts && requestsPerMinute !== undefined && this.requests.total >= requestsPerMinute) {
@@ -309,8 +299,8 @@ class ScopeUse {
 
   checkConcurrency({ limits: { concurrent } }: ScopeClaim): Excess | undefined {
     if (concurrent === undefined || this.inFlight < concurrent) return undefined;
-    const full = excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS);
-    return { ...full, used: this.inFlight, asked: 1 };
+    const counted = { used: this.inFlight, asked: 1 };
+    return excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS, counted);
   }
 
   /** Charges the request; returns its pacing delay in microseconds. */
@@ -321,7 +311,8 @@ class ScopeUse {
     if (counts) this.requests.add(1);
     const { windows, paced } = scope.limits;
     for (const window of windows ?? []) {
-      this.#someExtras().windows.add(window, now.second, countCharge(window, tokens, counts));
+      const { ring } = this.#someExtras().windows.at(window, now.second);
+      ring.add(countCharge(window, tokens, counts));
     }
     if (paced === undefined || !counts) return 0;
     const extras = this.#someExtras();
@@ -330,17 +321,14 @@ class ScopeUse {
     return waitUs;
   }
 
-  /**
-   * Adds `by` and `requests` to the charges of the second `chargedAt`, in the windows where they
-   * still count.
-   */
+  /** Changes the charges of the second `chargedAt`, in the windows where they still count. */
   correct(scope: ScopeClaim, by: TokenCount, requests: number, chargedAt: number): void {
     const second = this.tokens.newestSecond;
     this.tokens.correct(chargedAt, by.tokens);
     this.requests.correct(chargedAt, requests);
     for (const window of scope.limits.windows ?? []) {
       const delta = window.kind === "request" ? requests : countCharge(window, by, true);
-      this.#someExtras().windows.correct(window, chargedAt, second, delta);
+      this.#someExtras().windows.at(window, second).correct(chargedAt, delta);
     }
   }
 
@@ -359,13 +347,14 @@ class ScopeUse {
     let found: Excess | undefined;
     for (const window of windows) {
       if (window.kind === "request" && !counts) continue;
-      const used = declared.total(window, second);
+      const long = declared.at(window, second);
+      const used = long.ring.total;
       const asked = countCharge(window, tokens, counts);
       const excessive = used + asked - window.limit;
       if (excessive <= 0) continue;
-      const wait = declared.secondsUntilLeft(window, second, excessive);
-      const full = excess(kindOfWindow(window), window.limit, wait);
-      found = withLongerWait(found, { ...full, used, asked });
+      const wait = long.secondsUntilLeft(excessive, second);
+      const full = excess(kindOfWindow(window), window.limit, wait, { used, asked });
+      found = withLongerWait(found, full);
     }
     return found;
   }
@@ -392,9 +381,14 @@ function withLongerWait(first: Excess | undefined, other: Excess | undefined): E
 
 function over(kind: LimitKind, window: RollingWindow, limit: number, asked: number): Excess {
   const used = window.total;
-  return { ...excess(kind, limit, window.secondsUntilLeft(used + asked - limit)), used, asked };
+  return excess(kind, limit, window.secondsUntilLeft(used + asked - limit), { used, asked });
 }
 
-function excess(kind: LimitKind, limit: number, seconds: number): Excess {
-  return { kind, limit, retryAfterSeconds: Math.max(1, Math.ceil(seconds)) };
+function excess(
+  kind: LimitKind,
+  limit: number,
+  seconds: number,
+  counted?: Required<Pick<Excess, "used" | "asked">>,
+): Excess {
+  return { kind, limit, retryAfterSeconds: Math.max(1, Math.ceil(seconds)), ...counted };
 }

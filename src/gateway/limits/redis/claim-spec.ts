@@ -17,10 +17,7 @@ import { MARK_SECONDS, USAGE_SECONDS } from "./take-steps.ts";
 export interface ClaimSpec {
   readonly slot: string;
   readonly scopes: readonly ScopeClaim[];
-  /**
-   * Redis keys: the slot's marker (absent if the slot was lost), then usage and leases of each
-   * scope.
-   */
+  /** Redis keys: the slot's marker (absent if it was lost), then usage and leases of each scope. */
   readonly keys: readonly string[];
   /**
    * The limits as JSON, as the scripts read them: how many seconds the marker is kept, then for
@@ -135,8 +132,7 @@ const QUANTITY: Readonly<Record<DeclaredWindow["kind"], number>> = {
 };
 
 /**
- * Returns for how many seconds a scope's usage is stored, at least `USAGE_SECONDS`: the longest
- * window plus one bucket, and 70 seconds more in case the clock steps back by a minute.
+ * The longest window plus one bucket, and 70 seconds more in case the clock steps back by a minute.
  */
 function secondsToKeep(windows: readonly DeclaredWindow[]): number {
   const long = windows.map((each) => each.seconds + bucketSeconds(each) + 70);
@@ -148,10 +144,7 @@ interface Reason {
   readonly limit: number | undefined;
 }
 
-/**
- * The reasons of refusals, indexed by the number in the script's answer; the declared windows have
- * the numbers after these.
- */
+/** By the number in the script's answer; the declared windows have the numbers after these. */
 const REASONS: readonly ((limits: LimitSet) => Reason)[] = [
   () => ({ kind: "capacity", limit: 0 }),
   (limits) => ({ kind: "rps", limit: limits.requestsPerSecond }),

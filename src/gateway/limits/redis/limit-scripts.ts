@@ -210,8 +210,8 @@ return 1
 `;
 
 /*
- * Reads the use of scopes. ARGV: time. Answers the requests, tokens and leases of each scope; all
- * are 0 for a slot that is lost or new. The script only reads, so that a replica can answer it too.
+ * Reads the use of scopes. ARGV: time. Answers the requests, tokens and leases of each scope, 0 for
+ * a slot that is lost or new. It only reads, so that a replica can answer it too.
  */
 const PEEK = `
 local second = slotTime(ARGV[1], readMark(KEYS[1]) or { second = 0, shift = 0 })
@@ -240,10 +240,7 @@ end
 return answer
 `;
 
-/**
- * `claimLimits` and `handBackLimits` are the same script. Only calls with a claim have clients that
- * wait, so they run under the first name and are measured separately.
- */
+/** The first two are one script; calls with a claim, which clients await, are measured apart. */
 export type LimitScript = "claimLimits" | "handBackLimits" | "rebuildLimits" | "peekLimits";
 
 export const limitScripts: Readonly<Record<LimitScript, { readonly lua: string }>> = {

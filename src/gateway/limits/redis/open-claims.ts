@@ -1,5 +1,5 @@
 import { assert, type Deadline } from "../../../kernel/index.ts";
-import type { ClaimOutcome, LimitClaim, LimitLease, TokenCount } from "../limit-store.ts";
+import type { ClaimOutcome, LimitLease, TokenCount } from "../limit-store.ts";
 import type { ClaimSpec } from "./claim-spec.ts";
 
 /** A request to Redis for which a caller waits until it is answered or given up. */
@@ -23,8 +23,7 @@ export class Asked<T> implements Deadline {
   }
 
   onDue(nowMs: number): void {
-    // If this process was paused, an answer that arrived in time may be unread. It is read before
-    // the next check, so only a second check gives up.
+    // If this process was paused, an answer that arrived in time is read before a second check.
     if (!this.#isDue) {
       this.#isDue = true;
       this.dueMs = nowMs;
@@ -37,38 +36,35 @@ export class Asked<T> implements Deadline {
 
 export const UNAVAILABLE: ClaimOutcome = { kind: "unavailable" };
 
-export class AskedClaim extends Asked<ClaimOutcome> {
+/** A claim as it is sent to Redis. */
+export interface SentClaim {
   readonly id: string;
   readonly spec: ClaimSpec;
   /** The scopes of calls whose clients have left; they must have a free place too. */
   readonly departed: ClaimSpec | undefined;
   readonly charged: TokenCount;
+}
+
+export class AskedClaim extends Asked<ClaimOutcome> {
+  readonly sent: SentClaim;
   /** How often the claim was sent: if Redis had lost its slot, it is sent again after a refill. */
   tries = 0;
 
   constructor(
-    asked: Pick<AskedClaim, "id" | "spec" | "departed"> & { readonly claim: LimitClaim },
+    sent: SentClaim,
     dueMs: number,
     resolve: (outcome: ClaimOutcome) => void,
     onLate: () => ClaimOutcome,
   ) {
     super(dueMs, resolve, onLate);
-    this.id = asked.id;
-    this.spec = asked.spec;
-    this.departed = asked.departed;
-    this.charged = asked.claim;
+    this.sent = sent;
   }
 }
 
 export class RedisLease implements LimitLease {
-  readonly id: string;
-  readonly spec: ClaimSpec;
-  /**
-   * The scopes in which the lease holds a concurrency place: those of the claim, or after `depart`
-   * those of departed calls.
-   */
+  readonly sent: SentClaim;
+  /** Where the lease holds a concurrency place: the claim's scopes, or the departed calls'. */
   heldIn: ClaimSpec;
-  readonly charged: TokenCount;
   /** The second, by the store's clock, in which this lease was charged. */
   readonly second: number;
   readonly remainingRequests: number;
@@ -81,16 +77,10 @@ export class RedisLease implements LimitLease {
   /** The lease's index in `OpenLeases`; -1 once the lease is closed. */
   at = -1;
 
-  constructor(
-    asked: Pick<RedisLease, "id" | "spec" | "charged">,
-    answer: readonly number[],
-    heldAtMs: number,
-  ) {
+  constructor(sent: SentClaim, answer: readonly number[], heldAtMs: number) {
     const [second = 0, requests = -1, tokens = -1, queueMs = 0, ...slotsUs] = answer;
-    this.id = asked.id;
-    this.spec = asked.spec;
-    this.heldIn = asked.spec;
-    this.charged = asked.charged;
+    this.sent = sent;
+    this.heldIn = sent.spec;
     this.second = second;
     this.remainingRequests = requests < 0 ? Number.MAX_SAFE_INTEGER : requests;
     this.remainingTokens = tokens < 0 ? Number.MAX_SAFE_INTEGER : tokens;

@@ -37,16 +37,10 @@ const REFRESH_EVERY_MS = 3_000;
 const FRESH_MS = 1_500;
 /** The most claims and reads that may wait for an answer; further ones are `unavailable`. */
 const ASKED_MAX = 8_192;
-/**
- * The most times that one claim is sent. If Redis has lost the claim's slot, the slot is refilled
- * from the journal and the claim is sent again; Redis may lose the slot again in between.
- */
+/** How often one claim is sent: Redis may lose its slot again after a refill from the journal. */
 const TRIES_MAX = 3;
 
-/**
- * The least time between two reports of an outage, in milliseconds. Otherwise, one damaged slot
- * among intact ones would be reported at each of its claims.
- */
+/** Otherwise, one damaged slot among intact ones would be reported at each of its claims. */
 const REPORT_EVERY_MS = 10_000;
 
 /** The first number of the script's answer to a claim is one of these. */
@@ -61,21 +55,17 @@ export interface RedisLimitStoreOptions {
   readonly log: Logger;
   /** The time limit of a claim in milliseconds. Default `LIMIT_CLAIM_TIMEOUT_MS`. */
   readonly answerWithinMs?: number;
-  /**
-   * Only for tests: the time in milliseconds for windows, paces and leases, instead of the server's
-   * time. All stores of one server need the same clock.
-   */
+  /** Only for tests: the time in milliseconds, the same for all stores of one server. */
   readonly now?: () => number;
   readonly counts?: LimitStoreCounts;
   readonly sharedScripts?: RedisScripts;
 }
 
 /**
- * Limits that any number of processes share, in Redis or Valkey and by the server's clock. In each
- * turn of the event loop, it makes one script call for each slot (`LimitClaim.slot`). It stores no
- * money. If Redis has lost a slot, the slot's last minute is restored from the journal before its
- * next claim; longer windows, paces and cooldowns start empty. If the server does not answer in
- * time, claims end as `unavailable`.
+ * Limits that any number of processes share, in Redis or Valkey and by the server's clock, with one
+ * script call for each slot in each turn of the event loop. It stores no money. If Redis has lost a
+ * slot, its last minute is restored from the journal before its next claim; longer windows, paces
+ * and cooldowns start empty. If the server does not answer in time, claims end as `unavailable`.
  */
 export class RedisLimitStore implements LimitStore {
   readonly #clock: Clock;
@@ -122,8 +112,7 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * Resolves once the first claim can be sent, or after `withinMs`; the store then continues to
-   * connect.
+   * Resolves once the first claim can be sent, or after `withinMs`; it then continues to connect.
    */
   ready(withinMs: number): Promise<void> {
     return this.#link.ready(withinMs);
@@ -142,7 +131,8 @@ export class RedisLimitStore implements LimitStore {
         this.#reportLate();
         return UNAVAILABLE;
       };
-      const asked = new AskedClaim({ id, spec, departed, claim }, this.#dueMs(), resolve, onLate);
+      const sent = { id, spec, departed, charged: claim };
+      const asked = new AskedClaim(sent, this.#dueMs(), resolve, onLate);
       this.#deadlines.watch(asked);
       this.#send(asked);
     });
@@ -150,7 +140,8 @@ export class RedisLimitStore implements LimitStore {
 
   depart(leaving: LimitLease, scopes: readonly ScopeClaim[]): void {
     const lease = this.#open.find(leaving);
-    const { id, spec, heldIn: left } = lease;
+    const { sent, heldIn: left } = lease;
+    const { id, spec } = sent;
     const { slot } = spec;
     const heldIn = this.#specs.of({ slot, scopes });
     lease.heldIn = heldIn;
@@ -185,8 +176,7 @@ export class RedisLimitStore implements LimitStore {
 
   /**
    * Writes all open leases to Redis, so that they do not expire after fifteen seconds and are
-   * restored if Redis has lost them. Runs by itself every three seconds; resolves when Redis has
-   * answered.
+   * restored if lost. Runs by itself every three seconds; resolves when Redis has answered.
    */
   async refresh(): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
@@ -202,7 +192,7 @@ export class RedisLimitStore implements LimitStore {
 
   #send(asked: AskedClaim): void {
     asked.tries += 1;
-    const { id, spec, departed, charged } = asked;
+    const { id, spec, departed, charged } = asked.sent;
     const { tokens, promptTokens, completionTokens } = charged;
     const rest = `"${id}",${tokens},${promptTokens},${completionTokens}]`;
     this.#calls.ask(spec.slot, {
@@ -234,15 +224,15 @@ export class RedisLimitStore implements LimitStore {
 
   #answered(asked: AskedClaim, answer: unknown): void {
     const [kind, ...rest] = isNumbers(answer) ? answer : [];
-    const refused = kind === REFUSED ? readRefused(asked, rest) : undefined;
-    if (kind === GRANTED && rest.length === 4 + asked.spec.turns) this.#grant(asked, rest);
+    const refused = kind === REFUSED ? readRefused(asked.sent, rest) : undefined;
+    if (kind === GRANTED && rest.length === 4 + asked.sent.spec.turns) this.#grant(asked, rest);
     else if (refused !== undefined) this.#end(asked, refused);
     else if (kind === REBUILD && asked.tries < TRIES_MAX) this.#refill(asked);
     else this.#failed(asked, new Error("not an answer to a claim"));
   }
 
   #grant(asked: AskedClaim, answer: readonly number[]): void {
-    const lease = new RedisLease(asked, answer, this.#clock.monotonicMs());
+    const lease = new RedisLease(asked.sent, answer, this.#clock.monotonicMs());
     // The caller has given up, so the granted claim is undone.
     if (asked.isLate) this.#finish(lease, NO_TOKENS, -1);
     else this.#open.add(lease);
@@ -250,11 +240,11 @@ export class RedisLimitStore implements LimitStore {
   }
 
   #refill(asked: AskedClaim): void {
-    const { slot } = asked.spec;
+    const { slot } = asked.sent.spec;
     if (asked.isLate) return this.#end(asked, UNAVAILABLE);
     this.#rebuilds.rebuild(slot, this.#time()).then(
       () => {
-        void this.#hold((lease) => lease.spec.slot === slot);
+        void this.#hold((lease) => lease.sent.spec.slot === slot);
         if (asked.isLate) this.#end(asked, UNAVAILABLE);
         else this.#send(asked);
       },
@@ -277,7 +267,8 @@ export class RedisLimitStore implements LimitStore {
   }
 
   #finish(lease: RedisLease, observed: TokenCount, requests: number): void {
-    const { charged, spec, heldIn, id, second } = lease;
+    const { sent, heldIn, second } = lease;
+    const { charged, spec, id } = sent;
     const tokens = observed.tokens - charged.tokens;
     const promptTokens = observed.promptTokens - charged.promptTokens;
     const completionTokens = observed.completionTokens - charged.completionTokens;
@@ -300,7 +291,7 @@ export class RedisLimitStore implements LimitStore {
       const some = leases.slice(from, from + STEPS_MAX);
       // Leases that were released or moved by `depart` meanwhile are not refreshed.
       const held = some.filter((lease) => lease.at !== -1 && lease.heldIn === spec);
-      const ids = held.map((lease) => lease.id);
+      const ids = held.map((lease) => lease.sent.id);
       if (ids.length === 0) continue;
       const named = JSON.stringify(ids).slice(1);
       const step = (call: SlotCall): string => `[4,${call.spec(spec)},${named}`;
@@ -310,8 +301,7 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * Sends a change that no caller waits for. If the change is lost, the leases and charges still
-   * expire.
+   * Sends a change that no caller waits for. If it is lost, the leases and charges still expire.
    */
   #change(slot: string, write: (call: SlotCall) => string, size = 1): Promise<boolean> {
     return new Promise((resolve) => {
@@ -342,8 +332,7 @@ export class RedisLimitStore implements LimitStore {
     if (this.#isDown || this.#isClosed || nowMs < this.#retryReportAtMs) return;
     this.#isDown = true;
     this.#retryReportAtMs = nowMs + REPORT_EVERY_MS;
-    // Logs only the message, because the fault object of the client contains the failed command,
-    // which may hold a password.
+    // The client's fault object contains the failed command, which may hold a password.
     const reason = fault instanceof Error ? fault.message : String(fault);
     this.#log.warn({ reason }, "the limit store does not answer: requests are refused");
   }

@@ -23,9 +23,8 @@ type Run = (
 ) => Promise<unknown>;
 
 /**
- * Collects the steps (claims and changes) for each slot during one turn of the event loop and sends
- * them at its end: one script call for each slot, with the steps in order. It waits neither for a
- * timer nor for an earlier answer.
+ * Collects the steps for each slot during one turn of the event loop and sends them at its end, in
+ * order, in one script call for each slot. Waits neither for a timer nor for an earlier answer.
  */
 export class SlotCalls {
   readonly #run: Run;
@@ -69,10 +68,7 @@ export class SlotCalls {
 }
 
 export class SlotCall {
-  /**
-   * Redis keys: the slot's marker (absent if the slot was lost), then usage and leases of each
-   * scope that a step names.
-   */
+  /** The slot's marker (absent if the slot was lost), then usage and leases of each named scope. */
   readonly keys: string[];
   readonly time: string;
   readonly #places: Map<string, number> = new Map();
@@ -101,10 +97,7 @@ export class SlotCall {
     this.#size += step.size;
   }
 
-  /**
-   * Adds the spec to the call, unless the call has it already; returns the number by which steps
-   * name it.
-   */
+  /** Adds the spec unless the call has it; returns the number by which steps name it. */
   spec(spec: ClaimSpec): number {
     const known = this.#specs.get(spec);
     if (known !== undefined) return known;
@@ -146,10 +139,7 @@ export class SlotCall {
 /** The most slots that are refilled at once, because the database serves other queries too. */
 const REBUILDS_AT_ONCE = 4;
 
-/**
- * Refills slots that Redis has lost, from the journal. Concurrent calls for one slot share one
- * refill.
- */
+/** Refills slots that Redis has lost, from the journal. Calls for one slot share one refill. */
 export class SlotRebuild {
   readonly #link: Pick<RedisLink, "run">;
   readonly #recentUse: RecentUse;

@@ -2,15 +2,12 @@
 const LEASE_SECONDS = 15;
 
 /**
- * Least seconds that a slot's marker (see `limit-scripts.ts`) is stored after the slot's last call.
- * A slot without its marker is rebuilt from the journal.
+ * Least seconds that a slot's marker (see `limit-scripts.ts`) is stored after its last call;
+ * without it the slot is rebuilt from the journal.
  */
 export const MARK_SECONDS = 3_600;
 
-/**
- * Seconds that the usage of a scope without declared windows is stored: more than two minutes, in
- * case the clock steps back.
- */
+/** More than two minutes, in case the clock steps back; for scopes without declared windows. */
 export const USAGE_SECONDS = 130;
 
 /*
