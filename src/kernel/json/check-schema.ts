@@ -241,7 +241,7 @@ function countWords(error: ErrorObject): string | undefined {
   return `${count} ${noun}${count === 1 ? "" : "s"}, ${bound}`;
 }
 function boundWords({ keyword, params }: ErrorObject): string | undefined {
-  if (keyword === "type") return `must be ${typeWords(params["type"])}`;
+  if (keyword === "type") return `must be ${TYPES[String(params["type"])] ?? "of another type"}`;
   const limit: unknown = params["limit"];
   if (typeof limit !== "number") return undefined;
   const words = BOUNDS[keyword];
@@ -260,12 +260,7 @@ const BOUNDS: Readonly<Record<string, readonly [string, string]>> = {
   maximum: ["must be at most", ""],
 };
 
-function typeWords(type: unknown): string {
-  const known: Readonly<Record<string, string>> = TYPES;
-  return (typeof type === "string" ? known[type] : undefined) ?? "of another type";
-}
-
-const TYPES = {
+const TYPES: Readonly<Record<string, string>> = {
   integer: "a whole number",
   number: "a number",
   string: "text",
@@ -273,7 +268,7 @@ const TYPES = {
   array: "a list",
   object: "an object",
   null: "null",
-} as const;
+};
 
 function listAllowed({ params }: ErrorObject): string {
   const allowed: unknown = params["allowedValues"];
