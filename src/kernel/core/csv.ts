@@ -1,13 +1,14 @@
 /** Formats one line of RFC 4180, without its line end. Null is an empty field, "" becomes `""`. */
 export function csvLine(fields: readonly (string | null)[]): string {
-  let line = "";
-  for (let at = 0; at < fields.length; at++) {
-    const field = fields[at] ?? null;
-    if (at > 0) line += ",";
-    if (field !== null) line += needsQuotes(field) ? quoteField(field) : field;
-  }
-  return line;
+  return fields.map(csvField).join(",");
 }
+
+function csvField(field: string | null): string {
+  if (field === null) return "";
+  return NEEDS_QUOTES.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
+}
+
+const NEEDS_QUOTES = /^$|[",\r\n]|^\s|\s$/;
 
 /**
  * Puts an apostrophe before a text that a spreadsheet would run as a formula. This changes the
@@ -19,15 +20,6 @@ export function plainCell(text: string): string {
 
 /* Spreadsheets with East Asian input also accept full-width signs as the start of a formula. */
 const BEGINS_FORMULA = /^[\s\0]*[=+\-@＝＋－＠]|^[\t\r\n\0]/;
-const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
-
-function needsQuotes(field: string): boolean {
-  return field === "" || NEEDS_QUOTES.test(field);
-}
-
-function quoteField(field: string): string {
-  return `"${field.replaceAll('"', '""')}"`;
-}
 
 export class CsvFault extends Error {
   override readonly name = "CsvFault";

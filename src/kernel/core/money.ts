@@ -12,6 +12,7 @@ export type PicoUsd = bigint & { readonly __unit: "pico-usd" };
 
 const PICO_PER_MICRO = 1_000_000n;
 const MICRO_PER_USD = 1_000_000n;
+const MICRO_DIGITS = 6;
 const PICO_DIGITS = 12;
 
 export const ZERO_MICRO_USD: MicroUsd = 0n as MicroUsd;
@@ -48,16 +49,25 @@ export function parseUsd(text: string): MicroUsd | undefined {
   const match = /^(-?)(\d{1,15})(?:\.(\d{1,6}))?$/.exec(text);
   if (match === null) return undefined;
   const [, sign, whole = "0", fraction = ""] = match;
-  const amount = BigInt(whole) * MICRO_PER_USD + BigInt(fraction.padEnd(6, "0"));
+  const amount = BigInt(whole) * MICRO_PER_USD + BigInt(fraction.padEnd(MICRO_DIGITS, "0"));
   return (sign === "-" ? 0n - amount : amount) as MicroUsd;
 }
 
 /** Prints a decimal USD string with six fraction digits: `"0.001932"`. */
 export function formatUsd(amount: MicroUsd): string {
+  return formatDollars(amount, MICRO_DIGITS);
+}
+
+/** Prints a decimal USD string with twelve fraction digits. */
+export function formatExactUsd(amount: PicoUsd): string {
+  return formatDollars(amount, PICO_DIGITS);
+}
+
+function formatDollars(amount: bigint, fractionDigits: number): string {
   const magnitude = amount < 0n ? 0n - amount : amount;
-  const whole = magnitude / MICRO_PER_USD;
-  const fraction = (magnitude % MICRO_PER_USD).toString().padStart(6, "0");
-  return `${amount < 0n ? "-" : ""}${whole}.${fraction}`;
+  const digits = magnitude.toString().padStart(fractionDigits + 1, "0");
+  const point = digits.length - fractionDigits;
+  return `${amount < 0n ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point)}`;
 }
 
 /** Prints dollars as a JSON number, without trailing zeros or exponent: `0.001932`, `12`. */
@@ -72,13 +82,7 @@ export function usdJsonNumber(amount: MicroUsd): string {
  * number.
  */
 export function parseUsdToPico(text: string): PicoUsd | undefined {
-  const match = /^(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
-  if (match === null) return undefined;
-  const [, whole = "0", fraction = "", exponent = "0"] = match;
-  const shift = PICO_DIGITS + Number(exponent) - fraction.length;
-  if (shift > 2 * PICO_DIGITS) return undefined;
-  const digits = BigInt(whole + fraction);
-  return (shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift)) as PicoUsd;
+  return toPico(/^()(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text), "cut");
 }
 
 /**
@@ -86,24 +90,22 @@ export function parseUsdToPico(text: string): PicoUsd | undefined {
  * pico-dollars; undefined for anything else, and for an amount with digits below a pico-dollar.
  */
 export function parseExactUsd(text: string): PicoUsd | undefined {
-  const match = /^(-?)(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/.exec(text);
+  return toPico(/^(-?)(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/.exec(text), "refuse");
+}
+
+function toPico(
+  match: RegExpExecArray | null,
+  smallerDigits: "cut" | "refuse",
+): PicoUsd | undefined {
   if (match === null) return undefined;
   const [, sign, whole = "0", fraction = "", exponent = "0"] = match;
   const shift = PICO_DIGITS + Number(exponent) - fraction.length;
   if (shift > 2 * PICO_DIGITS) return undefined;
   const digits = BigInt(whole + fraction);
   const scale = 10n ** BigInt(Math.abs(shift));
-  if (shift < 0 && digits % scale !== 0n) return undefined;
+  if (smallerDigits === "refuse" && shift < 0 && digits % scale !== 0n) return undefined;
   const amount = shift < 0 ? digits / scale : digits * scale;
-  return (sign === "-" ? 0n - amount : amount) as PicoUsd;
-}
-
-/** Prints a decimal USD string with twelve fraction digits. */
-export function formatExactUsd(amount: PicoUsd): string {
-  const magnitude = amount < 0n ? 0n - amount : amount;
-  const digits = magnitude.toString().padStart(PICO_DIGITS + 1, "0");
-  const point = digits.length - PICO_DIGITS;
-  return `${amount < 0n ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point)}`;
+  return picoUsd(sign === "-" ? 0n - amount : amount);
 }
 
 /** A million dollars: a reported cost that exceeds the reserve by more is ignored. */
