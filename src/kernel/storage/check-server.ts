@@ -154,9 +154,17 @@ async function assertSameDatabase(
     try {
       await client.query("begin");
       const { seen } = await one<{ seen: boolean }>(client, SEES_LOCK_SQL, lock);
-      if (!seen) throw elsewhere();
+      if (seen) return;
+      throw new DatabaseUnfitFault(
+        "DATABASE_URL and DATABASE_DIRECT_URL lead to different databases; both must be addresses of one " +
+          "database on its primary server",
+      );
     } catch (fault) {
-      throw isStatementMode(fault) ? statementMode() : fault;
+      if (!(fault instanceof DatabaseError && /statement pooling/.test(fault.message))) throw fault;
+      throw new DatabaseUnfitFault(
+        "DATABASE_URL leads through a pooler in statement mode, which has no transactions; set the pooler " +
+          "to transaction mode",
+      );
     } finally {
       client.release(true);
     }
@@ -170,24 +178,6 @@ const SEES_LOCK_SQL = `select exists (
     where d.datname = current_database() and l.locktype = 'advisory'
       and l.classid = $1::bigint::oid and l.objid = $2::bigint::oid
   ) as seen`;
-
-function elsewhere(): DatabaseUnfitFault {
-  return new DatabaseUnfitFault(
-    "DATABASE_URL and DATABASE_DIRECT_URL lead to different databases; both must be addresses of one " +
-      "database on its primary server",
-  );
-}
-
-function isStatementMode(fault: unknown): boolean {
-  return fault instanceof DatabaseError && /statement pooling/.test(fault.message);
-}
-
-function statementMode(): DatabaseUnfitFault {
-  return new DatabaseUnfitFault(
-    "DATABASE_URL leads through a pooler in statement mode, which has no transactions; set the pooler " +
-      "to transaction mode",
-  );
-}
 
 async function one<R extends QueryResultRow>(
   client: PoolClient,

@@ -262,9 +262,8 @@ function readCommandLine(pid: number): string {
 function dropStalePidFile(home: EmbeddedHome): void {
   const file = readPidFile(home);
   if (file === undefined) return;
-  const isStale =
-    ownerState(home, file.pid) === "gone" ||
-    (isRunning(file.pid) && !isOwnPostmaster(home, file.pid));
+  const isOther = isRunning(file.pid) && !isOwnPostmaster(home, file.pid);
+  const isStale = isOwnerGone(home, file.pid) || isOther;
   if (isStale && !isInUse(home)) rmSync(join(home.cluster, "postmaster.pid"), { force: true });
 }
 
@@ -308,14 +307,13 @@ function noteOwner(home: EmbeddedHome, pid: number): void {
 }
 
 /**
- * Compares the process in the pid file with the one that `noteOwner` wrote. `gone`: the process ran
- * under another boot or in another container, or has ended. `unknown`: the owner file is missing or
- * is about another process.
+ * True if the process that `noteOwner` wrote has ended, or ran under another boot or in another
+ * container. False if the file is missing or is about a process with another pid.
  */
-function ownerState(home: EmbeddedHome, pid: number): "living" | "gone" | "unknown" {
+function isOwnerGone(home: EmbeddedHome, pid: number): boolean {
   const owner = readOwner(home);
-  if (owner === undefined || !owner.process.startsWith(`${pid}-`)) return "unknown";
-  return owner.host === hostIdentity() && isAlive(owner.process) ? "living" : "gone";
+  if (owner === undefined || !owner.process.startsWith(`${pid}-`)) return false;
+  return owner.host !== hostIdentity() || !isAlive(owner.process);
 }
 
 function readOwner(home: EmbeddedHome): ServerOwner | undefined {

@@ -71,7 +71,10 @@ export async function startEmbeddedPostgres(
   const home = openEmbeddedHome(options.dataDir);
   return await withStartLock(home.folder, async () => {
     const starter: Starter = { home, passwords: readOrMakePasswords(home), log: options.log };
-    if (!hasCluster(home.folder)) makeCluster(starter);
+    if (!hasCluster(home.folder)) {
+      const binaries = findEmbeddedBinaries(home.user, home.binariesRoot);
+      initialize(home, binaries, starter.passwords.adminPassword);
+    }
     const { port, started } = await shareOrStart(starter, NEVER);
     const user = addUser(home);
     const supervisor = options.isKeptUp === true ? superviseServer(starter, port) : undefined;
@@ -188,10 +191,6 @@ async function startServer(starter: Starter, signal: AbortSignal): Promise<numbe
   }
 }
 
-function makeCluster({ home, passwords }: Starter): void {
-  initialize(home, findEmbeddedBinaries(home.user, home.binariesRoot), passwords.adminPassword);
-}
-
 const WATCH_MS = 250;
 const RETRY_FIRST_MS = 250;
 const RETRY_MAX_MS = 10_000;
@@ -227,11 +226,7 @@ export class ServerSupervisor {
     if (this.#options.isUp()) return this.#scheduleCheck(WATCH_MS, () => this.#check());
     const { log, detail } = this.#options;
     log.warn(detail, "the embedded PostgreSQL has ended; it is restarted");
-    this.#try(RETRY_FIRST_MS);
-  }
-
-  #try(retryMs: number): void {
-    this.#work = this.#bringBack(retryMs);
+    this.#work = this.#bringBack(RETRY_FIRST_MS);
   }
 
   async #bringBack(retryMs: number): Promise<void> {
@@ -244,7 +239,9 @@ export class ServerSupervisor {
     } catch (error) {
       if (signal.aborted) return;
       log.error({ ...detail, err: error, retryMs }, "the embedded PostgreSQL could not be started");
-      this.#scheduleCheck(retryMs, () => this.#try(Math.min(retryMs * 2, RETRY_MAX_MS)));
+      this.#scheduleCheck(retryMs, () => {
+        this.#work = this.#bringBack(Math.min(retryMs * 2, RETRY_MAX_MS));
+      });
     }
   }
 

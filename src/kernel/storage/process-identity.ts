@@ -2,18 +2,16 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** `<pid>-<start time>`. Unlike a bare pid, it never names a later process of this machine. */
-export type ProcessIdentity = string;
-
-export function ownIdentity(): ProcessIdentity {
+export function ownIdentity(): string {
   return identifyProcess(process.pid);
 }
 
-export function identifyProcess(pid: number): ProcessIdentity {
+/** Returns `<pid>-<start time>`, which unlike a bare pid never names a later process. */
+export function identifyProcess(pid: number): string {
   return `${pid}-${readStartTime(pid) ?? "0"}`;
 }
 
-export function isAlive(identity: ProcessIdentity): boolean {
+export function isAlive(identity: string): boolean {
   const [pidText = "", started] = identity.split("-");
   const pid = Number(pidText);
   if (!Number.isInteger(pid) || pid <= 0 || started === undefined) return false;

@@ -97,14 +97,14 @@ export function assertUsable(state: SchemaState): void {
   if (isCurrent(state)) return;
   throw new SchemaFault(
     state.isThere
-      ? `the database is older than this program: ${missingNames(state)} is missing; migrate it with ` +
+      ? `the database is older than this program: ${names(state.missing).join(", ")} is missing; migrate it with ` +
           "`tokenmarket migrate`"
       : "the database has no tokenmarket tables yet; create them with `tokenmarket migrate`",
   );
 }
 
-function missingNames({ missing }: SchemaState): string {
-  return missing.map(({ name }) => name).join(", ");
+function names(steps: readonly Pick<Migration, "name">[]): readonly string[] {
+  return steps.map(({ name }) => name);
 }
 
 function compared(
@@ -112,7 +112,7 @@ function compared(
   own: readonly Migration[],
 ): Omit<SchemaState, "isEarly"> {
   const programLevel = computeLevel(own);
-  const ownNames = new Set(own.map(({ name }) => name));
+  const ownNames = new Set(names(own));
   const texts = new Map(applied.map(({ name, sha256 }) => [name, sha256]));
   const unknown = applied.filter(({ name }) => !ownNames.has(name));
   return {
@@ -120,14 +120,12 @@ function compared(
     databaseLevel: Math.max(0, ...applied.map(({ level }) => level)),
     programLevel,
     missing: own.filter(({ name }) => !texts.has(name)),
-    newer: unknown.filter(({ level }) => level > programLevel).map(({ name }) => name),
+    newer: names(unknown.filter(({ level }) => level > programLevel)),
     // Looks at all steps, not only at unknown ones: a newer program may have raised the minimum of
     // a step that this program knows.
     refusing: applied.find(({ programMin }) => programMin > programLevel),
-    foreign: unknown.filter(({ level }) => level <= programLevel).map(({ name }) => name),
-    changed: own
-      .filter(({ name, sha256 }) => (texts.get(name) ?? sha256) !== sha256)
-      .map(({ name }) => name),
+    foreign: names(unknown.filter(({ level }) => level <= programLevel)),
+    changed: names(own.filter(({ name, sha256 }) => (texts.get(name) ?? sha256) !== sha256)),
   };
 }
 
