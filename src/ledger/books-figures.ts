@@ -1,4 +1,4 @@
-import type { Pool, QueryConfig } from "pg";
+import type { Pool, PoolClient } from "pg";
 
 import {
   assert,
@@ -16,6 +16,7 @@ import {
   orAbsent,
   queryInTime,
   type Row,
+  STORE_ANSWER_TIMEOUT_MS,
   text,
 } from "../kernel/index.ts";
 
@@ -33,28 +34,17 @@ export interface BooksFigures {
 }
 
 const STATEMENT_TIMEOUT_MS = 1_000;
-/**
- * How long a read waits for a server that does not answer. It is short, because the program waits
- * for a running read before it stops.
- */
-const ANSWER_TIMEOUT_MS = 2_000;
 
 /** Reads all figures in one statement. Rejects if the statement takes longer than a second. */
 export async function readBooksFigures(pool: Pool): Promise<BooksFigures> {
-  const row = await inTransaction(
-    pool,
-    async (client) => {
-      const inTime = (sql: string): QueryConfig & { readonly query_timeout: number } => ({
-        text: sql,
-        query_timeout: ANSWER_TIMEOUT_MS,
-      });
-      await client.query(inTime(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`));
-      return (await client.query<Row>(inTime(FIGURES_SQL))).rows[0];
-    },
-    ANSWER_TIMEOUT_MS,
-  );
-  assert(row !== undefined, "the figures are one row");
-  return figureColumns.read(row);
+  const read = async (client: PoolClient): Promise<BooksFigures> => {
+    await queryInTime(client, { text: `set local statement_timeout = ${STATEMENT_TIMEOUT_MS}` });
+    const [row] = (await queryInTime<Row>(client, { text: FIGURES_SQL })).rows;
+    assert(row !== undefined, "the figures are one row");
+    return figureColumns.read(row);
+  };
+  // The answer is not waited for long, because the program waits for a running read before it stops.
+  return await inTransaction(pool, read, STORE_ANSWER_TIMEOUT_MS);
 }
 
 const figureColumns: Columns<BooksFigures> = columns<BooksFigures>({

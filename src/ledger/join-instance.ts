@@ -15,6 +15,7 @@ import {
   isStoreFault,
   ownIdentity,
   queryInTime,
+  queryOne,
   type Row,
   text,
 } from "../kernel/index.ts";
@@ -71,9 +72,7 @@ async function joinFirstFree(
       await client.query(INSERT_SQL, [instanceId, hostIdentity(), ownIdentity()]);
     else if (isTaken(row)) continue;
     const values = [instanceId, hostIdentity(), ownIdentity(), leaseMs];
-    const [joined] = (await client.query<Row>(JOIN_SQL, values)).rows;
-    assert(joined !== undefined, "joining answers one row");
-    return memberColumns.read(joined);
+    return memberColumns.read(await queryOne<Row>(client, JOIN_SQL, values));
   }
   throw new Error(`${NAME_TRIES} instances named ${name} are alive`);
 }
@@ -237,10 +236,7 @@ interface Recovered {
 
 async function recoverBlock(pool: Pool): Promise<Recovered | undefined> {
   try {
-    const { rows } = await pool.query<Recovered>(RECOVER_SQL, [BLOCK_ROWS]);
-    const [row] = rows;
-    assert(row !== undefined, "recover_attempts answers one row");
-    return row;
+    return await queryOne<Recovered>(pool, RECOVER_SQL, [BLOCK_ROWS]);
   } catch (fault) {
     if (isStoreFault(fault)) throw fault;
     return undefined;
@@ -253,7 +249,7 @@ async function recoverOneByOne(pool: Pool, stuck: StuckAttempts): Promise<number
   let after: AttemptId | undefined;
   for (;;) {
     const { rows } = await pool.query<Row>(FIND_HELD_SQL, [after ?? 0n, BLOCK_ROWS]);
-    const found = rows.map((row) => foundColumns.read(row).attemptId);
+    const found = rows.map(heldColumns.attemptId.read);
     for (const attemptId of found) open.add(attemptId);
     const untried = found.filter((attemptId) => !stuck.has(attemptId));
     if (untried.length > 0) recovered += await closeOrSplit(pool, untried, stuck);
@@ -270,10 +266,7 @@ async function closeOrSplit(
   stuck: StuckAttempts,
 ): Promise<number> {
   try {
-    const { rows } = await pool.query<{ closed: number }>(CLOSE_SQL, [attempts]);
-    const [row] = rows;
-    assert(row !== undefined, "close_unobserved answers one row");
-    return row.closed;
+    return (await queryOne<{ closed: number }>(pool, CLOSE_SQL, [attempts])).closed;
   } catch (fault) {
     const [only, ...more] = attempts;
     if (isStoreFault(fault) || only === undefined) throw fault;
@@ -288,10 +281,6 @@ async function closeOrSplit(
 }
 
 const RECOVER_SQL = "select closed, seen from recover_attempts($1)";
-
-const foundColumns = columns<{ readonly attemptId: AttemptId }>({
-  attemptId: heldColumns.attemptId,
-});
 
 /**
  * $1 is an attempt id. Selects the attempts with higher ids that `recover_attempts` would close.

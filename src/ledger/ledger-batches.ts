@@ -13,6 +13,7 @@ import {
   openClient,
   parseCapPeriod,
   readPlainColumn,
+  reasonOf,
   textTypes,
   unreachable,
 } from "../kernel/index.ts";
@@ -209,7 +210,7 @@ export class LaneConnection {
     } catch (error) {
       const kind = faultKind(error);
       if (kind === "ambiguous" || isReadOnly(error)) this.#drop(client);
-      throw new BatchFault(kind, errorMessage(error), error);
+      throw new BatchFault(kind, reasonOf(error), error);
     } finally {
       this.#running -= 1;
     }
@@ -249,7 +250,7 @@ export class LaneConnection {
     } catch (error) {
       // Not `client.end()`, which would wait for an answer of a server that may be silent.
       client.connection.stream.destroy();
-      throw new BatchFault("busy", errorMessage(error), error);
+      throw new BatchFault("busy", reasonOf(error), error);
     }
     try {
       await this.#options.prove?.();
@@ -285,8 +286,4 @@ function faultKind(error: unknown): BatchFaultKind {
  */
 function isReadOnly(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === READ_ONLY_TRANSACTION;
-}
-
-function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -15,6 +15,8 @@ import {
   type OrgId,
   orNull,
   type Public,
+  queryOne,
+  reasonOf,
   usdOrNull,
   type Row,
   text,
@@ -38,26 +40,25 @@ export class PostgresCreditStore {
     try {
       return await this.#changes.write(by, async (client, note) => {
         const before = await readThreshold(client, orgId);
-        const result = await client.query<{ created: boolean; balance: bigint }>(
+        const { created, balance } = await queryOne<{ created: boolean; balance: bigint }>(
+          client,
           "select created, balance from grant_credit($1, $2, $3, $4)",
           [orgId, amountMicroUsd, ref, isTrial],
         );
-        const row = result.rows[0];
-        assert(row !== undefined, "grant_credit answers one row");
         const after = { amount_usd: formatUsd(amountMicroUsd), ref, is_trial: isTrial };
-        if (row.created) {
+        if (created) {
           note({ action: "credit.grant", orgId, target: orgId, before: null, after });
           // A grant may also set the threshold of the low-balance alert. The change log drops this
           // change if the threshold is the same before and after.
           const now = await readThreshold(client, orgId);
           note({ action: "alert.rules", orgId, target: orgId, before, after: now });
         }
-        return { created: row.created, balanceMicroUsd: microUsd(row.balance) };
+        return { created, balanceMicroUsd: microUsd(balance) };
       });
     } catch (error) {
       const code = error instanceof DatabaseError ? error.code : undefined;
-      if (code === "TM404") throw new CreditFault("unknown_org", toMessage(error), error);
-      if (code === "TM409") throw new CreditFault("ref_taken", toMessage(error), error);
+      if (code === "TM404") throw new CreditFault("unknown_org", reasonOf(error), error);
+      if (code === "TM409") throw new CreditFault("ref_taken", reasonOf(error), error);
       throw error;
     }
   }
@@ -106,10 +107,6 @@ const ENTRIES_SQL = `
   from attempt where org_id = $2 and debit > 0
   order by request_id desc limit $3)
   order by at desc limit $3`;
-
-function toMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
 
 interface Grant {
   readonly orgId: OrgId;

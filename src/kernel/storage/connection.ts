@@ -13,6 +13,7 @@ import {
   types,
 } from "pg";
 
+import { assert } from "../core/assert.ts";
 import {
   DATABASE_CONNECTIONS_MAX,
   REPORT_CONNECTIONS_MAX,
@@ -189,9 +190,14 @@ function openPoolWith(log: Logger, config: AwaitedConfig): Pool {
   });
   // An idle connection may be lost at any time; the next statement opens a new one.
   pool.on("error", (error) => log.warn({ err: error }, "an idle database connection was lost"));
-  // If a connection in use is lost, its next statement fails, so this event needs no handling.
-  pool.on("connect", (client) => client.on("error", () => undefined));
-  return markFaults(pool);
+  pool.on("connect", (client) => {
+    // If a connection in use is lost, its next statement fails, so this event needs no handling.
+    client.on("error", () => undefined);
+    markMethod(client, "query");
+  });
+  markMethod(pool, "query");
+  markMethod(pool, "connect");
+  return pool;
 }
 
 /**
@@ -209,24 +215,28 @@ export function queryInTime<R extends QueryResultRow>(
   return database.query<R>(inTime);
 }
 
-function markFaults(pool: Pool): Pool {
-  pool.on("connect", (client: PoolClient) => markMethod(client, "query"));
-  markMethod(pool, "query");
-  markMethod(pool, "connect");
-  return pool;
+/** Runs a statement that answers one row, and returns this row. */
+export async function queryOne<R extends QueryResultRow>(
+  database: Pool | ClientBase,
+  text: string,
+  values?: unknown[],
+): Promise<R> {
+  const [row] = (await database.query<R>(text, values)).rows;
+  assert(row !== undefined, "the statement answers one row");
+  return row;
 }
 
+/** Marks the faults of a method that mean that the store did not answer. */
 function markMethod<K extends string>(of: Record<K, unknown> | object, name: K): void {
   const target = of as Record<K, (...args: unknown[]) => unknown>;
   const run = target[name].bind(of);
   target[name] = (...args) => {
     const answer = run(...args);
-    return answer instanceof Promise ? answer.catch(rethrowMarked) : answer;
+    if (!(answer instanceof Promise)) return answer;
+    return answer.catch((fault: unknown) => {
+      throw isDatabaseAway(fault) ? asStoreFault(fault) : fault;
+    });
   };
-}
-
-function rethrowMarked(fault: unknown): never {
-  throw isDatabaseAway(fault) ? asStoreFault(fault) : fault;
 }
 
 /**

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseError, type Pool, type PoolClient } from "pg";
 
 import type { Logger } from "../core/log.ts";
-import { isStoreFault } from "../core/store-fault.ts";
+import { isStoreFault, reasonOf } from "../core/store-fault.ts";
 import {
   assertUpgradable,
   assertUsable,
@@ -66,9 +66,8 @@ async function makeList(client: PoolClient): Promise<void> {
     await client.query(LIST_SQL);
   } catch (error) {
     if (isStoreFault(error)) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
     throw new SchemaFault(
-      `the list of schema steps cannot be written: ${reason}; the role that migrates must own the database`,
+      `the list of schema steps cannot be written: ${reasonOf(error)}; the role that migrates must own the database`,
       { cause: error },
     );
   }
@@ -87,22 +86,19 @@ const LIST_SQL = `
     at timestamptz not null default now()
   )`;
 
-interface StepRun {
-  readonly times: RunnerTimes;
-  readonly log: Pick<Logger, "info" | "warn"> | undefined;
-}
-
 /**
  * Runs and records one step. If the step gets no lock, it stops waiting, so that other statements
  * can run, and is retried.
  */
-async function runStep(client: PoolClient, step: Migration, run: StepRun): Promise<void> {
-  const { times, log } = run;
+async function runStep(
+  client: PoolClient,
+  step: Migration,
+  { times, log }: { readonly times: RunnerTimes; readonly log: MigrateOptions["log"] },
+): Promise<void> {
   for (let tries = 1; ; tries += 1) {
+    const { lockTimeoutMs, firstLockTimeoutMs, firstTries } = times;
     try {
-      const { firstTries, firstLockTimeoutMs } = times;
-      const lockTimeoutMs = tries > firstTries ? times.lockTimeoutMs : firstLockTimeoutMs;
-      await inOneTransaction(client, lockTimeoutMs, step);
+      await inOneTransaction(client, tries > firstTries ? lockTimeoutMs : firstLockTimeoutMs, step);
       return;
     } catch (error) {
       if (!isLockConflict(error)) throw stepFault(step, error);
@@ -136,9 +132,8 @@ function isLockConflict(error: unknown): boolean {
 function stepFault(step: Migration, error: unknown): unknown {
   // A `SchemaFault` says what to do already, and the caller reports faults of the store.
   if (isStoreFault(error) || error instanceof SchemaFault) return error;
-  const reason = error instanceof Error ? error.message : String(error);
   return new SchemaFault(
-    `the schema step ${step.name} fails and has changed nothing: ${reason}; correct the cause and ` +
+    `the schema step ${step.name} fails and has changed nothing: ${reasonOf(error)}; correct the cause and ` +
       "run `tokenmarket migrate`",
     { cause: error },
   );
