@@ -40,8 +40,8 @@ export async function* exportLines(
   let changes = 0;
   for await (const block of blocks) {
     for (const change of block) {
-      const { line, hash } = chained(toExportedLine(change, prev));
-      yield line;
+      const { text, hash } = hashed(toExportedLine(change, prev));
+      yield `${text},"hash":"${hash}"}`;
       prev = hash;
       changes += 1;
     }
@@ -56,9 +56,9 @@ export async function* exportLines(
     exported_at: new Date(nowMs).toISOString(),
     prev,
   };
-  const { text, hash } = chained(seal);
+  const { text, hash } = hashed(seal);
   const signature = sign(null, Buffer.from(hash), privateKey).toString("base64");
-  yield `${text.slice(0, -1)},"hash":"${hash}","signature":"${signature}"}`;
+  yield `${text},"hash":"${hash}","signature":"${signature}"}`;
 }
 
 function toExportedLine(change: RecordedChange, prev: string): Omit<ExportedChange, "hash"> {
@@ -79,14 +79,10 @@ function toExportedLine(change: RecordedChange, prev: string): Omit<ExportedChan
   };
 }
 
-function chained(fields: object): {
-  readonly text: string;
-  readonly line: string;
-  readonly hash: string;
-} {
-  const text = JSON.stringify(fields);
-  const hash = sha256(text);
-  return { text, hash, line: `${text.slice(0, -1)},"hash":"${hash}"}` };
+/** `text` is the JSON text without its closing brace; `hash` is that of the whole text. */
+function hashed(fields: object): { readonly text: string; readonly hash: string } {
+  const whole = JSON.stringify(fields);
+  return { text: whole.slice(0, -1), hash: sha256(whole) };
 }
 
 function sha256(text: string): string {

@@ -22,10 +22,10 @@ export interface MailMessage {
 }
 
 /** `refused`: rejected permanently. `unavailable`: a later attempt may succeed. */
-export type MailAnswer =
-  | { readonly kind: "sent"; readonly answer: string }
-  | { readonly kind: "refused"; readonly answer: string }
-  | { readonly kind: "unavailable"; readonly answer: string };
+export interface MailAnswer {
+  readonly kind: "sent" | "refused" | "unavailable";
+  readonly answer: string;
+}
 
 /** `send` never rejects. */
 export interface Mailer {
