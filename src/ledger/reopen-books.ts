@@ -11,11 +11,11 @@ import {
   columns,
   count,
   type ExportedChange,
-  type Facts,
   instantMs,
   integer,
   inTransaction,
   parseUsd,
+  queryOne,
   recordChanges,
   type Row,
   textOf,
@@ -92,9 +92,7 @@ export async function reopenBooks(
         restoredToMs === undefined ? null : new Date(restoredToMs),
         JSON.stringify(closings),
       ];
-      const { rows } = await client.query<Row>(REOPEN_SQL, values);
-      assert(rows[0] !== undefined, "a reopening answers one row");
-      const made = reopenedColumns.read(rows[0]);
+      const made = reopenedColumns.read(await queryOne<Row>(client, REOPEN_SQL, values));
       return { books: made, recorded: await recordChanges(client, by, [toChange(request, made)]) };
     });
     changes.announce(recorded);
@@ -205,71 +203,52 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
   const closings = new Map<string, AccessClosing | undefined>();
   for (const line of lines.slice(0, changes)) {
     // The cast is safe: `checkChain` has proved that an export wrote this line.
-    const change = lostChange(JSON.parse(line) as ExportedChange);
-    const named = findSubject(change);
-    if (named !== undefined) closings.set(named, toAccessClosing(change));
+    const [subject, closing] = readChange(JSON.parse(line) as ExportedChange) ?? [];
+    if (subject !== undefined) closings.set(subject, closing);
   }
   const found = [...closings.values()].filter((closing) => closing !== undefined);
   return { kind: "read", closings: found, changes };
 }
 
-interface LostChange {
-  readonly at: string;
-  readonly action: string;
-  readonly target: string;
-  /** The state after the change. If the change removed its target, the state before it. */
-  readonly facts: Facts;
-}
-
-function lostChange({ at, action, target, before, after }: ExportedChange): LostChange {
-  return { at, action, target, facts: after ?? before ?? {} };
-}
-
-function findSubject({ at, action, target, facts }: LostChange): string | undefined {
+/**
+ * Returns the subject of a change and the closing, which is undefined if the change opens access.
+ * Returns undefined for a change that is not about access.
+ */
+function readChange({
+  at,
+  action,
+  target: id,
+  before,
+  after,
+}: ExportedChange): readonly [subject: string, closing: AccessClosing | undefined] | undefined {
+  // A change that removed its target has only the state before it.
+  const facts = after ?? before ?? {};
+  const subject = `${action} ${id}`;
   switch (action) {
-    case "key.rotate":
-      return `${action} ${target} ${at}`;
+    case "key.rotate": {
+      const until = textOf(facts["old_works_until"]) || null;
+      return [`${subject} ${at}`, { kind: "key_secret", id, at, until_at: until }];
+    }
     case "key.disable":
-    case "key.cap":
-    case "key.week-cap":
-    case "key.day-cap":
-    case "org.cap":
+      return [subject, { kind: "key", id }];
     case "connection.disable":
-      return `${action} ${target}`;
-    case "hold.place":
-    case "hold.lift":
-      return `hold ${target} ${textOf(facts["kind"])}`;
-    default:
-      return undefined;
-  }
-}
-
-/** Returns undefined if the change opens access or leaves it unchanged. */
-function toAccessClosing({ at, action, target: id, facts }: LostChange): AccessClosing | undefined {
-  switch (action) {
-    case "key.rotate":
-      return { kind: "key_secret", id, at, until_at: textOf(facts["old_works_until"]) || null };
-    case "key.disable":
-      return { kind: "key", id };
-    case "connection.disable":
-      return { kind: "connection", id };
+      return [subject, { kind: "connection", id }];
     case "key.cap":
     case "key.week-cap":
     case "key.day-cap":
     case "org.cap": {
       const cap = parseUsd(textOf(facts["cap_usd"]));
-      if (cap === undefined || cap <= 0n) return undefined;
-      return { kind: CAP_KINDS[action], id, cap: cap.toString() };
+      if (cap === undefined || cap <= 0n) return [subject, undefined];
+      return [subject, { kind: CAP_KINDS[action], id, cap: cap.toString() }];
     }
-    case "hold.place":
-      return {
-        kind: "hold",
-        id,
-        family: textOf(facts["kind"]),
-        state: textOf(facts["state"]),
-        reason: textOf(facts["reason"]),
-        until_at: textOf(facts["until"]) || null,
-      };
+    case "hold.lift":
+      return [`hold ${id} ${textOf(facts["kind"])}`, undefined];
+    case "hold.place": {
+      const family = textOf(facts["kind"]);
+      const [state, reason] = [textOf(facts["state"]), textOf(facts["reason"])];
+      const until = textOf(facts["until"]) || null;
+      return [`hold ${id} ${family}`, { kind: "hold", id, family, state, reason, until_at: until }];
+    }
     default:
       return undefined;
   }
