@@ -30,11 +30,7 @@ const READING_MS = 1;
  */
 export class StoreClock {
   readonly #clock: Clock;
-  /**
-   * Bounds of the store's clock minus this process's monotonic clock, as they were at the monotonic
-   * time `atMs`. They widen with time, because the clocks drift.
-   */
-  #ahead: { readonly leastMs: number; readonly mostMs: number; readonly atMs: number };
+  #ahead: ClockBounds;
 
   constructor(clock: Clock, first: StoreReading) {
     this.#clock = clock;
@@ -61,14 +57,20 @@ export class StoreClock {
     this.#ahead = leastMs <= mostMs ? { leastMs, mostMs, atMs: said.atMs } : said;
   }
 
-  #saidBy({ askedAtMs, storeNowMs }: StoreReading): {
-    readonly leastMs: number;
-    readonly mostMs: number;
-    readonly atMs: number;
-  } {
+  #saidBy({ askedAtMs, storeNowMs }: StoreReading): ClockBounds {
     const atMs = this.#clock.monotonicMs();
     return { leastMs: storeNowMs - atMs, mostMs: storeNowMs + READING_MS - askedAtMs, atMs };
   }
+}
+
+/**
+ * Bounds of the store's clock minus this process's monotonic clock, as they were at the monotonic
+ * time `atMs`. They widen with time, because the clocks drift.
+ */
+interface ClockBounds {
+  readonly leastMs: number;
+  readonly mostMs: number;
+  readonly atMs: number;
 }
 
 export interface StoreReading {
@@ -86,19 +88,20 @@ const RECOVERY_EVERY_MS = 3_000;
 const SETTLED_MS = 3 * LEASE_RENEW_MS;
 const ATTEMPT_TIME_SHIFT = 22n;
 
-export interface InstanceLeaseOptions {
+export interface LedgerOptions {
   readonly store: LedgerBatchStore;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Must stay the same when an instance restarts, and differ between instances. */
   readonly instanceName: string;
-  readonly counts?: Pick<LedgerCounts, "recovered" | "stuck">;
+  readonly counts?: LedgerCounts;
   /** The reaction if a restore of the database has removed commits; `stop` if absent. */
   readonly onGoneBack?: "stop" | "go_on";
 }
 
 /** Renews the lease of this instance, and closes attempts that dead instances have left open. */
 export class InstanceLease {
-  readonly #options: InstanceLeaseOptions;
+  readonly #options: LedgerOptions;
   #member: Membership;
   #makeAttemptId: (nowMs: number) => AttemptId;
   #attemptFloorMs: number;
@@ -128,7 +131,7 @@ export class InstanceLease {
   });
 
   private constructor(
-    options: InstanceLeaseOptions,
+    options: LedgerOptions,
     member: Membership,
     { askedAtMs, joinedAtMs }: { readonly askedAtMs: number; readonly joinedAtMs: number },
   ) {
@@ -146,7 +149,7 @@ export class InstanceLease {
   }
 
   /** Joins the ledger, and closes the attempts that an earlier run of this instance left open. */
-  static async start(options: InstanceLeaseOptions): Promise<InstanceLease> {
+  static async start(options: LedgerOptions): Promise<InstanceLease> {
     const askedAtMs = options.clock.monotonicMs();
     await options.store.maintain();
     const stopReason =

@@ -86,8 +86,7 @@ export class LedgerLane {
   }
 
   get closings(): number {
-    const rolled = this.#holds.reduce((sum, { rolled: row }) => (row === null ? sum : sum + 1), 0);
-    return this.#closings.length + this.#sentClosings.length + rolled;
+    return this.#closings.length + this.#sentClosings.length + countRolled(this.#holds);
   }
 
   get oldestClosingMs(): number | undefined {
@@ -123,8 +122,8 @@ export class LedgerLane {
     this.#isSending = true;
     if (!this.#isSweeping) this.#sweepLater();
     const holds = this.#holds.splice(0, LEDGER_BATCH_ROWS_MAX);
-    const rolls = holds.reduce((sum, { rolled }) => (rolled === null ? sum : sum + 1), 0);
-    await this.#send(this.#closings.splice(0, LEDGER_BATCH_ROWS_MAX - rolls), holds);
+    const single = this.#closings.splice(0, LEDGER_BATCH_ROWS_MAX - countRolled(holds));
+    await this.#send(single, holds);
     this.#isSending = false;
     if (!this.#isEmpty) return this.#schedule();
     for (const resolve of this.#idle.splice(0)) resolve();
@@ -152,7 +151,7 @@ export class LedgerLane {
         return await this.#sendApart(holds);
       }
       this.#options.onLate(closings);
-      this.#refuse(holds, fault);
+      this.#refuse(holds, fault, `the journal did not answer (${fault.kind})`);
     } finally {
       this.#sentClosings = [];
     }
@@ -176,14 +175,11 @@ export class LedgerLane {
     this.#options.onLate(late);
   }
 
-  #refuse(holds: readonly Waiting[], fault: BatchFault): void {
+  #refuse(holds: readonly Waiting[], fault: BatchFault, reason: string): void {
     if (holds.length === 0) return;
-    this.#options.onRefused(
-      holds.map(({ row }) => row),
-      fault,
-    );
-    const reason = `the journal did not answer (${fault.kind})`;
-    for (const waiting of holds) waiting.answer({ kind: "unavailable", reason });
+    const rows = holds.map(({ row }) => row);
+    this.#options.onRefused(rows, fault);
+    for (const { answer } of holds) answer({ kind: "unavailable", reason });
   }
 
   #sweepLater(): void {
@@ -203,17 +199,13 @@ export class LedgerLane {
   #refuseAged(oldestMs: number): void {
     const fresh = this.#holds.findIndex((waiting) => waiting.queuedAtMs >= oldestMs);
     const aged = this.#holds.splice(0, fresh === -1 ? this.#holds.length : fresh);
-    if (aged.length === 0) return;
-    const fault = new BatchFault("busy", TOO_OLD, undefined);
-    this.#options.onRefused(
-      aged.map(({ row }) => row),
-      fault,
-    );
-    for (const { rolled, answer } of aged) {
-      if (rolled !== null) this.close(rolled);
-      answer({ kind: "unavailable", reason: TOO_OLD });
-    }
+    for (const { rolled } of aged) if (rolled !== null) this.close(rolled);
+    this.#refuse(aged, new BatchFault("busy", TOO_OLD, undefined), TOO_OLD);
   }
+}
+
+function countRolled(holds: readonly Waiting[]): number {
+  return holds.reduce((sum, { rolled }) => (rolled === null ? sum : sum + 1), 0);
 }
 
 function noteLane(

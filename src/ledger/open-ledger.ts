@@ -1,13 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { assert, type AttemptId, type Clock, type Logger } from "../kernel/index.ts";
+import { assert, type AttemptId } from "../kernel/index.ts";
 import { type Closing, LateClosings } from "./late-closings.ts";
-import { InstanceLease } from "./instance-lease.ts";
-import type {
-  BatchAnswer,
-  BatchFault,
-  CloseVerdict,
-  LedgerBatchStore,
-} from "./ledger-batch-store.ts";
+import { InstanceLease, type LedgerOptions } from "./instance-lease.ts";
+import type { BatchAnswer, BatchFault } from "./ledger-batch-store.ts";
 import { LedgerLane } from "./ledger-lane.ts";
 import type {
   CloseOutcome,
@@ -19,17 +14,6 @@ import type {
 } from "./ledger-store.ts";
 import { LedgerCounts, type LedgerState } from "./ledger-counts.ts";
 import { RefusedLane } from "./refused-lane.ts";
-
-export interface OpenLedgerOptions {
-  readonly store: LedgerBatchStore;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Must stay the same when an instance restarts, and differ between instances. */
-  readonly instanceName: string;
-  /** The reaction if a restore of the database has removed commits; `stop` if absent. */
-  readonly onGoneBack?: "stop" | "go_on";
-  readonly counts?: LedgerCounts;
-}
 
 export interface OpenedLedger extends Ledger {
   /** `instanceName`, with a number if another living process has that name. */
@@ -45,7 +29,7 @@ const SHUT_DOWN_WAIT_MS = 10_000;
  * Adds this process to the ledger's instances. Resolves when it may take traffic: by then the
  * attempts that an earlier run of this instance left open are closed.
  */
-export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedger> {
+export async function openLedger(options: LedgerOptions): Promise<OpenedLedger> {
   const lease = await InstanceLease.start(options);
   // Two empty batches open the connections and plan the statements before any customer waits.
   await options.store.runBatch({ member: lease.member, closings: [], holds: [] });
@@ -54,7 +38,7 @@ export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedg
 }
 
 class BatchedLedger implements OpenedLedger {
-  readonly #options: OpenLedgerOptions;
+  readonly #options: LedgerOptions;
   readonly #counts: LedgerCounts;
   readonly #lease: InstanceLease;
   readonly #lane: LedgerLane;
@@ -64,7 +48,7 @@ class BatchedLedger implements OpenedLedger {
   #isShutDown = false;
   #isEnded = false;
 
-  constructor(options: OpenLedgerOptions, lease: InstanceLease) {
+  constructor(options: LedgerOptions, lease: InstanceLease) {
     const { store, clock, log, counts = new LedgerCounts() } = options;
     this.#options = options;
     this.#counts = counts;
@@ -84,11 +68,12 @@ class BatchedLedger implements OpenedLedger {
     this.#late = new LateClosings({
       clock,
       log,
-      send: (rows) => {
+      send: async (rows) => {
         counts.add("late", { late_closing: rows.length });
-        return counts.timed({ lane: "close", rows: rows.length, clock }, () =>
-          this.#closeBatch(rows),
-        );
+        const batch = { lane: "close" as const, rows: rows.length, clock };
+        const verdicts = await counts.timed(batch, () => store.closeBatch(rows));
+        counts.verdicts(verdicts);
+        return verdicts;
       },
     });
     this.#refused = new RefusedLane({
@@ -191,12 +176,6 @@ class BatchedLedger implements OpenedLedger {
     if (lost.length > 0) this.#startAnnulment(lost);
     const unsent = outcomes.map((outcome) => (outcome.kind === "reserved" ? NO_LEASE : outcome));
     return { verdicts, outcomes: unsent };
-  }
-
-  async #closeBatch(rows: readonly CloseRow[]): Promise<readonly CloseVerdict[]> {
-    const verdicts = await this.#options.store.closeBatch(rows);
-    this.#counts.verdicts(verdicts);
-    return verdicts;
   }
 
   #state(): LedgerState {
