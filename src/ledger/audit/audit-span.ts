@@ -18,17 +18,14 @@ export interface AuditStart {
 /** The part of the books that an audit checks; undefined: all of them. */
 export type AuditSpan = AuditStart | undefined;
 
-/** Attempt ids from `from` (inclusive) to `until` (exclusive). A missing bound is no limit. */
-export interface IdRange {
-  readonly from?: bigint;
-  readonly until?: bigint;
+/** Ids from `from` (inclusive) to `until` (exclusive). A missing bound is no limit. */
+export interface Range<T> {
+  readonly from?: T | undefined;
+  readonly until?: T | undefined;
 }
-
-/** Organization ids, compared by their bytes, from `from` (inclusive) to `until` (exclusive). */
-export interface OrgRange {
-  readonly from?: string;
-  readonly until?: string;
-}
+export type IdRange = Range<bigint>;
+/** Organization ids are compared by their bytes. */
+export type OrgRange = Range<string>;
 
 /**
  * Returns an SQL condition for the months whose spend the span contains in full: the month before
@@ -41,7 +38,7 @@ export function monthsSql(span: AuditSpan, column: string): string {
 
 /** Returns a table expression of the finished attempts that an audit of this span checks. */
 export function attemptsSql(span: AuditSpan, range: IdRange = {}): string {
-  const ids = idsSql("attempt_id", range);
+  const ids = boundsSql("attempt_id", range);
   if (span === undefined) return `(select * from attempt where ${ids})`;
   const { fromAttempt } = span;
   return `(select * from attempt where attempt_id >= ${fromAttempt} and ${ids}
@@ -53,7 +50,7 @@ export function attemptsSql(span: AuditSpan, range: IdRange = {}): string {
  * after its start, and the earlier ones of the attempts in `attemptsSql`.
  */
 export function attemptTransfersSql(span: AuditSpan, range: IdRange): string {
-  const ids = idsSql("attempt_id", range);
+  const ids = boundsSql("attempt_id", range);
   if (span === undefined) {
     return `(select * from transfer where attempt_id is not null and ${ids})`;
   }
@@ -123,22 +120,14 @@ function spentSql(span: AuditSpan): string {
     where closed_position > ${position} or corrected_position > ${position}`;
 }
 
-function idsSql(column: string, { from, until }: IdRange): string {
-  return boundsSql(column, from, until);
-}
-
 export function orgsSql(column: string, range: OrgRange): string {
   const [from, until] = [range.from, range.until].map((id) =>
     id === undefined ? undefined : escapeLiteral(id),
   );
-  return boundsSql(`${column} collate "C"`, from, until);
+  return boundsSql(`${column} collate "C"`, { from, until });
 }
 
-function boundsSql(
-  column: string,
-  from: string | bigint | undefined,
-  until: string | bigint | undefined,
-): string {
+function boundsSql(column: string, { from, until }: Range<string | bigint>): string {
   const bounds = [
     ...(from === undefined ? [] : [`${column} >= ${from}`]),
     ...(until === undefined ? [] : [`${column} < ${until}`]),
@@ -148,5 +137,5 @@ function boundsSql(
 
 function correctedLater({ position, fromAttempt }: AuditStart, range: IdRange): string {
   return `attempt_id < ${fromAttempt} and corrected_at is not null
-    and corrected_position > ${position} and ${idsSql("attempt_id", range)}`;
+    and corrected_position > ${position} and ${boundsSql("attempt_id", range)}`;
 }
