@@ -1,4 +1,4 @@
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
 
 import {
   type KeyId,
@@ -246,10 +246,7 @@ const RECORD_REFUSED_SQL = `
   on conflict do nothing`;
 
 /** Deletes the refusals before `atMs` in batches. Returns the number of requests. */
-export async function deleteRefusedBefore(
-  run: (text: string, values: unknown[]) => Promise<readonly { readonly requests: bigint }[]>,
-  atMs: number,
-): Promise<number> {
+export async function deleteRefusedBefore(client: PoolClient, atMs: number): Promise<number> {
   const oldest: readonly [string, unknown][] = [
     [DELETE_REQUESTS_SQL, requestIdFrom(atMs)],
     [DELETE_MINUTES_SQL, new Date(atMs)],
@@ -257,7 +254,7 @@ export async function deleteRefusedBefore(
   let deleted = 0;
   for (const [text, bound] of oldest) {
     for (let hasMore = true; hasMore;) {
-      const rows = await run(text, [bound, DELETED_ROWS]);
+      const { rows } = await client.query<{ requests: bigint }>(text, [bound, DELETED_ROWS]);
       for (const { requests } of rows) deleted += Number(requests);
       hasMore = rows.length === DELETED_ROWS;
     }

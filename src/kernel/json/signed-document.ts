@@ -9,6 +9,16 @@ export function publicKeyText(key: KeyObject): string {
   return key.export({ format: "der", type: "spki" }).toString("base64");
 }
 
+export interface SigningKey {
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+export interface SignedFile {
+  readonly text: string;
+  readonly signature: Buffer;
+}
+
 /** Reads a key that `publicKeyText` wrote; undefined if the text is not an Ed25519 key. */
 export function readPublicKey(text: string): KeyObject | undefined {
   try {
@@ -38,10 +48,7 @@ export function canonicalText(document: TextDocument): string {
  * Signs a document with Ed25519 and returns the text of its file. Equal documents and keys give
  * equal texts.
  */
-export function signedFile(
-  document: TextDocument,
-  key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject },
-): { readonly text: string; readonly signature: Buffer } {
+export function signedFile(document: TextDocument, key: SigningKey): SignedFile {
   const body = { ...document, public_key: publicKeyText(key.publicKey) };
   const signature = sign(null, Buffer.from(canonicalText(body)), key.privateKey);
   const signed = { ...body, signature: signature.toString("base64") };

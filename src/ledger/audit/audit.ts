@@ -2,8 +2,7 @@ import type { KeyObject } from "node:crypto";
 
 import type { Pool, PoolClient, QueryArrayConfig } from "pg";
 
-import type { ChangedBy, ChangeLog } from "../../kernel/index.ts";
-import type { SigningKey } from "../retention/signing-key.ts";
+import type { SigningKey } from "../../kernel/index.ts";
 import { planAudit } from "./audit-plan.ts";
 import { attemptQueries, bookQueries } from "./audit-queries.ts";
 import type { AuditQuery } from "./audit-query.ts";
@@ -12,6 +11,7 @@ import { AuditSessions, type AuditTask } from "./audit-sessions.ts";
 import type { AuditSpan } from "./audit-span.ts";
 import {
   assertClosable,
+  type ChangedBooks,
   checkpointCheck,
   CheckpointFault,
   neededFor,
@@ -84,11 +84,7 @@ export async function auditBooks(pool: Pool, options: AuditOptions): Promise<Aud
     const start = await chooseStart(sessions.first, options);
     const checks = await prove(sessions, start, options);
     if (start.check !== undefined) checks.push(start.check);
-    return {
-      checks: mergeChecks(checks),
-      sinceDay: start.span?.day,
-      reason: start.reason,
-    };
+    return { checks: mergeChecks(checks), sinceDay: start.span?.day, reason: start.reason };
   } finally {
     await sessions.close();
   }
@@ -98,11 +94,7 @@ export async function auditBooks(pool: Pool, options: AuditOptions): Promise<Aud
  * Proves the books up to now and, if they are right, signs the balances at the end of an ended day.
  */
 export async function closeDay(
-  books: {
-    readonly pool: Pool;
-    readonly changes: Pick<ChangeLog, "announce">;
-    readonly by: ChangedBy;
-  },
+  books: ChangedBooks,
   day: string,
   options: AuditOptions & { readonly key: SigningKey },
 ): Promise<AuditOutcome> {
@@ -110,15 +102,10 @@ export async function closeDay(
   const { newest, endId } = await readClosing(pool, day);
   const trustedKey = options.key.publicKey;
   const outcome = await auditBooks(pool, { ...options, trustedKey });
-  const isClean = outcome.checks.every(({ violations }) => violations === 0);
-  if (!isClean) return { ...outcome, checkpoint: undefined };
+  if (outcome.checks.some(({ violations }) => violations > 0)) return outcome;
   const span = outcome.sinceDay === undefined ? undefined : newest;
-  const checkpoint = await writeCheckpoint(
-    books,
-    { span, day, endId, before: newest },
-    options.key,
-  );
-  return { ...outcome, checkpoint };
+  const made = { span, day, endId, before: newest };
+  return { ...outcome, checkpoint: await writeCheckpoint(books, made, options.key) };
 }
 
 async function readClosing(

@@ -6,10 +6,11 @@ import {
   type ChangedBy,
   type ChangeLog,
   inTransaction,
+  queryOne,
   recordChanges,
+  type SigningKey,
   textTypes,
 } from "../../kernel/index.ts";
-import type { SigningKey } from "../retention/signing-key.ts";
 import type { AuditSpan } from "./audit-span.ts";
 import * as sql from "./checkpoint-sql.ts";
 import {
@@ -38,12 +39,12 @@ export async function newestUsable(
 ): Promise<SignedCheckpoint | undefined> {
   const [newest] = checkpoints;
   if (newest === undefined) return undefined;
-  const { rows } = await client.query<{ ids: bigint; is_later: boolean }>(sql.RETIRED_SINCE_SQL, [
-    newest.position,
-  ]);
-  const [retired] = rows;
-  assert(retired !== undefined, "the statement answers one row");
-  return newest.fromAttempt >= retired.ids && !retired.is_later ? newest : undefined;
+  const { ids, is_later: isLater } = await queryOne<{ ids: bigint; is_later: boolean }>(
+    client,
+    sql.RETIRED_SINCE_SQL,
+    [newest.position],
+  );
+  return newest.fromAttempt >= ids && !isLater ? newest : undefined;
 }
 
 /**
@@ -101,14 +102,12 @@ export async function assertClosable(
   client: PoolClient,
   day: string,
 ): Promise<{ readonly endId: bigint }> {
-  const { rows } = await client.query<{
+  const row = await queryOne<{
     readonly is_over: boolean;
     readonly open: bigint;
     readonly is_busy: boolean;
     readonly end_id: bigint;
-  }>(sql.CLOSABLE_SQL, [day]);
-  const [row] = rows;
-  assert(row !== undefined, "a day is over or not");
+  }>(client, sql.CLOSABLE_SQL, [day]);
   if (!row.is_over) throw new CheckpointFault(`${day} is not over yet; close an earlier day`);
   if (row.open > 0n) {
     throw new CheckpointFault(
@@ -124,11 +123,10 @@ export async function assertClosable(
   return { endId: row.end_id };
 }
 
-export interface NewCheckpoint {
-  readonly span: AuditSpan;
-  readonly day: string;
-  readonly endId: bigint;
-  readonly before: SignedCheckpoint | undefined;
+export interface ChangedBooks {
+  readonly pool: Pool;
+  readonly changes: Pick<ChangeLog, "announce">;
+  readonly by: ChangedBy;
 }
 
 /**
@@ -136,12 +134,13 @@ export interface NewCheckpoint {
  * The caller must have audited the books.
  */
 export async function writeCheckpoint(
-  books: {
-    readonly pool: Pool;
-    readonly changes: Pick<ChangeLog, "announce">;
-    readonly by: ChangedBy;
+  books: ChangedBooks,
+  of: {
+    readonly span: AuditSpan;
+    readonly day: string;
+    readonly endId: bigint;
+    readonly before: SignedCheckpoint | undefined;
   },
-  of: NewCheckpoint,
   key: SigningKey,
 ): Promise<SignedCheckpoint> {
   const { span, day, endId, before } = of;
@@ -158,13 +157,8 @@ export async function writeCheckpoint(
     const previous = before === undefined ? "" : sha256Hex(before.document);
     const signed = signCheckpoint({ day, position, fromAttempt, previous, ...rows }, key);
     const { document, signature } = signed;
-    await client.query(sql.INSERT_CHECKPOINT_SQL, [
-      day,
-      position,
-      fromAttempt,
-      document,
-      signature,
-    ]);
+    const values = [day, position, fromAttempt, document, signature];
+    await client.query(sql.INSERT_CHECKPOINT_SQL, values);
     const after = { position: String(position), sha256: sha256Hex(document) };
     const change = { orgId: null, target: day, before: null, after };
     return {
@@ -177,8 +171,7 @@ export async function writeCheckpoint(
 }
 
 async function oneBigint(client: PoolClient, text: string): Promise<bigint> {
-  const { rows } = await client.query<Record<string, bigint>>(text);
-  const [value] = Object.values(rows[0] ?? {});
+  const [value] = Object.values(await queryOne<Record<string, bigint>>(client, text));
   assert(value !== undefined, "the statement answers one number");
   return value;
 }

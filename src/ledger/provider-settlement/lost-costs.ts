@@ -106,15 +106,10 @@ export async function bearLostLines(
   return [...judged, ...impossible.map((claim) => ({ ...claim, verdict: IMPOSSIBLE }))];
 }
 
-/** Books each cost, unless its `ref` was booked before. Returns how many were new. */
-export async function bearLostCosts(
-  client: PoolClient,
-  costs: readonly LostCost[],
-): Promise<number> {
-  if (costs.length === 0) return 0;
-  const sql = "select bear_lost_costs($1) as borne";
-  const { rows } = await client.query<{ borne: bigint }>(sql, [JSON.stringify(costs)]);
-  return Number(rows[0]?.borne ?? 0n);
+/** Books each cost, unless its `ref` was booked before. */
+export async function bearLostCosts(client: PoolClient, costs: readonly LostCost[]): Promise<void> {
+  if (costs.length === 0) return;
+  await client.query("select bear_lost_costs($1)", [JSON.stringify(costs)]);
 }
 
 function addedUp(lines: readonly ClaimLine[]): ReadonlyMap<string, ClaimLine> {
@@ -138,7 +133,6 @@ interface JudgedRow {
   readonly model_id: string | null;
   readonly upstream_model_id: string | null;
   readonly is_ours: boolean;
-  readonly is_voided: boolean;
   readonly is_borne: boolean;
   readonly is_put_back: boolean;
   readonly is_retired: boolean;
@@ -193,7 +187,6 @@ const JUDGE_SQL = `
       exists (select from journal j where j.attempt_id = c.attempt_id)
       or exists (select from journal j where j.request_id = c.request_id and j.provider_id = $1)
     ) as is_ours,
-    v.attempt_id is not null as is_voided,
     exists (select from lost_cost l
       where l.ref = concat('lost:', $1::text, ':', c.of, ':', c.id)) as is_borne,
     exists (select from provider_period p join lost_cost l on l.provider_id = p.provider_id

@@ -4,10 +4,9 @@ import {
   type Change,
   type ChangedBy,
   type ChangeLog,
-  assert,
   formatUsd,
-  type MicroUsd,
   picoUsd,
+  queryOne,
   type Row,
 } from "../../kernel/index.ts";
 import { amountColumns, factColumns, FACTS_SQL, sumColumns } from "./settlement-rows.ts";
@@ -91,10 +90,9 @@ export async function findProvider(
   providerId: string,
   terms: SettlementTerms,
 ): Promise<DueProvider> {
-  const { rows } = await client.query<ProviderRow>(PROVIDERS_SQL, [providerId]);
-  const none = { provider_id: providerId, through: null, end_at: null };
-  const row = rows[0] ?? { ...none, carry_out_pico: null, mode: null, every: null };
-  return dueProvider(row, terms);
+  const [row] = (await client.query<ProviderRow>(PROVIDERS_SQL, [providerId])).rows;
+  if (row !== undefined) return dueProvider(row, terms);
+  return { providerId, terms, termsFrom: "manifest", last: undefined, progressMs: undefined };
 }
 
 /** Reads the sums of the attempts that ended between `provider.progressMs` and `throughMs`. */
@@ -111,9 +109,8 @@ export async function readFacts(
  * and returns it.
  */
 async function moveHorizon(pool: Pool, untilMs: number | undefined): Promise<number> {
-  const clock = await pool.query<{ now: Date }>("select clock_timestamp() as now");
-  const nowMs = clock.rows[0]?.now.getTime();
-  assert(nowMs !== undefined, "the clock answers");
+  const { now } = await queryOne<{ now: Date }>(pool, "select clock_timestamp() as now");
+  const nowMs = now.getTime();
   const throughMs = halfDayAtOrBefore(Math.min(nowMs, untilMs ?? nowMs));
   await pool.query("select advance_settlement_horizon($1)", [new Date(throughMs)]);
   return throughMs;
@@ -199,10 +196,8 @@ async function planProviders(
   const facts = await factsOfEach(client, providers, throughMs);
   return providers.map((provider) => {
     const { terms, last, providerId } = provider;
-    return {
-      provider,
-      plan: planPeriods({ terms, last, facts: facts.get(providerId) ?? [], throughMs }),
-    };
+    const own = facts.get(providerId) ?? [];
+    return { provider, plan: planPeriods({ terms, last, facts: own, throughMs }) };
   });
 }
 
@@ -308,20 +303,11 @@ function planMoves({ provider: { providerId }, plan }: ProviderPlan): PlatformMo
   return plan.periods.flatMap((period) => {
     const ref = `period:${providerId}:${instantText(period.startMs)}`;
     const owed = period.mode === "prepaid" ? `deposit:${providerId}` : `payable:${providerId}`;
-    const move = (
-      what: string,
-      amount: MicroUsd,
-      [debit, credit]: [string, string],
-    ): PlatformMove => ({
-      kind: "period",
-      debit,
-      credit,
-      amount,
-      ref: `${ref}:${what}`,
-    });
+    const kind = "period" as const;
+    const { roundingMicroUsd: rounding, payableMicroUsd: payable } = period;
     return [
-      move("rounding", period.roundingMicroUsd, ["rounding", accrual]),
-      move("payable", period.payableMicroUsd, [accrual, owed]),
+      { kind, debit: "rounding", credit: accrual, amount: rounding, ref: `${ref}:rounding` },
+      { kind, debit: accrual, credit: owed, amount: payable, ref: `${ref}:payable` },
     ].filter(({ amount }) => amount > 0n);
   });
 }

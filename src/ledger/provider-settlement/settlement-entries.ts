@@ -70,22 +70,14 @@ export function entryLine(entry: SettlementEntry): string {
     plainCell(entry.upstreamModelId),
     entry.state,
     entry.basis,
-    ...TOKEN_BUCKET_NAMES.map((bucket) => tokens(usage?.[bucket])),
-    costPicoUsd === null ? null : costPicoUsd.toString(),
+    ...TOKEN_BUCKET_NAMES.map((bucket) => usage?.[bucket].toString() ?? null),
+    costPicoUsd?.toString() ?? null,
     exactUsdOrNull(costPicoUsd),
     formatUsd(entry.debitMicroUsd),
     formatUsd(entry.overrunMicroUsd),
-    yesOrNo(entry.isLate),
-    yesOrNo(entry.isCorrected),
-    tokens(usage?.[HOUR_SKU]),
+    entry.isLate ? "yes" : "no",
+    entry.isCorrected ? "yes" : "no",
+    usage?.[HOUR_SKU]?.toString() ?? null,
     formatUsd(entry.marginMicroUsd),
   ]);
-}
-
-function tokens(count: number | undefined): string | null {
-  return count === undefined ? null : count.toString();
-}
-
-function yesOrNo(is: boolean): string {
-  return is ? "yes" : "no";
 }

@@ -117,14 +117,20 @@ export interface SettlementLine {
 
 /** Adds up each model's lines of all days, for display. */
 export function linesByModel(lines: readonly SettlementLine[]): readonly SettlementLine[] {
-  const models = new Map<string, SettlementLine>();
+  return addUp(lines, ({ modelId, upstreamModelId }) => JSON.stringify([modelId, upstreamModelId]));
+}
+
+function addUp(
+  lines: readonly SettlementLine[],
+  keyOf: (line: SettlementLine) => string,
+): SettlementLine[] {
+  const byKey = new Map<string, SettlementLine>();
   for (const line of lines) {
-    const key = JSON.stringify([line.modelId, line.upstreamModelId]);
-    const known = models.get(key);
+    const known = byKey.get(keyOf(line));
     const sums = known === undefined ? line.sums : addSettlementSums(known.sums, line.sums);
-    models.set(key, { ...line, sums });
+    byKey.set(keyOf(line), { ...line, sums });
   }
-  return [...models.values()];
+  return [...byKey.values()];
 }
 
 export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
@@ -243,15 +249,11 @@ function lateSums(facts: readonly SettlementFact[], startMs: number): LateSums {
 }
 
 export function sumLines(facts: readonly SettlementFact[]): SettlementLine[] {
-  const lines = new Map<string, SettlementLine>();
-  for (const { admittedMs, modelId, upstreamModelId, sums } of facts) {
+  const lines = facts.map(({ admittedMs, modelId, upstreamModelId, sums }) => {
     const admittedDayMs = boundaryAtOrBefore(admittedMs, "daily");
-    const key = toLineKey({ admittedDayMs, modelId, upstreamModelId });
-    const known = lines.get(key)?.sums ?? ZERO_SETTLEMENT_SUMS;
-    const line = { admittedDayMs, modelId, upstreamModelId, sums: addSettlementSums(known, sums) };
-    lines.set(key, line);
-  }
-  return [...lines.values()];
+    return { admittedDayMs, modelId, upstreamModelId, sums };
+  });
+  return addUp(lines, toLineKey);
 }
 
 /** Returns a key that is different for each line of a period. */

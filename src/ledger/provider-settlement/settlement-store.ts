@@ -7,6 +7,10 @@ export interface PeriodName {
   readonly startMs: number;
 }
 
+export function describePeriod({ providerId, startMs }: PeriodName): string {
+  return `the period of ${providerId} from ${new Date(startMs).toISOString()}`;
+}
+
 /** A closed period. Its figures never change again. */
 export interface ProviderPeriod extends Omit<PlannedPeriod, "lines" | "afterMs"> {
   readonly providerId: string;

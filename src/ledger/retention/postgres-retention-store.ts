@@ -13,6 +13,7 @@ import {
   lockedConnection,
   micro,
   pico,
+  queryOne,
   transact,
   unlockConnection,
 } from "../../kernel/index.ts";
@@ -53,13 +54,10 @@ export class PostgresRetentionStore {
     try {
       // Two exports of a day must have the same text, whatever the server's settings are.
       await client.query("set statement_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO'");
-      const schema = await client.query<{ level: string }>(sql.SCHEMA_SQL);
-      const names = await client.query<{ name: string }>(sql.COLUMNS_SQL);
-      return new PostgresRetentionSession(
-        client,
-        { log: this.#changes, by },
-        { schema: schema.rows[0]?.level ?? "", columns: names.rows.map(({ name }) => name) },
-      );
+      const { level } = await queryOne<{ level: string | null }>(client, sql.SCHEMA_SQL);
+      const { rows } = await client.query<{ name: string }>(sql.COLUMNS_SQL);
+      const of = { schema: level ?? "", columns: rows.map(({ name }) => name) };
+      return new PostgresRetentionSession(client, { log: this.#changes, by }, of);
     } catch (fault) {
       client.release(true);
       throw fault;
@@ -98,9 +96,7 @@ class PostgresRetentionSession {
 
   async survey(day: Day): Promise<DaySurvey> {
     const table = sql.dayTable(day);
-    const { rows: heads } = await this.#client.query<BoundsRow>(sql.BOUNDS_SQL, [day, table]);
-    const head = heads[0];
-    assert(head !== undefined, "a day that is surveyed has a table");
+    const head = await queryOne<BoundsRow>(this.#client, sql.BOUNDS_SQL, [day, table]);
     const bounds = `FOR VALUES FROM ('${head.from_id}') TO ('${head.to_id}')`;
     assert(head.bounds === bounds, "the table of a day holds the ids of that day");
     const { rows } = await this.#client.query<SurveyRow>(sql.surveySql(day));
@@ -133,10 +129,9 @@ class PostgresRetentionSession {
   }
 
   async #isFrozen(day: Day): Promise<boolean> {
-    const { rows } = await this.#client.query<{ is_frozen: boolean }>(sql.IS_FROZEN_SQL, [
-      sql.dayTable(day),
-    ]);
-    return rows[0]?.is_frozen === true;
+    const table = [sql.dayTable(day)];
+    const row = await queryOne<{ is_frozen: boolean }>(this.#client, sql.IS_FROZEN_SQL, table);
+    return row.is_frozen;
   }
 
   /**
@@ -197,8 +192,8 @@ class PostgresRetentionSession {
       for (const { orgs, requests } of shared) {
         await this.#client.query(sql.JOIN_SHARED_SQL, [orgs, requests, ...ids]);
       }
-      const { rows } = await this.#client.query<{ is_open: boolean }>(sql.IS_OPEN_SQL, ids);
-      assert(rows[0]?.is_open === false, "no attempt is open of a day that is taken out");
+      const row = await queryOne<{ is_open: boolean }>(this.#client, sql.IS_OPEN_SQL, ids);
+      assert(!row.is_open, "no attempt is open of a day that is taken out");
     });
   }
 
@@ -221,16 +216,9 @@ class PostgresRetentionSession {
    * from before that day. Returns their number. They cost nothing, so no sums are recorded.
    */
   async deleteRefused(olderThanDays: number, before: Day | undefined): Promise<number> {
-    const { rows } = await this.#client.query<{ before: Day }>(sql.REFUSED_BOUND_SQL, [
-      olderThanDays,
-      before ?? null,
-    ]);
-    const bound = rows[0]?.before;
-    assert(bound !== undefined, "the age of a day is a day");
-    return await deleteRefusedBefore(
-      async (text, values) => (await this.#client.query<{ requests: bigint }>(text, values)).rows,
-      Date.parse(bound),
-    );
+    const values = [olderThanDays, before ?? null];
+    const bound = await queryOne<{ before: Day }>(this.#client, sql.REFUSED_BOUND_SQL, values);
+    return await deleteRefusedBefore(this.#client, Date.parse(bound.before));
   }
 
   /**

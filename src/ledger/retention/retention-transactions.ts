@@ -6,6 +6,7 @@ import {
   type Change,
   type ChangedBy,
   type ChangeLog,
+  queryOne,
   recordChanges,
   type RecordedChange,
   type CsvRow,
@@ -63,8 +64,7 @@ export async function whenFree(
     if (tried > 0) await sleep(LOCK_PAUSE_MS);
     // While a long transaction uses the tables, no lock is requested: later transactions would wait
     // behind the request.
-    const { rows } = await client.query<{ is_busy: boolean }>(busySql);
-    if (rows[0]?.is_busy === true) continue;
+    if ((await queryOne<{ is_busy: boolean }>(client, busySql)).is_busy) continue;
     try {
       for (const statement of statements) await client.query(statement);
       return;

@@ -1,6 +1,4 @@
-import type { KeyObject } from "node:crypto";
-
-import { formatUsd } from "../../kernel/index.ts";
+import { formatUsd, reasonOf, type SignedFile, type SigningKey } from "../../kernel/index.ts";
 import type { DayFolder } from "./day-folder.ts";
 import type { RetentionSession } from "./postgres-retention-store.ts";
 import { countDayCsv, findDifference, writeDayCsv } from "./retention-export.ts";
@@ -15,7 +13,7 @@ export class RetentionFault extends Error {
 export interface RetireDeps {
   readonly session: RetentionSession;
   readonly archive: DayFolder;
-  readonly key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
+  readonly key: SigningKey;
   readonly progress: (line: string) => void;
 }
 
@@ -89,14 +87,10 @@ async function retireDay(
     return late;
   }
   const { manifest, signed } = await exportDay(deps, survey);
-  const files = dayFiles(day);
   progress(`${day}: exported ${survey.sums.all.attempts} attempts to ${archive.folder}`);
-  await session.retire({
-    survey,
-    file: files.rows,
-    sha256: manifest.sha256,
-    signature: signed.signature,
-  });
+  const { sha256 } = manifest;
+  const { signature } = signed;
+  await session.retire({ survey, file: dayFiles(day).rows, sha256, signature });
   progress(`${day}: retired, debits of $${formatUsd(survey.sums.all.debitMicroUsd)}`);
   retired.push(survey);
   return undefined;
@@ -119,7 +113,7 @@ function readinessProblem(survey: DaySurvey): string | undefined {
 async function exportDay(
   deps: RetireDeps,
   survey: DaySurvey,
-): Promise<{ readonly manifest: DayManifest; readonly signed: ReturnType<typeof signManifest> }> {
+): Promise<{ readonly manifest: DayManifest; readonly signed: SignedFile }> {
   const { session, archive, key } = deps;
   const { day, fromId, toId, sums } = survey;
   const csv = writeDayCsv(session.columns, survey, session.pages(day));
@@ -186,7 +180,7 @@ async function dropProblem(
   try {
     return findDifference(manifest, await countDayCsv(manifest, archive.readPublished(day)));
   } catch (fault) {
-    return `its export cannot be read: ${fault instanceof Error ? fault.message : String(fault)}`;
+    return `its export cannot be read: ${reasonOf(fault)}`;
   }
 }
 
