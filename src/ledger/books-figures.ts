@@ -1,7 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
 import {
-  assert,
   type AttemptId,
   bool,
   type Columns,
@@ -15,6 +14,7 @@ import {
   opaque,
   orAbsent,
   queryInTime,
+  queryOneInTime,
   type Row,
   STORE_ANSWER_TIMEOUT_MS,
   text,
@@ -39,9 +39,7 @@ const STATEMENT_TIMEOUT_MS = 1_000;
 export async function readBooksFigures(pool: Pool): Promise<BooksFigures> {
   const read = async (client: PoolClient): Promise<BooksFigures> => {
     await queryInTime(client, { text: `set local statement_timeout = ${STATEMENT_TIMEOUT_MS}` });
-    const [row] = (await queryInTime<Row>(client, { text: FIGURES_SQL })).rows;
-    assert(row !== undefined, "the figures are one row");
-    return figureColumns.read(row);
+    return figureColumns.read(await queryOneInTime<Row>(client, FIGURES_SQL));
   };
   // The answer is not waited for long, because the program waits for a running read before it stops.
   return await inTransaction(pool, read, STORE_ANSWER_TIMEOUT_MS);

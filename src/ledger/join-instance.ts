@@ -16,6 +16,7 @@ import {
   ownIdentity,
   queryInTime,
   queryOne,
+  queryOneInTime,
   type Row,
   text,
 } from "../kernel/index.ts";
@@ -161,22 +162,17 @@ export async function renewMembership(
   renewal: Parameters<LedgerBatchStore["renewLease"]>[0],
 ): Promise<Renewal> {
   const { member, witness, leaseMs, goesOn } = renewal;
-  const { rows } = await queryInTime<RenewalRow>(pool, {
-    text: RENEW_SQL,
-    values: [
-      member.instanceId,
-      String(member.epoch),
-      member.token,
-      String(witness.beat),
-      new Date(witness.storeNowMs),
-      witness.attemptId === null ? null : String(witness.attemptId),
-      member.life,
-      leaseMs,
-      goesOn,
-    ],
-  });
-  const row = rows[0];
-  assert(row !== undefined, "a renewal answers one row");
+  const row = await queryOneInTime<RenewalRow>(pool, RENEW_SQL, [
+    member.instanceId,
+    String(member.epoch),
+    member.token,
+    String(witness.beat),
+    new Date(witness.storeNowMs),
+    witness.attemptId === null ? null : String(witness.attemptId),
+    member.life,
+    leaseMs,
+    goesOn,
+  ]);
   switch (row.verdict) {
     case "held":
       assert(row.beat !== null, "a lease that is held was prolonged");

@@ -4,6 +4,7 @@ import { type Client, DatabaseError, type QueryArrayConfig } from "pg";
 
 import {
   assert,
+  AssertionFault,
   batchValues,
   beginSession,
   type DatabaseAddress,
@@ -15,7 +16,6 @@ import {
   readPlainColumn,
   reasonOf,
   textTypes,
-  unreachable,
 } from "../kernel/index.ts";
 import { closeColumns, holdColumns } from "./attempt-columns.ts";
 import {
@@ -78,8 +78,10 @@ function readVerdicts(
   const verdicts = Array.from<CloseVerdict | undefined>({ length: rows });
   at.forEach((n, i) => {
     if (codes?.[i] === NOT_OPEN) return;
+    const kind = CLOSE_KINDS[codes?.[i] ?? ""];
+    assert(kind !== undefined, `a closing has a known code, not ${codes?.[i]}`);
     verdicts[Number(n) - 1] = {
-      kind: CLOSE_KINDS[parseCode(CLOSE_CODES, codes?.[i])],
+      kind,
       debitMicroUsd: BigInt(debits?.[i] ?? 0),
       overrunMicroUsd: BigInt(overruns?.[i] ?? 0),
     };
@@ -100,14 +102,11 @@ function readOutcomes(answer: readonly (string | null)[], rows: number): Reserve
 
 const RESERVED: ReserveOutcome = { kind: "reserved" };
 
-/** The codes of `ledger_batch` for a refused hold. */
-const REFUSAL_CODES = ["1", "2", "3", "4", "9"] as const;
-
+/** `code` is the code of `ledger_batch` for a refused hold. */
 function toReserveOutcome(
-  text: string | undefined,
+  code: string | undefined,
   [a = "0", b = "0", c = "0", period, resetMs]: readonly (string | undefined)[],
 ): ReserveOutcome {
-  const code = parseCode(REFUSAL_CODES, text);
   switch (code) {
     case "1":
       return {
@@ -131,26 +130,18 @@ function toReserveOutcome(
     case "9":
       return { kind: "unavailable", reason: "fenced" };
     default:
-      return unreachable(code);
+      throw new AssertionFault(`a refused hold has a known code, not ${code}`);
   }
 }
 
 /** The code of `ledger_batch` for a closing that it leaves to `close_batch`. */
 const NOT_OPEN = "0";
-const CLOSE_CODES = ["1", "2", "3", "4"] as const;
-
-const CLOSE_KINDS: Readonly<Record<(typeof CLOSE_CODES)[number], CloseVerdict["kind"]>> = {
+const CLOSE_KINDS: Readonly<Record<string, CloseVerdict["kind"]>> = {
   1: "closed",
   2: "already_closed",
   3: "unknown",
   4: "corrected",
 };
-
-function parseCode<C extends string>(codes: readonly C[], text: string | undefined): C {
-  const code = codes.find((each) => each === text);
-  assert(code !== undefined, `a batch answers a known code, not ${text}`);
-  return code;
-}
 
 export interface LaneOptions {
   readonly connectionString: DatabaseAddress;

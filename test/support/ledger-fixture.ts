@@ -19,13 +19,13 @@ import {
 } from "../../src/ledger/ledger-batch-store.ts";
 import type {
   ModelAttempt,
+  ModelClose,
   ModelCloseOutcome,
   ModelMember,
   ModelReserve,
   ModelReserveOutcome,
 } from "../../src/ledger/ledger-model.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
-import type { ModelClose } from "../../src/ledger/model-accounts.ts";
 import { CreditFault } from "../../src/ledger/postgres-credit-store.ts";
 import { BooksModel } from "./books-model.ts";
 import {

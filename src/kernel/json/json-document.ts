@@ -17,17 +17,11 @@ const END = 2;
 const NEXT = 3;
 
 export const OBJECT_KIND = 1;
-
 export const ARRAY_KIND = 2;
-
 export const STRING_KIND = 3;
-
 export const NUMBER_KIND = 4;
-
 export const TRUE_KIND = 5;
-
 export const FALSE_KIND = 6;
-
 export const NULL_KIND = 7;
 const KIND_MASK = 7;
 /** Set on strings and keys that contain a backslash. */

@@ -1,9 +1,9 @@
 import { randomInt } from "node:crypto";
 
-import { DatabaseError, type PoolClient, type QueryResultRow } from "pg";
+import { DatabaseError, type PoolClient } from "pg";
 
 import type { Logger } from "../core/log.ts";
-import { type DatabaseAddress, openSharedPool, queryInTime } from "./connection.ts";
+import { type DatabaseAddress, openSharedPool, queryInTime, queryOneInTime } from "./connection.ts";
 
 export const SERVER_VERSION_MIN: number = 15;
 
@@ -55,7 +55,10 @@ export async function checkServer(addresses: ServerAddresses, log: Logger): Prom
 }
 
 async function assertVersion(client: PoolClient): Promise<void> {
-  const { number, name } = await one<{ number: number; name: string }>(client, VERSION_SQL);
+  const { number, name } = await queryOneInTime<{ number: number; name: string }>(
+    client,
+    VERSION_SQL,
+  );
   if (number >= SERVER_VERSION_MIN * 10_000) return;
   throw new DatabaseUnfitFault(
     `the database is PostgreSQL ${name}, and tokenmarket needs ${SERVER_VERSION_MIN} or newer; upgrade ` +
@@ -79,7 +82,7 @@ async function assertSettings(client: PoolClient, isStorageDurable: boolean): Pr
         "database.storage_is_durable (docs/operating/databases.md)",
     );
   }
-  const { schema } = await one<{ schema: string | null }>(client, OTHER_SCHEMA_SQL);
+  const { schema } = await queryOneInTime<{ schema: string | null }>(client, OTHER_SCHEMA_SQL);
   if (schema === null) return;
   throw new DatabaseUnfitFault(
     `the tables of tokenmarket are in the schema ${schema} of the database and not in public; ` +
@@ -107,13 +110,13 @@ const OTHER_SCHEMA_SQL = `select case when bool_and(schemaname <> 'public') then
  */
 async function hasOwnSessions(first: PoolClient, second: PoolClient): Promise<boolean> {
   const mark = String(randomInt(2 ** 31));
-  const own = await one<Session>(first, MARK_SQL, [mark]);
-  const others = await one<Session>(second, READ_SQL);
+  const own = await queryOneInTime<Session>(first, MARK_SQL, [mark]);
+  const others = await queryOneInTime<Session>(second, READ_SQL);
   if (others.mark === mark || others.pid === own.pid) return false;
   // A pooler in transaction mode must now give `first` another server session than `second` has.
   await second.query("begin");
-  await one<Session>(second, READ_SQL);
-  const again = await one<Session>(first, READ_SQL);
+  await queryOneInTime<Session>(second, READ_SQL);
+  const again = await queryOneInTime<Session>(first, READ_SQL);
   await second.query("rollback");
   return again.mark === mark && again.pid === own.pid;
 }
@@ -153,7 +156,7 @@ async function assertSameDatabase(
     const client = await pool.connect();
     try {
       await client.query("begin");
-      const { seen } = await one<{ seen: boolean }>(client, SEES_LOCK_SQL, lock);
+      const { seen } = await queryOneInTime<{ seen: boolean }>(client, SEES_LOCK_SQL, lock);
       if (seen) return;
       throw new DatabaseUnfitFault(
         "DATABASE_URL and DATABASE_DIRECT_URL lead to different databases; both must be addresses of one " +
@@ -178,13 +181,3 @@ const SEES_LOCK_SQL = `select exists (
     where d.datname = current_database() and l.locktype = 'advisory'
       and l.classid = $1::bigint::oid and l.objid = $2::bigint::oid
   ) as seen`;
-
-async function one<R extends QueryResultRow>(
-  client: PoolClient,
-  text: string,
-  values: unknown[] = [],
-): Promise<R> {
-  const [row] = (await queryInTime<R>(client, { text, values })).rows;
-  if (row === undefined) throw new Error("the database does not answer a question about itself");
-  return row;
-}

@@ -221,7 +221,19 @@ export async function queryOne<R extends QueryResultRow>(
   text: string,
   values?: unknown[],
 ): Promise<R> {
-  const [row] = (await database.query<R>(text, values)).rows;
+  return onlyRow(await database.query<R>(text, values));
+}
+
+/** Like `queryOne`, with the time limit of `queryInTime`. */
+export async function queryOneInTime<R extends QueryResultRow>(
+  database: Pool | ClientBase,
+  text: string,
+  values: unknown[] = [],
+): Promise<R> {
+  return onlyRow(await queryInTime<R>(database, { text, values }));
+}
+
+function onlyRow<R extends QueryResultRow>({ rows: [row] }: QueryResult<R>): R {
   assert(row !== undefined, "the statement answers one row");
   return row;
 }

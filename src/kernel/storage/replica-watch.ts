@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from "pg";
 
 import type { Clock } from "../core/time.ts";
 import type { Logger } from "../core/log.ts";
-import { queryInTime } from "./connection.ts";
+import { queryOneInTime } from "./connection.ts";
 
 /** How often the positions of primary and replica in the write-ahead log are read. */
 const ASK_EVERY_MS = 1_000;
@@ -73,7 +73,7 @@ export class ReplicaWatch {
    */
   async ageMs(client: Pool | PoolClient): Promise<number | undefined> {
     await this.#askPrimary().catch(() => undefined);
-    const { position, identity, isReplica } = await read<Replica>(client, REPLICA_SQL);
+    const { position, identity, isReplica } = await queryOneInTime<Replica>(client, REPLICA_SQL);
     if (!isReplica || identity !== this.#identity) return undefined;
     const mark = this.#marks.findLast((each) => each.position <= position);
     if (mark === undefined) return undefined;
@@ -97,7 +97,7 @@ export class ReplicaWatch {
     // The clock is read before the query, because the position may lack commits after this instant.
     const { primary, ageMsMax, clock } = this.#options;
     const atMs = clock.monotonicMs();
-    const { position, identity } = await read<Primary>(primary, PRIMARY_SQL);
+    const { position, identity } = await queryOneInTime<Primary>(primary, PRIMARY_SQL);
     this.#identity = identity;
     const kept = this.#marks.findLastIndex((each) => atMs - each.atMs > ageMsMax);
     this.#marks = this.#marks.slice(Math.max(kept, 0));
@@ -123,12 +123,6 @@ export class ReplicaWatch {
         : "reports are read from the primary: DATABASE_REPORTS_URL does not answer";
     log.warn(fault === undefined ? {} : { err: fault }, message);
   }
-}
-
-async function read<R extends Primary>(database: Pool | PoolClient, text: string): Promise<R> {
-  const [row] = (await queryInTime<R>(database, { text })).rows;
-  if (row === undefined) throw new Error("the database does not say how far its log is");
-  return row;
 }
 
 const IDENTITY_SQL = `(select system_identifier::text from pg_control_system()) || '/' ||

@@ -1,7 +1,7 @@
 import type { PoolClient } from "pg";
 
 import { assert, AssertionFault, CAP_PERIODS, parseCapPeriod } from "../../kernel/index.ts";
-import type { ModelAccount } from "../model-accounts.ts";
+import type { ModelAccount } from "../ledger-model.ts";
 import * as sql from "./audit-replay-sql.ts";
 import type { AuditSpan, OrgRange } from "./audit-span.ts";
 import { AuditTally, type AuditCheck } from "./ledger-audit.ts";

@@ -1,6 +1,11 @@
 import { type CapPeriod, unreachable } from "../../kernel/index.ts";
-import { LedgerModel, type ModelCloseOutcome, type ModelReserveOutcome } from "../ledger-model.ts";
-import type { ModelAccount, ModelSpender } from "../model-accounts.ts";
+import {
+  LedgerModel,
+  type ModelAccount,
+  type ModelCloseOutcome,
+  type ModelReserveOutcome,
+  type ModelSpender,
+} from "../ledger-model.ts";
 import { AuditTally, type AuditCheck } from "./ledger-audit.ts";
 
 export interface SpenderName {
@@ -108,33 +113,27 @@ export class JournalReplay {
   take(entry: JournalEntry): void {
     switch (entry.kind) {
       case "cap":
-        this.#setCap(entry);
-        return;
+        return this.#setCap(entry);
       case "retired":
         this.#spender(entry.of).months.set(entry.month, { settled: entry.settled, reserved: 0n });
         return;
       case "transfer":
-        this.#model.move(entry.debitAccount, entry.creditAccount, entry.amount);
+        return this.#model.move(entry.debitAccount, entry.creditAccount, entry.amount);
+      case "account": {
+        const { debits, credits } = entry;
+        Object.assign(this.#model.account(entry.account), { debits, credits });
         return;
-      case "account":
-        Object.assign(this.#model.account(entry.account), {
-          debits: entry.debits,
-          credits: entry.credits,
-        });
-        return;
+      }
       case "open":
-        this.#open(entry);
-        return;
+        return this.#open(entry);
       case "held":
       case "crashed":
-        this.#keep(entry);
-        return;
+        return this.#keep(entry);
       case "closed":
       case "corrected":
-        this.#end(entry);
-        return;
+        return this.#end(entry);
       default:
-        unreachable(entry);
+        return unreachable(entry);
     }
   }
 
