@@ -153,8 +153,7 @@ export interface KnownInstance {
 const LISTED_MAX = 200;
 
 /**
- * Reads at most 200 known instances, those with a lease first. An instance that has been gone for a
- * day may be missing.
+ * Reads at most 200 instances, those with a lease first. One that left a day ago may be missing.
  */
 export async function readInstances(pool: Pool): Promise<readonly KnownInstance[]> {
   const query = { text: INSTANCES_SQL, values: [LISTED_MAX] };

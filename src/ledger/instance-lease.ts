@@ -23,10 +23,9 @@ const MS_PER_DRIFT_MS = 2_000;
 const READING_MS = 1;
 
 /**
- * Estimates the store's clock. Each answer of the store contains a reading of its clock, taken at
- * an unknown time between the question and the answer. Several readings together narrow the
- * estimate, so that one slow answer does not make it less exact. The estimate is never ahead of the
- * store's clock.
+ * Estimates the store's clock, and is never ahead of it. Each answer of the store contains a
+ * reading, taken at an unknown time between the question and the answer. Several readings narrow
+ * the estimate, so that one slow answer does not make it less exact.
  */
 export class StoreClock {
   readonly #clock: Clock;
@@ -42,10 +41,7 @@ export class StoreClock {
     return Math.floor(this.#clock.monotonicMs() + this.#ahead.leastMs);
   }
 
-  /**
-   * Adds a reading. Call it as soon as the answer has arrived: a delay makes the estimate less
-   * exact.
-   */
+  /** Adds a reading. Call it as soon as the answer has arrived: a delay makes it less exact. */
   observe(reading: StoreReading): void {
     const said = this.#saidBy(reading);
     const known = this.#ahead;
@@ -117,10 +113,7 @@ export class InstanceLease {
   #witness: Witness;
   /** Why this instance takes no traffic; undefined if it may take traffic. */
   #stopReason: string | undefined;
-  /**
-   * True if the books were rolled back and this instance went on serving, because `onGoneBack` is
-   * `go_on`.
-   */
+  /** True if this instance went on serving after the books were rolled back (`onGoneBack`). */
   #hasGoneOn = false;
   #renewing: Promise<void> = Promise.resolve();
   readonly #stuck = new StuckAttempts((attemptId, fault) => {
@@ -172,10 +165,7 @@ export class InstanceLease {
     return this.#member;
   }
 
-  /**
-   * True while this instance may take traffic. Computed from the monotonic clock, so it is false
-   * right after the process has slept past the end of its lease.
-   */
+  /** True while this instance may take traffic; false as soon as it has slept past its lease. */
   get isHeld(): boolean {
     if (this.#isEnded || this.#stopReason !== undefined) return false;
     return this.#options.clock.monotonicMs() < this.#validUntilMs;
@@ -224,10 +214,7 @@ export class InstanceLease {
     this.#renewal = setTimeout(() => void this.#renewLoop(), LEASE_RENEW_MS).unref();
   }
 
-  /**
-   * Checks, before the first hold on a new connection, that no commit is gone: the connection may
-   * lead to a restored database.
-   */
+  /** Checks that no commit is gone: a new connection may lead to a restored database. */
   async #prove(): Promise<void> {
     if (this.#isEnded) return;
     try {
@@ -237,10 +224,7 @@ export class InstanceLease {
     }
   }
 
-  /**
-   * Renews the lease after the running renewal has ended. So the caller awaits a renewal that began
-   * after its call.
-   */
+  /** Renews the lease after the running renewal, so that the caller awaits one that began later. */
   #renewNow(): Promise<void> {
     const renewed = this.#renewing.then(() => this.#renew());
     this.#renewing = renewed.catch(() => undefined);
@@ -360,10 +344,7 @@ function freshWitness({ storeNowMs }: Membership): Witness {
   return { beat: 0n, storeNowMs, attemptId: null };
 }
 
-/**
- * Returns the store's time from which on every new id exceeds the highest id in the books; 0 if new
- * ids exceed it already.
- */
+/** Returns the store's time from which new ids exceed all in the books; 0 if they do already. */
 function computeFloorMs(member: Membership): number {
   const nowMs = member.storeNowMs;
   const probe: bigint = attemptIdMaker(member.number)(nowMs);

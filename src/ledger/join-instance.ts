@@ -46,9 +46,8 @@ export async function joinInstance(pool: Pool, name: string, leaseMs: number): P
 }
 
 /**
- * Raises the epoch of every dead instance that has holds, so that its attempts can be recovered. An
- * instance is dead if its lease has ended, or if it was a process of this machine that is gone.
- * Returns the ids of these instances.
+ * Raises the epoch of every dead instance that has holds, and returns their ids. An instance is
+ * dead if its lease has ended, or if it was a process of this machine that is gone.
  */
 export async function takeOverDeadInstances(pool: Pool): Promise<readonly string[]> {
   const neighbours = await pool.query<{ process: string }>(
@@ -79,9 +78,8 @@ async function joinFirstFree(
 }
 
 /**
- * True if the instance is alive. If it is a process of this machine, the system is asked for the
- * process, because an outage of the database may have ended the lease. A process on another machine
- * is alive until its lease ends.
+ * True if the instance is alive. Of its own processes this machine asks the system, because an
+ * outage of the database may have ended the lease.
  */
 function isTaken(row: InstanceRow): boolean {
   if (row.host !== hostIdentity()) return row.leased;
@@ -187,10 +185,7 @@ export async function renewMembership(
   }
 }
 
-/**
- * Returns why instances take no traffic; undefined if the books were reopened since, or never
- * stopped.
- */
+/** Returns why instances take no traffic; undefined if they may. */
 export async function stopReason(pool: Pool): Promise<string | undefined> {
   const { rows } = await queryInTime<{ finding: string }>(pool, { text: STOP_REASON_SQL });
   return rows[0]?.finding;
@@ -207,10 +202,9 @@ const STOP_REASON_SQL = `
 const BLOCK_ROWS = 500;
 
 /**
- * Closes the open attempts of dead instances, in blocks of one transaction each. If a block
- * violates a constraint, its halves are tried, down to the single stuck attempt, which keeps its
- * hold and delays no other. Known stuck attempts are skipped. Returns the number of closed
- * attempts.
+ * Closes the open attempts of dead instances, in blocks. If a block violates a constraint, its
+ * halves are tried, down to the single stuck attempt, which keeps its hold and delays no other.
+ * Known stuck attempts are skipped. Returns the number of closed attempts.
  */
 export async function recoverOpenAttempts(pool: Pool, stuck: StuckAttempts): Promise<number> {
   if (stuck.size > 0) return await recoverOneByOne(pool, stuck);
@@ -278,9 +272,7 @@ async function closeOrSplit(
 
 const RECOVER_SQL = "select closed, seen from recover_attempts($1)";
 
-/**
- * $1 is an attempt id. Selects the attempts with higher ids that `recover_attempts` would close.
- */
+/** Selects the attempts after the id $1 that `recover_attempts` would close. */
 const FIND_HELD_SQL = `
   select h.attempt_id from hold h join instance i on i.instance_id = h.instance_id
   where h.epoch < i.epoch and not h.resumable and not h.annulled and h.attempt_id > $1

@@ -149,10 +149,7 @@ export interface LaneOptions {
   readonly statementTimeoutMs: number;
   readonly lockTimeoutMs: number;
   readonly log: Logger;
-  /**
-   * Called before the first statement on a new connection. If it rejects, the connection is closed
-   * and the statement is not sent.
-   */
+  /** Called on a new connection. If it rejects, the connection is closed and nothing is sent. */
   readonly prove?: () => Promise<void>;
   readonly onRenewed?: (() => void) | undefined;
 }
@@ -182,10 +179,7 @@ export class LaneConnection {
     this.#options = options;
   }
 
-  /**
-   * Runs one statement. Rejects with a `BatchFault`, whose kind tells whether the statement may
-   * have committed.
-   */
+  /** Rejects with a `BatchFault`, whose kind tells whether the statement may have committed. */
   async run(statement: LaneStatement, values: readonly string[]): Promise<string[][]> {
     const client = this.#client ?? (await this.#connect());
     this.#running += 1;
@@ -272,8 +266,7 @@ function faultKind(error: unknown): BatchFaultKind {
 }
 
 /**
- * True if the session is read-only. A session stays so even after the database accepts writes
- * again, so the connection must be replaced.
+ * A read-only session stays so even after the database accepts writes again: it must be replaced.
  */
 function isReadOnly(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === READ_ONLY_TRANSACTION;

@@ -11,10 +11,7 @@ import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 
 interface Waiting {
   readonly row: ReserveRow;
-  /**
-   * The closing of the previous attempt, which commits together with this hold; null if this hold
-   * closes no attempt.
-   */
+  /** The closing of the previous attempt, which commits together with this hold, or null. */
   readonly rolled: Closing | null;
   readonly answer: (outcome: ReserveOutcome) => void;
   readonly queuedAtMs: number;
@@ -26,14 +23,9 @@ export interface LedgerLaneOptions {
     closings: readonly CloseRow[],
     holds: readonly ReserveRow[],
   ) => Promise<BatchAnswer>;
-  /**
-   * Takes closings that did not commit, or whose attempt was not open. The lane does not retry
-   * them.
-   */
+  /** Takes closings that did not commit, or whose attempt was not open, to be sent again. */
   readonly onLate: (closings: readonly Closing[]) => void;
-  /**
-   * Called with holds that were not sent because the queue was full or slow, or whose batch failed.
-   */
+  /** Called with holds that were not sent (the queue was full or slow), or whose batch failed. */
   readonly onRefused: (rows: readonly ReserveRow[], fault: BatchFault) => void;
 }
 
@@ -98,10 +90,7 @@ export class LedgerLane {
     return this.#holds.length === 0 && this.#closings.length === 0;
   }
 
-  /**
-   * True if the queue is full, or if this organization has its maximum number of rows in it. Loops
-   * over the whole queue, so it is called only if the queue is long.
-   */
+  /** True if the queue is full, or full for this organization. Loops over the whole queue. */
   #isOverShare({ orgId }: ReserveRow): boolean {
     if (this.#holds.length >= LEDGER_QUEUE_ROWS_MAX) return true;
     let rows = 0;

@@ -108,19 +108,13 @@ export class LedgerModel {
     }
   }
 
-  /**
-   * Adds an attempt that was charged at its reserve after a crash, before this model began. Its
-   * transfers are already in the accounts.
-   */
+  /** Adds an attempt charged at its reserve after a crash, whose transfers are in the accounts. */
   keepCrashed(row: ModelReserve): void {
     const charge = { ...NOTHING, debit: row.amount };
     this.attempts.set(row.attempt, endHold(createHold(row, this), "unknown_after_crash", charge));
   }
 
-  /**
-   * Closes an attempt. The first of two closings wins, but a closing at the reserve after a crash
-   * can be corrected once.
-   */
+  /** The first of two closings wins, but one at the reserve after a crash can be corrected once. */
   close(row: ModelClose): ModelCloseOutcome {
     const hold = this.holds.get(row.attempt);
     if (hold !== undefined) return { kind: "closed", ...this.#end(hold, row) };
@@ -179,10 +173,7 @@ export class LedgerModel {
     return { debit: charge.debit, overrun: charge.overrun };
   }
 
-  /**
-   * Charges the observed cost of an attempt that was charged at its reserve, and refunds the
-   * difference.
-   */
+  /** Charges the observed cost of an attempt charged at its reserve, and refunds the difference. */
   #correct(attempt: ModelAttempt, row: ModelClose): Charge {
     const { provider, amount } = attempt;
     const charge = computeCharge(amount, row);
@@ -249,9 +240,7 @@ export interface ModelSpender {
   cap: bigint | null;
   /** Caps per UTC day and per UTC week from Monday on. Only keys have them. */
   readonly periodCaps: { day: bigint | null; week: bigint | null };
-  /**
-   * The sum of the open holds. It counts against every cap, whenever the attempts were admitted.
-   */
+  /** The sum of the open holds, which counts against every cap. */
   inFlight: bigint;
   readonly months: Map<number, { settled: bigint; reserved: bigint }>;
   /** Settled spend by the UTC day of admission, in days since 1970. */
@@ -325,10 +314,7 @@ export interface ModelCharge {
 
 export const NOTHING: ModelCharge = { costPico: 0n, debit: 0n, overrun: 0n, margin: 0n };
 
-/**
- * Computes what an ended attempt is charged: its exact cost rounded down to whole micro-dollars,
- * and at most its reserve. The platform pays the excess.
- */
+/** Charges the exact cost rounded down, at most the reserve. The platform pays the excess. */
 function computeCharge(reserve: bigint, row: ModelClose): ModelCharge {
   const costPico = row.kind === "usage" ? row.costPico : 0n;
   const floor = costPico / 1_000_000n;

@@ -92,15 +92,10 @@ export type SettlementBasis =
   | "none"
   | "unknown_after_crash";
 
-/**
- * `usage_impossible`: the provider reported more usage than is possible, so all of it was ignored.
- */
+/** The provider reported more usage than is possible, so all of it was ignored. */
 export type ReportFlag = "usage_impossible";
 
-/**
- * Values that the gateway sent in headers of its answer and that no other field of the attempt has.
- * A field is absent if its header was not sent.
- */
+/** Values in headers of the gateway's answer that no other field of the attempt has, if sent. */
 export interface AnsweredHeaders {
   readonly remainingRequests?: number;
   readonly remainingTokens?: number;
@@ -117,16 +112,12 @@ export interface CloseRow extends AnsweredHeaders {
   /** Null if void: nothing was observed, and nothing is owed. */
   readonly usage: Usage | null;
   readonly basis: SettlementBasis;
-  /**
-   * Exact cost of the observed usage. The debit is this cost rounded down, and at most the reserve.
-   */
+  /** Exact cost of the observed usage: rounded down, and at most the reserve, it is the debit. */
   readonly costPicoUsd: PicoUsd;
   /** The debt to the provider, if it has purchase prices; absent if it equals the cost. */
   readonly owedPicoUsd?: PicoUsd;
   readonly upstreamStatus: number | null;
-  /**
-   * The class of the attempt's failure, or what was wrong with the reported usage; null if neither.
-   */
+  /** The class of the failure, or what was wrong with the reported usage; null if neither. */
   readonly errorClass: RefusalClass | ReportFlag | null;
   readonly startedAtMs: number;
   /** Null if no byte of an answer arrived. */
@@ -146,10 +137,7 @@ export type CloseOutcome =
   /** The closing has not committed yet; the ledger retries it. */
   | { readonly kind: "pending" };
 
-/**
- * A request that was refused before any attempt. It costs nothing, and is stored for look-ups by
- * id.
- */
+/** A request that was refused before any attempt. It costs nothing; look-ups by id find it. */
 export interface RefusedRequest {
   readonly requestId: RequestId;
   readonly orgId: OrgId;
@@ -188,20 +176,15 @@ export interface PricePin {
   readonly sheets?: readonly PinnedSheet[];
 }
 
-/**
- * The pin whose prices apply to prompts of more than `abovePromptTokens` tokens; 0: to any prompt.
- */
+/** The pin whose prices apply to prompts of more than `abovePromptTokens` tokens. */
 export interface PinnedSheet {
   readonly abovePromptTokens: number;
   readonly pinId: string;
 }
 
 /**
- * The interface through which other folders use the ledger. It takes single rows and commits them
- * in batches.
- *
- * Promises: if `reserve` answers `reserved`, the hold is durable; an attempt is closed at most
- * once.
+ * The ledger for other folders: it takes single rows and commits them in batches. If `reserve`
+ * answers `reserved`, the hold is durable; an attempt is closed at most once.
  */
 export interface Ledger {
   /** Makes an attempt id for this instance. Each id is greater than the one before. */

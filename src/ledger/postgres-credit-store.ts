@@ -172,9 +172,6 @@ export interface PeriodSpend extends MonthSpend {
 export interface SpendReads {
   balance(orgId: OrgId): Promise<Balance>;
   monthSpend(orgId: OrgId, keyId?: string): Promise<MonthSpend>;
-  /**
-   * Returns the spend that counts against a key's weekly and its daily cap, in this order. Without
-   * `keyId`, returns that of all keys.
-   */
+  /** Returns the spend against the weekly, then the daily cap of a key; of all without `keyId`. */
   periodSpend(orgId: OrgId, keyId?: string): Promise<readonly PeriodSpend[]>;
 }

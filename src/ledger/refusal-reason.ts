@@ -10,10 +10,7 @@ import type { RefusalReason } from "./refusal-reason-schema.ts";
 
 const ID_CHARS_MAX = 200;
 
-/**
- * Returns the part of a refusal that is stored: at most about 3 KB, however long its limit's id is
- * and however many request fields were dropped.
- */
+/** Returns the part of a refusal that is stored: at most about 3 KB, whatever was refused. */
 export function refusalReason(refusal: Refusal, dropped: readonly string[] = []): RefusalReason {
   const { status, retryable, limit, figures, retryAfterSeconds, capPeriod } = refusal;
   const names = keepKnownNames(dropped);

@@ -24,27 +24,21 @@ import {
 export interface ReopenRequest {
   readonly reason: string;
   /**
-   * Decides what happens to attempts that were open at the point of the restore: `void` voids them
-   * at our cost; `charge` charges their reserves; `kept` leaves them open, which needs
-   * `isNothingLost`.
+   * What becomes of attempts that were open at the point of the restore: `void` voids them at our
+   * cost; `charge` charges their reserves; `kept` leaves them open, which needs `isNothingLost`.
    */
   readonly openAttempts: "void" | "charge" | "kept";
   readonly isNothingLost: boolean;
   /** The time of the restored state in milliseconds since 1970; taken from the ledger if absent. */
   readonly restoredToMs?: number;
-  /**
-   * Changes that revoked or limited access and that the restore has undone. They are made again.
-   */
+  /** Changes that revoked or limited access, undone by the restore. They are made again. */
   readonly closings: readonly AccessClosing[];
 }
 
 export interface ReopenedBooks {
   readonly life: number;
   readonly restoredToMs: number;
-  /**
-   * An attempt is lost if the time in its id is from `lostFromMs` to `lostUntilMs` and the journal
-   * does not have it.
-   */
+  /** Ids from `lostFromMs` to `lostUntilMs` that the journal does not have are lost attempts. */
   readonly lostFromMs: number;
   readonly lostUntilMs: number;
   readonly closedAttempts: number;
@@ -185,10 +179,9 @@ export type ChangesOutcome =
   | { readonly kind: "unreadable"; readonly problem: string };
 
 /**
- * Reads the changes that revoked or limited access from an exported change log. Of the changes of
- * one subject, for example of one cap, only the last one is considered. The result is `unreadable`
- * if the file was edited, truncated, signed with another key, or restricted to one organization or
- * to some actions.
+ * Reads the changes that revoked or limited access from an exported change log, the last one of
+ * each subject. The result is `unreadable` if the file was edited, truncated, signed with another
+ * key, or restricted to one organization or to some actions.
  */
 export async function readLostChanges(text: string, publicKey: KeyObject): Promise<ChangesOutcome> {
   const lines = text.trimEnd().split("\n");

@@ -188,19 +188,13 @@ export interface ExportedChange {
 interface ExportSeal {
   readonly sealed: true;
   readonly changes: number;
-  /**
-   * `since`, `org_id` and `action_prefix` are the filter of the export. The seal does not prove
-   * that changes outside of the filter are complete.
-   */
+  /** The filter of the export: the seal says nothing about changes that it does not select. */
   readonly since: string;
   readonly org_id: string | null;
   readonly action_prefix: string | null;
   readonly exported_at: string;
   readonly prev: string;
   readonly hash: string;
-  /**
-   * Ed25519 signature of the text of `hash`, in base64. The same key signs exports of retired
-   * journal days.
-   */
+  /** Ed25519 signature of the text of `hash`, in base64, by the key that signs exported days. */
   readonly signature: string;
 }

@@ -23,10 +23,7 @@ interface Written<T> {
   readonly recorded: readonly RecordedChange[];
 }
 
-/**
- * Runs transactions and records their changes in the change log, in the same transaction: a change
- * and its record are both committed, or neither is.
- */
+/** Runs transactions and records their changes in the same transaction. */
 export class ChangeLog {
   readonly #pool: Pool;
   readonly #log: Pick<Logger, "info">;

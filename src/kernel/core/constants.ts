@@ -23,9 +23,8 @@ export const IMAGE_PROMPT_CHARS_MAX: number = 32_000;
 
 export const POOL_BYTES_MAX: number = 64 * MiB;
 /**
- * The smallest length that gets a pooled buffer. It is small because undici references a request
- * body until its answer ends: a body outside of the pool would occupy memory for as long as the
- * answer streams.
+ * The smallest length that gets a pooled buffer. undici references a request body until its answer
+ * ends, so a body outside of the pool would occupy memory for as long as the answer streams.
  */
 export const POOLED_BYTES_MIN: number = KiB;
 /** Larger bodies get no pooled buffer: they are too rare to keep memory for them. */
@@ -87,8 +86,7 @@ export const MODEL_LIMITS_PER_ORG_MAX: number = 200;
 /** Default size of a process's database pool, except connections for reports and the ledger. */
 export const DATABASE_CONNECTIONS_MAX: number = 10;
 /**
- * Connections per process that bypass a pooler, for locks, snapshots and migrations. They are
- * opened only if the other connections go through a pooler.
+ * Connections per process for locks, snapshots and migrations, which bypass a pooler, if any.
  */
 export const DIRECT_CONNECTIONS_MAX: number = 4;
 
@@ -103,8 +101,7 @@ export const UNREAD_BYTES_MAX_PER_KEY: number = 64 * 1024 * 1024;
 /** Default of `arriving_bytes_max`: bytes of incomplete request bodies, per process. */
 export const ARRIVING_BYTES_MAX: number = 512 * MiB;
 /**
- * Longer answers are written in slices of this size, because each slice that goes out shows that
- * the client still reads.
+ * Longer answers are written in slices: each slice that goes out shows that the client still reads.
  */
 export const ANSWER_SLICE_BYTES: number = 64 * 1024;
 /** How long a connection stays open after its last answer, for the client to receive it. */
@@ -145,18 +142,12 @@ export const ORG_READS_WAITING_MAX: number = 1_000;
 export const VIDEO_FILES_PER_ORG_MAX: number = 16;
 
 export const SETTLEMENT_STATEMENT_BYTES_MAX: number = 64 * MiB;
-/**
- * Bytes of a provider's statement that a page may upload. Lower than for a command, because the
- * server parses it while it serves requests.
- */
+/** Lower for a page than for a command, because the server parses it while it serves requests. */
 export const PAGE_STATEMENT_BYTES_MAX: number = 1 * MiB;
 export const PAGE_STATEMENT_LINES_MAX: number = 20_000;
 /** The most attempts of a period that a page compares with a provider's statement line by line. */
 export const PAGE_STATEMENT_ATTEMPTS_MAX: number = 100_000;
-/**
- * Bytes of a JSON body that contains a provider's statement. It may be larger than the statement,
- * because in JSON each quote and line break takes two bytes.
- */
+/** Bytes of a JSON body with a statement, in which each quote and line break takes two bytes. */
 export const PAGE_STATEMENT_BODY_BYTES_MAX: number = 3 * MiB;
 
 /** Includes disabled keys. */
@@ -166,10 +157,7 @@ export const KEY_MODELS_MAX: number = 100;
 export const KEY_TAGS_MAX: number = 10;
 
 export const REPORT_CONNECTIONS_MAX: number = 3;
-/**
- * Database connections per process in addition to its pool: those for reports, three for the ledger
- * and one that listens for changes.
- */
+/** Connections per process beside its pool: for reports, three for the ledger, one for notices. */
 export const OTHER_CONNECTIONS_MAX: number = REPORT_CONNECTIONS_MAX + 4;
 /** `max_connections` of the embedded PostgreSQL. */
 export const EMBEDDED_CONNECTIONS_MAX: number = 100;
@@ -181,10 +169,7 @@ export const REPORT_GROUPS_MAX: number = 200;
 export const REPORT_SERIES_GROUPS_MAX: number = 7;
 /** Reports on ranges up to this length have steps of five minutes. */
 export const REPORT_FINE_HOURS_MAX: number = 3;
-/**
- * Reports on ranges above `REPORT_FINE_HOURS_MAX` and up to this length have steps of one hour;
- * reports on longer ranges, of one day.
- */
+/** Reports on ranges up to this length have steps of an hour, on longer ranges of a day. */
 export const REPORT_HOURS_MAX: number = 48;
 /** For a range of more days, the chart covers only the time from the first request to the last. */
 export const REPORT_DAYS_MAX: number = 400;
@@ -223,8 +208,7 @@ export const LISTING_HOUR_DELAY_MINUTES: number = 5;
 export const LISTING_HOUR_AGAIN_HOURS: number = 3;
 
 /**
- * A day is in a listing's public figures only if at least this many organizations made at least
- * `PUBLIC_FIGURES_CALLS_MIN` calls in all.
+ * A day is public only with this many organizations and `PUBLIC_FIGURES_CALLS_MIN` calls in all.
  */
 export const PUBLIC_FIGURES_ORGS_MIN: number = 3;
 
@@ -255,10 +239,7 @@ export const SHORTFALL_MS: number = 250;
 export const SHORTFALLS_MAX: number = 10_000;
 
 export const STORE_ANSWER_TIMEOUT_MS: number = 2_000;
-/**
- * A claim that the shared limit store does not answer within this time is refused: no request is
- * served without its limits.
- */
+/** A claim without an answer by then is refused: no request is served without its limits. */
 export const LIMIT_CLAIM_TIMEOUT_MS: number = 500;
 
 export const SETTLE_WAIT_MS: number = 2_000;

@@ -33,8 +33,7 @@ const COMMA = 0x2c;
 const LINE_END = 0x0a;
 
 /**
- * Reads what `csvLine` wrote, with `\n` after each line, from chunks of any size. Null and the
- * empty string stay distinct.
+ * Reads lines of `csvLine` that end in `\n`, from chunks of any size. Null and "" stay distinct.
  */
 export class CsvReader {
   #row: (string | null)[] = [];

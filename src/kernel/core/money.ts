@@ -76,10 +76,9 @@ export function usdJsonNumber(amount: MicroUsd): string {
 }
 
 /**
- * Parses a cost that a provider reports, in USD, from the text of a JSON number ("0.00012",
- * "1.5e-05") into pico-dollars, without a float. Digits below a pico-dollar are cut off. Undefined
- * for a negative number, one of about 10^27 dollars or more, and anything that is not a JSON
- * number.
+ * Parses a cost that a provider reports in USD ("0.00012", "1.5e-05"). Digits below a pico-dollar
+ * are cut off. Undefined for a negative number, for one of about 10^27 dollars or more, and for
+ * anything that is not a JSON number.
  */
 export function parseUsdToPico(text: string): PicoUsd | undefined {
   return toPico(/^()(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text), "cut");
@@ -154,9 +153,8 @@ export function decimalSize({ digits, point }: Decimal): {
 }
 
 /**
- * Formats as plain text ("0.0832") without sign, with at most `fractionDigitsMax` digits after the
- * point; further digits are cut off. The caller must bound the digits before the point: all are
- * written.
+ * Formats as plain text ("0.0832") without sign; digits beyond `fractionDigitsMax` are cut off. The
+ * caller must bound the digits before the point: all are written.
  */
 export function plainDecimal({ digits, point }: Decimal, fractionDigitsMax: number): string {
   if (point <= -fractionDigitsMax) return "0";

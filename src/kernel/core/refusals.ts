@@ -191,9 +191,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
 export interface LimitDetail {
   readonly scope: LimitScope;
   readonly kind: LimitKind;
-  /**
-   * Names what has the limit: `key:<key id>`, `model:<model id>`, `org:<org id>`, `pool:<id>`, …
-   */
+  /** Names what has the limit: `key:<key id>`, `model:<model id>`, `pool:<id>`, … */
   readonly id?: string;
 }
 
@@ -232,8 +230,7 @@ export interface Refusal {
   /** Present only for a spend cap that is not monthly. */
   readonly capPeriod?: Exclude<CapPeriod, "month">;
   /**
-   * `error.details.error_code` of wire_b. An official client that gets this code resends the whole
-   * conversation by itself.
+   * `error.details.error_code` of wire_b: an official client then resends the whole conversation.
    */
   readonly errorCode?: "thread_unsupported_request";
   readonly upstreamStatus?: number;
@@ -296,10 +293,7 @@ export function invalidRequest(message: string): Refusal {
   return refusal("invalid_request", message);
 }
 
-/**
- * Returns `error.type` on wire_b. If a provider answered 400 or 422, the request is to blame, so
- * the type is that of an invalid request.
- */
+/** Returns `error.type` on wire_b. If a provider answered 400 or 422, the request is to blame. */
 export function wireBErrorType({ class: cls, status }: Refusal): string {
   const isBlamed = cls === "upstream_error" && (status === 400 || status === 422);
   return REFUSALS[isBlamed ? "invalid_request" : cls].wireBType;

@@ -127,10 +127,7 @@ export async function mapInTurns<T, R>(
   return made;
 }
 
-/**
- * Writes a list as JSON between the texts of `frame`, in buffers of about 64 KiB. Lets the event
- * loop serve requests every 10 ms.
- */
+/** Writes a list as JSON between the texts of `frame`, in buffers of about 64 KiB and in turns. */
 export async function listPieces<T>(
   items: readonly T[],
   textOf: (item: T) => string,
@@ -153,9 +150,8 @@ export async function listPieces<T>(
 const PIECE_CHARS = 65_536;
 
 /**
- * Repeats work in this process: each run begins a fixed time after the previous run ended. Every
- * process has its own job; if only one process may do the work, the store chooses it, by a lease, a
- * schedule row or a lock. The timer never keeps the process alive.
+ * Repeats work in this process: each run begins a fixed time after the previous one ended. If only
+ * one process may do the work, the store chooses it. The timer never keeps the process alive.
  */
 export class Job {
   readonly #everyMs: number;

@@ -20,19 +20,15 @@ export interface SchemaWords {
   readonly missing: string;
   /** The message for an unknown field; `{names}` is replaced by the allowed names. */
   readonly unknown: string;
-  /**
-   * If present, text is converted to a number where the schema requires one, because a query
-   * contains only text.
-   */
+  /** If present, text becomes a number where the schema requires one: a query has only text. */
   readonly readsText?: true;
 }
 
 /**
- * Returns a function that returns the first fault of a value, or undefined if the value is valid.
- * It compiles the schema at its first call. The schema has the texts of its messages: `description`
- * continues "must be …", `title` of a field describes the field if it is missing, and `title` of
- * entries is the noun in messages about their number. `says` replaces the whole message, for
- * schemas whose `description` is written for readers of the API.
+ * Returns a function that returns the first fault of a value; the schema is compiled at its first
+ * call. The schema has the texts of the messages: `description` continues "must be …", `title`
+ * describes a missing field and is the noun for a number of entries, and `says` replaces the whole
+ * message, where `description` is written for readers of the API.
  */
 export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
   const validator = compiled(words.readsText === true ? TEXTS : VALUES, schema);
@@ -153,10 +149,7 @@ function parsePointer({ instancePath }: ErrorObject, value: unknown): (string | 
     });
 }
 
-/**
- * ajv reports some errors at an object or array instead of the member at fault. Returns the key or
- * index of that member; nothing for other errors.
- */
+/** Returns the key or index of the member at fault, where ajv reports an error at its container. */
 function stepInside({ keyword, params }: ErrorObject): readonly (string | number)[] {
   const name = STEP_PARAMS[keyword];
   const step: unknown = name === undefined ? undefined : params[name];

@@ -30,10 +30,7 @@ export const KEY_FLAG = 16;
 
 /** A value of a body whose bytes were scanned in an earlier body, with the tape of that scan. */
 export interface KnownPart {
-  /**
-   * Offsets count from the value's first byte, and node indexes from the value's node, so that the
-   * tape fits anywhere in a body.
-   */
+  /** Offsets and indexes count from the value, so that the tape fits anywhere in a body. */
   readonly tape: Int32Array;
   /** The checks that these bytes have passed. */
   readonly passed: Set<object>;
@@ -71,10 +68,7 @@ export class JsonDocument {
     this.#partNode = part?.node ?? tape.length;
   }
 
-  /**
-   * True if the bytes of this value passed `check` in an earlier body. `check` must depend on these
-   * bytes only.
-   */
+  /** True if these bytes passed `check`, which must depend on them only, in an earlier body. */
   hasPassed(node: JsonNode, check: object): boolean {
     return node === this.#part?.node && this.#part.known.passed.has(check);
   }
@@ -123,10 +117,7 @@ export class JsonDocument {
     return this.#entry(node, NEXT);
   }
 
-  /**
-   * Counts this value and the values and keys in it. A container that is nested too deep to be
-   * recorded counts as one.
-   */
+  /** Counts this value and what is in it. A container that is too deep to be recorded is one. */
   count(node: JsonNode): number {
     return (this.next(node) - node) / NODE_SIZE;
   }

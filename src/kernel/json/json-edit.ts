@@ -223,9 +223,8 @@ function endsScalar(code: number): boolean {
 }
 
 /**
- * Bounds the time to parse text from outside: `JSON.parse` has no bound, and takes seconds for 30
- * MiB of brackets. Several texts of one answer share a budget. It does not check that the text is
- * JSON, and skips long strings without reading them.
+ * Bounds the time to parse text from outside: `JSON.parse` takes seconds for 30 MiB of brackets.
+ * Does not check that the text is JSON, and skips long strings without reading them.
  */
 export class JsonBudget {
   readonly #valuesMax: number;

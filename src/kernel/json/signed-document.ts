@@ -45,8 +45,7 @@ export function canonicalText(document: TextDocument): string {
 }
 
 /**
- * Signs a document with Ed25519 and returns the text of its file. Equal documents and keys give
- * equal texts.
+ * Signs a document and returns the text of its file, which is equal for equal documents and keys.
  */
 export function signedFile(document: TextDocument, key: SigningKey): SignedFile {
   const body = { ...document, public_key: publicKeyText(key.publicKey) };

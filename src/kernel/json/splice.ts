@@ -9,10 +9,7 @@ import type { JsonText } from "./json-text.ts";
 export class Splice {
   readonly #doc: JsonDocument;
   readonly #edits: Edit[] = [];
-  /**
-   * Removed keys by object. Which commas to cut depends on all removed keys, so only `result` adds
-   * the edits that cut them.
-   */
+  /** Removed keys by object: which commas to cut depends on all of them, so `result` does it. */
   readonly #removed = new Map<JsonNode, Set<JsonNode>>();
   readonly #prefixes = new Map<JsonNode, string>();
   #inserted = "";

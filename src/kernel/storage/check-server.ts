@@ -14,10 +14,7 @@ export class DatabaseUnfitFault extends Error {
 
 /** These addresses contain passwords: never print them. */
 export interface ServerAddresses {
-  /**
-   * The address without a pooler, or with a pooler in session mode, so that its sessions belong to
-   * this program alone.
-   */
+  /** The address without a pooler, or with one whose sessions belong to this program alone. */
   readonly direct: DatabaseAddress;
   /** The name of the setting that contains the direct address. Messages mention it. */
   readonly directSetting: "DATABASE_URL" | "DATABASE_DIRECT_URL";
@@ -29,8 +26,7 @@ export interface ServerAddresses {
 
 /**
  * Throws a `DatabaseUnfitFault` unless the server is new enough and durable, the sessions of the
- * direct address belong to this program, and the shared address leads to the same database. Changes
- * nothing.
+ * direct address belong to this program, and both addresses lead to one database. Changes nothing.
  */
 export async function checkServer(addresses: ServerAddresses, log: Logger): Promise<void> {
   const { direct, directSetting, shared } = addresses;
@@ -140,10 +136,7 @@ function noSessions(setting: ServerAddresses["directSetting"]): DatabaseUnfitFau
   );
 }
 
-/**
- * Checks that both addresses lead to one database: a lock of the direct connection must be visible
- * through the pooler.
- */
+/** Checks that a lock of the direct connection is visible through the pooler. */
 async function assertSameDatabase(
   direct: PoolClient,
   shared: DatabaseAddress,

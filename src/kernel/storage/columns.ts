@@ -86,10 +86,7 @@ export function orNull<T>(of: Column<T>): Column<T | null> {
   return missable(of, null);
 }
 
-/**
- * Makes a value optional: it reads as undefined if its first column is null, so that the property
- * is left out.
- */
+/** Makes a value optional: the property is left out if its first column is null. */
 export function orAbsent<T>(of: Column<T>): Column<T | undefined> {
   return missable(of, undefined);
 }
@@ -159,10 +156,7 @@ export function durationMs(name: string): Column<number> {
   return stored(name, "integer", { write: Math.round });
 }
 
-/**
- * A column that reads as the value that the driver returns (parsed JSON, a list, bytes). It cannot
- * be part of a batch.
- */
+/** A column that reads as what the driver returns (parsed JSON, a list, bytes). No batch has it. */
 export function opaque<T>(name: string): Column<T> {
   const write = (): never => {
     throw new AssertionFault(`no batch writes the column ${name}`);
@@ -187,10 +181,7 @@ function readValue(row: object, name: string): unknown {
 /** Matches text that needs no quotes in an array literal of PostgreSQL. */
 const PLAIN = /^[\w./:@+-]+$/;
 
-/**
- * Writes an array literal of values that need no quotes: integers, booleans, null, and the
- * program's own texts (ids, outcomes) of letters, digits, `-`, `_` and `/`.
- */
+/** Writes an array literal of values that need no quotes: numbers, booleans, null, and words. */
 export function plainColumn<T>(
   rows: readonly T[],
   read: (row: T) => bigint | number | boolean | string | null,

@@ -23,10 +23,7 @@ import type { Logger } from "../core/log.ts";
 import { asStoreFault } from "../core/store-fault.ts";
 import { POOL_STATEMENT_TIMEOUT_MS, type SessionLimits, settingsSql } from "./session-settings.ts";
 
-/**
- * A connection string that contains its password, or a URL with a function that reads the password
- * for each new connection.
- */
+/** A connection string with its password, or a URL with a function that reads the password. */
 export type DatabaseAddress = string | AskedAddress;
 
 interface AskedAddress {
@@ -87,10 +84,7 @@ export async function beginSession(client: ClientBase, limits: SessionLimits): P
   await queryInTime(client, { text: settingsSql(limits, "session") });
 }
 
-/**
- * Applies the settings to one transaction only, because a pooler may lend the session to another
- * program after the transaction.
- */
+/** Applies the settings to one transaction: a pooler may then lend the session to others. */
 export async function beginLocally(client: ClientBase, limits: SessionLimits): Promise<void> {
   await client.query(settingsSql(limits, "transaction"));
 }
@@ -139,8 +133,7 @@ function poolConfig(address: DatabaseAddress, max: number): AwaitedConfig {
 }
 
 /**
- * Drops the names of statements, because a name would prepare the statement in a session that
- * another program may get next.
+ * Drops the names of statements: a prepared one would stay in a session that another program gets.
  */
 function forgetNames(of: Pool | PoolClient): void {
   const target = of as { query: (...args: unknown[]) => unknown };
@@ -152,9 +145,8 @@ function forgetNames(of: Pool | PoolClient): void {
 }
 
 /**
- * Opens a pool of a few connections for long reports. A report that gets no connection or no answer
- * fails a few seconds after its time limit. The caller must apply the program's settings in each
- * transaction.
+ * Opens a pool for long reports. A report that gets no connection or no answer fails a few seconds
+ * after its time limit. The caller must apply the program's settings in each transaction.
  */
 export function openReportPool(
   address: DatabaseAddress,

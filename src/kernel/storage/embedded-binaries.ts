@@ -193,10 +193,7 @@ function createUser(name: string): SystemUser | undefined {
 /** The only variables that PostgreSQL gets from this process. Others may contain a secret. */
 const PASSED_ON = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SystemRoot", "TEMP", "TMP"];
 
-/**
- * Returns a minimal environment for PostgreSQL, because a database session that may read files can
- * read the server's environment.
- */
+/** Returns a minimal environment: a session that may read files can read the server's. */
 export function embeddedEnvironment(): Record<string, string> {
   const passed = PASSED_ON.flatMap((name): [string, string][] => {
     const value = process.env[name];

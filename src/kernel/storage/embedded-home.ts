@@ -15,16 +15,12 @@ import type { ServerAddress } from "./embedded-database.ts";
 import { canEnter, chooseSystemUser, type SystemUser } from "./embedded-binaries.ts";
 import { isAlive, ownIdentity } from "./process-identity.ts";
 
-/**
- * The folder of one embedded PostgreSQL. PostgreSQL owns the subfolder `cluster/`; this program
- * owns the rest.
- */
+/** The folder of one embedded PostgreSQL, which owns the subfolder `cluster/`; the rest is ours. */
 export interface EmbeddedHome {
   /** Lies in the data folder, or in `SYSTEM_ROOT` if PostgreSQL's user cannot enter that folder. */
   readonly folder: string;
   /**
-   * PostgreSQL's data folder, with symbolic links resolved, because the system reports the working
-   * folder of a process that way.
+   * PostgreSQL's data folder with links resolved, as the system shows a process's folder.
    */
   readonly cluster: string;
   readonly user: SystemUser | undefined;
@@ -73,19 +69,14 @@ function readOrMakePassword(home: EmbeddedHome, file: string): string {
   return readFileSync(path, "utf8").trim();
 }
 
-/**
- * Creates a file that shows that this process uses the server. Returns the file's name, for
- * `removeUser`.
- */
+/** Notes in a file that this process uses the server. Returns the file's name, for `removeUser`. */
 export function addUser(home: EmbeddedHome): string {
   const name = `${ownIdentity()}-${randomBytes(4).toString("hex")}`;
   writeFileSync(join(home.folder, "users", name), "");
   return name;
 }
 
-/**
- * Notes that this process no longer uses the server. Returns true if no other living process does.
- */
+/** Ends this process's use of the server. Returns true if no other living process uses it. */
 export function removeUser(home: EmbeddedHome, name: string): boolean {
   rmSync(join(home.folder, "users", name), { force: true });
   return !hasLivingUsers(home);

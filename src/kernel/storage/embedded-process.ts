@@ -216,10 +216,7 @@ function readPidFile(home: EmbeddedHome): ServerProcess | undefined {
   }
 }
 
-/**
- * True if a process has this pid. Outside Linux this sends signal 0, because an exact check would
- * have to start a program.
- */
+/** Outside Linux this sends signal 0, because an exact check would have to start a program. */
 function isRunning(pid: number): boolean {
   if (process.platform === "linux") return isPidAlive(pid);
   try {
@@ -230,10 +227,9 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * True if the process is the server of this home: its working folder is the data folder. In a
- * container, root often cannot see the working folder of another user's process, but can see its
- * arguments. Outside Linux neither is visible: returns true, and only a later login shows whether
- * it is the server of this home.
+ * True if the process works in the data folder of this home. In a container, root often sees only
+ * the arguments of another user's process. Outside Linux neither is visible: then only a later
+ * login shows whether it is the server of this home.
  */
 function isOwnPostmaster(home: EmbeddedHome, pid: number): boolean {
   const folder = findWorkingFolder(pid);
@@ -241,10 +237,7 @@ function isOwnPostmaster(home: EmbeddedHome, pid: number): boolean {
   return process.platform !== "linux" || readCommandLine(pid).includes(`\0-D\0${home.cluster}\0`);
 }
 
-/**
- * Returns the arguments of a process, each ended by a NUL character; "" if there is no such
- * process.
- */
+/** Returns a process's arguments, each ended by NUL; "" if there is no such process. */
 function readCommandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
@@ -255,9 +248,8 @@ function readCommandLine(pid: number): string {
 
 /**
  * Removes a pid file whose server is gone. After a reboot or in a new container, its pid may belong
- * to another program or to the next server: PostgreSQL would refuse to start, or seem ready too
- * early. Because the file prevents a second server, it is removed only if no process works in the
- * data folder.
+ * to another program: PostgreSQL would refuse to start, or seem ready too early. Because the file
+ * prevents a second server, it is removed only if no process works in the data folder.
  */
 function dropStalePidFile(home: EmbeddedHome): void {
   const file = readPidFile(home);
@@ -294,9 +286,7 @@ function lastLines(path: string): string {
   return readFileSync(path, "utf8").trimEnd().split("\n").slice(-5).join("; ");
 }
 
-/**
- * Identifies the server's process. Its pid alone does not: a new container assigns the same pids.
- */
+/** Identifies the server's process: a new container assigns the same pids again. */
 const serverOwner = Type.Object({ host: Type.String(), process: Type.String() });
 type ServerOwner = Static<typeof serverOwner>;
 const isOwner = conforms(serverOwner);

@@ -33,20 +33,14 @@ export interface EmbeddedPostgres {
   readonly cluster: string;
   /** False if the server was already running; it is then shared with other processes. */
   readonly started: boolean;
-  /**
-   * Ends this process's use of the server. If no other living process uses it, stops the server and
-   * waits for its end.
-   */
+  /** Ends this process's use of the server, and the server if no other living process uses it. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   readonly log: Logger;
-  /**
-   * If true, the server is started again, at the same address, whenever it ends while this process
-   * uses it. For long-running programs.
-   */
+  /** If true, the server is started again whenever it ends while this process uses it. */
   readonly isKeptUp?: boolean;
 }
 

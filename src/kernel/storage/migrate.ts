@@ -86,10 +86,7 @@ const LIST_SQL = `
     at timestamptz not null default now()
   )`;
 
-/**
- * Runs and records one step. If the step gets no lock, it stops waiting, so that other statements
- * can run, and is retried.
- */
+/** Runs and records one step. Between two tries for its locks, other statements can run. */
 async function runStep(
   client: PoolClient,
   step: Migration,
@@ -172,18 +169,12 @@ export interface RunnerTimes {
    * exceed 1 s, after which the server cancels an automatic vacuum that blocks the step.
    */
   readonly lockTimeoutMs: number;
-  /**
-   * Lock timeout of a step's first tries. Must be well below `LEDGER_QUEUE_AGE_MS`, after which a
-   * waiting hold is refused.
-   */
+  /** That of its first tries; well below `LEDGER_QUEUE_AGE_MS`, when a waiting hold is refused. */
   readonly firstLockTimeoutMs: number;
   readonly firstTries: number;
   readonly tries: number;
   readonly pauseMs: number;
-  /**
-   * How often, in milliseconds, a process checks whether another one has ended its migration;
-   * `waitMs` is how long it waits in all.
-   */
+  /** How often a process asks whether another one has migrated; `waitMs` is how long in all. */
   readonly pollMs: number;
   readonly waitMs: number;
 }
@@ -198,9 +189,7 @@ export const RUNNER_TIMES: RunnerTimes = {
   waitMs: 300_000,
 };
 
-/**
- * Thrown if other sessions block a migration for longer than a start may wait; a retry may succeed.
- */
+/** Other sessions block a migration for longer than a start may wait; a retry may succeed. */
 export class SchemaBusyFault extends Error {
   override readonly name = "SchemaBusyFault";
 }

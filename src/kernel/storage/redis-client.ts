@@ -185,10 +185,7 @@ export class RedisLink {
     return run.call(this.#client, keys.length, ...keys, ...args);
   }
 
-  /**
-   * Removes every key that begins with `beginning`, on all servers. Returns the number of removed
-   * keys.
-   */
+  /** Removes every key that begins with `beginning`, on all servers. Returns their number. */
   async removeAll(beginning: string): Promise<number> {
     const client = this.#client;
     const servers = client instanceof Cluster ? client.nodes("master") : [client];

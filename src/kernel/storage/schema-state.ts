@@ -18,15 +18,9 @@ export interface SchemaState {
   readonly databaseLevel: number;
   readonly programLevel: number;
   readonly missing: readonly Migration[];
-  /**
-   * Steps of newer programs, which this program does not know. It works with them unless `refusing`
-   * is set.
-   */
+  /** Unknown steps of newer programs. This program works with them unless `refusing` is set. */
   readonly newer: readonly string[];
-  /**
-   * A step that this program must not work with, because the step needs a program of a higher
-   * level.
-   */
+  /** A step that needs a program of a higher level. */
   readonly refusing: { readonly name: string; readonly programMin: number } | undefined;
   /** Unknown steps at a level that this program has too: a program with other steps ran them. */
   readonly foreign: readonly string[];
@@ -153,9 +147,7 @@ export interface Migration {
  */
 const STEPS: readonly string[] = ["schema", "functions"];
 
-/**
- * The same path leads to the SQL files from the sources, from the built program and from a bundle.
- */
+/** The same path leads to the SQL files from the sources, the built program and a bundle. */
 const FOLDER = resolve(import.meta.dirname, "../storage/migrations");
 
 export function ownSteps(): readonly Migration[] {

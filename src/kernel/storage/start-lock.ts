@@ -17,8 +17,7 @@ let locksTaken = 0;
 
 /**
  * Runs `work` while nothing else, in this process or another, has the lock of `folder`. The lock of
- * a dead process is taken over at once, that of a living process never. Throws after 90 s of
- * waiting, or if `signal` is aborted.
+ * a dead process is taken over at once. Throws after 90 s of waiting, or if `signal` is aborted.
  */
 export async function withStartLock<T>(
   folder: string,
@@ -54,10 +53,7 @@ async function acquire(path: string, signal: AbortSignal | undefined): Promise<v
   }
 }
 
-/**
- * Creates the lock as a hard link to a complete file, so that no process reads a half-written
- * owner.
- */
+/** Makes a hard link to a complete file, so that no process reads a half-written owner. */
 function tryLink(mine: string, path: string): boolean {
   try {
     linkSync(mine, path);

@@ -7,10 +7,7 @@ const WORK_MEMORY = "64MB";
 
 export type AuditTask = (client: PoolClient) => Promise<void>;
 
-/**
- * Database connections that all read the same snapshot of the books, so that an audit can work in
- * parallel.
- */
+/** Connections that all read one snapshot of the books, so that an audit can work in parallel. */
 export class AuditSessions {
   readonly #clients: readonly PoolClient[];
 

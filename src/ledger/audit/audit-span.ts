@@ -1,17 +1,11 @@
 import { escapeLiteral } from "pg";
 
-/**
- * The checkpoint at which an audit begins. The audit trusts the checkpoint's totals of all earlier
- * ledger writes.
- */
+/** The checkpoint at which an audit begins, which trusts its totals of all earlier writes. */
 export interface AuditStart {
   /** The day of the checkpoint, as YYYY-MM-DD. */
   readonly day: string;
   readonly position: bigint;
-  /**
-   * Attempts that ended after `position` have this id or a later one, except those that were only
-   * corrected after it.
-   */
+  /** Attempts that ended after `position`, but for corrections, have this id or a later one. */
   readonly fromAttempt: bigint;
 }
 
@@ -27,10 +21,7 @@ export type IdRange = Range<bigint>;
 /** Organization ids are compared by their bytes. */
 export type OrgRange = Range<string>;
 
-/**
- * Returns an SQL condition for the months whose spend the span contains in full: the month before
- * that of the span's day, and all later ones.
- */
+/** Selects months whose spend the span has in full: from the month before that of its day. */
 export function monthsSql(span: AuditSpan, column: string): string {
   if (span === undefined) return "true";
   return `${column} >= (date_trunc('month', date '${span.day}') - interval '1 month')::date`;
@@ -65,8 +56,7 @@ export function attemptTransfersSql(span: AuditSpan, range: IdRange): string {
 }
 
 /**
- * Selects the sums of debits and credits by account: the sums of the checkpoint and the transfers
- * after it, up to the position `through` if that is given.
+ * Selects the sums of debits and credits by account, up to the position `through` if it is given.
  */
 export function accountSumsSql(span: AuditSpan, through?: bigint): string {
   const [before, after] =
@@ -87,10 +77,7 @@ export function accountSumsSql(span: AuditSpan, through?: bigint): string {
     ) x group by account_id`;
 }
 
-/**
- * Selects scope, id, month and settled spend. The spend of the span's attempts and the spend before
- * the span are separate rows, which the caller adds up.
- */
+/** Selects scope, id, month and settled spend; rows of the span and before it must be added up. */
 export function spendSql(span: AuditSpan): string {
   const before =
     span === undefined
@@ -106,9 +93,8 @@ export function spendSql(span: AuditSpan): string {
 }
 
 /**
- * Selects the amount that each attempt has added to the spend since the span's start. For an
- * attempt that was closed before the start and corrected since, this is its debit minus its
- * reserve, at most 0.
+ * Selects what each attempt has added to the spend since the span's start. For an attempt closed
+ * before and corrected since, this is its debit minus its reserve, at most 0.
  */
 function spentSql(span: AuditSpan): string {
   if (span === undefined) return "select org_id, key_id, month, debit as spent from attempt";

@@ -33,15 +33,9 @@ import { lifeAuditQuery, settlementAuditQuery } from "./settlement-audit.ts";
 import { purchaseAuditQuery } from "./purchase-audit.ts";
 
 export interface AuditOptions {
-  /**
-   * True to check all of the books. Default false: the audit begins at the newest checkpoint if
-   * possible.
-   */
+  /** True to check all of the books. Default: it begins at the newest checkpoint, if possible. */
   readonly isFull?: boolean;
-  /**
-   * The public key that must have signed the checkpoints. Without it, none is trusted, and the
-   * audit checks all of the books.
-   */
+  /** The public key of trusted checkpoints. Without it, the audit checks all of the books. */
   readonly trustedKey?: KeyObject | undefined;
   /** How many database connections the audit uses in parallel; 1 if absent. */
   readonly jobs?: number;
@@ -50,19 +44,14 @@ export interface AuditOptions {
 
 export interface AuditOutcome {
   readonly checks: readonly AuditCheck[];
-  /**
-   * The day of the checkpoint at which the audit began; undefined if it checked all of the books.
-   */
+  /** The day of the checkpoint at which the audit began; undefined if it checked everything. */
   readonly sinceDay: string | undefined;
   /**
    * Why the audit did not begin at an existing checkpoint. Undefined if it did, if there is none,
    * or if a full audit was wanted and the checkpoints are as signed.
    */
   readonly reason: string | undefined;
-  /**
-   * The checkpoint of the closed day; undefined if none was requested, or if the books have
-   * violations.
-   */
+  /** The checkpoint of the closed day; undefined if none was requested or the audit failed. */
   readonly checkpoint?: SignedCheckpoint | undefined;
 }
 
@@ -90,9 +79,7 @@ export async function auditBooks(pool: Pool, options: AuditOptions): Promise<Aud
   }
 }
 
-/**
- * Proves the books up to now and, if they are right, signs the balances at the end of an ended day.
- */
+/** Proves the books and, if they are right, signs the balances at the end of an ended day. */
 export async function closeDay(
   books: ChangedBooks,
   day: string,

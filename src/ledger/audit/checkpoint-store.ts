@@ -48,8 +48,7 @@ export async function newestUsable(
 }
 
 /**
- * Verifies the newest `count` checkpoints: the signature, the stored rows, and the hash of the
- * previous checkpoint. `checkpoints` must be sorted, newest first.
+ * Verifies signature, stored rows and chain of the newest `count` of `checkpoints`, newest first.
  */
 export async function verifyCheckpoints(
   client: PoolClient,
@@ -80,9 +79,8 @@ export function checkpointCheck(broken: readonly AuditExample[]): AuditCheck {
 }
 
 /**
- * Returns how many of the newest checkpoints must be verified before an audit can begin at the
- * newest one: those of two months, because the audit adds up their spend. May exceed the number of
- * checkpoints by one.
+ * Returns how many of the newest checkpoints an audit must verify to begin at the newest one: those
+ * of two months, whose spend it adds up. May exceed the number of checkpoints by one.
  */
 export function neededFor(checkpoints: readonly SignedCheckpoint[]): number {
   const DAYS_OF_TWO_MONTHS = 63;
@@ -94,10 +92,7 @@ export function neededFor(checkpoints: readonly SignedCheckpoint[]): number {
   return checkpoints.filter(({ day }) => Date.parse(day) >= from).length + 1;
 }
 
-/**
- * Throws a `CheckpointFault` unless the day is over, all its attempts have ended, and no running
- * transaction can add one.
- */
+/** Throws a `CheckpointFault` unless the day is over and no attempt of it is open or can come. */
 export async function assertClosable(
   client: PoolClient,
   day: string,
@@ -129,10 +124,7 @@ export interface ChangedBooks {
   readonly by: ChangedBy;
 }
 
-/**
- * Sums up the accounts and the spend up to the day's last closing, and signs and stores the sums.
- * The caller must have audited the books.
- */
+/** Signs and stores sums up to the day's last closing. The caller must have audited the books. */
 export async function writeCheckpoint(
   books: ChangedBooks,
   of: {

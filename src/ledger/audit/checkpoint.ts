@@ -20,9 +20,7 @@ export interface Checkpoint {
   readonly day: string;
   readonly position: bigint;
   readonly fromAttempt: bigint;
-  /**
-   * The hexadecimal SHA-256 of the previous checkpoint's document; empty for the first checkpoint.
-   */
+  /** The hexadecimal SHA-256 of the previous checkpoint's document; empty for the first. */
   readonly previous: string;
   readonly accounts: CountedRows;
   readonly spend: CountedRows;

@@ -14,10 +14,7 @@ export interface SpenderName {
   readonly org: string;
 }
 
-/**
- * One line of the journal, as the replay reads it. `month` is the number of UTC months since year
- * 0.
- */
+/** One line of the journal. `month` is the number of UTC months since year 0. */
 export type JournalEntry =
   | {
       readonly kind: "cap";
@@ -49,10 +46,7 @@ export type JournalEntry =
   | EndEntry;
 
 export interface OpenEntry {
-  /**
-   * `held`: the attempt is open when the journal begins. `crashed`: the attempt was charged at its
-   * reserve before the journal begins.
-   */
+  /** Before the journal, the attempt was opened (`held`) or charged at its reserve (`crashed`). */
   readonly kind: "open" | "held" | "crashed";
   readonly position: bigint;
   readonly attempt: bigint;
@@ -137,10 +131,7 @@ export class JournalReplay {
     }
   }
 
-  /**
-   * Compares an account of the books with the replayed one. `finish` reports a replayed account
-   * that was never compared and is not empty.
-   */
+  /** Compares an account of the books with the replayed one, which `finish` then leaves out. */
   compareAccount(id: string, stored: ModelAccount): void {
     const replayed = this.#model.accounts.get(id) ?? EMPTY_ACCOUNT;
     this.#model.accounts.delete(id);
@@ -148,8 +139,7 @@ export class JournalReplay {
   }
 
   /**
-   * Compares a month's spend in the books with the replayed one. `finish` reports a replayed month
-   * that was never compared and is not empty.
+   * Compares a month's spend in the books with the replayed one, which `finish` then leaves out.
    */
   compareSpend(of: SpenderName, month: number, stored: MonthSpend): void {
     const { months } = this.#spender(of);
@@ -174,10 +164,7 @@ export class JournalReplay {
     return shared;
   }
 
-  /**
-   * Reports replayed accounts and months that are not empty and were never compared, and returns
-   * all checks. Call it last.
-   */
+  /** Reports what was replayed, is not empty and was never compared. Call it last. */
   finish(): readonly AuditCheck[] {
     for (const id of this.#model.accounts.keys()) this.compareAccount(id, EMPTY_ACCOUNT);
     for (const of of this.#names()) {
@@ -207,10 +194,7 @@ export class JournalReplay {
     else spender.periodCaps[period] = cap;
   }
 
-  /**
-   * Sets the model's clock to the attempt's admission, and drops daily spend that no cap needs any
-   * more.
-   */
+  /** Sets the model's clock to the admission, and drops daily spend that no cap needs any more. */
   #admitted({ key, org, month, day }: OpenEntry): void {
     const spender = this.#spender({ scope: "key", id: key, org });
     this.#model.month = month;
@@ -260,9 +244,7 @@ export function isOfOrganization(account: string): boolean {
   return /^(wallet|receivable):/.test(account);
 }
 
-/**
- * Daily spend is kept for two weeks, longer than any cap needs it, because a clock may be set back.
- */
+/** Daily spend is kept for longer than any cap needs it, because a clock may be set back. */
 const DAYS_KEPT = 14;
 
 export const EMPTY_ACCOUNT: ModelAccount = { debits: 0n, credits: 0n, reserved: 0n };

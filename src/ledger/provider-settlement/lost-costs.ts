@@ -24,10 +24,7 @@ export interface LostLine {
   readonly verdict: LostVerdict;
 }
 
-/**
- * The contents of a closed period's file. The file is read back into books that were restored to a
- * time before the period's end.
- */
+/** A closed period's file, read back into books that were restored to a time before its end. */
 export interface ClosedPeriodFile extends SettlementTerms {
   readonly providerId: string;
   readonly startMs: number;
@@ -51,9 +48,7 @@ export interface PutBackOutcome {
   readonly lostPicoUsd: bigint;
 }
 
-/**
- * A row for `bear_lost_costs`; amounts are texts, because JSON numbers would pass through a float.
- */
+/** A row for `bear_lost_costs`; JSON numbers would pass through a float, so amounts are texts. */
 export interface LostCost {
   readonly ref: string;
   readonly life: number;
@@ -66,10 +61,7 @@ export interface LostCost {
   readonly cost_pico: string;
 }
 
-/**
- * Stored as the model of a lost attempt if the journal does not have the attempt: a provider's
- * claim does not name the model.
- */
+/** The model of a lost attempt that is not in the journal: a provider's claim names no model. */
 const UNKNOWN_MODEL = "lost_in_restore";
 const IMPOSSIBLE: LostVerdict = "impossible";
 const LARGEST_ID = 2n ** 63n - 1n;
@@ -165,9 +157,8 @@ function toLostCost(providerId: string, claim: ClaimLine, row: JudgedRow): LostC
 /**
  * $1: the provider; $2: `attempt` or `request` for each claim; $3: the id of each claim. `life` is
  * the number of the reopening whose restore lost the attempt. An attempt that was open at the
- * restore is in the journal as void, without a cost; its `life` is the reopening that voided it. If
- * the time of a claim is before the provider's next period, `ended_at` is the current time instead,
- * so that this period includes the cost.
+ * restore is in the journal as void; its `life` is the reopening that voided it. If a claim is from
+ * before the provider's next period, `ended_at` is now, so that this period includes the cost.
  */
 const JUDGE_SQL = `
   with claim as (

@@ -84,10 +84,7 @@ const periodDocument = documentReader(
   }),
 );
 
-/**
- * Reads a period's file and verifies that `trustedKey` signed it. Returns the problem if the file
- * is not valid.
- */
+/** Reads a period's file and verifies that `trustedKey` signed it, or returns the problem. */
 export function readPeriodFile(
   text: string,
   trustedKey: KeyObject,

@@ -68,10 +68,7 @@ export class PostgresSettlementStore {
     this.#changes = changes;
   }
 
-  /**
-   * Closes every period that is over and in which an attempt ended. No period is closed twice, even
-   * if another process does the same at the same time.
-   */
+  /** Closes every period that is over and in which an attempt ended, once over all processes. */
   closeDuePeriods(request: ClosingRequest, by: ChangedBy): Promise<ClosingOutcome> {
     return closeDuePeriods({ pool: this.#pool, changes: this.#changes }, request, by);
   }
@@ -145,9 +142,7 @@ export class PostgresSettlementStore {
     });
   }
 
-  /**
-   * Records the payment of a period in arrears, once and in full. Rejects with `SettlementFault`.
-   */
+  /** Records the payment of a period in arrears, once, in full. Rejects with `SettlementFault`. */
   async pay(
     of: PeriodName & { readonly ref: string },
     by: ChangedBy,
@@ -179,10 +174,7 @@ export class PostgresSettlementStore {
     });
   }
 
-  /**
-   * Enters, from a provider's statement, costs that the books lost in a restore. Returns a verdict
-   * on each line.
-   */
+  /** Enters costs that the books lost in a restore. Returns a verdict on each line. */
   async bearLost(
     providerId: string,
     lines: readonly ClaimLine[],
@@ -277,9 +269,7 @@ async function payablePeriod(client: PoolClient, of: PeriodName): Promise<Provid
   return period;
 }
 
-/**
- * Returns false if an equal transfer exists already. Throws if another transfer has the reference.
- */
+/** Returns false if the transfer exists already. Throws if another one has the reference. */
 async function moveOnce(client: PoolClient, move: PlatformMove): Promise<boolean> {
   const { ref, kind, debit, credit, amount } = move;
   const values = [ref, kind, debit, credit, amount];

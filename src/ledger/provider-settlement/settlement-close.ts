@@ -35,9 +35,8 @@ import type {
 const DEFAULT_TERMS: SettlementTerms = { mode: "arrears", interval: "monthly" };
 
 /**
- * Closes every period that is over. First it moves the settlement horizon forward, so that no
- * attempt can end before the horizon any more; then it adds up and writes the periods in one
- * transaction.
+ * Closes every period that is over: moves the settlement horizon forward, before which then no
+ * attempt can end any more, and writes the periods in one transaction.
  */
 export async function closeDuePeriods(
   { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
@@ -82,9 +81,7 @@ export async function writePlans(
   await moveBetweenPlatformAccounts(client, plans.flatMap(planMoves));
 }
 
-/**
- * Reads the instant up to which a provider is settled. `terms` are the terms of its next period.
- */
+/** Reads up to when a provider is settled. `terms` are the terms of its next period. */
 export async function findProvider(
   client: PoolClient,
   providerId: string,
@@ -104,10 +101,7 @@ export async function readFacts(
   return (await factsOfEach(client, [provider], throughMs)).get(provider.providerId) ?? [];
 }
 
-/**
- * Moves the settlement horizon to the last noon or midnight UTC that is not after now or `untilMs`,
- * and returns it.
- */
+/** Moves the horizon to the last noon or midnight UTC up to now or `untilMs`, and returns it. */
 async function moveHorizon(pool: Pool, untilMs: number | undefined): Promise<number> {
   const { now } = await queryOne<{ now: Date }>(pool, "select clock_timestamp() as now");
   const nowMs = now.getTime();

@@ -47,10 +47,7 @@ export async function inSettlement<T>(
   }
 }
 
-/**
- * Writes transfers and updates their accounts. Call it as the last step of a transaction, because
- * traffic waits for these accounts.
- */
+/** Writes transfers and their accounts. Call it last in a transaction: traffic waits for these. */
 export async function moveBetweenPlatformAccounts(
   client: PoolClient,
   moves: readonly PlatformMove[],

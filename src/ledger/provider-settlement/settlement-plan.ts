@@ -19,9 +19,8 @@ import {
 } from "./settlement-interval.ts";
 
 /**
- * Sums over the ends of some attempts. An attempt ends when it is closed. An attempt that was
- * closed as unknown after a crash may end a second time, when its true end is observed: a
- * correction.
+ * Sums over the ends of some attempts. An attempt that was closed as unknown after a crash may end
+ * a second time, when its true end is observed: a correction.
  */
 export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
   /** Attempts closed as settled, void or unknown after a crash. Corrections are not included. */
@@ -87,9 +86,7 @@ export interface SettlementTerms {
   readonly interval: SettlementInterval;
 }
 
-/**
- * The sums of one provider's attempts that agree in both model ids and in the three times below.
- */
+/** The sums of a provider's attempts that agree in both model ids and in the three times below. */
 export interface SettlementFact {
   /** Noon or midnight (UTC) at or before the closing or, for corrections, the correction. */
   readonly endedMs: number;
@@ -140,10 +137,7 @@ export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
   readonly late: LateSums;
   readonly carryInPicoUsd: PicoUsd;
   readonly carryOutPicoUsd: PicoUsd;
-  /**
-   * Each attempt's cost was rounded down when it was debited. The platform adds this amount so that
-   * the provider gets the exact sum.
-   */
+  /** Each cost was rounded down when it was debited; this completes the provider's exact sum. */
   readonly roundingMicroUsd: MicroUsd;
   readonly payableMicroUsd: MicroUsd;
   readonly lines: readonly SettlementLine[];
@@ -167,8 +161,7 @@ export interface SettlementPlan {
 
 /**
  * Divides the attempts that ended before `throughMs` into periods that end by then. A time without
- * ended attempts gets no period. Attempts whose period still runs at `throughMs` are left for
- * later.
+ * ended attempts gets no period. Attempts whose period still runs are left for later.
  */
 export function planPeriods(input: {
   readonly terms: SettlementTerms;

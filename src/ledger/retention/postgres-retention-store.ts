@@ -67,10 +67,7 @@ export class PostgresRetentionStore {
 
 export type RetentionStore = Public<PostgresRetentionStore>;
 
-/**
- * One run of the retention. All its statements use one connection; if the connection ends, the run
- * ends.
- */
+/** One run of the retention, on one connection: if that ends, the run ends. */
 class PostgresRetentionSession {
   readonly schema: string;
   readonly columns: readonly string[];
@@ -134,10 +131,7 @@ class PostgresRetentionSession {
     return row.is_frozen;
   }
 
-  /**
-   * Yields the attempts of a frozen day in pages, sorted by id, as the text that PostgreSQL prints
-   * in UTC.
-   */
+  /** Yields the attempts of a frozen day in pages, by id, as PostgreSQL prints them in UTC. */
   async *pages(day: Day): AsyncGenerator<readonly CsvRow[]> {
     // A cursor would hold a snapshot for minutes, in which vacuum could not remove dead rows of the
     // wallets. Pages are safe here because a frozen day does not change.
@@ -221,10 +215,7 @@ class PostgresRetentionSession {
     return await deleteRefusedBefore(this.#client, Date.parse(bound.before));
   }
 
-  /**
-   * Deletes the daily spend of capped keys in weeks that no cap needs any more. Returns the number
-   * of deleted rows.
-   */
+  /** Deletes daily spend of weeks that no cap needs any more. Returns the number of rows. */
   async deletePastSpend(): Promise<number> {
     let deleted = 0;
     for (const text of [sql.DELETE_PAST_SPEND_SQL, sql.DELETE_RETIRED_PAST_SPEND_SQL]) {
@@ -251,10 +242,7 @@ interface BoundsRow {
   readonly open: bigint;
 }
 
-/**
- * The day's requests that also have attempts on other days, and their organizations; null if there
- * are none.
- */
+/** The day's requests with attempts on other days, and their organizations; null without any. */
 interface SharedRow {
   readonly orgs: string[] | null;
   readonly requests: string[] | null;

@@ -47,8 +47,7 @@ export function writeDayCsv(
 }
 
 /**
- * Sums up and hashes a CSV file. Rejects with `CsvFault` or `TallyFault` if the text is no CSV or
- * its rows are not attempts of the day.
+ * Sums up and hashes a day's CSV file. Rejects with `CsvFault` or `TallyFault` for another text.
  */
 export async function countDayCsv(
   ids: DayIds,

@@ -36,10 +36,7 @@ export interface DaySurvey extends DayIds {
   readonly day: Day;
   readonly sums: DaySums;
   readonly open: bigint;
-  /**
-   * Attempts closed or corrected at or after the settlement horizon, so that a later settlement
-   * period may include them.
-   */
+  /** Attempts that ended at or after the settlement horizon: a later period may include them. */
   readonly unsettled: bigint;
   /** Attempts that ended in no closed period of their provider. */
   readonly outsidePeriods: bigint;

@@ -31,8 +31,7 @@ export interface RetireOutcome {
 
 /**
  * Retires the days older than `olderThanDays`, oldest first, up to the first that is not ready.
- * Each day is exported, read back and signed before it leaves the journal. An interrupted run can
- * be repeated.
+ * Each is exported, read back and signed before. An interrupted run can be repeated.
  */
 export async function retireDays(
   deps: RetireDeps,
