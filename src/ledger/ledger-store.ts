@@ -1,4 +1,5 @@
 import type {
+  AttemptEnd,
   AttemptId,
   BySku,
   CapPeriod,
@@ -73,16 +74,8 @@ export type ReserveOutcome =
    */
   | { readonly kind: "unavailable"; readonly reason: string };
 
-export type AttemptOutcome =
-  | "completed"
-  | "refused"
-  | "failed"
-  | "timeout"
-  | "reset"
-  | "stream_died"
-  | "client_disconnected"
-  /** The attempt was open when the books were restored; its debit is 0. */
-  | "lost_in_restore";
+/** `lost_in_restore`: the attempt was open when the books were restored; its debit is 0. */
+export type AttemptOutcome = Exclude<AttemptEnd, "in_flight" | "unknown_after_crash">;
 
 export type SettlementBasis =
   | "reported"

@@ -4,13 +4,10 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 
 export const BODY_BYTES_MAX: number = 10 * MiB;
-
 export const SMALL_BODY_BYTES_MAX: number = 1 * MiB;
 
 export const OUTPUT_TOKENS_MIN: number = 1;
-
 export const OUTPUT_TOKENS_MAX: number = 32_768;
-
 export const OUTPUT_TOKENS_DEFAULT: number = 4_096;
 
 export const MEDIA_PART_TOKENS: number = 65_536;
@@ -18,7 +15,6 @@ export const MEDIA_PART_TOKENS: number = 65_536;
 export const HEADER_BYTES_MAX: number = 16 * KiB;
 
 export const IMAGES_PER_REQUEST_MAX: number = 4;
-
 export const IMAGE_PROMPT_CHARS_MAX: number = 32_000;
 
 export const POOL_BYTES_MAX: number = 64 * MiB;
@@ -31,7 +27,6 @@ export const POOLED_BYTES_MIN: number = KiB;
 export const POOLED_BYTES_MAX: number = 4 * MiB;
 
 export const SSE_LINE_BYTES_MAX: number = 1 * MiB;
-
 export const SSE_EVENT_BYTES_MAX: number = 4 * MiB;
 
 export const ANSWER_BYTES_MAX: number = 32 * MiB;
@@ -43,13 +38,9 @@ export const ANSWER_CALLS_MAX = 1_024;
 /** Bytes of all decoded images of one answer. As base64 in the answer, they are a third longer. */
 export const IMAGE_BYTES_MAX: number = 32 * MiB;
 export const IMAGE_ANSWER_OTHER_BYTES_MAX: number = 1 * MiB;
-
 export const DECISION_ANSWER_BYTES_MAX: number = 4 * MiB;
-
 export const ERROR_BODY_BYTES_MAX: number = 64 * KiB;
-
 export const PROVIDER_MESSAGE_CHARS_MAX: number = 300;
-
 export const RETRY_AFTER_SECONDS_MAX: number = 60;
 /**
  * Calls whose client has disconnected count against limits of their own: for each model, the usual
@@ -61,19 +52,12 @@ export const DEPARTED_MODELS_MAX: number = 4;
 export const REPORTED_TOKENS_MAX: number = 2 ** 31;
 
 export const ORG_REQUESTS_PER_MINUTE: number = 300;
-
 export const UNFUNDED_REQUESTS_PER_MINUTE: number = 20;
-
 export const REFUSALS_PER_MINUTE: number = 600;
-
 export const TRIAL_KEY_REQUESTS_PER_MINUTE: number = 20;
-
 export const CONSOLE_KEY_REQUESTS_PER_MINUTE: number = 300;
-
 export const MANAGED_KEY_REQUESTS_PER_MINUTE: number = 60;
-
 export const TOKENS_PER_MINUTE: number = 1_000_000;
-
 export const CONCURRENT_REQUESTS_MAX: number = 8;
 /**
  * Requests that change settings, for each key and each organization. No setting lowers this limit,
@@ -91,9 +75,7 @@ export const DATABASE_CONNECTIONS_MAX: number = 10;
 export const DIRECT_CONNECTIONS_MAX: number = 4;
 
 export const REQUEST_HEADERS_TIMEOUT_MS: number = 15_000;
-
 export const REQUEST_BODY_TIMEOUT_MS: number = 60_000;
-
 export const WRITE_IDLE_TIMEOUT_MS: number = 60_000;
 /** Default of `unread_bytes_max`: bytes per process of answers that clients have not read yet. */
 export const UNREAD_BYTES_MAX: number = 512 * 1024 * 1024;
@@ -115,11 +97,8 @@ export const REFUSED_CONNECTIONS_MAX: number = 1_000;
 export const DISCARD_BYTES_MAX: number = 128 * MiB;
 
 export const USAGE_FILE_TIMEOUT_MS: number = 600_000;
-
 export const USAGE_FILE_PAGE_ROWS: number = 500;
-
 export const USAGE_FILE_GROUPS_MAX: number = 100_000;
-
 export const USAGE_FILES_PER_ORG_MAX: number = 4;
 /**
  * Fewer than the connections for reports. The pages of the console may use two more, so one
@@ -165,7 +144,6 @@ export const EMBEDDED_CONNECTIONS_MAX: number = 100;
 export const EMBEDDED_CONNECTIONS_KEPT: number = 3;
 
 export const REPORT_GROUPS_MAX: number = 200;
-
 export const REPORT_SERIES_GROUPS_MAX: number = 7;
 /** Reports on ranges up to this length have steps of five minutes. */
 export const REPORT_FINE_HOURS_MAX: number = 3;
@@ -173,7 +151,6 @@ export const REPORT_FINE_HOURS_MAX: number = 3;
 export const REPORT_HOURS_MAX: number = 48;
 /** For a range of more days, the chart covers only the time from the first request to the last. */
 export const REPORT_DAYS_MAX: number = 400;
-
 export const REPORT_FILE_PAGE_ROWS: number = 2_000;
 
 /** A range with more attempts has no report of tokens by request size. */
@@ -187,16 +164,12 @@ export const USAGE_ROLLUP_DELAY_HOURS: number = 3;
 export const STATEMENT_DELAY_MS: number = 6 * 3_600_000;
 
 export const USAGE_ROLLUP_ORGS_MAX: number = 20;
-
 export const USAGE_ROLLUP_BATCHES_MAX: number = 10;
-
 export const USAGE_ROLLUP_EVERY_MS: number = 60_000;
-
 export const USAGE_ROLLUP_PAUSE_MS: number = 1_000;
 
 /** Must exceed the number of days that the figures of listings show. */
 export const LISTING_DAYS_KEPT: number = 35;
-
 export const LISTING_HOURS_KEPT: number = 72;
 
 /**
@@ -204,14 +177,12 @@ export const LISTING_HOURS_KEPT: number = 72;
  * `LISTING_HOUR_AGAIN_HOURS`, to include attempts that ended late.
  */
 export const LISTING_HOUR_DELAY_MINUTES: number = 5;
-
 export const LISTING_HOUR_AGAIN_HOURS: number = 3;
 
 /**
  * A day is public only with this many organizations and `PUBLIC_FIGURES_CALLS_MIN` calls in all.
  */
 export const PUBLIC_FIGURES_ORGS_MIN: number = 3;
-
 export const PUBLIC_FIGURES_CALLS_MIN: number = 200;
 
 /** How many refused requests of one key are stored as rows per minute; more are only counted. */
@@ -223,12 +194,10 @@ export const REFUSED_ROWS_PER_MINUTE_PER_ORG: number = 3 * REFUSED_ROWS_PER_MINU
 export const REFUSED_MODEL_CHARS_MAX: number = 256;
 
 export const KEY_CACHE_MS: number = 5_000;
-
 export const KEY_CACHE_ENTRIES_MAX: number = 100_000;
 
 /** How long an unknown key is refused without a look-up in the database. */
 export const UNKNOWN_KEY_MS: number = 250;
-
 export const UNKNOWN_KEYS_MAX: number = 10_000;
 export const KEY_LOOKUP_KEYS_MAX: number = 512;
 /** Wait between two look-ups of unknown keys, so that a flood of random keys costs little. */
@@ -245,22 +214,17 @@ export const LIMIT_CLAIM_TIMEOUT_MS: number = 500;
 export const SETTLE_WAIT_MS: number = 2_000;
 
 export const LEDGER_BATCH_ROWS_MAX: number = 512;
-
 export const LEDGER_QUEUE_ROWS_MAX: number = 4_096;
-
 export const LEDGER_QUEUE_ROWS_PER_ORG_MAX: number = LEDGER_QUEUE_ROWS_MAX / 4;
-
 export const LEDGER_QUEUE_AGE_MS: number = 250;
 
 export const LEASE_MS: number = 10_000;
-
 export const LEASE_RENEW_MS: number = 2_000;
 export const PARTITION_DAYS_AHEAD: number = 7;
 
 export const MAINTAIN_EVERY_MS: number = 3_600_000;
 
 export const JOURNAL_RETRY_AFTER_SECONDS: number = 2;
-
 export const HEALTH_RETRY_AFTER_SECONDS: number = 5;
 
 assert(

@@ -16,6 +16,7 @@ import { type Static, Type } from "typebox";
 
 import { EMBEDDED_CONNECTIONS_KEPT, EMBEDDED_CONNECTIONS_MAX } from "../core/constants.ts";
 import { conforms } from "../json/check-schema.ts";
+import { tryParse } from "../json/json-edit.ts";
 import { type EmbeddedBinaries, embeddedEnvironment } from "./embedded-binaries.ts";
 import { DATABASE_NAME } from "./embedded-database.ts";
 import type { EmbeddedHome } from "./embedded-home.ts";
@@ -25,6 +26,7 @@ import {
   isAlive,
   isPidAlive,
   findWorkingFolder,
+  readOptional,
 } from "./process-identity.ts";
 
 const READY_WAIT_MS = 60_000;
@@ -203,17 +205,11 @@ export function resetPassword(
 }
 
 function readPidFile(home: EmbeddedHome): ServerProcess | undefined {
-  try {
-    const lines = readFileSync(join(home.cluster, "postmaster.pid"), "utf8").split("\n");
-    const state = lines[7]?.trim();
-    return {
-      pid: Number(lines[0]),
-      port: Number(lines[3]),
-      state: state === "ready" || state === "stopping" ? state : "starting",
-    };
-  } catch {
-    return undefined;
-  }
+  const lines = readOptional(join(home.cluster, "postmaster.pid"))?.split("\n");
+  if (lines === undefined) return undefined;
+  const said = lines[7]?.trim();
+  const state = said === "ready" || said === "stopping" ? said : "starting";
+  return { pid: Number(lines[0]), port: Number(lines[3]), state };
 }
 
 /** Outside Linux this sends signal 0, because an exact check would have to start a program. */
@@ -234,16 +230,12 @@ function isRunning(pid: number): boolean {
 function isOwnPostmaster(home: EmbeddedHome, pid: number): boolean {
   const folder = findWorkingFolder(pid);
   if (folder !== undefined) return folder === home.cluster;
-  return process.platform !== "linux" || readCommandLine(pid).includes(`\0-D\0${home.cluster}\0`);
+  return process.platform !== "linux" || commandLine(pid).includes(`\0-D\0${home.cluster}\0`);
 }
 
 /** Returns a process's arguments, each ended by NUL; "" if there is no such process. */
-function readCommandLine(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
-  } catch {
-    return "";
-  }
+function commandLine(pid: number): string {
+  return readOptional(`/proc/${pid}/cmdline`) ?? "";
 }
 
 /**
@@ -268,7 +260,7 @@ function isInUse(home: EmbeddedHome): boolean {
 /** True if the process works in the data folder, or is a PostgreSQL whose folder is not visible. */
 function mayWorkIn(home: EmbeddedHome, pid: number): boolean {
   const folder = findWorkingFolder(pid);
-  return folder === undefined ? POSTGRES_CALL.test(readCommandLine(pid)) : folder === home.cluster;
+  return folder === undefined ? POSTGRES_CALL.test(commandLine(pid)) : folder === home.cluster;
 }
 
 const POSTGRES_CALL = /^postgres[:\0]|\/postgres\0/;
@@ -307,12 +299,8 @@ function isOwnerGone(home: EmbeddedHome, pid: number): boolean {
 }
 
 function readOwner(home: EmbeddedHome): ServerOwner | undefined {
-  try {
-    const owner: unknown = JSON.parse(readFileSync(ownerFile(home), "utf8"));
-    return isOwner(owner) ? owner : undefined;
-  } catch {
-    return undefined;
-  }
+  const owner = tryParse(readOptional(ownerFile(home)) ?? "")?.value;
+  return isOwner(owner) ? owner : undefined;
 }
 
 function ownerFile(home: EmbeddedHome): string {

@@ -1,7 +1,6 @@
 import {
   linkSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   unlinkSync,
@@ -9,7 +8,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isAlive, ownIdentity } from "./process-identity.ts";
+import { isAlive, ownIdentity, readOptional } from "./process-identity.ts";
 
 const POLL_MS = 50;
 const WAIT_MS = 90_000;
@@ -69,15 +68,15 @@ function tryLink(mine: string, path: string): boolean {
  * could take the lock between the check and the removal.
  */
 function dropIfStale(mine: string, path: string): void {
-  if (!isDead(readOwner(path))) return;
+  if (!isDead(readOptional(path))) return;
   const guard = `${path}.guard`;
   if (tryLink(mine, guard)) {
-    if (isDead(readOwner(path))) unlinkSync(path);
+    if (isDead(readOptional(path))) unlinkSync(path);
     unlinkSync(guard);
     return;
   }
   // The guard's owner may have been killed. The rename lets only one of several waiters remove it.
-  const owner = readOwner(guard);
+  const owner = readOptional(guard);
   if (!isDead(owner)) return;
   const aside = `${mine}.aside`;
   try {
@@ -85,7 +84,7 @@ function dropIfStale(mine: string, path: string): void {
   } catch {
     return;
   }
-  if (readOwner(aside) !== owner) tryLink(aside, guard);
+  if (readOptional(aside) !== owner) tryLink(aside, guard);
   rmSync(aside, { force: true });
 }
 
@@ -93,7 +92,7 @@ function dropLeftOver(path: string): void {
   const folder = dirname(path);
   const waiting = new RegExp(`^${basename(path)}\\.\\d+\\.\\d+`);
   for (const name of readdirSync(folder).filter((each) => waiting.test(each))) {
-    const owner = readOwner(join(folder, name));
+    const owner = readOptional(join(folder, name));
     // An empty file is kept: a living process may be about to write its identity into it.
     if (owner !== "" && isDead(owner)) rmSync(join(folder, name), { force: true });
   }
@@ -101,12 +100,4 @@ function dropLeftOver(path: string): void {
 
 function isDead(owner: string | undefined): boolean {
   return owner !== undefined && !isAlive(owner);
-}
-
-function readOwner(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
 }
