@@ -15,6 +15,7 @@ import {
   orAbsent,
   queryInTime,
   queryOneInTime,
+  type RecordOf,
   type Row,
   STORE_ANSWER_TIMEOUT_MS,
   text,
@@ -141,14 +142,7 @@ export class StuckAttempts {
 }
 
 /** A process that serves from these books, or served recently. */
-export interface KnownInstance {
-  readonly number: number;
-  readonly host: string;
-  readonly leaseUntilMs: number;
-  /** False if its lease has ended: it has stopped or lost the database. */
-  readonly isAlive: boolean;
-  readonly openAttempts: number;
-}
+export type KnownInstance = RecordOf<typeof instanceColumns>;
 
 const LISTED_MAX = 200;
 
@@ -160,10 +154,11 @@ export async function readInstances(pool: Pool): Promise<readonly KnownInstance[
   return (await queryInTime<Row>(pool, query)).rows.map(instanceColumns.read);
 }
 
-const instanceColumns: Columns<KnownInstance> = columns({
+const instanceColumns = columns({
   number: integer("number"),
   host: text("host"),
   leaseUntilMs: instantMs("lease_until"),
+  /** False if its lease has ended: it has stopped or lost the database. */
   isAlive: bool("is_alive"),
   openAttempts: count("open_attempts"),
 });
