@@ -18,8 +18,7 @@ export async function* dayFacts(pool: Pool, day: string): AsyncGenerator<string>
   try {
     await client.query("begin isolation level repeatable read, read only");
     await client.query("set local statement_timeout = 0");
-    // The table is locked before the snapshot is taken. Otherwise a day that is retired in between
-    // would be missing.
+    // The table is locked before the snapshot: a day that is retired in between would be missing.
     await client.query("lock table attempt in access share mode");
     const { first, end } = await readIds(client, day);
     const ofDay = `attempt_id >= ${first} and attempt_id < ${end}`;

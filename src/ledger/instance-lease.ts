@@ -48,8 +48,7 @@ export class StoreClock {
     const driftMs = (said.atMs - known.atMs) / MS_PER_DRIFT_MS;
     const leastMs = Math.max(said.leastMs, known.leastMs - driftMs);
     const mostMs = Math.min(said.mostMs, known.mostMs + driftMs);
-    // If the bounds contradict each other, the store's clock was set meanwhile: keep only the
-    // bounds of the newest answer.
+    // If the bounds contradict each other, the store's clock was set meanwhile.
     this.#ahead = leastMs <= mostMs ? { leastMs, mostMs, atMs: said.atMs } : said;
   }
 

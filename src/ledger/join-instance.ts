@@ -96,8 +96,7 @@ const memberColumns: Columns<Membership> = columns({
   life: integer("life"),
 });
 
-// Reads without locking the row: with a lock, the batches of a living instance with that name would
-// wait for this start.
+// Takes no lock of the row, for which the batches of a living instance would wait.
 const FIND_SQL = `
   select i.host, i.process, coalesce(l.lease_until > now(), false) as leased
   from instance i left join instance_lease l using (instance_id)
@@ -211,8 +210,7 @@ export async function recoverOpenAttempts(pool: Pool, stuck: StuckAttempts): Pro
   let recovered = 0;
   for (;;) {
     const block = await recoverBlock(pool);
-    // The block failed. `recoverOneByOne` finds its attempts again and closes them in smaller
-    // groups.
+    // `recoverOneByOne` finds the attempts of the failed block again.
     if (block === undefined) return recovered + (await recoverOneByOne(pool, stuck));
     recovered += block.closed;
     if (block.seen < BLOCK_ROWS) return recovered;

@@ -101,8 +101,7 @@ export class LedgerLane {
   #schedule(): void {
     if (this.#isSending || this.#isScheduled) return;
     this.#isScheduled = true;
-    // `setImmediate` runs after the input that has arrived by now was handled, so that concurrent
-    // rows share a batch.
+    // It runs after the input that has arrived was handled, so concurrent rows share a batch.
     setImmediate(() => void this.#flush());
   }
 

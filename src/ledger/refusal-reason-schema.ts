@@ -15,7 +15,6 @@ export const RefusalReason = Type.Object({
   retry_after: Type.Optional(Count),
   retry_at: Type.Optional(Instant),
   reset_at: Type.Optional(Instant),
-  /** The number of requests or tokens that the limit allows. */
   limit: Type.Optional(Count),
   /** How many requests or tokens were in use, and how many the request would have added. */
   used: Type.Optional(Count),
@@ -24,7 +23,6 @@ export const RefusalReason = Type.Object({
   spent_usd: Type.Optional(Usd),
   in_flight_usd: Type.Optional(Usd),
   available_usd: Type.Optional(Usd),
-  /** The highest possible cost of the request. */
   needed_usd: Type.Optional(Usd),
   dropped_params: Type.Optional(List(Type.String())),
 });

@@ -15,7 +15,6 @@ export interface ChangeFilter {
 export interface ChangePageFilter {
   readonly orgId: OrgId;
   readonly actionPrefix?: string;
-  /** Selects the changes that this account made. */
   readonly by?: string;
   /** Selects only changes before this instant (exclusive), in milliseconds since 1970. */
   readonly untilMs?: number;

@@ -84,8 +84,7 @@ export function parseIp(text: string): readonly number[] | undefined {
 }
 
 export class IpNetworks {
-  // One list per IP version, because a single BlockList would match IPv4 addresses against IPv6
-  // networks.
+  // One list per IP version: one BlockList would match IPv4 addresses against IPv6 networks.
   readonly #lists = { ipv4: new BlockList(), ipv6: new BlockList() };
 
   add(text: string): boolean {

@@ -26,13 +26,11 @@ export function picoUsd(amount: bigint): PicoUsd {
   return amount as PicoUsd;
 }
 
-/** Rounds a reserve up to whole micro-dollars. */
 export function ceilToMicroUsd(exact: PicoUsd): MicroUsd {
   const floor = exact / PICO_PER_MICRO;
   return (floor * PICO_PER_MICRO === exact ? floor : floor + 1n) as MicroUsd;
 }
 
-/** Rounds a debit down to whole micro-dollars. */
 export function floorToMicroUsd(exact: PicoUsd): MicroUsd {
   return (exact / PICO_PER_MICRO) as MicroUsd;
 }
@@ -58,7 +56,6 @@ export function formatUsd(amount: MicroUsd): string {
   return formatDollars(amount, MICRO_DIGITS);
 }
 
-/** Prints a decimal USD string with twelve fraction digits. */
 export function formatExactUsd(amount: PicoUsd): string {
   return formatDollars(amount, PICO_DIGITS);
 }

@@ -202,12 +202,10 @@ export interface RefusalFigures {
   readonly used?: number;
   readonly asked?: number;
   readonly cap?: MicroUsd;
-  /** The amount spent in the cap's current period. */
   readonly spent?: MicroUsd;
   /** Reserved by requests in flight that count against the cap, or against the balance. */
   readonly inFlight?: MicroUsd;
   readonly available?: MicroUsd;
-  /** The maximum cost of this request. */
   readonly needed?: MicroUsd;
 }
 

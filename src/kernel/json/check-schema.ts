@@ -36,8 +36,7 @@ export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
     const validate = validator();
     if (validate(value)) return undefined;
     const all = validate.errors ?? [];
-    // The last error is the outermost: for a choice between schemas, ajv lists the errors of its
-    // cases before that of the choice.
+    // The last error is the outermost: ajv lists that of a choice after those of its cases.
     const outer = all.at(-1);
     return outer === undefined ? undefined : toSchemaFault(outer, all, { value, words });
   };

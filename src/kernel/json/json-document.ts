@@ -32,14 +32,12 @@ export const KEY_FLAG = 16;
 export interface KnownPart {
   /** Offsets and indexes count from the value, so that the tape fits anywhere in a body. */
   readonly tape: Int32Array;
-  /** The checks that these bytes have passed. */
   readonly passed: Set<object>;
 }
 
 export interface PlacedPart {
   readonly known: KnownPart;
   readonly node: JsonNode;
-  /** The offset of the value's first byte in the body. */
   readonly start: number;
 }
 
@@ -107,7 +105,6 @@ export class JsonDocument {
     return this.#entry(node, START);
   }
 
-  /** Returns the offset after the node's last byte. */
   end(node: JsonNode): number {
     return this.#entry(node, END);
   }

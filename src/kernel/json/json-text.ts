@@ -6,7 +6,6 @@ import { isUtf8 } from "node:buffer";
  */
 export type JsonText = string & { readonly __text: "json" };
 
-/** Quotes `text` as a JSON string. */
 export function textToken(text: string): JsonText {
   return Buffer.from(JSON.stringify(text)).toString("latin1") as JsonText;
 }

@@ -69,8 +69,7 @@ export function documentReader<S extends TSchema>(
   return (text) => {
     const read = readRawJson(text, text.length);
     if (!read.ok) return { ok: false, problem: "it is not valid JSON" };
-    // Parsers disagree on which of two members with the same key wins, so a signed document must
-    // have no duplicate keys.
+    // Parsers disagree on which of two members wins, so a signed document has no duplicate keys.
     const [twice] = read.duplicateKeys;
     if (twice !== undefined) return { ok: false, problem: `it has ${twice} twice` };
     const document: unknown = JSON.parse(text);

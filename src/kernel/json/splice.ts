@@ -76,8 +76,7 @@ export class Splice {
     for (const key of doc.keys(object)) {
       const valueEnd = doc.end(doc.valueOf(key));
       if (removed.has(key)) {
-        // The comma before a removed member is cut if a member before it is kept, else the comma
-        // after it.
+        // The comma before a removed member is cut if one before it is kept, else the one after it.
         if (keptEnd !== ABSENT) this.#cut(previousEnd, valueEnd);
         else if (droppedFrom === ABSENT) droppedFrom = doc.start(key);
       } else {

@@ -30,8 +30,7 @@ export interface ServerAddresses {
  */
 export async function checkServer(addresses: ServerAddresses, log: Logger): Promise<void> {
   const { direct, directSetting, shared } = addresses;
-  // This pool changes no session settings, because behind a pooler the sessions may also belong to
-  // other programs.
+  // This pool changes no settings: behind a pooler, the sessions may belong to other programs.
   const pool = openSharedPool(direct, log, 2);
   const connecting = [pool.connect(), pool.connect()] as const;
   try {

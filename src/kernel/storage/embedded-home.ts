@@ -38,8 +38,7 @@ export function openEmbeddedHome(dataDir: string): EmbeddedHome {
   const requested = join(realpathSync(resolve(dataDir)), "postgres");
   const system = join(SYSTEM_ROOT, hashPath(requested));
   const isRoot = process.getuid?.() === 0;
-  // If the system folder already has a database, it is used: a new, empty database in the requested
-  // folder must not replace it.
+  // A database in the system folder must not be replaced by a new, empty one.
   if (isRoot && hasCluster(system)) return prepare(system, true);
   const home = prepare(requested, isRoot);
   if (home.user === undefined || canEnter(home.user, home.folder)) return home;

@@ -57,7 +57,6 @@ function linkTarget(path: string): string | undefined {
   }
 }
 
-/** Returns the text of a file; undefined if it cannot be read. */
 export function readOptional(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");

@@ -156,8 +156,7 @@ export class RedisLink {
   constructor(servers: RedisServers, scripts: RedisScripts, onFault: (fault: unknown) => void) {
     this.#client = createRedisClient(servers, scripts);
     this.#scripts = this.#client as unknown as ScriptCommands;
-    // "error" comes for every failed attempt to connect. Without a listener, the client would print
-    // it.
+    // Every failed attempt to connect is an "error", which is printed without a listener.
     this.#client.on("error", onFault);
     this.#client.connect().catch(() => undefined);
   }

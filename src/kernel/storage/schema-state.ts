@@ -14,7 +14,6 @@ export interface SchemaState {
   readonly isThere: boolean;
   /** True if a version before the first release created the tables, with other steps. */
   readonly isEarly: boolean;
-  /** The highest level of a step in the database. */
   readonly databaseLevel: number;
   readonly programLevel: number;
   readonly missing: readonly Migration[];
@@ -115,8 +114,7 @@ function compared(
     programLevel,
     missing: own.filter(({ name }) => !texts.has(name)),
     newer: names(unknown.filter(({ level }) => level > programLevel)),
-    // Looks at all steps, not only at unknown ones: a newer program may have raised the minimum of
-    // a step that this program knows.
+    // All steps count: a newer program may have raised the minimum of a known one.
     refusing: applied.find(({ programMin }) => programMin > programLevel),
     foreign: names(unknown.filter(({ level }) => level <= programLevel)),
     changed: names(own.filter(({ name, sha256 }) => (texts.get(name) ?? sha256) !== sha256)),

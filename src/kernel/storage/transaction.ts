@@ -43,8 +43,7 @@ export async function transact<T>(
     await client.query("commit");
     return outcome;
   } catch (fault) {
-    // A lost connection has rolled back by itself. Report the first fault, not that of the
-    // rollback.
+    // A lost connection has rolled back by itself. The first fault is the one to report.
     await client.query("rollback").catch(() => undefined);
     throw fault;
   }

@@ -75,8 +75,7 @@ function lostCosts(
   ours: readonly SettlementLine[],
 ): LostCost[] {
   const known = new Map(ours.map((line) => [toLineKey(line), line.sums]));
-  // The provider is settled up to `progressMs`: a lost cost with an earlier `ended_at` would be in
-  // no period.
+  // A lost cost that ended before the time up to which the provider is settled has no period.
   const endedMs = Math.max(file.startMs, provider.progressMs ?? file.startMs);
   const lost = file.lines.flatMap((line): LostCost[] => {
     const have = known.get(toLineKey(line));

@@ -156,7 +156,6 @@ const amounts: ColumnsOf<
   roundingMicroUsd: micro("rounding"),
   payableMicroUsd: micro("payable"),
 };
-/** The amounts of a period that are written when it is closed. */
 export const amountColumns = columns(amounts);
 
 export const periodColumns: Columns<ProviderPeriod> = columns({

@@ -25,7 +25,6 @@ export interface RetireOutcome {
   readonly refusedRequests: number;
   /** The number of deleted rows of daily spend in weeks that no cap needs. */
   readonly pastSpendDays: number;
-  /** Days whose attempts could not be deleted, and why. */
   readonly kept: readonly { readonly day: Day; readonly reason: string }[];
 }
 
