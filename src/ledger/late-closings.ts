@@ -80,7 +80,7 @@ export class LateClosings {
     return this.#queue.length + this.#aside.size;
   }
 
-  get oldestClosingMs(): number | undefined {
+  get oldestClosing(): Closing | undefined {
     return findOldest([...this.#aside, ...this.#sent, ...this.#queue]);
   }
 
@@ -172,13 +172,14 @@ export interface Closing {
   answer: ((outcome: CloseOutcome) => void) | undefined;
 }
 
-export function findOldest(closings: readonly (Closing | undefined)[]): number | undefined {
-  let oldestMs: number | undefined;
+export function findOldest(closings: readonly (Closing | undefined)[]): Closing | undefined {
+  let oldest: Closing | undefined;
   for (const closing of closings) {
-    if (closing === undefined) continue;
-    oldestMs = Math.min(oldestMs ?? closing.queuedAtMs, closing.queuedAtMs);
+    if (closing !== undefined && closing.queuedAtMs < (oldest?.queuedAtMs ?? Infinity)) {
+      oldest = closing;
+    }
   }
-  return oldestMs;
+  return oldest;
 }
 
 function answerOnce(closing: Closing, outcome: CloseOutcome): void {

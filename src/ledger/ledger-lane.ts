@@ -81,7 +81,7 @@ export class LedgerLane {
     return this.#closings.length + this.#sentClosings.length + countRolled(this.#holds);
   }
 
-  get oldestClosingMs(): number | undefined {
+  get oldestClosing(): Closing | undefined {
     const rolled = this.#holds.find((waiting) => waiting.rolled !== null)?.rolled;
     return findOldest([this.#sentClosings[0], this.#closings[0], rolled ?? undefined]);
   }

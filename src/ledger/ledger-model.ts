@@ -1,4 +1,4 @@
-import { CAP_PERIODS, type CapPeriod, mondayOf } from "../kernel/index.ts";
+import { CAP_PERIODS, type CapPeriod, type Caps, mondayOf } from "../kernel/index.ts";
 
 // The ledger as a model in memory, without batches and locks: tests compare the SQL functions with
 // it. Amounts are in micro-dollars, exact costs in pico-dollars. The caller decides when a wallet
@@ -87,8 +87,10 @@ export class LedgerModel {
     const key = org?.keys.get(row.key);
     if (org === undefined || key === undefined) return { kind: "unavailable" };
     for (const [scope, spender] of [["key", key] as const, ["org", org] as const]) {
-      const { inFlight } = spender;
-      for (const { period, cap, settled } of listCaps(spender, this)) {
+      const { caps, inFlight } = spender;
+      const spent = settledNow(spender, this);
+      for (const period of this.capPeriods) {
+        const [cap, settled] = [caps[period], spent[period]];
         if (cap === null || settled + inFlight + row.amount <= cap) continue;
         return { kind: "cap", scope, period, cap, settled, inFlight };
       }
@@ -237,9 +239,8 @@ export interface ModelAccount {
 }
 
 export interface ModelSpender {
-  cap: bigint | null;
-  /** Caps per UTC day and per UTC week from Monday on. Only keys have them. */
-  readonly periodCaps: { day: bigint | null; week: bigint | null };
+  /** Only keys have caps of a day or a week. */
+  readonly caps: { [period in CapPeriod]: bigint | null };
   /** The sum of the open holds, which counts against every cap. */
   inFlight: bigint;
   readonly months: Map<number, { settled: bigint; reserved: bigint }>;
@@ -251,40 +252,16 @@ export interface ModelOrg extends ModelSpender {
   readonly keys: Map<string, ModelSpender>;
 }
 
-interface ModelCap {
-  readonly period: CapPeriod;
-  readonly cap: bigint | null;
-  readonly settled: bigint;
-}
-
-/** Lists the caps with their settled spend at `now`, in the order of `now.capPeriods`. */
-function listCaps(
-  { cap, periodCaps, months, days }: ModelSpender,
-  now: {
-    readonly month: number;
-    readonly day: number;
-    readonly capPeriods: readonly CapPeriod[];
-  },
-): readonly ModelCap[] {
+function settledNow({ months, days }: ModelSpender, now: LedgerModel): Caps<bigint> {
   const monday = mondayOf(now.day);
-  let ofWeek = 0n;
-  for (let day = monday; day < monday + 7; day += 1) ofWeek += days.get(day) ?? 0n;
-  const caps = {
-    month: { cap, settled: months.get(now.month)?.settled ?? 0n },
-    week: { cap: periodCaps.week, settled: ofWeek },
-    day: { cap: periodCaps.day, settled: days.get(now.day) ?? 0n },
-  };
-  return now.capPeriods.map((period) => ({ period, ...caps[period] }));
+  let week = 0n;
+  for (let day = monday; day < monday + 7; day += 1) week += days.get(day) ?? 0n;
+  return { month: months.get(now.month)?.settled ?? 0n, week, day: days.get(now.day) ?? 0n };
 }
 
 function createSpender(): ModelSpender {
-  return {
-    cap: null,
-    periodCaps: { day: null, week: null },
-    inFlight: 0n,
-    months: new Map(),
-    days: new Map(),
-  };
+  const caps = { month: null, week: null, day: null };
+  return { caps, inFlight: 0n, months: new Map(), days: new Map() };
 }
 
 function openMonth(spender: ModelSpender, month: number): { settled: bigint; reserved: bigint } {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { assert, type AttemptId } from "../kernel/index.ts";
-import { type Closing, LateClosings } from "./late-closings.ts";
+import { type Closing, findOldest, LateClosings } from "./late-closings.ts";
 import { InstanceLease, type LedgerOptions } from "./instance-lease.ts";
 import type { BatchAnswer, BatchFault } from "./ledger-batch-store.ts";
 import { LedgerLane } from "./ledger-lane.ts";
@@ -187,7 +187,7 @@ class BatchedLedger implements OpenedLedger {
         refused: this.#refused.queuedRows,
       },
       closingsPending: lane.closings + late.size,
-      oldestClosingMs: older(lane.oldestClosingMs, late.oldestClosingMs),
+      oldestClosingMs: findOldest([lane.oldestClosing, late.oldestClosing])?.queuedAtMs,
       leaseMs: this.#isShutDown ? 0 : this.#lease.leftMs,
     };
   }
@@ -225,8 +225,3 @@ class BatchedLedger implements OpenedLedger {
 }
 
 const NO_LEASE: ReserveOutcome = { kind: "unavailable", reason: "this instance holds no lease" };
-
-function older(one: number | undefined, other: number | undefined): number | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  return Math.min(one, other);
-}

@@ -107,7 +107,8 @@ export class JournalReplay {
   take(entry: JournalEntry): void {
     switch (entry.kind) {
       case "cap":
-        return this.#setCap(entry);
+        this.#spender(entry.of).caps[entry.period] = entry.cap;
+        return;
       case "retired":
         this.#spender(entry.of).months.set(entry.month, { settled: entry.settled, reserved: 0n });
         return;
@@ -150,8 +151,7 @@ export class JournalReplay {
   }
 
   compareCap(of: SpenderName, period: CapPeriod, cap: bigint | null): void {
-    const spender = this.#spender(of);
-    const replayed = period === "month" ? spender.cap : spender.periodCaps[period];
+    const replayed = this.#spender(of).caps[period];
     const row = `${period === "month" ? "cap" : `cap by the ${period}`} of ${of.scope} ${of.id}`;
     this.#admissions.compare(row, capText(cap), capText(replayed));
   }
@@ -186,12 +186,6 @@ export class JournalReplay {
       this.#admissions.add({ row, found: `reserve ${entry.amount}`, expected: limitText(outcome) });
     }
     this.#model.hold(entry);
-  }
-
-  #setCap({ of, period, cap }: Extract<JournalEntry, { kind: "cap" }>): void {
-    const spender = this.#spender(of);
-    if (period === "month") spender.cap = cap;
-    else spender.periodCaps[period] = cap;
   }
 
   /** Sets the model's clock to the admission, and drops daily spend that no cap needs any more. */

@@ -29,10 +29,10 @@ import * as sql from "./retention-sql.ts";
 import {
   type AttemptSums,
   type Day,
+  dayFiles,
   type DaySums,
   type DaySurvey,
   type DetachedDay,
-  type RetiredDay,
   ZERO_SUMS,
 } from "./retention-tally.ts";
 
@@ -145,8 +145,10 @@ class PostgresRetentionSession {
   }
 
   /** Records the sums of a frozen day and takes it out of the journal, in one transaction. */
-  async retire({ survey, file, sha256, signature }: RetiredDay): Promise<void> {
-    const { day, fromId, toId, sums } = survey;
+  async retire(
+    { day, fromId, toId, sums }: DaySurvey,
+    { sha256, signature }: { readonly sha256: Buffer; readonly signature: Buffer },
+  ): Promise<void> {
     const { attempts, debitMicroUsd, overrunMicroUsd, costPicoUsd, owedPicoUsd } = sums.all;
     const after = {
       attempts: attempts.toString(),
@@ -170,7 +172,7 @@ class PostgresRetentionSession {
         overrunMicroUsd,
         costPicoUsd,
         owedPicoUsd,
-        file,
+        dayFiles(day).rows,
         sha256,
         signature,
       ]);

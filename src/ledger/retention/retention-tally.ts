@@ -44,13 +44,6 @@ export interface DaySurvey extends DayIds {
   readonly isRetired: boolean;
 }
 
-export interface RetiredDay {
-  readonly survey: DaySurvey;
-  readonly file: string;
-  readonly sha256: Buffer;
-  readonly signature: Buffer;
-}
-
 export interface DetachedDay {
   readonly day: Day;
   readonly sha256: Buffer;

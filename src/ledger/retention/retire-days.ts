@@ -3,7 +3,7 @@ import type { DayFolder } from "./day-folder.ts";
 import type { RetentionSession } from "./postgres-retention-store.ts";
 import { countDayCsv, findDifference, writeDayCsv } from "./retention-export.ts";
 import { type DayManifest, readManifest, signManifest } from "./retention-manifest.ts";
-import { type Day, dayFiles, type DaySurvey, sameSums } from "./retention-tally.ts";
+import { type Day, type DaySurvey, sameSums } from "./retention-tally.ts";
 
 /** The export of a day failed; the day is still in the journal. */
 export class RetentionFault extends Error {
@@ -86,9 +86,7 @@ async function retireDay(
   }
   const { manifest, signed } = await exportDay(deps, survey);
   progress(`${day}: exported ${survey.sums.all.attempts} attempts to ${archive.folder}`);
-  const { sha256 } = manifest;
-  const { signature } = signed;
-  await session.retire({ survey, file: dayFiles(day).rows, sha256, signature });
+  await session.retire(survey, { sha256: manifest.sha256, signature: signed.signature });
   progress(`${day}: retired, debits of $${formatUsd(survey.sums.all.debitMicroUsd)}`);
   retired.push(survey);
   return undefined;
