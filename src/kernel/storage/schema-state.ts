@@ -42,7 +42,8 @@ export async function readSchemaState(
     `select to_regclass('schema_step') is not null as steps,
       coalesce(to_regclass('schema_migration'), to_regclass('kysely_migration')) is not null as early`,
   );
-  const applied = tables[0]?.steps === true ? await readSteps(database) : [];
+  const { rows: applied } =
+    tables[0]?.steps === true ? await database.query<AppliedStep>(STEPS_SQL) : { rows: [] };
   const isUnlisted = tables[0]?.early === true && applied.length === 0;
   // Versions before the first release named their steps with a number at the beginning.
   const isEarly = isUnlisted || applied.some(({ name }) => /^\d/.test(name));
@@ -121,12 +122,7 @@ function compared(
   };
 }
 
-async function readSteps(database: Pool | PoolClient): Promise<readonly AppliedStep[]> {
-  const { rows } = await database.query<AppliedStep>(
-    `select name, level, program_min as "programMin", sha256 from schema_step order by level`,
-  );
-  return rows;
-}
+const STEPS_SQL = `select name, level, program_min as "programMin", sha256 from schema_step order by level`;
 
 /** A step of the schema: SQL that every database runs once. */
 export interface Migration {

@@ -122,8 +122,11 @@ export class JournalReplay {
       case "open":
         return this.#open(entry);
       case "held":
+        this.#admitted(entry);
+        return this.#model.hold(entry);
       case "crashed":
-        return this.#keep(entry);
+        this.#admitted(entry);
+        return this.#model.keepCrashed(entry);
       case "closed":
       case "corrected":
         return this.#end(entry);
@@ -197,12 +200,6 @@ export class JournalReplay {
       if (days.size <= DAYS_KEPT) continue;
       for (const old of days.keys()) if (old < day - DAYS_KEPT) days.delete(old);
     }
-  }
-
-  #keep(entry: OpenEntry): void {
-    this.#admitted(entry);
-    if (entry.kind === "held") this.#model.hold(entry);
-    else this.#model.keepCrashed(entry);
   }
 
   #end(entry: EndEntry): void {

@@ -53,7 +53,9 @@ export async function closeDuePeriods(
     return {
       closed: hasClosed.flatMap((each) => toStatements(each, nowMs)),
       throughMs,
-      unlisted: hasClosed.flatMap(({ provider }) => unlistedProvider(provider)),
+      unlisted: hasClosed.flatMap(({ provider: { providerId, termsFrom } }) =>
+        termsFrom === "manifest" ? [] : { providerId, termsFrom },
+      ),
     };
   });
 }
@@ -313,8 +315,4 @@ function toStatements({ provider, plan }: ProviderPlan, closedAtMs: number): Set
     lines,
     claims: [],
   }));
-}
-
-function unlistedProvider({ providerId, termsFrom }: DueProvider): UnlistedProvider[] {
-  return termsFrom === "manifest" ? [] : [{ providerId, termsFrom }];
 }
