@@ -58,10 +58,7 @@ export class StoreClock {
   }
 }
 
-/**
- * Bounds of the store's clock minus this process's monotonic clock, as they were at the monotonic
- * time `atMs`. They widen with time, because the clocks drift.
- */
+/** The store's clock minus the monotonic one at `atMs`. The bounds widen, as clocks drift. */
 interface ClockBounds {
   readonly leastMs: number;
   readonly mostMs: number;

@@ -164,10 +164,7 @@ const CONNECT_TIMEOUT_MS = 2_000;
 const SILENCE_MS = 900;
 const READ_ONLY_TRANSACTION = "25006";
 
-/**
- * A connection for one kind of batch, with prepared statements. If it is lost, the next statement
- * opens a new one. Values are sent and returned as text.
- */
+/** A connection for one kind of batch. If it is lost, the next statement opens a new one. */
 export class LaneConnection {
   readonly #options: LaneOptions;
   #client: Client | undefined;

@@ -68,10 +68,7 @@ export type ReserveOutcome =
       /** The first instant of the next UTC day, week or month, in milliseconds since 1970. */
       readonly resetAtMs: number;
     }
-  /**
-   * There is no hold, so nothing may be dispatched: the database does not answer, this instance has
-   * no valid lease, or the queue is full or too slow.
-   */
+  /** Nothing may be dispatched: no answer of the database, no lease, or a full or slow queue. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
 /** `lost_in_restore`: the attempt was open when the books were restored; its debit is 0. */
@@ -162,10 +159,7 @@ export interface PricePin {
   readonly prices: BySku<bigint>;
   /** The pin of the prices at which the provider is paid; absent if they are those of this pin. */
   readonly purchasePinId?: string;
-  /**
-   * The price sheets by prompt size, from 0 tokens up. Absent on the pin of a higher price tier,
-   * and if the provider reports costs, so that none are computed from prices.
-   */
+  /** The price sheets by prompt size; absent for a higher tier, and if costs are reported. */
   readonly sheets?: readonly PinnedSheet[];
 }
 

@@ -203,10 +203,7 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
   return { kind: "read", closings: found, changes };
 }
 
-/**
- * Returns the subject of a change and the closing, which is undefined if the change opens access.
- * Returns undefined for a change that is not about access.
- */
+/** Returns undefined if it is not about access, and no closing if the change opens access. */
 function readChange({
   at,
   action,

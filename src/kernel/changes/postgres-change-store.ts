@@ -54,10 +54,7 @@ export class PostgresChangeStore {
     }
   }
 
-  /**
-   * Reads one organization's log, newest first, without what only operators may see. `before` is a
-   * position: only changes before it are returned.
-   */
+  /** Reads an organization's log before a position, newest first, as its owners may see it. */
   async page(
     of: ChangePageFilter & { readonly before?: number; readonly limit: number },
   ): Promise<readonly RecordedChange[]> {

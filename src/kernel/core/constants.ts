@@ -42,10 +42,7 @@ export const DECISION_ANSWER_BYTES_MAX: number = 4 * MiB;
 export const ERROR_BODY_BYTES_MAX: number = 64 * KiB;
 export const PROVIDER_MESSAGE_CHARS_MAX: number = 300;
 export const RETRY_AFTER_SECONDS_MAX: number = 60;
-/**
- * Calls whose client has disconnected count against limits of their own: for each model, the usual
- * concurrency limit; for all models together, this multiple of it.
- */
+/** Calls whose client has left: for all models together, this multiple of one model's limit. */
 export const DEPARTED_MODELS_MAX: number = 4;
 
 /** If a provider reports more tokens than this for one answer, the report is ignored. */
@@ -59,10 +56,7 @@ export const CONSOLE_KEY_REQUESTS_PER_MINUTE: number = 300;
 export const MANAGED_KEY_REQUESTS_PER_MINUTE: number = 60;
 export const TOKENS_PER_MINUTE: number = 1_000_000;
 export const CONCURRENT_REQUESTS_MAX: number = 8;
-/**
- * Requests that change settings, for each key and each organization. No setting lowers this limit,
- * so a customer who set a limit too low can raise it again.
- */
+/** Per key and organization. No setting lowers it, so a limit set too low can be raised again. */
 export const SETTINGS_REQUESTS_PER_MINUTE: number = 60;
 
 export const MODEL_LIMITS_PER_ORG_MAX: number = 200;

@@ -10,10 +10,7 @@ function csvField(field: string | null): string {
 
 const NEEDS_QUOTES = /^$|[",\r\n]|^\s|\s$/;
 
-/**
- * Puts an apostrophe before a text that a spreadsheet would run as a formula. This changes the
- * value, so use it only for files that people open.
- */
+/** Puts an apostrophe before text that a spreadsheet would run; only for files people open. */
 export function plainCell(text: string): string {
   return BEGINS_FORMULA.test(text) ? `'${text}` : text;
 }

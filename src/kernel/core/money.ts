@@ -39,10 +39,7 @@ export function fractionBelowMicroUsd(exact: PicoUsd): PicoUsd {
   return (exact - floorToMicroUsd(exact) * PICO_PER_MICRO) as PicoUsd;
 }
 
-/**
- * Parses a decimal USD string ("12", "0.5", "-3.000001") exactly into micro-dollars; undefined if
- * it is not a decimal, or has more than six fraction digits.
- */
+/** Parses decimal dollars ("12", "-3.000001"); undefined for more than six fraction digits. */
 export function parseUsd(text: string): MicroUsd | undefined {
   const match = /^(-?)(\d{1,15})(?:\.(\d{1,6}))?$/.exec(text);
   if (match === null) return undefined;

@@ -7,10 +7,7 @@ export type JsonNode = number;
 /** Returned instead of a node if the object has no such member. */
 export const ABSENT: JsonNode = -1;
 
-/**
- * The number of tape entries of a node: kind and flags, start, end, and next sibling (for a key:
- * its word id).
- */
+/** A node's tape entries: kind and flags, start, end, next sibling (for a key: its word id). */
 export const NODE_SIZE = 4;
 const START = 1;
 const END = 2;

@@ -140,10 +140,7 @@ export function asNumber(value: unknown): number | undefined {
   return typeof value === "number" ? value : undefined;
 }
 
-/**
- * Parses text from outside, such as a provider's answer; undefined if it is not JSON or exceeds the
- * budget. Pass one budget for all texts of one answer.
- */
+/** Parses text from outside; undefined if it is no JSON or exceeds the budget of its answer. */
 export function tryParse(
   text: string,
   budget: JsonBudget = new JsonBudget(),

@@ -5,10 +5,7 @@ export const JSON_KEYS_MAX: number = 50_000;
 /** The most values and keys that a body may have. Bounds the memory of a scan. */
 export const JSON_VALUES_MAX = 250_000;
 
-/**
- * Bounds the slow checks of names: in one object, names that the gateway does not know; in one
- * body, names with escapes or beyond ASCII.
- */
+/** Bounds slow checks: unknown names in an object; in a body, escaped and non-ASCII names. */
 export const UNKNOWN_FIELDS_MAX = 1_000;
 
 /**

@@ -34,10 +34,7 @@ import {
 import { escapeLength, firstBadByte, numberEnd, PlainRun } from "./json-text.ts";
 import { RepeatedParts } from "./repeated-parts.ts";
 
-/**
- * Checks bytes against the JSON grammar (RFC 8259) in one pass, and records where each value is.
- * Never throws and never recurses, whatever the bytes are.
- */
+/** Checks bytes against RFC 8259 and records each value. Never throws, never recurses. */
 export function scanJson(
   body: Buffer,
   words: WordTable,

@@ -4,10 +4,7 @@ import { type MetricName, type MetricNameOf, METRICS } from "./metrics-table.ts"
 
 export interface Family {
   readonly name: MetricName;
-  /**
-   * Yields the `# HELP` and `# TYPE` lines and the samples in parts, so that other work can run in
-   * between. Yields nothing if there is no sample.
-   */
+  /** Yields head and samples in parts, so that other work can run in between; nothing if empty. */
   parts(form: TextForm): Iterable<string>;
 }
 

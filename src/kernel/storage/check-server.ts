@@ -92,17 +92,11 @@ const SERVER_SETTINGS_SQL = `select name, current_setting(name) as value
     as needed (name, value)
   where current_setting(name) <> value`;
 
-/**
- * Selects the schema that has this program's tables if it is not `public`. New tables in `public`
- * would hide those tables.
- */
+/** Selects the schema of this program's tables if new tables in `public` would hide them. */
 const OTHER_SCHEMA_SQL = `select case when bool_and(schemaname <> 'public') then min(schemaname) end as schema
   from pg_tables where tablename = 'schema_step'`;
 
-/**
- * True if sessions belong to this program alone: `first` keeps its setting and its server process
- * while `second` is busy, and `second` does not see that setting.
- */
+/** True if `first` keeps its session while `second` is busy, which does not see `first`'s mark. */
 async function hasOwnSessions(first: PoolClient, second: PoolClient): Promise<boolean> {
   const mark = String(randomInt(2 ** 31));
   const own = await queryOneInTime<Session>(first, MARK_SQL, [mark]);

@@ -192,10 +192,7 @@ function openPoolWith(log: Logger, config: AwaitedConfig): Pool {
   return pool;
 }
 
-/**
- * Runs a statement that a client waits for. Fails after `STORE_ANSWER_TIMEOUT_MS` without an
- * answer, because the connection may be dead; the next statement gets a new one.
- */
+/** Runs a statement that a client waits for, with `STORE_ANSWER_TIMEOUT_MS` for the answer. */
 export function queryInTime<R extends QueryResultRow>(
   database: Pool | ClientBase,
   query: QueryConfig,

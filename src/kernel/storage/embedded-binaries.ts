@@ -68,10 +68,7 @@ export function locatePostgresPackage(): PostgresPackage {
   }
 }
 
-/**
- * Creates the symbolic links of the package. npm cannot pack them, and the package's install
- * script, which would create them, may not have run.
- */
+/** Creates the package's symbolic links, which npm cannot pack, if no install script has. */
 function repairLinks(native: string): void {
   const list = join(native, "pg-symlinks.json");
   if (!existsSync(list)) return;
@@ -131,10 +128,7 @@ export interface SystemUser {
 const USER_NAMES = ["postgres", "tokenmarket"];
 const FALLBACK_NAME = "nobody";
 
-/**
- * Chooses the user that runs PostgreSQL; undefined if this process is not root, because its own
- * user can. An existing data folder keeps its owner.
- */
+/** Chooses PostgreSQL's user if this process is root. A data folder keeps its owner. */
 export function chooseSystemUser(existingDataDir: string | undefined): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   if (existingDataDir !== undefined) {

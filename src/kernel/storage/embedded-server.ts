@@ -47,10 +47,7 @@ export interface EmbeddedPostgresOptions {
 const START_TRIES = 5;
 const START_RETRY_MS = 200;
 const START_RETRY_MAX_MS = 1_000;
-/**
- * How long to wait for sessions of a killed server, which block a new one. It is longer than the
- * statement timeout (30 s), up to which such sessions may run.
- */
+/** Sessions of a killed server block a new one for up to the statement timeout (30 s). */
 const LEAVING_WAIT_MS = 35_000;
 const ANSWER_WAIT_MS = 60_000;
 const POLL_MS = 25;

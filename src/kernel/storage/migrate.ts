@@ -194,10 +194,7 @@ export class SchemaBusyFault extends Error {
   override readonly name = "SchemaBusyFault";
 }
 
-/**
- * Runs `work` on its own connection, as the only migration of this database. It polls for the lock,
- * because a waiting statement would exceed the statement timeout.
- */
+/** Runs `work` as the only migration. It polls for the lock, as a statement may not wait long. */
 export async function asOnlyRunner<T>(
   pool: Pool,
   times: RunnerTimes,

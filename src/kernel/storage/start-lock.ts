@@ -63,10 +63,7 @@ function tryLink(mine: string, path: string): boolean {
   }
 }
 
-/**
- * Removes the lock of a dead process. This requires the guard file: without it, a living process
- * could take the lock between the check and the removal.
- */
+/** Removes a dead process's lock. The guard file keeps others from taking it in between. */
 function dropIfStale(mine: string, path: string): void {
   if (!isDead(readOptional(path))) return;
   const guard = `${path}.guard`;

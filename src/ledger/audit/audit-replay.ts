@@ -112,10 +112,7 @@ function toModelAccount([, debits, credits, reserved]: TextRow): ModelAccount {
   return { debits: amount(debits), credits: amount(credits), reserved: amount(reserved) };
 }
 
-/**
- * Reads one line of `journalSql`. The columns after its kind are the position, the attempt, three
- * texts, two integers and two exact amounts; their meaning depends on the kind.
- */
+/** Reads one line of `journalSql`; the meaning of its columns depends on its kind. */
 function readEntry(row: TextRow): JournalEntry {
   const [kind, position, attempt, a, b, c, x, y, costPico, owedPico] = row;
   switch (kind) {

@@ -36,10 +36,7 @@ export function attemptsSql(span: AuditSpan, range: IdRange = {}): string {
     union all select * from attempt where ${correctedLater(span, range)})`;
 }
 
-/**
- * Returns a table expression of the attempts' transfers that an audit of this span checks: all
- * after its start, and the earlier ones of the attempts in `attemptsSql`.
- */
+/** Returns a table of the attempts' transfers after the start, and of `attemptsSql` before it. */
 export function attemptTransfersSql(span: AuditSpan, range: IdRange): string {
   const ids = boundsSql("attempt_id", range);
   if (span === undefined) {

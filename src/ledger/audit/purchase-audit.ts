@@ -33,10 +33,7 @@ const BROKEN_MOVES = `
   )
   ${differingTransfersSql(["purchase", "purchase_refund", "refund_reversal", "dispute", "dispute_won"])}`;
 
-/**
- * Selects purchases whose claims (refunds and disputes) took back too little or too much. Together
- * they take back the sum of their amounts, but at most what the purchase gave.
- */
+/** Selects purchases whose claims did not take back their sum, at most what the purchase gave. */
 const BROKEN_CLAIMS = `
   select concat('purchase ', p.purchase_id), concat('taken back ', c.taken),
     concat('taken back ', c.due)

@@ -11,10 +11,7 @@ import {
 } from "../../kernel/index.ts";
 import { SettlementFault, type ProviderPeriod, type SettlementEntry } from "./settlement-store.ts";
 
-/**
- * Yields the entries of a period and checks at the end that they were complete. Rejects with
- * `SettlementFault` if the journal no longer has all of them.
- */
+/** Yields a period's entries. Rejects at the end with `SettlementFault` if some are missing. */
 export async function* wholePeriod(
   period: ProviderPeriod,
   entries: AsyncIterable<readonly SettlementEntry[]>,

@@ -45,10 +45,7 @@ export interface SignedManifest extends DayManifest {
   readonly canonicalText: string;
 }
 
-/**
- * Returns the text of a manifest file, signed with an Ed25519 key. The text has no timestamp, so
- * the same day, key and schema give the same bytes.
- */
+/** Returns the text of a signed manifest, which is equal for equal days, keys and schemas. */
 export function signManifest(manifest: DayManifest, key: SigningKey): SignedFile {
   return signedFile(toDocument(manifest), key);
 }

@@ -30,10 +30,7 @@ export interface ChangeNotes {
   readonly by: ChangedBy;
 }
 
-/**
- * Runs `work` and records the change in one transaction. The change is recorded last, so that the
- * change log is not locked while `work` waits for locks on the books.
- */
+/** Runs `work`, then records the change: its log is not locked while `work` waits for locks. */
 export async function changing(
   client: PoolClient,
   { log, by }: ChangeNotes,
