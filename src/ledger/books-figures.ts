@@ -3,14 +3,12 @@ import type { Pool, PoolClient } from "pg";
 import {
   type AttemptId,
   bool,
-  type Columns,
   columns,
   count,
   instantMs,
   integer,
   inTransaction,
   micro,
-  type MicroUsd,
   opaque,
   orAbsent,
   queryInTime,
@@ -21,18 +19,7 @@ import {
   text,
 } from "../kernel/index.ts";
 
-export interface BooksFigures {
-  readonly openAttempts: number;
-  readonly oldestOpenSeconds: number;
-  readonly partitionsAhead: number;
-  /** Number of ended days that are not summed up for reports yet. */
-  readonly partitionsUnsummed: number;
-  /** Number of providers with a period that ended over 36 hours ago and is not closed. */
-  readonly unclosedPeriods: number;
-  readonly owedMicroUsd: MicroUsd;
-  readonly lastAudit?: { readonly endedAtMs: number; readonly violations: number };
-  readonly schemaLevel: number;
-}
+export type BooksFigures = RecordOf<typeof figureColumns>;
 
 const STATEMENT_TIMEOUT_MS = 1_000;
 
@@ -46,11 +33,13 @@ export async function readBooksFigures(pool: Pool): Promise<BooksFigures> {
   return await inTransaction(pool, read, STORE_ANSWER_TIMEOUT_MS);
 }
 
-const figureColumns: Columns<BooksFigures> = columns<BooksFigures>({
+const figureColumns = columns({
   openAttempts: count("open_attempts"),
-  oldestOpenSeconds: opaque("oldest_open_seconds"),
+  oldestOpenSeconds: opaque<number>("oldest_open_seconds"),
   partitionsAhead: count("partitions_ahead"),
+  /** Number of ended days that are not summed up for reports yet. */
   partitionsUnsummed: count("partitions_unsummed"),
+  /** Number of providers with a period that ended over 36 hours ago and is not closed. */
   unclosedPeriods: count("unclosed_periods"),
   owedMicroUsd: micro("owed"),
   lastAudit: orAbsent(

@@ -5,7 +5,6 @@ import {
   type ChangedBy,
   type ChangeLog,
   type Facts,
-  type Columns,
   columns,
   formatUsd,
   instantMs,
@@ -17,6 +16,7 @@ import {
   type Public,
   queryOne,
   reasonOf,
+  type RecordOf,
   usdOrNull,
   type Row,
   text,
@@ -83,11 +83,15 @@ const THRESHOLD_SQL = "select balance_below as below from alert_rules where org_
 
 export type CreditStore = Public<PostgresCreditStore>;
 
-const entryColumns: Columns<LedgerEntry> = columns({
+const entryColumns = columns({
   atMs: instantMs("at"),
+  /** The kind of event that moved the money: `grant`, `purchase`, `settle`, … */
   kind: text("kind"),
+  /** The reference of the transfer, or the request id. */
   ref: text("ref"),
+  /** The model of a settled request, else null. */
   detail: orNull(text("detail")),
+  /** Positive if it was credited to the wallet, negative if it was debited. */
   amountMicroUsd: micro("amount"),
 });
 
@@ -127,17 +131,7 @@ interface GrantOutcome {
   readonly balanceMicroUsd: MicroUsd;
 }
 
-export interface LedgerEntry {
-  readonly atMs: number;
-  /** The kind of event that moved the money: `grant`, `purchase`, `settle`, … */
-  readonly kind: string;
-  /** The reference of the transfer, or the request id. */
-  readonly ref: string;
-  /** The model of a settled request, else null. */
-  readonly detail: string | null;
-  /** Positive if it was credited to the wallet, negative if it was debited. */
-  readonly amountMicroUsd: MicroUsd;
-}
+export type LedgerEntry = RecordOf<typeof entryColumns>;
 
 /** `ref_taken`: the reference belongs to a grant of another organization or amount. */
 export class CreditFault extends Error {

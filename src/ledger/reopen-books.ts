@@ -7,7 +7,6 @@ import {
   type ChangedBy,
   type ChangeLog,
   checkChain,
-  type Columns,
   columns,
   count,
   type ExportedChange,
@@ -17,6 +16,7 @@ import {
   parseUsd,
   queryOne,
   recordChanges,
+  type RecordOf,
   type Row,
   textOf,
 } from "../kernel/index.ts";
@@ -35,24 +35,7 @@ export interface ReopenRequest {
   readonly closings: readonly AccessClosing[];
 }
 
-export interface ReopenedBooks {
-  readonly life: number;
-  readonly restoredToMs: number;
-  /** Ids from `lostFromMs` to `lostUntilMs` that the journal does not have are lost attempts. */
-  readonly lostFromMs: number;
-  readonly lostUntilMs: number;
-  readonly closedAttempts: number;
-  /** The number of jobs that continue at their providers and that instances adopt. */
-  readonly openJobs: number;
-  readonly endedSessions: number;
-  readonly closedAgain: {
-    /** Includes keys that expire because the books have only their old secret. */
-    readonly keysDisabled: number;
-    readonly capsLowered: number;
-    readonly connectionsDisabled: number;
-    readonly holdsPlaced: number;
-  };
-}
+export type ReopenedBooks = RecordOf<typeof reopenedColumns>;
 
 /** The books could not be reopened; nothing changed. */
 export class ReopenFault extends Error {
@@ -124,15 +107,18 @@ function toChange({ reason, openAttempts }: ReopenRequest, books: ReopenedBooks)
   };
 }
 
-const reopenedColumns: Columns<ReopenedBooks> = columns({
+const reopenedColumns = columns({
   life: integer("life"),
   restoredToMs: instantMs("restored_to"),
+  /** Ids from `lostFromMs` to `lostUntilMs` that the journal does not have are lost attempts. */
   lostFromMs: instantMs("lost_from"),
   lostUntilMs: instantMs("lost_until"),
   closedAttempts: count("closed_attempts"),
+  /** The number of jobs that continue at their providers and that instances adopt. */
   openJobs: count("open_jobs"),
   endedSessions: count("ended_sessions"),
   closedAgain: columns({
+    /** Includes keys that expire because the books have only their old secret. */
     keysDisabled: count("keys_disabled"),
     capsLowered: count("caps_lowered"),
     connectionsDisabled: count("connections_disabled"),
