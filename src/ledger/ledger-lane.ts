@@ -187,6 +187,7 @@ export class LedgerLane {
   #refuseAged(oldestMs: number): void {
     const fresh = this.#holds.findIndex((waiting) => waiting.queuedAtMs >= oldestMs);
     const aged = this.#holds.splice(0, fresh === -1 ? this.#holds.length : fresh);
+    if (aged.length === 0) return;
     for (const { rolled } of aged) if (rolled !== null) this.close(rolled);
     this.#refuse(aged, new BatchFault("busy", TOO_OLD, undefined), TOO_OLD);
   }

@@ -89,9 +89,10 @@ export function assertUpgradable(state: SchemaState): void {
 export function assertUsable(state: SchemaState): void {
   assertUpgradable(state);
   if (isCurrent(state)) return;
+  const missing = names(state.missing).join(", ");
   throw new SchemaFault(
     state.isThere
-      ? `the database is older than this program: ${names(state.missing).join(", ")} is missing; migrate it with ` +
+      ? `the database is older than this program: ${missing} is missing; migrate it with ` +
           "`tokenmarket migrate`"
       : "the database has no tokenmarket tables yet; create them with `tokenmarket migrate`",
   );
@@ -122,7 +123,8 @@ function compared(
   };
 }
 
-const STEPS_SQL = `select name, level, program_min as "programMin", sha256 from schema_step order by level`;
+const STEPS_SQL = `select name, level, program_min as "programMin", sha256
+  from schema_step order by level`;
 
 /** A step of the schema: SQL that every database runs once. */
 export interface Migration {
