@@ -129,6 +129,7 @@ function toReserveOutcome(
       return { kind: "unavailable", reason: "the ledger knows no such key of this organization" };
     case "9":
       return { kind: "unavailable", reason: "fenced" };
+    case undefined:
     default:
       throw new AssertionFault(`a refused hold has a known code, not ${code}`);
   }

@@ -145,10 +145,13 @@ class PostgresRetentionSession {
   }
 
   /** Records the sums of a frozen day and takes it out of the journal, in one transaction. */
-  async retire(
-    { day, fromId, toId, sums }: DaySurvey,
-    { sha256, signature }: { readonly sha256: Buffer; readonly signature: Buffer },
-  ): Promise<void> {
+  async retire(retired: {
+    readonly survey: DaySurvey;
+    readonly sha256: Buffer;
+    readonly signature: Buffer;
+  }): Promise<void> {
+    const { survey, sha256, signature } = retired;
+    const { day, fromId, toId, sums } = survey;
     const { attempts, debitMicroUsd, overrunMicroUsd, costPicoUsd, owedPicoUsd } = sums.all;
     const after = {
       attempts: attempts.toString(),

@@ -86,7 +86,7 @@ async function retireDay(
   }
   const { manifest, signed } = await exportDay(deps, survey);
   progress(`${day}: exported ${survey.sums.all.attempts} attempts to ${archive.folder}`);
-  await session.retire(survey, { sha256: manifest.sha256, signature: signed.signature });
+  await session.retire({ survey, sha256: manifest.sha256, signature: signed.signature });
   progress(`${day}: retired, debits of $${formatUsd(survey.sums.all.debitMicroUsd)}`);
   retired.push(survey);
   return undefined;
