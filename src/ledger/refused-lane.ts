@@ -184,7 +184,7 @@ export async function recordRefused(
 
 /*
  * A refused request has an attempt if its hold was annulled. If the attempt's day is already summed
- * up, it is marked to be summed up again.  The rows of `refused_minute` are locked first, in the
+ * up, it is marked to be summed up again. The rows of `refused_minute` are locked first, in the
  * order of the primary key, so that all processes share the limit of stored requests, and do not
  * deadlock. A request that an earlier try has written is not counted again.
  */
