@@ -42,15 +42,11 @@ export function requestIdFrom(atMs: number): string {
 }
 
 /**
- * Queries for the attempts of a request, and `join_attempts` in SQL, look at attempt ids up to two
- * days before and after a known one.
+ * Queries for a request's attempts look at ids up to two days from a known one (`join_attempts`).
  */
 export const TWO_DAYS_OF_IDS: bigint = 172_800_000n << 22n;
 
-/**
- * The columns that a hold writes, in the order of the parameters of `ledger_batch` and
- * `annul_attempt`.
- */
+/** The columns that a hold writes, in the order of the parameters of `ledger_batch`. */
 export const heldColumns: ColumnsOf<Omit<ReserveRow, "lane">> = {
   attemptId: big("attempt_id"),
   requestId: word("request_id", "uuid"),
@@ -74,15 +70,11 @@ function skuColumns<T>(columnOf: (name: string) => Column<T>): Columns<BySku<T>>
   });
 }
 
-/**
- * The five token counts that reports add up. One-hour cache writes are included in cache writes.
- */
+/** The five token counts that reports add up; cache writes include those for an hour. */
 export const usageColumns: Columns<Readonly<Record<TokenBucket, number>>> = columns(
   byBucket((bucket) => count(TOKEN_BUCKETS[bucket])),
 );
-/**
- * `usageColumns` and the count of one-hour cache writes, whose column is null if there are none.
- */
+/** `usageColumns`, and the count of one-hour cache writes, which is null if there are none. */
 export const hourUsageColumns: Columns<Usage> = skuColumns(count);
 export const SUMMED_USAGE_SQL: string = Object.values(SKU_NAMES)
   .map((name) => {
@@ -124,10 +116,7 @@ const jobClosedColumns: ColumnsOf<Omit<CloseRow, "lane" | keyof AnsweredHeaders>
   served: orAbsent(servedColumns),
 };
 
-/**
- * The columns that a closing writes, in the order of the parameters of `ledger_batch` and
- * `close_batch`.
- */
+/** The columns that a closing writes, in the order of the parameters of `ledger_batch`. */
 export const closedColumns: ColumnsOf<Omit<CloseRow, "lane">> = {
   ...jobClosedColumns,
   ...answeredColumns,
@@ -155,8 +144,7 @@ export const holdColumns: Columns<ReserveRow> = columns(heldColumns);
 export const closeColumns: Columns<CloseRow> = columns(closedColumns);
 
 /**
- * The columns of a closing by `finish_job`. They include no headers of the gateway's answer,
- * because the client got that answer long before its job ended.
+ * The columns of a closing by `finish_job`, without headers: the client has long got its answer.
  */
 export const jobCloseColumns: Columns<CloseRow> = columns(jobClosedColumns);
 

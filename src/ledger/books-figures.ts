@@ -1,67 +1,45 @@
-import type { Pool, QueryConfig } from "pg";
+import type { Pool, PoolClient } from "pg";
 
 import {
-  assert,
   type AttemptId,
   bool,
-  type Columns,
   columns,
   count,
   instantMs,
   integer,
   inTransaction,
   micro,
-  type MicroUsd,
   opaque,
   orAbsent,
   queryInTime,
+  queryOneInTime,
+  type RecordOf,
   type Row,
+  STORE_ANSWER_TIMEOUT_MS,
   text,
 } from "../kernel/index.ts";
 
-export interface BooksFigures {
-  readonly openAttempts: number;
-  readonly oldestOpenSeconds: number;
-  readonly partitionsAhead: number;
-  /** Number of ended days that are not summed up for reports yet. */
-  readonly partitionsUnsummed: number;
-  /** Number of providers with a period that ended over 36 hours ago and is not closed. */
-  readonly unclosedPeriods: number;
-  readonly owedMicroUsd: MicroUsd;
-  readonly lastAudit?: { readonly endedAtMs: number; readonly violations: number };
-  readonly schemaLevel: number;
-}
+export type BooksFigures = RecordOf<typeof figureColumns>;
 
 const STATEMENT_TIMEOUT_MS = 1_000;
-/**
- * How long a read waits for a server that does not answer. It is short, because the program waits
- * for a running read before it stops.
- */
-const ANSWER_TIMEOUT_MS = 2_000;
 
 /** Reads all figures in one statement. Rejects if the statement takes longer than a second. */
 export async function readBooksFigures(pool: Pool): Promise<BooksFigures> {
-  const row = await inTransaction(
-    pool,
-    async (client) => {
-      const inTime = (sql: string): QueryConfig & { readonly query_timeout: number } => ({
-        text: sql,
-        query_timeout: ANSWER_TIMEOUT_MS,
-      });
-      await client.query(inTime(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`));
-      return (await client.query<Row>(inTime(FIGURES_SQL))).rows[0];
-    },
-    ANSWER_TIMEOUT_MS,
-  );
-  assert(row !== undefined, "the figures are one row");
-  return figureColumns.read(row);
+  const read = async (client: PoolClient): Promise<BooksFigures> => {
+    await queryInTime(client, { text: `set local statement_timeout = ${STATEMENT_TIMEOUT_MS}` });
+    return figureColumns.read(await queryOneInTime<Row>(client, FIGURES_SQL));
+  };
+  // The answer is not waited for long, because the program waits for a running read before it stops.
+  return await inTransaction(pool, read, STORE_ANSWER_TIMEOUT_MS);
 }
 
-const figureColumns: Columns<BooksFigures> = columns<BooksFigures>({
+const figureColumns = columns({
   openAttempts: count("open_attempts"),
-  oldestOpenSeconds: opaque("oldest_open_seconds"),
+  oldestOpenSeconds: opaque<number>("oldest_open_seconds"),
   partitionsAhead: count("partitions_ahead"),
+  /** Number of ended days that are not summed up for reports yet. */
   partitionsUnsummed: count("partitions_unsummed"),
+  /** Number of providers with a period that ended over 36 hours ago and is not closed. */
   unclosedPeriods: count("unclosed_periods"),
   owedMicroUsd: micro("owed"),
   lastAudit: orAbsent(
@@ -153,30 +131,23 @@ export class StuckAttempts {
 }
 
 /** A process that serves from these books, or served recently. */
-export interface KnownInstance {
-  readonly number: number;
-  readonly host: string;
-  readonly leaseUntilMs: number;
-  /** False if its lease has ended: it has stopped or lost the database. */
-  readonly isAlive: boolean;
-  readonly openAttempts: number;
-}
+export type KnownInstance = RecordOf<typeof instanceColumns>;
 
 const LISTED_MAX = 200;
 
 /**
- * Reads at most 200 known instances, those with a lease first. An instance that has been gone for a
- * day may be missing.
+ * Reads at most 200 instances, those with a lease first. One that left a day ago may be missing.
  */
 export async function readInstances(pool: Pool): Promise<readonly KnownInstance[]> {
   const query = { text: INSTANCES_SQL, values: [LISTED_MAX] };
   return (await queryInTime<Row>(pool, query)).rows.map(instanceColumns.read);
 }
 
-const instanceColumns: Columns<KnownInstance> = columns({
+const instanceColumns = columns({
   number: integer("number"),
   host: text("host"),
   leaseUntilMs: instantMs("lease_until"),
+  /** False if its lease has ended: it has stopped or lost the database. */
   isAlive: bool("is_alive"),
   openAttempts: count("open_attempts"),
 });

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
-import { assert } from "../kernel/index.ts";
+import { queryOne } from "../kernel/index.ts";
 import { readBlocks } from "./audit/checkpoint-store.ts";
 
 /** Thrown for a day whose facts cannot be read. The message says what to do. */
@@ -18,32 +18,29 @@ export async function* dayFacts(pool: Pool, day: string): AsyncGenerator<string>
   try {
     await client.query("begin isolation level repeatable read, read only");
     await client.query("set local statement_timeout = 0");
-    // The table is locked before the snapshot is taken. Otherwise a day that is retired in between
-    // would be missing.
+    // The table is locked before the snapshot: a day that is retired in between would be missing.
     await client.query("lock table attempt in access share mode");
-    const ids = await readIds(client, day);
-    for (const fact of await planFacts(client, day, ids)) yield* readLines(client, fact);
+    const { first, end } = await readIds(client, day);
+    const ofDay = `attempt_id >= ${first} and attempt_id < ${end}`;
+    yield* readLines(client, "attempt", ofDay);
+    const on = `at >= timestamptz '${day}Z' and at < timestamptz '${day}Z' + interval '1 day'`;
+    yield* readLines(client, "transfer", `(${ofDay}) or (attempt_id is null and ${on})`);
   } finally {
     await client.query("rollback").catch(() => undefined);
     client.release();
   }
 }
 
-interface Ids {
+interface DayRow {
   readonly first: bigint;
   readonly end: bigint;
+  readonly is_over: boolean;
+  readonly open: bigint;
+  readonly is_retired: boolean;
 }
 
-async function readIds(client: PoolClient, day: string): Promise<Ids> {
-  const { rows } = await client.query<{
-    readonly first: bigint;
-    readonly end: bigint;
-    readonly is_over: boolean;
-    readonly open: bigint;
-    readonly is_retired: boolean;
-  }>(DAY_SQL, [day]);
-  const [row] = rows;
-  assert(row !== undefined, "a day has ids");
+async function readIds(client: PoolClient, day: string): Promise<DayRow> {
+  const row = await queryOne<DayRow>(client, DAY_SQL, [day]);
   if (!row.is_over) throw new DayFactsFault(`${day} is not over yet`);
   if (row.open > 0n)
     throw new DayFactsFault(`${row.open} attempts of ${day} are open; wait for their end`);
@@ -55,40 +52,18 @@ async function readIds(client: PoolClient, day: string): Promise<Ids> {
   return row;
 }
 
-interface Fact {
-  readonly table: "attempt" | "transfer";
-  readonly columns: string;
-  readonly key: string;
-  readonly where: string;
-}
-
-async function planFacts(client: PoolClient, day: string, ids: Ids): Promise<readonly Fact[]> {
-  const ofDay = `attempt_id >= ${ids.first} and attempt_id < ${ids.end}`;
-  const attempt = await listColumns(client, "attempt");
-  const transfer = await listColumns(client, "transfer");
-  const on = `at >= timestamptz '${day}Z' and at < timestamptz '${day}Z' + interval '1 day'`;
-  return [
-    { table: "attempt", columns: attempt, key: "attempt_id", where: ofDay },
-    {
-      table: "transfer",
-      columns: transfer,
-      key: "transfer_id",
-      where: `(${ofDay}) or (attempt_id is null and ${on})`,
-    },
-  ];
-}
-
-async function listColumns(client: PoolClient, table: string): Promise<string> {
+async function* readLines(
+  client: PoolClient,
+  table: "attempt" | "transfer",
+  where: string,
+): AsyncGenerator<string> {
   const { rows } = await client.query<{ name: string; is_wide: boolean }>(COLUMNS_SQL, [table]);
-  return rows
-    .map(({ name, is_wide: isWide }) => `"${name}"${isWide ? "::text" : ""} as "${name}"`)
-    .join(", ");
-}
-
-async function* readLines(client: PoolClient, fact: Fact): AsyncGenerator<string> {
-  const { columns, table, key, where } = fact;
-  const sql = `select row_to_json(f)::text
-    from (select '${table}' as fact, ${columns} from ${table} where ${where} order by ${table}.${key}) f`;
+  const columns = rows.map(
+    ({ name, is_wide: isWide }) => `"${name}"${isWide ? "::text" : ""} as "${name}"`,
+  );
+  const sql = `select row_to_json(f)::text from (
+    select '${table}' as fact, ${columns.join(", ")} from ${table} where ${where}
+    order by ${table}.${table}_id) f`;
   for await (const block of readBlocks(client, sql)) {
     yield block.map(([line]) => `${line}\n`).join("");
   }

@@ -23,18 +23,13 @@ const MS_PER_DRIFT_MS = 2_000;
 const READING_MS = 1;
 
 /**
- * Estimates the store's clock. Each answer of the store contains a reading of its clock, taken at
- * an unknown time between the question and the answer. Several readings together narrow the
- * estimate, so that one slow answer does not make it less exact. The estimate is never ahead of the
- * store's clock.
+ * Estimates the store's clock, and is never ahead of it. Each answer of the store contains a
+ * reading, taken at an unknown time between the question and the answer. Several readings narrow
+ * the estimate, so that one slow answer does not make it less exact.
  */
 export class StoreClock {
   readonly #clock: Clock;
-  /**
-   * Bounds of the store's clock minus this process's monotonic clock, as they were at the monotonic
-   * time `atMs`. They widen with time, because the clocks drift.
-   */
-  #ahead: { readonly leastMs: number; readonly mostMs: number; readonly atMs: number };
+  #ahead: ClockBounds;
 
   constructor(clock: Clock, first: StoreReading) {
     this.#clock = clock;
@@ -46,29 +41,28 @@ export class StoreClock {
     return Math.floor(this.#clock.monotonicMs() + this.#ahead.leastMs);
   }
 
-  /**
-   * Adds a reading. Call it as soon as the answer has arrived: a delay makes the estimate less
-   * exact.
-   */
+  /** Adds a reading. Call it as soon as the answer has arrived: a delay makes it less exact. */
   observe(reading: StoreReading): void {
     const said = this.#saidBy(reading);
     const known = this.#ahead;
     const driftMs = (said.atMs - known.atMs) / MS_PER_DRIFT_MS;
     const leastMs = Math.max(said.leastMs, known.leastMs - driftMs);
     const mostMs = Math.min(said.mostMs, known.mostMs + driftMs);
-    // If the bounds contradict each other, the store's clock was set meanwhile: keep only the
-    // bounds of the newest answer.
+    // If the bounds contradict each other, the store's clock was set meanwhile.
     this.#ahead = leastMs <= mostMs ? { leastMs, mostMs, atMs: said.atMs } : said;
   }
 
-  #saidBy({ askedAtMs, storeNowMs }: StoreReading): {
-    readonly leastMs: number;
-    readonly mostMs: number;
-    readonly atMs: number;
-  } {
+  #saidBy({ askedAtMs, storeNowMs }: StoreReading): ClockBounds {
     const atMs = this.#clock.monotonicMs();
     return { leastMs: storeNowMs - atMs, mostMs: storeNowMs + READING_MS - askedAtMs, atMs };
   }
+}
+
+/** The store's clock minus the monotonic one at `atMs`. The bounds widen, as clocks drift. */
+interface ClockBounds {
+  readonly leastMs: number;
+  readonly mostMs: number;
+  readonly atMs: number;
 }
 
 export interface StoreReading {
@@ -86,19 +80,20 @@ const RECOVERY_EVERY_MS = 3_000;
 const SETTLED_MS = 3 * LEASE_RENEW_MS;
 const ATTEMPT_TIME_SHIFT = 22n;
 
-export interface InstanceLeaseOptions {
+export interface LedgerOptions {
   readonly store: LedgerBatchStore;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Must stay the same when an instance restarts, and differ between instances. */
   readonly instanceName: string;
-  readonly counts?: Pick<LedgerCounts, "recovered" | "stuck">;
+  readonly counts?: LedgerCounts;
   /** The reaction if a restore of the database has removed commits; `stop` if absent. */
   readonly onGoneBack?: "stop" | "go_on";
 }
 
 /** Renews the lease of this instance, and closes attempts that dead instances have left open. */
 export class InstanceLease {
-  readonly #options: InstanceLeaseOptions;
+  readonly #options: LedgerOptions;
   #member: Membership;
   #makeAttemptId: (nowMs: number) => AttemptId;
   #attemptFloorMs: number;
@@ -114,10 +109,7 @@ export class InstanceLease {
   #witness: Witness;
   /** Why this instance takes no traffic; undefined if it may take traffic. */
   #stopReason: string | undefined;
-  /**
-   * True if the books were rolled back and this instance went on serving, because `onGoneBack` is
-   * `go_on`.
-   */
+  /** True if this instance went on serving after the books were rolled back (`onGoneBack`). */
   #hasGoneOn = false;
   #renewing: Promise<void> = Promise.resolve();
   readonly #stuck = new StuckAttempts((attemptId, fault) => {
@@ -128,7 +120,7 @@ export class InstanceLease {
   });
 
   private constructor(
-    options: InstanceLeaseOptions,
+    options: LedgerOptions,
     member: Membership,
     { askedAtMs, joinedAtMs }: { readonly askedAtMs: number; readonly joinedAtMs: number },
   ) {
@@ -146,7 +138,7 @@ export class InstanceLease {
   }
 
   /** Joins the ledger, and closes the attempts that an earlier run of this instance left open. */
-  static async start(options: InstanceLeaseOptions): Promise<InstanceLease> {
+  static async start(options: LedgerOptions): Promise<InstanceLease> {
     const askedAtMs = options.clock.monotonicMs();
     await options.store.maintain();
     const stopReason =
@@ -169,10 +161,7 @@ export class InstanceLease {
     return this.#member;
   }
 
-  /**
-   * True while this instance may take traffic. Computed from the monotonic clock, so it is false
-   * right after the process has slept past the end of its lease.
-   */
+  /** True while this instance may take traffic; false as soon as it has slept past its lease. */
   get isHeld(): boolean {
     if (this.#isEnded || this.#stopReason !== undefined) return false;
     return this.#options.clock.monotonicMs() < this.#validUntilMs;
@@ -221,10 +210,7 @@ export class InstanceLease {
     this.#renewal = setTimeout(() => void this.#renewLoop(), LEASE_RENEW_MS).unref();
   }
 
-  /**
-   * Checks, before the first hold on a new connection, that no commit is gone: the connection may
-   * lead to a restored database.
-   */
+  /** Checks that no commit is gone: a new connection may lead to a restored database. */
   async #prove(): Promise<void> {
     if (this.#isEnded) return;
     try {
@@ -234,10 +220,7 @@ export class InstanceLease {
     }
   }
 
-  /**
-   * Renews the lease after the running renewal has ended. So the caller awaits a renewal that began
-   * after its call.
-   */
+  /** Renews the lease after the running renewal, so that the caller awaits one that began later. */
   #renewNow(): Promise<void> {
     const renewed = this.#renewing.then(() => this.#renew());
     this.#renewing = renewed.catch(() => undefined);
@@ -357,10 +340,7 @@ function freshWitness({ storeNowMs }: Membership): Witness {
   return { beat: 0n, storeNowMs, attemptId: null };
 }
 
-/**
- * Returns the store's time from which on every new id exceeds the highest id in the books; 0 if new
- * ids exceed it already.
- */
+/** Returns the store's time from which new ids exceed all in the books; 0 if they do already. */
 function computeFloorMs(member: Membership): number {
   const nowMs = member.storeNowMs;
   const probe: bigint = attemptIdMaker(member.number)(nowMs);

@@ -15,6 +15,8 @@ import {
   isStoreFault,
   ownIdentity,
   queryInTime,
+  queryOne,
+  queryOneInTime,
   type Row,
   text,
 } from "../kernel/index.ts";
@@ -44,9 +46,8 @@ export async function joinInstance(pool: Pool, name: string, leaseMs: number): P
 }
 
 /**
- * Raises the epoch of every dead instance that has holds, so that its attempts can be recovered. An
- * instance is dead if its lease has ended, or if it was a process of this machine that is gone.
- * Returns the ids of these instances.
+ * Raises the epoch of every dead instance that has holds, and returns their ids. An instance is
+ * dead if its lease has ended, or if it was a process of this machine that is gone.
  */
 export async function takeOverDeadInstances(pool: Pool): Promise<readonly string[]> {
   const neighbours = await pool.query<{ process: string }>(
@@ -71,17 +72,14 @@ async function joinFirstFree(
       await client.query(INSERT_SQL, [instanceId, hostIdentity(), ownIdentity()]);
     else if (isTaken(row)) continue;
     const values = [instanceId, hostIdentity(), ownIdentity(), leaseMs];
-    const [joined] = (await client.query<Row>(JOIN_SQL, values)).rows;
-    assert(joined !== undefined, "joining answers one row");
-    return memberColumns.read(joined);
+    return memberColumns.read(await queryOne<Row>(client, JOIN_SQL, values));
   }
   throw new Error(`${NAME_TRIES} instances named ${name} are alive`);
 }
 
 /**
- * True if the instance is alive. If it is a process of this machine, the system is asked for the
- * process, because an outage of the database may have ended the lease. A process on another machine
- * is alive until its lease ends.
+ * True if the instance is alive. Of its own processes this machine asks the system, because an
+ * outage of the database may have ended the lease.
  */
 function isTaken(row: InstanceRow): boolean {
   if (row.host !== hostIdentity()) return row.leased;
@@ -98,8 +96,7 @@ const memberColumns: Columns<Membership> = columns({
   life: integer("life"),
 });
 
-// Reads without locking the row: with a lock, the batches of a living instance with that name would
-// wait for this start.
+// Takes no lock of the row, for which the batches of a living instance would wait.
 const FIND_SQL = `
   select i.host, i.process, coalesce(l.lease_until > now(), false) as leased
   from instance i left join instance_lease l using (instance_id)
@@ -162,22 +159,17 @@ export async function renewMembership(
   renewal: Parameters<LedgerBatchStore["renewLease"]>[0],
 ): Promise<Renewal> {
   const { member, witness, leaseMs, goesOn } = renewal;
-  const { rows } = await queryInTime<RenewalRow>(pool, {
-    text: RENEW_SQL,
-    values: [
-      member.instanceId,
-      String(member.epoch),
-      member.token,
-      String(witness.beat),
-      new Date(witness.storeNowMs),
-      witness.attemptId === null ? null : String(witness.attemptId),
-      member.life,
-      leaseMs,
-      goesOn,
-    ],
-  });
-  const row = rows[0];
-  assert(row !== undefined, "a renewal answers one row");
+  const row = await queryOneInTime<RenewalRow>(pool, RENEW_SQL, [
+    member.instanceId,
+    String(member.epoch),
+    member.token,
+    String(witness.beat),
+    new Date(witness.storeNowMs),
+    witness.attemptId === null ? null : String(witness.attemptId),
+    member.life,
+    leaseMs,
+    goesOn,
+  ]);
   switch (row.verdict) {
     case "held":
       assert(row.beat !== null, "a lease that is held was prolonged");
@@ -192,10 +184,7 @@ export async function renewMembership(
   }
 }
 
-/**
- * Returns why instances take no traffic; undefined if the books were reopened since, or never
- * stopped.
- */
+/** Returns why instances take no traffic; undefined if they may. */
 export async function stopReason(pool: Pool): Promise<string | undefined> {
   const { rows } = await queryInTime<{ finding: string }>(pool, { text: STOP_REASON_SQL });
   return rows[0]?.finding;
@@ -212,18 +201,16 @@ const STOP_REASON_SQL = `
 const BLOCK_ROWS = 500;
 
 /**
- * Closes the open attempts of dead instances, in blocks of one transaction each. If a block
- * violates a constraint, its halves are tried, down to the single stuck attempt, which keeps its
- * hold and delays no other. Known stuck attempts are skipped. Returns the number of closed
- * attempts.
+ * Closes the open attempts of dead instances, in blocks. If a block violates a constraint, its
+ * halves are tried, down to the single stuck attempt, which keeps its hold and delays no other.
+ * Known stuck attempts are skipped. Returns the number of closed attempts.
  */
 export async function recoverOpenAttempts(pool: Pool, stuck: StuckAttempts): Promise<number> {
   if (stuck.size > 0) return await recoverOneByOne(pool, stuck);
   let recovered = 0;
   for (;;) {
     const block = await recoverBlock(pool);
-    // The block failed. `recoverOneByOne` finds its attempts again and closes them in smaller
-    // groups.
+    // `recoverOneByOne` finds the attempts of the failed block again.
     if (block === undefined) return recovered + (await recoverOneByOne(pool, stuck));
     recovered += block.closed;
     if (block.seen < BLOCK_ROWS) return recovered;
@@ -237,10 +224,7 @@ interface Recovered {
 
 async function recoverBlock(pool: Pool): Promise<Recovered | undefined> {
   try {
-    const { rows } = await pool.query<Recovered>(RECOVER_SQL, [BLOCK_ROWS]);
-    const [row] = rows;
-    assert(row !== undefined, "recover_attempts answers one row");
-    return row;
+    return await queryOne<Recovered>(pool, RECOVER_SQL, [BLOCK_ROWS]);
   } catch (fault) {
     if (isStoreFault(fault)) throw fault;
     return undefined;
@@ -253,7 +237,7 @@ async function recoverOneByOne(pool: Pool, stuck: StuckAttempts): Promise<number
   let after: AttemptId | undefined;
   for (;;) {
     const { rows } = await pool.query<Row>(FIND_HELD_SQL, [after ?? 0n, BLOCK_ROWS]);
-    const found = rows.map((row) => foundColumns.read(row).attemptId);
+    const found = rows.map(heldColumns.attemptId.read);
     for (const attemptId of found) open.add(attemptId);
     const untried = found.filter((attemptId) => !stuck.has(attemptId));
     if (untried.length > 0) recovered += await closeOrSplit(pool, untried, stuck);
@@ -270,10 +254,7 @@ async function closeOrSplit(
   stuck: StuckAttempts,
 ): Promise<number> {
   try {
-    const { rows } = await pool.query<{ closed: number }>(CLOSE_SQL, [attempts]);
-    const [row] = rows;
-    assert(row !== undefined, "close_unobserved answers one row");
-    return row.closed;
+    return (await queryOne<{ closed: number }>(pool, CLOSE_SQL, [attempts])).closed;
   } catch (fault) {
     const [only, ...more] = attempts;
     if (isStoreFault(fault) || only === undefined) throw fault;
@@ -289,13 +270,7 @@ async function closeOrSplit(
 
 const RECOVER_SQL = "select closed, seen from recover_attempts($1)";
 
-const foundColumns = columns<{ readonly attemptId: AttemptId }>({
-  attemptId: heldColumns.attemptId,
-});
-
-/**
- * $1 is an attempt id. Selects the attempts with higher ids that `recover_attempts` would close.
- */
+/** Selects the attempts after the id $1 that `recover_attempts` would close. */
 const FIND_HELD_SQL = `
   select h.attempt_id from hold h join instance i on i.instance_id = h.instance_id
   where h.epoch < i.epoch and not h.resumable and not h.annulled and h.attempt_id > $1

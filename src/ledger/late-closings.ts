@@ -17,10 +17,7 @@ export interface LateClosingsOptions {
 const SWEEP_MS = 100;
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 250;
-/**
- * How long to wait before a closing that breaks a constraint is retried. It is never dropped,
- * because its hold would remain forever.
- */
+/** A closing that breaks a constraint is never dropped, because its hold would remain forever. */
 const REJECTED_RETRY_MS = 30_000;
 
 /**
@@ -65,17 +62,12 @@ export class LateClosings {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /**
-   * Ends the retries. The recovery of dead instances will close the attempts that are still open.
-   */
+  /** Ends the retries: the recovery of dead instances will close what is still open. */
   abandon(): void {
     this.#isAbandoned = true;
   }
 
-  /**
-   * True after `add` has taken closings, until a batch in which each closing was committed or, if
-   * it breaks a constraint, set aside.
-   */
+  /** True from `add` to the next batch whose closings all committed or were set aside. */
   get isInTrouble(): boolean {
     return this.#isInTrouble;
   }
@@ -88,7 +80,7 @@ export class LateClosings {
     return this.#queue.length + this.#aside.size;
   }
 
-  get oldestClosingMs(): number | undefined {
+  get oldestClosing(): Closing | undefined {
     return findOldest([...this.#aside, ...this.#sent, ...this.#queue]);
   }
 
@@ -180,13 +172,14 @@ export interface Closing {
   answer: ((outcome: CloseOutcome) => void) | undefined;
 }
 
-export function findOldest(closings: readonly (Closing | undefined)[]): number | undefined {
-  let oldestMs: number | undefined;
+export function findOldest(closings: readonly (Closing | undefined)[]): Closing | undefined {
+  let oldest: Closing | undefined;
   for (const closing of closings) {
-    if (closing === undefined) continue;
-    oldestMs = Math.min(oldestMs ?? closing.queuedAtMs, closing.queuedAtMs);
+    if (closing !== undefined && closing.queuedAtMs < (oldest?.queuedAtMs ?? Infinity)) {
+      oldest = closing;
+    }
   }
-  return oldestMs;
+  return oldest;
 }
 
 function answerOnce(closing: Closing, outcome: CloseOutcome): void {

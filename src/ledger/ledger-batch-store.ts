@@ -10,10 +10,7 @@ import type {
 } from "./ledger-store.ts";
 import type { StuckAttempts } from "./books-figures.ts";
 
-/**
- * Proves that a process is an instance of the gateway. A reserve with a membership that is no
- * longer current is refused.
- */
+/** Proves that a process is an instance. Only the newest membership of an instance can reserve. */
 export interface Membership {
   readonly instanceId: string;
   /** The number in all attempt ids of this instance, 0 to 1023. */
@@ -24,9 +21,7 @@ export interface Membership {
   readonly attemptIdFloor: bigint;
   /** The store's clock when the instance joined, in milliseconds since 1970. */
   readonly storeNowMs: number;
-  /**
-   * Identifies this join. After a restore of the database, another process can get the same epoch.
-   */
+  /** Identifies this join: after a restore, another process can get the same epoch. */
   readonly token: string;
   /** The life of the books, which grows each time they are reopened after a restore. */
   readonly life: number;
@@ -39,9 +34,7 @@ export interface Membership {
 export interface Witness {
   /** The number of renewals since the join, as the last acknowledged renewal returned it. */
   readonly beat: bigint;
-  /**
-   * The store's clock at the last acknowledged renewal, or at the join, in milliseconds since 1970.
-   */
+  /** The store's clock at the last acknowledged renewal or at the join, in ms since 1970. */
   readonly storeNowMs: number;
   /** The last attempt whose hold was acknowledged; null if there is none. */
   readonly attemptId: AttemptId | null;
@@ -60,9 +53,8 @@ export type Renewal =
 
 export interface CloseVerdict {
   /**
-   * - `corrected`: the attempt had been charged at its reserve after a crash; this closing reported
-   *   its observed end, and the difference was refunded. Possible once.
-   * - `unknown`: there is no such attempt.
+   * `corrected`: this closing reported the end of an attempt that had been charged at its reserve
+   * after a crash, and the difference was refunded. `unknown`: there is no such attempt.
    */
   readonly kind: "closed" | "already_closed" | "corrected" | "unknown";
   readonly debitMicroUsd: bigint;
@@ -77,10 +69,7 @@ export interface LedgerBatch {
 }
 
 export interface BatchAnswer {
-  /**
-   * One verdict per closing; undefined if the attempt is not open, so that `closeBatch` must
-   * decide.
-   */
+  /** One verdict per closing; undefined if `closeBatch` must decide: the attempt is not open. */
   readonly verdicts: readonly (CloseVerdict | undefined)[];
   readonly outcomes: readonly ReserveOutcome[];
 }
@@ -116,10 +105,7 @@ export interface LedgerBatchStore {
    * `runBatch`. Callers must await each call before the next.
    */
   closeBatch(rows: readonly CloseRow[]): Promise<readonly CloseVerdict[]>;
-  /**
-   * Undoes reserves whose answer was lost: after this, none of these attempts can ever hold
-   * anything.
-   */
+  /** Undoes reserves whose answer was lost: none of these attempts can ever hold anything. */
   annul(rows: readonly ReserveRow[]): Promise<void>;
   /**
    * Stores the first refused requests of each key and minute, and counts the others. If a batch is
@@ -131,10 +117,7 @@ export interface LedgerBatchStore {
   ): Promise<void>;
   /** Stores prices to which attempts will refer. Known pins do not change. */
   ensurePricePins(pins: readonly PricePin[]): Promise<void>;
-  /**
-   * Registers a new start of the instance `name`, or of `name-2`, … if a living process has that
-   * name.
-   */
+  /** Registers a new start of the instance `name`, or of `name-2`, … if `name` is alive. */
   join(name: string, leaseMs: number): Promise<Membership>;
   /**
    * Renews the lease by the store's clock if the database still has all commits of the witness. If
@@ -157,9 +140,8 @@ export interface LedgerBatchStore {
   /** Raises the epoch of every dead instance that has holds. Returns the ids of these instances. */
   takeOverDeadInstances(): Promise<readonly string[]>;
   /**
-   * Closes every open attempt of an older epoch at its reserve, except for those with a provider
-   * job, and returns their number. An attempt whose closing breaks a constraint is added to
-   * `stuck`; without `stuck`, the call rejects.
+   * Closes every open attempt of an older epoch without a provider job at its reserve, and returns
+   * their number. One whose closing breaks a constraint is added to `stuck`, or rejects without it.
    */
   recoverOpenAttempts(stuck?: StuckAttempts): Promise<number>;
   /**
@@ -167,10 +149,7 @@ export interface LedgerBatchStore {
    * the attempt. False if the attempt is already closed.
    */
   attachJob(attemptId: AttemptId, providerJobId: string): Promise<boolean>;
-  /**
-   * Assigns to `member` at most `limit` attempts that have a provider job and whose instance is
-   * dead.
-   */
+  /** Assigns to `member` at most `limit` attempts with a provider job whose instance is dead. */
   adoptAttempts(member: Membership, limit: number): Promise<readonly AdoptedAttempt[]>;
   maintain(): Promise<void>;
 }

@@ -4,6 +4,7 @@ import { type Client, DatabaseError, type QueryArrayConfig } from "pg";
 
 import {
   assert,
+  AssertionFault,
   batchValues,
   beginSession,
   type DatabaseAddress,
@@ -13,8 +14,8 @@ import {
   openClient,
   parseCapPeriod,
   readPlainColumn,
+  reasonOf,
   textTypes,
-  unreachable,
 } from "../kernel/index.ts";
 import { closeColumns, holdColumns } from "./attempt-columns.ts";
 import {
@@ -77,8 +78,10 @@ function readVerdicts(
   const verdicts = Array.from<CloseVerdict | undefined>({ length: rows });
   at.forEach((n, i) => {
     if (codes?.[i] === NOT_OPEN) return;
+    const kind = CLOSE_KINDS[codes?.[i] ?? ""];
+    assert(kind !== undefined, `a closing has a known code, not ${codes?.[i]}`);
     verdicts[Number(n) - 1] = {
-      kind: CLOSE_KINDS[parseCode(CLOSE_CODES, codes?.[i])],
+      kind,
       debitMicroUsd: BigInt(debits?.[i] ?? 0),
       overrunMicroUsd: BigInt(overruns?.[i] ?? 0),
     };
@@ -99,14 +102,11 @@ function readOutcomes(answer: readonly (string | null)[], rows: number): Reserve
 
 const RESERVED: ReserveOutcome = { kind: "reserved" };
 
-/** The codes of `ledger_batch` for a refused hold. */
-const REFUSAL_CODES = ["1", "2", "3", "4", "9"] as const;
-
+/** `code` is the code of `ledger_batch` for a refused hold. */
 function toReserveOutcome(
-  text: string | undefined,
+  code: string | undefined,
   [a = "0", b = "0", c = "0", period, resetMs]: readonly (string | undefined)[],
 ): ReserveOutcome {
-  const code = parseCode(REFUSAL_CODES, text);
   switch (code) {
     case "1":
       return {
@@ -129,27 +129,20 @@ function toReserveOutcome(
       return { kind: "unavailable", reason: "the ledger knows no such key of this organization" };
     case "9":
       return { kind: "unavailable", reason: "fenced" };
+    case undefined:
     default:
-      return unreachable(code);
+      throw new AssertionFault(`a refused hold has a known code, not ${code}`);
   }
 }
 
 /** The code of `ledger_batch` for a closing that it leaves to `close_batch`. */
 const NOT_OPEN = "0";
-const CLOSE_CODES = ["1", "2", "3", "4"] as const;
-
-const CLOSE_KINDS: Readonly<Record<(typeof CLOSE_CODES)[number], CloseVerdict["kind"]>> = {
+const CLOSE_KINDS: Readonly<Record<string, CloseVerdict["kind"]>> = {
   1: "closed",
   2: "already_closed",
   3: "unknown",
   4: "corrected",
 };
-
-function parseCode<C extends string>(codes: readonly C[], text: string | undefined): C {
-  const code = codes.find((each) => each === text);
-  assert(code !== undefined, `a batch answers a known code, not ${text}`);
-  return code;
-}
 
 export interface LaneOptions {
   readonly connectionString: DatabaseAddress;
@@ -157,10 +150,7 @@ export interface LaneOptions {
   readonly statementTimeoutMs: number;
   readonly lockTimeoutMs: number;
   readonly log: Logger;
-  /**
-   * Called before the first statement on a new connection. If it rejects, the connection is closed
-   * and the statement is not sent.
-   */
+  /** Called on a new connection. If it rejects, the connection is closed and nothing is sent. */
   readonly prove?: () => Promise<void>;
   readonly onRenewed?: (() => void) | undefined;
 }
@@ -175,10 +165,7 @@ const CONNECT_TIMEOUT_MS = 2_000;
 const SILENCE_MS = 900;
 const READ_ONLY_TRANSACTION = "25006";
 
-/**
- * A connection for one kind of batch, with prepared statements. If it is lost, the next statement
- * opens a new one. Values are sent and returned as text.
- */
+/** A connection for one kind of batch. If it is lost, the next statement opens a new one. */
 export class LaneConnection {
   readonly #options: LaneOptions;
   #client: Client | undefined;
@@ -190,10 +177,7 @@ export class LaneConnection {
     this.#options = options;
   }
 
-  /**
-   * Runs one statement. Rejects with a `BatchFault`, whose kind tells whether the statement may
-   * have committed.
-   */
+  /** Rejects with a `BatchFault`, whose kind tells whether the statement may have committed. */
   async run(statement: LaneStatement, values: readonly string[]): Promise<string[][]> {
     const client = this.#client ?? (await this.#connect());
     this.#running += 1;
@@ -209,7 +193,7 @@ export class LaneConnection {
     } catch (error) {
       const kind = faultKind(error);
       if (kind === "ambiguous" || isReadOnly(error)) this.#drop(client);
-      throw new BatchFault(kind, errorMessage(error), error);
+      throw new BatchFault(kind, reasonOf(error), error);
     } finally {
       this.#running -= 1;
     }
@@ -249,7 +233,7 @@ export class LaneConnection {
     } catch (error) {
       // Not `client.end()`, which would wait for an answer of a server that may be silent.
       client.connection.stream.destroy();
-      throw new BatchFault("busy", errorMessage(error), error);
+      throw new BatchFault("busy", reasonOf(error), error);
     }
     try {
       await this.#options.prove?.();
@@ -280,13 +264,8 @@ function faultKind(error: unknown): BatchFaultKind {
 }
 
 /**
- * True if the session is read-only. A session stays so even after the database accepts writes
- * again, so the connection must be replaced.
+ * A read-only session stays so even after the database accepts writes again: it must be replaced.
  */
 function isReadOnly(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === READ_ONLY_TRANSACTION;
-}
-
-function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

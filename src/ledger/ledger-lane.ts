@@ -11,10 +11,7 @@ import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 
 interface Waiting {
   readonly row: ReserveRow;
-  /**
-   * The closing of the previous attempt, which commits together with this hold; null if this hold
-   * closes no attempt.
-   */
+  /** The closing of the previous attempt, which commits together with this hold, or null. */
   readonly rolled: Closing | null;
   readonly answer: (outcome: ReserveOutcome) => void;
   readonly queuedAtMs: number;
@@ -26,14 +23,9 @@ export interface LedgerLaneOptions {
     closings: readonly CloseRow[],
     holds: readonly ReserveRow[],
   ) => Promise<BatchAnswer>;
-  /**
-   * Takes closings that did not commit, or whose attempt was not open. The lane does not retry
-   * them.
-   */
+  /** Takes closings that did not commit, or whose attempt was not open, to be sent again. */
   readonly onLate: (closings: readonly Closing[]) => void;
-  /**
-   * Called with holds that were not sent because the queue was full or slow, or whose batch failed.
-   */
+  /** Called with holds that were not sent (the queue was full or slow), or whose batch failed. */
   readonly onRefused: (rows: readonly ReserveRow[], fault: BatchFault) => void;
 }
 
@@ -86,11 +78,10 @@ export class LedgerLane {
   }
 
   get closings(): number {
-    const rolled = this.#holds.reduce((sum, { rolled: row }) => (row === null ? sum : sum + 1), 0);
-    return this.#closings.length + this.#sentClosings.length + rolled;
+    return this.#closings.length + this.#sentClosings.length + countRolled(this.#holds);
   }
 
-  get oldestClosingMs(): number | undefined {
+  get oldestClosing(): Closing | undefined {
     const rolled = this.#holds.find((waiting) => waiting.rolled !== null)?.rolled;
     return findOldest([this.#sentClosings[0], this.#closings[0], rolled ?? undefined]);
   }
@@ -99,10 +90,7 @@ export class LedgerLane {
     return this.#holds.length === 0 && this.#closings.length === 0;
   }
 
-  /**
-   * True if the queue is full, or if this organization has its maximum number of rows in it. Loops
-   * over the whole queue, so it is called only if the queue is long.
-   */
+  /** True if the queue is full, or full for this organization. Loops over the whole queue. */
   #isOverShare({ orgId }: ReserveRow): boolean {
     if (this.#holds.length >= LEDGER_QUEUE_ROWS_MAX) return true;
     let rows = 0;
@@ -113,8 +101,7 @@ export class LedgerLane {
   #schedule(): void {
     if (this.#isSending || this.#isScheduled) return;
     this.#isScheduled = true;
-    // `setImmediate` runs after the input that has arrived by now was handled, so that concurrent
-    // rows share a batch.
+    // It runs after the input that has arrived was handled, so concurrent rows share a batch.
     setImmediate(() => void this.#flush());
   }
 
@@ -123,8 +110,8 @@ export class LedgerLane {
     this.#isSending = true;
     if (!this.#isSweeping) this.#sweepLater();
     const holds = this.#holds.splice(0, LEDGER_BATCH_ROWS_MAX);
-    const rolls = holds.reduce((sum, { rolled }) => (rolled === null ? sum : sum + 1), 0);
-    await this.#send(this.#closings.splice(0, LEDGER_BATCH_ROWS_MAX - rolls), holds);
+    const single = this.#closings.splice(0, LEDGER_BATCH_ROWS_MAX - countRolled(holds));
+    await this.#send(single, holds);
     this.#isSending = false;
     if (!this.#isEmpty) return this.#schedule();
     for (const resolve of this.#idle.splice(0)) resolve();
@@ -152,7 +139,7 @@ export class LedgerLane {
         return await this.#sendApart(holds);
       }
       this.#options.onLate(closings);
-      this.#refuse(holds, fault);
+      this.#refuse(holds, fault, `the journal did not answer (${fault.kind})`);
     } finally {
       this.#sentClosings = [];
     }
@@ -176,14 +163,11 @@ export class LedgerLane {
     this.#options.onLate(late);
   }
 
-  #refuse(holds: readonly Waiting[], fault: BatchFault): void {
+  #refuse(holds: readonly Waiting[], fault: BatchFault, reason: string): void {
     if (holds.length === 0) return;
-    this.#options.onRefused(
-      holds.map(({ row }) => row),
-      fault,
-    );
-    const reason = `the journal did not answer (${fault.kind})`;
-    for (const waiting of holds) waiting.answer({ kind: "unavailable", reason });
+    const rows = holds.map(({ row }) => row);
+    this.#options.onRefused(rows, fault);
+    for (const { answer } of holds) answer({ kind: "unavailable", reason });
   }
 
   #sweepLater(): void {
@@ -204,16 +188,13 @@ export class LedgerLane {
     const fresh = this.#holds.findIndex((waiting) => waiting.queuedAtMs >= oldestMs);
     const aged = this.#holds.splice(0, fresh === -1 ? this.#holds.length : fresh);
     if (aged.length === 0) return;
-    const fault = new BatchFault("busy", TOO_OLD, undefined);
-    this.#options.onRefused(
-      aged.map(({ row }) => row),
-      fault,
-    );
-    for (const { rolled, answer } of aged) {
-      if (rolled !== null) this.close(rolled);
-      answer({ kind: "unavailable", reason: TOO_OLD });
-    }
+    for (const { rolled } of aged) if (rolled !== null) this.close(rolled);
+    this.#refuse(aged, new BatchFault("busy", TOO_OLD, undefined), TOO_OLD);
   }
+}
+
+function countRolled(holds: readonly Waiting[]): number {
+  return holds.reduce((sum, { rolled }) => (rolled === null ? sum : sum + 1), 0);
 }
 
 function noteLane(

@@ -1,16 +1,4 @@
-import { CAP_PERIODS, type CapPeriod } from "../kernel/index.ts";
-import {
-  computeCharge,
-  createSpender,
-  listCaps,
-  type ModelAccount,
-  type ModelCharge,
-  type ModelClose,
-  type ModelOrg,
-  type ModelSpender,
-  NOTHING,
-  openMonth,
-} from "./model-accounts.ts";
+import { CAP_PERIODS, type CapPeriod, type Caps, mondayOf } from "../kernel/index.ts";
 
 // The ledger as a model in memory, without batches and locks: tests compare the SQL functions with
 // it. Amounts are in micro-dollars, exact costs in pico-dollars. The caller decides when a wallet
@@ -99,8 +87,10 @@ export class LedgerModel {
     const key = org?.keys.get(row.key);
     if (org === undefined || key === undefined) return { kind: "unavailable" };
     for (const [scope, spender] of [["key", key] as const, ["org", org] as const]) {
-      const { inFlight } = spender;
-      for (const { period, cap, settled } of listCaps(spender, this)) {
+      const { caps, inFlight } = spender;
+      const spent = settledNow(spender, this);
+      for (const period of this.capPeriods) {
+        const [cap, settled] = [caps[period], spent[period]];
         if (cap === null || settled + inFlight + row.amount <= cap) continue;
         return { kind: "cap", scope, period, cap, settled, inFlight };
       }
@@ -120,19 +110,13 @@ export class LedgerModel {
     }
   }
 
-  /**
-   * Adds an attempt that was charged at its reserve after a crash, before this model began. Its
-   * transfers are already in the accounts.
-   */
+  /** Adds an attempt charged at its reserve after a crash, whose transfers are in the accounts. */
   keepCrashed(row: ModelReserve): void {
     const charge = { ...NOTHING, debit: row.amount };
     this.attempts.set(row.attempt, endHold(createHold(row, this), "unknown_after_crash", charge));
   }
 
-  /**
-   * Closes an attempt. The first of two closings wins, but a closing at the reserve after a crash
-   * can be corrected once.
-   */
+  /** The first of two closings wins, but one at the reserve after a crash can be corrected once. */
   close(row: ModelClose): ModelCloseOutcome {
     const hold = this.holds.get(row.attempt);
     if (hold !== undefined) return { kind: "closed", ...this.#end(hold, row) };
@@ -191,10 +175,7 @@ export class LedgerModel {
     return { debit: charge.debit, overrun: charge.overrun };
   }
 
-  /**
-   * Charges the observed cost of an attempt that was charged at its reserve, and refunds the
-   * difference.
-   */
+  /** Charges the observed cost of an attempt charged at its reserve, and refunds the difference. */
   #correct(attempt: ModelAttempt, row: ModelClose): Charge {
     const { provider, amount } = attempt;
     const charge = computeCharge(amount, row);
@@ -249,4 +230,72 @@ export function endHold(
   charge: ModelCharge,
 ): ModelAttempt {
   return { ...hold, state, isCorrected: false, ...charge };
+}
+
+export interface ModelAccount {
+  debits: bigint;
+  credits: bigint;
+  reserved: bigint;
+}
+
+export interface ModelSpender {
+  /** Only keys have caps of a day or a week. */
+  readonly caps: { [period in CapPeriod]: bigint | null };
+  /** The sum of the open holds, which counts against every cap. */
+  inFlight: bigint;
+  readonly months: Map<number, { settled: bigint; reserved: bigint }>;
+  /** Settled spend by the UTC day of admission, in days since 1970. */
+  readonly days: Map<number, bigint>;
+}
+
+export interface ModelOrg extends ModelSpender {
+  readonly keys: Map<string, ModelSpender>;
+}
+
+function settledNow({ months, days }: ModelSpender, now: LedgerModel): Caps<bigint> {
+  const monday = mondayOf(now.day);
+  let week = 0n;
+  for (let day = monday; day < monday + 7; day += 1) week += days.get(day) ?? 0n;
+  return { month: months.get(now.month)?.settled ?? 0n, week, day: days.get(now.day) ?? 0n };
+}
+
+function createSpender(): ModelSpender {
+  const caps = { month: null, week: null, day: null };
+  return { caps, inFlight: 0n, months: new Map(), days: new Map() };
+}
+
+function openMonth(spender: ModelSpender, month: number): { settled: bigint; reserved: bigint } {
+  const known = spender.months.get(month);
+  if (known !== undefined) return known;
+  const fresh = { settled: 0n, reserved: 0n };
+  spender.months.set(month, fresh);
+  return fresh;
+}
+
+export interface ModelClose {
+  readonly attempt: bigint;
+  readonly costPico: bigint;
+  /** The debt to the provider; absent if it equals the cost. */
+  readonly owedPico?: bigint;
+  /** `crash`: the end was not observed. */
+  readonly kind: "usage" | "void" | "crash";
+}
+
+export interface ModelCharge {
+  readonly costPico: bigint;
+  readonly debit: bigint;
+  readonly overrun: bigint;
+  /** Debit plus overrun minus the debt to the provider; negative if the debt is the larger one. */
+  readonly margin: bigint;
+}
+
+export const NOTHING: ModelCharge = { costPico: 0n, debit: 0n, overrun: 0n, margin: 0n };
+
+/** Charges the exact cost rounded down, at most the reserve. The platform pays the excess. */
+function computeCharge(reserve: bigint, row: ModelClose): ModelCharge {
+  const costPico = row.kind === "usage" ? row.costPico : 0n;
+  const floor = costPico / 1_000_000n;
+  const debit = floor < reserve ? floor : reserve;
+  const owed = row.kind === "usage" ? (row.owedPico ?? costPico) : 0n;
+  return { costPico, debit, overrun: floor - debit, margin: floor - owed / 1_000_000n };
 }

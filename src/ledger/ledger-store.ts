@@ -1,4 +1,5 @@
 import type {
+  AttemptEnd,
   AttemptId,
   BySku,
   CapPeriod,
@@ -67,22 +68,11 @@ export type ReserveOutcome =
       /** The first instant of the next UTC day, week or month, in milliseconds since 1970. */
       readonly resetAtMs: number;
     }
-  /**
-   * There is no hold, so nothing may be dispatched: the database does not answer, this instance has
-   * no valid lease, or the queue is full or too slow.
-   */
+  /** Nothing may be dispatched: no answer of the database, no lease, or a full or slow queue. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
-export type AttemptOutcome =
-  | "completed"
-  | "refused"
-  | "failed"
-  | "timeout"
-  | "reset"
-  | "stream_died"
-  | "client_disconnected"
-  /** The attempt was open when the books were restored; its debit is 0. */
-  | "lost_in_restore";
+/** `lost_in_restore`: the attempt was open when the books were restored; its debit is 0. */
+export type AttemptOutcome = Exclude<AttemptEnd, "in_flight" | "unknown_after_crash">;
 
 export type SettlementBasis =
   | "reported"
@@ -92,15 +82,10 @@ export type SettlementBasis =
   | "none"
   | "unknown_after_crash";
 
-/**
- * `usage_impossible`: the provider reported more usage than is possible, so all of it was ignored.
- */
+/** The provider reported more usage than is possible, so all of it was ignored. */
 export type ReportFlag = "usage_impossible";
 
-/**
- * Values that the gateway sent in headers of its answer and that no other field of the attempt has.
- * A field is absent if its header was not sent.
- */
+/** Values in headers of the gateway's answer that no other field of the attempt has, if sent. */
 export interface AnsweredHeaders {
   readonly remainingRequests?: number;
   readonly remainingTokens?: number;
@@ -117,16 +102,12 @@ export interface CloseRow extends AnsweredHeaders {
   /** Null if void: nothing was observed, and nothing is owed. */
   readonly usage: Usage | null;
   readonly basis: SettlementBasis;
-  /**
-   * Exact cost of the observed usage. The debit is this cost rounded down, and at most the reserve.
-   */
+  /** Exact cost of the observed usage: rounded down, and at most the reserve, it is the debit. */
   readonly costPicoUsd: PicoUsd;
   /** The debt to the provider, if it has purchase prices; absent if it equals the cost. */
   readonly owedPicoUsd?: PicoUsd;
   readonly upstreamStatus: number | null;
-  /**
-   * The class of the attempt's failure, or what was wrong with the reported usage; null if neither.
-   */
+  /** The class of the failure, or what was wrong with the reported usage; null if neither. */
   readonly errorClass: RefusalClass | ReportFlag | null;
   readonly startedAtMs: number;
   /** Null if no byte of an answer arrived. */
@@ -146,10 +127,7 @@ export type CloseOutcome =
   /** The closing has not committed yet; the ledger retries it. */
   | { readonly kind: "pending" };
 
-/**
- * A request that was refused before any attempt. It costs nothing, and is stored for look-ups by
- * id.
- */
+/** A request that was refused before any attempt. It costs nothing; look-ups by id find it. */
 export interface RefusedRequest {
   readonly requestId: RequestId;
   readonly orgId: OrgId;
@@ -181,27 +159,19 @@ export interface PricePin {
   readonly prices: BySku<bigint>;
   /** The pin of the prices at which the provider is paid; absent if they are those of this pin. */
   readonly purchasePinId?: string;
-  /**
-   * The price sheets by prompt size, from 0 tokens up. Absent on the pin of a higher price tier,
-   * and if the provider reports costs, so that none are computed from prices.
-   */
+  /** The price sheets by prompt size; absent for a higher tier, and if costs are reported. */
   readonly sheets?: readonly PinnedSheet[];
 }
 
-/**
- * The pin whose prices apply to prompts of more than `abovePromptTokens` tokens; 0: to any prompt.
- */
+/** The pin whose prices apply to prompts of more than `abovePromptTokens` tokens. */
 export interface PinnedSheet {
   readonly abovePromptTokens: number;
   readonly pinId: string;
 }
 
 /**
- * The interface through which other folders use the ledger. It takes single rows and commits them
- * in batches.
- *
- * Promises: if `reserve` answers `reserved`, the hold is durable; an attempt is closed at most
- * once.
+ * The ledger for other folders: it takes single rows and commits them in batches. If `reserve`
+ * answers `reserved`, the hold is durable; an attempt is closed at most once.
  */
 export interface Ledger {
   /** Makes an attempt id for this instance. Each id is greater than the one before. */

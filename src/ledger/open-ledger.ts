@@ -1,13 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { assert, type AttemptId, type Clock, type Logger } from "../kernel/index.ts";
-import { type Closing, LateClosings } from "./late-closings.ts";
-import { InstanceLease } from "./instance-lease.ts";
-import type {
-  BatchAnswer,
-  BatchFault,
-  CloseVerdict,
-  LedgerBatchStore,
-} from "./ledger-batch-store.ts";
+import { assert, type AttemptId } from "../kernel/index.ts";
+import { type Closing, findOldest, LateClosings } from "./late-closings.ts";
+import { InstanceLease, type LedgerOptions } from "./instance-lease.ts";
+import type { BatchAnswer, BatchFault } from "./ledger-batch-store.ts";
 import { LedgerLane } from "./ledger-lane.ts";
 import type {
   CloseOutcome,
@@ -19,17 +14,6 @@ import type {
 } from "./ledger-store.ts";
 import { LedgerCounts, type LedgerState } from "./ledger-counts.ts";
 import { RefusedLane } from "./refused-lane.ts";
-
-export interface OpenLedgerOptions {
-  readonly store: LedgerBatchStore;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Must stay the same when an instance restarts, and differ between instances. */
-  readonly instanceName: string;
-  /** The reaction if a restore of the database has removed commits; `stop` if absent. */
-  readonly onGoneBack?: "stop" | "go_on";
-  readonly counts?: LedgerCounts;
-}
 
 export interface OpenedLedger extends Ledger {
   /** `instanceName`, with a number if another living process has that name. */
@@ -45,7 +29,7 @@ const SHUT_DOWN_WAIT_MS = 10_000;
  * Adds this process to the ledger's instances. Resolves when it may take traffic: by then the
  * attempts that an earlier run of this instance left open are closed.
  */
-export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedger> {
+export async function openLedger(options: LedgerOptions): Promise<OpenedLedger> {
   const lease = await InstanceLease.start(options);
   // Two empty batches open the connections and plan the statements before any customer waits.
   await options.store.runBatch({ member: lease.member, closings: [], holds: [] });
@@ -54,7 +38,7 @@ export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedg
 }
 
 class BatchedLedger implements OpenedLedger {
-  readonly #options: OpenLedgerOptions;
+  readonly #options: LedgerOptions;
   readonly #counts: LedgerCounts;
   readonly #lease: InstanceLease;
   readonly #lane: LedgerLane;
@@ -64,7 +48,7 @@ class BatchedLedger implements OpenedLedger {
   #isShutDown = false;
   #isEnded = false;
 
-  constructor(options: OpenLedgerOptions, lease: InstanceLease) {
+  constructor(options: LedgerOptions, lease: InstanceLease) {
     const { store, clock, log, counts = new LedgerCounts() } = options;
     this.#options = options;
     this.#counts = counts;
@@ -84,11 +68,12 @@ class BatchedLedger implements OpenedLedger {
     this.#late = new LateClosings({
       clock,
       log,
-      send: (rows) => {
+      send: async (rows) => {
         counts.add("late", { late_closing: rows.length });
-        return counts.timed({ lane: "close", rows: rows.length, clock }, () =>
-          this.#closeBatch(rows),
-        );
+        const batch = { lane: "close" as const, rows: rows.length, clock };
+        const verdicts = await counts.timed(batch, () => store.closeBatch(rows));
+        counts.verdicts(verdicts);
+        return verdicts;
       },
     });
     this.#refused = new RefusedLane({
@@ -171,9 +156,8 @@ class BatchedLedger implements OpenedLedger {
   }
 
   /**
-   * Runs a batch. If the process slept past its lease meanwhile, annuls the holds that the batch
-   * reserved and answers them as refused, even if the instance has joined again: another instance
-   * may have closed them.
+   * Runs a batch. If the process slept past its lease meanwhile, annuls and refuses the holds it
+   * reserved, even if the instance has joined again: another instance may have closed them.
    */
   async #runBatch(
     closings: readonly CloseRow[],
@@ -193,12 +177,6 @@ class BatchedLedger implements OpenedLedger {
     return { verdicts, outcomes: unsent };
   }
 
-  async #closeBatch(rows: readonly CloseRow[]): Promise<readonly CloseVerdict[]> {
-    const verdicts = await this.#options.store.closeBatch(rows);
-    this.#counts.verdicts(verdicts);
-    return verdicts;
-  }
-
   #state(): LedgerState {
     const lane = this.#lane;
     const late = this.#late;
@@ -209,7 +187,7 @@ class BatchedLedger implements OpenedLedger {
         refused: this.#refused.queuedRows,
       },
       closingsPending: lane.closings + late.size,
-      oldestClosingMs: older(lane.oldestClosingMs, late.oldestClosingMs),
+      oldestClosingMs: findOldest([lane.oldestClosing, late.oldestClosing])?.queuedAtMs,
       leaseMs: this.#isShutDown ? 0 : this.#lease.leftMs,
     };
   }
@@ -247,8 +225,3 @@ class BatchedLedger implements OpenedLedger {
 }
 
 const NO_LEASE: ReserveOutcome = { kind: "unavailable", reason: "this instance holds no lease" };
-
-function older(one: number | undefined, other: number | undefined): number | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  return Math.min(one, other);
-}

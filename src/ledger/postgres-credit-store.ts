@@ -5,7 +5,6 @@ import {
   type ChangedBy,
   type ChangeLog,
   type Facts,
-  type Columns,
   columns,
   formatUsd,
   instantMs,
@@ -15,6 +14,9 @@ import {
   type OrgId,
   orNull,
   type Public,
+  queryOne,
+  reasonOf,
+  type RecordOf,
   usdOrNull,
   type Row,
   text,
@@ -38,26 +40,25 @@ export class PostgresCreditStore {
     try {
       return await this.#changes.write(by, async (client, note) => {
         const before = await readThreshold(client, orgId);
-        const result = await client.query<{ created: boolean; balance: bigint }>(
+        const { created, balance } = await queryOne<{ created: boolean; balance: bigint }>(
+          client,
           "select created, balance from grant_credit($1, $2, $3, $4)",
           [orgId, amountMicroUsd, ref, isTrial],
         );
-        const row = result.rows[0];
-        assert(row !== undefined, "grant_credit answers one row");
         const after = { amount_usd: formatUsd(amountMicroUsd), ref, is_trial: isTrial };
-        if (row.created) {
+        if (created) {
           note({ action: "credit.grant", orgId, target: orgId, before: null, after });
           // A grant may also set the threshold of the low-balance alert. The change log drops this
           // change if the threshold is the same before and after.
           const now = await readThreshold(client, orgId);
           note({ action: "alert.rules", orgId, target: orgId, before, after: now });
         }
-        return { created: row.created, balanceMicroUsd: microUsd(row.balance) };
+        return { created, balanceMicroUsd: microUsd(balance) };
       });
     } catch (error) {
       const code = error instanceof DatabaseError ? error.code : undefined;
-      if (code === "TM404") throw new CreditFault("unknown_org", toMessage(error), error);
-      if (code === "TM409") throw new CreditFault("ref_taken", toMessage(error), error);
+      if (code === "TM404") throw new CreditFault("unknown_org", reasonOf(error), error);
+      if (code === "TM409") throw new CreditFault("ref_taken", reasonOf(error), error);
       throw error;
     }
   }
@@ -82,11 +83,15 @@ const THRESHOLD_SQL = "select balance_below as below from alert_rules where org_
 
 export type CreditStore = Public<PostgresCreditStore>;
 
-const entryColumns: Columns<LedgerEntry> = columns({
+const entryColumns = columns({
   atMs: instantMs("at"),
+  /** The kind of event that moved the money: `grant`, `purchase`, `settle`, … */
   kind: text("kind"),
+  /** The reference of the transfer, or the request id. */
   ref: text("ref"),
+  /** The model of a settled request, else null. */
   detail: orNull(text("detail")),
+  /** Positive if it was credited to the wallet, negative if it was debited. */
   amountMicroUsd: micro("amount"),
 });
 
@@ -107,10 +112,6 @@ const ENTRIES_SQL = `
   order by request_id desc limit $3)
   order by at desc limit $3`;
 
-function toMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 interface Grant {
   readonly orgId: OrgId;
   readonly amountMicroUsd: MicroUsd;
@@ -130,17 +131,7 @@ interface GrantOutcome {
   readonly balanceMicroUsd: MicroUsd;
 }
 
-export interface LedgerEntry {
-  readonly atMs: number;
-  /** The kind of event that moved the money: `grant`, `purchase`, `settle`, … */
-  readonly kind: string;
-  /** The reference of the transfer, or the request id. */
-  readonly ref: string;
-  /** The model of a settled request, else null. */
-  readonly detail: string | null;
-  /** Positive if it was credited to the wallet, negative if it was debited. */
-  readonly amountMicroUsd: MicroUsd;
-}
+export type LedgerEntry = RecordOf<typeof entryColumns>;
 
 /** `ref_taken`: the reference belongs to a grant of another organization or amount. */
 export class CreditFault extends Error {
@@ -175,9 +166,6 @@ export interface PeriodSpend extends MonthSpend {
 export interface SpendReads {
   balance(orgId: OrgId): Promise<Balance>;
   monthSpend(orgId: OrgId, keyId?: string): Promise<MonthSpend>;
-  /**
-   * Returns the spend that counts against a key's weekly and its daily cap, in this order. Without
-   * `keyId`, returns that of all keys.
-   */
+  /** Returns the spend against the weekly, then the daily cap of a key; of all without `keyId`. */
   periodSpend(orgId: OrgId, keyId?: string): Promise<readonly PeriodSpend[]>;
 }

@@ -168,7 +168,10 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   }
 
   recoverOpenAttempts(stuck?: StuckAttempts): Promise<number> {
-    return recoverOpenAttempts(this.#pool, stuck ?? new StuckAttempts(throwFault));
+    const none = new StuckAttempts((_, fault) => {
+      throw fault;
+    });
+    return recoverOpenAttempts(this.#pool, stuck ?? none);
   }
 
   async attachJob(attemptId: AttemptId, providerJobId: string): Promise<boolean> {
@@ -227,7 +230,3 @@ const LEAVE_SQL = `
   update instance_lease l set lease_until = least(l.lease_until, now())
   from instance i
   where i.instance_id = l.instance_id and l.instance_id = $1 and i.epoch = $2`;
-
-function throwFault(_: unknown, fault: unknown): never {
-  throw fault;
-}

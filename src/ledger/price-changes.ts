@@ -49,10 +49,7 @@ interface LastRow {
   readonly sha256: string;
 }
 
-/**
- * If two instances start together, the lock makes one wait, so that it finds the price changes that
- * the other has recorded.
- */
+/** The lock lets the second of two instances that start together find what the first recorded. */
 const LOCK_SQL = "select pg_advisory_xact_lock(hashtext('tokenmarket catalog prices'))";
 
 const LAST_SQL = `

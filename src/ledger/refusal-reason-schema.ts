@@ -15,19 +15,14 @@ export const RefusalReason = Type.Object({
   retry_after: Type.Optional(Count),
   retry_at: Type.Optional(Instant),
   reset_at: Type.Optional(Instant),
-  /** The number of requests or tokens that the limit allows. */
   limit: Type.Optional(Count),
-  /**
-   * `used` is the number of requests or tokens that were in use when the request came; `asked` is
-   * the number that the request would have added.
-   */
+  /** How many requests or tokens were in use, and how many the request would have added. */
   used: Type.Optional(Count),
   asked: Type.Optional(Count),
   cap_usd: Type.Optional(Usd),
   spent_usd: Type.Optional(Usd),
   in_flight_usd: Type.Optional(Usd),
   available_usd: Type.Optional(Usd),
-  /** The highest possible cost of the request. */
   needed_usd: Type.Optional(Usd),
   dropped_params: Type.Optional(List(Type.String())),
 });

@@ -9,11 +9,10 @@ import {
 import type { RefusalReason } from "./refusal-reason-schema.ts";
 
 const ID_CHARS_MAX = 200;
+/** All but printable ASCII: PostgreSQL rejects some characters in JSON. */
+const NOT_PLAIN = /[^\x20-\x7e]/g;
 
-/**
- * Returns the part of a refusal that is stored: at most about 3 KB, however long its limit's id is
- * and however many request fields were dropped.
- */
+/** Returns the part of a refusal that is stored: at most about 3 KB, whatever was refused. */
 export function refusalReason(refusal: Refusal, dropped: readonly string[] = []): RefusalReason {
   const { status, retryable, limit, figures, retryAfterSeconds, capPeriod } = refusal;
   const names = keepKnownNames(dropped);
@@ -21,7 +20,7 @@ export function refusalReason(refusal: Refusal, dropped: readonly string[] = [])
     status,
     retryable,
     ...refusalGround(refusal),
-    limit_id: limit?.id === undefined ? undefined : plain(limit.id, ID_CHARS_MAX),
+    limit_id: limit?.id?.replace(NOT_PLAIN, "?").slice(0, ID_CHARS_MAX),
     retry_after: retryAfterSeconds,
     ...refusalTimes(refusal),
     cap_period: capPeriod,
@@ -48,11 +47,6 @@ export function droppedNames(text: string | undefined): readonly string[] {
 
 function optionalUsd(amount: MicroUsd | undefined): string | undefined {
   return amount === undefined ? undefined : formatUsd(amount);
-}
-
-/** Replaces all but printable ASCII by `?`, because PostgreSQL rejects some characters in JSON. */
-function plain(text: string, charsMax: number): string {
-  return text.replace(/[^\x20-\x7e]/g, "?").slice(0, charsMax);
 }
 
 const NAMES_MAX = 32;

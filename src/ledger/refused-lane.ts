@@ -1,4 +1,4 @@
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
 
 import {
   type KeyId,
@@ -29,16 +29,13 @@ const MINUTE_MS = 60_000;
 const QUEUE_ROWS_MAX = 20_000;
 const COUNTS_MAX = 20_000;
 const GATHER_MS = 20;
-/**
- * Counts are gathered for longer than rows: a customer may look up a row at once, but not a count.
- */
+/** Longer than for rows: a customer may look up a row at once, but not a count. */
 const GATHER_COUNTS_MS = 500;
 const RETRY_MS = 1_000;
 
 /**
- * Writes refused requests in the background. The first requests of a key in a minute are stored as
- * rows; the others are only counted. If the queue is full, refusals are lost, which is acceptable
- * because they move no money.
+ * Writes refused requests in the background: the first of a key in a minute as rows, the others as
+ * counts. If the queue is full, they are lost, which is acceptable because they move no money.
  */
 export class RefusedLane {
   readonly #options: RefusedLaneOptions;
@@ -98,10 +95,7 @@ export class RefusedLane {
     return true;
   }
 
-  /*
-   * Runs for each refused request that is only counted, so it looks up the minute and then the key
-   * instead of building a string of both.
-   */
+  /* Looks up the minute and then the key, because a string of both costs too much in a flood. */
   #count(count: RefusedCount): void {
     const known = this.#counts.get(count.minuteMs)?.get(count.keyId);
     if (known !== undefined) known.requests += count.requests;
@@ -189,12 +183,10 @@ export async function recordRefused(
 }
 
 /*
- * A refused request has an attempt if its hold was annulled. If the usage of the attempt's day is
- * already summed up, the day is marked to be summed up again.
- *
- * The rows of `refused_minute` are locked first, in the order of the primary key, so that all
- * processes share the limit of stored requests per key and minute, and do not deadlock. A request
- * that an earlier try has written is not counted again.
+ * A refused request has an attempt if its hold was annulled. If the attempt's day is already summed
+ * up, it is marked to be summed up again. The rows of `refused_minute` are locked first, in the
+ * order of the primary key, so that all processes share the limit of stored requests, and do not
+ * deadlock. A request that an earlier try has written is not counted again.
  */
 const RECORD_REFUSED_SQL = `
   with given as (
@@ -246,10 +238,7 @@ const RECORD_REFUSED_SQL = `
   on conflict do nothing`;
 
 /** Deletes the refusals before `atMs` in batches. Returns the number of requests. */
-export async function deleteRefusedBefore(
-  run: (text: string, values: unknown[]) => Promise<readonly { readonly requests: bigint }[]>,
-  atMs: number,
-): Promise<number> {
+export async function deleteRefusedBefore(client: PoolClient, atMs: number): Promise<number> {
   const oldest: readonly [string, unknown][] = [
     [DELETE_REQUESTS_SQL, requestIdFrom(atMs)],
     [DELETE_MINUTES_SQL, new Date(atMs)],
@@ -257,7 +246,7 @@ export async function deleteRefusedBefore(
   let deleted = 0;
   for (const [text, bound] of oldest) {
     for (let hasMore = true; hasMore;) {
-      const rows = await run(text, [bound, DELETED_ROWS]);
+      const { rows } = await client.query<{ requests: bigint }>(text, [bound, DELETED_ROWS]);
       for (const { requests } of rows) deleted += Number(requests);
       hasMore = rows.length === DELETED_ROWS;
     }

@@ -7,16 +7,16 @@ import {
   type ChangedBy,
   type ChangeLog,
   checkChain,
-  type Columns,
   columns,
   count,
   type ExportedChange,
-  type Facts,
   instantMs,
   integer,
   inTransaction,
   parseUsd,
+  queryOne,
   recordChanges,
+  type RecordOf,
   type Row,
   textOf,
 } from "../kernel/index.ts";
@@ -24,41 +24,18 @@ import {
 export interface ReopenRequest {
   readonly reason: string;
   /**
-   * Decides what happens to attempts that were open at the point of the restore: `void` voids them
-   * at our cost; `charge` charges their reserves; `kept` leaves them open, which needs
-   * `isNothingLost`.
+   * What becomes of attempts that were open at the point of the restore: `void` voids them at our
+   * cost; `charge` charges their reserves; `kept` leaves them open, which needs `isNothingLost`.
    */
   readonly openAttempts: "void" | "charge" | "kept";
   readonly isNothingLost: boolean;
   /** The time of the restored state in milliseconds since 1970; taken from the ledger if absent. */
   readonly restoredToMs?: number;
-  /**
-   * Changes that revoked or limited access and that the restore has undone. They are made again.
-   */
+  /** Changes that revoked or limited access, undone by the restore. They are made again. */
   readonly closings: readonly AccessClosing[];
 }
 
-export interface ReopenedBooks {
-  readonly life: number;
-  readonly restoredToMs: number;
-  /**
-   * An attempt is lost if the time in its id is from `lostFromMs` to `lostUntilMs` and the journal
-   * does not have it.
-   */
-  readonly lostFromMs: number;
-  readonly lostUntilMs: number;
-  readonly closedAttempts: number;
-  /** The number of jobs that continue at their providers and that instances adopt. */
-  readonly openJobs: number;
-  readonly endedSessions: number;
-  readonly closedAgain: {
-    /** Includes keys that expire because the books have only their old secret. */
-    readonly keysDisabled: number;
-    readonly capsLowered: number;
-    readonly connectionsDisabled: number;
-    readonly holdsPlaced: number;
-  };
-}
+export type ReopenedBooks = RecordOf<typeof reopenedColumns>;
 
 /** The books could not be reopened; nothing changed. */
 export class ReopenFault extends Error {
@@ -92,9 +69,7 @@ export async function reopenBooks(
         restoredToMs === undefined ? null : new Date(restoredToMs),
         JSON.stringify(closings),
       ];
-      const { rows } = await client.query<Row>(REOPEN_SQL, values);
-      assert(rows[0] !== undefined, "a reopening answers one row");
-      const made = reopenedColumns.read(rows[0]);
+      const made = reopenedColumns.read(await queryOne<Row>(client, REOPEN_SQL, values));
       return { books: made, recorded: await recordChanges(client, by, [toChange(request, made)]) };
     });
     changes.announce(recorded);
@@ -132,15 +107,18 @@ function toChange({ reason, openAttempts }: ReopenRequest, books: ReopenedBooks)
   };
 }
 
-const reopenedColumns: Columns<ReopenedBooks> = columns({
+const reopenedColumns = columns({
   life: integer("life"),
   restoredToMs: instantMs("restored_to"),
+  /** Ids from `lostFromMs` to `lostUntilMs` that the journal does not have are lost attempts. */
   lostFromMs: instantMs("lost_from"),
   lostUntilMs: instantMs("lost_until"),
   closedAttempts: count("closed_attempts"),
+  /** The number of jobs that continue at their providers and that instances adopt. */
   openJobs: count("open_jobs"),
   endedSessions: count("ended_sessions"),
   closedAgain: columns({
+    /** Includes keys that expire because the books have only their old secret. */
     keysDisabled: count("keys_disabled"),
     capsLowered: count("caps_lowered"),
     connectionsDisabled: count("connections_disabled"),
@@ -187,10 +165,9 @@ export type ChangesOutcome =
   | { readonly kind: "unreadable"; readonly problem: string };
 
 /**
- * Reads the changes that revoked or limited access from an exported change log. Of the changes of
- * one subject, for example of one cap, only the last one is considered. The result is `unreadable`
- * if the file was edited, truncated, signed with another key, or restricted to one organization or
- * to some actions.
+ * Reads the changes that revoked or limited access from an exported change log, the last one of
+ * each subject. The result is `unreadable` if the file was edited, truncated, signed with another
+ * key, or restricted to one organization or to some actions.
  */
 export async function readLostChanges(text: string, publicKey: KeyObject): Promise<ChangesOutcome> {
   const lines = text.trimEnd().split("\n");
@@ -205,71 +182,49 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
   const closings = new Map<string, AccessClosing | undefined>();
   for (const line of lines.slice(0, changes)) {
     // The cast is safe: `checkChain` has proved that an export wrote this line.
-    const change = lostChange(JSON.parse(line) as ExportedChange);
-    const named = findSubject(change);
-    if (named !== undefined) closings.set(named, toAccessClosing(change));
+    const [subject, closing] = readChange(JSON.parse(line) as ExportedChange) ?? [];
+    if (subject !== undefined) closings.set(subject, closing);
   }
   const found = [...closings.values()].filter((closing) => closing !== undefined);
   return { kind: "read", closings: found, changes };
 }
 
-interface LostChange {
-  readonly at: string;
-  readonly action: string;
-  readonly target: string;
-  /** The state after the change. If the change removed its target, the state before it. */
-  readonly facts: Facts;
-}
-
-function lostChange({ at, action, target, before, after }: ExportedChange): LostChange {
-  return { at, action, target, facts: after ?? before ?? {} };
-}
-
-function findSubject({ at, action, target, facts }: LostChange): string | undefined {
+/** Returns undefined if it is not about access, and no closing if the change opens access. */
+function readChange({
+  at,
+  action,
+  target: id,
+  before,
+  after,
+}: ExportedChange): readonly [subject: string, closing: AccessClosing | undefined] | undefined {
+  // A change that removed its target has only the state before it.
+  const facts = after ?? before ?? {};
+  const subject = `${action} ${id}`;
   switch (action) {
-    case "key.rotate":
-      return `${action} ${target} ${at}`;
+    case "key.rotate": {
+      const until = textOf(facts["old_works_until"]) || null;
+      return [`${subject} ${at}`, { kind: "key_secret", id, at, until_at: until }];
+    }
     case "key.disable":
-    case "key.cap":
-    case "key.week-cap":
-    case "key.day-cap":
-    case "org.cap":
+      return [subject, { kind: "key", id }];
     case "connection.disable":
-      return `${action} ${target}`;
-    case "hold.place":
-    case "hold.lift":
-      return `hold ${target} ${textOf(facts["kind"])}`;
-    default:
-      return undefined;
-  }
-}
-
-/** Returns undefined if the change opens access or leaves it unchanged. */
-function toAccessClosing({ at, action, target: id, facts }: LostChange): AccessClosing | undefined {
-  switch (action) {
-    case "key.rotate":
-      return { kind: "key_secret", id, at, until_at: textOf(facts["old_works_until"]) || null };
-    case "key.disable":
-      return { kind: "key", id };
-    case "connection.disable":
-      return { kind: "connection", id };
+      return [subject, { kind: "connection", id }];
     case "key.cap":
     case "key.week-cap":
     case "key.day-cap":
     case "org.cap": {
       const cap = parseUsd(textOf(facts["cap_usd"]));
-      if (cap === undefined || cap <= 0n) return undefined;
-      return { kind: CAP_KINDS[action], id, cap: cap.toString() };
+      if (cap === undefined || cap <= 0n) return [subject, undefined];
+      return [subject, { kind: CAP_KINDS[action], id, cap: cap.toString() }];
     }
-    case "hold.place":
-      return {
-        kind: "hold",
-        id,
-        family: textOf(facts["kind"]),
-        state: textOf(facts["state"]),
-        reason: textOf(facts["reason"]),
-        until_at: textOf(facts["until"]) || null,
-      };
+    case "hold.lift":
+      return [`hold ${id} ${textOf(facts["kind"])}`, undefined];
+    case "hold.place": {
+      const family = textOf(facts["kind"]);
+      const [state, reason] = [textOf(facts["state"]), textOf(facts["reason"])];
+      const until = textOf(facts["until"]) || null;
+      return [`hold ${id} ${family}`, { kind: "hold", id, family, state, reason, until_at: until }];
+    }
     default:
       return undefined;
   }

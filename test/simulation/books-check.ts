@@ -72,10 +72,11 @@ export class BooksCheck {
       sum(attempts, ({ state, month, amount, debit }) =>
         state === "open" ? amount : month === books.month ? debit : 0n,
       );
-    const orgCap = books.orgs.get(org)?.cap ?? null;
+    const orgCap = books.orgs.get(org)?.caps.month ?? null;
     const used = inMonth(own);
     if (orgCap !== null && used > orgCap) this.#fail(`${org} is at ${used} of a cap of ${orgCap}`);
-    for (const [key, { cap }] of books.orgs.get(org)?.keys ?? []) {
+    for (const [key, { caps }] of books.orgs.get(org)?.keys ?? []) {
+      const cap = caps.month;
       const usedByKey = inMonth(own.filter((attempt) => attempt.key === key));
       if (cap !== null && usedByKey > cap) this.#fail(`${key} is at ${usedByKey}, its cap ${cap}`);
     }

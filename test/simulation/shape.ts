@@ -60,9 +60,9 @@ export function fillBooks(books: BooksModel, random: Random): readonly Principal
     const dollars = org === "org_small" ? random.between(1, 40) : 10_000;
     books.grant(org, BigInt(dollars) * 1_000n, `grant of ${org}`);
     if (org === "org_capped") {
-      account.cap = BigInt(random.between(2, 60)) * 1_000n;
+      account.caps.month = BigInt(random.between(2, 60)) * 1_000n;
       const first = account.keys.get(keys[0] ?? "");
-      if (first !== undefined) first.cap = BigInt(random.between(1, 30)) * 1_000n;
+      if (first !== undefined) first.caps.month = BigInt(random.between(1, 30)) * 1_000n;
     }
     principals.push(...keys.map((key) => plainPrincipal(org, key)));
   }

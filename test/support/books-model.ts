@@ -3,13 +3,14 @@ import {
   endHold,
   LedgerModel,
   type ModelAttempt,
+  type ModelClose,
   type ModelCloseOutcome,
   type ModelHold,
   type ModelMember,
   type ModelReserve,
   type ModelReserveOutcome,
+  NOTHING,
 } from "../../src/ledger/ledger-model.ts";
-import { type ModelClose, NOTHING } from "../../src/ledger/model-accounts.ts";
 
 /** A finished attempt, or an open hold in the form of an attempt with the state `open`. */
 export interface ModelLine extends Omit<ModelAttempt, "state"> {

@@ -19,13 +19,13 @@ import {
 } from "../../src/ledger/ledger-batch-store.ts";
 import type {
   ModelAttempt,
+  ModelClose,
   ModelCloseOutcome,
   ModelMember,
   ModelReserve,
   ModelReserveOutcome,
 } from "../../src/ledger/ledger-model.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
-import type { ModelClose } from "../../src/ledger/model-accounts.ts";
 import { CreditFault } from "../../src/ledger/postgres-credit-store.ts";
 import { BooksModel } from "./books-model.ts";
 import {
@@ -343,7 +343,7 @@ export class LedgerFixture {
     const org = this.model.orgs.get(id);
     const spender = key === undefined ? org : org?.keys.get(key);
     if (spender === undefined) throw new Error(`no spender ${step.org} ${step.key}`);
-    spender.cap = step.cap;
+    spender.caps.month = step.cap;
     if (key === undefined) {
       const cap = step.cap === null ? null : microUsd(step.cap);
       agree(await this.#backend.accountStore.setOrgCap(id, cap, testOperator), true);
@@ -358,7 +358,7 @@ export class LedgerFixture {
     const key = keys[step.key];
     const spender = key && this.model.orgs.get(id)?.keys.get(key);
     if (spender === undefined) throw new Error(`no key ${step.org} ${step.key}`);
-    spender.periodCaps[step.period] = step.cap;
+    spender.caps[step.period] = step.cap;
     const sql = `update api_key set cap_${step.period}_micro_usd = $2 where key_id = $1`;
     await this.#backend.query(sql, [key, step.cap]);
   }
@@ -530,8 +530,8 @@ export class LedgerFixture {
     );
     const today = this.model.day - 7 * this.#weeks;
     for (const { keys } of this.model.orgs.values()) {
-      for (const [key, { days, periodCaps }] of keys) {
-        const isCapped = periodCaps.day !== null || periodCaps.week !== null;
+      for (const [key, { days, caps }] of keys) {
+        const isCapped = caps.day !== null || caps.week !== null;
         for (const [day, settled] of days) {
           const at = day - 7 * this.#weeks;
           const found = stored.get(`${key} ${at}`);

@@ -2,9 +2,8 @@ import { dayAndHour, dollars, type Facts, plain, quoted, roleName, Told } from "
 
 /**
  * Every action that the change log can record, with the sentence that follows the actor's name.
- * Owners see an action in the console if `seenBy` is `organization`; only operators see the others.
- * An action that is missing in this table cannot be recorded. Each command and route that writes
- * has an action (`test/support/change-doors.ts`).
+ * Owners see the actions that are `seenBy` the `organization`; operators see all. Each command and
+ * route that writes has an action (`test/support/change-doors.ts`).
  */
 export const ACTIONS = {
   "org.create": seen((told) => `created the organization${told.with("called", "name")}`),
@@ -183,8 +182,7 @@ export function findAction(name: string): Action | undefined {
 }
 
 /**
- * Returns the sentence that follows the actor's name. `name` is the name of the changed thing, if
- * it has one.
+ * Returns the sentence that follows the actor's name; `name` is that of the changed thing, if any.
  */
 export function changeSentence(
   change: {

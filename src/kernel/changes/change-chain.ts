@@ -15,7 +15,6 @@ export interface ChangeFilter {
 export interface ChangePageFilter {
   readonly orgId: OrgId;
   readonly actionPrefix?: string;
-  /** Selects the changes that this account made. */
   readonly by?: string;
   /** Selects only changes before this instant (exclusive), in milliseconds since 1970. */
   readonly untilMs?: number;
@@ -40,8 +39,8 @@ export async function* exportLines(
   let changes = 0;
   for await (const block of blocks) {
     for (const change of block) {
-      const { line, hash } = chained(toExportedLine(change, prev));
-      yield line;
+      const { text, hash } = hashed(toExportedLine(change, prev));
+      yield `${text},"hash":"${hash}"}`;
       prev = hash;
       changes += 1;
     }
@@ -56,9 +55,9 @@ export async function* exportLines(
     exported_at: new Date(nowMs).toISOString(),
     prev,
   };
-  const { text, hash } = chained(seal);
+  const { text, hash } = hashed(seal);
   const signature = sign(null, Buffer.from(hash), privateKey).toString("base64");
-  yield `${text.slice(0, -1)},"hash":"${hash}","signature":"${signature}"}`;
+  yield `${text},"hash":"${hash}","signature":"${signature}"}`;
 }
 
 function toExportedLine(change: RecordedChange, prev: string): Omit<ExportedChange, "hash"> {
@@ -79,14 +78,10 @@ function toExportedLine(change: RecordedChange, prev: string): Omit<ExportedChan
   };
 }
 
-function chained(fields: object): {
-  readonly text: string;
-  readonly line: string;
-  readonly hash: string;
-} {
-  const text = JSON.stringify(fields);
-  const hash = sha256(text);
-  return { text, hash, line: `${text.slice(0, -1)},"hash":"${hash}"}` };
+/** `text` is the JSON text without its closing brace; `hash` is that of the whole text. */
+function hashed(fields: object): { readonly text: string; readonly hash: string } {
+  const whole = JSON.stringify(fields);
+  return { text: whole.slice(0, -1), hash: sha256(whole) };
 }
 
 export function sha256(text: string): string {
@@ -192,19 +187,13 @@ export interface ExportedChange {
 interface ExportSeal {
   readonly sealed: true;
   readonly changes: number;
-  /**
-   * `since`, `org_id` and `action_prefix` are the filter of the export. The seal does not prove
-   * that changes outside of the filter are complete.
-   */
+  /** The filter of the export: the seal says nothing about changes that it does not select. */
   readonly since: string;
   readonly org_id: string | null;
   readonly action_prefix: string | null;
   readonly exported_at: string;
   readonly prev: string;
   readonly hash: string;
-  /**
-   * Ed25519 signature of the text of `hash`, in base64. The same key signs exports of retired
-   * journal days.
-   */
+  /** Ed25519 signature of the text of `hash`, in base64, by the key that signs exported days. */
   readonly signature: string;
 }

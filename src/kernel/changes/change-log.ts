@@ -18,15 +18,7 @@ export interface Changed<T> {
   readonly changes: readonly Change[];
 }
 
-interface Written<T> {
-  readonly outcome: T;
-  readonly recorded: readonly RecordedChange[];
-}
-
-/**
- * Runs transactions and records their changes in the change log, in the same transaction: a change
- * and its record are both committed, or neither is.
- */
+/** Runs transactions and records their changes in the same transaction. */
 export class ChangeLog {
   readonly #pool: Pool;
   readonly #log: Pick<Logger, "info">;
@@ -47,12 +39,11 @@ export class ChangeLog {
     work: (client: PoolClient, note: Note) => Promise<T>,
     answerTimeoutMs?: number,
   ): Promise<T> {
-    const noting = async (client: PoolClient): Promise<Changed<T>> => {
+    return await this.writeBy(async (client) => {
       const changes: Change[] = [];
       const outcome = await work(client, (change) => void changes.push(change));
       return { outcome, by, changes };
-    };
-    return await this.writeBy(noting, answerTimeoutMs);
+    }, answerTimeoutMs);
   }
 
   /** Like `write`, but `work` also returns who made the changes. */
@@ -60,11 +51,11 @@ export class ChangeLog {
     work: (client: PoolClient) => Promise<Changed<T>>,
     answerTimeoutMs?: number,
   ): Promise<T> {
-    const written = async (client: PoolClient): Promise<Written<T>> => {
-      const { outcome, by, changes } = await work(client);
-      return { outcome, recorded: await recordChanges(client, by, changes) };
+    const write = async (client: PoolClient) => {
+      const { by, changes, ...made } = await work(client);
+      return { ...made, recorded: await recordChanges(client, by, changes) };
     };
-    const { outcome, recorded } = await inTransaction(this.#pool, written, answerTimeoutMs);
+    const { outcome, recorded } = await inTransaction(this.#pool, write, answerTimeoutMs);
     this.announce(recorded);
     return outcome;
   }

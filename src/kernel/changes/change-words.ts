@@ -1,9 +1,6 @@
 import { ROLES, ROLE_WORDS } from "../core/roles.ts";
 
-/**
- * Recorded values by name. Dollars are decimal strings, instants ISO 8601. A value must never
- * contain a key, a token or a link.
- */
+/** Dollars are decimal strings, instants ISO 8601. No value contains a key, a token or a link. */
 export type Facts = Readonly<
   Record<string, string | number | boolean | null | readonly string[] | undefined>
 >;

@@ -33,8 +33,7 @@ export function byCaller(caller: {
 }
 
 /**
- * The network of an address, wide enough to identify no household: /24 for IPv4, /48 for IPv6. Null
- * if there is no valid address.
+ * The /24 (IPv4) or /48 (IPv6) of an address, which identify no household; null without an address.
  */
 export function wideNetwork(address: string | undefined): string | null {
   const ip = address === undefined ? undefined : parseIp(address);
@@ -92,10 +91,7 @@ export interface RecordedChange {
 
 const ACCOUNT_PREFIX = "acct_";
 
-/**
- * Returns the ids of the accounts that made these changes or were changed by them, without
- * duplicates.
- */
+/** Returns the ids of the accounts that made these changes or were changed by them, each once. */
 export function accountsIn(
   changes: readonly Pick<RecordedChange, "by" | "target">[],
 ): readonly string[] {

@@ -2,9 +2,9 @@ import type { Pool } from "pg";
 
 import { assert } from "../core/assert.ts";
 import type { Public } from "../core/defined.ts";
+import type { OrgId } from "../core/ids.ts";
 import {
   columns,
-  type Columns,
   computed,
   instantMs,
   opaque,
@@ -54,10 +54,7 @@ export class PostgresChangeStore {
     }
   }
 
-  /**
-   * Reads one organization's log, newest first, without what only operators may see. `before` is a
-   * position: only changes before it are returned.
-   */
+  /** Reads an organization's log before a position, newest first, as its owners may see it. */
   async page(
     of: ChangePageFilter & { readonly before?: number; readonly limit: number },
   ): Promise<readonly RecordedChange[]> {
@@ -120,24 +117,16 @@ function without(facts: Facts | null, hides: readonly string[]): Facts | null {
   return shown.length === 0 ? null : Object.fromEntries(shown);
 }
 
-interface ChangeRow extends Omit<RecordedChange, "by" | "position"> {
-  readonly position: string;
-  readonly kind: ChangedBy["kind"];
-  readonly id: string;
-  readonly requestId: string | null;
-  readonly clientNetwork: string | null;
-}
-
-const changeColumns: Columns<ChangeRow> = columns<ChangeRow>({
+const changeColumns = columns({
   position: computed("position::text", text("position_text")),
   atMs: instantMs("at"),
-  kind: text("actor_kind"),
+  kind: text<ChangedBy["kind"]>("actor_kind"),
   id: text("actor_id"),
   action: text("action"),
-  orgId: orNull(text("org_id")),
+  orgId: orNull(text<OrgId>("org_id")),
   target: text("target"),
-  before: orNull(opaque("before")),
-  after: orNull(opaque("after")),
+  before: orNull(opaque<Facts>("before")),
+  after: orNull(opaque<Facts>("after")),
   requestId: orNull(text("request_id")),
   clientNetwork: orNull(text("client_network")),
 });

@@ -14,10 +14,7 @@ export function readPairList(list: string): ReadonlyMap<string, string> | undefi
   return pairs;
 }
 
-/**
- * Returns what is wrong with the list; undefined if it is valid. The message never quotes a value,
- * which may be secret.
- */
+/** Says what is wrong with a list, without quoting a value, which may be secret. */
 export function pairListProblem(list: string): string | undefined {
   return readPairList(list) === undefined
     ? "must be name=value, separated by commas, with values percent-encoded"

@@ -84,8 +84,7 @@ function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
 }
 
 /**
- * For a setting with a shorter variable, only two swapped characters are reported as a misspelling:
- * `TM_DATE`, which has one character unlike `TM_DATA`, may be a variable of another tool.
+ * A shorter variable is misspelled only if two characters are swapped: `TM_DATE` is not `TM_DATA`.
  */
 const SHORT_NAME_CHARS = 8;
 

@@ -13,17 +13,14 @@ import {
  */
 const OWN_PREFIXES = /^(?:TM|TOKENMARKET|PG|DATABASE|OTEL|NODE)_|^PG[A-Z]+$/;
 
+const ALL_SETTINGS = Object.entries<Setting<unknown>>(SETTINGS);
+const OWN_NAMES: ReadonlySet<string> = new Set(
+  ALL_SETTINGS.flatMap(([, { alsoEnv = [] }]) => alsoEnv),
+);
+
 /** True if a variable contains a setting or secret of this program, or names a file with one. */
 export function isOwnVariable(name: string): boolean {
-  return OWN_PREFIXES.test(name) || ownNames().has(name.replace(/_FILE$/, ""));
-}
-
-let names: ReadonlySet<string> | undefined;
-
-function ownNames(): ReadonlySet<string> {
-  const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
-  names ??= new Set(settings.flatMap(({ alsoEnv = [] }) => alsoEnv));
-  return names;
+  return OWN_PREFIXES.test(name) || OWN_NAMES.has(name.replace(/_FILE$/, ""));
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -36,17 +33,15 @@ export function secretsIn(env: Environment): readonly string[] {
 }
 
 export function isSecretSetting(name: string): boolean {
-  const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
-  return settings.some(
-    ({ path, alsoEnv = [], secret }) =>
+  return ALL_SETTINGS.some(
+    ([, { path, alsoEnv = [], secret }]) =>
       secret === true && (environmentName(path) === name || alsoEnv.includes(name)),
   );
 }
 
 export function listSecrets(config: Config): readonly string[] {
-  const settings: readonly [string, Setting<unknown>][] = Object.entries(SETTINGS);
-  const whole = settings
-    .filter(([, { secret }]) => secret === true)
-    .map(([name]) => String(config[name as SettingName]));
+  const whole = ALL_SETTINGS.filter(([, { secret }]) => secret === true).map(([name]) =>
+    String(config[name as SettingName]),
+  );
   return [...whole, ...(readPairList(config.telemetryHeaders)?.values() ?? [])];
 }

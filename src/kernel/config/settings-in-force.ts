@@ -1,9 +1,8 @@
 import { SETTINGS, type Config, type SettingName } from "./settings.ts";
 
 /**
- * Settings that take effect without a restart. Each function returns a decision that the program
- * has already made at its start, such as whether encryption is on. A new value that would change
- * this decision waits for a restart.
+ * Settings that take effect without a restart. Each function returns a decision made at the start,
+ * such as whether encryption is on: a value that would change the decision waits for a restart.
  */
 const FOLLOWED: Readonly<Partial<Record<SettingName, (config: Config) => unknown>>> = {
   logLevel: () => true,

@@ -1,16 +1,6 @@
 import { assert } from "./assert.ts";
 import { POOL_BYTES_MAX, POOLED_BYTES_MAX, POOLED_BYTES_MIN } from "./constants.ts";
 
-/** A buffer on loan from a `BufferPool`. Its borrower must call `giveBack` or `leave`, once. */
-export interface LentBuffer {
-  /** As many bytes as requested. They may still contain what an earlier borrower wrote. */
-  readonly bytes: Buffer;
-  /** Returns the memory to the pool, which lends it again. Nothing may read `bytes` after this. */
-  giveBack(): void;
-  /** Gives the memory to the garbage collector; use it if something may still read `bytes`. */
-  leave(): void;
-}
-
 /**
  * Lends reusable buffers of 1 KiB to 4 MiB. Allocating memory outside the heap triggers garbage
  * collection, so reusing buffers makes collections rarer. Lent and idle memory together stay within
@@ -42,7 +32,7 @@ export class BufferPool {
     const memory = this.#takeIdle(sizeClass) ?? this.#allocate(2 ** sizeClass);
     if (memory === undefined) return undefined;
     this.#lentBytes += memory.length;
-    return new Loan(this, memory, length);
+    return new LentBuffer(this, memory, length);
   }
 
   /** A loan calls this when it ends. `memory` is undefined if the borrower called `leave`. */
@@ -74,7 +64,9 @@ export class BufferPool {
   }
 }
 
-class Loan implements LentBuffer {
+/** A buffer on loan from a `BufferPool`. Its borrower must call `giveBack` or `leave`, once. */
+export class LentBuffer {
+  /** As many bytes as requested. They may still contain what an earlier borrower wrote. */
   readonly bytes: Buffer;
   readonly #pool: BufferPool;
   #memory: Buffer | undefined;
@@ -85,11 +77,13 @@ class Loan implements LentBuffer {
     this.bytes = memory.subarray(0, length);
   }
 
+  /** Returns the memory to the pool, which lends it again. Nothing may read `bytes` after this. */
   giveBack(): void {
     const memory = this.#end();
     this.#pool.ended(memory.length, memory);
   }
 
+  /** Gives the memory to the garbage collector; use it if something may still read `bytes`. */
   leave(): void {
     this.#pool.ended(this.#end().length, undefined);
   }

@@ -1,10 +1,7 @@
 import { BlockList, isIP } from "node:net";
 
 const NETWORKS_MAX = 256;
-/**
- * Only the last 32 entries of `x-forwarded-for` are read. Requests pass fewer proxies, so any
- * earlier entry comes from the client itself.
- */
+/** Requests pass fewer proxies than this, so any earlier entry comes from the client itself. */
 const HOPS_MAX = 32;
 const HEADER_CHARS_MAX = 2_048;
 
@@ -20,9 +17,8 @@ export function networksProblem(text: string): string | undefined {
 }
 
 /**
- * Finds the address of a request's client behind trusted proxies: the last address of
- * `x-forwarded-for` that is not a trusted proxy. Each proxy appends the address that called it, so
- * the client may have forged every entry before that one.
+ * Finds the last address of `x-forwarded-for` that is not a trusted proxy. Each proxy appends the
+ * address that called it, so the client may have forged every entry before that one.
  */
 export class ClientAddresses {
   readonly #trusted = new IpNetworks();
@@ -32,10 +28,7 @@ export class ClientAddresses {
     this.#trustsAny = splitEntries(networks).filter((entry) => this.#trusted.add(entry)).length > 0;
   }
 
-  /**
-   * Returns the client's address. `peer` is the address that opened the connection; `forwarded` is
-   * the request's `x-forwarded-for` header.
-   */
+  /** `peer` is the address that opened the connection, `forwarded` the header `x-forwarded-for`. */
   of(peer: string | undefined, forwarded: string | undefined): string | undefined {
     if (!this.#trustsAny || peer === undefined || forwarded === undefined) return peer;
     let client = bareAddress(peer) ?? peer;
@@ -49,10 +42,7 @@ export class ClientAddresses {
   }
 }
 
-/**
- * Returns the last 32 entries of `x-forwarded-for`, without an entry that the length bound cuts in
- * two.
- */
+/** Returns the last 32 entries, without one that the length bound cuts in two. */
 function lastHops(forwarded: string): string[] {
   const entries = forwarded.slice(-HEADER_CHARS_MAX).split(",");
   if (forwarded.length > HEADER_CHARS_MAX) entries.shift();
@@ -75,9 +65,8 @@ function splitEntries(text: string): readonly string[] {
 }
 
 /**
- * Parses an IPv4 address into 4 bytes, or an IPv6 address into 8 groups. An IPv4 address mapped
- * into IPv6 is read as IPv4, and a zone after `%` is dropped. Undefined if the text is not an
- * address.
+ * Parses an address into 4 bytes (IPv4, also if mapped into IPv6) or 8 groups (IPv6), without a
+ * zone after `%`. Undefined if the text is not an address.
  */
 export function parseIp(text: string): readonly number[] | undefined {
   const [bare = ""] = text.split("%");
@@ -95,8 +84,7 @@ export function parseIp(text: string): readonly number[] | undefined {
 }
 
 export class IpNetworks {
-  // One list per IP version, because a single BlockList would match IPv4 addresses against IPv6
-  // networks.
+  // One list per IP version: one BlockList would match IPv4 addresses against IPv6 networks.
   readonly #lists = { ipv4: new BlockList(), ipv6: new BlockList() };
 
   add(text: string): boolean {

@@ -4,13 +4,10 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 
 export const BODY_BYTES_MAX: number = 10 * MiB;
-
 export const SMALL_BODY_BYTES_MAX: number = 1 * MiB;
 
 export const OUTPUT_TOKENS_MIN: number = 1;
-
 export const OUTPUT_TOKENS_MAX: number = 32_768;
-
 export const OUTPUT_TOKENS_DEFAULT: number = 4_096;
 
 export const MEDIA_PART_TOKENS: number = 65_536;
@@ -18,21 +15,18 @@ export const MEDIA_PART_TOKENS: number = 65_536;
 export const HEADER_BYTES_MAX: number = 16 * KiB;
 
 export const IMAGES_PER_REQUEST_MAX: number = 4;
-
 export const IMAGE_PROMPT_CHARS_MAX: number = 32_000;
 
 export const POOL_BYTES_MAX: number = 64 * MiB;
 /**
- * The smallest length that gets a pooled buffer. It is small because undici references a request
- * body until its answer ends: a body outside of the pool would occupy memory for as long as the
- * answer streams.
+ * The smallest length that gets a pooled buffer. undici references a request body until its answer
+ * ends, so a body outside of the pool would occupy memory for as long as the answer streams.
  */
 export const POOLED_BYTES_MIN: number = KiB;
 /** Larger bodies get no pooled buffer: they are too rare to keep memory for them. */
 export const POOLED_BYTES_MAX: number = 4 * MiB;
 
 export const SSE_LINE_BYTES_MAX: number = 1 * MiB;
-
 export const SSE_EVENT_BYTES_MAX: number = 4 * MiB;
 
 export const ANSWER_BYTES_MAX: number = 32 * MiB;
@@ -44,42 +38,25 @@ export const ANSWER_CALLS_MAX = 1_024;
 /** Bytes of all decoded images of one answer. As base64 in the answer, they are a third longer. */
 export const IMAGE_BYTES_MAX: number = 32 * MiB;
 export const IMAGE_ANSWER_OTHER_BYTES_MAX: number = 1 * MiB;
-
 export const DECISION_ANSWER_BYTES_MAX: number = 4 * MiB;
-
 export const ERROR_BODY_BYTES_MAX: number = 64 * KiB;
-
 export const PROVIDER_MESSAGE_CHARS_MAX: number = 300;
-
 export const RETRY_AFTER_SECONDS_MAX: number = 60;
-/**
- * Calls whose client has disconnected count against limits of their own: for each model, the usual
- * concurrency limit; for all models together, this multiple of it.
- */
+/** Calls whose client has left: for all models together, this multiple of one model's limit. */
 export const DEPARTED_MODELS_MAX: number = 4;
 
 /** If a provider reports more tokens than this for one answer, the report is ignored. */
 export const REPORTED_TOKENS_MAX: number = 2 ** 31;
 
 export const ORG_REQUESTS_PER_MINUTE: number = 300;
-
 export const UNFUNDED_REQUESTS_PER_MINUTE: number = 20;
-
 export const REFUSALS_PER_MINUTE: number = 600;
-
 export const TRIAL_KEY_REQUESTS_PER_MINUTE: number = 20;
-
 export const CONSOLE_KEY_REQUESTS_PER_MINUTE: number = 300;
-
 export const MANAGED_KEY_REQUESTS_PER_MINUTE: number = 60;
-
 export const TOKENS_PER_MINUTE: number = 1_000_000;
-
 export const CONCURRENT_REQUESTS_MAX: number = 8;
-/**
- * Requests that change settings, for each key and each organization. No setting lowers this limit,
- * so a customer who set a limit too low can raise it again.
- */
+/** Per key and organization. No setting lowers it, so a limit set too low can be raised again. */
 export const SETTINGS_REQUESTS_PER_MINUTE: number = 60;
 
 export const MODEL_LIMITS_PER_ORG_MAX: number = 200;
@@ -87,15 +64,12 @@ export const MODEL_LIMITS_PER_ORG_MAX: number = 200;
 /** Default size of a process's database pool, except connections for reports and the ledger. */
 export const DATABASE_CONNECTIONS_MAX: number = 10;
 /**
- * Connections per process that bypass a pooler, for locks, snapshots and migrations. They are
- * opened only if the other connections go through a pooler.
+ * Connections per process for locks, snapshots and migrations, which bypass a pooler, if any.
  */
 export const DIRECT_CONNECTIONS_MAX: number = 4;
 
 export const REQUEST_HEADERS_TIMEOUT_MS: number = 15_000;
-
 export const REQUEST_BODY_TIMEOUT_MS: number = 60_000;
-
 export const WRITE_IDLE_TIMEOUT_MS: number = 60_000;
 /** Default of `unread_bytes_max`: bytes per process of answers that clients have not read yet. */
 export const UNREAD_BYTES_MAX: number = 512 * 1024 * 1024;
@@ -103,8 +77,7 @@ export const UNREAD_BYTES_MAX_PER_KEY: number = 64 * 1024 * 1024;
 /** Default of `arriving_bytes_max`: bytes of incomplete request bodies, per process. */
 export const ARRIVING_BYTES_MAX: number = 512 * MiB;
 /**
- * Longer answers are written in slices of this size, because each slice that goes out shows that
- * the client still reads.
+ * Longer answers are written in slices: each slice that goes out shows that the client still reads.
  */
 export const ANSWER_SLICE_BYTES: number = 64 * 1024;
 /** How long a connection stays open after its last answer, for the client to receive it. */
@@ -118,11 +91,8 @@ export const REFUSED_CONNECTIONS_MAX: number = 1_000;
 export const DISCARD_BYTES_MAX: number = 128 * MiB;
 
 export const USAGE_FILE_TIMEOUT_MS: number = 600_000;
-
 export const USAGE_FILE_PAGE_ROWS: number = 500;
-
 export const USAGE_FILE_GROUPS_MAX: number = 100_000;
-
 export const USAGE_FILES_PER_ORG_MAX: number = 4;
 /**
  * Fewer than the connections for reports. The pages of the console may use two more, so one
@@ -145,18 +115,12 @@ export const ORG_READS_WAITING_MAX: number = 1_000;
 export const VIDEO_FILES_PER_ORG_MAX: number = 16;
 
 export const SETTLEMENT_STATEMENT_BYTES_MAX: number = 64 * MiB;
-/**
- * Bytes of a provider's statement that a page may upload. Lower than for a command, because the
- * server parses it while it serves requests.
- */
+/** Lower for a page than for a command, because the server parses it while it serves requests. */
 export const PAGE_STATEMENT_BYTES_MAX: number = 1 * MiB;
 export const PAGE_STATEMENT_LINES_MAX: number = 20_000;
 /** The most attempts of a period that a page compares with a provider's statement line by line. */
 export const PAGE_STATEMENT_ATTEMPTS_MAX: number = 100_000;
-/**
- * Bytes of a JSON body that contains a provider's statement. It may be larger than the statement,
- * because in JSON each quote and line break takes two bytes.
- */
+/** Bytes of a JSON body with a statement, in which each quote and line break takes two bytes. */
 export const PAGE_STATEMENT_BODY_BYTES_MAX: number = 3 * MiB;
 
 /** Includes disabled keys. */
@@ -166,10 +130,7 @@ export const KEY_MODELS_MAX: number = 100;
 export const KEY_TAGS_MAX: number = 10;
 
 export const REPORT_CONNECTIONS_MAX: number = 3;
-/**
- * Database connections per process in addition to its pool: those for reports, three for the ledger
- * and one that listens for changes.
- */
+/** Connections per process beside its pool: for reports, three for the ledger, one for notices. */
 export const OTHER_CONNECTIONS_MAX: number = REPORT_CONNECTIONS_MAX + 4;
 /** `max_connections` of the embedded PostgreSQL. */
 export const EMBEDDED_CONNECTIONS_MAX: number = 100;
@@ -177,18 +138,13 @@ export const EMBEDDED_CONNECTIONS_MAX: number = 100;
 export const EMBEDDED_CONNECTIONS_KEPT: number = 3;
 
 export const REPORT_GROUPS_MAX: number = 200;
-
 export const REPORT_SERIES_GROUPS_MAX: number = 7;
 /** Reports on ranges up to this length have steps of five minutes. */
 export const REPORT_FINE_HOURS_MAX: number = 3;
-/**
- * Reports on ranges above `REPORT_FINE_HOURS_MAX` and up to this length have steps of one hour;
- * reports on longer ranges, of one day.
- */
+/** Reports on ranges up to this length have steps of an hour, on longer ranges of a day. */
 export const REPORT_HOURS_MAX: number = 48;
 /** For a range of more days, the chart covers only the time from the first request to the last. */
 export const REPORT_DAYS_MAX: number = 400;
-
 export const REPORT_FILE_PAGE_ROWS: number = 2_000;
 
 /** A range with more attempts has no report of tokens by request size. */
@@ -202,16 +158,12 @@ export const USAGE_ROLLUP_DELAY_HOURS: number = 3;
 export const STATEMENT_DELAY_MS: number = 6 * 3_600_000;
 
 export const USAGE_ROLLUP_ORGS_MAX: number = 20;
-
 export const USAGE_ROLLUP_BATCHES_MAX: number = 10;
-
 export const USAGE_ROLLUP_EVERY_MS: number = 60_000;
-
 export const USAGE_ROLLUP_PAUSE_MS: number = 1_000;
 
 /** Must exceed the number of days that the figures of listings show. */
 export const LISTING_DAYS_KEPT: number = 35;
-
 export const LISTING_HOURS_KEPT: number = 72;
 
 /**
@@ -219,15 +171,12 @@ export const LISTING_HOURS_KEPT: number = 72;
  * `LISTING_HOUR_AGAIN_HOURS`, to include attempts that ended late.
  */
 export const LISTING_HOUR_DELAY_MINUTES: number = 5;
-
 export const LISTING_HOUR_AGAIN_HOURS: number = 3;
 
 /**
- * A day is in a listing's public figures only if at least this many organizations made at least
- * `PUBLIC_FIGURES_CALLS_MIN` calls in all.
+ * A day is public only with this many organizations and `PUBLIC_FIGURES_CALLS_MIN` calls in all.
  */
 export const PUBLIC_FIGURES_ORGS_MIN: number = 3;
-
 export const PUBLIC_FIGURES_CALLS_MIN: number = 200;
 
 /** How many refused requests of one key are stored as rows per minute; more are only counted. */
@@ -239,12 +188,10 @@ export const REFUSED_ROWS_PER_MINUTE_PER_ORG: number = 3 * REFUSED_ROWS_PER_MINU
 export const REFUSED_MODEL_CHARS_MAX: number = 256;
 
 export const KEY_CACHE_MS: number = 5_000;
-
 export const KEY_CACHE_ENTRIES_MAX: number = 100_000;
 
 /** How long an unknown key is refused without a look-up in the database. */
 export const UNKNOWN_KEY_MS: number = 250;
-
 export const UNKNOWN_KEYS_MAX: number = 10_000;
 export const KEY_LOOKUP_KEYS_MAX: number = 512;
 /** Wait between two look-ups of unknown keys, so that a flood of random keys costs little. */
@@ -255,31 +202,23 @@ export const SHORTFALL_MS: number = 250;
 export const SHORTFALLS_MAX: number = 10_000;
 
 export const STORE_ANSWER_TIMEOUT_MS: number = 2_000;
-/**
- * A claim that the shared limit store does not answer within this time is refused: no request is
- * served without its limits.
- */
+/** A claim without an answer by then is refused: no request is served without its limits. */
 export const LIMIT_CLAIM_TIMEOUT_MS: number = 500;
 
 export const SETTLE_WAIT_MS: number = 2_000;
 
 export const LEDGER_BATCH_ROWS_MAX: number = 512;
-
 export const LEDGER_QUEUE_ROWS_MAX: number = 4_096;
-
 export const LEDGER_QUEUE_ROWS_PER_ORG_MAX: number = LEDGER_QUEUE_ROWS_MAX / 4;
-
 export const LEDGER_QUEUE_AGE_MS: number = 250;
 
 export const LEASE_MS: number = 10_000;
-
 export const LEASE_RENEW_MS: number = 2_000;
 export const PARTITION_DAYS_AHEAD: number = 7;
 
 export const MAINTAIN_EVERY_MS: number = 3_600_000;
 
 export const JOURNAL_RETRY_AFTER_SECONDS: number = 2;
-
 export const HEALTH_RETRY_AFTER_SECONDS: number = 5;
 
 assert(

@@ -1,33 +1,22 @@
 /** Formats one line of RFC 4180, without its line end. Null is an empty field, "" becomes `""`. */
 export function csvLine(fields: readonly (string | null)[]): string {
-  let line = "";
-  for (let at = 0; at < fields.length; at++) {
-    const field = fields[at] ?? null;
-    if (at > 0) line += ",";
-    if (field !== null) line += needsQuotes(field) ? quoteField(field) : field;
-  }
-  return line;
+  return fields.map(csvField).join(",");
 }
 
-/**
- * Puts an apostrophe before a text that a spreadsheet would run as a formula. This changes the
- * value, so use it only for files that people open.
- */
+function csvField(field: string | null): string {
+  if (field === null) return "";
+  return NEEDS_QUOTES.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
+}
+
+const NEEDS_QUOTES = /^$|[",\r\n]|^\s|\s$/;
+
+/** Puts an apostrophe before text that a spreadsheet would run; only for files people open. */
 export function plainCell(text: string): string {
   return BEGINS_FORMULA.test(text) ? `'${text}` : text;
 }
 
 /* Spreadsheets with East Asian input also accept full-width signs as the start of a formula. */
 const BEGINS_FORMULA = /^[\s\0]*[=+\-@＝＋－＠]|^[\t\r\n\0]/;
-const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
-
-function needsQuotes(field: string): boolean {
-  return field === "" || NEEDS_QUOTES.test(field);
-}
-
-function quoteField(field: string): string {
-  return `"${field.replaceAll('"', '""')}"`;
-}
 
 export class CsvFault extends Error {
   override readonly name = "CsvFault";
@@ -41,8 +30,7 @@ const COMMA = 0x2c;
 const LINE_END = 0x0a;
 
 /**
- * Reads what `csvLine` wrote, with `\n` after each line, from chunks of any size. Null and the
- * empty string stay distinct.
+ * Reads lines of `csvLine` that end in `\n`, from chunks of any size. Null and "" stay distinct.
  */
 export class CsvReader {
   #row: (string | null)[] = [];

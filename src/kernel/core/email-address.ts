@@ -1,10 +1,7 @@
 const LOCAL_CHARS_MAX = 64;
 const DOMAIN_CHARS_MAX = 253;
 
-/*
- * Atoms of RFC 5321, separated by single dots. Quoted local parts are refused, and so are all
- * characters outside atoms, such as spaces, commas and angle brackets.
- */
+/* Atoms of RFC 5321, separated by single dots. Quoted local parts are refused. */
 const LOCAL = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const LABEL = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 

@@ -1,16 +1,11 @@
 import { assert } from "./assert.ts";
 
-interface Entry<T> {
-  readonly value: T;
-  readonly untilMs: number;
-}
-
 /**
  * A bounded cache whose values expire a fixed time after they were read. All values live equally
  * long, so insertion order is expiry order. A full cache drops its oldest values.
  */
 export class ExpiringCache<T> {
-  readonly #entries = new Map<string, Entry<T>>();
+  readonly #entries = new Map<string, { readonly value: T; readonly untilMs: number }>();
   readonly #liveMs: number;
   readonly #entriesMax: number;
 

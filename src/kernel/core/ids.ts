@@ -26,6 +26,11 @@ function takeRandom(bytes: number): number {
   return start;
 }
 
+function randomHex(bytes: number): string {
+  const at = takeRandom(bytes);
+  return randomPool.toString("hex", at, at + bytes);
+}
+
 export function createRequestId(nowMs: number): RequestId {
   const at = takeRandom(10);
   const time = nowMs.toString(16).padStart(12, "0");
@@ -41,14 +46,12 @@ export function parseRequestId(text: string): RequestId | undefined {
 }
 
 export function createSpanId(): string {
-  const at = takeRandom(8);
-  return randomPool.toString("hex", at, at + 8);
+  return randomHex(8);
 }
 
 /** Makes a random id such as `org_9f2c…`, with 24 hexadecimal characters. */
 export function createRecordId(prefix: string): string {
-  const at = takeRandom(12);
-  return `${prefix}_${randomPool.toString("hex", at, at + 12)}`;
+  return `${prefix}_${randomHex(12)}`;
 }
 
 /** The organization that `tokenmarket dev` creates, found by id because people may rename it. */
@@ -67,8 +70,7 @@ export function parseKeyId(text: string): KeyId | undefined {
 }
 
 export function createJobId(): JobId {
-  const at = takeRandom(16);
-  return `video_${randomPool.toString("hex", at, at + 16)}` as JobId;
+  return `video_${randomHex(16)}` as JobId;
 }
 
 export function parseJobId(text: string): JobId | undefined {

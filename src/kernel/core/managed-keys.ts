@@ -1,9 +1,6 @@
 import type { KeyId } from "./ids.ts";
 
-/**
- * Features that call models with managed keys, which the gateway makes itself. Their calls are
- * billed like others; the keys are never shown.
- */
+/** Features that call models with keys of the gateway's own, which are billed and never shown. */
 export const MANAGED_ORIGINS = ["playground", "optimize"] as const;
 
 export type ManagedOrigin = (typeof MANAGED_ORIGINS)[number];

@@ -12,6 +12,7 @@ export type PicoUsd = bigint & { readonly __unit: "pico-usd" };
 
 const PICO_PER_MICRO = 1_000_000n;
 const MICRO_PER_USD = 1_000_000n;
+const MICRO_DIGITS = 6;
 const PICO_DIGITS = 12;
 
 export const ZERO_MICRO_USD: MicroUsd = 0n as MicroUsd;
@@ -25,13 +26,11 @@ export function picoUsd(amount: bigint): PicoUsd {
   return amount as PicoUsd;
 }
 
-/** Rounds a reserve up to whole micro-dollars. */
 export function ceilToMicroUsd(exact: PicoUsd): MicroUsd {
   const floor = exact / PICO_PER_MICRO;
   return (floor * PICO_PER_MICRO === exact ? floor : floor + 1n) as MicroUsd;
 }
 
-/** Rounds a debit down to whole micro-dollars. */
 export function floorToMicroUsd(exact: PicoUsd): MicroUsd {
   return (exact / PICO_PER_MICRO) as MicroUsd;
 }
@@ -40,24 +39,29 @@ export function fractionBelowMicroUsd(exact: PicoUsd): PicoUsd {
   return (exact - floorToMicroUsd(exact) * PICO_PER_MICRO) as PicoUsd;
 }
 
-/**
- * Parses a decimal USD string ("12", "0.5", "-3.000001") exactly into micro-dollars; undefined if
- * it is not a decimal, or has more than six fraction digits.
- */
+/** Parses decimal dollars ("12", "-3.000001"); undefined for more than six fraction digits. */
 export function parseUsd(text: string): MicroUsd | undefined {
   const match = /^(-?)(\d{1,15})(?:\.(\d{1,6}))?$/.exec(text);
   if (match === null) return undefined;
   const [, sign, whole = "0", fraction = ""] = match;
-  const amount = BigInt(whole) * MICRO_PER_USD + BigInt(fraction.padEnd(6, "0"));
+  const amount = BigInt(whole) * MICRO_PER_USD + BigInt(fraction.padEnd(MICRO_DIGITS, "0"));
   return (sign === "-" ? 0n - amount : amount) as MicroUsd;
 }
 
 /** Prints a decimal USD string with six fraction digits: `"0.001932"`. */
 export function formatUsd(amount: MicroUsd): string {
+  return formatDollars(amount, MICRO_DIGITS);
+}
+
+export function formatExactUsd(amount: PicoUsd): string {
+  return formatDollars(amount, PICO_DIGITS);
+}
+
+function formatDollars(amount: bigint, fractionDigits: number): string {
   const magnitude = amount < 0n ? 0n - amount : amount;
-  const whole = magnitude / MICRO_PER_USD;
-  const fraction = (magnitude % MICRO_PER_USD).toString().padStart(6, "0");
-  return `${amount < 0n ? "-" : ""}${whole}.${fraction}`;
+  const digits = magnitude.toString().padStart(fractionDigits + 1, "0");
+  const point = digits.length - fractionDigits;
+  return `${amount < 0n ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point)}`;
 }
 
 /** Prints dollars as a JSON number, without trailing zeros or exponent: `0.001932`, `12`. */
@@ -66,19 +70,12 @@ export function usdJsonNumber(amount: MicroUsd): string {
 }
 
 /**
- * Parses a cost that a provider reports, in USD, from the text of a JSON number ("0.00012",
- * "1.5e-05") into pico-dollars, without a float. Digits below a pico-dollar are cut off. Undefined
- * for a negative number, one of about 10^27 dollars or more, and anything that is not a JSON
- * number.
+ * Parses a cost that a provider reports in USD ("0.00012", "1.5e-05"). Digits below a pico-dollar
+ * are cut off. Undefined for a negative number, for one of about 10^27 dollars or more, and for
+ * anything that is not a JSON number.
  */
 export function parseUsdToPico(text: string): PicoUsd | undefined {
-  const match = /^(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
-  if (match === null) return undefined;
-  const [, whole = "0", fraction = "", exponent = "0"] = match;
-  const shift = PICO_DIGITS + Number(exponent) - fraction.length;
-  if (shift > 2 * PICO_DIGITS) return undefined;
-  const digits = BigInt(whole + fraction);
-  return (shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift)) as PicoUsd;
+  return toPico(/^()(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text), "cut");
 }
 
 /**
@@ -86,24 +83,22 @@ export function parseUsdToPico(text: string): PicoUsd | undefined {
  * pico-dollars; undefined for anything else, and for an amount with digits below a pico-dollar.
  */
 export function parseExactUsd(text: string): PicoUsd | undefined {
-  const match = /^(-?)(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/.exec(text);
+  return toPico(/^(-?)(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/.exec(text), "refuse");
+}
+
+function toPico(
+  match: RegExpExecArray | null,
+  smallerDigits: "cut" | "refuse",
+): PicoUsd | undefined {
   if (match === null) return undefined;
   const [, sign, whole = "0", fraction = "", exponent = "0"] = match;
   const shift = PICO_DIGITS + Number(exponent) - fraction.length;
   if (shift > 2 * PICO_DIGITS) return undefined;
   const digits = BigInt(whole + fraction);
   const scale = 10n ** BigInt(Math.abs(shift));
-  if (shift < 0 && digits % scale !== 0n) return undefined;
+  if (smallerDigits === "refuse" && shift < 0 && digits % scale !== 0n) return undefined;
   const amount = shift < 0 ? digits / scale : digits * scale;
-  return (sign === "-" ? 0n - amount : amount) as PicoUsd;
-}
-
-/** Prints a decimal USD string with twelve fraction digits. */
-export function formatExactUsd(amount: PicoUsd): string {
-  const magnitude = amount < 0n ? 0n - amount : amount;
-  const digits = magnitude.toString().padStart(PICO_DIGITS + 1, "0");
-  const point = digits.length - PICO_DIGITS;
-  return `${amount < 0n ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point)}`;
+  return picoUsd(sign === "-" ? 0n - amount : amount);
 }
 
 /** A million dollars: a reported cost that exceeds the reserve by more is ignored. */
@@ -152,9 +147,8 @@ export function decimalSize({ digits, point }: Decimal): {
 }
 
 /**
- * Formats as plain text ("0.0832") without sign, with at most `fractionDigitsMax` digits after the
- * point; further digits are cut off. The caller must bound the digits before the point: all are
- * written.
+ * Formats as plain text ("0.0832") without sign; digits beyond `fractionDigitsMax` are cut off. The
+ * caller must bound the digits before the point: all are written.
  */
 export function plainDecimal({ digits, point }: Decimal, fractionDigitsMax: number): string {
   if (point <= -fractionDigitsMax) return "0";

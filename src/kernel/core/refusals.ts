@@ -56,6 +56,14 @@ interface RefusalRow {
   readonly advice: string;
 }
 
+const INVALID = "invalid_request_error";
+const DENIED = "permission_error";
+const RATE = "rate_limit_error";
+const BAD_REQUEST = { status: 400, wireBType: INVALID, wireAType: INVALID, retryable: false };
+const FORBIDDEN = { status: 403, wireBType: DENIED, wireAType: DENIED, retryable: false };
+const NOT_FOUND = { ...BAD_REQUEST, status: 404, wireBType: "not_found_error" };
+const LIMITED = { status: 429, wireBType: RATE, wireAType: RATE, retryable: true };
+
 /* The reference page of errors is generated from this table. */
 export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
   auth: {
@@ -68,43 +76,28 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     advice: "fix the header or the key; if `x-tm-error-origin` is `upstream`, your key works",
   },
   invalid_request: {
-    status: 400,
-    wireBType: "invalid_request_error",
-    wireAType: "invalid_request_error",
-    retryable: false,
+    ...BAD_REQUEST,
     condition:
       "no provider of the model can serve the request as sent; 408: it did not arrive in time",
     advice: "change the field that the message names; 408: send it again",
   },
   model_not_priced: {
-    status: 400,
-    wireBType: "invalid_request_error",
-    wireAType: "invalid_request_error",
-    retryable: false,
+    ...BAD_REQUEST,
     condition: "the model is listed but has no price",
     advice: "report it with the `x-request-id`",
   },
   context_overflow: {
-    status: 400,
-    wireBType: "invalid_request_error",
-    wireAType: "invalid_request_error",
-    retryable: false,
+    ...BAD_REQUEST,
     condition: "the prompt exceeds the context window; the message includes the provider's message",
     advice: "send a shorter prompt, or lower `max_tokens`",
   },
   content_policy: {
-    status: 400,
-    wireBType: "invalid_request_error",
-    wireAType: "invalid_request_error",
-    retryable: false,
+    ...BAD_REQUEST,
     condition: "the provider rejected the content; never billed, never sent to another provider",
     advice: "change the content",
   },
   model_unavailable: {
-    status: 404,
-    wireBType: "not_found_error",
-    wireAType: "invalid_request_error",
-    retryable: false,
+    ...NOT_FOUND,
     condition:
       "404: no such model; 502: no provider could be reached; 503: a provider has no capacity for Token Market",
     advice: "404: choose an ID from `GET /v1/models`; 502: retry once after about two seconds",
@@ -118,10 +111,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     advice: "5xx: retry once after about two seconds; 4xx: change the request",
   },
   not_found: {
-    status: 404,
-    wireBType: "not_found_error",
-    wireAType: "invalid_request_error",
-    retryable: false,
+    ...NOT_FOUND,
     condition: "no such route, or no such record in this organization",
     advice: "check the path and the ID",
   },
@@ -135,19 +125,13 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     advice: "send a smaller body, or fewer headers",
   },
   rate_limit: {
-    status: 429,
-    wireBType: "rate_limit_error",
-    wireAType: "rate_limit_error",
-    retryable: true,
+    ...LIMITED,
     condition:
       "a request, token, or concurrency limit of the key, model, organization, endpoint, pool, or provider was reached",
     advice: "wait for the time in `retry-after`, then retry once",
   },
   email_not_verified: {
-    status: 403,
-    wireBType: "permission_error",
-    wireAType: "permission_error",
-    retryable: false,
+    ...FORBIDDEN,
     condition: "the account's email address is not verified",
     advice: "open the link in the verification email",
   },
@@ -160,19 +144,13 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     advice: "add credit, lower `max_tokens`, or wait until `x-tm-cap-reset`",
   },
   usage_limited: {
-    status: 429,
-    wireBType: "rate_limit_error",
-    wireAType: "rate_limit_error",
-    retryable: true,
+    ...LIMITED,
     condition:
       "unusual use by an organization that has only trial credit; requests of this type are limited",
     advice: "wait for the time in `retry-after`; contact support if it continues",
   },
   usage_restricted: {
-    status: 403,
-    wireBType: "permission_error",
-    wireAType: "permission_error",
-    retryable: false,
+    ...FORBIDDEN,
     condition: "unusual use; requests of this type are rejected until support has reviewed them",
     advice: "contact support",
   },
@@ -191,9 +169,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
 export interface LimitDetail {
   readonly scope: LimitScope;
   readonly kind: LimitKind;
-  /**
-   * Names what has the limit: `key:<key id>`, `model:<model id>`, `org:<org id>`, `pool:<id>`, …
-   */
+  /** Names what has the limit: `key:<key id>`, `model:<model id>`, `pool:<id>`, … */
   readonly id?: string;
 }
 
@@ -204,12 +180,10 @@ export interface RefusalFigures {
   readonly used?: number;
   readonly asked?: number;
   readonly cap?: MicroUsd;
-  /** The amount spent in the cap's current period. */
   readonly spent?: MicroUsd;
   /** Reserved by requests in flight that count against the cap, or against the balance. */
   readonly inFlight?: MicroUsd;
   readonly available?: MicroUsd;
-  /** The maximum cost of this request. */
   readonly needed?: MicroUsd;
 }
 
@@ -232,8 +206,7 @@ export interface Refusal {
   /** Present only for a spend cap that is not monthly. */
   readonly capPeriod?: Exclude<CapPeriod, "month">;
   /**
-   * `error.details.error_code` of wire_b. An official client that gets this code resends the whole
-   * conversation by itself.
+   * `error.details.error_code` of wire_b: an official client then resends the whole conversation.
    */
   readonly errorCode?: "thread_unsupported_request";
   readonly upstreamStatus?: number;
@@ -296,10 +269,7 @@ export function invalidRequest(message: string): Refusal {
   return refusal("invalid_request", message);
 }
 
-/**
- * Returns `error.type` on wire_b. If a provider answered 400 or 422, the request is to blame, so
- * the type is that of an invalid request.
- */
+/** Returns `error.type` on wire_b. If a provider answered 400 or 422, the request is to blame. */
 export function wireBErrorType({ class: cls, status }: Refusal): string {
   const isBlamed = cls === "upstream_error" && (status === 400 || status === 422);
   return REFUSALS[isBlamed ? "invalid_request" : cls].wireBType;

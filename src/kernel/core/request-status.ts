@@ -1,9 +1,6 @@
 import type { RefusalClass } from "./refusals.ts";
 
-/**
- * The statuses of requests in filters, badges, charts and files. Every request has exactly one; a
- * rejected request never counts as failed.
- */
+/** Every request has exactly one status; a rejected request never counts as failed. */
 export const REQUEST_STATUSES = {
   succeeded: { label: "Succeeded", meaning: "The answer arrived in full." },
   rejected_by_gateway: {

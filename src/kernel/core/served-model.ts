@@ -25,9 +25,8 @@ export function readServedModel(names: ModelNames, reported: unknown): ServedMod
 }
 
 /**
- * Allows the requested id, a dated snapshot of it, and the ids that the listing declares. A
- * provider that chooses a variant by a suffix (`:fast`) may report the id with or without that
- * suffix.
+ * Allows the requested id, a dated snapshot of it, and declared ids. A provider may report the id
+ * without a suffix (`:fast`) that chooses a variant.
  */
 function isAllowed({ upstreamModelId, resolvesTo }: ModelNames, name: string): boolean {
   if (name === upstreamModelId || resolvesTo.includes(name)) return true;

@@ -1,7 +1,4 @@
-/**
- * The types of tax ids that a customer can state. Only the form of an id is checked, not that the
- * id exists.
- */
+/** The types of tax ids that a customer can state. Only the form of an id is checked. */
 export const TAX_ID_TYPES = [
   "eu_vat",
   "gb_vat",

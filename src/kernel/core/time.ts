@@ -2,10 +2,7 @@ import { setImmediate } from "node:timers/promises";
 
 import { assert } from "./assert.ts";
 
-/**
- * The two clocks of the program. They are passed as a value so that tests and the simulation can
- * replace them; only this file calls `Date.now` and `performance.now`.
- */
+/** The clocks, passed as a value that tests can replace. Only this file calls `Date.now`. */
 export interface Clock {
   /** Wall clock, in milliseconds since 1970. For display, ids and windows, never for timeouts. */
   nowMs(): number;
@@ -108,10 +105,7 @@ export class Deadlines {
 const TURN_MS = 10;
 const CHECKED_EVERY = 16;
 
-/**
- * Maps many items in slices of about 10 ms, between which the event loop serves requests. `make`
- * must be fast: the clock is read every 16 items.
- */
+/** Maps items in slices of about 10 ms, between which others get turns. `make` must be fast. */
 export async function mapInTurns<T, R>(
   items: readonly T[],
   make: (item: T) => R,
@@ -127,10 +121,7 @@ export async function mapInTurns<T, R>(
   return made;
 }
 
-/**
- * Writes a list as JSON between the texts of `frame`, in buffers of about 64 KiB. Lets the event
- * loop serve requests every 10 ms.
- */
+/** Writes a list as JSON between the texts of `frame`, in buffers of about 64 KiB and in turns. */
 export async function listPieces<T>(
   items: readonly T[],
   textOf: (item: T) => string,
@@ -153,9 +144,8 @@ export async function listPieces<T>(
 const PIECE_CHARS = 65_536;
 
 /**
- * Repeats work in this process: each run begins a fixed time after the previous run ended. Every
- * process has its own job; if only one process may do the work, the store chooses it, by a lease, a
- * schedule row or a lock. The timer never keeps the process alive.
+ * Repeats work in this process: each run begins a fixed time after the previous one ended. If only
+ * one process may do the work, the store chooses it. The timer never keeps the process alive.
  */
 export class Job {
   readonly #everyMs: number;

@@ -13,10 +13,7 @@ export interface TurnsMax {
   readonly waitMs?: number;
 }
 
-/**
- * Bounds how many tasks of one owner run at a time, so that none can occupy what all share. Further
- * tasks wait in order of arrival, up to a limit.
- */
+/** Bounds how many tasks of one owner run at a time. Further ones wait in order, up to a limit. */
 export class Turns {
   readonly #max: TurnsMax;
   readonly #queues = new Map<string, Queue>();

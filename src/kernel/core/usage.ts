@@ -1,7 +1,6 @@
 /**
- * The priced token buckets: the keys are their names in code, the values their names in columns,
- * JSON and listings. Buckets are disjoint, and their sum is the number of tokens that the provider
- * counted.
+ * The priced token buckets: their names in code, and in columns, JSON and listings. Buckets are
+ * disjoint, and their sum is the number of tokens that the provider counted.
  */
 export const TOKEN_BUCKETS = {
   /** Prompt tokens that were neither read from the provider's cache nor written into it. */

@@ -20,19 +20,15 @@ export interface SchemaWords {
   readonly missing: string;
   /** The message for an unknown field; `{names}` is replaced by the allowed names. */
   readonly unknown: string;
-  /**
-   * If present, text is converted to a number where the schema requires one, because a query
-   * contains only text.
-   */
+  /** If present, text becomes a number where the schema requires one: a query has only text. */
   readonly readsText?: true;
 }
 
 /**
- * Returns a function that returns the first fault of a value, or undefined if the value is valid.
- * It compiles the schema at its first call. The schema has the texts of its messages: `description`
- * continues "must be …", `title` of a field describes the field if it is missing, and `title` of
- * entries is the noun in messages about their number. `says` replaces the whole message, for
- * schemas whose `description` is written for readers of the API.
+ * Returns a function that returns the first fault of a value; the schema is compiled at its first
+ * call. The schema has the texts of the messages: `description` continues "must be …", `title`
+ * describes a missing field and is the noun for a number of entries, and `says` replaces the whole
+ * message, where `description` is written for readers of the API.
  */
 export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
   const validator = compiled(words.readsText === true ? TEXTS : VALUES, schema);
@@ -40,8 +36,7 @@ export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
     const validate = validator();
     if (validate(value)) return undefined;
     const all = validate.errors ?? [];
-    // The last error is the outermost: for a choice between schemas, ajv lists the errors of its
-    // cases before that of the choice.
+    // The last error is the outermost: ajv lists that of a choice after those of its cases.
     const outer = all.at(-1);
     return outer === undefined ? undefined : toSchemaFault(outer, all, { value, words });
   };
@@ -117,16 +112,12 @@ const WHOLE = withFormats(new Ajv({ ...OPTIONS, allErrors: true }));
 function withFormats(ajv: Ajv): Ajv {
   return ajv
     .addKeyword("says")
-    .addFormat("date-time", isInstant)
+    .addFormat("date-time", (text: string) => INSTANT.test(text) && !Number.isNaN(Date.parse(text)))
     .addFormat("moment", (text: string) => parseMoment(text) !== undefined)
     .addFormat("request-id", (text: string) => parseRequestId(text) !== undefined);
 }
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
-
-function isInstant(text: string): boolean {
-  return INSTANT.test(text) && !Number.isNaN(Date.parse(text));
-}
 
 interface Checked {
   readonly value: unknown;
@@ -153,10 +144,7 @@ function parsePointer({ instancePath }: ErrorObject, value: unknown): (string | 
     });
 }
 
-/**
- * ajv reports some errors at an object or array instead of the member at fault. Returns the key or
- * index of that member; nothing for other errors.
- */
+/** Returns the key or index of the member at fault, where ajv reports an error at its container. */
 function stepInside({ keyword, params }: ErrorObject): readonly (string | number)[] {
   const name = STEP_PARAMS[keyword];
   const step: unknown = name === undefined ? undefined : params[name];
@@ -241,7 +229,7 @@ function countWords(error: ErrorObject): string | undefined {
   return `${count} ${noun}${count === 1 ? "" : "s"}, ${bound}`;
 }
 function boundWords({ keyword, params }: ErrorObject): string | undefined {
-  if (keyword === "type") return `must be ${typeWords(params["type"])}`;
+  if (keyword === "type") return `must be ${TYPES[String(params["type"])] ?? "of another type"}`;
   const limit: unknown = params["limit"];
   if (typeof limit !== "number") return undefined;
   const words = BOUNDS[keyword];
@@ -260,12 +248,7 @@ const BOUNDS: Readonly<Record<string, readonly [string, string]>> = {
   maximum: ["must be at most", ""],
 };
 
-function typeWords(type: unknown): string {
-  const known: Readonly<Record<string, string>> = TYPES;
-  return (typeof type === "string" ? known[type] : undefined) ?? "of another type";
-}
-
-const TYPES = {
+const TYPES: Readonly<Record<string, string>> = {
   integer: "a whole number",
   number: "a number",
   string: "text",
@@ -273,7 +256,7 @@ const TYPES = {
   array: "a list",
   object: "an object",
   null: "null",
-} as const;
+};
 
 function listAllowed({ params }: ErrorObject): string {
   const allowed: unknown = params["allowedValues"];

@@ -6,9 +6,8 @@ export interface DescribedDocument {
 }
 
 /**
- * Copies an OpenAPI document, and adds a description to every field and parameter that has none. It
- * is the entry `parent.name` of `words`, or else the entry `name`. A parent is a field or a named
- * schema.
+ * Copies an OpenAPI document with a description for every field and parameter that has none: the
+ * entry `parent.name` of `words`, or else `name`. A parent is a field or a named schema.
  */
 export function describeFields(
   document: object,

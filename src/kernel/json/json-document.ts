@@ -7,27 +7,18 @@ export type JsonNode = number;
 /** Returned instead of a node if the object has no such member. */
 export const ABSENT: JsonNode = -1;
 
-/**
- * The number of tape entries of a node: kind and flags, start, end, and next sibling (for a key:
- * its word id).
- */
+/** A node's tape entries: kind and flags, start, end, next sibling (for a key: its word id). */
 export const NODE_SIZE = 4;
 const START = 1;
 const END = 2;
 const NEXT = 3;
 
 export const OBJECT_KIND = 1;
-
 export const ARRAY_KIND = 2;
-
 export const STRING_KIND = 3;
-
 export const NUMBER_KIND = 4;
-
 export const TRUE_KIND = 5;
-
 export const FALSE_KIND = 6;
-
 export const NULL_KIND = 7;
 const KIND_MASK = 7;
 /** Set on strings and keys that contain a backslash. */
@@ -36,19 +27,14 @@ export const KEY_FLAG = 16;
 
 /** A value of a body whose bytes were scanned in an earlier body, with the tape of that scan. */
 export interface KnownPart {
-  /**
-   * Offsets count from the value's first byte, and node indexes from the value's node, so that the
-   * tape fits anywhere in a body.
-   */
+  /** Offsets and indexes count from the value, so that the tape fits anywhere in a body. */
   readonly tape: Int32Array;
-  /** The checks that these bytes have passed. */
   readonly passed: Set<object>;
 }
 
 export interface PlacedPart {
   readonly known: KnownPart;
   readonly node: JsonNode;
-  /** The offset of the value's first byte in the body. */
   readonly start: number;
 }
 
@@ -77,10 +63,7 @@ export class JsonDocument {
     this.#partNode = part?.node ?? tape.length;
   }
 
-  /**
-   * True if the bytes of this value passed `check` in an earlier body. `check` must depend on these
-   * bytes only.
-   */
+  /** True if these bytes passed `check`, which must depend on them only, in an earlier body. */
   hasPassed(node: JsonNode, check: object): boolean {
     return node === this.#part?.node && this.#part.known.passed.has(check);
   }
@@ -119,7 +102,6 @@ export class JsonDocument {
     return this.#entry(node, START);
   }
 
-  /** Returns the offset after the node's last byte. */
   end(node: JsonNode): number {
     return this.#entry(node, END);
   }
@@ -129,10 +111,7 @@ export class JsonDocument {
     return this.#entry(node, NEXT);
   }
 
-  /**
-   * Counts this value and the values and keys in it. A container that is nested too deep to be
-   * recorded counts as one.
-   */
+  /** Counts this value and what is in it. A container that is too deep to be recorded is one. */
   count(node: JsonNode): number {
     return (this.next(node) - node) / NODE_SIZE;
   }

@@ -1,5 +1,3 @@
-import { unreachable } from "../core/assert.ts";
-
 export const JSON_DEPTH_MAX: number = 64;
 
 export const JSON_KEYS_MAX: number = 50_000;
@@ -7,15 +5,11 @@ export const JSON_KEYS_MAX: number = 50_000;
 /** The most values and keys that a body may have. Bounds the memory of a scan. */
 export const JSON_VALUES_MAX = 250_000;
 
-/**
- * Bounds the slow checks of names: in one object, names that the gateway does not know; in one
- * body, names with escapes or beyond ASCII.
- */
+/** Bounds slow checks: unknown names in an object; in a body, escaped and non-ASCII names. */
 export const UNKNOWN_FIELDS_MAX = 1_000;
 
 /**
- * Bounds the values and keys in a part of an answer that is passed on without being parsed.
- * Checking that many takes less than 0.1 s.
+ * Values and keys in a part of an answer that is passed on unparsed: checked in less than 0.1 s.
  */
 export const PASSED_VALUES_MAX = 1_200_000;
 
@@ -48,21 +42,17 @@ export interface JsonFault {
 }
 
 export function describeFault(fault: JsonFault): string {
-  const where = `at byte ${fault.offset}`;
-  switch (fault.fault) {
-    case "syntax":
-      return `the body is not valid JSON ${where}; send one JSON object`;
-    case "depth":
-      return `the body is nested deeper than ${JSON_DEPTH_MAX} levels ${where}; flatten it`;
-    case "keys":
-      return `the body has more than ${JSON_KEYS_MAX} keys ${where}; send fewer`;
-    case "values":
-      return `the body has more than ${JSON_VALUES_MAX} values ${where}; send fewer`;
-    case "encoding":
-      return `the body is not UTF-8 ${where}; encode it as UTF-8`;
-    case "forbidden_key":
-      return `${fault.path ?? "__proto__"} is not accepted as a field name; remove it`;
-    default:
-      return unreachable(fault.fault);
+  if (fault.fault === "forbidden_key") {
+    return `${fault.path ?? "__proto__"} is not accepted as a field name; remove it`;
   }
+  const [problem, advice] = FAULT_WORDS[fault.fault];
+  return `the body ${problem} at byte ${fault.offset}; ${advice}`;
 }
+
+const FAULT_WORDS = {
+  syntax: ["is not valid JSON", "send one JSON object"],
+  depth: [`is nested deeper than ${JSON_DEPTH_MAX} levels`, "flatten it"],
+  keys: [`has more than ${JSON_KEYS_MAX} keys`, "send fewer"],
+  values: [`has more than ${JSON_VALUES_MAX} values`, "send fewer"],
+  encoding: ["is not UTF-8", "encode it as UTF-8"],
+} as const;

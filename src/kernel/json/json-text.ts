@@ -1,13 +1,11 @@
 import { isUtf8 } from "node:buffer";
 
 /**
- * JSON text with one character for each byte of its UTF-8 form (latin1). It is cut from one body
- * and inserted into another without decoding, so digits, escapes and lone surrogates stay
- * unchanged.
+ * JSON text with one character for each byte of its UTF-8 form (latin1). It goes from one body into
+ * another without decoding, so digits, escapes and lone surrogates stay unchanged.
  */
 export type JsonText = string & { readonly __text: "json" };
 
-/** Quotes `text` as a JSON string. */
 export function textToken(text: string): JsonText {
   return Buffer.from(JSON.stringify(text)).toString("latin1") as JsonText;
 }
@@ -119,10 +117,7 @@ function firstMarked(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >> 3;
 }
 
-/**
- * Returns the offset of the first byte that is not UTF-8. It bisects to within a few bytes, then
- * steps back.
- */
+/** Returns the offset of the first byte that is not UTF-8: bisects, then steps back. */
 export function firstBadByte(body: Buffer): number {
   let good = 0;
   let bad = body.length;

@@ -1,5 +1,4 @@
-import { invalidRequest } from "../core/refusals.ts";
-import { refused, type Result } from "../core/refusals.ts";
+import { invalidRequest, refused, type Result } from "../core/refusals.ts";
 import type { JsonDocument } from "./json-document.ts";
 import { describeFault } from "./json-limits.ts";
 import { FORBIDDEN_KEYS, type KeyRules, type WordTable } from "./json-keys.ts";

@@ -8,8 +8,8 @@ export interface JsonFlaw {
   readonly expected: string;
 }
 
-export type JsonReading =
-  | { readonly ok: true; readonly value: unknown; readonly duplicateKeys: readonly string[] }
+type Reading<T> =
+  | { readonly ok: true; readonly value: T; readonly duplicateKeys: readonly string[] }
   | { readonly ok: false; readonly flaw: JsonFlaw };
 
 /** The deepest nesting that is read; a manifest needs six levels. */
@@ -22,11 +22,9 @@ export const JSON_VALUES_MAX: number = 100_000;
  * Parses JSON and reports what `JSON.parse` does not: the pointers of duplicate keys, and the line
  * and column of the first flaw. The report does not quote the text, which may contain a secret.
  */
-export function readJson(text: string): JsonReading {
-  const scan = new JsonScan(text, JSON_VALUES_MAX);
-  const flaw = findFlaw(text, () => scan.document());
-  if (flaw !== undefined) return { ok: false, flaw };
-  return { ok: true, value: JSON.parse(text), duplicateKeys: scan.duplicateKeys };
+export function readJson(text: string): Reading<unknown> {
+  const reading = readRawJson(text, JSON_VALUES_MAX);
+  return reading.ok ? { ...reading, value: JSON.parse(text) } : reading;
 }
 
 /** A JSON number as the document writes it, such as `2e-07`, so that no digit is lost. */
@@ -42,28 +40,13 @@ export type RawObject = ReadonlyMap<string, RawJson>;
 /** Parsed JSON that keeps the digits of numbers. Objects are maps: no key changes a prototype. */
 export type RawJson = string | boolean | null | RawNumber | readonly RawJson[] | RawObject;
 
-export type RawReading =
-  | { readonly ok: true; readonly value: RawJson; readonly duplicateKeys: readonly string[] }
-  | { readonly ok: false; readonly flaw: JsonFlaw };
-
 /** Like `readJson`, but keeps numbers as written. The caller bounds the number of values. */
-export function readRawJson(text: string, valuesMax: number): RawReading {
+export function readRawJson(text: string, valuesMax: number): Reading<RawJson> {
   const scan = new JsonScan(text, valuesMax);
-  let value: RawJson = null;
-  const flaw = findFlaw(text, () => {
-    value = scan.document();
-  });
-  return flaw === undefined
-    ? { ok: true, value, duplicateKeys: scan.duplicateKeys }
-    : { ok: false, flaw };
-}
-
-function findFlaw(text: string, scan: () => void): JsonFlaw | undefined {
   try {
-    scan();
-    return undefined;
+    return { ok: true, value: scan.document(), duplicateKeys: scan.duplicateKeys };
   } catch (error) {
-    if (error instanceof Flaw) return locate(text, error);
+    if (error instanceof Flaw) return { ok: false, flaw: locate(text, error) };
     throw error;
   }
 }

@@ -34,10 +34,7 @@ import {
 import { escapeLength, firstBadByte, numberEnd, PlainRun } from "./json-text.ts";
 import { RepeatedParts } from "./repeated-parts.ts";
 
-/**
- * Checks bytes against the JSON grammar (RFC 8259) in one pass, and records where each value is.
- * Never throws and never recurses, whatever the bytes are.
- */
+/** Checks bytes against RFC 8259 and records each value. Never throws, never recurses. */
 export function scanJson(
   body: Buffer,
   words: WordTable,
@@ -84,17 +81,13 @@ const ENTRIES_MAX = JSON_VALUES_MAX * NODE_SIZE;
 const SCRATCH_ENTRIES = 1 << 14;
 const SCRATCH_KEPT_ENTRIES = 1 << 18;
 /**
- * Scans are synchronous, so they write to one shared array, which grows as needed. Each scan copies
- * its tape from there.
+ * Scans are synchronous, so all write to this array, which grows; each copies its tape from there.
  */
 let scratch = new Int32Array(SCRATCH_ENTRIES);
 const parts = new RepeatedParts();
 const openNodes = new Int32Array(JSON_DEPTH_MAX + 2);
 const openKinds = new Uint8Array(JSON_DEPTH_MAX + 2);
-/**
- * For each open container, the word id of the key whose value it is; `ARRAY_ITEM` for an item of an
- * array.
- */
+/** For each open container, the word id of its key; `ARRAY_ITEM` for an item of an array. */
 const openWords = new Int32Array(JSON_DEPTH_MAX + 2);
 
 const QUOTE = 0x22;
@@ -146,10 +139,7 @@ class Scan {
     return { tape, part: this.#part };
   }
 
-  /**
-   * Each step reads a value or what follows one. A step returns false if it was the last, at the
-   * end of the text or at a fault.
-   */
+  /** Each step reads a value or what follows one, and returns false at the end or at a fault. */
   run(): JsonFault | undefined {
     let more = this.#value();
     while (more) more = this.#depth === 0 ? this.#onlySpaceLeft() : this.#afterValue();

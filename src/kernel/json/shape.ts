@@ -21,8 +21,7 @@ type SchemasOf<R, F extends Readonly<Record<string, Field<R, TSchema>>>> = {
 };
 
 /**
- * Builds the schema of an object, and `show`, which makes that object from a record. Both have the
- * fields in the order of `make`.
+ * Builds the schema of an object, and `show`, which makes that object, with fields in one order.
  */
 export function shape<R, F extends Readonly<Record<string, Field<R, TSchema>>>>(
   make: (is: DefineField<R>) => F,

@@ -9,6 +9,16 @@ export function publicKeyText(key: KeyObject): string {
   return key.export({ format: "der", type: "spki" }).toString("base64");
 }
 
+export interface SigningKey {
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+export interface SignedFile {
+  readonly text: string;
+  readonly signature: Buffer;
+}
+
 /** Reads a key that `publicKeyText` wrote; undefined if the text is not an Ed25519 key. */
 export function readPublicKey(text: string): KeyObject | undefined {
   try {
@@ -35,13 +45,9 @@ export function canonicalText(document: TextDocument): string {
 }
 
 /**
- * Signs a document with Ed25519 and returns the text of its file. Equal documents and keys give
- * equal texts.
+ * Signs a document and returns the text of its file, which is equal for equal documents and keys.
  */
-export function signedFile(
-  document: TextDocument,
-  key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject },
-): { readonly text: string; readonly signature: Buffer } {
+export function signedFile(document: TextDocument, key: SigningKey): SignedFile {
   const body = { ...document, public_key: publicKeyText(key.publicKey) };
   const signature = sign(null, Buffer.from(canonicalText(body)), key.privateKey);
   const signed = { ...body, signature: signature.toString("base64") };
@@ -63,8 +69,7 @@ export function documentReader<S extends TSchema>(
   return (text) => {
     const read = readRawJson(text, text.length);
     if (!read.ok) return { ok: false, problem: "it is not valid JSON" };
-    // Parsers disagree on which of two members with the same key wins, so a signed document must
-    // have no duplicate keys.
+    // Parsers disagree on which of two members wins, so a signed document has no duplicate keys.
     const [twice] = read.duplicateKeys;
     if (twice !== undefined) return { ok: false, problem: `it has ${twice} twice` };
     const document: unknown = JSON.parse(text);

@@ -48,9 +48,8 @@ function escaped(text: string): string {
 const CHARS_MAX = 64;
 
 /**
- * Sanitizes a name that a person chose, for use in an e-mail. It keeps letters of any script,
- * digits, blanks and a few signs, so that mail programs find no address to link and no character
- * hides or reorders others.
+ * Sanitizes a name that a person chose: only letters of any script, digits, blanks and a few signs
+ * stay, so that mail programs find no address to link and no character hides or reorders others.
  */
 export function nameInMail(name: string): string {
   const plain = name

@@ -22,10 +22,10 @@ export interface MailMessage {
 }
 
 /** `refused`: rejected permanently. `unavailable`: a later attempt may succeed. */
-export type MailAnswer =
-  | { readonly kind: "sent"; readonly answer: string }
-  | { readonly kind: "refused"; readonly answer: string }
-  | { readonly kind: "unavailable"; readonly answer: string };
+export interface MailAnswer {
+  readonly kind: "sent" | "refused" | "unavailable";
+  readonly answer: string;
+}
 
 /** `send` never rejects. */
 export interface Mailer {
@@ -58,13 +58,11 @@ export function openMailer(
   });
   const send = async (asked: MailMessage): Promise<MailAnswer> => {
     const { to, attachments = [], stopUrl, ...message } = asked;
-    // If `to` is not a plain address, mail programs could read another mailbox from it, one that
-    // was never checked.
+    // From any other text, mail programs could read another mailbox, one that was never checked.
     if (!isEmail(to)) return { kind: "refused", answer: "the recipient is not an e-mail address" };
     try {
       const from = options.smtpFrom || user;
-      // Passed as an object, because the mailer then takes it as one recipient, whatever characters
-      // it has.
+      // As an object, the mailer takes it as one recipient, whatever characters it has.
       const recipient = { name: "", address: to };
       const files = { attachments: [...attachments] };
       const headers: Record<string, string> =
@@ -92,8 +90,7 @@ function toMailAnswer(fault: unknown): MailAnswer {
     readonly command?: string;
   };
   const answer = cut(response ?? code ?? "the mail server did not answer");
-  // A 5xx answer to another command, such as the login, concerns the operator's settings: the
-  // message may be fine.
+  // A 5xx answer to another command, such as the login, concerns the operator's settings.
   const isOfMessage = command === "RCPT TO" || command === "DATA" || code === "EMESSAGE";
   const isRefused = responseCode !== undefined && responseCode >= 500 && isOfMessage;
   return { kind: isRefused ? "refused" : "unavailable", answer };

@@ -4,10 +4,7 @@ import { type MetricName, type MetricNameOf, METRICS } from "./metrics-table.ts"
 
 export interface Family {
   readonly name: MetricName;
-  /**
-   * Yields the `# HELP` and `# TYPE` lines and the samples in parts, so that other work can run in
-   * between. Yields nothing if there is no sample.
-   */
+  /** Yields head and samples in parts, so that other work can run in between; nothing if empty. */
   parts(form: TextForm): Iterable<string>;
 }
 
@@ -93,10 +90,7 @@ export class HistogramFamily implements Family {
     if (row.mayBeEmpty !== true) for (const values of listKnownSeries(row)) this.of(...values);
   }
 
-  /**
-   * Returns the same object for the same label values, so that a caller that observes often can
-   * keep it.
-   */
+  /** Returns the same object for the same label values, so that a caller can keep it. */
   of(...values: readonly string[]): Histogram {
     const labels = renderLabels(this.#names, values);
     const known = this.#series.get(labels);
@@ -252,9 +246,8 @@ const OTHER = "other";
 const OTHER_LISTING: ListingLabels = [OTHER, OTHER];
 
 /**
- * Bounds the number of series: only the first listings in use have series of their own; all others
- * share `other`. A listing keeps its series until the process ends, so that no series changes
- * meaning.
+ * Bounds the number of series: only the first listings in use have their own; all others share
+ * `other`. A listing keeps its series until the process ends, so that no series changes meaning.
  */
 export class ListingFold {
   readonly listingsMax: number;
@@ -266,10 +259,7 @@ export class ListingFold {
     this.listingsMax = listingsMax;
   }
 
-  /**
-   * Returns the labels of a listing in use: its own labels if it has or now gets a series, else
-   * `other`. At most `listingsMax` listings get a series.
-   */
+  /** Returns a listing's own labels if it has or now gets a series, else `other`. */
   place(provider: string, model: string): ListingLabels {
     const key = `${provider}|${model}`;
     const known = this.#places.get(key);
@@ -286,8 +276,7 @@ export class ListingFold {
   }
 
   /**
-   * Makes a family for each map. A map's keys are provider, model and further label values, joined
-   * by `|`.
+   * Makes a family for each map. Its keys are provider, model and further label values, with `|`.
    */
   counters(
     maps: Readonly<Partial<Record<MetricNameOf<"counter">, ReadonlyMap<string, number>>>>,

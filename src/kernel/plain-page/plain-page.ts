@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 
 import { PLAIN_FONT, PLAIN_STYLE } from "./plain-style.ts";
 
-/** A complete page that works without a script. */
 export interface PlainPage {
   readonly html: string;
   /** Value of the `content-security-policy` header. */

@@ -1,9 +1,9 @@
 import { randomInt } from "node:crypto";
 
-import { DatabaseError, type PoolClient, type QueryResultRow } from "pg";
+import { DatabaseError, type PoolClient } from "pg";
 
 import type { Logger } from "../core/log.ts";
-import { type DatabaseAddress, openSharedPool, queryInTime } from "./connection.ts";
+import { type DatabaseAddress, openSharedPool, queryInTime, queryOneInTime } from "./connection.ts";
 
 export const SERVER_VERSION_MIN: number = 15;
 
@@ -14,10 +14,7 @@ export class DatabaseUnfitFault extends Error {
 
 /** These addresses contain passwords: never print them. */
 export interface ServerAddresses {
-  /**
-   * The address without a pooler, or with a pooler in session mode, so that its sessions belong to
-   * this program alone.
-   */
+  /** The address without a pooler, or with one whose sessions belong to this program alone. */
   readonly direct: DatabaseAddress;
   /** The name of the setting that contains the direct address. Messages mention it. */
   readonly directSetting: "DATABASE_URL" | "DATABASE_DIRECT_URL";
@@ -29,13 +26,11 @@ export interface ServerAddresses {
 
 /**
  * Throws a `DatabaseUnfitFault` unless the server is new enough and durable, the sessions of the
- * direct address belong to this program, and the shared address leads to the same database. Changes
- * nothing.
+ * direct address belong to this program, and both addresses lead to one database. Changes nothing.
  */
 export async function checkServer(addresses: ServerAddresses, log: Logger): Promise<void> {
   const { direct, directSetting, shared } = addresses;
-  // This pool changes no session settings, because behind a pooler the sessions may also belong to
-  // other programs.
+  // This pool changes no settings: behind a pooler, the sessions may belong to other programs.
   const pool = openSharedPool(direct, log, 2);
   const connecting = [pool.connect(), pool.connect()] as const;
   try {
@@ -55,7 +50,10 @@ export async function checkServer(addresses: ServerAddresses, log: Logger): Prom
 }
 
 async function assertVersion(client: PoolClient): Promise<void> {
-  const { number, name } = await one<{ number: number; name: string }>(client, VERSION_SQL);
+  const { number, name } = await queryOneInTime<{ number: number; name: string }>(
+    client,
+    VERSION_SQL,
+  );
   if (number >= SERVER_VERSION_MIN * 10_000) return;
   throw new DatabaseUnfitFault(
     `the database is PostgreSQL ${name}, and tokenmarket needs ${SERVER_VERSION_MIN} or newer; upgrade ` +
@@ -79,7 +77,7 @@ async function assertSettings(client: PoolClient, isStorageDurable: boolean): Pr
         "database.storage_is_durable (docs/operating/databases.md)",
     );
   }
-  const { schema } = await one<{ schema: string | null }>(client, OTHER_SCHEMA_SQL);
+  const { schema } = await queryOneInTime<{ schema: string | null }>(client, OTHER_SCHEMA_SQL);
   if (schema === null) return;
   throw new DatabaseUnfitFault(
     `the tables of tokenmarket are in the schema ${schema} of the database and not in public; ` +
@@ -94,26 +92,20 @@ const SERVER_SETTINGS_SQL = `select name, current_setting(name) as value
     as needed (name, value)
   where current_setting(name) <> value`;
 
-/**
- * Selects the schema that has this program's tables if it is not `public`. New tables in `public`
- * would hide those tables.
- */
+/** Selects the schema of this program's tables if new tables in `public` would hide them. */
 const OTHER_SCHEMA_SQL = `select case when bool_and(schemaname <> 'public') then min(schemaname) end as schema
   from pg_tables where tablename = 'schema_step'`;
 
-/**
- * True if sessions belong to this program alone: `first` keeps its setting and its server process
- * while `second` is busy, and `second` does not see that setting.
- */
+/** True if `first` keeps its session while `second` is busy, which does not see `first`'s mark. */
 async function hasOwnSessions(first: PoolClient, second: PoolClient): Promise<boolean> {
   const mark = String(randomInt(2 ** 31));
-  const own = await one<Session>(first, MARK_SQL, [mark]);
-  const others = await one<Session>(second, READ_SQL);
+  const own = await queryOneInTime<Session>(first, MARK_SQL, [mark]);
+  const others = await queryOneInTime<Session>(second, READ_SQL);
   if (others.mark === mark || others.pid === own.pid) return false;
   // A pooler in transaction mode must now give `first` another server session than `second` has.
   await second.query("begin");
-  await one<Session>(second, READ_SQL);
-  const again = await one<Session>(first, READ_SQL);
+  await queryOneInTime<Session>(second, READ_SQL);
+  const again = await queryOneInTime<Session>(first, READ_SQL);
   await second.query("rollback");
   return again.mark === mark && again.pid === own.pid;
 }
@@ -137,10 +129,7 @@ function noSessions(setting: ServerAddresses["directSetting"]): DatabaseUnfitFau
   );
 }
 
-/**
- * Checks that both addresses lead to one database: a lock of the direct connection must be visible
- * through the pooler.
- */
+/** Checks that a lock of the direct connection is visible through the pooler. */
 async function assertSameDatabase(
   direct: PoolClient,
   shared: DatabaseAddress,
@@ -153,10 +142,18 @@ async function assertSameDatabase(
     const client = await pool.connect();
     try {
       await client.query("begin");
-      const { seen } = await one<{ seen: boolean }>(client, SEES_LOCK_SQL, lock);
-      if (!seen) throw elsewhere();
+      const { seen } = await queryOneInTime<{ seen: boolean }>(client, SEES_LOCK_SQL, lock);
+      if (seen) return;
+      throw new DatabaseUnfitFault(
+        "DATABASE_URL and DATABASE_DIRECT_URL lead to different databases; both must be addresses of one " +
+          "database on its primary server",
+      );
     } catch (fault) {
-      throw isStatementMode(fault) ? statementMode() : fault;
+      if (!(fault instanceof DatabaseError && /statement pooling/.test(fault.message))) throw fault;
+      throw new DatabaseUnfitFault(
+        "DATABASE_URL leads through a pooler in statement mode, which has no transactions; set the pooler " +
+          "to transaction mode",
+      );
     } finally {
       client.release(true);
     }
@@ -170,31 +167,3 @@ const SEES_LOCK_SQL = `select exists (
     where d.datname = current_database() and l.locktype = 'advisory'
       and l.classid = $1::bigint::oid and l.objid = $2::bigint::oid
   ) as seen`;
-
-function elsewhere(): DatabaseUnfitFault {
-  return new DatabaseUnfitFault(
-    "DATABASE_URL and DATABASE_DIRECT_URL lead to different databases; both must be addresses of one " +
-      "database on its primary server",
-  );
-}
-
-function isStatementMode(fault: unknown): boolean {
-  return fault instanceof DatabaseError && /statement pooling/.test(fault.message);
-}
-
-function statementMode(): DatabaseUnfitFault {
-  return new DatabaseUnfitFault(
-    "DATABASE_URL leads through a pooler in statement mode, which has no transactions; set the pooler " +
-      "to transaction mode",
-  );
-}
-
-async function one<R extends QueryResultRow>(
-  client: PoolClient,
-  text: string,
-  values: unknown[] = [],
-): Promise<R> {
-  const [row] = (await queryInTime<R>(client, { text, values })).rows;
-  if (row === undefined) throw new Error("the database does not answer a question about itself");
-  return row;
-}

@@ -1,6 +1,6 @@
 import { AssertionFault } from "../core/assert.ts";
 import { CAP_FIELDS, type CapPeriod } from "../core/cap-period.ts";
-import { type MicroUsd, microUsd, type PicoUsd, picoUsd } from "../core/money.ts";
+import type { MicroUsd, PicoUsd } from "../core/money.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 type Scalar = bigint | number | boolean | string | null;
@@ -86,10 +86,7 @@ export function orNull<T>(of: Column<T>): Column<T | null> {
   return missable(of, null);
 }
 
-/**
- * Makes a value optional: it reads as undefined if its first column is null, so that the property
- * is left out.
- */
+/** Makes a value optional: the property is left out if its first column is null. */
 export function orAbsent<T>(of: Column<T>): Column<T | undefined> {
   return missable(of, undefined);
 }
@@ -110,7 +107,7 @@ export function computed<T>(sql: string, { cells, read }: Column<T>): Column<T> 
 }
 
 export function text<T extends string>(name: string): Column<T> {
-  return { ...stored<T>(name, "text"), cells: [{ ...toCell<T>(name, "text"), isPlain: false }] };
+  return stored(name, "text", { isPlain: false });
 }
 
 /** A column of texts that a batch need not quote: only letters, digits, `-`, `_` and `/`. */
@@ -139,50 +136,42 @@ export function count(name: string): Column<number> {
 }
 
 export function micro(name: string): Column<MicroUsd> {
-  return {
-    ...stored<MicroUsd>(name, "bigint"),
-    read: (row) => microUsd(readValue(row, name) as bigint),
-  };
+  return stored(name, "bigint");
 }
 
 export function pico(name: string): Column<PicoUsd> {
-  return {
-    ...stored<PicoUsd>(name, "numeric"),
-    read: (row) => picoUsd(readValue(row, name) as bigint),
-  };
+  return stored(name, "numeric");
 }
 
 /** A `timestamptz` column that is read as milliseconds since 1970; a batch writes a `bigint`. */
 export function instantMs(name: string): Column<number> {
-  const cells = [{ ...toCell<number>(name, "bigint"), write: Math.round }];
-  return { cells, read: (row) => (readValue(row, name) as Date).getTime() };
+  return {
+    ...stored<number>(name, "bigint", { write: Math.round }),
+    read: (row) => (readValue(row, name) as Date).getTime(),
+  };
 }
 
 /** A duration in milliseconds. A batch rounds it to whole milliseconds. */
 export function durationMs(name: string): Column<number> {
-  return {
-    ...stored<number>(name, "integer"),
-    cells: [{ ...toCell<number>(name, "integer"), write: Math.round }],
-  };
+  return stored(name, "integer", { write: Math.round });
 }
 
-/**
- * A column that reads as the value that the driver returns (parsed JSON, a list, bytes). It cannot
- * be part of a batch.
- */
+/** A column that reads as what the driver returns (parsed JSON, a list, bytes). No batch has it. */
 export function opaque<T>(name: string): Column<T> {
   const write = (): never => {
     throw new AssertionFault(`no batch writes the column ${name}`);
   };
-  return { cells: [{ ...toCell(name, "text"), write }], read: (row) => readValue(row, name) as T };
+  const cell: Cell<T> = { name, sql: name, type: "text", isPlain: true, write };
+  return { cells: [cell], read: (row) => readValue(row, name) as T };
 }
 
-function stored<T extends Scalar>(name: string, type: SqlType): Column<T> {
-  return { cells: [toCell<T>(name, type)], read: (row) => readValue(row, name) as T };
-}
-
-function toCell<T extends Scalar>(name: string, type: SqlType): Cell<T> {
-  return { name, sql: name, type, isPlain: true, write: (value) => value };
+function stored<T extends Scalar>(
+  name: string,
+  type: SqlType,
+  more: Partial<Pick<Cell<T>, "isPlain" | "write">> = {},
+): Column<T> {
+  const cell: Cell<T> = { name, sql: name, type, isPlain: true, write: (value) => value, ...more };
+  return { cells: [cell], read: (row) => readValue(row, name) as T };
 }
 
 function readValue(row: object, name: string): unknown {
@@ -192,10 +181,7 @@ function readValue(row: object, name: string): unknown {
 /** Matches text that needs no quotes in an array literal of PostgreSQL. */
 const PLAIN = /^[\w./:@+-]+$/;
 
-/**
- * Writes an array literal of values that need no quotes: integers, booleans, null, and the
- * program's own texts (ids, outcomes) of letters, digits, `-`, `_` and `/`.
- */
+/** Writes an array literal of values that need no quotes: numbers, booleans, null, and words. */
 export function plainColumn<T>(
   rows: readonly T[],
   read: (row: T) => bigint | number | boolean | string | null,

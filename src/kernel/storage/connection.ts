@@ -13,6 +13,7 @@ import {
   types,
 } from "pg";
 
+import { assert } from "../core/assert.ts";
 import {
   DATABASE_CONNECTIONS_MAX,
   REPORT_CONNECTIONS_MAX,
@@ -23,10 +24,7 @@ import { asStoreFault } from "../core/store-fault.ts";
 import type { Columns, Row } from "./columns.ts";
 import { POOL_STATEMENT_TIMEOUT_MS, type SessionLimits, settingsSql } from "./session-settings.ts";
 
-/**
- * A connection string that contains its password, or a URL with a function that reads the password
- * for each new connection.
- */
+/** A connection string with its password, or a URL with a function that reads the password. */
 export type DatabaseAddress = string | AskedAddress;
 
 interface AskedAddress {
@@ -87,10 +85,7 @@ export async function beginSession(client: ClientBase, limits: SessionLimits): P
   await queryInTime(client, { text: settingsSql(limits, "session") });
 }
 
-/**
- * Applies the settings to one transaction only, because a pooler may lend the session to another
- * program after the transaction.
- */
+/** Applies the settings to one transaction: a pooler may then lend the session to others. */
 export async function beginLocally(client: ClientBase, limits: SessionLimits): Promise<void> {
   await client.query(settingsSql(limits, "transaction"));
 }
@@ -139,8 +134,7 @@ function poolConfig(address: DatabaseAddress, max: number): AwaitedConfig {
 }
 
 /**
- * Drops the names of statements, because a name would prepare the statement in a session that
- * another program may get next.
+ * Drops the names of statements: a prepared one would stay in a session that another program gets.
  */
 function forgetNames(of: Pool | PoolClient): void {
   const target = of as { query: (...args: unknown[]) => unknown };
@@ -152,9 +146,8 @@ function forgetNames(of: Pool | PoolClient): void {
 }
 
 /**
- * Opens a pool of a few connections for long reports. A report that gets no connection or no answer
- * fails a few seconds after its time limit. The caller must apply the program's settings in each
- * transaction.
+ * Opens a pool for long reports. A report that gets no connection or no answer fails a few seconds
+ * after its time limit. The caller must apply the program's settings in each transaction.
  */
 export function openReportPool(
   address: DatabaseAddress,
@@ -190,15 +183,17 @@ function openPoolWith(log: Logger, config: AwaitedConfig): Pool {
   });
   // An idle connection may be lost at any time; the next statement opens a new one.
   pool.on("error", (error) => log.warn({ err: error }, "an idle database connection was lost"));
-  // If a connection in use is lost, its next statement fails, so this event needs no handling.
-  pool.on("connect", (client) => client.on("error", () => undefined));
-  return markFaults(pool);
+  pool.on("connect", (client) => {
+    // If a connection in use is lost, its next statement fails, so this event needs no handling.
+    client.on("error", () => undefined);
+    markMethod(client, "query");
+  });
+  markMethod(pool, "query");
+  markMethod(pool, "connect");
+  return pool;
 }
 
-/**
- * Runs a statement that a client waits for. Fails after `STORE_ANSWER_TIMEOUT_MS` without an
- * answer, because the connection may be dead; the next statement gets a new one.
- */
+/** Runs a statement that a client waits for, with `STORE_ANSWER_TIMEOUT_MS` for the answer. */
 export function queryInTime<R extends QueryResultRow>(
   database: Pool | ClientBase,
   query: QueryConfig,
@@ -220,24 +215,40 @@ export async function readRows<T>(
   return (await database.query<Row>(text, values)).rows.map(read);
 }
 
-function markFaults(pool: Pool): Pool {
-  pool.on("connect", (client: PoolClient) => markMethod(client, "query"));
-  markMethod(pool, "query");
-  markMethod(pool, "connect");
-  return pool;
+/** Runs a statement that answers one row, and returns this row. */
+export async function queryOne<R extends QueryResultRow>(
+  database: Pool | ClientBase,
+  text: string,
+  values?: unknown[],
+): Promise<R> {
+  return onlyRow(await database.query<R>(text, values));
 }
 
+/** Like `queryOne`, with the time limit of `queryInTime`. */
+export async function queryOneInTime<R extends QueryResultRow>(
+  database: Pool | ClientBase,
+  text: string,
+  values: unknown[] = [],
+): Promise<R> {
+  return onlyRow(await queryInTime<R>(database, { text, values }));
+}
+
+function onlyRow<R extends QueryResultRow>({ rows: [row] }: QueryResult<R>): R {
+  assert(row !== undefined, "the statement answers one row");
+  return row;
+}
+
+/** Marks the faults of a method that mean that the store did not answer. */
 function markMethod<K extends string>(of: Record<K, unknown> | object, name: K): void {
   const target = of as Record<K, (...args: unknown[]) => unknown>;
   const run = target[name].bind(of);
   target[name] = (...args) => {
     const answer = run(...args);
-    return answer instanceof Promise ? answer.catch(rethrowMarked) : answer;
+    if (!(answer instanceof Promise)) return answer;
+    return answer.catch((fault: unknown) => {
+      throw isDatabaseAway(fault) ? asStoreFault(fault) : fault;
+    });
   };
-}
-
-function rethrowMarked(fault: unknown): never {
-  throw isDatabaseAway(fault) ? asStoreFault(fault) : fault;
 }
 
 /**

@@ -1,9 +1,6 @@
 import { open } from "node:fs/promises";
 
-/**
- * Flushes a file, or the entries of a folder, to disk. Write all files first and flush them
- * afterwards: most of their data is then on disk already.
- */
+/** Flushes a file or a folder's entries. Write all files first: most data is then on disk. */
 export async function flushPath(path: string): Promise<void> {
   const handle = await open(path, "r");
   try {

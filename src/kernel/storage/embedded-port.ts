@@ -52,9 +52,8 @@ function lastPort(home: EmbeddedHome): number | undefined {
 }
 
 /**
- * Picks a random free port, so that two servers that start together choose different ones. Avoids
- * the system's ephemeral ports if possible: while the server is down, an outgoing connection could
- * take such a port.
+ * Picks a random free port, so that two servers that start together choose different ones: no
+ * ephemeral port if possible, which an outgoing connection could take while the server is down.
  */
 async function freshPort(): Promise<number> {
   const [first, last] = ownPorts(lentPorts());

@@ -16,6 +16,7 @@ import { type Static, Type } from "typebox";
 
 import { EMBEDDED_CONNECTIONS_KEPT, EMBEDDED_CONNECTIONS_MAX } from "../core/constants.ts";
 import { conforms } from "../json/check-schema.ts";
+import { tryParse } from "../json/json-edit.ts";
 import { type EmbeddedBinaries, embeddedEnvironment } from "./embedded-binaries.ts";
 import { DATABASE_NAME } from "./embedded-database.ts";
 import type { EmbeddedHome } from "./embedded-home.ts";
@@ -25,6 +26,7 @@ import {
   isAlive,
   isPidAlive,
   findWorkingFolder,
+  readOptional,
 } from "./process-identity.ts";
 
 const READY_WAIT_MS = 60_000;
@@ -203,23 +205,14 @@ export function resetPassword(
 }
 
 function readPidFile(home: EmbeddedHome): ServerProcess | undefined {
-  try {
-    const lines = readFileSync(join(home.cluster, "postmaster.pid"), "utf8").split("\n");
-    const state = lines[7]?.trim();
-    return {
-      pid: Number(lines[0]),
-      port: Number(lines[3]),
-      state: state === "ready" || state === "stopping" ? state : "starting",
-    };
-  } catch {
-    return undefined;
-  }
+  const lines = readOptional(join(home.cluster, "postmaster.pid"))?.split("\n");
+  if (lines === undefined) return undefined;
+  const said = lines[7]?.trim();
+  const state = said === "ready" || said === "stopping" ? said : "starting";
+  return { pid: Number(lines[0]), port: Number(lines[3]), state };
 }
 
-/**
- * True if a process has this pid. Outside Linux this sends signal 0, because an exact check would
- * have to start a program.
- */
+/** Outside Linux this sends signal 0, because an exact check would have to start a program. */
 function isRunning(pid: number): boolean {
   if (process.platform === "linux") return isPidAlive(pid);
   try {
@@ -230,41 +223,31 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * True if the process is the server of this home: its working folder is the data folder. In a
- * container, root often cannot see the working folder of another user's process, but can see its
- * arguments. Outside Linux neither is visible: returns true, and only a later login shows whether
- * it is the server of this home.
+ * True if the process works in the data folder of this home. In a container, root often sees only
+ * the arguments of another user's process. Outside Linux neither is visible: then only a later
+ * login shows whether it is the server of this home.
  */
 function isOwnPostmaster(home: EmbeddedHome, pid: number): boolean {
   const folder = findWorkingFolder(pid);
   if (folder !== undefined) return folder === home.cluster;
-  return process.platform !== "linux" || readCommandLine(pid).includes(`\0-D\0${home.cluster}\0`);
+  return process.platform !== "linux" || commandLine(pid).includes(`\0-D\0${home.cluster}\0`);
 }
 
-/**
- * Returns the arguments of a process, each ended by a NUL character; "" if there is no such
- * process.
- */
-function readCommandLine(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
-  } catch {
-    return "";
-  }
+/** Returns a process's arguments, each ended by NUL; "" if there is no such process. */
+function commandLine(pid: number): string {
+  return readOptional(`/proc/${pid}/cmdline`) ?? "";
 }
 
 /**
  * Removes a pid file whose server is gone. After a reboot or in a new container, its pid may belong
- * to another program or to the next server: PostgreSQL would refuse to start, or seem ready too
- * early. Because the file prevents a second server, it is removed only if no process works in the
- * data folder.
+ * to another program: PostgreSQL would refuse to start, or seem ready too early. Because the file
+ * prevents a second server, it is removed only if no process works in the data folder.
  */
 function dropStalePidFile(home: EmbeddedHome): void {
   const file = readPidFile(home);
   if (file === undefined) return;
-  const isStale =
-    ownerState(home, file.pid) === "gone" ||
-    (isRunning(file.pid) && !isOwnPostmaster(home, file.pid));
+  const isOther = isRunning(file.pid) && !isOwnPostmaster(home, file.pid);
+  const isStale = isOwnerGone(home, file.pid) || isOther;
   if (isStale && !isInUse(home)) rmSync(join(home.cluster, "postmaster.pid"), { force: true });
 }
 
@@ -277,7 +260,7 @@ function isInUse(home: EmbeddedHome): boolean {
 /** True if the process works in the data folder, or is a PostgreSQL whose folder is not visible. */
 function mayWorkIn(home: EmbeddedHome, pid: number): boolean {
   const folder = findWorkingFolder(pid);
-  return folder === undefined ? POSTGRES_CALL.test(readCommandLine(pid)) : folder === home.cluster;
+  return folder === undefined ? POSTGRES_CALL.test(commandLine(pid)) : folder === home.cluster;
 }
 
 const POSTGRES_CALL = /^postgres[:\0]|\/postgres\0/;
@@ -295,9 +278,7 @@ function lastLines(path: string): string {
   return readFileSync(path, "utf8").trimEnd().split("\n").slice(-5).join("; ");
 }
 
-/**
- * Identifies the server's process. Its pid alone does not: a new container assigns the same pids.
- */
+/** Identifies the server's process: a new container assigns the same pids again. */
 const serverOwner = Type.Object({ host: Type.String(), process: Type.String() });
 type ServerOwner = Static<typeof serverOwner>;
 const isOwner = conforms(serverOwner);
@@ -308,23 +289,18 @@ function noteOwner(home: EmbeddedHome, pid: number): void {
 }
 
 /**
- * Compares the process in the pid file with the one that `noteOwner` wrote. `gone`: the process ran
- * under another boot or in another container, or has ended. `unknown`: the owner file is missing or
- * is about another process.
+ * True if the process that `noteOwner` wrote has ended, or ran under another boot or in another
+ * container. False if the file is missing or is about a process with another pid.
  */
-function ownerState(home: EmbeddedHome, pid: number): "living" | "gone" | "unknown" {
+function isOwnerGone(home: EmbeddedHome, pid: number): boolean {
   const owner = readOwner(home);
-  if (owner === undefined || !owner.process.startsWith(`${pid}-`)) return "unknown";
-  return owner.host === hostIdentity() && isAlive(owner.process) ? "living" : "gone";
+  if (owner === undefined || !owner.process.startsWith(`${pid}-`)) return false;
+  return owner.host !== hostIdentity() || !isAlive(owner.process);
 }
 
 function readOwner(home: EmbeddedHome): ServerOwner | undefined {
-  try {
-    const owner: unknown = JSON.parse(readFileSync(ownerFile(home), "utf8"));
-    return isOwner(owner) ? owner : undefined;
-  } catch {
-    return undefined;
-  }
+  const owner = tryParse(readOptional(ownerFile(home)) ?? "")?.value;
+  return isOwner(owner) ? owner : undefined;
 }
 
 function ownerFile(home: EmbeddedHome): string {

@@ -24,15 +24,13 @@ export interface EmbeddedRestore {
 }
 
 /**
- * A restore waits this long, because replaying a long write-ahead log may take hours. An operator
- * must stop a server that makes no progress.
+ * Replaying a long write-ahead log may take hours. An operator must stop a server without progress.
  */
 const REPLAY_WAIT_MS = 24 * 3_600_000;
 
 /**
  * Restores a base backup into an empty data folder and lets the server replay the write-ahead log.
- * Returns the folder of the database, which later starts use. Empties the folder again after a
- * failure.
+ * Returns the folder that later starts use. Empties it again after a failure.
  */
 export async function restoreEmbedded(options: EmbeddedRestore): Promise<string> {
   const home = openEmbeddedHome(options.dataDir);

@@ -33,30 +33,21 @@ export interface EmbeddedPostgres {
   readonly cluster: string;
   /** False if the server was already running; it is then shared with other processes. */
   readonly started: boolean;
-  /**
-   * Ends this process's use of the server. If no other living process uses it, stops the server and
-   * waits for its end.
-   */
+  /** Ends this process's use of the server, and the server if no other living process uses it. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   readonly log: Logger;
-  /**
-   * If true, the server is started again, at the same address, whenever it ends while this process
-   * uses it. For long-running programs.
-   */
+  /** If true, the server is started again whenever it ends while this process uses it. */
   readonly isKeptUp?: boolean;
 }
 
 const START_TRIES = 5;
 const START_RETRY_MS = 200;
 const START_RETRY_MAX_MS = 1_000;
-/**
- * How long to wait for sessions of a killed server, which block a new one. It is longer than the
- * statement timeout (30 s), up to which such sessions may run.
- */
+/** Sessions of a killed server block a new one for up to the statement timeout (30 s). */
 const LEAVING_WAIT_MS = 35_000;
 const ANSWER_WAIT_MS = 60_000;
 const POLL_MS = 25;
@@ -71,7 +62,10 @@ export async function startEmbeddedPostgres(
   const home = openEmbeddedHome(options.dataDir);
   return await withStartLock(home.folder, async () => {
     const starter: Starter = { home, passwords: readOrMakePasswords(home), log: options.log };
-    if (!hasCluster(home.folder)) makeCluster(starter);
+    if (!hasCluster(home.folder)) {
+      const binaries = findEmbeddedBinaries(home.user, home.binariesRoot);
+      initialize(home, binaries, starter.passwords.adminPassword);
+    }
     const { port, started } = await shareOrStart(starter, NEVER);
     const user = addUser(home);
     const supervisor = options.isKeptUp === true ? superviseServer(starter, port) : undefined;
@@ -188,10 +182,6 @@ async function startServer(starter: Starter, signal: AbortSignal): Promise<numbe
   }
 }
 
-function makeCluster({ home, passwords }: Starter): void {
-  initialize(home, findEmbeddedBinaries(home.user, home.binariesRoot), passwords.adminPassword);
-}
-
 const WATCH_MS = 250;
 const RETRY_FIRST_MS = 250;
 const RETRY_MAX_MS = 10_000;
@@ -227,11 +217,7 @@ export class ServerSupervisor {
     if (this.#options.isUp()) return this.#scheduleCheck(WATCH_MS, () => this.#check());
     const { log, detail } = this.#options;
     log.warn(detail, "the embedded PostgreSQL has ended; it is restarted");
-    this.#try(RETRY_FIRST_MS);
-  }
-
-  #try(retryMs: number): void {
-    this.#work = this.#bringBack(retryMs);
+    this.#work = this.#bringBack(RETRY_FIRST_MS);
   }
 
   async #bringBack(retryMs: number): Promise<void> {
@@ -244,7 +230,9 @@ export class ServerSupervisor {
     } catch (error) {
       if (signal.aborted) return;
       log.error({ ...detail, err: error, retryMs }, "the embedded PostgreSQL could not be started");
-      this.#scheduleCheck(retryMs, () => this.#try(Math.min(retryMs * 2, RETRY_MAX_MS)));
+      this.#scheduleCheck(retryMs, () => {
+        this.#work = this.#bringBack(Math.min(retryMs * 2, RETRY_MAX_MS));
+      });
     }
   }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseError, type Pool, type PoolClient } from "pg";
 
 import type { Logger } from "../core/log.ts";
-import { isStoreFault } from "../core/store-fault.ts";
+import { isStoreFault, reasonOf } from "../core/store-fault.ts";
 import {
   assertUpgradable,
   assertUsable,
@@ -66,9 +66,8 @@ async function makeList(client: PoolClient): Promise<void> {
     await client.query(LIST_SQL);
   } catch (error) {
     if (isStoreFault(error)) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
     throw new SchemaFault(
-      `the list of schema steps cannot be written: ${reason}; the role that migrates must own the database`,
+      `the list of schema steps cannot be written: ${reasonOf(error)}; the role that migrates must own the database`,
       { cause: error },
     );
   }
@@ -87,22 +86,16 @@ const LIST_SQL = `
     at timestamptz not null default now()
   )`;
 
-interface StepRun {
-  readonly times: RunnerTimes;
-  readonly log: Pick<Logger, "info" | "warn"> | undefined;
-}
-
-/**
- * Runs and records one step. If the step gets no lock, it stops waiting, so that other statements
- * can run, and is retried.
- */
-async function runStep(client: PoolClient, step: Migration, run: StepRun): Promise<void> {
-  const { times, log } = run;
+/** Runs and records one step. Between two tries for its locks, other statements can run. */
+async function runStep(
+  client: PoolClient,
+  step: Migration,
+  { times, log }: { readonly times: RunnerTimes; readonly log: MigrateOptions["log"] },
+): Promise<void> {
   for (let tries = 1; ; tries += 1) {
+    const { lockTimeoutMs, firstLockTimeoutMs, firstTries } = times;
     try {
-      const { firstTries, firstLockTimeoutMs } = times;
-      const lockTimeoutMs = tries > firstTries ? times.lockTimeoutMs : firstLockTimeoutMs;
-      await inOneTransaction(client, lockTimeoutMs, step);
+      await inOneTransaction(client, tries > firstTries ? lockTimeoutMs : firstLockTimeoutMs, step);
       return;
     } catch (error) {
       if (!isLockConflict(error)) throw stepFault(step, error);
@@ -136,9 +129,8 @@ function isLockConflict(error: unknown): boolean {
 function stepFault(step: Migration, error: unknown): unknown {
   // A `SchemaFault` says what to do already, and the caller reports faults of the store.
   if (isStoreFault(error) || error instanceof SchemaFault) return error;
-  const reason = error instanceof Error ? error.message : String(error);
   return new SchemaFault(
-    `the schema step ${step.name} fails and has changed nothing: ${reason}; correct the cause and ` +
+    `the schema step ${step.name} fails and has changed nothing: ${reasonOf(error)}; correct the cause and ` +
       "run `tokenmarket migrate`",
     { cause: error },
   );
@@ -177,18 +169,12 @@ export interface RunnerTimes {
    * exceed 1 s, after which the server cancels an automatic vacuum that blocks the step.
    */
   readonly lockTimeoutMs: number;
-  /**
-   * Lock timeout of a step's first tries. Must be well below `LEDGER_QUEUE_AGE_MS`, after which a
-   * waiting hold is refused.
-   */
+  /** That of its first tries; well below `LEDGER_QUEUE_AGE_MS`, when a waiting hold is refused. */
   readonly firstLockTimeoutMs: number;
   readonly firstTries: number;
   readonly tries: number;
   readonly pauseMs: number;
-  /**
-   * How often, in milliseconds, a process checks whether another one has ended its migration;
-   * `waitMs` is how long it waits in all.
-   */
+  /** How often a process asks whether another one has migrated; `waitMs` is how long in all. */
   readonly pollMs: number;
   readonly waitMs: number;
 }
@@ -203,17 +189,12 @@ export const RUNNER_TIMES: RunnerTimes = {
   waitMs: 300_000,
 };
 
-/**
- * Thrown if other sessions block a migration for longer than a start may wait; a retry may succeed.
- */
+/** Other sessions block a migration for longer than a start may wait; a retry may succeed. */
 export class SchemaBusyFault extends Error {
   override readonly name = "SchemaBusyFault";
 }
 
-/**
- * Runs `work` on its own connection, as the only migration of this database. It polls for the lock,
- * because a waiting statement would exceed the statement timeout.
- */
+/** Runs `work` as the only migration. It polls for the lock, as a statement may not wait long. */
 export async function asOnlyRunner<T>(
   pool: Pool,
   times: RunnerTimes,

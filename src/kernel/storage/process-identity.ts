@@ -2,18 +2,16 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** `<pid>-<start time>`. Unlike a bare pid, it never names a later process of this machine. */
-export type ProcessIdentity = string;
-
-export function ownIdentity(): ProcessIdentity {
+export function ownIdentity(): string {
   return identifyProcess(process.pid);
 }
 
-export function identifyProcess(pid: number): ProcessIdentity {
+/** Returns `<pid>-<start time>`, which unlike a bare pid never names a later process. */
+export function identifyProcess(pid: number): string {
   return `${pid}-${readStartTime(pid) ?? "0"}`;
 }
 
-export function isAlive(identity: ProcessIdentity): boolean {
+export function isAlive(identity: string): boolean {
   const [pidText = "", started] = identity.split("-");
   const pid = Number(pidText);
   if (!Number.isInteger(pid) || pid <= 0 || started === undefined) return false;
@@ -35,10 +33,7 @@ export function hostIdentity(): string {
   return `${hostname()} ${boot} ${linkTarget("/proc/self/ns/pid") ?? ""}`.trim();
 }
 
-/**
- * Returns when the process started, as the system writes it. Undefined if the process does not
- * exist or is a zombie.
- */
+/** Returns when the process started, as the system writes it; undefined for none or a zombie. */
 function readStartTime(pid: number): string | undefined {
   if (process.platform === "linux") {
     const stat = readOptional(`/proc/${pid}/stat`) ?? "";
@@ -62,7 +57,7 @@ function linkTarget(path: string): string | undefined {
   }
 }
 
-function readOptional(path: string): string | undefined {
+export function readOptional(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch {

@@ -156,8 +156,7 @@ export class RedisLink {
   constructor(servers: RedisServers, scripts: RedisScripts, onFault: (fault: unknown) => void) {
     this.#client = createRedisClient(servers, scripts);
     this.#scripts = this.#client as unknown as ScriptCommands;
-    // "error" comes for every failed attempt to connect. Without a listener, the client would print
-    // it.
+    // Every failed attempt to connect is an "error", which is printed without a listener.
     this.#client.on("error", onFault);
     this.#client.connect().catch(() => undefined);
   }
@@ -185,10 +184,7 @@ export class RedisLink {
     return run.call(this.#client, keys.length, ...keys, ...args);
   }
 
-  /**
-   * Removes every key that begins with `beginning`, on all servers. Returns the number of removed
-   * keys.
-   */
+  /** Removes every key that begins with `beginning`, on all servers. Returns their number. */
   async removeAll(beginning: string): Promise<number> {
     const client = this.#client;
     const servers = client instanceof Cluster ? client.nodes("master") : [client];

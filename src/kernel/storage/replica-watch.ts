@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from "pg";
 
 import type { Clock } from "../core/time.ts";
 import type { Logger } from "../core/log.ts";
-import { queryInTime } from "./connection.ts";
+import { queryOneInTime } from "./connection.ts";
 
 /** How often the positions of primary and replica in the write-ahead log are read. */
 const ASK_EVERY_MS = 1_000;
@@ -25,17 +25,22 @@ interface Replica extends Primary {
   readonly isReplica: boolean;
 }
 
+interface ReplicaWatchOptions {
+  readonly primary: Pool;
+  readonly replica: Pool;
+  /** The maximum age in milliseconds. An older replica is not used. */
+  readonly ageMsMax: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
 /**
  * Measures the age of a streaming replica. Every second it reads the position of the primary in its
  * write-ahead log: a replica that has replayed up to this position has all commits before that
  * read. The measurement writes nothing and relies on no server's clock. Ages are upper bounds.
  */
 export class ReplicaWatch {
-  readonly #primary: Pool;
-  readonly #replica: Pool;
-  readonly #ageMsMax: number;
-  readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #options: ReplicaWatchOptions;
   /** Oldest first. All but the first are younger than `ageMsMax`. */
   #marks: Mark[] = [];
   #identity: string | undefined;
@@ -44,19 +49,8 @@ export class ReplicaWatch {
   #state: "unknown" | "used" | "not used" = "unknown";
   #isClosed = false;
 
-  constructor(of: {
-    readonly primary: Pool;
-    readonly replica: Pool;
-    /** The maximum age in milliseconds. An older replica is not used. */
-    readonly ageMsMax: number;
-    readonly clock: Clock;
-    readonly log: Logger;
-  }) {
-    this.#primary = of.primary;
-    this.#replica = of.replica;
-    this.#ageMsMax = of.ageMsMax;
-    this.#clock = of.clock;
-    this.#log = of.log;
+  constructor(options: ReplicaWatchOptions) {
+    this.#options = options;
   }
 
   start(): void {
@@ -70,7 +64,7 @@ export class ReplicaWatch {
 
   /** True if the replica has answered in the last 5 s. Check it before waiting for the replica. */
   isThere(): boolean {
-    return this.#clock.monotonicMs() - this.#answeredAtMs <= ANSWERED_WITHIN_MS;
+    return this.#options.clock.monotonicMs() - this.#answeredAtMs <= ANSWERED_WITHIN_MS;
   }
 
   /**
@@ -79,18 +73,18 @@ export class ReplicaWatch {
    */
   async ageMs(client: Pool | PoolClient): Promise<number | undefined> {
     await this.#askPrimary().catch(() => undefined);
-    const { position, identity, isReplica } = await read<Replica>(client, REPLICA_SQL);
+    const { position, identity, isReplica } = await queryOneInTime<Replica>(client, REPLICA_SQL);
     if (!isReplica || identity !== this.#identity) return undefined;
     const mark = this.#marks.findLast((each) => each.position <= position);
     if (mark === undefined) return undefined;
-    const ageMs = this.#clock.monotonicMs() - mark.atMs;
-    return ageMs <= this.#ageMsMax ? ageMs : undefined;
+    const ageMs = this.#options.clock.monotonicMs() - mark.atMs;
+    return ageMs <= this.#options.ageMsMax ? ageMs : undefined;
   }
 
   async #watch(): Promise<void> {
     try {
-      const ageMs = await this.ageMs(this.#replica);
-      this.#answeredAtMs = this.#clock.monotonicMs();
+      const ageMs = await this.ageMs(this.#options.replica);
+      this.#answeredAtMs = this.#options.clock.monotonicMs();
       this.#say(ageMs === undefined ? "not used" : "used");
     } catch (fault) {
       this.#say("not used", fault);
@@ -101,38 +95,33 @@ export class ReplicaWatch {
 
   async #askPrimary(): Promise<void> {
     // The clock is read before the query, because the position may lack commits after this instant.
-    const atMs = this.#clock.monotonicMs();
-    const { position, identity } = await read<Primary>(this.#primary, PRIMARY_SQL);
+    const { primary, ageMsMax, clock } = this.#options;
+    const atMs = clock.monotonicMs();
+    const { position, identity } = await queryOneInTime<Primary>(primary, PRIMARY_SQL);
     this.#identity = identity;
-    const kept = this.#marks.findLastIndex((each) => atMs - each.atMs > this.#ageMsMax);
+    const kept = this.#marks.findLastIndex((each) => atMs - each.atMs > ageMsMax);
     this.#marks = this.#marks.slice(Math.max(kept, 0));
     const last = this.#marks.at(-1);
-    // Two queries may be answered in the wrong order: the answer to the earlier one is then
-    // dropped.
+    // Two queries may be answered in the wrong order: the earlier one is then dropped.
     if (last !== undefined && (atMs < last.atMs || position < last.position)) return;
     this.#marks.push({ atMs, position });
   }
 
   #say(state: "used" | "not used", fault?: unknown): void {
     if (state === this.#state || this.#isClosed) return;
+    const { log } = this.#options;
     const isFirst = this.#state === "unknown";
     this.#state = state;
     if (state === "used") {
-      if (!isFirst) this.#log.info({}, "reports are read from the replica again");
+      if (!isFirst) log.info({}, "reports are read from the replica again");
       return;
     }
     const message =
       fault === undefined
         ? "reports are read from the primary: DATABASE_REPORTS_URL is behind, or no replica of it"
         : "reports are read from the primary: DATABASE_REPORTS_URL does not answer";
-    this.#log.warn(fault === undefined ? {} : { err: fault }, message);
+    log.warn(fault === undefined ? {} : { err: fault }, message);
   }
-}
-
-async function read<R extends Primary>(database: Pool | PoolClient, text: string): Promise<R> {
-  const [row] = (await queryInTime<R>(database, { text })).rows;
-  if (row === undefined) throw new Error("the database does not say how far its log is");
-  return row;
 }
 
 const IDENTITY_SQL = `(select system_identifier::text from pg_control_system()) || '/' ||

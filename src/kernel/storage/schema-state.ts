@@ -14,19 +14,12 @@ export interface SchemaState {
   readonly isThere: boolean;
   /** True if a version before the first release created the tables, with other steps. */
   readonly isEarly: boolean;
-  /** The highest level of a step in the database. */
   readonly databaseLevel: number;
   readonly programLevel: number;
   readonly missing: readonly Migration[];
-  /**
-   * Steps of newer programs, which this program does not know. It works with them unless `refusing`
-   * is set.
-   */
+  /** Unknown steps of newer programs. This program works with them unless `refusing` is set. */
   readonly newer: readonly string[];
-  /**
-   * A step that this program must not work with, because the step needs a program of a higher
-   * level.
-   */
+  /** A step that needs a program of a higher level. */
   readonly refusing: { readonly name: string; readonly programMin: number } | undefined;
   /** Unknown steps at a level that this program has too: a program with other steps ran them. */
   readonly foreign: readonly string[];
@@ -49,7 +42,8 @@ export async function readSchemaState(
     `select to_regclass('schema_step') is not null as steps,
       coalesce(to_regclass('schema_migration'), to_regclass('kysely_migration')) is not null as early`,
   );
-  const applied = tables[0]?.steps === true ? await readSteps(database) : [];
+  const { rows: applied } =
+    tables[0]?.steps === true ? await database.query<AppliedStep>(STEPS_SQL) : { rows: [] };
   const isUnlisted = tables[0]?.early === true && applied.length === 0;
   // Versions before the first release named their steps with a number at the beginning.
   const isEarly = isUnlisted || applied.some(({ name }) => /^\d/.test(name));
@@ -95,16 +89,17 @@ export function assertUpgradable(state: SchemaState): void {
 export function assertUsable(state: SchemaState): void {
   assertUpgradable(state);
   if (isCurrent(state)) return;
+  const missing = names(state.missing).join(", ");
   throw new SchemaFault(
     state.isThere
-      ? `the database is older than this program: ${missingNames(state)} is missing; migrate it with ` +
+      ? `the database is older than this program: ${missing} is missing; migrate it with ` +
           "`tokenmarket migrate`"
       : "the database has no tokenmarket tables yet; create them with `tokenmarket migrate`",
   );
 }
 
-function missingNames({ missing }: SchemaState): string {
-  return missing.map(({ name }) => name).join(", ");
+function names(steps: readonly Pick<Migration, "name">[]): readonly string[] {
+  return steps.map(({ name }) => name);
 }
 
 function compared(
@@ -112,7 +107,7 @@ function compared(
   own: readonly Migration[],
 ): Omit<SchemaState, "isEarly"> {
   const programLevel = computeLevel(own);
-  const ownNames = new Set(own.map(({ name }) => name));
+  const ownNames = new Set(names(own));
   const texts = new Map(applied.map(({ name, sha256 }) => [name, sha256]));
   const unknown = applied.filter(({ name }) => !ownNames.has(name));
   return {
@@ -120,23 +115,16 @@ function compared(
     databaseLevel: Math.max(0, ...applied.map(({ level }) => level)),
     programLevel,
     missing: own.filter(({ name }) => !texts.has(name)),
-    newer: unknown.filter(({ level }) => level > programLevel).map(({ name }) => name),
-    // Looks at all steps, not only at unknown ones: a newer program may have raised the minimum of
-    // a step that this program knows.
+    newer: names(unknown.filter(({ level }) => level > programLevel)),
+    // All steps count: a newer program may have raised the minimum of a known one.
     refusing: applied.find(({ programMin }) => programMin > programLevel),
-    foreign: unknown.filter(({ level }) => level <= programLevel).map(({ name }) => name),
-    changed: own
-      .filter(({ name, sha256 }) => (texts.get(name) ?? sha256) !== sha256)
-      .map(({ name }) => name),
+    foreign: names(unknown.filter(({ level }) => level <= programLevel)),
+    changed: names(own.filter(({ name, sha256 }) => (texts.get(name) ?? sha256) !== sha256)),
   };
 }
 
-async function readSteps(database: Pool | PoolClient): Promise<readonly AppliedStep[]> {
-  const { rows } = await database.query<AppliedStep>(
-    `select name, level, program_min as "programMin", sha256 from schema_step order by level`,
-  );
-  return rows;
-}
+const STEPS_SQL = `select name, level, program_min as "programMin", sha256
+  from schema_step order by level`;
 
 /** A step of the schema: SQL that every database runs once. */
 export interface Migration {
@@ -155,9 +143,7 @@ export interface Migration {
  */
 const STEPS: readonly string[] = ["schema", "functions"];
 
-/**
- * The same path leads to the SQL files from the sources, from the built program and from a bundle.
- */
+/** The same path leads to the SQL files from the sources, the built program and a bundle. */
 const FOLDER = resolve(import.meta.dirname, "../storage/migrations");
 
 export function ownSteps(): readonly Migration[] {

@@ -3,10 +3,9 @@ import type { Pool } from "pg";
 export const POOL_STATEMENT_TIMEOUT_MS = 30_000;
 
 /**
- * The settings on which this program depends, whatever the defaults of the server, the database or
- * the role are. They affect the cost of a statement, the rows it sees, and the format of values.
- * `default_transaction_read_only` is not among them: an operator sets it to keep all clients from
- * writing to a server.
+ * The settings on which this program depends, whatever the server's defaults are: they affect the
+ * cost of a statement, the rows it sees, and the format of values. `default_transaction_read_only`
+ * is not among them: an operator sets it to keep all clients from writing to a server.
  */
 const OWN_SETTINGS: Readonly<Record<string, string>> = {
   // Compiling a statement would take longer than running it.
@@ -38,10 +37,7 @@ export interface SessionLimits {
   readonly lockTimeoutMs?: number;
 }
 
-/**
- * Returns one SQL statement that applies the settings, because poolers refuse them as startup
- * parameters.
- */
+/** Returns a statement that applies the settings: poolers refuse them as startup parameters. */
 export function settingsSql(limits: SessionLimits, of: "session" | "transaction"): string {
   const { statementTimeoutMs, lockTimeoutMs = 0 } = limits;
   const values: Readonly<Record<string, string>> = {
@@ -56,10 +52,7 @@ export function settingsSql(limits: SessionLimits, of: "session" | "transaction"
   return `select ${calls.join(", ")}, set_config('synchronous_commit', ${DURABLE_SQL}, ${isLocal})`;
 }
 
-/**
- * Stores the settings in the role of a shared pool, for this database. Sessions that the pooler has
- * already opened do not change.
- */
+/** Stores the settings in the role of a shared pool. Open sessions of the pooler do not change. */
 export async function settleRole(shared: Pool): Promise<void> {
   await shared.query(SETTLE_ROLE_SQL);
 }

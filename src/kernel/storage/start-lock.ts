@@ -1,15 +1,7 @@
-import {
-  linkSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  unlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { linkSync, readdirSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isAlive, ownIdentity } from "./process-identity.ts";
+import { isAlive, ownIdentity, readOptional } from "./process-identity.ts";
 
 const POLL_MS = 50;
 const WAIT_MS = 90_000;
@@ -17,8 +9,7 @@ let locksTaken = 0;
 
 /**
  * Runs `work` while nothing else, in this process or another, has the lock of `folder`. The lock of
- * a dead process is taken over at once, that of a living process never. Throws after 90 s of
- * waiting, or if `signal` is aborted.
+ * a dead process is taken over at once. Throws after 90 s of waiting, or if `signal` is aborted.
  */
 export async function withStartLock<T>(
   folder: string,
@@ -54,10 +45,7 @@ async function acquire(path: string, signal: AbortSignal | undefined): Promise<v
   }
 }
 
-/**
- * Creates the lock as a hard link to a complete file, so that no process reads a half-written
- * owner.
- */
+/** Makes a hard link to a complete file, so that no process reads a half-written owner. */
 function tryLink(mine: string, path: string): boolean {
   try {
     linkSync(mine, path);
@@ -68,20 +56,17 @@ function tryLink(mine: string, path: string): boolean {
   }
 }
 
-/**
- * Removes the lock of a dead process. This requires the guard file: without it, a living process
- * could take the lock between the check and the removal.
- */
+/** Removes a dead process's lock. The guard file keeps others from taking it in between. */
 function dropIfStale(mine: string, path: string): void {
-  if (!isDead(readOwner(path))) return;
+  if (!isDead(readOptional(path))) return;
   const guard = `${path}.guard`;
   if (tryLink(mine, guard)) {
-    if (isDead(readOwner(path))) unlinkSync(path);
+    if (isDead(readOptional(path))) unlinkSync(path);
     unlinkSync(guard);
     return;
   }
   // The guard's owner may have been killed. The rename lets only one of several waiters remove it.
-  const owner = readOwner(guard);
+  const owner = readOptional(guard);
   if (!isDead(owner)) return;
   const aside = `${mine}.aside`;
   try {
@@ -89,7 +74,7 @@ function dropIfStale(mine: string, path: string): void {
   } catch {
     return;
   }
-  if (readOwner(aside) !== owner) tryLink(aside, guard);
+  if (readOptional(aside) !== owner) tryLink(aside, guard);
   rmSync(aside, { force: true });
 }
 
@@ -97,7 +82,7 @@ function dropLeftOver(path: string): void {
   const folder = dirname(path);
   const waiting = new RegExp(`^${basename(path)}\\.\\d+\\.\\d+`);
   for (const name of readdirSync(folder).filter((each) => waiting.test(each))) {
-    const owner = readOwner(join(folder, name));
+    const owner = readOptional(join(folder, name));
     // An empty file is kept: a living process may be about to write its identity into it.
     if (owner !== "" && isDead(owner)) rmSync(join(folder, name), { force: true });
   }
@@ -105,12 +90,4 @@ function dropLeftOver(path: string): void {
 
 function isDead(owner: string | undefined): boolean {
   return owner !== undefined && !isAlive(owner);
-}
-
-function readOwner(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
 }

@@ -31,10 +31,7 @@ export async function inTransaction<T>(
   }
 }
 
-/**
- * Runs `work` in one transaction on the caller's connection. After a fault it rolls back, if the
- * connection still works.
- */
+/** Runs `work` in one transaction on the caller's connection, and rolls back after a fault. */
 export async function transact<T>(
   client: PoolClient,
   work: () => Promise<T>,
@@ -46,8 +43,7 @@ export async function transact<T>(
     await client.query("commit");
     return outcome;
   } catch (fault) {
-    // A lost connection has rolled back by itself. Report the first fault, not that of the
-    // rollback.
+    // A lost connection has rolled back by itself. The first fault is the one to report.
     await client.query("rollback").catch(() => undefined);
     throw fault;
   }
@@ -75,8 +71,7 @@ export function takeRowsSql(
 }
 
 /**
- * Takes a lock by name. Returns the connection that holds it, until it is unlocked or lost;
- * undefined if another connection holds the lock.
+ * Takes a lock by name, and returns the connection that holds it; undefined if another one does.
  */
 export async function lockedConnection(pool: Pool, name: string): Promise<PoolClient | undefined> {
   const client = await pool.connect();
@@ -91,9 +86,7 @@ export async function lockedConnection(pool: Pool, name: string): Promise<PoolCl
   }
 }
 
-/**
- * Releases the locks and the connection. If `isSpent`, closes the connection, to drop its settings.
- */
+/** Releases the locks, and closes the connection if its settings (`isSpent`) must not stay. */
 export async function unlockConnection(client: PoolClient, isSpent = false): Promise<void> {
   // The locks are released explicitly, because the server may notice the end of a connection later.
   const isWell = await client.query("select pg_advisory_unlock_all()").then(

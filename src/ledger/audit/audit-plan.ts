@@ -1,16 +1,20 @@
 import type { PoolClient } from "pg";
 
-import { type AuditSpan, type IdRange, type OrgRange, monthsSql } from "./audit-span.ts";
+import { queryOne } from "../../kernel/index.ts";
+import {
+  type AuditSpan,
+  type IdRange,
+  monthsSql,
+  type OrgRange,
+  type Range,
+} from "./audit-span.ts";
 
 /**
  * An audit divides the organizations into ranges of about this many journal lines at most, because
  * it sorts and replays a whole range at once. An attempt's hold is one line, its closing another.
  */
 const REPLAY_LINES_MAX = 20_000_000;
-/**
- * An audit divides the attempt ids into ranges of about this many attempts or more: a smaller range
- * is not worth its own statement.
- */
+/** A range of fewer attempts is not worth its own statement. */
 const PIECE_ATTEMPTS_MIN = 20_000;
 const DAY_OF_IDS = 86_400_000n << 22n;
 
@@ -42,11 +46,11 @@ async function splitSpan(
   countMax: number,
 ): Promise<readonly IdRange[]> {
   const PIECES_PER_DAY = 8n;
-  const { rows } = await client.query<{ first: bigint | null; last: bigint | null }>(
+  const { first, last } = await queryOne<{ first: bigint | null; last: bigint | null }>(
+    client,
     "select min(attempt_id) as first, max(attempt_id) as last from attempt where attempt_id >= $1",
     [span?.fromAttempt ?? 0n],
   );
-  const { first = null, last = null } = rows[0] ?? {};
   if (first === null || last === null || countMax <= 1) return [{}];
   const finest = DAY_OF_IDS / PIECES_PER_DAY;
   const coarse = (last - first) / BigInt(countMax) + 1n;
@@ -80,12 +84,6 @@ export function splitOrgs(orgs: readonly Weight[], count: number): readonly OrgR
   return between(bounds);
 }
 
-function between<T>(bounds: readonly T[]): readonly { readonly from?: T; readonly until?: T }[] {
-  return Array.from({ length: bounds.length + 1 }, (_, at) => {
-    const [from, until] = [bounds[at - 1], bounds[at]];
-    return {
-      ...(from === undefined ? {} : { from }),
-      ...(until === undefined ? {} : { until }),
-    };
-  });
+function between<T>(bounds: readonly T[]): readonly Range<T>[] {
+  return [...bounds, undefined].map((until, at) => ({ from: bounds[at - 1], until }));
 }

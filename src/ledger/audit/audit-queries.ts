@@ -39,7 +39,6 @@ const dueTransfersSql = (attempts: string): string => `
 const ACCOUNT_HALF_FULL = "4611686018427387903";
 
 const TRANSFERS_TITLE = "every attempt has exactly the transfers of what became of it";
-const PINS_TITLE = "every attempt refers to recorded prices of its provider";
 
 const RETIRED_SUMS = `
       select concat('retired day ', day) as what,
@@ -99,16 +98,7 @@ const WHOLE_QUERIES: readonly AuditQuery[] = [
       where not h.annulled and not h.resumable and (i.epoch is null or h.epoch < i.epoch)
         and h.created_at < now() - interval '1 minute'`,
   },
-  {
-    id: "I13",
-    title: PINS_TITLE,
-    sql: `
-      select concat('attempt ', attempt_id) as what,
-        format('prices %s of %s', price_pin_id, coalesce(p.provider_id, 'no provider')) as found,
-        concat('prices of ', a.provider_id) as expected
-      from hold a left join price_pin p on p.pin_id = a.price_pin_id
-      where not annulled and p.provider_id is distinct from a.provider_id`,
-  },
+  pinsQuery("(select * from hold where not annulled)"),
   {
     id: "I15",
     title:
@@ -340,18 +330,22 @@ export function attemptQueries(span: AuditSpan, range: IdRange): readonly AuditQ
           else format('debit %s, overrun %s', due_debit, due_overrun) end as expected
       from recorded where debit <> due_debit or overrun <> due_overrun`,
     },
-    {
-      id: "I13",
-      title: PINS_TITLE,
-      sql: `
+    pinsQuery(attemptsSql(span, range)),
+    ...priceQueries(attemptsSql(span, range)),
+  ];
+}
+
+function pinsQuery(attempts: string): AuditQuery {
+  return {
+    id: "I13",
+    title: "every attempt refers to recorded prices of its provider",
+    sql: `
       select concat('attempt ', attempt_id) as what,
         format('prices %s of %s', price_pin_id, coalesce(p.provider_id, 'no provider')) as found,
         concat('prices of ', a.provider_id) as expected
-      from ${attemptsSql(span, range)} a left join price_pin p on p.pin_id = a.price_pin_id
+      from ${attempts} a left join price_pin p on p.pin_id = a.price_pin_id
       where p.provider_id is distinct from a.provider_id`,
-    },
-    ...priceQueries(attemptsSql(span, range)),
-  ];
+  };
 }
 
 /** Selects the finished and open attempts. The caller groups them by request, to compare them. */

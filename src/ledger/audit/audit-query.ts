@@ -1,10 +1,7 @@
 export interface AuditQuery {
   readonly id: string;
   readonly title: string;
-  /**
-   * Selects a row of three texts for every violation: the subject, what was found, what was
-   * expected.
-   */
+  /** Selects three texts for every violation: the subject, what was found, what was expected. */
   readonly sql: string;
 }
 
@@ -17,9 +14,8 @@ export const transferText = (of: string): string => `case when ${of}.amount is n
       else format('%s from %s to %s', ${of}.amount, ${of}.debit_account, ${of}.credit_account) end`;
 
 /**
- * Selects transfers of `kinds` that are missing, superfluous or different. The rows that should
- * exist are in the relation `expected` of the surrounding query; transfers are matched by
- * reference.
+ * Selects transfers of `kinds` that are missing, superfluous or different from the relation
+ * `expected` of the surrounding query, by reference.
  */
 export function differingTransfersSql(kinds: readonly string[]): string {
   return `

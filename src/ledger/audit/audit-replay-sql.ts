@@ -26,9 +26,7 @@ export const REPLAY_ACCOUNTS_TITLE = "the replayed journal gives every account";
 const monthNumber = (month: string): string =>
   `extract(year from ${month})::bigint * 12 + extract(month from ${month})::bigint - 1`;
 
-/**
- * Returns the first month whose spend the span contains in full, as a count of months since year 0.
- */
+/** Returns the first month whose spend the span contains in full, in months since year 0. */
 export function findFirstMonth(span: AuditSpan): number {
   if (span === undefined) return 0;
   const [year = 0, month = 1] = span.day.split("-").map(Number);
@@ -52,21 +50,17 @@ export function journalSizeSql(span: AuditSpan): string {
       ${retired}`;
 }
 
-/**
- * The organization of a transfer; "" for a transfer between platform accounts, so that the first
- * range of organizations contains it.
- */
+/** The organization of a transfer; "" between platform accounts, for the first range. */
 const TRANSFER_ORG = `coalesce(substring(debit_account from '^(?:wallet|receivable):(.*)$'),
   substring(credit_account from '^(?:wallet|receivable):(.*)$'), '')`;
 const ACCOUNT_ORG = "substring(account_id from '^(?:wallet|receivable):(.*)$')";
 
 /**
- * Selects the journal of some organizations in the order of positions, after the totals of
- * everything before the journal. At one position, closings come before holds, because a hold may
- * need the credit that a closing of the same batch released. An attempt that was opened and closed
- * at the same position was annulled before it was opened: it never held anything and is left out.
- * If damaged books have an attempt twice, the last sort columns give the duplicates a fixed order,
- * so that they are reported the same way each time.
+ * Selects the journal of some organizations in the order of positions, after the totals before it.
+ * At one position, closings come before holds, because a hold may need the credit that a closing of
+ * the same batch released. An attempt that was opened and closed at the same position was annulled
+ * before it was opened, so it is left out. The last sort columns give duplicates of damaged books a
+ * fixed order.
  */
 export function journalSql(span: AuditSpan, orgs: OrgRange, bounds: ReplayBounds): string {
   const attempts = attemptsSql(span);
@@ -179,9 +173,7 @@ export function accountsSql(orgs: OrgRange): string {
 export const SHARED_ACCOUNTS_SQL = `select account_id, debits, credits, reserved from account
   where ${ACCOUNT_ORG} is null`;
 
-/**
- * Selects the sums of the platform's accounts in the checkpoint at which the span begins, if any.
- */
+/** Selects the sums of the platform's accounts in the checkpoint of the span, if any. */
 export function sharedBeforeSql(span: AuditSpan): string {
   return `select account_id, debits, credits, 0 from audit_checkpoint_account
     where ${span === undefined ? "false" : `day = '${span.day}'`} and ${ACCOUNT_ORG} is null`;

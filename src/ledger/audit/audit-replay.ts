@@ -1,7 +1,7 @@
 import type { PoolClient } from "pg";
 
 import { assert, AssertionFault, CAP_PERIODS, parseCapPeriod } from "../../kernel/index.ts";
-import type { ModelAccount } from "../model-accounts.ts";
+import type { ModelAccount } from "../ledger-model.ts";
 import * as sql from "./audit-replay-sql.ts";
 import type { AuditSpan, OrgRange } from "./audit-span.ts";
 import { AuditTally, type AuditCheck } from "./ledger-audit.ts";
@@ -112,10 +112,7 @@ function toModelAccount([, debits, credits, reserved]: TextRow): ModelAccount {
   return { debits: amount(debits), credits: amount(credits), reserved: amount(reserved) };
 }
 
-/**
- * Reads one line of `journalSql`. The columns after its kind are the position, the attempt, three
- * texts, two integers and two exact amounts; their meaning depends on the kind.
- */
+/** Reads one line of `journalSql`; the meaning of its columns depends on its kind. */
 function readEntry(row: TextRow): JournalEntry {
   const [kind, position, attempt, a, b, c, x, y, costPico, owedPico] = row;
   switch (kind) {

@@ -1,16 +1,13 @@
 import type { Pool, PoolClient } from "pg";
 
-import { assert } from "../../kernel/index.ts";
+import { assert, queryOne } from "../../kernel/index.ts";
 
 /** The `work_mem` of an audit's sessions: a sort or hash that needs more uses files on disk. */
 const WORK_MEMORY = "64MB";
 
 export type AuditTask = (client: PoolClient) => Promise<void>;
 
-/**
- * Database connections that all read the same snapshot of the books, so that an audit can work in
- * parallel.
- */
+/** Connections that all read one snapshot of the books, so that an audit can work in parallel. */
 export class AuditSessions {
   readonly #clients: readonly PoolClient[];
 
@@ -28,13 +25,12 @@ export class AuditSessions {
       // The table is locked before the snapshot is taken. Otherwise a day that is retired in
       // between would be missing from the audit, and no check would notice it.
       await first.query("lock table attempt in access share mode");
-      const { rows } = await first.query<{ id: string }>("select pg_export_snapshot() as id");
-      const snapshot = rows[0]?.id;
-      assert(snapshot !== undefined && /^[0-9A-F-]+$/.test(snapshot), "a snapshot has a name");
+      const { id } = await queryOne<{ id: string }>(first, "select pg_export_snapshot() as id");
+      assert(/^[0-9A-F-]+$/.test(id), "a snapshot has a name");
       while (clients.length < count) {
         const client = await pool.connect();
         clients.push(client);
-        await begin(client, snapshot);
+        await begin(client, id);
       }
       return sessions;
     } catch (fault) {
@@ -53,18 +49,14 @@ export class AuditSessions {
   async run(tasks: readonly AuditTask[]): Promise<void> {
     const left = [...tasks];
     const work = async (client: PoolClient): Promise<void> => {
-      for (let task = left.shift(); task !== undefined; task = left.shift()) await task(client);
+      try {
+        for (let task = left.shift(); task !== undefined; task = left.shift()) await task(client);
+      } catch (fault) {
+        left.length = 0;
+        throw fault;
+      }
     };
-    const ends = await Promise.allSettled(
-      this.#clients.map(async (client) => {
-        try {
-          await work(client);
-        } catch (fault) {
-          left.length = 0;
-          throw fault;
-        }
-      }),
-    );
+    const ends = await Promise.allSettled(this.#clients.map(work));
     for (const end of ends) if (end.status === "rejected") throw end.reason;
   }
 

@@ -1,39 +1,27 @@
 import { escapeLiteral } from "pg";
 
-/**
- * The checkpoint at which an audit begins. The audit trusts the checkpoint's totals of all earlier
- * ledger writes.
- */
+/** The checkpoint at which an audit begins, which trusts its totals of all earlier writes. */
 export interface AuditStart {
   /** The day of the checkpoint, as YYYY-MM-DD. */
   readonly day: string;
   readonly position: bigint;
-  /**
-   * Attempts that ended after `position` have this id or a later one, except those that were only
-   * corrected after it.
-   */
+  /** Attempts that ended after `position`, but for corrections, have this id or a later one. */
   readonly fromAttempt: bigint;
 }
 
 /** The part of the books that an audit checks; undefined: all of them. */
 export type AuditSpan = AuditStart | undefined;
 
-/** Attempt ids from `from` (inclusive) to `until` (exclusive). A missing bound is no limit. */
-export interface IdRange {
-  readonly from?: bigint;
-  readonly until?: bigint;
+/** Ids from `from` (inclusive) to `until` (exclusive). A missing bound is no limit. */
+export interface Range<T> {
+  readonly from?: T | undefined;
+  readonly until?: T | undefined;
 }
+export type IdRange = Range<bigint>;
+/** Organization ids are compared by their bytes. */
+export type OrgRange = Range<string>;
 
-/** Organization ids, compared by their bytes, from `from` (inclusive) to `until` (exclusive). */
-export interface OrgRange {
-  readonly from?: string;
-  readonly until?: string;
-}
-
-/**
- * Returns an SQL condition for the months whose spend the span contains in full: the month before
- * that of the span's day, and all later ones.
- */
+/** Selects months whose spend the span has in full: from the month before that of its day. */
 export function monthsSql(span: AuditSpan, column: string): string {
   if (span === undefined) return "true";
   return `${column} >= (date_trunc('month', date '${span.day}') - interval '1 month')::date`;
@@ -41,19 +29,16 @@ export function monthsSql(span: AuditSpan, column: string): string {
 
 /** Returns a table expression of the finished attempts that an audit of this span checks. */
 export function attemptsSql(span: AuditSpan, range: IdRange = {}): string {
-  const ids = idsSql("attempt_id", range);
+  const ids = boundsSql("attempt_id", range);
   if (span === undefined) return `(select * from attempt where ${ids})`;
   const { fromAttempt } = span;
   return `(select * from attempt where attempt_id >= ${fromAttempt} and ${ids}
     union all select * from attempt where ${correctedLater(span, range)})`;
 }
 
-/**
- * Returns a table expression of the attempts' transfers that an audit of this span checks: all
- * after its start, and the earlier ones of the attempts in `attemptsSql`.
- */
+/** Returns a table of the attempts' transfers after the start, and of `attemptsSql` before it. */
 export function attemptTransfersSql(span: AuditSpan, range: IdRange): string {
-  const ids = idsSql("attempt_id", range);
+  const ids = boundsSql("attempt_id", range);
   if (span === undefined) {
     return `(select * from transfer where attempt_id is not null and ${ids})`;
   }
@@ -68,8 +53,7 @@ export function attemptTransfersSql(span: AuditSpan, range: IdRange): string {
 }
 
 /**
- * Selects the sums of debits and credits by account: the sums of the checkpoint and the transfers
- * after it, up to the position `through` if that is given.
+ * Selects the sums of debits and credits by account, up to the position `through` if it is given.
  */
 export function accountSumsSql(span: AuditSpan, through?: bigint): string {
   const [before, after] =
@@ -90,10 +74,7 @@ export function accountSumsSql(span: AuditSpan, through?: bigint): string {
     ) x group by account_id`;
 }
 
-/**
- * Selects scope, id, month and settled spend. The spend of the span's attempts and the spend before
- * the span are separate rows, which the caller adds up.
- */
+/** Selects scope, id, month and settled spend; rows of the span and before it must be added up. */
 export function spendSql(span: AuditSpan): string {
   const before =
     span === undefined
@@ -109,9 +90,8 @@ export function spendSql(span: AuditSpan): string {
 }
 
 /**
- * Selects the amount that each attempt has added to the spend since the span's start. For an
- * attempt that was closed before the start and corrected since, this is its debit minus its
- * reserve, at most 0.
+ * Selects what each attempt has added to the spend since the span's start. For an attempt closed
+ * before and corrected since, this is its debit minus its reserve, at most 0.
  */
 function spentSql(span: AuditSpan): string {
   if (span === undefined) return "select org_id, key_id, month, debit as spent from attempt";
@@ -123,22 +103,14 @@ function spentSql(span: AuditSpan): string {
     where closed_position > ${position} or corrected_position > ${position}`;
 }
 
-function idsSql(column: string, { from, until }: IdRange): string {
-  return boundsSql(column, from, until);
-}
-
 export function orgsSql(column: string, range: OrgRange): string {
   const [from, until] = [range.from, range.until].map((id) =>
     id === undefined ? undefined : escapeLiteral(id),
   );
-  return boundsSql(`${column} collate "C"`, from, until);
+  return boundsSql(`${column} collate "C"`, { from, until });
 }
 
-function boundsSql(
-  column: string,
-  from: string | bigint | undefined,
-  until: string | bigint | undefined,
-): string {
+function boundsSql(column: string, { from, until }: Range<string | bigint>): string {
   const bounds = [
     ...(from === undefined ? [] : [`${column} >= ${from}`]),
     ...(until === undefined ? [] : [`${column} < ${until}`]),
@@ -148,5 +120,5 @@ function boundsSql(
 
 function correctedLater({ position, fromAttempt }: AuditStart, range: IdRange): string {
   return `attempt_id < ${fromAttempt} and corrected_at is not null
-    and corrected_position > ${position} and ${idsSql("attempt_id", range)}`;
+    and corrected_position > ${position} and ${boundsSql("attempt_id", range)}`;
 }

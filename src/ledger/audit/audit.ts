@@ -2,8 +2,7 @@ import type { KeyObject } from "node:crypto";
 
 import type { Pool, PoolClient, QueryArrayConfig } from "pg";
 
-import type { ChangedBy, ChangeLog } from "../../kernel/index.ts";
-import type { SigningKey } from "../retention/signing-key.ts";
+import type { SigningKey } from "../../kernel/index.ts";
 import { planAudit } from "./audit-plan.ts";
 import { attemptQueries, bookQueries } from "./audit-queries.ts";
 import type { AuditQuery } from "./audit-query.ts";
@@ -12,6 +11,7 @@ import { AuditSessions, type AuditTask } from "./audit-sessions.ts";
 import type { AuditSpan } from "./audit-span.ts";
 import {
   assertClosable,
+  type ChangedBooks,
   checkpointCheck,
   CheckpointFault,
   neededFor,
@@ -33,15 +33,9 @@ import { lifeAuditQuery, settlementAuditQuery } from "./settlement-audit.ts";
 import { purchaseAuditQuery } from "./purchase-audit.ts";
 
 export interface AuditOptions {
-  /**
-   * True to check all of the books. Default false: the audit begins at the newest checkpoint if
-   * possible.
-   */
+  /** True to check all of the books. Default: it begins at the newest checkpoint, if possible. */
   readonly isFull?: boolean;
-  /**
-   * The public key that must have signed the checkpoints. Without it, none is trusted, and the
-   * audit checks all of the books.
-   */
+  /** The public key of trusted checkpoints. Without it, the audit checks all of the books. */
   readonly trustedKey?: KeyObject | undefined;
   /** How many database connections the audit uses in parallel; 1 if absent. */
   readonly jobs?: number;
@@ -50,19 +44,14 @@ export interface AuditOptions {
 
 export interface AuditOutcome {
   readonly checks: readonly AuditCheck[];
-  /**
-   * The day of the checkpoint at which the audit began; undefined if it checked all of the books.
-   */
+  /** The day of the checkpoint at which the audit began; undefined if it checked everything. */
   readonly sinceDay: string | undefined;
   /**
    * Why the audit did not begin at an existing checkpoint. Undefined if it did, if there is none,
    * or if a full audit was wanted and the checkpoints are as signed.
    */
   readonly reason: string | undefined;
-  /**
-   * The checkpoint of the closed day; undefined if none was requested, or if the books have
-   * violations.
-   */
+  /** The checkpoint of the closed day; undefined if none was requested or the audit failed. */
   readonly checkpoint?: SignedCheckpoint | undefined;
 }
 
@@ -84,25 +73,15 @@ export async function auditBooks(pool: Pool, options: AuditOptions): Promise<Aud
     const start = await chooseStart(sessions.first, options);
     const checks = await prove(sessions, start, options);
     if (start.check !== undefined) checks.push(start.check);
-    return {
-      checks: mergeChecks(checks),
-      sinceDay: start.span?.day,
-      reason: start.reason,
-    };
+    return { checks: mergeChecks(checks), sinceDay: start.span?.day, reason: start.reason };
   } finally {
     await sessions.close();
   }
 }
 
-/**
- * Proves the books up to now and, if they are right, signs the balances at the end of an ended day.
- */
+/** Proves the books and, if they are right, signs the balances at the end of an ended day. */
 export async function closeDay(
-  books: {
-    readonly pool: Pool;
-    readonly changes: Pick<ChangeLog, "announce">;
-    readonly by: ChangedBy;
-  },
+  books: ChangedBooks,
   day: string,
   options: AuditOptions & { readonly key: SigningKey },
 ): Promise<AuditOutcome> {
@@ -110,15 +89,10 @@ export async function closeDay(
   const { newest, endId } = await readClosing(pool, day);
   const trustedKey = options.key.publicKey;
   const outcome = await auditBooks(pool, { ...options, trustedKey });
-  const isClean = outcome.checks.every(({ violations }) => violations === 0);
-  if (!isClean) return { ...outcome, checkpoint: undefined };
+  if (outcome.checks.some(({ violations }) => violations > 0)) return outcome;
   const span = outcome.sinceDay === undefined ? undefined : newest;
-  const checkpoint = await writeCheckpoint(
-    books,
-    { span, day, endId, before: newest },
-    options.key,
-  );
-  return { ...outcome, checkpoint };
+  const made = { span, day, endId, before: newest };
+  return { ...outcome, checkpoint: await writeCheckpoint(books, made, options.key) };
 }
 
 async function readClosing(

@@ -26,9 +26,8 @@ export const spendLinesSql = (day: string): string => `
   where day = '${day}' order by scope, id collate "C", month`;
 
 /**
- * $1 is the day. Selects whether the day is over, the number of attempts of this day and earlier
- * ones that are still open, and whether a running transaction began before the day's end and could
- * still add an attempt.
+ * $1 is the day. Selects whether it is over, the number of attempts up to then that are open, and
+ * whether a transaction that began before its end could still add one.
  */
 export const CLOSABLE_SQL = `
   with d as (
@@ -66,8 +65,7 @@ export function lastPositionSql(
 }
 
 /**
- * Selects the id of the first attempt that was in flight at the position; if there was none, the
- * first id after the day.
+ * Selects the first attempt that was in flight at the position, else the first id after the day.
  */
 export function firstInFlightSql(
   span: AuditSpan,
@@ -115,9 +113,7 @@ export const INSERT_CHECKPOINT_SQL = `
   insert into audit_checkpoint (day, position, from_attempt, document, signature)
   values ($1, $2, $3, $4, $5)`;
 
-/**
- * Selects the stored balances of checkpoints that differ from the transfers up to their positions.
- */
+/** Selects stored balances of checkpoints that differ from the transfers up to there. */
 export const CHECKPOINT_BALANCES_SQL = `
   with start as (
     select day, position, row_number() over (order by day) - 1 as n

@@ -6,10 +6,11 @@ import {
   type ChangedBy,
   type ChangeLog,
   inTransaction,
+  queryOne,
   recordChanges,
+  type SigningKey,
   textTypes,
 } from "../../kernel/index.ts";
-import type { SigningKey } from "../retention/signing-key.ts";
 import type { AuditSpan } from "./audit-span.ts";
 import * as sql from "./checkpoint-sql.ts";
 import {
@@ -38,17 +39,16 @@ export async function newestUsable(
 ): Promise<SignedCheckpoint | undefined> {
   const [newest] = checkpoints;
   if (newest === undefined) return undefined;
-  const { rows } = await client.query<{ ids: bigint; is_later: boolean }>(sql.RETIRED_SINCE_SQL, [
-    newest.position,
-  ]);
-  const [retired] = rows;
-  assert(retired !== undefined, "the statement answers one row");
-  return newest.fromAttempt >= retired.ids && !retired.is_later ? newest : undefined;
+  const { ids, is_later: isLater } = await queryOne<{ ids: bigint; is_later: boolean }>(
+    client,
+    sql.RETIRED_SINCE_SQL,
+    [newest.position],
+  );
+  return newest.fromAttempt >= ids && !isLater ? newest : undefined;
 }
 
 /**
- * Verifies the newest `count` checkpoints: the signature, the stored rows, and the hash of the
- * previous checkpoint. `checkpoints` must be sorted, newest first.
+ * Verifies signature, stored rows and chain of the newest `count` of `checkpoints`, newest first.
  */
 export async function verifyCheckpoints(
   client: PoolClient,
@@ -79,9 +79,8 @@ export function checkpointCheck(broken: readonly AuditExample[]): AuditCheck {
 }
 
 /**
- * Returns how many of the newest checkpoints must be verified before an audit can begin at the
- * newest one: those of two months, because the audit adds up their spend. May exceed the number of
- * checkpoints by one.
+ * Returns how many of the newest checkpoints an audit must verify to begin at the newest one: those
+ * of two months, whose spend it adds up. May exceed the number of checkpoints by one.
  */
 export function neededFor(checkpoints: readonly SignedCheckpoint[]): number {
   const DAYS_OF_TWO_MONTHS = 63;
@@ -93,22 +92,17 @@ export function neededFor(checkpoints: readonly SignedCheckpoint[]): number {
   return checkpoints.filter(({ day }) => Date.parse(day) >= from).length + 1;
 }
 
-/**
- * Throws a `CheckpointFault` unless the day is over, all its attempts have ended, and no running
- * transaction can add one.
- */
+/** Throws a `CheckpointFault` unless the day is over and no attempt of it is open or can come. */
 export async function assertClosable(
   client: PoolClient,
   day: string,
 ): Promise<{ readonly endId: bigint }> {
-  const { rows } = await client.query<{
+  const row = await queryOne<{
     readonly is_over: boolean;
     readonly open: bigint;
     readonly is_busy: boolean;
     readonly end_id: bigint;
-  }>(sql.CLOSABLE_SQL, [day]);
-  const [row] = rows;
-  assert(row !== undefined, "a day is over or not");
+  }>(client, sql.CLOSABLE_SQL, [day]);
   if (!row.is_over) throw new CheckpointFault(`${day} is not over yet; close an earlier day`);
   if (row.open > 0n) {
     throw new CheckpointFault(
@@ -124,24 +118,21 @@ export async function assertClosable(
   return { endId: row.end_id };
 }
 
-export interface NewCheckpoint {
-  readonly span: AuditSpan;
-  readonly day: string;
-  readonly endId: bigint;
-  readonly before: SignedCheckpoint | undefined;
+export interface ChangedBooks {
+  readonly pool: Pool;
+  readonly changes: Pick<ChangeLog, "announce">;
+  readonly by: ChangedBy;
 }
 
-/**
- * Sums up the accounts and the spend up to the day's last closing, and signs and stores the sums.
- * The caller must have audited the books.
- */
+/** Signs and stores sums up to the day's last closing. The caller must have audited the books. */
 export async function writeCheckpoint(
-  books: {
-    readonly pool: Pool;
-    readonly changes: Pick<ChangeLog, "announce">;
-    readonly by: ChangedBy;
+  books: ChangedBooks,
+  of: {
+    readonly span: AuditSpan;
+    readonly day: string;
+    readonly endId: bigint;
+    readonly before: SignedCheckpoint | undefined;
   },
-  of: NewCheckpoint,
   key: SigningKey,
 ): Promise<SignedCheckpoint> {
   const { span, day, endId, before } = of;
@@ -158,13 +149,8 @@ export async function writeCheckpoint(
     const previous = before === undefined ? "" : sha256Hex(before.document);
     const signed = signCheckpoint({ day, position, fromAttempt, previous, ...rows }, key);
     const { document, signature } = signed;
-    await client.query(sql.INSERT_CHECKPOINT_SQL, [
-      day,
-      position,
-      fromAttempt,
-      document,
-      signature,
-    ]);
+    const values = [day, position, fromAttempt, document, signature];
+    await client.query(sql.INSERT_CHECKPOINT_SQL, values);
     const after = { position: String(position), sha256: sha256Hex(document) };
     const change = { orgId: null, target: day, before: null, after };
     return {
@@ -177,8 +163,7 @@ export async function writeCheckpoint(
 }
 
 async function oneBigint(client: PoolClient, text: string): Promise<bigint> {
-  const { rows } = await client.query<Record<string, bigint>>(text);
-  const [value] = Object.values(rows[0] ?? {});
+  const [value] = Object.values(await queryOne<Record<string, bigint>>(client, text));
   assert(value !== undefined, "the statement answers one number");
   return value;
 }

@@ -4,9 +4,8 @@ import {
   canonicalText,
   publicKeyText,
   readPublicKey,
-  type TextDocument,
+  type SigningKey,
 } from "../../kernel/index.ts";
-import type { SigningKey } from "../retention/signing-key.ts";
 
 const FORMAT = "tokenmarket-audit-checkpoint-1";
 
@@ -21,27 +20,19 @@ export interface Checkpoint {
   readonly day: string;
   readonly position: bigint;
   readonly fromAttempt: bigint;
-  /**
-   * The hexadecimal SHA-256 of the previous checkpoint's document; empty for the first checkpoint.
-   */
+  /** The hexadecimal SHA-256 of the previous checkpoint's document; empty for the first. */
   readonly previous: string;
   readonly accounts: CountedRows;
   readonly spend: CountedRows;
 }
 
-export interface SignedCheckpoint {
-  readonly day: string;
-  readonly position: bigint;
-  readonly fromAttempt: bigint;
+export interface SignedCheckpoint extends Pick<Checkpoint, "day" | "position" | "fromAttempt"> {
   readonly document: string;
   readonly signature: Buffer;
 }
 
 export function signCheckpoint(of: Checkpoint, key: SigningKey): SignedCheckpoint {
-  const document = canonicalText({
-    ...toDocument(of),
-    public_key: publicKeyText(key.publicKey),
-  });
+  const document = toDocument(of, key.publicKey);
   const signature = sign(null, Buffer.from(document), key.privateKey);
   const { day, position, fromAttempt } = of;
   return { day, position, fromAttempt, document, signature };
@@ -62,8 +53,7 @@ export function checkpointProblem(
       ? "signed by another key"
       : "not the text that was signed";
   }
-  const body = toDocument({ day, position, fromAttempt, ...is });
-  const expected = canonicalText({ ...body, public_key: publicKeyText(trustedKey) });
+  const expected = toDocument({ day, position, fromAttempt, ...is }, trustedKey);
   return document === expected ? undefined : "its rows are not those that were signed";
 }
 
@@ -73,8 +63,8 @@ function isOfAnotherKey(document: string, trustedKey: KeyObject): boolean {
   return key !== undefined && !key.equals(trustedKey);
 }
 
-function toDocument(of: Checkpoint): TextDocument {
-  return {
+function toDocument(of: Checkpoint, publicKey: KeyObject): string {
+  return canonicalText({
     format: FORMAT,
     day: of.day,
     position: String(of.position),
@@ -82,5 +72,6 @@ function toDocument(of: Checkpoint): TextDocument {
     previous: of.previous,
     accounts: { rows: String(of.accounts.rows), sha256: of.accounts.sha256 },
     spend: { rows: String(of.spend.rows), sha256: of.spend.sha256 },
-  };
+    public_key: publicKeyText(publicKey),
+  });
 }

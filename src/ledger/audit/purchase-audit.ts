@@ -1,9 +1,6 @@
 import { type AuditQuery, differingTransfersSql } from "./audit-query.ts";
 
-/**
- * Selects wallets whose debt differs from their receivable account, or that owe something and still
- * have free credit.
- */
+/** Selects wallets whose debt is not their receivable, or that owe and still have free credit. */
 const BROKEN_DEBTS = `
   select concat('account ', coalesce(account_id, 'wallet:' || org_id)) as what,
     format('owes %s, has %s free', coalesce(w.owed, 0), coalesce(w.free, 0)) as found,
@@ -36,10 +33,7 @@ const BROKEN_MOVES = `
   )
   ${differingTransfersSql(["purchase", "purchase_refund", "refund_reversal", "dispute", "dispute_won"])}`;
 
-/**
- * Selects purchases whose claims (refunds and disputes) took back too little or too much. Together
- * they take back the sum of their amounts, but at most what the purchase gave.
- */
+/** Selects purchases whose claims did not take back their sum, at most what the purchase gave. */
 const BROKEN_CLAIMS = `
   select concat('purchase ', p.purchase_id), concat('taken back ', c.taken),
     concat('taken back ', c.due)
@@ -51,10 +45,7 @@ const BROKEN_CLAIMS = `
   ) c on true
   where c.taken <> c.due`;
 
-/**
- * Selects payments of debt that do not go from a wallet to the receivable account of its
- * organization.
- */
+/** Selects payments of debt that do not go from a wallet to its organization's receivable. */
 const BROKEN_PAYMENTS = `
   select concat('transfer ', ref),
     format('%s from %s to %s', amount, debit_account, credit_account),
@@ -63,10 +54,7 @@ const BROKEN_PAYMENTS = `
     and (kind = 'collect' or credit_account like 'receivable:%')
     and (kind <> 'collect' or debit_account <> 'wallet:' || substr(credit_account, 12))`;
 
-/**
- * Selects series of receipts with missing numbers. The schema requires a receipt for each granted
- * purchase.
- */
+/** Selects series of receipts with missing numbers: each granted purchase has a receipt. */
 const BROKEN_RECEIPTS = `
   select concat('receipts ', series), format('%s, the last %s', coalesce(r.count, 0), r.last),
     format('%s, the last %s', s.last, s.last)

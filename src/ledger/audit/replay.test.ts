@@ -95,10 +95,7 @@ class Writer {
   #cap({ key: keyAt, period, cap }: Extract<Step, { do: "cap" }>): void {
     const org = this.model.orgs.get(ORG);
     const spender = keyAt === undefined ? org : org?.keys.get(KEYS[keyAt]);
-    if (spender !== undefined) {
-      if (period === "month") spender.cap = cap;
-      else spender.periodCaps[period] = cap;
-    }
+    if (spender !== undefined) spender.caps[period] = cap;
     const of: SpenderName =
       keyAt === undefined
         ? { scope: "org", id: ORG, org: ORG }
@@ -165,10 +162,10 @@ function replayed(journal: readonly JournalEntry[], model: BooksModel): readonly
       [{ scope: "org", id: org, org }, spender] as const,
       ...[...keys].map(([id, each]) => [{ scope: "key", id, org }, each] as const),
     ];
-    for (const [of, { months, cap, periodCaps }] of named) {
-      replay.compareCap(of, "month", cap);
-      replay.compareCap(of, "week", periodCaps.week);
-      replay.compareCap(of, "day", periodCaps.day);
+    for (const [of, { months, caps }] of named) {
+      replay.compareCap(of, "month", caps.month);
+      replay.compareCap(of, "week", caps.week);
+      replay.compareCap(of, "day", caps.day);
       for (const [month, spend] of months) replay.compareSpend(of, month, spend);
     }
   }

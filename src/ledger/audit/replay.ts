@@ -1,6 +1,11 @@
 import { type CapPeriod, unreachable } from "../../kernel/index.ts";
-import { LedgerModel, type ModelCloseOutcome, type ModelReserveOutcome } from "../ledger-model.ts";
-import type { ModelAccount, ModelSpender } from "../model-accounts.ts";
+import {
+  LedgerModel,
+  type ModelAccount,
+  type ModelCloseOutcome,
+  type ModelReserveOutcome,
+  type ModelSpender,
+} from "../ledger-model.ts";
 import { AuditTally, type AuditCheck } from "./ledger-audit.ts";
 
 export interface SpenderName {
@@ -9,10 +14,7 @@ export interface SpenderName {
   readonly org: string;
 }
 
-/**
- * One line of the journal, as the replay reads it. `month` is the number of UTC months since year
- * 0.
- */
+/** One line of the journal. `month` is the number of UTC months since year 0. */
 export type JournalEntry =
   | {
       readonly kind: "cap";
@@ -44,10 +46,7 @@ export type JournalEntry =
   | EndEntry;
 
 export interface OpenEntry {
-  /**
-   * `held`: the attempt is open when the journal begins. `crashed`: the attempt was charged at its
-   * reserve before the journal begins.
-   */
+  /** Before the journal, the attempt was opened (`held`) or charged at its reserve (`crashed`). */
   readonly kind: "open" | "held" | "crashed";
   readonly position: bigint;
   readonly attempt: bigint;
@@ -108,40 +107,35 @@ export class JournalReplay {
   take(entry: JournalEntry): void {
     switch (entry.kind) {
       case "cap":
-        this.#setCap(entry);
+        this.#spender(entry.of).caps[entry.period] = entry.cap;
         return;
       case "retired":
         this.#spender(entry.of).months.set(entry.month, { settled: entry.settled, reserved: 0n });
         return;
       case "transfer":
-        this.#model.move(entry.debitAccount, entry.creditAccount, entry.amount);
+        return this.#model.move(entry.debitAccount, entry.creditAccount, entry.amount);
+      case "account": {
+        const { debits, credits } = entry;
+        Object.assign(this.#model.account(entry.account), { debits, credits });
         return;
-      case "account":
-        Object.assign(this.#model.account(entry.account), {
-          debits: entry.debits,
-          credits: entry.credits,
-        });
-        return;
+      }
       case "open":
-        this.#open(entry);
-        return;
+        return this.#open(entry);
       case "held":
+        this.#admitted(entry);
+        return this.#model.hold(entry);
       case "crashed":
-        this.#keep(entry);
-        return;
+        this.#admitted(entry);
+        return this.#model.keepCrashed(entry);
       case "closed":
       case "corrected":
-        this.#end(entry);
-        return;
+        return this.#end(entry);
       default:
-        unreachable(entry);
+        return unreachable(entry);
     }
   }
 
-  /**
-   * Compares an account of the books with the replayed one. `finish` reports a replayed account
-   * that was never compared and is not empty.
-   */
+  /** Compares an account of the books with the replayed one, which `finish` then leaves out. */
   compareAccount(id: string, stored: ModelAccount): void {
     const replayed = this.#model.accounts.get(id) ?? EMPTY_ACCOUNT;
     this.#model.accounts.delete(id);
@@ -149,8 +143,7 @@ export class JournalReplay {
   }
 
   /**
-   * Compares a month's spend in the books with the replayed one. `finish` reports a replayed month
-   * that was never compared and is not empty.
+   * Compares a month's spend in the books with the replayed one, which `finish` then leaves out.
    */
   compareSpend(of: SpenderName, month: number, stored: MonthSpend): void {
     const { months } = this.#spender(of);
@@ -161,8 +154,7 @@ export class JournalReplay {
   }
 
   compareCap(of: SpenderName, period: CapPeriod, cap: bigint | null): void {
-    const spender = this.#spender(of);
-    const replayed = period === "month" ? spender.cap : spender.periodCaps[period];
+    const replayed = this.#spender(of).caps[period];
     const row = `${period === "month" ? "cap" : `cap by the ${period}`} of ${of.scope} ${of.id}`;
     this.#admissions.compare(row, capText(cap), capText(replayed));
   }
@@ -175,10 +167,7 @@ export class JournalReplay {
     return shared;
   }
 
-  /**
-   * Reports replayed accounts and months that are not empty and were never compared, and returns
-   * all checks. Call it last.
-   */
+  /** Reports what was replayed, is not empty and was never compared. Call it last. */
   finish(): readonly AuditCheck[] {
     for (const id of this.#model.accounts.keys()) this.compareAccount(id, EMPTY_ACCOUNT);
     for (const of of this.#names()) {
@@ -202,16 +191,7 @@ export class JournalReplay {
     this.#model.hold(entry);
   }
 
-  #setCap({ of, period, cap }: Extract<JournalEntry, { kind: "cap" }>): void {
-    const spender = this.#spender(of);
-    if (period === "month") spender.cap = cap;
-    else spender.periodCaps[period] = cap;
-  }
-
-  /**
-   * Sets the model's clock to the attempt's admission, and drops daily spend that no cap needs any
-   * more.
-   */
+  /** Sets the model's clock to the admission, and drops daily spend that no cap needs any more. */
   #admitted({ key, org, month, day }: OpenEntry): void {
     const spender = this.#spender({ scope: "key", id: key, org });
     this.#model.month = month;
@@ -220,12 +200,6 @@ export class JournalReplay {
       if (days.size <= DAYS_KEPT) continue;
       for (const old of days.keys()) if (old < day - DAYS_KEPT) days.delete(old);
     }
-  }
-
-  #keep(entry: OpenEntry): void {
-    this.#admitted(entry);
-    if (entry.kind === "held") this.#model.hold(entry);
-    else this.#model.keepCrashed(entry);
   }
 
   #end(entry: EndEntry): void {
@@ -261,9 +235,7 @@ export function isOfOrganization(account: string): boolean {
   return /^(wallet|receivable):/.test(account);
 }
 
-/**
- * Daily spend is kept for two weeks, longer than any cap needs it, because a clock may be set back.
- */
+/** Daily spend is kept for longer than any cap needs it, because a clock may be set back. */
 const DAYS_KEPT = 14;
 
 export const EMPTY_ACCOUNT: ModelAccount = { debits: 0n, credits: 0n, reserved: 0n };

@@ -7,8 +7,7 @@ const PERIOD_NAME = "format('period of %s from %s', provider_id, start_at at tim
 const HALF_DAY = "to_timestamp(floor(extract(epoch from ended_at) / 43200) * 43200)";
 
 /**
- * Selects settlement periods that do not continue the provider's previous period, are not over, or
- * have figures that are not the sums of their lines.
+ * Selects periods that do not continue the previous one, are not over, or are not their lines' sum.
  */
 const BROKEN_PERIODS = `
   select ${PERIOD_NAME} as what,
@@ -36,10 +35,7 @@ const BROKEN_PERIODS = `
       corrected_pico, debit, overrun, margin, cache_write, cache_write_1h, lost_claims, lost_pico,
       lost]::numeric[]`;
 
-/**
- * Selects transfers of settlement periods and of payments to providers that are missing,
- * superfluous or different.
- */
+/** Selects transfers of periods and payments that are missing, superfluous or different. */
 const BROKEN_MOVES = `
   with due as (
     select provider_id, mode, rounding, payable, 'period:' || provider_id || ':'
@@ -115,10 +111,7 @@ const BROKEN_RETIRED_DAYS = `
     is distinct from (coalesce(l.attempts, 0), coalesce(l.debit, 0), coalesce(l.overrun, 0),
       coalesce(l.owed, 0))`;
 
-/**
- * Selects retired days whose margin transfers differ from the margins in the settlement period
- * lines.
- */
+/** Selects retired days whose margin transfers differ from the margins in the period lines. */
 const BROKEN_RETIRED_MARGINS = `
   select concat('margin of retired day ', day), concat('moved ', coalesce(t.moved, 0)),
     concat('in lines ', coalesce(l.margin, 0))

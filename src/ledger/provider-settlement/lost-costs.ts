@@ -24,10 +24,7 @@ export interface LostLine {
   readonly verdict: LostVerdict;
 }
 
-/**
- * The contents of a closed period's file. The file is read back into books that were restored to a
- * time before the period's end.
- */
+/** A closed period's file, read back into books that were restored to a time before its end. */
 export interface ClosedPeriodFile extends SettlementTerms {
   readonly providerId: string;
   readonly startMs: number;
@@ -51,9 +48,7 @@ export interface PutBackOutcome {
   readonly lostPicoUsd: bigint;
 }
 
-/**
- * A row for `bear_lost_costs`; amounts are texts, because JSON numbers would pass through a float.
- */
+/** A row for `bear_lost_costs`; JSON numbers would pass through a float, so amounts are texts. */
 export interface LostCost {
   readonly ref: string;
   readonly life: number;
@@ -66,10 +61,7 @@ export interface LostCost {
   readonly cost_pico: string;
 }
 
-/**
- * Stored as the model of a lost attempt if the journal does not have the attempt: a provider's
- * claim does not name the model.
- */
+/** The model of a lost attempt that is not in the journal: a provider's claim names no model. */
 const UNKNOWN_MODEL = "lost_in_restore";
 const IMPOSSIBLE: LostVerdict = "impossible";
 const LARGEST_ID = 2n ** 63n - 1n;
@@ -106,15 +98,10 @@ export async function bearLostLines(
   return [...judged, ...impossible.map((claim) => ({ ...claim, verdict: IMPOSSIBLE }))];
 }
 
-/** Books each cost, unless its `ref` was booked before. Returns how many were new. */
-export async function bearLostCosts(
-  client: PoolClient,
-  costs: readonly LostCost[],
-): Promise<number> {
-  if (costs.length === 0) return 0;
-  const sql = "select bear_lost_costs($1) as borne";
-  const { rows } = await client.query<{ borne: bigint }>(sql, [JSON.stringify(costs)]);
-  return Number(rows[0]?.borne ?? 0n);
+/** Books each cost, unless its `ref` was booked before. */
+export async function bearLostCosts(client: PoolClient, costs: readonly LostCost[]): Promise<void> {
+  if (costs.length === 0) return;
+  await client.query("select bear_lost_costs($1)", [JSON.stringify(costs)]);
 }
 
 function addedUp(lines: readonly ClaimLine[]): ReadonlyMap<string, ClaimLine> {
@@ -138,7 +125,6 @@ interface JudgedRow {
   readonly model_id: string | null;
   readonly upstream_model_id: string | null;
   readonly is_ours: boolean;
-  readonly is_voided: boolean;
   readonly is_borne: boolean;
   readonly is_put_back: boolean;
   readonly is_retired: boolean;
@@ -171,9 +157,8 @@ function toLostCost(providerId: string, claim: ClaimLine, row: JudgedRow): LostC
 /**
  * $1: the provider; $2: `attempt` or `request` for each claim; $3: the id of each claim. `life` is
  * the number of the reopening whose restore lost the attempt. An attempt that was open at the
- * restore is in the journal as void, without a cost; its `life` is the reopening that voided it. If
- * the time of a claim is before the provider's next period, `ended_at` is the current time instead,
- * so that this period includes the cost.
+ * restore is in the journal as void; its `life` is the reopening that voided it. If a claim is from
+ * before the provider's next period, `ended_at` is now, so that this period includes the cost.
  */
 const JUDGE_SQL = `
   with claim as (
@@ -193,7 +178,6 @@ const JUDGE_SQL = `
       exists (select from journal j where j.attempt_id = c.attempt_id)
       or exists (select from journal j where j.request_id = c.request_id and j.provider_id = $1)
     ) as is_ours,
-    v.attempt_id is not null as is_voided,
     exists (select from lost_cost l
       where l.ref = concat('lost:', $1::text, ':', c.of, ':', c.id)) as is_borne,
     exists (select from provider_period p join lost_cost l on l.provider_id = p.provider_id

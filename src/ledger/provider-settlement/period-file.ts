@@ -10,6 +10,7 @@ import {
   isSignedBy,
   type ReadDocument,
   signedFile,
+  type SigningKey,
   type TextDocument,
 } from "../../kernel/index.ts";
 import { SETTLEMENT_INTERVALS } from "./settlement-interval.ts";
@@ -24,10 +25,7 @@ export function periodFileName(period: PeriodName): string {
 }
 
 /** Returns the text of a period's file, signed with the Ed25519 key that also signs exports. */
-export function signPeriod(
-  statement: SettlementStatement,
-  key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject },
-): string {
+export function signPeriod(statement: SettlementStatement, key: SigningKey): string {
   return signedFile(toDocument(statement), key).text;
 }
 
@@ -86,10 +84,7 @@ const periodDocument = documentReader(
   }),
 );
 
-/**
- * Reads a period's file and verifies that `trustedKey` signed it. Returns the problem if the file
- * is not valid.
- */
+/** Reads a period's file and verifies that `trustedKey` signed it, or returns the problem. */
 export function readPeriodFile(
   text: string,
   trustedKey: KeyObject,

@@ -12,6 +12,7 @@ import {
   type MicroUsd,
   picoUsd,
   type Public,
+  queryOne,
   type Row,
 } from "../../kernel/index.ts";
 import {
@@ -41,6 +42,7 @@ import {
   PERIODS_SQL,
 } from "./settlement-rows.ts";
 import {
+  describePeriod,
   SettlementFault,
   type ClaimComparison,
   type ClosingOutcome,
@@ -66,10 +68,7 @@ export class PostgresSettlementStore {
     this.#changes = changes;
   }
 
-  /**
-   * Closes every period that is over and in which an attempt ended. No period is closed twice, even
-   * if another process does the same at the same time.
-   */
+  /** Closes every period that is over and in which an attempt ended, once over all processes. */
   closeDuePeriods(request: ClosingRequest, by: ChangedBy): Promise<ClosingOutcome> {
     return closeDuePeriods({ pool: this.#pool, changes: this.#changes }, request, by);
   }
@@ -123,11 +122,7 @@ export class PostgresSettlementStore {
 
   /** Records a payment in advance, once per reference. Rejects with `SettlementFault`. */
   async deposit(
-    of: {
-      readonly providerId: string;
-      readonly amountMicroUsd: MicroUsd;
-      readonly ref: string;
-    },
+    of: { readonly providerId: string; readonly amountMicroUsd: MicroUsd; readonly ref: string },
     by: ChangedBy,
   ): Promise<{ readonly created: boolean; readonly balance: ProviderBalance }> {
     assert(of.amountMicroUsd > 0n, "a deposit is more than nothing");
@@ -140,17 +135,14 @@ export class PostgresSettlementStore {
         amount: of.amountMicroUsd,
         ref: of.ref,
       });
-      const { rows } = await client.query<Row>(BALANCES_SQL, [of.providerId]);
-      assert(rows[0] !== undefined, "a deposit leaves an account");
+      const balance = await queryOne<Row>(client, BALANCES_SQL, [of.providerId]);
       const after = { amount_usd: formatUsd(of.amountMicroUsd), ref: of.ref };
       if (isNew) note(created("settlement.deposit", of.providerId, after));
-      return { created: isNew, balance: balanceColumns.read(rows[0]) };
+      return { created: isNew, balance: balanceColumns.read(balance) };
     });
   }
 
-  /**
-   * Records the payment of a period in arrears, once and in full. Rejects with `SettlementFault`.
-   */
+  /** Records the payment of a period in arrears, once, in full. Rejects with `SettlementFault`. */
   async pay(
     of: PeriodName & { readonly ref: string },
     by: ChangedBy,
@@ -160,10 +152,8 @@ export class PostgresSettlementStore {
       const { payment, payableMicroUsd } = period;
       if (payment?.ref === of.ref) return { created: false, period };
       if (payment !== null) {
-        throw new SettlementFault(
-          "paid_before",
-          `${describePeriod(of)} was paid with ${payment.ref}`,
-        );
+        const problem = `${describePeriod(of)} was paid with ${payment.ref}`;
+        throw new SettlementFault("paid_before", problem);
       }
       const made = await moveOnce(client, {
         kind: "provider_payment",
@@ -184,10 +174,7 @@ export class PostgresSettlementStore {
     });
   }
 
-  /**
-   * Enters, from a provider's statement, costs that the books lost in a restore. Returns a verdict
-   * on each line.
-   */
+  /** Enters costs that the books lost in a restore. Returns a verdict on each line. */
   async bearLost(
     providerId: string,
     lines: readonly ClaimLine[],
@@ -282,25 +269,19 @@ async function payablePeriod(client: PoolClient, of: PeriodName): Promise<Provid
   return period;
 }
 
-/**
- * Returns false if an equal transfer exists already. Throws if another transfer has the reference.
- */
+/** Returns false if the transfer exists already. Throws if another one has the reference. */
 async function moveOnce(client: PoolClient, move: PlatformMove): Promise<boolean> {
-  const known = await client.query<{ same: boolean }>(SAME_MOVE_SQL, [
-    move.ref,
-    move.kind,
-    move.debit,
-    move.credit,
-    move.amount,
-  ]);
-  if (known.rows[0]?.same === true) return false;
-  if (known.rows[0] !== undefined) throw refTaken(move.ref);
+  const { ref, kind, debit, credit, amount } = move;
+  const values = [ref, kind, debit, credit, amount];
+  const [known] = (await client.query<{ same: boolean }>(SAME_MOVE_SQL, values)).rows;
+  if (known?.same === true) return false;
+  if (known !== undefined) throw refTaken(ref);
   try {
     await moveBetweenPlatformAccounts(client, [move]);
     return true;
   } catch (fault) {
     // A concurrent grant has taken the reference.
-    if (fault instanceof DatabaseError && fault.code === UNIQUE_VIOLATION) throw refTaken(move.ref);
+    if (fault instanceof DatabaseError && fault.code === UNIQUE_VIOLATION) throw refTaken(ref);
     throw fault;
   }
 }
@@ -319,8 +300,4 @@ function created(action: Change["action"], target: string, after: Facts): Change
 
 function periodTarget({ providerId, startMs }: PeriodName): string {
   return `${providerId} ${new Date(startMs).toISOString()}`;
-}
-
-function describePeriod({ providerId, startMs }: PeriodName): string {
-  return `the period of ${providerId} from ${new Date(startMs).toISOString()}`;
 }

@@ -9,7 +9,7 @@ import {
 } from "./lost-costs.ts";
 import { type DueProvider, findProvider, readFacts, writePlans } from "./settlement-close.ts";
 import { planPeriods, type SettlementLine, sumLines, toLineKey } from "./settlement-plan.ts";
-import { SettlementFault } from "./settlement-store.ts";
+import { describePeriod, SettlementFault } from "./settlement-store.ts";
 
 /**
  * After a restore, closes a settlement period again from its signed file. Costs that the journal
@@ -24,13 +24,8 @@ export async function putBackPeriod(
   const life = await lifeAfter(client, file);
   const { mode, interval } = file;
   const provider = await findProvider(client, file.providerId, { mode, interval });
-  const lost = lostCosts(
-    file,
-    provider,
-    life,
-    sumLines(await readFacts(client, provider, file.endMs)),
-  );
-  await bearLostCosts(client, lost);
+  const ours = sumLines(await readFacts(client, provider, file.endMs));
+  await bearLostCosts(client, lostCosts(file, provider, life, ours));
   const facts = await readFacts(client, provider, file.endMs);
   const { terms, last } = provider;
   const plan = planPeriods({ terms, last, facts, throughMs: file.endMs });
@@ -50,17 +45,12 @@ export async function putBackPeriod(
 }
 
 async function isKnown(client: PoolClient, file: ClosedPeriodFile): Promise<boolean> {
-  const { rows } = await client.query<{ same: boolean }>(KNOWN_SQL, [
-    file.providerId,
-    new Date(file.startMs),
-    new Date(file.endMs),
-    file.payableMicroUsd,
-    file.costPicoUsd,
-  ]);
-  if (rows.length > 0 && rows[0]?.same !== true) {
-    throw toFault(file, "the books have another period of this provider at that time");
-  }
-  return rows.length > 0;
+  const { providerId, payableMicroUsd, costPicoUsd } = file;
+  const span = [new Date(file.startMs), new Date(file.endMs)];
+  const values = [providerId, ...span, payableMicroUsd, costPicoUsd];
+  const [known] = (await client.query<{ same: boolean }>(KNOWN_SQL, values)).rows;
+  if (known === undefined || known.same) return known !== undefined;
+  throw toFault(file, "the books have another period of this provider at that time");
 }
 
 const KNOWN_SQL = `
@@ -85,8 +75,7 @@ function lostCosts(
   ours: readonly SettlementLine[],
 ): LostCost[] {
   const known = new Map(ours.map((line) => [toLineKey(line), line.sums]));
-  // The provider is settled up to `progressMs`: a lost cost with an earlier `ended_at` would be in
-  // no period.
+  // A lost cost that ended before the time up to which the provider is settled has no period.
   const endedMs = Math.max(file.startMs, provider.progressMs ?? file.startMs);
   const lost = file.lines.flatMap((line): LostCost[] => {
     const have = known.get(toLineKey(line));
@@ -119,9 +108,5 @@ function lostCosts(
 const MORE = "the journal has attempts of that time that are not in it: it is of other books";
 
 function toFault(file: ClosedPeriodFile, why: string): SettlementFault {
-  const start = new Date(file.startMs).toISOString();
-  return new SettlementFault(
-    "not_put_back",
-    `the period of ${file.providerId} from ${start} was not put back: ${why}`,
-  );
+  return new SettlementFault("not_put_back", `${describePeriod(file)} was not put back: ${why}`);
 }

@@ -4,10 +4,9 @@ import {
   type Change,
   type ChangedBy,
   type ChangeLog,
-  assert,
   formatUsd,
-  type MicroUsd,
   picoUsd,
+  queryOne,
   type Row,
 } from "../../kernel/index.ts";
 import { amountColumns, factColumns, FACTS_SQL, sumColumns } from "./settlement-rows.ts";
@@ -36,9 +35,8 @@ import type {
 const DEFAULT_TERMS: SettlementTerms = { mode: "arrears", interval: "monthly" };
 
 /**
- * Closes every period that is over. First it moves the settlement horizon forward, so that no
- * attempt can end before the horizon any more; then it adds up and writes the periods in one
- * transaction.
+ * Closes every period that is over: moves the settlement horizon forward, before which then no
+ * attempt can end any more, and writes the periods in one transaction.
  */
 export async function closeDuePeriods(
   { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
@@ -55,7 +53,9 @@ export async function closeDuePeriods(
     return {
       closed: hasClosed.flatMap((each) => toStatements(each, nowMs)),
       throughMs,
-      unlisted: hasClosed.flatMap(({ provider }) => unlistedProvider(provider)),
+      unlisted: hasClosed.flatMap(({ provider: { providerId, termsFrom } }) =>
+        termsFrom === "manifest" ? [] : { providerId, termsFrom },
+      ),
     };
   });
 }
@@ -83,18 +83,15 @@ export async function writePlans(
   await moveBetweenPlatformAccounts(client, plans.flatMap(planMoves));
 }
 
-/**
- * Reads the instant up to which a provider is settled. `terms` are the terms of its next period.
- */
+/** Reads up to when a provider is settled. `terms` are the terms of its next period. */
 export async function findProvider(
   client: PoolClient,
   providerId: string,
   terms: SettlementTerms,
 ): Promise<DueProvider> {
-  const { rows } = await client.query<ProviderRow>(PROVIDERS_SQL, [providerId]);
-  const none = { provider_id: providerId, through: null, end_at: null };
-  const row = rows[0] ?? { ...none, carry_out_pico: null, mode: null, every: null };
-  return dueProvider(row, terms);
+  const [row] = (await client.query<ProviderRow>(PROVIDERS_SQL, [providerId])).rows;
+  if (row !== undefined) return dueProvider(row, terms);
+  return { providerId, terms, termsFrom: "manifest", last: undefined, progressMs: undefined };
 }
 
 /** Reads the sums of the attempts that ended between `provider.progressMs` and `throughMs`. */
@@ -106,14 +103,10 @@ export async function readFacts(
   return (await factsOfEach(client, [provider], throughMs)).get(provider.providerId) ?? [];
 }
 
-/**
- * Moves the settlement horizon to the last noon or midnight UTC that is not after now or `untilMs`,
- * and returns it.
- */
+/** Moves the horizon to the last noon or midnight UTC up to now or `untilMs`, and returns it. */
 async function moveHorizon(pool: Pool, untilMs: number | undefined): Promise<number> {
-  const clock = await pool.query<{ now: Date }>("select clock_timestamp() as now");
-  const nowMs = clock.rows[0]?.now.getTime();
-  assert(nowMs !== undefined, "the clock answers");
+  const { now } = await queryOne<{ now: Date }>(pool, "select clock_timestamp() as now");
+  const nowMs = now.getTime();
   const throughMs = halfDayAtOrBefore(Math.min(nowMs, untilMs ?? nowMs));
   await pool.query("select advance_settlement_horizon($1)", [new Date(throughMs)]);
   return throughMs;
@@ -199,10 +192,8 @@ async function planProviders(
   const facts = await factsOfEach(client, providers, throughMs);
   return providers.map((provider) => {
     const { terms, last, providerId } = provider;
-    return {
-      provider,
-      plan: planPeriods({ terms, last, facts: facts.get(providerId) ?? [], throughMs }),
-    };
+    const own = facts.get(providerId) ?? [];
+    return { provider, plan: planPeriods({ terms, last, facts: own, throughMs }) };
   });
 }
 
@@ -308,20 +299,11 @@ function planMoves({ provider: { providerId }, plan }: ProviderPlan): PlatformMo
   return plan.periods.flatMap((period) => {
     const ref = `period:${providerId}:${instantText(period.startMs)}`;
     const owed = period.mode === "prepaid" ? `deposit:${providerId}` : `payable:${providerId}`;
-    const move = (
-      what: string,
-      amount: MicroUsd,
-      [debit, credit]: [string, string],
-    ): PlatformMove => ({
-      kind: "period",
-      debit,
-      credit,
-      amount,
-      ref: `${ref}:${what}`,
-    });
+    const kind = "period" as const;
+    const { roundingMicroUsd: rounding, payableMicroUsd: payable } = period;
     return [
-      move("rounding", period.roundingMicroUsd, ["rounding", accrual]),
-      move("payable", period.payableMicroUsd, [accrual, owed]),
+      { kind, debit: "rounding", credit: accrual, amount: rounding, ref: `${ref}:rounding` },
+      { kind, debit: accrual, credit: owed, amount: payable, ref: `${ref}:payable` },
     ].filter(({ amount }) => amount > 0n);
   });
 }
@@ -333,8 +315,4 @@ function toStatements({ provider, plan }: ProviderPlan, closedAtMs: number): Set
     lines,
     claims: [],
   }));
-}
-
-function unlistedProvider({ providerId, termsFrom }: DueProvider): UnlistedProvider[] {
-  return termsFrom === "manifest" ? [] : [{ providerId, termsFrom }];
 }

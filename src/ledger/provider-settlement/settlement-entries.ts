@@ -4,16 +4,14 @@ import {
   formatUsd,
   HOUR_SKU,
   HOUR_SKU_NAME,
+  instant,
   plainCell,
   TOKEN_BUCKET_NAMES,
   TOKEN_BUCKETS,
 } from "../../kernel/index.ts";
 import { SettlementFault, type ProviderPeriod, type SettlementEntry } from "./settlement-store.ts";
 
-/**
- * Yields the entries of a period and checks at the end that they were complete. Rejects with
- * `SettlementFault` if the journal no longer has all of them.
- */
+/** Yields a period's entries. Rejects at the end with `SettlementFault` if some are missing. */
 export async function* wholePeriod(
   period: ProviderPeriod,
   entries: AsyncIterable<readonly SettlementEntry[]>,
@@ -35,57 +33,34 @@ export async function* wholePeriod(
   );
 }
 
-export const ENTRY_COLUMNS: string = csvLine([
-  "attempt_id",
-  "request_id",
-  "admitted_at",
-  "closed_at",
-  "model_id",
-  "upstream_model_id",
-  "state",
-  "basis",
-  ...Object.values(TOKEN_BUCKETS),
-  "cost_pico_usd",
-  "cost_usd",
-  "debit_usd",
-  "overrun_usd",
-  "late",
-  "corrected",
-  HOUR_SKU_NAME,
-  "margin_usd",
-]);
+type Field = readonly [name: string, show: (entry: SettlementEntry) => string | null];
 
-/**
- * Writes an attempt as a CSV line. An unknown cost is an empty field. Names are written so that no
- * spreadsheet runs them as formulas.
- */
+const FIELDS: readonly Field[] = [
+  ["attempt_id", ({ attemptId }) => attemptId.toString()],
+  ["request_id", ({ requestId }) => requestId],
+  ["admitted_at", ({ admittedAtMs }) => instant(admittedAtMs)],
+  ["closed_at", ({ closedAtMs }) => instant(closedAtMs)],
+  ["model_id", ({ modelId }) => plainCell(modelId)],
+  ["upstream_model_id", ({ upstreamModelId }) => plainCell(upstreamModelId)],
+  ["state", ({ state }) => state],
+  ["basis", ({ basis }) => basis],
+  ...TOKEN_BUCKET_NAMES.map((bucket): Field => [
+    TOKEN_BUCKETS[bucket],
+    ({ usage }) => usage?.[bucket].toString() ?? null,
+  ]),
+  ["cost_pico_usd", ({ costPicoUsd }) => costPicoUsd?.toString() ?? null],
+  ["cost_usd", ({ costPicoUsd }) => exactUsdOrNull(costPicoUsd)],
+  ["debit_usd", ({ debitMicroUsd }) => formatUsd(debitMicroUsd)],
+  ["overrun_usd", ({ overrunMicroUsd }) => formatUsd(overrunMicroUsd)],
+  ["late", ({ isLate }) => (isLate ? "yes" : "no")],
+  ["corrected", ({ isCorrected }) => (isCorrected ? "yes" : "no")],
+  [HOUR_SKU_NAME, ({ usage }) => usage?.[HOUR_SKU]?.toString() ?? null],
+  ["margin_usd", ({ marginMicroUsd }) => formatUsd(marginMicroUsd)],
+];
+
+export const ENTRY_COLUMNS: string = csvLine(FIELDS.map(([name]) => name));
+
+/** Writes an attempt as a CSV line. No spreadsheet runs its names as formulas. */
 export function entryLine(entry: SettlementEntry): string {
-  const { usage, costPicoUsd } = entry;
-  return csvLine([
-    entry.attemptId.toString(),
-    entry.requestId,
-    new Date(entry.admittedAtMs).toISOString(),
-    new Date(entry.closedAtMs).toISOString(),
-    plainCell(entry.modelId),
-    plainCell(entry.upstreamModelId),
-    entry.state,
-    entry.basis,
-    ...TOKEN_BUCKET_NAMES.map((bucket) => tokens(usage?.[bucket])),
-    costPicoUsd === null ? null : costPicoUsd.toString(),
-    exactUsdOrNull(costPicoUsd),
-    formatUsd(entry.debitMicroUsd),
-    formatUsd(entry.overrunMicroUsd),
-    yesOrNo(entry.isLate),
-    yesOrNo(entry.isCorrected),
-    tokens(usage?.[HOUR_SKU]),
-    formatUsd(entry.marginMicroUsd),
-  ]);
-}
-
-function tokens(count: number | undefined): string | null {
-  return count === undefined ? null : count.toString();
-}
-
-function yesOrNo(is: boolean): string {
-  return is ? "yes" : "no";
+  return csvLine(FIELDS.map(([, show]) => show(entry)));
 }

@@ -73,10 +73,7 @@ function parseExactly(text: string): Readonly<Record<string, unknown>> {
   return JSON.parse(quoted) as Record<string, unknown>;
 }
 
-/**
- * Matches quotes and escapes one by one: a pattern for whole strings would overflow the stack on a
- * long string.
- */
+/** Matches quotes one by one: a pattern for a whole long string would overflow the stack. */
 const MARK_OR_NUMBER = /"|\\.|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 function readJsonLine(line: unknown, place: string): ClaimLine {

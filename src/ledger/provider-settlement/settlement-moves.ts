@@ -1,10 +1,10 @@
 import { DatabaseError, type PoolClient } from "pg";
 import {
-  assert,
   type ChangedBy,
   type ChangeLog,
   type MicroUsd,
   type Note,
+  queryOne,
 } from "../../kernel/index.ts";
 
 export interface PlatformMove {
@@ -37,10 +37,8 @@ export async function inSettlement<T>(
           "set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0",
         );
         await client.query("select pg_advisory_xact_lock(hashtext('tokenmarket settlement work'))");
-        const clock = await client.query<{ now: Date }>("select now()");
-        const nowMs = clock.rows[0]?.now.getTime();
-        assert(nowMs !== undefined, "the clock answers");
-        return await work(client, note, nowMs);
+        const { now } = await queryOne<{ now: Date }>(client, "select now()");
+        return await work(client, note, now.getTime());
       });
     } catch (fault) {
       const isDeadlock = fault instanceof DatabaseError && fault.code === DEADLOCK;
@@ -49,10 +47,7 @@ export async function inSettlement<T>(
   }
 }
 
-/**
- * Writes transfers and updates their accounts. Call it as the last step of a transaction, because
- * traffic waits for these accounts.
- */
+/** Writes transfers and their accounts. Call it last in a transaction: traffic waits for these. */
 export async function moveBetweenPlatformAccounts(
   client: PoolClient,
   moves: readonly PlatformMove[],

@@ -19,9 +19,8 @@ import {
 } from "./settlement-interval.ts";
 
 /**
- * Sums over the ends of some attempts. An attempt ends when it is closed. An attempt that was
- * closed as unknown after a crash may end a second time, when its true end is observed: a
- * correction.
+ * Sums over the ends of some attempts. An attempt that was closed as unknown after a crash may end
+ * a second time, when its true end is observed: a correction.
  */
 export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
   /** Attempts closed as settled, void or unknown after a crash. Corrections are not included. */
@@ -87,9 +86,7 @@ export interface SettlementTerms {
   readonly interval: SettlementInterval;
 }
 
-/**
- * The sums of one provider's attempts that agree in both model ids and in the three times below.
- */
+/** The sums of a provider's attempts that agree in both model ids and in the three times below. */
 export interface SettlementFact {
   /** Noon or midnight (UTC) at or before the closing or, for corrections, the correction. */
   readonly endedMs: number;
@@ -117,14 +114,20 @@ export interface SettlementLine {
 
 /** Adds up each model's lines of all days, for display. */
 export function linesByModel(lines: readonly SettlementLine[]): readonly SettlementLine[] {
-  const models = new Map<string, SettlementLine>();
+  return addUp(lines, ({ modelId, upstreamModelId }) => JSON.stringify([modelId, upstreamModelId]));
+}
+
+function addUp(
+  lines: readonly SettlementLine[],
+  keyOf: (line: SettlementLine) => string,
+): SettlementLine[] {
+  const byKey = new Map<string, SettlementLine>();
   for (const line of lines) {
-    const key = JSON.stringify([line.modelId, line.upstreamModelId]);
-    const known = models.get(key);
+    const known = byKey.get(keyOf(line));
     const sums = known === undefined ? line.sums : addSettlementSums(known.sums, line.sums);
-    models.set(key, { ...line, sums });
+    byKey.set(keyOf(line), { ...line, sums });
   }
-  return [...models.values()];
+  return [...byKey.values()];
 }
 
 export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
@@ -134,10 +137,7 @@ export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
   readonly late: LateSums;
   readonly carryInPicoUsd: PicoUsd;
   readonly carryOutPicoUsd: PicoUsd;
-  /**
-   * Each attempt's cost was rounded down when it was debited. The platform adds this amount so that
-   * the provider gets the exact sum.
-   */
+  /** Each cost was rounded down when it was debited; this completes the provider's exact sum. */
   readonly roundingMicroUsd: MicroUsd;
   readonly payableMicroUsd: MicroUsd;
   readonly lines: readonly SettlementLine[];
@@ -161,8 +161,7 @@ export interface SettlementPlan {
 
 /**
  * Divides the attempts that ended before `throughMs` into periods that end by then. A time without
- * ended attempts gets no period. Attempts whose period still runs at `throughMs` are left for
- * later.
+ * ended attempts gets no period. Attempts whose period still runs are left for later.
  */
 export function planPeriods(input: {
   readonly terms: SettlementTerms;
@@ -243,15 +242,11 @@ function lateSums(facts: readonly SettlementFact[], startMs: number): LateSums {
 }
 
 export function sumLines(facts: readonly SettlementFact[]): SettlementLine[] {
-  const lines = new Map<string, SettlementLine>();
-  for (const { admittedMs, modelId, upstreamModelId, sums } of facts) {
+  const lines = facts.map(({ admittedMs, modelId, upstreamModelId, sums }) => {
     const admittedDayMs = boundaryAtOrBefore(admittedMs, "daily");
-    const key = toLineKey({ admittedDayMs, modelId, upstreamModelId });
-    const known = lines.get(key)?.sums ?? ZERO_SETTLEMENT_SUMS;
-    const line = { admittedDayMs, modelId, upstreamModelId, sums: addSettlementSums(known, sums) };
-    lines.set(key, line);
-  }
-  return [...lines.values()];
+    return { admittedDayMs, modelId, upstreamModelId, sums };
+  });
+  return addUp(lines, toLineKey);
 }
 
 /** Returns a key that is different for each line of a period. */

@@ -48,10 +48,7 @@ export interface Reconciliation extends ClaimComparison {
 
 const DIFFERING_LINES_SHOWN = 20;
 
-/**
- * Compares a provider's statement exactly with the entries of our period: the totals and each line.
- * A line that names a request is compared with the sum of the request's attempts.
- */
+/** Compares totals and lines exactly; a request's line with the sum of its attempts. */
 export async function reconcile(
   claim: ProviderClaim,
   ourTotalPicoUsd: PicoUsd,

@@ -44,9 +44,8 @@ const NOTHING_LOST_SQL = "0::bigint as lost_claims, 0::numeric as lost_pico, 0::
 
 /**
  * Selects the ends of attempts from `from` to before `until`: closings, and corrections of attempts
- * closed as unknown. A correction writes the observed values into the attempt's row; these values
- * belong to the correction, not to the earlier closing as unknown. Attempts that a restore lost and
- * that their provider claims end at the time stored in `lost_cost`.
+ * closed as unknown, to which then the observed values of the attempt's row belong. Attempts that a
+ * restore lost and that their provider claims end at the time stored in `lost_cost`.
  */
 export function endsSql(from: string, until: string): string {
   return `
@@ -93,8 +92,7 @@ function halfDaySql(column: string): string {
 }
 
 /**
- * $1: providers; $2: for each provider, the start of its unsettled time; $3: the earliest of these
- * starts; $4: the end of the time to be settled.
+ * $1: providers; $2: the start of the unsettled time of each; $3: the earliest start; $4: the end.
  */
 export const FACTS_SQL: string = `
   select provider_id, model_id, upstream_model_id,
@@ -158,7 +156,6 @@ const amounts: ColumnsOf<
   roundingMicroUsd: micro("rounding"),
   payableMicroUsd: micro("payable"),
 };
-/** The amounts of a period that are written when it is closed. */
 export const amountColumns = columns(amounts);
 
 export const periodColumns: Columns<ProviderPeriod> = columns({
@@ -270,10 +267,7 @@ export const balanceColumns: Columns<ProviderBalance> = columns({
   marginMicroUsd: micro("margin"),
 });
 
-/**
- * $1: a provider, or null for all. Payments into a deposit are debits, because the deposit is our
- * asset.
- */
+/** $1: a provider, or null for all. A deposit is our asset, so payments into it are debits. */
 export const BALANCES_SQL: string = `
   select split_part(account_id, ':', 2) as provider_id,
     coalesce(sum(credits - debits) filter (where account_id like 'accrual:%'), 0)::bigint

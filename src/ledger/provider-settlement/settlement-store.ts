@@ -7,6 +7,10 @@ export interface PeriodName {
   readonly startMs: number;
 }
 
+export function describePeriod({ providerId, startMs }: PeriodName): string {
+  return `the period of ${providerId} from ${new Date(startMs).toISOString()}`;
+}
+
 /** A closed period. Its figures never change again. */
 export interface ProviderPeriod extends Omit<PlannedPeriod, "lines" | "afterMs"> {
   readonly providerId: string;
@@ -22,10 +26,7 @@ export interface SettlementStatement {
   readonly claims: readonly RecordedClaim[];
 }
 
-/**
- * An attempt as it was at the end of its settlement period. Later corrections belong to later
- * periods.
- */
+/** An attempt as it was at the end of its period, without corrections of later periods. */
 export interface SettlementEntry {
   readonly attemptId: bigint;
   readonly requestId: RequestId;
@@ -43,10 +44,7 @@ export interface SettlementEntry {
   readonly overrunMicroUsd: MicroUsd;
   /** Debit plus overrun minus the debt to the provider; negative if the debt is larger. */
   readonly marginMicroUsd: MicroUsd;
-  /**
-   * True if the attempt was admitted before the period, or was closed as unknown before it and
-   * corrected in it.
-   */
+  /** True if it was admitted before the period, or corrected in it and closed before it. */
   readonly isLate: boolean;
   /** True if the attempt's end was observed after it had been charged as unknown. */
   readonly isCorrected: boolean;
@@ -67,17 +65,11 @@ export interface ProviderBalance {
 }
 
 export interface ClosingRequest {
-  /**
-   * The terms of providers that have a manifest. Other providers keep the terms of their last
-   * period.
-   */
+  /** The terms of providers with a manifest. Others keep the terms of their last period. */
   readonly listed: ReadonlyMap<string, SettlementTerms>;
   /** If set, closes only this provider's periods; otherwise those of all providers. */
   readonly providerId?: string;
-  /**
-   * Closes periods that ended by this instant. If it is absent or in the future, the database's
-   * current time is used.
-   */
+  /** Closes periods that ended by this instant, or by now if that is earlier. Default: now. */
   readonly untilMs?: number;
 }
 

@@ -44,7 +44,7 @@ export class DayFolder {
     try {
       return await readFile(join(this.folder, dayFiles(day).manifest), "utf8");
     } catch (fault) {
-      if (isMissing(fault)) return undefined;
+      if (fault instanceof Error && "code" in fault && fault.code === "ENOENT") return undefined;
       throw fault;
     }
   }
@@ -65,8 +65,4 @@ function stagedName(path: string): string {
 function unzipped(path: string): AsyncIterable<Uint8Array> {
   // The reader of the returned stream gets every error, so the callback ignores it.
   return pipeline(createReadStream(path), createGunzip(), () => undefined);
-}
-
-function isMissing(fault: unknown): boolean {
-  return fault instanceof Error && "code" in fault && fault.code === "ENOENT";
 }

@@ -13,6 +13,7 @@ import {
   lockedConnection,
   micro,
   pico,
+  queryOne,
   transact,
   unlockConnection,
 } from "../../kernel/index.ts";
@@ -28,10 +29,10 @@ import * as sql from "./retention-sql.ts";
 import {
   type AttemptSums,
   type Day,
+  dayFiles,
   type DaySums,
   type DaySurvey,
   type DetachedDay,
-  type RetiredDay,
   ZERO_SUMS,
 } from "./retention-tally.ts";
 
@@ -53,13 +54,10 @@ export class PostgresRetentionStore {
     try {
       // Two exports of a day must have the same text, whatever the server's settings are.
       await client.query("set statement_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO'");
-      const schema = await client.query<{ level: string }>(sql.SCHEMA_SQL);
-      const names = await client.query<{ name: string }>(sql.COLUMNS_SQL);
-      return new PostgresRetentionSession(
-        client,
-        { log: this.#changes, by },
-        { schema: schema.rows[0]?.level ?? "", columns: names.rows.map(({ name }) => name) },
-      );
+      const { level } = await queryOne<{ level: string | null }>(client, sql.SCHEMA_SQL);
+      const { rows } = await client.query<{ name: string }>(sql.COLUMNS_SQL);
+      const of = { schema: level ?? "", columns: rows.map(({ name }) => name) };
+      return new PostgresRetentionSession(client, { log: this.#changes, by }, of);
     } catch (fault) {
       client.release(true);
       throw fault;
@@ -69,10 +67,7 @@ export class PostgresRetentionStore {
 
 export type RetentionStore = Public<PostgresRetentionStore>;
 
-/**
- * One run of the retention. All its statements use one connection; if the connection ends, the run
- * ends.
- */
+/** One run of the retention, on one connection: if that ends, the run ends. */
 class PostgresRetentionSession {
   readonly schema: string;
   readonly columns: readonly string[];
@@ -98,9 +93,7 @@ class PostgresRetentionSession {
 
   async survey(day: Day): Promise<DaySurvey> {
     const table = sql.dayTable(day);
-    const { rows: heads } = await this.#client.query<BoundsRow>(sql.BOUNDS_SQL, [day, table]);
-    const head = heads[0];
-    assert(head !== undefined, "a day that is surveyed has a table");
+    const head = await queryOne<BoundsRow>(this.#client, sql.BOUNDS_SQL, [day, table]);
     const bounds = `FOR VALUES FROM ('${head.from_id}') TO ('${head.to_id}')`;
     assert(head.bounds === bounds, "the table of a day holds the ids of that day");
     const { rows } = await this.#client.query<SurveyRow>(sql.surveySql(day));
@@ -133,16 +126,12 @@ class PostgresRetentionSession {
   }
 
   async #isFrozen(day: Day): Promise<boolean> {
-    const { rows } = await this.#client.query<{ is_frozen: boolean }>(sql.IS_FROZEN_SQL, [
-      sql.dayTable(day),
-    ]);
-    return rows[0]?.is_frozen === true;
+    const table = [sql.dayTable(day)];
+    const row = await queryOne<{ is_frozen: boolean }>(this.#client, sql.IS_FROZEN_SQL, table);
+    return row.is_frozen;
   }
 
-  /**
-   * Yields the attempts of a frozen day in pages, sorted by id, as the text that PostgreSQL prints
-   * in UTC.
-   */
+  /** Yields the attempts of a frozen day in pages, by id, as PostgreSQL prints them in UTC. */
   async *pages(day: Day): AsyncGenerator<readonly CsvRow[]> {
     // A cursor would hold a snapshot for minutes, in which vacuum could not remove dead rows of the
     // wallets. Pages are safe here because a frozen day does not change.
@@ -156,7 +145,12 @@ class PostgresRetentionSession {
   }
 
   /** Records the sums of a frozen day and takes it out of the journal, in one transaction. */
-  async retire({ survey, file, sha256, signature }: RetiredDay): Promise<void> {
+  async retire(retired: {
+    readonly survey: DaySurvey;
+    readonly sha256: Buffer;
+    readonly signature: Buffer;
+  }): Promise<void> {
+    const { survey, sha256, signature } = retired;
     const { day, fromId, toId, sums } = survey;
     const { attempts, debitMicroUsd, overrunMicroUsd, costPicoUsd, owedPicoUsd } = sums.all;
     const after = {
@@ -181,7 +175,7 @@ class PostgresRetentionSession {
         overrunMicroUsd,
         costPicoUsd,
         owedPicoUsd,
-        file,
+        dayFiles(day).rows,
         sha256,
         signature,
       ]);
@@ -197,8 +191,8 @@ class PostgresRetentionSession {
       for (const { orgs, requests } of shared) {
         await this.#client.query(sql.JOIN_SHARED_SQL, [orgs, requests, ...ids]);
       }
-      const { rows } = await this.#client.query<{ is_open: boolean }>(sql.IS_OPEN_SQL, ids);
-      assert(rows[0]?.is_open === false, "no attempt is open of a day that is taken out");
+      const row = await queryOne<{ is_open: boolean }>(this.#client, sql.IS_OPEN_SQL, ids);
+      assert(!row.is_open, "no attempt is open of a day that is taken out");
     });
   }
 
@@ -221,22 +215,12 @@ class PostgresRetentionSession {
    * from before that day. Returns their number. They cost nothing, so no sums are recorded.
    */
   async deleteRefused(olderThanDays: number, before: Day | undefined): Promise<number> {
-    const { rows } = await this.#client.query<{ before: Day }>(sql.REFUSED_BOUND_SQL, [
-      olderThanDays,
-      before ?? null,
-    ]);
-    const bound = rows[0]?.before;
-    assert(bound !== undefined, "the age of a day is a day");
-    return await deleteRefusedBefore(
-      async (text, values) => (await this.#client.query<{ requests: bigint }>(text, values)).rows,
-      Date.parse(bound),
-    );
+    const values = [olderThanDays, before ?? null];
+    const bound = await queryOne<{ before: Day }>(this.#client, sql.REFUSED_BOUND_SQL, values);
+    return await deleteRefusedBefore(this.#client, Date.parse(bound.before));
   }
 
-  /**
-   * Deletes the daily spend of capped keys in weeks that no cap needs any more. Returns the number
-   * of deleted rows.
-   */
+  /** Deletes daily spend of weeks that no cap needs any more. Returns the number of rows. */
   async deletePastSpend(): Promise<number> {
     let deleted = 0;
     for (const text of [sql.DELETE_PAST_SPEND_SQL, sql.DELETE_RETIRED_PAST_SPEND_SQL]) {
@@ -263,10 +247,7 @@ interface BoundsRow {
   readonly open: bigint;
 }
 
-/**
- * The day's requests that also have attempts on other days, and their organizations; null if there
- * are none.
- */
+/** The day's requests with attempts on other days, and their organizations; null without any. */
 interface SharedRow {
   readonly orgs: string[] | null;
   readonly requests: string[] | null;

@@ -1,13 +1,8 @@
 import { createHash, type KeyObject } from "node:crypto";
 
-import { CsvFault, csvLine, CsvReader, type CsvRow } from "../../kernel/index.ts";
+import { CsvFault, csvLine, CsvReader, type CsvRow, reasonOf } from "../../kernel/index.ts";
 import { isSignedByItsKey, type DayManifest, type SignedManifest } from "./retention-manifest.ts";
-import { type DaySums, DayTally, sameSums, TallyFault } from "./retention-tally.ts";
-
-interface IdRange {
-  readonly fromId: bigint;
-  readonly toId: bigint;
-}
+import { type DayIds, type DaySums, DayTally, sameSums, TallyFault } from "./retention-tally.ts";
 
 export interface CountedRows {
   readonly sums: DaySums;
@@ -23,10 +18,10 @@ export interface DayCsv {
 
 export function writeDayCsv(
   columns: readonly string[],
-  range: IdRange,
+  ids: DayIds,
   pages: AsyncIterable<readonly CsvRow[]>,
 ): DayCsv {
-  const tally = new DayTally(columns, range);
+  const tally = new DayTally(columns, ids);
   const hash = createHash("sha256");
   let bytes = 0;
   async function* write(): AsyncGenerator<string> {
@@ -52,11 +47,10 @@ export function writeDayCsv(
 }
 
 /**
- * Sums up and hashes a CSV file. Rejects with `CsvFault` or `TallyFault` if the text is no CSV or
- * its rows are not attempts of the day.
+ * Sums up and hashes a day's CSV file. Rejects with `CsvFault` or `TallyFault` for another text.
  */
 export async function countDayCsv(
-  range: IdRange,
+  ids: DayIds,
   pieces: AsyncIterable<Uint8Array>,
 ): Promise<CountedRows> {
   const hash = createHash("sha256");
@@ -68,7 +62,7 @@ export async function countDayCsv(
     hash.update(piece);
     bytes += piece.length;
     for (const row of reader.push(decoder.decode(piece, { stream: true }))) {
-      if (tally === undefined) tally = new DayTally(row.map(String), range);
+      if (tally === undefined) tally = new DayTally(row.map(String), ids);
       else tally.add(row);
     }
   }
@@ -133,7 +127,7 @@ async function rowsCheck(
     return { id, ok: difference === undefined, detail };
   } catch (fault) {
     const known = fault instanceof CsvFault || fault instanceof TallyFault;
-    const message = fault instanceof Error ? fault.message : String(fault);
-    return { id, ok: false, detail: known ? message : `the rows cannot be read: ${message}` };
+    const reason = reasonOf(fault);
+    return { id, ok: false, detail: known ? reason : `the rows cannot be read: ${reason}` };
   }
 }

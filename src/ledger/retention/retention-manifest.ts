@@ -11,18 +11,24 @@ import {
   isSignedBy,
   type ReadDocument,
   readPublicKey,
+  type SignedFile,
   signedFile,
+  type SigningKey,
   type TextDocument,
 } from "../../kernel/index.ts";
-import { dayFiles, parseDay, type AttemptSums, type Day, type DaySums } from "./retention-tally.ts";
+import {
+  type AttemptSums,
+  type Day,
+  dayFiles,
+  type DayIds,
+  type DaySums,
+  parseDay,
+} from "./retention-tally.ts";
 
 const FORMAT = "tokenmarket-retired-day-1";
 
-export interface DayManifest {
+export interface DayManifest extends DayIds {
   readonly day: Day;
-  /** The first attempt id of the day; `toId` is the first id of the next day. */
-  readonly fromId: bigint;
-  readonly toId: bigint;
   readonly schema: string;
   readonly sums: DaySums;
   /** The SHA-256 of the uncompressed rows. */
@@ -39,14 +45,8 @@ export interface SignedManifest extends DayManifest {
   readonly canonicalText: string;
 }
 
-/**
- * Returns the text of a manifest file, signed with an Ed25519 key. The text has no timestamp, so
- * the same day, key and schema give the same bytes.
- */
-export function signManifest(
-  manifest: DayManifest,
-  key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject },
-): { readonly text: string; readonly signature: Buffer } {
+/** Returns the text of a signed manifest, which is equal for equal days, keys and schemas. */
+export function signManifest(manifest: DayManifest, key: SigningKey): SignedFile {
   return signedFile(toDocument(manifest), key);
 }
 

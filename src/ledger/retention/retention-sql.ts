@@ -1,9 +1,8 @@
 import type { Day } from "./retention-tally.ts";
 
 /**
- * The maximum age, in days, of a retired day whose spend is kept for caps. A cap's week began at
- * most six days ago, and an attempt's id may be of an earlier day than its admission; the rest is a
- * margin.
+ * The age, in days, up to which the spend of a retired day is kept for caps: a cap's week began at
+ * most six days ago, and an attempt may be admitted a day after the day of its id.
  */
 const CAP_DAYS_BACK = 10;
 
@@ -53,9 +52,7 @@ export const BOUNDS_SQL = `
   from (select $1::date as day) d
   join pg_class c on c.oid = $2::regclass`;
 
-/**
- * $1: the first id; $2: the id after the last. Selects whether an attempt in this range is open.
- */
+/** Selects whether an attempt from the id $1 to before the id $2 is open. */
 export const IS_OPEN_SQL: string = `select (${holdsSql("$1", "$2")}) > 0 as is_open`;
 
 function holdsSql(from: string, until: string): string {
@@ -82,10 +79,7 @@ export function surveySql(day: Day): string {
   group by grouping sets ((), (a.provider_id), (a.org_id))`;
 }
 
-/**
- * Selects a page of a day's attempts. $1: the last id of the previous page; $2: maximum number of
- * rows.
- */
+/** Selects a page of a day's attempts after the id $1, at most $2 rows. */
 export function pageSql(day: Day, columns: readonly string[]): string {
   const names = columns.map((name) => `"${name}"`).join(", ");
   return `select ${names} from ${dayTable(day)}
@@ -119,9 +113,7 @@ export function retiredSpendSql(day: Day): string {
   having sum(debit) > 0`;
 }
 
-/**
- * $1: the day. Stores the day's spend that a daily or weekly cap still needs, by day of admission.
- */
+/** Stores the spend of the day $1 that a daily or weekly cap still needs, by day of admission. */
 export function retiredDaysSql(day: Day): string {
   return `
   insert into retired_spend_day (retired, key_id, day, settled)
@@ -131,9 +123,7 @@ export function retiredDaysSql(day: Day): string {
   group by 2, 3 having sum(debit) > 0`;
 }
 
-/**
- * $1: the day's first id; $2: the id after its last. Selects requests with attempts in other days.
- */
+/** Selects the requests that have attempts outside of the ids from $1 to before $2 too. */
 export function sharedRequestsSql(day: Day): string {
   return `
   select array_agg(org_id) as orgs, array_agg(request_id) as requests from ${dayTable(day)} d
@@ -162,24 +152,19 @@ export function detachSql(day: Day): readonly string[] {
 export const PAST_SPEND_ROWS = 5_000;
 
 /*
- * The first day whose spend is kept. Caps need the days of this week and, if a clock is set back,
- * of the week before; the audit compares both weeks. Rows that a late closing has locked are
- * skipped until the next run.
+ * The first day whose spend is kept. Caps need this week's days and, if a clock is set back, those
+ * of the week before. Rows that a late closing has locked are skipped until the next run.
  */
 const PAST_SPEND = "date_trunc('week', clock_timestamp() at time zone 'utc')::date - 7";
 
-/**
- * $1: maximum number of rows. Deletes the daily spend of capped keys in weeks before `PAST_SPEND`.
- */
+/** Deletes at most $1 rows of daily spend of capped keys in weeks before `PAST_SPEND`. */
 export const DELETE_PAST_SPEND_SQL = `
   delete from spend_day s
   using (select key_id, day from spend_day where day < ${PAST_SPEND}
     order by day, key_id limit $1 for update skip locked) p
   where s.key_id = p.key_id and s.day = p.day`;
 
-/**
- * $1: maximum number of rows. Deletes the daily spend of retired days in weeks before `PAST_SPEND`.
- */
+/** Deletes at most $1 rows of daily spend of retired days in weeks before `PAST_SPEND`. */
 export const DELETE_RETIRED_PAST_SPEND_SQL = `
   delete from retired_spend_day s
   using (select retired, key_id, day from retired_spend_day where day < ${PAST_SPEND}

@@ -26,29 +26,22 @@ export interface DaySums {
   readonly byOrg: ReadonlyMap<string, AttemptSums>;
 }
 
-export interface DaySurvey {
-  readonly day: Day;
+export interface DayIds {
   /** The first attempt id of the day; `toId` is the first id of the next day. */
   readonly fromId: bigint;
   readonly toId: bigint;
+}
+
+export interface DaySurvey extends DayIds {
+  readonly day: Day;
   readonly sums: DaySums;
   readonly open: bigint;
-  /**
-   * Attempts closed or corrected at or after the settlement horizon, so that a later settlement
-   * period may include them.
-   */
+  /** Attempts that ended at or after the settlement horizon: a later period may include them. */
   readonly unsettled: bigint;
   /** Attempts that ended in no closed period of their provider. */
   readonly outsidePeriods: bigint;
   /** True if the day was retired before; the attempts in this survey were added after that. */
   readonly isRetired: boolean;
-}
-
-export interface RetiredDay {
-  readonly survey: DaySurvey;
-  readonly file: string;
-  readonly sha256: Buffer;
-  readonly signature: Buffer;
 }
 
 export interface DetachedDay {
@@ -82,20 +75,17 @@ export const ZERO_SUMS: AttemptSums = {
 export class DayTally {
   readonly #columns: readonly string[];
   readonly #places: Places;
-  readonly #range: { readonly fromId: bigint; readonly toId: bigint };
+  readonly #ids: DayIds;
   readonly #byProvider = new Map<string, AttemptSums>();
   readonly #byOrg = new Map<string, AttemptSums>();
   #all = ZERO_SUMS;
   #lastId: bigint;
 
-  constructor(
-    columns: readonly string[],
-    range: { readonly fromId: bigint; readonly toId: bigint },
-  ) {
+  constructor(columns: readonly string[], ids: DayIds) {
     this.#columns = columns;
     this.#places = findPlaces(columns);
-    this.#range = range;
-    this.#lastId = range.fromId - 1n;
+    this.#ids = ids;
+    this.#lastId = ids.fromId - 1n;
   }
 
   get sums(): DaySums {
@@ -106,7 +96,7 @@ export class DayTally {
     if (row.length !== this.#columns.length) throw new TallyFault("a row has a column too many");
     const at = this.#places;
     const id = integer(row[at.id]);
-    if (id <= this.#lastId || id >= this.#range.toId) throw new TallyFault("ids are out of order");
+    if (id <= this.#lastId || id >= this.#ids.toId) throw new TallyFault("ids are out of order");
     this.#lastId = id;
     const debit = integer(row[at.debit]);
     const cost = row[at.cost] === null ? 0n : integer(row[at.cost]);

@@ -6,6 +6,7 @@ import {
   type Change,
   type ChangedBy,
   type ChangeLog,
+  queryOne,
   recordChanges,
   type RecordedChange,
   type CsvRow,
@@ -29,10 +30,7 @@ export interface ChangeNotes {
   readonly by: ChangedBy;
 }
 
-/**
- * Runs `work` and records the change in one transaction. The change is recorded last, so that the
- * change log is not locked while `work` waits for locks on the books.
- */
+/** Runs `work`, then records the change: its log is not locked while `work` waits for locks. */
 export async function changing(
   client: PoolClient,
   { log, by }: ChangeNotes,
@@ -61,10 +59,8 @@ export async function whenFree(
   await client.query("savepoint before_lock");
   for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
     if (tried > 0) await sleep(LOCK_PAUSE_MS);
-    // While a long transaction uses the tables, no lock is requested: later transactions would wait
-    // behind the request.
-    const { rows } = await client.query<{ is_busy: boolean }>(busySql);
-    if (rows[0]?.is_busy === true) continue;
+    // Later transactions would wait behind the request for a lock.
+    if ((await queryOne<{ is_busy: boolean }>(client, busySql)).is_busy) continue;
     try {
       for (const statement of statements) await client.query(statement);
       return;

@@ -1,11 +1,9 @@
-import type { KeyObject } from "node:crypto";
-
-import { formatUsd } from "../../kernel/index.ts";
+import { formatUsd, reasonOf, type SignedFile, type SigningKey } from "../../kernel/index.ts";
 import type { DayFolder } from "./day-folder.ts";
 import type { RetentionSession } from "./postgres-retention-store.ts";
 import { countDayCsv, findDifference, writeDayCsv } from "./retention-export.ts";
 import { type DayManifest, readManifest, signManifest } from "./retention-manifest.ts";
-import { type Day, dayFiles, type DaySurvey, sameSums } from "./retention-tally.ts";
+import { type Day, type DaySurvey, sameSums } from "./retention-tally.ts";
 
 /** The export of a day failed; the day is still in the journal. */
 export class RetentionFault extends Error {
@@ -15,7 +13,7 @@ export class RetentionFault extends Error {
 export interface RetireDeps {
   readonly session: RetentionSession;
   readonly archive: DayFolder;
-  readonly key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
+  readonly key: SigningKey;
   readonly progress: (line: string) => void;
 }
 
@@ -27,14 +25,12 @@ export interface RetireOutcome {
   readonly refusedRequests: number;
   /** The number of deleted rows of daily spend in weeks that no cap needs. */
   readonly pastSpendDays: number;
-  /** Days whose attempts could not be deleted, and why. */
   readonly kept: readonly { readonly day: Day; readonly reason: string }[];
 }
 
 /**
  * Retires the days older than `olderThanDays`, oldest first, up to the first that is not ready.
- * Each day is exported, read back and signed before it leaves the journal. An interrupted run can
- * be repeated.
+ * Each is exported, read back and signed before. An interrupted run can be repeated.
  */
 export async function retireDays(
   deps: RetireDeps,
@@ -89,14 +85,8 @@ async function retireDay(
     return late;
   }
   const { manifest, signed } = await exportDay(deps, survey);
-  const files = dayFiles(day);
   progress(`${day}: exported ${survey.sums.all.attempts} attempts to ${archive.folder}`);
-  await session.retire({
-    survey,
-    file: files.rows,
-    sha256: manifest.sha256,
-    signature: signed.signature,
-  });
+  await session.retire({ survey, sha256: manifest.sha256, signature: signed.signature });
   progress(`${day}: retired, debits of $${formatUsd(survey.sums.all.debitMicroUsd)}`);
   retired.push(survey);
   return undefined;
@@ -119,7 +109,7 @@ function readinessProblem(survey: DaySurvey): string | undefined {
 async function exportDay(
   deps: RetireDeps,
   survey: DaySurvey,
-): Promise<{ readonly manifest: DayManifest; readonly signed: ReturnType<typeof signManifest> }> {
+): Promise<{ readonly manifest: DayManifest; readonly signed: SignedFile }> {
   const { session, archive, key } = deps;
   const { day, fromId, toId, sums } = survey;
   const csv = writeDayCsv(session.columns, survey, session.pages(day));
@@ -186,7 +176,7 @@ async function dropProblem(
   try {
     return findDifference(manifest, await countDayCsv(manifest, archive.readPublished(day)));
   } catch (fault) {
-    return `its export cannot be read: ${fault instanceof Error ? fault.message : String(fault)}`;
+    return `its export cannot be read: ${reasonOf(fault)}`;
   }
 }
 

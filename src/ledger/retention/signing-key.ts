@@ -7,14 +7,13 @@ import {
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
+import type { SigningKey } from "../../kernel/index.ts";
+
+export type { SigningKey };
+
 /** Thrown if a key file does not hold an Ed25519 key. */
 export class SigningKeyFault extends Error {
   override readonly name = "SigningKeyFault";
-}
-
-export interface SigningKey {
-  readonly privateKey: KeyObject;
-  readonly publicKey: KeyObject;
 }
 
 const FILE_MODE = 0o600;
