@@ -39,8 +39,16 @@ function isOneImageUnsaid({ doc, fields }: ParsedImageRequest, deployment: Deplo
   const sent = fields.get("n");
   if (sent !== undefined && !doc.isNull(sent)) return false;
   const descriptor = deployment.supportedParameters.get("n");
-  if (descriptor?.type === "boolean" || descriptor?.type === "unknown") return false;
-  return Number(descriptor?.default ?? 1) !== 1;
+  switch (descriptor?.type) {
+    case "integer":
+    case "range":
+    case "enum":
+      return Number(descriptor.default ?? 1) !== 1;
+    case "boolean":
+    case "unknown":
+    case undefined:
+      return false;
+  }
 }
 
 function takesBase64({ supportedParameters }: Deployment): boolean {
