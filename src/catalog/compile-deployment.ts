@@ -71,11 +71,7 @@ export function compileDeployment(
     billing,
     prices,
     inputModalities: new Set(model.input_modalities ?? ["text"]),
-    supportedParameters: new Map(
-      Object.entries(model.supported_parameters ?? {}).map(([name, declared]) => {
-        return [name, compileDescriptor(declared)];
-      }),
-    ),
+    supportedParameters: compileParameters(model),
     imagesPath: endpoint.images_path ?? "/images/generations",
     videosPath: endpoint.videos_path ?? "/videos",
     priceCard: (model.price_card ?? []).map(
@@ -152,6 +148,11 @@ function compileDecisions(
     ...defined({ envelope: endpoint.response_envelope }),
     form: publicForm(provider.id) ? "public" : "as_sent",
   };
+}
+
+function compileParameters(model: ManifestModel): ReadonlyMap<string, CapabilityDescriptor> {
+  const declared = Object.entries(model.supported_parameters ?? {});
+  return new Map(declared.map(([name, descriptor]) => [name, compileDescriptor(descriptor)]));
 }
 
 function compileDescriptor(declared: ManifestDescriptor): CapabilityDescriptor {

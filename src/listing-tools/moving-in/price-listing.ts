@@ -271,10 +271,10 @@ function listingNamed(
   const texts = models.filter(isText);
   const names = [upstreamId, undatedName(upstreamId) ?? upstreamId];
   const ids = names.map((name) => marketplaceId(providerId, name));
-  const [model] = [
+  const model = [
     ...names.map((name) => texts.find(({ id, upstream_id: own = id }) => own === name)),
     ...ids.map((id) => texts.find((each) => each.id === id)),
-  ].filter((each) => each !== undefined);
+  ].find((each) => each !== undefined);
   return model && defined({ model, terms: terms[model.id] });
 }
 
