@@ -7,7 +7,7 @@ import {
   type Splice,
 } from "../../../kernel/index.ts";
 import type { EncodeTarget, Wire } from "../contract.ts";
-import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
+import { byWordId, word } from "../fields/chat-vocabulary.ts";
 import { type MediaCollector, type MediaPart, writeBound } from "../fields/common-fields.ts";
 import { applyHistoryRules } from "../history-rules.ts";
 import { asCount } from "../neutral/usage-report.ts";
@@ -70,17 +70,12 @@ export const anthropicMessages: Wire = {
   },
 };
 
-const kinds: Readonly<Partial<Record<ChatWord, MediaPart["kind"]>>> = {
+const kindByWord = byWordId<MediaPart["kind"]>({
   image: "image",
   document: "file",
   audio: "audio",
   video: "video",
-};
-
-const kindByWord = Array.from(
-  { length: chatVocabulary.size + 1 },
-  (_, id) => kinds[(chatVocabulary.nameOf(id) ?? "") as ChatWord],
-);
+});
 
 /** Finds media in the system prompt and in messages, also inside tool results and documents. */
 function findMedia(doc: JsonDocument, media: MediaCollector): void {

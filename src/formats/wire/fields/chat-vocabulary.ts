@@ -43,6 +43,16 @@ export const word: Readonly<Record<ChatWord, number>> = Object.fromEntries(
   NAMES.map((name, index) => [name, index + 1]),
 ) as Record<ChatWord, number>;
 
+/**
+ * The values of a table, at the ids of their words. Only the table's own words count: `constructor`
+ * and `__proto__` are words too, and every object inherits them.
+ */
+export function byWordId<T>(table: Readonly<Partial<Record<ChatWord, T>>>): (T | undefined)[] {
+  const values = Array.from<T | undefined>({ length: chatVocabulary.size + 1 }).fill(undefined);
+  for (const [name, value] of Object.entries(table)) values[word[name as ChatWord]] = value;
+  return values;
+}
+
 /** The name of a key. The names of known words are looked up by id, not decoded. */
 export function readName(doc: JsonDocument, key: JsonNode): string {
   return chatVocabulary.nameOf(doc.keyWord(key)) ?? doc.text(key);

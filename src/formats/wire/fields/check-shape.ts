@@ -16,7 +16,7 @@ import {
   TRUE_KIND,
   UNKNOWN_FIELDS_MAX,
 } from "../../../kernel/index.ts";
-import { chatVocabulary, type ChatWord, word } from "./chat-vocabulary.ts";
+import { byWordId, chatVocabulary, type ChatWord, word } from "./chat-vocabulary.ts";
 
 /** `path` leads from the value that was checked to the fault. */
 export interface Problem {
@@ -135,7 +135,7 @@ export interface ShapeRules {
 
 /** A duplicate key is refused: the provider might read the value that the gateway does not. */
 export function shape(fields: Fields, rules: ShapeRules = {}): Check {
-  const checks = checksByWord(fields);
+  const checks = byWordId<Check>(fields);
   const knowsNames = Object.keys(fields).length > 0;
   const keyRules = { checks, knowsNames, other: rules.other };
   const required = (rules.required ?? []).map((name) => word[name]);
@@ -149,15 +149,6 @@ export function shape(fields: Fields, rules: ShapeRules = {}): Check {
   };
 }
 const mustBeObject = problem("must be an object");
-
-function checksByWord(fields: Fields): readonly (Check | undefined)[] {
-  const checks = Array.from(
-    { length: chatVocabulary.size + 1 },
-    (): Check | undefined => undefined,
-  );
-  for (const [name, check] of Object.entries(fields)) checks[word[name as ChatWord]] = check;
-  return checks;
-}
 
 /**
  * For each word id, the last object (`round`) that had the word as a key. Numbering objects avoids
@@ -241,7 +232,7 @@ function checkMembers(
 }
 
 export function variant(tag: ChatWord, variants: Fields, otherwise: Check): Check {
-  const checks = checksByWord(variants);
+  const checks = byWordId<Check>(variants);
   const tagWord = word[tag];
   return (doc, node) => {
     if (!doc.isObject(node)) return mustBeObject;

@@ -1,5 +1,5 @@
 import { ABSENT, type JsonDocument, type JsonNode, NODE_SIZE } from "../../../kernel/index.ts";
-import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
+import { byWordId, word } from "../fields/chat-vocabulary.ts";
 import {
   anything,
   type Check,
@@ -168,7 +168,7 @@ export const checkBody: Check = shape(
 );
 
 /** Media kinds by part type, with spellings that only some servers accept. */
-const kinds: Readonly<Partial<Record<ChatWord, MediaPart["kind"]>>> = {
+const kindByWord = byWordId<MediaPart["kind"]>({
   image_url: "image",
   input_image: "image",
   image: "image",
@@ -180,12 +180,7 @@ const kinds: Readonly<Partial<Record<ChatWord, MediaPart["kind"]>>> = {
   video_url: "video",
   input_video: "video",
   video: "video",
-};
-
-const kindByWord = Array.from(
-  { length: chatVocabulary.size + 1 },
-  (_, id) => kinds[(chatVocabulary.nameOf(id) ?? "") as ChatWord],
-);
+});
 
 export function findMedia(doc: JsonDocument, media: MediaCollector): void {
   const messages = doc.member(0, word.messages);
