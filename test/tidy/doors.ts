@@ -30,7 +30,6 @@ export const SIDE_DOORS: Readonly<Record<string, string>> = {
     "only a server imports it: a short command must not read the console",
   "src/account/console-api/operations.ts":
     "each command begins with these, and must not read the rest of the console",
-  "src/account/console-api/file-answer.ts": "an operation's answer may be one",
   "src/account/console-api/run-operation.ts":
     "loaded when it is needed: a short command must not read the console",
   "src/kernel/changes/actions.ts":
