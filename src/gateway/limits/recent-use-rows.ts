@@ -41,7 +41,7 @@ export class PostgresRecentUse {
     slot: string,
     membersOf: (poolId: string) => readonly PoolMember[],
   ): Promise<readonly RecentCharge[]> {
-    const [, kind, id = ""] = /^\{(org|endpoint|pool|platform)(?::(.+))?\}$/.exec(slot) ?? [];
+    const [, kind = "", id = ""] = /^\{(org|endpoint|pool|platform)(?::(.+))?\}$/.exec(slot) ?? [];
     switch (kind) {
       case "org":
         return this.#charges("org", OF_ORG_SQL, [id], ({ key_id: keyId, model_id: modelId }) => [
