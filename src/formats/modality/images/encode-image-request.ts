@@ -39,16 +39,14 @@ function isOneImageUnsaid({ doc, fields }: ParsedImageRequest, deployment: Deplo
   const sent = fields.get("n");
   if (sent !== undefined && !doc.isNull(sent)) return false;
   const descriptor = deployment.supportedParameters.get("n");
-  switch (descriptor?.type) {
-    case "integer":
-    case "range":
-    case "enum":
-      return Number(descriptor.default ?? 1) !== 1;
-    case "boolean":
-    case "unknown":
-    case undefined:
-      return false;
+  if (
+    descriptor?.type === "integer" ||
+    descriptor?.type === "range" ||
+    descriptor?.type === "enum"
+  ) {
+    return Number(descriptor.default ?? 1) !== 1;
   }
+  return false;
 }
 
 function takesBase64({ supportedParameters }: Deployment): boolean {
