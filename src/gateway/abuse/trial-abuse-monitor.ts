@@ -104,10 +104,10 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     const { abuseRestrictions } = principal.rules;
     if (fresh === undefined && abuseRestrictions.length === 0) return undefined;
     const stored = abuseRestrictions.filter((each) => each.family === family);
-    const ends = ({ untilMs = Infinity }: AbuseRestriction): number => untilMs;
-    const active = [...stored, ...(fresh ? [fresh] : [])].filter((each) => nowMs < ends(each));
-    const latest = active.toSorted((a, b) => ends(b) - ends(a))[0];
-    return active.find(({ state }) => state === "restricted") ?? latest;
+    const active = [...stored, ...(fresh ? [fresh] : [])].filter(
+      ({ untilMs }) => untilMs === undefined || nowMs < untilMs,
+    );
+    return active.find(({ state }) => state === "restricted") ?? latest(active);
   }
 
   #hashNetwork(clientAddress: string | undefined): string | undefined {
@@ -178,6 +178,13 @@ export class TrialAbuseMonitor implements AbuseMonitor {
 
 function watchKey(principal: Principal, family: CallFamily): string {
   return `${family} ${principal.orgId}`;
+}
+
+function latest(holds: readonly AbuseRestriction[]): AbuseRestriction | undefined {
+  return holds.reduce<AbuseRestriction | undefined>(
+    (last, each) => ((each.untilMs ?? 0) > (last?.untilMs ?? 0) ? each : last),
+    undefined,
+  );
 }
 
 /** Reveals neither the finding nor the thresholds, so that nobody can stay just below them. */

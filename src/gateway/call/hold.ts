@@ -168,6 +168,7 @@ export function attemptToHold<R extends CallRequest>(
     readonly ordinal: number;
   },
 ): HeldAttempt & { readonly ok: true } {
+  const startedMs = ports.clock.monotonicMs();
   const { call, ordinal } = input;
   const { request, kind, tokens } = call;
   const attemptId = ports.ledger.newAttemptId();
@@ -183,7 +184,7 @@ export function attemptToHold<R extends CallRequest>(
     deployment,
     reserveMicroUsd,
     isTranslated: kind.wire !== undefined && kind.wire !== deployment.wire,
-    startedMs: ports.clock.monotonicMs(),
+    startedMs,
   });
   const reserve: ReserveRow = {
     attemptId,

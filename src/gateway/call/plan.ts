@@ -9,6 +9,7 @@ import {
 } from "../../catalog/index.ts";
 import type { CallRequest } from "../../formats/index.ts";
 import {
+  assert,
   attemptInstantMs,
   type MicroUsd,
   type Refused,
@@ -180,7 +181,7 @@ export function quoteCall<R extends CallRequest>(
   if (refusal !== undefined) return refused(refusal);
   const nowMs = attemptInstantMs(ports.ledger.newAttemptId());
   const quotes = candidates.map((each) => kind.quote(request, deploymentAt(each, nowMs)));
-  // A plan without a refusal has a candidate.
+  assert(quotes.length > 0, "a plan without a refusal has a candidate");
   return { ok: true, most: quotes.reduce((most, each) => (each > most ? each : most)) };
 }
 

@@ -127,13 +127,19 @@ export class DeclaredWindows {
   readonly #known: Map<string, LongWindow> = new Map();
 
   isEmpty(second: number): boolean {
-    return [...this.#known.values()].every((each) => each.advance(second).ring.total === 0);
+    for (const each of this.#known.values()) {
+      if (each.advance(second).ring.total !== 0) return false;
+    }
+    return true;
   }
 
   at(window: DeclaredWindow, second: number): LongWindow {
     const name = `${window.kind} ${window.seconds}`;
     let long = this.#known.get(name);
-    if (long === undefined) this.#known.set(name, (long = new LongWindow(window)));
+    if (long === undefined) {
+      long = new LongWindow(window);
+      this.#known.set(name, long);
+    }
     return long.advance(second);
   }
 }

@@ -14,7 +14,7 @@ import {
 import { heldColumns, readCreatedAt } from "../../ledger/index.ts";
 import * as activity from "./activity.ts";
 import { readRecorded } from "./record-rows.ts";
-import { DAY_MS, findRolledDays, isoDay } from "./report-parts.ts";
+import { DAY_MS, findRolledDays, isoDay, type ReportQuery } from "./report-parts.ts";
 import type { AsOfListener, ReportSources } from "./report-sources.ts";
 import {
   readRequestPage,
@@ -24,8 +24,13 @@ import {
 } from "./request-pages.ts";
 import type { ReportFilter } from "./request-rows.ts";
 import { type SizeBounds, sizedTokens, type SizeFilter, sizesQuery } from "./tokens-by-size.ts";
-import { readReport, type ReportGroupBy, type ReportRank } from "./report-query.ts";
-import { readWalletPage } from "./wallet-lines.ts";
+import {
+  readReportRows,
+  type ReportGroupBy,
+  type ReportRank,
+  usageReport,
+} from "./report-query.ts";
+import { readWalletRows, walletPage } from "./wallet-lines.ts";
 
 /**
  * The console's reports on the journal. They have their own connections with a statement time
@@ -51,7 +56,8 @@ export class PostgresUsageReports {
   }
 
   async report(filter: ReportFilter, by: ReportGroupBy, rank: ReportRank = "spend") {
-    return await this.#run((client) => readReport(client, filter, { by, rank }));
+    const read = await this.#run((client) => readReportRows(client, filter, { by, rank }));
+    return usageReport(read.plan, read.rows);
   }
 
   /** Undefined if there are too many attempts to read one by one. */
@@ -61,18 +67,21 @@ export class PostgresUsageReports {
   }
 
   async requests(filter: ReportFilter, page: RequestPageQuery): Promise<RequestPage> {
-    return await this.#run(async (client) => {
-      // Turns sorting off: the planner overestimates how many requests match a status, and would
-      // read and sort all of them.
-      if ((page.sort?.by ?? "time") === "time") await client.query("set local enable_sort = off");
-      return await readRequestPage((query) => client.query<Row>(query), filter, page);
-    });
+    const run = (query: ReportQuery) =>
+      this.#run(async (client) => {
+        // Turns sorting off: the planner overestimates how many requests match a status, and would
+        // read and sort all of them.
+        if ((page.sort?.by ?? "time") === "time") await client.query("set local enable_sort = off");
+        return await client.query<Row>(query);
+      });
+    return await readRequestPage(run, filter, page);
   }
 
   /** Streams all requests, newest first. Only one page is in memory at a time. */
   async *everyRequest(filter: ReportFilter): AsyncGenerator<readonly ReportedRequest[]> {
     const limit = REPORT_FILE_PAGE_ROWS;
-    for (let cursor: string | null = ""; cursor !== null;) {
+    let cursor: string | null = "";
+    while (cursor !== null) {
       const page: RequestPage = await this.requests(filter, { limit, cursor });
       yield page.rows;
       cursor = page.nextCursor;
@@ -141,8 +150,9 @@ export class PostgresUsageReports {
     return rows.map(activity.substitutionColumns.read);
   }
 
-  async walletLines(orgId: OrgId, page: Parameters<typeof readWalletPage>[2]) {
-    return await this.#sources.runNow((client) => readWalletPage(client, orgId, page));
+  async walletLines(orgId: OrgId, page: Parameters<typeof readWalletRows>[2]) {
+    const rows = await this.#sources.runNow((client) => readWalletRows(client, orgId, page));
+    return walletPage(rows, page.limit);
   }
 
   async #rows<R extends object>(text: string, values: unknown[]): Promise<readonly R[]> {

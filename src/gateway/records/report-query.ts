@@ -88,11 +88,11 @@ interface ReportPlan {
 
 const BUCKET_MS = { five_minutes: HOUR_MS / 12, hour: HOUR_MS, day: DAY_MS } as const;
 
-export async function readReport(
+export async function readReportRows(
   client: PoolClient,
   filter: ReportFilter,
   groups: Pick<ReportPlan, "by" | "rank">,
-): Promise<UsageReport> {
+) {
   const hours = (filter.toMs - filter.fromMs) / HOUR_MS;
   const isFine = hours <= REPORT_FINE_HOURS_MAX;
   const bucket = hours > REPORT_HOURS_MAX ? "day" : isFine ? "five_minutes" : "hour";
@@ -103,7 +103,7 @@ export async function readReport(
       : { ...of, wholeFromMs: 0, wholeToMs: 0, rolledDays: [] };
   const plan = { filter, ...groups, bucket, bucketMs: BUCKET_MS[bucket], span } as const;
   const { rows } = await client.query<ReportRow>(reportQuery(plan));
-  return usageReport(plan, rows);
+  return { plan, rows };
 }
 
 /**
@@ -167,7 +167,7 @@ function reportQuery(plan: ReportPlan): ReportQuery {
     union all ${percentilesSql("group", "listed")}
     union all ${percentilesSql("bucket", "bucket")}
   ) timed using (kind, name, bucket)
-  -- A fixed order, so that the same report has the same text.
+  -- The series needs the order of buckets; the names give the same report the same text.
   order by bucket, name collate "C"`;
   return { text, values };
 }
@@ -249,7 +249,7 @@ interface ReportRow {
   readonly p95: number | null;
 }
 
-function usageReport(plan: ReportPlan, rows: readonly ReportRow[]) {
+export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]) {
   const total = rows.find((row) => row.kind === "total");
   if (total === undefined) throw new Error("a report answers its totals");
   return {

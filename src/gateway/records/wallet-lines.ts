@@ -34,8 +34,11 @@ export interface WalletRow {
   readonly amount: bigint;
 }
 
-/** Newest first. Paying a debt is no line: the refund or dispute behind it is one already. */
-export async function readWalletPage(
+/**
+ * Newest first, with one row more than the page. Paying a debt is no line: the refund or dispute
+ * behind it is one already.
+ */
+export async function readWalletRows(
   client: PoolClient,
   orgId: OrgId,
   { limit, cursor = "" }: { readonly limit: number; readonly cursor?: string },
@@ -62,7 +65,10 @@ export async function readWalletPage(
   select at_ms, id, kind, ref, amount from line
   where (at_ms, id) < ($3, $4) order by at_ms desc, id desc limit $5`;
   const values = [orgId, rolledDays, atMs, id, limit + 1];
-  const { rows } = await client.query<WalletRow>(text, values);
+  return (await client.query<WalletRow>(text, values)).rows;
+}
+
+export function walletPage(rows: readonly WalletRow[], limit: number) {
   const last = rows[limit - 1];
   const hasMore = rows.length > limit && last !== undefined;
   return {

@@ -88,9 +88,12 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const first = ranked[firstAt];
   if (first === undefined) return toRefused(noCandidateRefusal(input, allowed));
   const rest = controls.allowFallbacks ? ranked.slice(firstAt + 1) : [];
-  const isOwnOnly = controls.connections === "only" || !controls.allowFallbacks;
-  const ownKeys = first.ownKey === undefined ? "none" : isOwnOnly ? "only" : "first";
+  const ownKeys = first.ownKey === undefined ? "none" : chooseOwnKeys(controls);
   return { kind: "plan", first, others: () => servable(rest, input), ownKeys };
+}
+
+function chooseOwnKeys(controls: ProviderControls): OwnKeys {
+  return controls.connections === "only" || !controls.allowFallbacks ? "only" : "first";
 }
 
 /** Adds copies with the caller's own keys, as `provider.connections` permits. */
@@ -210,8 +213,10 @@ function distrustedLast(
   if (standing === undefined || !deployments.some((each) => isTriedLast(each, standing))) {
     return deployments;
   }
-  const rank = (each: Deployment): number => Number(isTriedLast(each, standing));
-  return deployments.toSorted((a, b) => rank(a) - rank(b));
+  return [
+    ...deployments.filter((each) => !isTriedLast(each, standing)),
+    ...deployments.filter((each) => isTriedLast(each, standing)),
+  ];
 }
 
 function isTriedLast(deployment: Deployment, standing: ListingStanding): boolean {

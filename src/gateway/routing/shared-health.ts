@@ -92,14 +92,19 @@ export class RedisSharedHealth implements SharedHealth {
     this.#now = options.now;
   }
 
-  publish({ kind, id, forMs }: CooldownNotice): void {
+  publish(notice: CooldownNotice): void {
+    void this.#publish(notice);
+  }
+
+  async #publish({ kind, id, forMs }: CooldownNotice): Promise<void> {
     const cooldownMs = Math.min(Math.ceil(forMs), COOLDOWN_MS_MAX);
     if (!(cooldownMs > 0)) return;
-    const member = `${this.#instance} ${kind} ${id}`;
-    // Others detect failures themselves, and the limit store on the same link reports the fault.
-    this.#link
-      .run("publishCooldown", [KEY], [this.#time(), member, cooldownMs])
-      .catch(() => undefined);
+    try {
+      const member = `${this.#instance} ${kind} ${id}`;
+      await this.#link.run("publishCooldown", [KEY], [this.#time(), member, cooldownMs]);
+    } catch {
+      // Others detect failures themselves, and the limit store on the same link reports the fault.
+    }
   }
 
   async read(): Promise<readonly CooldownNotice[]> {

@@ -100,7 +100,7 @@ export class Conduct {
     const watched = this.#watch(listing);
     const { newer } = watched;
     const org = newer.byOrg.get(orgId) ?? { ...NOTHING };
-    newer.byOrg.set(orgId, org);
+    if (org.answers === 0) newer.byOrg.set(orgId, org);
     count(newer, breaches);
     count(org, breaches);
     if (breaches !== 0) {

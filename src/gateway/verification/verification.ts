@@ -34,6 +34,7 @@ export interface KnownListing extends VerifiedListing {
   readonly id: string;
 }
 
+const UNCHECKED: ListingVerification = Object.freeze({ state: "unchecked" });
 const DAY_MS = 86_400_000;
 export const VERIFIED_FOR_MS: number = 30 * DAY_MS;
 /** How often verdicts of other processes are read, in milliseconds. */
@@ -105,6 +106,7 @@ export class Verification {
     const verdict = this.#verdicts.get(listing.id);
     const suspect = this.#suspects.get(listing.id);
     const state = judgeVerdict(verdict, listing, this.#options.clock.nowMs());
+    if (verdict === undefined && suspect === undefined) return UNCHECKED;
     return { state, ...(verdict && { verdict }), ...(suspect && { suspect }) };
   }
 }
