@@ -83,25 +83,29 @@ export async function listenOn(
 
 /** Turns a failure to listen into a `PortFault` that names the settings; else returns `fault`. */
 export function listenFault(fault: unknown, listener: Listener): unknown {
+  const { code = "" } = fault as NodeJS.ErrnoException;
+  const message = explainFault(code, listener);
+  return message === undefined ? fault : new PortFault(message, { cause: fault });
+}
+
+function explainFault(code: string, listener: Listener): string | undefined {
   const { name, host, port, portSettings, hostSettings } = listener;
   const toPort = portSettings.join(" or ");
-  const { code = "" } = fault as NodeJS.ErrnoException;
-  const notThere = `${host} is not an address of this machine; change ${hostSettings.join(" or ")}`;
-  const messages = new Map([
-    [
-      "EADDRINUSE",
-      `the ${name} port ${port} on ${host} is in use by another program; choose another with ` +
-        `${toPort} (0: any free one)`,
-    ],
-    [
-      "EACCES",
-      `this user has no permission to open the ${name} port ${port}; choose one above 1023 with ${toPort}`,
-    ],
-    ["ERR_SOCKET_BAD_PORT", `${port} is not a port (0 to 65535); change ${toPort}`],
-    ["EADDRNOTAVAIL", notThere],
-    ["ENOTFOUND", notThere],
-    ["EAI_AGAIN", notThere],
-  ]);
-  const message = messages.get(code);
-  return message === undefined ? fault : new PortFault(message, { cause: fault });
+  switch (code) {
+    case "EADDRINUSE":
+      return (
+        `the ${name} port ${port} on ${host} is in use by another program; choose another with ` +
+        `${toPort} (0: any free one)`
+      );
+    case "EACCES":
+      return `this user has no permission to open the ${name} port ${port}; choose one above 1023 with ${toPort}`;
+    case "ERR_SOCKET_BAD_PORT":
+      return `${port} is not a port (0 to 65535); change ${toPort}`;
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return `${host} is not an address of this machine; change ${hostSettings.join(" or ")}`;
+    default:
+      return undefined;
+  }
 }

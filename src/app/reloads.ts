@@ -71,7 +71,7 @@ export class Reloads {
 
   /** Reloads because an operator asks for it: logs the result even if nothing has changed. */
   all(): void {
-    this.#enqueue(true);
+    this.#enqueue({ isAsked: true });
   }
 
   /** Reloads when a file changes or announced prices begin, also if that was during the start. */
@@ -81,7 +81,7 @@ export class Reloads {
     const paths = [...named.filter((path) => path !== ""), ...(secrets?.paths ?? [])];
     this.#stop = watchState(
       async () => `${await readFileState(paths)}\n${this.#due()}`,
-      () => this.#enqueue(false),
+      () => this.#enqueue({ isAsked: false }),
     );
   }
 
@@ -98,8 +98,8 @@ export class Reloads {
     await this.#last;
   }
 
-  #enqueue(isAsked: boolean): void {
-    const reloaded = this.#last.then(() => this.#reload(isAsked));
+  #enqueue(asked: { readonly isAsked: boolean }): void {
+    const reloaded = this.#last.then(() => this.#reload(asked));
     this.#last = reloaded.catch((err: unknown) => {
       // A file may vanish between the listing of its folder and its reading.
       this.#isBroken = true;
@@ -108,7 +108,7 @@ export class Reloads {
     });
   }
 
-  async #reload(isAsked: boolean): Promise<void> {
+  async #reload({ isAsked }: { readonly isAsked: boolean }): Promise<void> {
     const { options, events, inForce, holder } = this.#parts;
     this.#isBroken = false;
     const secrets = options.secrets?.read();

@@ -168,7 +168,7 @@ class ContentRun implements RunningContent, Deadline {
     if (target !== undefined) return this.#follow(target, { status, headers });
     const read = readContentHead(status, headers, { isPart: range !== undefined, bytesMax });
     if (!read.ok) {
-      const { ok: _ok, ...reason } = read;
+      const reason = defined({ unusableReason: read.unusableReason });
       return this.#end({ kind: "refused", status, headers, ...reason });
     }
     sink.begin(read.head);

@@ -86,10 +86,19 @@ export class PostgresRulesStore {
     endpoint: Pick<EndpointRecord, "orgId"> & EndpointTerms,
     by: ChangedBy,
   ): Promise<EndpointRecord | "taken" | undefined> {
-    const { orgId } = endpoint;
+    const { orgId, providerId, limits } = endpoint;
     const made = await this.#changes.write(by, async (client, note) => {
-      // The facts have the order of the columns.
-      const values = [createRecordId("endpoint"), orgId, ...Object.values(endpointFacts(endpoint))];
+      const values = [
+        createRecordId("endpoint"),
+        orgId,
+        providerId,
+        limits.requestsPerSecond ?? null,
+        limits.paced?.perSecond ?? null,
+        limits.paced?.waitMsMax ?? null,
+        limits.requestsPerMinute ?? null,
+        limits.tokensPerMinute ?? null,
+        limits.concurrent ?? null,
+      ];
       const { rows } = await client.query<Row>(CREATE_ENDPOINT_SQL, values);
       if (rows[0] === undefined) return undefined;
       const added = endpointColumns.read(rows[0]);

@@ -4,6 +4,7 @@ import { computeDebit, type Deployment } from "../../catalog/index.ts";
 import type { AnswerBridge, CallFamily, CallRequest, Output } from "../../formats/index.ts";
 import { outputTokensTotal } from "../../kernel/index.ts";
 import {
+  type AttemptClassifier,
   type AttemptResult,
   ownKeyFailure,
   runAttempt,
@@ -157,6 +158,13 @@ function startAttempt<R extends CallRequest>(
   const { deployment, upstream } = held.candidate.step;
   const timeouts = ports.timeouts[kind.timeouts ?? (request.stream ? "stream" : "whole")];
   const sent = { attemptId, traceparent: held.trace?.sent() };
+  const classifier: AttemptClassifier =
+    classify === undefined
+      ? ports.classify
+      : {
+          ...ports.classify,
+          answer: (failed) => classify(failed, deployment, ports.clock.nowMs()),
+        };
   const running = runAttempt({
     clock: ports.clock,
     deadlines: ports.deadlines,
@@ -173,13 +181,7 @@ function startAttempt<R extends CallRequest>(
           reserveMicroUsd,
         }),
       ),
-    classify:
-      classify === undefined
-        ? ports.classify
-        : {
-            ...ports.classify,
-            answer: (failed) => classify(failed, deployment, ports.clock.nowMs()),
-          },
+    classify: classifier,
     send: (handler) => ports.upstream.send(deployment, upstream, handler, sent),
   });
   client.onWritable(() => {

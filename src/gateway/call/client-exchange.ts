@@ -1,5 +1,5 @@
 import type { Principal } from "../accounts/principal.ts";
-import type { MicroUsd, Refusal, RequestId } from "../../kernel/index.ts";
+import { assert, type MicroUsd, type Refusal, type RequestId } from "../../kernel/index.ts";
 import type { Output, WholeBody } from "../../formats/index.ts";
 import type { RequestTrace } from "./trace.ts";
 
@@ -53,4 +53,46 @@ export interface ClientExchange {
   brokeOff?(): void;
   /** The reason is logged, never sent to the client. */
   unreached?(provider: string, reason: string): void;
+}
+
+/** One request of a client, over a socket or inside this process, and how it ended. */
+export abstract class Exchange {
+  readonly requestId: RequestId;
+  readonly route: string;
+  readonly trace: RequestTrace | undefined;
+  served: ServedHeaders = {};
+  refusal: Refusal | undefined;
+  isStream = false;
+  hasBroken = false;
+  /** `provider: reason` for each provider that could not be reached. */
+  readonly unreachedProviders: string[] = [];
+  #principal: Principal | undefined;
+
+  constructor({ requestId, route, trace }: Pick<Exchange, "requestId" | "route" | "trace">) {
+    this.requestId = requestId;
+    this.route = route;
+    this.trace = trace;
+  }
+
+  abstract get gone(): boolean;
+
+  abstract header(name: string): string | undefined;
+
+  get principal(): Principal {
+    assert(this.#principal !== undefined, "the key was accepted before a call is served");
+    return this.#principal;
+  }
+
+  accept(principal: Principal): void {
+    this.#principal = principal;
+    this.trace?.accepted(principal, this.header("traceparent"));
+  }
+
+  unreached(provider: string, reason: string): void {
+    this.unreachedProviders.push(`${provider}: ${reason}`);
+  }
+
+  brokeOff(): void {
+    this.hasBroken = true;
+  }
 }

@@ -8,11 +8,11 @@ import {
 import { type CallRequest, isPieces, type Output, type WholeBody } from "../../formats/index.ts";
 import type { CallKind } from "./call-kind.ts";
 import { serveCall } from "./call.ts";
-import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
+import { type ClientExchange, Exchange, type ServedHeaders } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 import type { Tracing } from "./trace.ts";
 import { refuseBeforeBody, reportFault } from "./refuse.ts";
-import { Exchange, reportEnded, type RequestLog } from "./request-log.ts";
+import { reportEnded, type RequestLog } from "./request-log.ts";
 
 export interface InProcessDeps {
   readonly ports: CallPorts;

@@ -71,15 +71,10 @@ export function claimRefusal(outcome: RefusedClaim, nowMs: number): Refusal {
       ...detail,
     });
   }
-  return scope === "pool"
-    ? refusal("rate_limit", `${limited}, or choose another model meanwhile`, {
-        origin: "upstream_quota",
-        ...detail,
-      })
-    : refusal("rate_limit", `${limited}, GET /v1/limits shows what is left`, {
-        origin: "gateway_admission",
-        ...detail,
-      });
+  const isPool = scope === "pool";
+  const next = isPool ? "or choose another model meanwhile" : "GET /v1/limits shows what is left";
+  const origin = isPool ? "upstream_quota" : "gateway_admission";
+  return refusal("rate_limit", `${limited}, ${next}`, { origin, ...detail });
 }
 
 /** Refuses a request that never fits into a limit, and names the largest size that does. */

@@ -1,52 +1,8 @@
 import type { Logger } from "pino";
 
-import { assert, type Clock, type Refusal, type RequestId } from "../../kernel/index.ts";
-import type { Principal } from "../accounts/principal.ts";
-import type { ServedHeaders } from "./client-exchange.ts";
+import type { Clock, Refusal, RequestId } from "../../kernel/index.ts";
+import type { Exchange } from "./client-exchange.ts";
 import type { GatewayMetrics } from "./metrics.ts";
-import type { RequestTrace } from "./trace.ts";
-
-/** One request of a client, over a socket or inside this process, and how it ended. */
-export abstract class Exchange {
-  readonly requestId: RequestId;
-  readonly route: string;
-  readonly trace: RequestTrace | undefined;
-  served: ServedHeaders = {};
-  refusal: Refusal | undefined;
-  isStream = false;
-  hasBroken = false;
-  /** `provider: reason` for each provider that could not be reached. */
-  readonly unreachedProviders: string[] = [];
-  #principal: Principal | undefined;
-
-  constructor({ requestId, route, trace }: Pick<Exchange, "requestId" | "route" | "trace">) {
-    this.requestId = requestId;
-    this.route = route;
-    this.trace = trace;
-  }
-
-  abstract get gone(): boolean;
-
-  abstract header(name: string): string | undefined;
-
-  get principal(): Principal {
-    assert(this.#principal !== undefined, "the key was accepted before a call is served");
-    return this.#principal;
-  }
-
-  accept(principal: Principal): void {
-    this.#principal = principal;
-    this.trace?.accepted(principal, this.header("traceparent"));
-  }
-
-  unreached(provider: string, reason: string): void {
-    this.unreachedProviders.push(`${provider}: ${reason}`);
-  }
-
-  brokeOff(): void {
-    this.hasBroken = true;
-  }
-}
 
 /** Counts, logs and traces the end of a request, and takes it out of those in flight. */
 export function reportEnded(

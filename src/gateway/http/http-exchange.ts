@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import type { ClientExchange, ServedHeaders } from "../call/client-exchange.ts";
-import { Exchange } from "../call/request-log.ts";
+import { type ClientExchange, Exchange, type ServedHeaders } from "../call/client-exchange.ts";
 import type { RequestTrace } from "../call/trace.ts";
 import {
   ANSWER_SLICE_BYTES,

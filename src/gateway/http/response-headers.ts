@@ -115,7 +115,7 @@ function header(on: ResponseHeader["on"], exposed: boolean) {
 }
 
 const always = header("every answer", true);
-const served = header("served answers", true);
+const onServed = header("served answers", true);
 const onRefusal = header("refusals", false);
 
 /** Every response header of the gateway. CORS and the reference page are generated from it. */
@@ -125,29 +125,29 @@ export const HEADERS = {
     "the request's id, created by the gateway; use it with `GET /v1/generation?id=`",
   ),
   requestIdB: always("request-id", "the same id, under the name that Messages clients read"),
-  provider: served(ANSWER_HEADERS.provider, "id of the provider whose deployment served"),
-  attempts: served(
+  provider: onServed(ANSWER_HEADERS.provider, "id of the provider whose deployment served"),
+  attempts: onServed(
     ANSWER_HEADERS.attempts,
     "requests sent to providers for this request; on refusals only when there was at least one",
   ),
-  remainingRequests: served(
+  remainingRequests: onServed(
     ANSWER_HEADERS.remainingRequests,
     "requests left in this minute: the smallest value of all limits that apply",
   ),
-  remainingTokens: served(
+  remainingTokens: onServed(
     ANSWER_HEADERS.remainingTokens,
     "tokens left in this minute: the smallest value of all limits that apply",
   ),
-  queueMs: served(
+  queueMs: onServed(
     ANSWER_HEADERS.queueMs,
     "milliseconds that pacing delayed the request; absent without a delay",
   ),
-  droppedParams: served(
+  droppedParams: onServed(
     ANSWER_HEADERS.droppedParams,
     "fields that were not sent to the provider, separated by commas",
   ),
   estimate: {
-    ...served(
+    ...onServed(
       "x-tm-estimate",
       "`local` when a token count is the gateway's estimate, not a provider's count",
     ),
