@@ -20,7 +20,10 @@ const REPORTS_LAG_MS = 10_000;
 
 export interface DatabaseOptions {
   readonly connectionString: string;
-  /** Without a pooler, for work that needs its own session. Default: `connectionString`. */
+  /**
+   * The same database without a pooler, for work that needs its own session: the ledger's batches,
+   * migrations, locks, notifications, snapshots. Default: `connectionString`.
+   */
   readonly directConnectionString?: string;
   /** A streaming replica for reports. Default: reports are read from the primary. */
   readonly reportsConnectionString?: string;

@@ -31,8 +31,8 @@ export function attemptClassifier(clock: Clock) {
     brokenBody: (status: number): UpstreamFailure => brokenOffFailure(status),
     /** Classifies a 2xx with a compressed body, which was not requested and cannot be read. */
     unusable: (status: number): UpstreamFailure => unusableFailure(status),
-    // Some requests may need more bytes per token, so this is no breach of the listing. It is a
-    // strike, because most such streams would not end for any client.
+    // Some requests may need more bytes per token than `streamBytesMax` allows, so this is no breach
+    // of the listing. It is a strike, because most such streams would not end for any client.
     endless: (status: number): UpstreamFailure => withoutBlame(brokenOffFailure(status)),
     // The gateway ended it, so the provider's health is the same and no other one is tried.
     abandoned: (status: number | null): UpstreamFailure => ({

@@ -48,6 +48,7 @@ export type ContentEnd =
   | { readonly kind: "silent" };
 
 export interface RunningContent {
+  /** Never rejects. */
   readonly ended: Promise<ContentEnd>;
   /** Call it when the client can take more data. */
   resume(): void;

@@ -49,7 +49,10 @@ interface Endpoint {
   readonly providerId: string;
   readonly origin: string;
   readonly basePath: string;
-  /** The marketplace's key in `headers`. If it is rotated, the endpoint is built again. */
+  /**
+   * The marketplace's key in `headers`. If it is rotated, the endpoint is built again. Undefined for
+   * a customer's own key, and if the endpoint needs no key.
+   */
   readonly marketplaceKey: string | undefined;
   /** Names and values in turn: name, value, name, value, … */
   readonly headers: readonly string[];

@@ -123,7 +123,10 @@ async function copyServer(client: Client, task: CopyTask): Promise<BackupManifes
   };
 }
 
-/** Makes the server keep its log. The slot has a fixed name, so that only one backup runs. */
+/**
+ * Makes the server keep its log until this connection ends. The slot has a fixed name, so that only
+ * one backup runs.
+ */
 async function keepLog(client: Client): Promise<void> {
   try {
     await client.query(

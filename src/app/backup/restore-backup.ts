@@ -115,7 +115,10 @@ interface BackupCheck {
   readonly detail: string;
 }
 
-/** Checks of the age of open attempts, which are as old as the backup in a restored copy. */
+/**
+ * Checks of the age of open attempts, whose failures are ignored: in a restored copy, these are at
+ * least as old as the backup.
+ */
 const ASK_FOR_AGES = new Set(["I9", "I15"]);
 
 /**

@@ -229,7 +229,10 @@ async function presentKey(client: PoolClient, keyId: KeyId): Promise<string> {
   return presentKeyId({ keyOrigin: rows[0]?.origin ?? "", keyId });
 }
 
-/** `which` is a condition on `api_key k` and its secret `s`, or that from before a rotation. */
+/**
+ * `which` is a condition on `api_key k` and its secret `s`. The secret from before a rotation
+ * matches too, until it expires.
+ */
 export function keyRecordSql(which: string): string {
   return `
   select encode(s.digest, 'hex') as digest, ${recordColumns.sqlOf("k")}, ${ACCOUNT_RULES_COLUMNS}

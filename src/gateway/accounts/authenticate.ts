@@ -22,7 +22,10 @@ import { type Principal, toPrincipal } from "./principal.ts";
 export interface AuthenticatorOptions {
   readonly keyStore: KeyStore;
   readonly clock: Clock;
-  /** How long a known key is cached unless `forget` drops it. Milliseconds, default 5,000. */
+  /**
+   * How long a known key is cached, and at most works after it is disabled, unless `forget` drops
+   * it. Milliseconds, default 5,000.
+   */
   readonly cacheMs?: number;
   /** Time limit of one look-up in the key store. Milliseconds, default 2,000. */
   readonly storeTimeoutMs?: number;

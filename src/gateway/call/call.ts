@@ -66,8 +66,8 @@ export async function serveCall<R extends CallRequest>(
 }
 
 /**
- * Returns the refusal that this request would get now. `looking` must be ports that change nothing,
- * such as those of `lookingPorts`.
+ * Returns the refusal that this request would get now; undefined if it would be admitted. `looking`
+ * must be ports that change nothing, such as those of `lookingPorts`.
  */
 export async function previewCall<R extends CallRequest>(
   looking: CallPorts,
@@ -179,7 +179,7 @@ async function attemptUntilServed<R extends CallRequest>(
     const rolled = await hold.roll(close, toHold.reserve, candidate.pool);
     trace?.settled(end.debitMicroUsd);
     toHold.trace?.reserved(refuseHold(rolled, toHold, { call, client }));
-    // The client then gets the error of the previous candidate.
+    // If the ledger refuses this hold, the client gets the error of the previous candidate.
     if (rolled.kind !== "reserved") {
       leaveCircuit(ports, candidate);
       break;

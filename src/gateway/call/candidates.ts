@@ -25,7 +25,7 @@ export interface Candidate {
 
 type Encode = (deployment: Deployment) => Result<{ readonly upstream: UpstreamRequest }>;
 
-/** The untried deployments of a plan. The request is encoded for each only when its turn comes. */
+/** The untried deployments of a plan. After the first, each is encoded when its turn comes. */
 export class CandidateList {
   /** Why the request could not be encoded for the first deployment that was skipped. */
   unencoded: Refusal | undefined;

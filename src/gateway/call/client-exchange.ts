@@ -49,6 +49,7 @@ export interface ClientExchange {
   /** Answers with an HTTP error in the format of the path's wire. */
   refuse(refusal: Refusal, headers?: ServedHeaders): void;
   readonly trace?: RequestTrace | undefined;
+  /** Reports the total debit before the last bytes of the answer are sent. */
   settled?(debitMicroUsd: MicroUsd): void;
   brokeOff?(): void;
   /** The reason is logged, never sent to the client. */

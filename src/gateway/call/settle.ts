@@ -89,8 +89,8 @@ export function computeSettlement(
 /** True if the reported usage is possible: it fits into the context window plus a full output. */
 function isPossible(usage: Usage, deployment: Deployment): boolean {
   const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality, decisions } = deployment;
-  // For images, `maxOutputTokens` is a price ceiling, and pictures do not count in the context.
-  // With one prompt per question, all prompts together may exceed the context window.
+  // For images, `maxOutputTokens` is a price ceiling for each, and pictures do not count in the
+  // context. With one prompt per question, all prompts together may exceed the context window.
   const isBoundByContext =
     contextLength !== undefined && modality !== "image" && decisions?.isStatePerQuestion !== true;
   const bound = isBoundByContext ? contextLength + maxOutputTokens : REPORTED_TOKENS_MAX;

@@ -218,7 +218,8 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
     const bytes = Buffer.byteLength(output);
     const { response } = this.#input;
     const framed = this.#isChunked ? encodeChunk(output, bytes) : output;
-    // Node writes latin1 without converting it, which saves 14 % of the time for a stream chunk.
+    // ASCII text has the same bytes in both encodings, but Node writes latin1 without converting it,
+    // which saves 14 % of the time for a stream chunk.
     const encoding = bytes === output.length ? "latin1" : "utf8";
     if (this.#hasSent) return response.write(framed, encoding, onTaken);
     this.#hasSent = true;
@@ -233,7 +234,8 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
    */
   #endWith(pieces: readonly Output[], bytes: number, keyId?: KeyId): void {
     const { request, response, server } = this.#input;
-    // Many pipelined responses can wait for an earlier one, so they count whatever their size.
+    // Many pipelined responses can wait for an earlier one, so they count whatever their size. They
+    // have no socket until then, so the request's socket is destroyed.
     if (keyId !== undefined && (bytes > ANSWER_SLICE_BYTES || response.socket === null)) {
       this.#unread = { keyId, bytes, destroy: () => request.socket.destroy() };
       server.unread.add(this.#unread);

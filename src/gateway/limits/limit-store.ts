@@ -129,7 +129,10 @@ export interface LimitStore {
   peek(
     asked: Pick<LimitClaim, "slot" | "scopes" | "nowMs">,
   ): Promise<readonly ScopeUsage[] | undefined>;
-  /** Refuses every claim on scope `id` for `seconds`; a cooldown that ends later stays. */
+  /**
+   * Refuses every claim on scope `id` for `seconds`, with kind `capacity`; a cooldown that ends
+   * later stays.
+   */
   cool(slot: string, id: string, seconds: number, nowMs: number): void;
 }
 

@@ -137,7 +137,10 @@ export const substitutionColumns = columns({
   modelId: word<string>("model_id"),
   /** The name of the wrong model that the provider reported most often. */
   servedModel: text("served_model"),
-  /** The share of answers with a wrong model; null if they come from too few organizations. */
+  /**
+   * Of the answers that named a model, the share with a wrong one; null if the answers, or the
+   * wrong ones, come from too few organizations.
+   */
   share: opaque<number | null>("share"),
 });
 export type Substitution = RecordOf<typeof substitutionColumns>;

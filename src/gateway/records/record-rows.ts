@@ -57,7 +57,10 @@ const attemptColumns = columns({
       `coalesce((select s.sheet_pin_id ${SHEET_SQL}), price_pin_id)`,
       word("price_sheet_id"),
     ),
-    /** The sheet is for prompts above this number of tokens; 0 for that of all others. */
+    /**
+     * The sheet is for prompts above this number of tokens (prompt, cached and cache-write tokens
+     * together); 0 for that of all others.
+     */
     abovePromptTokens: computed(
       `coalesce((select s.above_prompt_tokens ${SHEET_SQL}), 0)`,
       count("price_sheet_above"),

@@ -126,7 +126,8 @@ function requestsQuery(
   const values: unknown[] = [orgId, requestIdFrom(fromMs), requestIdFrom(toMs), limit + 1];
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const { sorted, order, behind } = orderSql(sort, readCursor(cursor, sort), $);
-  // This is the condition of the partial index of attempts that did not complete.
+  // Must match the condition of the partial index of attempts that did not complete; otherwise the
+  // planner does not use it.
   const isRare = statuses?.includes("succeeded") === false;
   const rare = isRare ? " and outcome is distinct from 'completed'" : "";
   const parts = [

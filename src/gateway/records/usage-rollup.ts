@@ -173,7 +173,10 @@ const DUE_DAY_SQL = `
     and (d.day + 1)::timestamp at time zone 'utc' + $1::interval < clock_timestamp()
   order by d.day desc limit 1`;
 
-/** Makes every later change add a row to `usage_stale`. `day` has only digits and hyphens. */
+/**
+ * Makes every later change add a row to `usage_stale`. `day` becomes a part of the SQL text, so it
+ * must have only digits and hyphens.
+ */
 export function watchDaySql(day: string): string {
   return `create or replace trigger usage_is_watched
     after insert or update on attempt_${day.replaceAll("-", "")}

@@ -96,7 +96,7 @@ function chooseOwnKeys(controls: ProviderControls): OwnKeys {
   return controls.connections === "only" || !controls.allowFallbacks ? "only" : "first";
 }
 
-/** Adds copies with the caller's own keys, as `provider.connections` permits. */
+/** Adds, as `provider.connections` permits, copies with own keys before the marketplace's. */
 function withOwnKeys(
   deployments: readonly Deployment[],
   { controls, ownKeyOf }: Pick<PlanInput, "controls" | "ownKeyOf">,

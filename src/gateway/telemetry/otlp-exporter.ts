@@ -138,6 +138,7 @@ function buildExporter({ url, headers }: OtlpOptions): OTLPExporterBase<SdkSpans
   );
 }
 
+/** Encodes spans as an `ExportTraceServiceRequest` of OTLP 1. */
 export function encodeSpans(spans: SdkSpans): Uint8Array | undefined {
   return ProtobufTraceSerializer.serializeRequest(spans);
 }

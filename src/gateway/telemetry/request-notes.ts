@@ -192,7 +192,9 @@ export class AttemptNotes implements AttemptTrace {
 
 /** A position in a trace, as in W3C Trace Context, level 2. */
 export interface TraceContext {
+  /** 32 hexadecimal digits. */
   readonly traceId: string;
+  /** 16 hexadecimal digits. */
   readonly spanId: string;
   readonly isSampled: boolean;
   readonly isRandom: boolean;

@@ -6,6 +6,7 @@ import type { ListingVerdict, SuspectListing, VerdictStore } from "./postgres-ve
  * By the newest conclusive run:
  * - `verified`: passed, with this manifest and upstream id, within `VERIFIED_FOR_MS`.
  * - `verified_in_part`: likewise, but some checks warned.
+ * - `failed`: did not pass.
  * - `changed`: passed, but with another manifest or upstream id.
  * - `expired`: passed, but too long ago.
  * - `unchecked`: there is none.
@@ -128,7 +129,7 @@ export function judgeVerdict(
 /** The highest percentage that is shown: a signed report of another program could claim any. */
 const PERCENT_MAX = 100_000;
 
-/** By how many percent the provider overbilled in the newest run; null if the run does not tell. */
+/** By what percentage the newest run was overbilled; null if it was not or does not tell. */
 export function overbilledPercent(verdict: ListingVerdict | undefined): number | null {
   const { evidence } = verdict?.checks.find(({ id }) => id === "C4") ?? {};
   const percent = asNumber(asObject(evidence)?.["percent_too_much"]) ?? 0;
