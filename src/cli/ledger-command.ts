@@ -65,7 +65,9 @@ async function recover(context: CommandContext, flags: Flags): Promise<CommandAn
     const instances = await ledgerBatchStore.takeOverDeadInstances();
     const stuck: Record<string, string> = {};
     const recovered = await ledgerBatchStore.recoverOpenAttempts(
-      new StuckAttempts((attemptId, fault) => (stuck[String(attemptId)] = describeFault(fault))),
+      new StuckAttempts((attemptId, fault) => {
+        stuck[String(attemptId)] = describeFault(fault);
+      }),
     );
     // The ledger has already committed the closed attempts, batch by batch. This entry in the
     // change log is about the command as a whole.
