@@ -44,6 +44,7 @@ export interface CommandContext extends CommandIo {
   readonly setExitCode: (code: ExitCode) => void;
 }
 
+/** Ends a server's run, although its sockets and timers are still open. */
 export function endServer(context: CommandContext, code: ExitCode): void {
   context.setExitCode(code);
   context.exit(code);

@@ -252,8 +252,8 @@ async function openSession(store: RetentionStore, by: ChangedBy): Promise<Retent
 
 /**
  * Closes the monthly statements that are due before any day is retired: they list requests, and a
- * retired day keeps only totals. If one is still open, returns the first day that must not be
- * retired.
+ * retired day keeps only totals. If one is still open, because another process is closing it or
+ * closing it failed, returns the first day that must not be retired.
  */
 async function closeStatements(
   closing: Backend["statementClosing"],
