@@ -44,6 +44,7 @@ export interface CommandContext extends CommandIo {
   readonly setExitCode: (code: ExitCode) => void;
 }
 
+/** Ends a server's run, although its sockets and timers are still open. */
 export function endServer(context: CommandContext, code: ExitCode): void {
   context.setExitCode(code);
   context.exit(code);
@@ -129,17 +130,22 @@ export function answering<A extends unknown[]>(
   context: CommandContext,
   run: (context: CommandContext, ...input: A) => Promise<CommandAnswer> | CommandAnswer,
 ): (...input: A) => Promise<void> {
+  const print = async (...input: A): Promise<CommandAnswer["next"]> => {
+    const answer = await run(context, ...input);
+    const flags = input.find(isFlags) ?? {};
+    const text =
+      flags["json"] === true
+        ? JSON.stringify(answer.json)
+        : (answer.text ?? plainText(answer.json));
+    if (text !== "") context.stdout.write(`${text}\n`);
+    context.setExitCode(answer.exitCode ?? (asObject(answer.json)?.["ok"] === false ? 1 : 0));
+    return answer.next;
+  };
   return async (...input) => {
     try {
-      const answer = await run(context, ...input);
-      const flags = input.find(isFlags) ?? {};
-      const text =
-        flags["json"] === true
-          ? JSON.stringify(answer.json)
-          : (answer.text ?? plainText(answer.json));
-      if (text !== "") context.stdout.write(`${text}\n`);
-      context.setExitCode(answer.exitCode ?? (asObject(answer.json)?.["ok"] === false ? 1 : 0));
-      await answer.next?.();
+      // The answer may hold a secret, so nothing holds the answer while `next` runs a server.
+      const next = await print(...input);
+      await next?.();
     } catch (fault) {
       reportFault(context, fault);
       context.setExitCode(chooseExitCode(fault));

@@ -35,6 +35,7 @@ const INTERVAL_BUDGET_USD_DEFAULT = "20.00";
 /** Manifests can change, and listings can become suspect, at any time. */
 const POLL_MS = 30_000;
 const BUSY_MS = 1_000;
+/** The wait while the database does not answer. */
 const AWAY_MS = 10_000;
 
 export function addConformanceWatch(conformance: Command, context: CommandContext): void {

@@ -65,7 +65,9 @@ async function recover(context: CommandContext, flags: Flags): Promise<CommandAn
     const instances = await ledgerBatchStore.takeOverDeadInstances();
     const stuck: Record<string, string> = {};
     const recovered = await ledgerBatchStore.recoverOpenAttempts(
-      new StuckAttempts((attemptId, fault) => (stuck[String(attemptId)] = describeFault(fault))),
+      new StuckAttempts((attemptId, fault) => {
+        stuck[String(attemptId)] = describeFault(fault);
+      }),
     );
     // The ledger has already committed the closed attempts, batch by batch. This entry in the
     // change log is about the command as a whole.
@@ -250,8 +252,8 @@ async function openSession(store: RetentionStore, by: ChangedBy): Promise<Retent
 
 /**
  * Closes the monthly statements that are due before any day is retired: they list requests, and a
- * retired day keeps only totals. If one is still open, returns the first day that must not be
- * retired.
+ * retired day keeps only totals. If one is still open, because another process is closing it or
+ * closing it failed, returns the first day that must not be retired.
  */
 async function closeStatements(
   closing: Backend["statementClosing"],

@@ -15,6 +15,7 @@ export interface ReadManifest {
 const FILE_BYTES_MAX = 16 * 1_048_576;
 const PROBLEMS_SHOWN_MAX = 5;
 
+/** Reads a manifest. If it is invalid, throws a `UsageFault` that lists its problems. */
 export function readManifestFile(file: string): ReadManifest {
   const text = readText(file);
   const verdict = validateManifest(text);
@@ -27,6 +28,7 @@ export function readManifestFile(file: string): ReadManifest {
   throw new UsageFault([...lines, ...more].join("\n"));
 }
 
+/** Reads the provider's manifest from the folder. Throws a `UsageFault` if there is none. */
 export function manifestOfProvider(folder: string, providerId: string): ReadManifest {
   const found = listManifestFiles(folder).find((file) => readProviderId(file) === providerId);
   if (found !== undefined) return readManifestFile(found);

@@ -98,7 +98,7 @@ async function writeRecorded(
   }
 }
 
-/** Replaces the files and records the changes, or does neither. */
+/** The files are replaced before the entries are committed. */
 export async function writeChanges(
   changeLog: Pick<ChangeLog, "write">,
   by: ChangedBy,

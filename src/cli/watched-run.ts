@@ -170,7 +170,7 @@ export class WatchLog {
     if (run.verdict === "fail") this.#failed += 1;
     const { providerId, modelId } = listing;
     const { verdict = "none", failed, problem, outcome } = run;
-    const why = [...failed, problem ?? []].flat().map((each) => `\n  ${each}`);
+    const why = [...failed, ...(problem === undefined ? [] : [problem])];
     const cost = formatUsd(run.spentMicroUsd);
     this.#lastState = "";
     this.#write(
@@ -187,7 +187,7 @@ export class WatchLog {
         ...spendingJson(spending),
         due: left,
       },
-      `${providerId}/${modelId} (${reason}): ${verdict}, $${cost}${why.join("")}\n` +
+      `${providerId}/${modelId} (${reason}): ${verdict}, $${cost}${why.map((each) => `\n  ${each}`).join("")}\n` +
         `${spendingText(spending)}, ${left} more due`,
     );
   }

@@ -156,17 +156,13 @@ export async function* everyWalletLine(
 async function* ledgerCsv(deps: ConsoleDeps, orgId: OrgId): AsyncIterable<string> {
   let head = "at,kind,ref,amount_usd\r\n";
   for await (const entries of everyWalletLine(deps, orgId)) {
-    yield (
-      head +
-      entries
-        .map(
-          ({ at, kind, ref, amount_usd }) =>
-            `${csvLine([at, kind, plainCell(ref), amount_usd])}\r\n`,
-        )
-        .join("")
-    );
+    yield head + entries.map(ledgerLine).join("");
     head = "";
   }
+}
+
+function ledgerLine({ at, kind, ref, amount_usd }: CreditEntry): string {
+  return `${csvLine([at, kind, plainCell(ref), amount_usd])}\r\n`;
 }
 
 export function presentBalance(balance: LedgerBalance): Balance {

@@ -19,6 +19,7 @@ export interface OpenedFile {
   readonly fileName: string;
   readonly pieces: AsyncIterable<string | Buffer>;
   readonly headers: Readonly<Record<string, string>>;
+  /** Must be called when the client has left or has the whole file. */
   readonly onClosed: () => void;
 }
 

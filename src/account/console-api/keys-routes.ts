@@ -137,8 +137,10 @@ async function createKey(
   const ceiling = ceilingOfNew(requestsPerMinuteCeiling, await loadLimitContext(deps, session));
   const { rpm = ceiling } = wanted;
   if (rpm > ceiling && !isOperator) {
-    const next = "choose a limit up to the ceiling";
-    return invalidField("rpm", `rpm ${rpm} is above the ceiling of ${ceiling}; ${next}`);
+    return invalidField(
+      "rpm",
+      `rpm ${rpm} is above the ceiling of ${ceiling}; choose a limit up to the ceiling`,
+    );
   }
   const read = await readKeyFields(deps, session.orgId, wanted);
   if (read instanceof ConsoleRefusal) return read;

@@ -64,10 +64,13 @@ function renderFigures(models: readonly ListedModel[]): string {
   const providers = new Set(
     models.flatMap(({ deployments }) => deployments.map(({ providerId }) => providerId)),
   ).size;
-  const [lowest] = models
+  const paid = models
     .flatMap((model) => findPrices(model)?.prompt ?? [])
-    .filter((each) => each > 0n)
-    .sort((a, b) => (a < b ? -1 : 1));
+    .filter((each) => each > 0n);
+  const lowest = paid.reduce<bigint | undefined>(
+    (low, each) => (low === undefined || each < low ? each : low),
+    undefined,
+  );
   const figures = [
     [String(models.length), models.length === 1 ? "model" : "models"],
     [String(providers), providers === 1 ? "provider" : "providers"],

@@ -1,6 +1,9 @@
 const MINUTE_MS = 60_000;
 
-/** Limits requests without a session per minute: those of one network, and those of all. */
+/**
+ * Limits requests without a session per minute: those of one network, and those of all networks
+ * that reach this process.
+ */
 export class MinuteBound {
   #sinceMs = Number.NEGATIVE_INFINITY;
   #all = 0;

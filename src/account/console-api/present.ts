@@ -95,7 +95,7 @@ function fieldOf([name, schema]: [string, TSchema]): Field {
   const amount = camel.replace(/Usd$/, "");
   const micro = field(name, `${amount}MicroUsd`, (value: bigint) => formatUsd(microUsd(value)));
   const pico = field(name, `${amount}PicoUsd`, (value: PicoUsd) => formatExactUsd(value));
-  return { name, read: (record) => micro.read(record) ?? pico.read(record) };
+  return { name, read: (record) => pico.read(record) ?? micro.read(record) };
 }
 
 function field(name: string, source: string, show: (value: never) => unknown): Field {

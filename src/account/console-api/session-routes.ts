@@ -54,7 +54,8 @@ export function sessionHandlers(deps: ConsoleDeps): Handlers<keyof typeof sessio
       const nowMs = clock.nowMs();
       const range = { orgId, fromMs: nowMs - TRYING_MS, toMs: nowMs + SOON_MS };
       const { rows } = await reports.requests({ ...range, statuses: WITHOUT_ANSWER }, { limit: 1 });
-      const refused = rows.map((row) => ({ ...row, atMs: row.createdAtMs }))[0] ?? null;
+      const [row] = rows;
+      const refused = row === undefined ? null : { ...row, atMs: row.createdAtMs };
       return present(FirstRequest, { requestId: null, refused });
     },
 

@@ -26,6 +26,7 @@ import {
 } from "./init-flags.ts";
 import { chooseFile, shippedListings, shippedManifest } from "./write-manifest.ts";
 
+/** Finds the known provider or self-hosted server with this ID; else throws a `UsageFault`. */
 export function requireHead(id: string): ProviderHead {
   const head = findHead(id);
   if (head !== undefined) return head;
@@ -57,6 +58,7 @@ export async function initNamedProvider(
   return listed.file === undefined ? listed : { ...listed, notes: [...notes, ...listed.notes] };
 }
 
+/** The provider's shipped manifest. Throws a `UsageFault` that says what to do if there is none. */
 export function findShipped({ provider }: ProviderHead): Manifest {
   const manifest = shippedManifest(provider.id);
   if (manifest !== undefined) return manifest;

@@ -61,9 +61,10 @@ export async function initOwnEndpoint(
     { ...own, baseUrl, dialect: dialect.id, ...defined({ apiKeyEnv }) },
     chosen.map((model) => asLoaded(model, loaded)),
   );
-  const notes = [...dialect.notes, ...chosen.flatMap(contextNote)];
   const place = { config, file, margin: readMargin(flags) };
-  return placeManifest(io, place, draft, startResult(own.providerId, { skipped, notes }));
+  const placed = placeManifest(io, place, draft, startResult(own.providerId, { skipped }));
+  if (placed.file === undefined) return placed;
+  return { ...placed, notes: [...dialect.notes, ...chosen.flatMap(contextNote)] };
 }
 
 type Address = EndpointAddress & { readonly apiKeyEnv?: string };

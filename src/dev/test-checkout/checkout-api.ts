@@ -84,10 +84,12 @@ export class CheckoutApi {
   #shownPayment(payment: CheckoutPayment, query: FormFields): Listed {
     const charge = this.#book.charges.get(payment.latest_charge ?? "") ?? null;
     const card = this.#book.cards.get(payment.payment_method ?? "") ?? null;
+    // In a list, the paths begin with `data.`.
+    const has = (what: string) => expandedPaths(query).some((path) => path.endsWith(what));
     return {
       ...payment,
-      ...(isExpanded(query, "latest_charge") && { latest_charge: charge }),
-      ...(isExpanded(query, "payment_method") && { payment_method: card }),
+      ...(has("latest_charge") && { latest_charge: charge }),
+      ...(has("payment_method") && { payment_method: card }),
     };
   }
 
@@ -117,7 +119,7 @@ export class CheckoutApi {
   #showSetup(id: string, query: FormFields): ApiAnswer {
     const setup = this.#book.setups.get(id);
     if (setup === undefined) return missing(id);
-    if (!isExpanded(query, "payment_method")) return shown(setup);
+    if (!expandedPaths(query).includes("payment_method")) return shown(setup);
     return shown({ ...setup, payment_method: this.#book.cards.get(setup.payment_method) });
   }
 
@@ -174,16 +176,15 @@ export class CheckoutApi {
   #showSession(id: string, query: FormFields): ApiAnswer {
     const session = this.#book.session(id);
     if (session === undefined) return missing(id);
-    const isWhole = isExpanded(query, "payment_intent.latest_charge");
+    const isWhole = expandedPaths(query).includes("payment_intent.latest_charge");
     return shown(isWhole ? this.#expanded(session) : session);
   }
 
-  #expanded(session: CheckoutSession): Listed {
+  #expanded(session: CheckoutSession) {
     const payment = this.#book.payments.get(session.payment_intent ?? "");
     if (payment === undefined) return session;
     const charge = this.#book.charges.get(payment.latest_charge ?? "") ?? null;
-    const expanded = { ...session, payment_intent: { ...payment, latest_charge: charge } };
-    return expanded;
+    return { ...session, payment_intent: { ...payment, latest_charge: charge } };
   }
 
   #createRefund(form: FormFields): ApiAnswer {
@@ -195,8 +196,8 @@ export class CheckoutApi {
   }
 }
 
-function isExpanded(query: FormFields, what: string): boolean {
-  return Object.values(textsAt(query, "expand")).some((each) => each.endsWith(what));
+function expandedPaths(query: FormFields): readonly string[] {
+  return Object.values(textsAt(query, "expand"));
 }
 
 interface Listed {

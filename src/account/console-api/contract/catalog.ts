@@ -111,13 +111,16 @@ export const Provider = Type.Object({
   /** The provider's health as this instance sees it now. */
   status: oneOf("healthy", "cooling", "open"),
   /**
-   * Of all customers' calls, read once an hour. Null if the operator does not publish such figures,
-   * if there were fewer than 200 calls or 3 organizations, or if one organization made more than
-   * half of the calls.
+   * The share of all customers' calls that succeeded, read once an hour. Null if the operator does
+   * not publish such figures, if there were fewer than 200 calls or 3 organizations, or if one
+   * organization made more than half of the calls.
    */
   success_24h: nullable(Type.Number()),
   ttft_p50_ms: nullable(Count),
-  /** They are always listed; `share_24h` is null under the same conditions as `success_24h`. */
+  /**
+   * Models whose answers of the last 24 hours were reported to come from another model. They are
+   * always listed; `share_24h` is null under the same conditions as `success_24h`.
+   */
   substitutions: Type.Array(
     Type.Object({
       model: Type.String(),

@@ -234,6 +234,7 @@ export const keyRoutes = {
     command: { usage: "key disable <key_id>", typed: ["confirm_name"] },
     changes: ["key.disable"],
     ...setting("keys"),
+    /** The person types the key's name, so as not to disable the wrong key. */
     body: Fields({
       confirm_name: Type.String({ description: "the name of the key, as it is shown" }),
     }),

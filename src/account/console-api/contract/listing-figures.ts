@@ -8,6 +8,7 @@ const FIGURES = {
   /** Successful calls divided by the calls that succeeded or that the provider failed. */
   success: Share,
   uptime: Share,
+  /** Time to the first token, measured on streamed answers. */
   ttft_p50_ms: nullable(Count),
   ttft_p95_ms: nullable(Count),
   tokens_per_second: nullable(Type.Number({ minimum: 0 })),

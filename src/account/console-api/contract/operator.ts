@@ -177,6 +177,7 @@ export const OperatorOrgPage = Type.Object({
   purchases: Type.Array(Purchase),
   limits: Type.Array(OperatorLimit),
   restrictions: Type.Array(OperatorRestriction),
+  /** Newest first, at most 20; includes facts that only operators see. */
   changes: Type.Array(OperatorChange),
 });
 export type OperatorOrgPage = Static<typeof OperatorOrgPage>;

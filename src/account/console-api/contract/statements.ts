@@ -266,6 +266,9 @@ export const TopUpPause = Type.Object({
 });
 
 export const TopUp = Type.Object({
+  /**
+   * False if the operator sells no credit or has automatic top-up off; other fields are then empty.
+   */
   is_available: Type.Boolean(),
   card: nullable(TopUpCard),
   is_card_pending: Type.Boolean(),

@@ -71,6 +71,7 @@ export const UsageFigures = Type.Object({
   by_status: StatusCounts,
   spent_usd: Usd,
   tokens: Tokens,
+  /** Milliseconds to the first byte of streamed and whole answers. */
   ttft_p50_ms: nullable(Count),
   ttft_p95_ms: nullable(Count),
 });

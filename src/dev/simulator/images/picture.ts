@@ -89,7 +89,8 @@ const JPEG_HEAD = Buffer.from("ffd8ffe000104a46494600010100000100010000", "hex")
 /* Quantization table with 64 steps of 16. Such coarse steps lose nothing in a single color. */
 const JPEG_TABLE = Buffer.concat([Buffer.from("ffdb004300", "hex"), Buffer.alloc(64, 16)]);
 /*
- * Huffman codes. Brightness: 0 is no change; 10, a change of three bits follows. Detail: 0 is none.
+ * Huffman codes. Brightness: code 0 means no change; code 10 means that a change of three bits
+ * follows. Detail: code 0 means that there is none.
  */
 const JPEG_CODES = Buffer.concat([
   Buffer.from("ffc40015000101", "hex"),
