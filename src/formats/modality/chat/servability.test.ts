@@ -54,7 +54,7 @@ describe("media", () => {
     );
   });
 
-  test.each([a, b])("is not seen in a part whose type every object inherits, on %j", (wire) => {
+  test.each([a, b] as const)("is not seen in a part whose type every object inherits, on %j", (wire) => {
     const messages = [{ role: "user", content: [{ type: "constructor" }, { type: "__proto__" }] }];
     expect(reason({ from: wire, to: wire, members: { messages } })).toBeUndefined();
   });
