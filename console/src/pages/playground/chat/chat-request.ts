@@ -1,25 +1,18 @@
 import type { Descriptor, Model } from "../../../api/contract.ts";
-import type {
-  Attachment,
-  ChatAnswer,
-  ChatSettings,
-  ParameterValues,
-  Turn,
-  Routing,
-} from "./chat-types.ts";
+import { defined } from "../../../../../src/kernel/core/defined.ts";
+import type { ParameterValues } from "../parameter-field.tsx";
+import type { Attachment, ChatSettings, Turn, Routing } from "./chat-types.ts";
 import { member, text as toText } from "../gateway.ts";
 
 export interface RequestMessage {
   readonly role: "system" | "user" | "assistant" | "tool";
   readonly content: string | readonly object[];
-  readonly tool_calls?: readonly RequestToolCall[];
+  readonly tool_calls?: readonly {
+    readonly id: string;
+    readonly type: "function";
+    readonly function: { readonly name: string; readonly arguments: string };
+  }[];
   readonly tool_call_id?: string;
-}
-
-interface RequestToolCall {
-  readonly id: string;
-  readonly type: "function";
-  readonly function: { readonly name: string; readonly arguments: string };
 }
 
 interface ShownParameter {
@@ -31,16 +24,9 @@ interface ShownParameter {
  * Parameters without a field in the settings: their values are objects, or they only declare a
  * capability of the model.
  */
-const STRUCTURES = new Set([
-  "tools",
-  "tool_choice",
-  "parallel_tool_calls",
-  "thinking",
-  "reasoning",
-  "logit_bias",
-  "stream_options",
-  "n",
-]);
+const STRUCTURES = new Set(
+  "tools tool_choice parallel_tool_calls thinking reasoning logit_bias stream_options n".split(" "),
+);
 
 export function presentParameters(models: readonly Model[]): readonly ShownParameter[] {
   const shown = new Map<string, Descriptor>();
@@ -49,9 +35,9 @@ export function presentParameters(models: readonly Model[]): readonly ShownParam
       if (!shown.has(name) && isSettable(name, descriptor)) shown.set(name, descriptor);
     }
   }
-  return [...shown]
-    .map(([name, descriptor]) => ({ name, descriptor }))
-    .toSorted((a, b) => findPlace(a.name) - findPlace(b.name) || (a.name < b.name ? -1 : 1));
+  return Array.from(shown, ([name, descriptor]) => ({ name, descriptor })).toSorted(
+    (a, b) => findPlace(a.name) - findPlace(b.name) || (a.name < b.name ? -1 : 1),
+  );
 }
 
 function isSettable(name: string, { type }: Descriptor): boolean {
@@ -129,20 +115,14 @@ function answerMessage(
   const own = answers.find((each) => each.modelId === modelId);
   const calls = next?.toolResults?.[modelId] === undefined ? [] : (own?.toolCalls ?? []);
   if (own !== undefined && calls.length > 0) {
-    return { role: "assistant", content: own.text, tool_calls: calls.map(toolCallPart) };
+    const parts = calls.map(
+      ({ id, ...called }) => ({ id, type: "function", function: called }) as const,
+    );
+    return { role: "assistant", content: own.text, tool_calls: parts };
   }
   const given = answers.filter(({ text }) => text !== "");
-  const answer: ChatAnswer | undefined = given.find((each) => each === own) ?? given[0];
+  const answer = own !== undefined && own.text !== "" ? own : given[0];
   return answer === undefined ? undefined : { role: "assistant", content: answer.text };
-}
-
-function toolCallPart(call: {
-  readonly id: string;
-  readonly name: string;
-  readonly arguments: string;
-}): RequestToolCall {
-  const { id, name } = call;
-  return { id, type: "function", function: { name, arguments: call.arguments } };
 }
 
 function userContent({ text, attachments }: Turn): RequestMessage["content"] {
@@ -208,15 +188,11 @@ function buildStructures(model: Model, settings: ChatSettings): Record<string, u
   const { value: tools } = readTools(settings.tools ?? "");
   const { value: schema } = readSchema(settings.schema ?? "");
   const provider = routingBody(settings.routing);
+  const json_schema = { name: "answer", schema, strict: true };
   return {
     ...(tools !== undefined && takes(model, "tools") ? { tools } : {}),
     ...(schema !== undefined && takes(model, "response_format")
-      ? {
-          response_format: {
-            type: "json_schema",
-            json_schema: { name: "answer", schema, strict: true },
-          },
-        }
+      ? { response_format: { type: "json_schema", json_schema } }
       : {}),
     ...(settings.isReasoningOff === true ? reasoningOff(model) : {}),
     ...(provider === undefined ? {} : { provider }),
@@ -267,13 +243,10 @@ export function readTools(typed: string): Read<readonly object[]> {
       return { problem: `The parameters of ${name} must be a JSON schema (an object).` };
     }
     const description = toText(member(bare, "description"));
+    const declared = parameters ?? { type: "object", properties: {} };
     tools.push({
       type: "function",
-      function: {
-        name,
-        ...(description === undefined ? {} : { description }),
-        parameters: parameters ?? { type: "object", properties: {} },
-      },
+      function: defined({ name, description, parameters: declared }),
     });
   }
   return tools.length === 0 ? {} : { value: tools };
@@ -303,12 +276,10 @@ function isObject(value: unknown): value is object {
 
 /** Builds the `provider` object of a request. Undefined means the gateway's default routing. */
 export function routingBody(routing: Routing | undefined): object | undefined {
-  if (routing === undefined) return undefined;
-  const { order, only, ignore, isFirstOnly, isStrict } = routing;
+  const { order = [], only = [], ignore = [], isFirstOnly, isStrict } = routing ?? {};
+  const lists = Object.entries({ order, only, ignore }).filter(([, ids]) => ids.length > 0);
   const body = {
-    ...(order === undefined || order.length === 0 ? {} : { order }),
-    ...(only === undefined || only.length === 0 ? {} : { only }),
-    ...(ignore === undefined || ignore.length === 0 ? {} : { ignore }),
+    ...Object.fromEntries(lists),
     ...(isFirstOnly === true ? { allow_fallbacks: false } : {}),
     ...(isStrict === true ? { require_parameters: true } : {}),
   };

@@ -1,3 +1,6 @@
+import type { Kept } from "../browser-store.ts";
+import type { ParameterValues } from "../parameter-field.tsx";
+
 /** A file attached to a message. Only this browser stores it; the model gets it as well. */
 export interface Attachment {
   readonly kind: "image" | "file" | "audio";
@@ -51,9 +54,6 @@ export interface Turn {
   readonly toolResults?: Readonly<Record<string, readonly ToolResult[]>>;
 }
 
-/** Values of parameters by name. If a parameter is absent, the provider uses its default. */
-export type ParameterValues = Readonly<Record<string, string | number | boolean>>;
-
 /** Chooses the providers that may serve a request. It becomes the `provider` object of the body. */
 export interface Routing {
   readonly order?: readonly string[];
@@ -78,11 +78,8 @@ export interface ChatSettings {
   readonly routing?: Routing;
 }
 
-export interface Conversation {
-  readonly id: string;
-  readonly orgId: string;
+export interface Conversation extends Kept {
   readonly title: string;
-  readonly updatedAtMs: number;
   readonly settings: ChatSettings;
   readonly turns: readonly Turn[];
   /** Drawn by each tab that opens it; in a stored one, that of the tab which wrote it last. */

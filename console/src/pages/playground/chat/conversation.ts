@@ -9,6 +9,11 @@ import type {
 
 const TITLE_CHARS = 60;
 
+interface AnswerAt {
+  readonly turnId: string;
+  readonly modelId: string;
+}
+
 export function emptyConversation(orgId: string, settings: ChatSettings): Conversation {
   return {
     id: crypto.randomUUID(),
@@ -73,26 +78,20 @@ export function turnsBefore(
  */
 export function answeredTools(
   turns: readonly Turn[],
-  of: {
-    readonly turnId: string;
-    readonly modelId: string;
-    readonly results: readonly ToolResult[];
-  },
+  of: AnswerAt & { readonly results: readonly ToolResult[] },
 ): readonly Turn[] | undefined {
   const { turnId, modelId, results } = of;
   const at = turns.findIndex(({ id }) => id === turnId);
   if (at < 0) return undefined;
   const next = turns[at + 1];
-  if (next?.toolResults !== undefined && next.toolResults[modelId] === undefined) {
-    const joined = {
-      ...next,
-      toolResults: { ...next.toolResults, [modelId]: results },
-      answers: [...next.answers, waitingAnswer(modelId)],
-    };
-    return [...turns.slice(0, at + 1), joined];
-  }
-  const turn = { ...createTurn("", [], [modelId]), toolResults: { [modelId]: results } };
-  return [...turns.slice(0, at + 1), turn];
+  const isOther = next?.toolResults !== undefined && next.toolResults[modelId] === undefined;
+  const before = isOther ? next : createTurn("", [], []);
+  const joined = {
+    ...before,
+    toolResults: { ...before.toolResults, [modelId]: results },
+    answers: [...before.answers, waitingAnswer(modelId)],
+  };
+  return [...turns.slice(0, at + 1), joined];
 }
 
 export function chooseTitle(turns: readonly Turn[]): string {
@@ -111,19 +110,14 @@ export function isEnd(state: ChatAnswer["state"] | undefined): boolean {
  * become answers that ended early.
  */
 export function openCopy(kept: Conversation): Conversation {
+  const message = "You left the page before the answer was complete.";
   return {
     ...kept,
     copyId: crypto.randomUUID(),
     turns: kept.turns.map((turn) => ({
       ...turn,
       answers: turn.answers.map((answer) =>
-        isEnd(answer.state)
-          ? answer
-          : {
-              ...answer,
-              state: "ended_early",
-              message: "You left the page before the answer was complete.",
-            },
+        isEnd(answer.state) ? answer : { ...answer, state: "ended_early", message },
       ),
     })),
   };
@@ -132,27 +126,18 @@ export function openCopy(kept: Conversation): Conversation {
 /** Changes an answer. With `attemptId`, changes it only if it belongs to that attempt. */
 export function withAnswer(
   conversation: Conversation,
-  of: {
-    readonly turnId: string;
-    readonly modelId: string;
-    readonly attemptId?: string | undefined;
-  },
+  of: AnswerAt & { readonly attemptId?: string | undefined },
   change: Partial<ChatAnswer>,
 ): Conversation {
   const { turnId, modelId, attemptId } = of;
   const isIt = (answer: ChatAnswer): boolean =>
     answer.modelId === modelId && (attemptId === undefined || answer.attemptId === attemptId);
-  return {
-    ...conversation,
-    turns: conversation.turns.map((turn) =>
-      turn.id === turnId
-        ? {
-            ...turn,
-            answers: turn.answers.map((each) => (isIt(each) ? { ...each, ...change } : each)),
-          }
-        : turn,
-    ),
-  };
+  const turns = conversation.turns.map((turn) => {
+    if (turn.id !== turnId) return turn;
+    const answers = turn.answers.map((each) => (isIt(each) ? { ...each, ...change } : each));
+    return { ...turn, answers };
+  });
+  return { ...conversation, turns };
 }
 
 /** Tokens per second between the first token and the last; undefined if it was not measured. */

@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 
-import { BrowserShelf, useShelf } from "../browser-store.ts";
+import { BrowserShelf, useShelf, type Kept } from "../browser-store.ts";
 import { KeptList } from "../kept-list.tsx";
 import shared from "../playground.module.css";
 import { controlled } from "../../../ui/fields.ts";
@@ -9,12 +9,8 @@ import type { ChatSettings } from "./chat-types.ts";
 import { Note } from "../../../ui/note.tsx";
 
 const PRESETS_MAX = 50;
-const NAME_CHARS_MAX = 60;
 
-interface Preset {
-  readonly id: string;
-  readonly orgId: string;
-  readonly updatedAtMs: number;
+interface Preset extends Kept {
   readonly name: string;
   readonly settings: ChatSettings;
 }
@@ -49,7 +45,7 @@ export default function PresetDialog(props: {
               className={shared.grow}
               label="Save these settings as"
               {...controlled(typed, setTyped)}
-              maxLength={NAME_CHARS_MAX}
+              maxLength={60}
             />
             <Button type="submit" variant="default" disabled={name === ""}>
               Save preset

@@ -1,3 +1,4 @@
+import { formatCount } from "../../../ui/format.ts";
 import type { Attachment } from "./chat-types.ts";
 
 export const ATTACHMENTS_MAX = 8;
@@ -34,14 +35,16 @@ export function acceptedTypes(kinds: readonly Attachment["kind"][]): string {
     .join(",");
 }
 
+interface AttachedBefore {
+  readonly attached: readonly Attachment[];
+  /** Files of earlier messages. Every request sends them again. */
+  readonly sent: readonly Attachment[];
+}
+
 /** Says why these files cannot be attached; undefined if they can be. */
 export function attachmentProblem(
   files: readonly Pick<File, "name" | "type" | "size">[],
-  before: {
-    readonly attached: readonly Attachment[];
-    /** Files of earlier messages. Every request sends them again. */
-    readonly sent: readonly Attachment[];
-  },
+  before: AttachedBefore,
   kinds: readonly Attachment["kind"][],
 ): string | undefined {
   const wrong = files.find(({ type }) => {
@@ -62,10 +65,7 @@ export function attachmentProblem(
 
 function sizeProblem(
   files: readonly Pick<File, "size">[],
-  {
-    attached,
-    sent,
-  }: { readonly attached: readonly Attachment[]; readonly sent: readonly Attachment[] },
+  { attached, sent }: AttachedBefore,
 ): string | undefined {
   const sentBytes = countBytes(sent);
   const bytes = files.reduce((sum, { size }) => sum + size, countBytes(attached)) + sentBytes;
@@ -111,12 +111,8 @@ async function imageProblem(file: File, decode: Decode): Promise<string | undefi
   }
   const { width, height } = size;
   return Math.max(width, height) > IMAGE_SIDE_PX_MAX
-    ? `${file.name} is ${pixels(width)} by ${pixels(height)} pixels, and models accept at most ${pixels(IMAGE_SIDE_PX_MAX)} on a side. Make it smaller.`
+    ? `${file.name} is ${formatCount(width)} by ${formatCount(height)} pixels, and models accept at most ${formatCount(IMAGE_SIDE_PX_MAX)} on a side. Make it smaller.`
     : undefined;
-}
-
-function pixels(count: number): string {
-  return count.toLocaleString("en-US");
 }
 
 async function decodeInBrowser(file: File): Promise<{ width: number; height: number }> {
@@ -129,9 +125,7 @@ async function decodeInBrowser(file: File): Promise<{ width: number; height: num
 async function readAsDataUrl(file: File): Promise<string> {
   return await new Promise<string>((resolve, reject) => {
     const reader = new FileReader();
-    reader.addEventListener("load", () => {
-      if (typeof reader.result === "string") resolve(reader.result);
-    });
+    reader.addEventListener("load", () => resolve(String(reader.result)));
     reader.addEventListener("error", () => reject(new Error(`${file.name} cannot be read`)));
     reader.readAsDataURL(file);
   });

@@ -1,9 +1,18 @@
-import { exactCost, GatewayFault, member, send, settledCost, text, parseJson } from "../gateway.ts";
 import { defined } from "../../../../../src/kernel/core/defined.ts";
+import {
+  errorTypeOf,
+  exactCost,
+  GatewayFault,
+  member,
+  parseJson,
+  send,
+  settledCost,
+  text,
+} from "../gateway.ts";
 import { SseParser } from "../sse-parser.ts";
 import type { ChatAnswer, ToolCall } from "./chat-types.ts";
 
-export type AnswerChange = Partial<ChatAnswer>;
+type AnswerChange = Partial<ChatAnswer>;
 
 /**
  * Streams an answer and reports each change of it. Never rejects: a failure becomes a state of the
@@ -52,7 +61,7 @@ async function readStream(
   }
 }
 
-export class AnswerAssembler {
+class AnswerAssembler {
   costUsd: string | undefined;
   #text = "";
   #reasoning = "";
@@ -133,10 +142,7 @@ export class AnswerAssembler {
   #readError(error: unknown): void {
     if (typeof error !== "object" || error === null) return;
     this.#error = {
-      ...defined({
-        errorType:
-          text(member(member(error, "metadata"), "error_type")) ?? text(member(error, "code")),
-      }),
+      ...defined({ errorType: errorTypeOf(error) }),
       message: text(member(error, "message")) ?? "The provider failed.",
     };
   }
