@@ -1,4 +1,5 @@
 import { presentOrgHeaders } from "../../api/client.ts";
+import { defined } from "../../../../src/kernel/core/defined.ts";
 import { writeUsd } from "../../ui/money-math.ts";
 
 const ROOT = "/playground/v1";
@@ -20,30 +21,34 @@ export class GatewayFault extends Error {
           : "The gateway returned an unexpected response. Try again."),
     );
     this.status = status;
-    this.errorType =
-      text(member(member(error, "metadata"), "error_type")) ?? text(member(error, "code"));
+    this.errorType = errorTypeOf(error);
     this.requestId = text(member(body, "request_id"));
   }
 }
 
+export function errorTypeOf(error: unknown): string | undefined {
+  return text(member(member(error, "metadata"), "error_type")) ?? text(member(error, "code"));
+}
+
+interface SendOptions {
+  readonly body?: object;
+  readonly signal?: AbortSignal;
+}
+
 /** Sends a call of the playground. Rejects with `GatewayFault` unless the answer is a success. */
-export async function send(
-  path: string,
-  options: { readonly body?: object; readonly signal?: AbortSignal } = {},
-): Promise<Response> {
-  const { body, signal } = options;
+export async function send(path: string, { body, signal }: SendOptions = {}): Promise<Response> {
+  const headers = presentOrgHeaders();
+  const sent =
+    body === undefined
+      ? { headers }
+      : {
+          method: "POST",
+          headers: { "content-type": "application/json", ...headers },
+          body: JSON.stringify(body),
+        };
   let response: Response;
   try {
-    response = await fetch(`${ROOT}${path}`, {
-      ...(body === undefined
-        ? { headers: presentOrgHeaders() }
-        : {
-            method: "POST",
-            headers: { "content-type": "application/json", ...presentOrgHeaders() },
-            body: JSON.stringify(body),
-          }),
-      ...(signal === undefined ? {} : { signal }),
-    });
+    response = await fetch(`${ROOT}${path}`, { ...sent, ...defined({ signal }) });
   } catch (fault) {
     if (signal?.aborted === true) throw fault;
     throw new GatewayFault(0, undefined);
@@ -61,18 +66,15 @@ export interface JsonAnswer {
   readonly provider: string | undefined;
 }
 
-export async function sendJson(
-  path: string,
-  options: { readonly body?: object; readonly signal?: AbortSignal } = {},
-): Promise<JsonAnswer> {
+export async function sendJson(path: string, options: SendOptions = {}): Promise<JsonAnswer> {
   const response = await send(path, options);
-  const answer = await response.text();
-  const json = parseJson(answer);
+  const bodyText = await response.text();
+  const json = parseJson(bodyText);
   if (json === undefined) throw new GatewayFault(response.status, undefined);
   return {
     json,
-    bodyText: answer,
-    costUsd: exactCost(answer),
+    bodyText,
+    costUsd: exactCost(bodyText),
     requestId: response.headers.get("x-request-id") ?? undefined,
     provider: response.headers.get("x-tm-provider") ?? undefined,
   };
@@ -133,11 +135,7 @@ export function parseJson(json: string): unknown {
  * is read from the JSON text, because `JSON.parse` would round it to a float.
  */
 export function exactCost(answerText: string): string | undefined {
-  let found: string | undefined;
-  for (const [, digits = ""] of answerText.matchAll(/"(?:cost|total_cost)"\s*:\s*([0-9.]+)/g)) {
-    found = digits;
-  }
-  if (found === undefined) return undefined;
-  const [, whole, fraction = ""] = /^(\d+)(?:\.(\d{1,6}))?$/.exec(found) ?? [];
+  const found = [...answerText.matchAll(/"(?:cost|total_cost)"\s*:\s*([0-9.]+)/g)].at(-1)?.[1];
+  const [, whole, fraction = ""] = /^(\d+)(?:\.(\d{1,6}))?$/.exec(found ?? "") ?? [];
   return whole === undefined ? undefined : `${whole}.${fraction.padEnd(6, "0")}`;
 }

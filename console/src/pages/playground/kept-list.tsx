@@ -1,17 +1,16 @@
-import { ActionIcon, Group, Stack, Text, UnstyledButton } from "@mantine/core";
+import { Group, Stack, Text, UnstyledButton } from "@mantine/core";
 import { Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
 
+import { IconButton } from "../../ui/buttons.tsx";
 import classes from "./playground.module.css";
 
-export interface KeptRow {
-  readonly id: string;
-  readonly title: string;
-  readonly detail: ReactNode;
-}
-
 export function KeptList(props: {
-  readonly rows: readonly KeptRow[];
+  readonly rows: readonly {
+    readonly id: string;
+    readonly title: string;
+    readonly detail: ReactNode;
+  }[];
   readonly noun: string;
   readonly openId?: string;
   readonly onOpen: (id: string) => void;
@@ -34,14 +33,11 @@ export function KeptList(props: {
                 {detail}
               </Text>
             </UnstyledButton>
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              aria-label={`Delete the ${props.noun} ${title}`}
+            <IconButton
+              icon={Trash2}
+              label={`Delete the ${props.noun} ${title}`}
               onClick={() => props.onForget(id)}
-            >
-              <Trash2 size={16} aria-hidden />
-            </ActionIcon>
+            />
           </Group>
         </li>
       ))}

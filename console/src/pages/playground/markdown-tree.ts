@@ -60,7 +60,9 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
       stack.push({ element: openElement(token), children: [] });
     } else if (token.nesting === -1) {
       if (stack.length > 1) stack.pop();
-      (stack.at(-1) ?? root).children.push(...closed(top));
+      const { element, children } = top;
+      const closed = element === undefined ? children : [{ ...element, children }];
+      (stack.at(-1) ?? root).children.push(...closed);
     } else {
       top.children.push(...leaf(token));
     }
@@ -80,10 +82,6 @@ function openElement(token: Token): Open["element"] {
   if (!KNOWN.has(token.tag)) return undefined;
   const start = token.tag === "ol" ? Number(token.attrGet("start") ?? 1) : 1;
   return { tag: token.tag as MarkdownTag, ...(start === 1 ? {} : { start }) };
-}
-
-function closed({ element, children }: Open): readonly MarkdownNode[] {
-  return element === undefined ? children : [{ ...element, children }];
 }
 
 function leaf(token: Token): readonly MarkdownNode[] {

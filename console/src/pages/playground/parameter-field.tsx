@@ -5,12 +5,22 @@ import type { Descriptor } from "../../api/contract.ts";
 import { checkable } from "../../ui/fields.ts";
 import classes from "./playground.module.css";
 
-export interface ParameterFieldProps {
+/** Values of parameters by name. If a parameter is absent, the provider uses its default. */
+export type ParameterValues = Readonly<Record<string, string | number | boolean>>;
+type Value = ParameterValues[string] | undefined;
+
+/** Sets a value; undefined removes it. */
+export function withValue(values: ParameterValues, name: string, value: Value): ParameterValues {
+  const { [name]: _before, ...rest } = values;
+  return value === undefined ? rest : { ...rest, [name]: value };
+}
+
+interface ParameterFieldProps {
   readonly name: string;
   readonly descriptor: Descriptor;
-  readonly value: string | number | boolean | undefined;
+  readonly value: Value;
   /** Called with undefined for the provider's default. */
-  readonly onChange: (value: string | number | boolean | undefined) => void;
+  readonly onChange: (value: Value) => void;
 }
 
 export function ParameterField(props: ParameterFieldProps) {
@@ -139,6 +149,7 @@ function allowed(value: number, { min = -Infinity, max = Infinity, type }: Descr
   return Math.min(max, Math.max(min, type === "integer" ? Math.trunc(value) : value));
 }
 
+/** The label of any other parameter is its name with spaces. */
 const PARAMETER_LABELS: Readonly<Record<string, string>> = {
   max_tokens: "Max output tokens",
   max_completion_tokens: "Max output tokens",
@@ -146,19 +157,9 @@ const PARAMETER_LABELS: Readonly<Record<string, string>> = {
   top_k: "Top K",
   min_p: "Min P",
   stop: "Stop sequences",
-  reasoning_effort: "Reasoning effort",
-  temperature: "Temperature",
-  seed: "Seed",
   n: "Images",
-  seconds: "Seconds",
-  size: "Size",
-  quality: "Quality",
-  background: "Background",
   output_format: "File format",
   output_compression: "Compression (%)",
-  aspect_ratio: "Aspect ratio",
-  resolution: "Resolution",
-  generate_audio: "Generate audio",
 };
 
 function defaultLabel({ default: fallback }: Descriptor): string {

@@ -6,18 +6,10 @@ import { useFreshBalance } from "../tab-props.ts";
 import type { MediaCall } from "./media-form.tsx";
 import { isRunning, readJob, chooseWaitMs, type VideoJob } from "./media-answer.ts";
 
-const KEPT_MAX = 100;
-const shelf = new BrowserShelf<VideoJob>("videos", KEPT_MAX);
-
-export interface Videos {
-  readonly jobs: readonly VideoJob[];
-  /** Rejects with `GatewayFault`. */
-  readonly make: (call: MediaCall) => Promise<void>;
-  readonly forget: (id: string) => void;
-}
+const shelf = new BrowserShelf<VideoJob>("videos", 100);
 
 /** The video jobs that this browser stores. Each job is polled until it has ended. */
-export function useVideos(orgId: string): Videos {
+export function useVideos(orgId: string) {
   const { records: jobs = [], keep, forget } = useShelf(shelf, orgId);
   const freshBalance = useFreshBalance();
   const reported = useCallback(
@@ -33,7 +25,7 @@ export function useVideos(orgId: string): Videos {
   return {
     jobs,
     forget,
-    make: async ({ body, modelName }) => {
+    make: async ({ body, modelName }: MediaCall) => {
       const answer = await sendJson("/videos", { body });
       const read = readJob(answer);
       if (read === undefined) throw new GatewayFault(200, answer.json);
@@ -51,8 +43,8 @@ function usePolls(jobs: readonly VideoJob[], reported: (job: VideoJob) => void):
   useEffect(() => {
     const ends = runningIds
       .split(" ")
-      .filter((id) => id !== "")
-      .map((id) => keepLooking(id, () => latest.current.find((each) => each.id === id), reported));
+      .filter(Boolean)
+      .map((id) => keepLooking(() => latest.current.find((each) => each.id === id), reported));
     return () => {
       for (const end of ends) end();
     };
@@ -60,7 +52,6 @@ function usePolls(jobs: readonly VideoJob[], reported: (job: VideoJob) => void):
 }
 
 function keepLooking(
-  id: string,
   job: () => VideoJob | undefined,
   reported: (job: VideoJob) => void,
 ): () => void {
