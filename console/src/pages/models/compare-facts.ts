@@ -37,6 +37,7 @@ export function compareFacts(
   served: ServedModels = new Map(),
 ): readonly Fact[] {
   const firsts = models.map(({ providers }) => providers[0]);
+  const isHourPriced = firsts.some((first) => first?.prices?.[HOUR_WRITE] !== undefined);
   const ofModel = (label: string, text: (model: Model, at: number) => string): Fact =>
     plain(label, models.map(text));
   const ofFirst = (label: string, text: (first: ModelProvider | undefined) => string): Fact =>
@@ -46,7 +47,7 @@ export function compareFacts(
     return bestFact(label, values, Math.max, (tokens) => `${formatCount(tokens)} tokens`);
   };
   return [
-    ...SKUS.filter((sku) => sku !== HOUR_WRITE || firsts.some(pricesHours)).map((sku) =>
+    ...SKUS.filter((sku) => sku !== HOUR_WRITE || isHourPriced).map((sku) =>
       priceFact(firsts, sku),
     ),
     ofFirst("Price by prompt size", sizesLabel),
@@ -95,14 +96,6 @@ function inAndOut({ prompt, completion }: PricesPerMillion): string {
   return `${showPrice(prompt)} in, ${showPrice(completion)} out`;
 }
 
-/**
- * True if the listing has its own price for 1-hour cache writes. If no listing has one, the table
- * leaves out the row for these prices.
- */
-function pricesHours(listing: ModelProvider | undefined): boolean {
-  return listing?.prices?.[HOUR_WRITE] !== undefined;
-}
-
 function priceFact(listings: readonly (ModelProvider | undefined)[], sku: Sku): Fact {
   const prices = listings.map((each) => (each === undefined ? undefined : tokenPrice(each, sku)));
   const known = prices.flatMap((price) => (price === undefined ? [] : [parseUsd(price)]));
@@ -126,23 +119,13 @@ function priceFact(listings: readonly (ModelProvider | undefined)[], sku: Sku): 
 
 function listServedFacts(served: readonly (ServedListing | undefined)[]): readonly Fact[] {
   if (served.every((each) => each === undefined)) return [];
-  const figures = (of: (each: ServedListing) => number | null) =>
-    served.map((each) => (each === undefined ? null : of(each)));
-  const speeds = figures((each) => each.tokensPerSecond);
+  const figures = (name: keyof ServedListing) => served.map((each) => each?.[name] ?? null);
   return [
-    bestFact(
-      "First token, p50",
-      figures((each) => each.ttftMs),
-      Math.min,
-      formatMs,
+    bestFact("First token, p50", figures("ttftMs"), Math.min, formatMs),
+    bestFact("Tokens per second", figures("tokensPerSecond"), Math.max, (speed) =>
+      formatCount(Math.round(speed)),
     ),
-    bestFact("Tokens per second", speeds, Math.max, (speed) => formatCount(Math.round(speed))),
-    bestFact(
-      "Succeeded, 30 days",
-      figures((each) => each.success),
-      Math.max,
-      formatShare,
-    ),
+    bestFact("Succeeded, 30 days", figures("success"), Math.max, formatShare),
   ];
 }
 
@@ -169,7 +152,6 @@ function lacking(model: Model, models: readonly Model[]): string {
 }
 
 function providerNames({ providers }: Model): string {
-  const names = providers.map(({ name }) => name);
-  const [first = "–", ...others] = names;
+  const [first = "–", ...others] = providers.map(({ name }) => name);
   return others.length === 0 ? first : `${first}, then ${others.join(", ")}`;
 }

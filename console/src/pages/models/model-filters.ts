@@ -56,8 +56,6 @@ export function fittingListings(
   served?: ServedModels,
 ): readonly ModelProvider[] {
   const contextMin = readContext(search.context);
-  const input = readPrice(search.price);
-  const output = readPrice(search.output);
   const figures = served?.get(model.id)?.byProvider;
   const fitting = model.providers.filter(
     (listing) =>
@@ -69,11 +67,11 @@ export function fittingListings(
       (served === undefined || isServedSo(figures?.get(listing.provider), search)),
   );
   const [paid] = fitting;
-  return paid !== undefined &&
-    costsWithin(paid, "prompt", input) &&
-    costsWithin(paid, "completion", output)
-    ? fitting
-    : [];
+  const isCheap =
+    paid !== undefined &&
+    costsWithin(paid, "prompt", readPrice(search.price)) &&
+    costsWithin(paid, "completion", readPrice(search.output));
+  return isCheap ? fitting : [];
 }
 
 /** True if all declared data centers are in `country`. With none, the provider may run anywhere. */
@@ -93,14 +91,11 @@ function costsWithin(listing: ModelProvider, sku: Sku, max: bigint | undefined):
 
 /** True if the measured figures match the filters by speed. Unmeasured listings match none. */
 function isServedSo(figures: ServedListing | undefined, search: ModelSearch): boolean {
-  const ttftMaxMs = readFigure(search.ttft);
-  const speedMin = readFigure(search.speed);
+  const ttftMaxMs = readFigure(search.ttft) ?? Infinity;
+  const speedMin = readFigure(search.speed) ?? -Infinity;
   const ttftMs = figures?.ttftMs ?? Infinity;
   const speed = figures?.tokensPerSecond ?? -Infinity;
-  return (
-    (ttftMaxMs === undefined || ttftMs <= ttftMaxMs) &&
-    (speedMin === undefined || speed >= speedMin)
-  );
+  return ttftMs <= ttftMaxMs && speed >= speedMin;
 }
 
 /** Parses a filter in milliseconds or tokens per second. Undefined if there is no valid filter. */

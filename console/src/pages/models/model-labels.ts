@@ -44,33 +44,20 @@ export function countryNames(codes: readonly string[]): string {
 export function capacityLabel(capacity: ModelProvider["capacity"]): string {
   if (capacity.length === 0) return "Not declared";
   return capacity
-    .map(({ type, per, value }) => `${formatCapacity(type, value)} ${EVERY[per] ?? per}`)
+    .map(({ type, per, value }) => `${formatCount(value)} ${THINGS[type] ?? type} per ${per}`)
     .join(", ");
 }
-const EVERY: Readonly<Record<string, string>> = {
-  minute: "per minute",
-  hour: "per hour",
-  day: "per day",
+const THINGS: Readonly<Record<string, string>> = {
+  request: "requests",
+  prompt: "input tokens",
+  completion: "output tokens",
 };
 
-function formatCapacity(type: string, value: number): string {
-  const things: Readonly<Record<string, string>> = {
-    request: "requests",
-    prompt: "input tokens",
-    completion: "output tokens",
-  };
-  return `${formatCount(value)} ${things[type] ?? type}`;
-}
-
-export interface LoggingLabel {
+/** Says whether none, some or all of the providers retain prompts. */
+export function loggingLabel(listings: readonly Pick<ModelProvider, "prompt_logging">[]): {
   readonly word: string;
   readonly tone: "ok" | "warn";
-}
-
-/** Says whether none, some or all of the providers retain prompts. */
-export function loggingLabel(
-  listings: readonly Pick<ModelProvider, "prompt_logging">[],
-): LoggingLabel {
+} {
   const kept = listings.filter(({ prompt_logging }) => prompt_logging === "retained").length;
   if (kept === 0) return { word: "No prompt logging", tone: "ok" };
   const word = kept === listings.length ? "Prompts retained" : "Some providers retain prompts";

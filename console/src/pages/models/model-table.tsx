@@ -11,7 +11,7 @@ import { parseUsd } from "../../ui/money-math.ts";
 import { NameLine } from "../../ui/name-line.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { PickBox, type Picks } from "./compare-bar.tsx";
-import { News } from "./model-badges.tsx";
+import { NewsLine } from "./model-badges.tsx";
 import { fittingListings, type ModelSearch } from "./model-filters.ts";
 import { dayLabel, loggingLabel, shortTokens } from "./model-labels.ts";
 import styles from "./models.module.css";
@@ -116,7 +116,7 @@ function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Pick
         badges={<CopyIcon value={id} label="model ID" />}
         note={
           <span title={description}>
-            <News model={model} /> {description}
+            <NewsLine model={model} /> {description}
           </span>
         }
       />

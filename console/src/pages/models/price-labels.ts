@@ -58,38 +58,23 @@ export function lowestPrice(listings: readonly ModelProvider[], sku: Sku): strin
     );
 }
 
-function withLowest(
-  listings: readonly ModelProvider[],
-  label: (some: readonly ModelProvider[]) => string,
-): string {
-  const price = label(listings.slice(0, 1));
-  const lowest = label(listings);
-  return lowest === price ? price : `${price}, from ${lowest}`;
-}
-
 export function priceLine(listings: readonly ModelProvider[]): string {
-  return withLowest(listings, lowestLine);
+  const price = lowestLine(listings.slice(0, 1));
+  const lowest = lowestLine(listings);
+  return lowest === price ? price : `${price}, from ${lowest}`;
 }
 
 function lowestLine(listings: readonly ModelProvider[]): string {
   const input = lowestPrice(listings, "prompt");
   const output = lowestPrice(listings, "completion");
   const card = listings.flatMap(({ price_card }) => price_card)[0];
-  if (
-    input === undefined ||
-    output === undefined ||
-    (isFree(input, output) && card !== undefined)
-  ) {
-    return card === undefined ? "Price on each request" : cardLineLabel(card);
-  }
-  if (isFree(input, output)) return "Free";
+  const isByToken = input !== undefined && output !== undefined;
   // Decisions have no output price.
-  if (isFree(output)) return `${showPrice(input)} in`;
-  return isFree(input)
-    ? `${showPrice(output)} out`
-    : `${showPrice(input)} in · ${showPrice(output)} out`;
-}
-
-function isFree(...prices: readonly string[]): boolean {
-  return prices.every((price) => parseUsd(price) === 0n);
+  const parts = [
+    ...(isByToken && parseUsd(input) !== 0n ? [`${showPrice(input)} in`] : []),
+    ...(isByToken && parseUsd(output) !== 0n ? [`${showPrice(output)} out`] : []),
+  ];
+  if (parts.length > 0) return parts.join(" · ");
+  if (card !== undefined) return cardLineLabel(card);
+  return isByToken ? "Free" : "Price on each request";
 }

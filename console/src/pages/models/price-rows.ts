@@ -25,30 +25,23 @@ export function priceRows(listings: readonly ModelProvider[]): readonly PriceRow
     ({ provider, name, prices, price_tiers: tiers, price_changes: changes }) => {
       if (prices === null || (tiers.length === 0 && changes.length === 0)) return [];
       const sheets = [
-        { when: "now", prices, tiers },
-        ...changes.map((change) => ({
-          when: `from ${instantLabel(change.from)}`,
-          prices: change.prices,
-          tiers: change.price_tiers,
-        })),
+        { when: "now", prices, price_tiers: tiers },
+        ...changes.map((change) => ({ ...change, when: `from ${instantLabel(change.from)}` })),
       ];
-      return sheets.flatMap((sheet) =>
-        listSizes(sheet).map((size) => ({
-          ...size,
-          key: `${provider} ${sheet.when} ${size.prompts}`,
-          provider: name,
-          when: sheet.when,
-        })),
+      return sheets.flatMap(({ when, ...sheet }) =>
+        listSizes(sheet).map((size) => {
+          const key = `${provider} ${when} ${size.prompts}`;
+          return { ...size, key, provider: name, when };
+        }),
       );
     },
   );
 }
 
-function listSizes(sheet: {
-  readonly prices: PricesPerMillion;
-  readonly tiers: readonly PriceTier[];
-}): readonly Pick<PriceRow, "prompts" | "prices">[] {
-  const { prices, tiers } = sheet;
+function listSizes({
+  prices,
+  price_tiers: tiers,
+}: Pick<PriceChange, "prices" | "price_tiers">): readonly Pick<PriceRow, "prompts" | "prices">[] {
   const [first] = tiers;
   if (first === undefined) return [{ prompts: "Any size", prices }];
   return [
@@ -93,7 +86,7 @@ function unitPrice(prices: PricesPerMillion, sku: Sku): bigint {
   return parseUsd(prices[sku] ?? prices.cache_write);
 }
 
-export interface ComingChange {
+interface ComingChange {
   readonly from: string;
   readonly kind: ChangeKind | undefined;
   readonly provider: string;
@@ -101,7 +94,7 @@ export interface ComingChange {
 
 export function nextChange(listings: readonly ModelProvider[]): ComingChange | undefined {
   const coming = listings.flatMap(({ name, prices, price_changes: changes }) => {
-    const next: PriceChange | undefined = changes[0];
+    const [next] = changes;
     if (next === undefined || prices === null) return [];
     return [{ from: next.from, kind: changeKind(prices, next.prices), provider: name }];
   });

@@ -12,7 +12,7 @@ import {
   type ServedSpan,
 } from "./served-series.ts";
 
-export interface ServedChartProps {
+interface ServedChartProps {
   /** Says whose calls the figures count, such as `"Your own calls"` or `"All customers"`. */
   readonly caption: string;
   readonly listings: readonly ListingFigures[];

@@ -3,7 +3,7 @@ import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
 
 import type { ListingFigures } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useMaybeSession } from "../../api/use-session.ts";
+import { useIsSignedIn } from "../../api/use-session.ts";
 import { Answer, Loading } from "../../ui/answer.tsx";
 import { numberColumn, column } from "../../ui/columns.tsx";
 import { formatMs, formatShare } from "../../ui/format.ts";
@@ -11,7 +11,7 @@ import type { ChartPart } from "../../ui/charts/stack-parts.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { listDays, NO_CALLS, spokenDays, upLabel, type ServedDay } from "./served.ts";
+import { listDays, spokenDays, upLabel, type ServedDay } from "./served.ts";
 import styles from "./models.module.css";
 import { Note } from "../../ui/note.tsx";
 
@@ -29,7 +29,7 @@ export interface ServedPanelProps {
  * nothing.
  */
 export function ServedPanel(props: ServedPanelProps) {
-  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const isSignedIn = useIsSignedIn();
   const asked = { query: props.of };
   const own = useAnswer("GET /api/console/listing-figures", asked, { enabled: isSignedIn });
   const shared = useAnswer("GET /api/listing-figures.json", asked).data;
@@ -148,7 +148,7 @@ function UptimeDays({ days }: { readonly days: readonly ServedDay[] }) {
           key={day}
           className={styles.day}
           data-state={upLabel(uptime)}
-          title={`${day}: ${uptime === null ? NO_CALLS : formatShare(uptime)}`}
+          title={`${day}: ${uptime === null ? "no calls" : formatShare(uptime)}`}
         />
       ))}
     </span>

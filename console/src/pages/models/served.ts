@@ -44,8 +44,6 @@ export function servedFirst(
 const DAY_MS = 86_400_000;
 const DAYS = 30;
 
-export const NO_CALLS = "no calls";
-
 export interface ServedDay {
   readonly day: string;
   /**

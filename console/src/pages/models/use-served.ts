@@ -2,7 +2,7 @@ import { useMemo } from "react";
 
 import type { ProviderFigures } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useMaybeSession } from "../../api/use-session.ts";
+import { useIsSignedIn } from "../../api/use-session.ts";
 import { indexServedModels, type ServedModels } from "./served.ts";
 
 export interface ServedFor {
@@ -17,7 +17,7 @@ export interface ServedFor {
  * them, and otherwise those of the reader's organization. Undefined if there are none.
  */
 export function useServed(): ServedFor | undefined {
-  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const isSignedIn = useIsSignedIn();
   const shared = useAnswer("GET /api/listing-figures.json", { query: {} }).data;
   const hasShared = (shared?.listings ?? []).length > 0;
   const options = { enabled: isSignedIn && shared !== undefined && !hasShared };

@@ -42,15 +42,14 @@ export const TRUST: Readonly<
   },
 };
 
-type CheckStatus = CheckFinding["status"];
-
-export const CHECK_STATUS: Readonly<Record<CheckStatus, { word: string; tone: Tone }>> = {
-  pass: { word: "passed", tone: "ok" },
-  warn: { word: "warning", tone: "warn" },
-  fail: { word: "failed", tone: "bad" },
-  skip: { word: "not applicable", tone: "quiet" },
-  error: { word: "not answered", tone: "warn" },
-};
+export const CHECK_STATUS: Readonly<Record<CheckFinding["status"], { word: string; tone: Tone }>> =
+  {
+    pass: { word: "passed", tone: "ok" },
+    warn: { word: "warning", tone: "warn" },
+    fail: { word: "failed", tone: "bad" },
+    skip: { word: "not applicable", tone: "quiet" },
+    error: { word: "not answered", tone: "warn" },
+  };
 
 export const RUN_VERDICT: Readonly<
   Record<ConformanceRun["verdict"], { word: string; tone: Tone }>
@@ -78,11 +77,7 @@ export function checkLabel(check: Pick<CheckFlaw, "id" | "title" | "status">): s
 
 export function checkIds(listings: readonly Pick<ListingTrust, "checks">[]): readonly string[] {
   const ids = new Set(listings.flatMap(({ checks }) => checks.map(({ id }) => id)));
-  return [...ids].sort((a, b) => parseCheckNumber(a) - parseCheckNumber(b));
-}
-
-function parseCheckNumber(id: string): number {
-  return Number(id.slice(1));
+  return [...ids].sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
 }
 
 /**
@@ -95,24 +90,14 @@ export function breachLines(suspicion: Suspicion): readonly string[] {
   );
 }
 
-const BREACHES: readonly (readonly [
-  (
-    | "substituted_percent"
-    | "usage_missing_percent"
-    | "usage_impossible_percent"
-    | "bound_exceeded_percent"
-    | "wrong_finish_percent"
-    | "unreadable_percent"
-  ),
-  string,
-])[] = [
+const BREACHES = [
   ["substituted_percent", "named another model"],
   ["usage_missing_percent", "reported no usage"],
   ["usage_impossible_percent", "reported impossible usage"],
   ["bound_exceeded_percent", "exceeded the output limit"],
   ["wrong_finish_percent", "had a missing or wrong finish reason"],
   ["unreadable_percent", "could not be read"],
-];
+] as const;
 
 export interface TrustCount {
   readonly listed: number;
@@ -150,15 +135,9 @@ export function orderLabel(place: string | number, trust: ListingTrust | undefin
 export function trustSentence({ state, verdict, source }: ListingTrust): string {
   const { meaning } = TRUST[state];
   if (verdict === null || source === null) return meaning;
-  return `${meaning} ${VERDICT_NOTES[verdict]}Recorded from ${RUN_SOURCE[source]}.`;
+  const note = verdict === "inconclusive" ? "The last run could not complete enough checks. " : "";
+  return `${meaning} ${note}Recorded from ${RUN_SOURCE[source]}.`;
 }
-
-const VERDICT_NOTES: Readonly<Record<ConformanceRun["verdict"], string>> = {
-  pass: "",
-  warn: "",
-  fail: "",
-  inconclusive: "The last run could not complete enough checks. ",
-};
 
 /**
  * Chooses the listing that is shown at first: the one of the model `wanted`, else the first failed
