@@ -11,11 +11,7 @@ export const OBJECTIVES: readonly {
     label: "Lowest cost",
     help: "By cost per answer. Models that fail often come last.",
   },
-  {
-    value: "fastest",
-    label: "Fastest",
-    help: "By p50 time to first token.",
-  },
+  { value: "fastest", label: "Fastest", help: "By p50 time to first token." },
   {
     value: "best_judged",
     label: "Best judged",
@@ -50,16 +46,9 @@ export function isUndecided(search: OptimizeSearch): boolean {
   return isAnswered && search.state !== "running" && findWinner(search) === undefined;
 }
 
-export function noWinnerText(search: OptimizeSearch): string {
-  if (!isUndecided(search)) return "No answer yet";
-  return "The judge chose an answer to fewer than half of the prompts. Choose another judge.";
-}
-
-export const PROMPTS_MIN = 3;
-
-export const PROMPTS_MAX = 50;
-
-export const PROMPT_CHARS_MAX = 20_000;
+const PROMPTS_MIN = 3;
+const PROMPTS_MAX = 50;
+const PROMPT_CHARS_MAX = 20_000;
 
 /**
  * Splits pasted text into prompts. The separator is a line of three or more dashes; without such
