@@ -62,9 +62,7 @@ function Runner({ call }: { readonly call: GuideCall }) {
   }
 
   async function run(): Promise<void> {
-    const controller = new AbortController();
-    abort.current = controller;
-    const { signal } = controller;
+    const { signal } = (abort.current = new AbortController());
     setState({ kind: "running", shown: "" });
     try {
       const onText = (shown: string): void => setState({ kind: "running", shown });

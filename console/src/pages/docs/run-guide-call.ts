@@ -14,7 +14,9 @@ export interface GuideQuote {
 
 /** Asks the gateway for a quote, which the session authorizes. Nothing is called or charged. */
 export async function quoteGuideCall({ quotedAs, body }: GuideCall): Promise<GuideQuote> {
-  if (quotedAs === undefined || body === undefined) return FREE;
+  if (quotedAs === undefined || body === undefined) {
+    return { mostUsd: undefined, refusal: undefined };
+  }
   const { json } = await sendJson(`/route?for=${quotedAs}`, { body });
   const micro = member(member(json, "estimate"), "reserve_micro_usd");
   return {
@@ -22,8 +24,6 @@ export async function quoteGuideCall({ quotedAs, body }: GuideCall): Promise<Gui
     refusal: text(member(member(json, "refusal"), "message")),
   };
 }
-
-const FREE: GuideQuote = { mostUsd: undefined, refusal: undefined };
 
 export interface GuideAnswer {
   readonly shown: string;
@@ -34,11 +34,10 @@ export interface GuideAnswer {
 
 /** Runs a call. `onText` gets the text of a stream so far. Rejects with `GatewayFault`. */
 export async function runGuideCall(
-  { method, path, body, quotedAs }: GuideCall,
+  { path, body, quotedAs }: GuideCall,
   { signal, onText }: { readonly signal: AbortSignal; readonly onText: (text: string) => void },
 ): Promise<GuideAnswer> {
-  const sent = method === "POST" && body !== undefined ? { body } : {};
-  const response = await send(path, { ...sent, signal });
+  const response = await send(path, body === undefined ? { signal } : { body, signal });
   const requestId = response.headers.get("x-request-id") ?? undefined;
   const isJson = response.headers.get("content-type")?.includes("json") === true;
   const whole = isJson ? await response.text() : await readStream(response, onText);
