@@ -3,7 +3,8 @@ import { useState, type ReactNode } from "react";
 
 import { CodeTabs } from "../ui/code-tabs.tsx";
 import { FilterChips } from "../ui/filter-chips.tsx";
-import type { Snippet, SnippetWire } from "./chat-snippets.ts";
+import { AppLink } from "../ui/app-link.tsx";
+import { KEY_HINT, type Snippet, type SnippetWire } from "./chat-snippets.ts";
 import { Note } from "../ui/note.tsx";
 
 export interface CallSnippetsProps {
@@ -35,6 +36,13 @@ export function CallSnippets(props: CallSnippetsProps) {
     </Stack>
   );
 }
+
+/** The note below code that reads the key from the environment. */
+export const KEY_NOTE = (
+  <>
+    {KEY_HINT} <AppLink to="/keys">Create a key</AppLink>
+  </>
+);
 
 const ANSWERS = [
   { value: "whole", label: "Whole answer" },

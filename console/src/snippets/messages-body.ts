@@ -1,3 +1,4 @@
+import { defined } from "../../../src/kernel/core/defined.ts";
 import type { RequestMessage } from "../pages/playground/chat/chat-request.ts";
 import { member, text, parseJson } from "../pages/playground/gateway.ts";
 
@@ -12,25 +13,21 @@ export function messagesBody(of: {
 }): Record<string, unknown> {
   const { modelId, messages, parameters } = of;
   const system = messages.find(({ role }) => role === "system")?.content;
-  const { stop, tools, provider, thinking } = parameters;
-  const output = outputConfig(parameters);
-  const kept = Object.fromEntries(
-    ["temperature", "top_p", "top_k"].flatMap((name) =>
-      parameters[name] === undefined ? [] : [[name, parameters[name]]],
-    ),
-  );
-  return {
+  const { temperature, top_p, top_k, stop, tools, provider, thinking } = parameters;
+  return defined({
     model: modelId,
     max_tokens: parameters["max_tokens"] ?? parameters["max_completion_tokens"] ?? 4096,
-    ...(system === undefined ? {} : { system }),
+    system,
     messages: messages.filter(({ role }) => role !== "system").map(asMessage),
-    ...kept,
-    ...(stop === undefined ? {} : { stop_sequences: stop }),
-    ...(Array.isArray(tools) ? { tools: tools.map(asTool) } : {}),
-    ...(output === undefined ? {} : { output_config: output }),
-    ...(thinking === undefined ? {} : { thinking }),
-    ...(provider === undefined ? {} : { provider }),
-  };
+    temperature,
+    top_p,
+    top_k,
+    stop_sequences: stop,
+    tools: Array.isArray(tools) ? tools.map(asTool) : undefined,
+    output_config: outputConfig(parameters),
+    thinking,
+    provider,
+  });
 }
 
 /**
@@ -49,12 +46,11 @@ function outputConfig(parameters: Readonly<Record<string, unknown>>): object | u
 
 function asTool(tool: unknown): object {
   const bare = member(tool, "function");
-  const description = text(member(bare, "description"));
-  return {
+  return defined({
     name: member(bare, "name"),
-    ...(description === undefined ? {} : { description }),
+    description: text(member(bare, "description")),
     input_schema: member(bare, "parameters"),
-  };
+  });
 }
 
 function asMessage(message: RequestMessage): object {

@@ -30,6 +30,6 @@ export function pickSampleModel(
 
 /** Micro-dollars for a million input plus a million output tokens at the first provider. */
 function sumPrices({ providers }: Model): bigint | undefined {
-  const prices = providers[0]?.prices ?? undefined;
-  return prices === undefined ? undefined : parseUsd(prices.prompt) + parseUsd(prices.completion);
+  const prices = providers[0]?.prices;
+  return prices == null ? undefined : parseUsd(prices.prompt) + parseUsd(prices.completion);
 }
