@@ -9,14 +9,13 @@ import { Note } from "../ui/note.tsx";
 
 export interface CallSnippetsProps {
   readonly of: (wire: SnippetWire, isStream: boolean) => readonly Snippet[];
-  /** If true, the reader can also choose a call that prints the answer while it arrives. */
+  /** If true, the reader can also choose a streamed call. */
   readonly hasStream?: boolean;
-  /** True if the model has only one route. The choice of the interface is then hidden. */
+  /** Hides the choice of the interface. */
   readonly hasOneRoute?: boolean;
   readonly note?: ReactNode;
 }
 
-/** An example call in curl, Python and TypeScript, for the interface that the reader chooses. */
 export function CallSnippets(props: CallSnippetsProps) {
   const { of, hasOneRoute = false, hasStream = false, note } = props;
   const [wire, setWire] = useState<SnippetWire>("chat");

@@ -11,10 +11,7 @@ export interface SnippetOf {
   /** Parameters of the call, in the format of chat completions. */
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly isStream?: boolean;
-  /**
-   * Raw key that is written into the code. If it is undefined, the code reads the environment
-   * variable `KEY_VARIABLE`.
-   */
+  /** Raw key. If undefined, the code reads the environment variable `KEY_VARIABLE`. */
   readonly secret?: string | undefined;
 }
 
@@ -111,7 +108,6 @@ console.log(message.content.map((block) => (block.type === "text" ? block.text :
   );
 }
 
-/** Names the three texts of a call by their languages. */
 export function inLanguages(bash: string, py: string, ts: string): readonly Snippet[] {
   return [
     { label: "curl", code: bash },

@@ -181,10 +181,7 @@ console.log(await answer.json());`,
   );
 }
 
-/**
- * Returns the default of each parameter, or else its first value. If there is a `size`,
- * `aspect_ratio` is left out.
- */
+/** The default of each parameter, or its first value. With a `size`, leaves out `aspect_ratio`. */
 function firstValues(model: Model, names: readonly string[]): Readonly<Record<string, unknown>> {
   const values = names.flatMap((name) => {
     const descriptor = model.parameters[name];

@@ -2,10 +2,7 @@ import { defined } from "../../../src/kernel/core/defined.ts";
 import type { RequestMessage } from "../pages/playground/chat/chat-request.ts";
 import { member, text, parseJson } from "../pages/playground/gateway.ts";
 
-/**
- * Converts a chat-completions request into a body for the messages route. That route requires
- * `max_tokens`, so the body always has it.
- */
+/** Converts a chat-completions request. The messages route requires `max_tokens`. */
 export function messagesBody(of: {
   readonly modelId: string;
   readonly messages: readonly RequestMessage[];
@@ -30,10 +27,7 @@ export function messagesBody(of: {
   });
 }
 
-/**
- * Builds the field `output_config`. Leaves out the effort `none`, because reasoning is off by
- * default on the messages route.
- */
+/** Leaves out the effort `none`: reasoning is off by default on the messages route. */
 function outputConfig(parameters: Readonly<Record<string, unknown>>): object | undefined {
   const schema = member(member(parameters["response_format"], "json_schema"), "schema");
   const effort = parameters["reasoning_effort"];

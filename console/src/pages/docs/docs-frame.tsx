@@ -77,10 +77,7 @@ interface Section {
   readonly text: string;
 }
 
-/**
- * Finds the routes and the sections of guides that contain every word of the query. Those whose
- * name matches come first.
- */
+/** Finds what contains every word of the query. A match in the name comes first. */
 function useDocsSearch(query: string, operations: readonly OperationView[]): SideGroup["links"] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const guides = useQuery({

@@ -5,7 +5,7 @@ import { parseJson, text } from "../playground/gateway.ts";
 
 export interface GuideCall {
   readonly method: "GET" | "POST";
-  /** The path below `/v1`, with its query. */
+  /** Below `/v1`, with its query. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
   /** The model that the call's body or query names; undefined if it names none. */
@@ -74,7 +74,7 @@ const MODALITIES: Readonly<Record<string, Model["modality"]>> = {
   decisions: "decisions",
 };
 
-/** Reads the call in a block of code. Undefined if the page cannot run it. */
+/** Undefined if the page cannot run the block. */
 function readCall(block: Block): GuideCall | undefined {
   if (block.kind !== "code") return undefined;
   const curl = block.tabs.find(({ label }) => label === "curl");
@@ -128,10 +128,7 @@ function withKey(code: string, rawKey: string): string {
   return code.replaceAll(`$${KEY_VARIABLE}`, rawKey).replaceAll("tm_vk_YOUR_KEY", rawKey);
 }
 
-/**
- * True if the text is a raw key. Only such a text may go into shell code: it has no character that
- * a shell interprets.
- */
+/** Only a raw key may go into shell code: it has no character that a shell interprets. */
 export function isRawKey(typed: string): boolean {
   return /^tm_vk_[A-Za-z0-9_-]{8,200}$/.test(typed);
 }

@@ -113,10 +113,7 @@ function Neighbours({ name }: { readonly name: string }) {
 const VARIABLE = "variable";
 const PASTED = "pasted";
 
-/**
- * Chooses the key that the examples show. The console has only the names of keys, so a raw key has
- * to be pasted. It stays in this page's memory, and is neither sent nor stored.
- */
+/** The console has only the names of keys. A pasted raw key is neither sent nor stored. */
 function KeyChoice(props: {
   readonly rawKey: string;
   readonly onRawKey: (rawKey: string) => void;

@@ -8,7 +8,6 @@ const STRING_CHARS_MAX = 400;
 export interface GuideQuote {
   /** Dollars that the gateway would reserve. Undefined if the call is free or would be refused. */
   readonly mostUsd: string | undefined;
-  /** Why the call would be refused; undefined if it would be accepted. */
   readonly refusal: string | undefined;
 }
 
@@ -56,8 +55,7 @@ async function readStream(response: Response, onText: (text: string) => void): P
   for (;;) {
     const part = await reader?.read();
     if (part === undefined || part.done) return shown;
-    // The stream is read to its end even if no more text is shown, because cancelling the body
-    // would end the request early.
+    // The stream is read to its end, because cancelling the body would end the request early.
     if (shown.length < SHOWN_CHARS_MAX) {
       shown = (shown + decoder.decode(part.value, { stream: true })).slice(0, SHOWN_CHARS_MAX);
       onText(shown);

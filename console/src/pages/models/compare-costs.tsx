@@ -23,12 +23,11 @@ const TITLE = "Your last 30 days at these prices";
 
 interface CompareCostsProps {
   readonly ids: readonly string[];
-  /** Counts only the requests that were sent to this model. Undefined counts all chat requests. */
+  /** Counts only the requests to this model; undefined counts all chat requests. */
   readonly of: string | undefined;
   readonly onOf: (model: string | undefined) => void;
 }
 
-/** Shows what the reader's requests of the last 30 days would have cost with each of the models. */
 export function CompareCosts(props: CompareCostsProps) {
   if (useIsSignedIn()) return <OwnCosts {...props} />;
   return (

@@ -27,9 +27,8 @@ export interface Fact {
 }
 
 /**
- * Builds the rows of the comparison table. Prices, sizes and verdicts are those of each model's
- * first provider. A row of verdicts, measured speed or reliability appears only if at least one
- * model has a value for it.
+ * Prices, sizes and verdicts are those of each model's first provider. A row of verdicts, measured
+ * speed or reliability appears only if at least one model has a value for it.
  */
 export function compareFacts(
   models: readonly Model[],
@@ -76,7 +75,7 @@ function plain(label: string, texts: readonly string[]): Fact {
   return { label, cells: texts.map((text) => ({ text, isBest: false })) };
 }
 
-/** Describes the prices of large prompts, such as `"$2.00 in, $4.00 out above 200,000 tokens"`. */
+/** Such as `"$2.00 in, $4.00 out above 200,000 tokens"`. */
 function sizesLabel(listing: ModelProvider | undefined): string {
   const tiers = (listing?.price_tiers ?? []).map(
     ({ above_prompt_tokens: above, prices }) =>
@@ -129,7 +128,6 @@ function listServedFacts(served: readonly (ServedListing | undefined)[]): readon
   ];
 }
 
-/** Builds a row of measured numbers. If all known ones are equal, none is the best. */
 function bestFact(
   label: string,
   figures: readonly (number | null)[],

@@ -160,10 +160,7 @@ function Cell({ text, note, isBest }: FactCell) {
   );
 }
 
-/**
- * Labels for the verification state of each model's first listing, for at most four models.
- * Undefined while it loads, and for visitors, who may not see it.
- */
+/** The verdicts on the models' first listings. Undefined while they load, and for visitors. */
 function useFirstVerdicts(models: readonly Model[]): readonly (string | undefined)[] {
   const verdicts = [
     useVerdict(models[0]),

@@ -62,7 +62,6 @@ export function ListingTable(props: {
   );
 }
 
-/** Shows the model name in the provider's answers, if it differs from the listed name. */
 function ReportedModel(props: { readonly provider: Provider | undefined; readonly model: string }) {
   const { provider, model } = props;
   if (provider === undefined) return <>–</>;
@@ -82,7 +81,6 @@ const KEPT: Kept = { id: "listings", rows: ["provider", "providers"] };
 /** The prices that come first and are always shown. */
 const FIRST: ReadonlySet<Sku> = new Set(["prompt", "completion"]);
 
-/** ID of the verdict column, which only signed-in people see. */
 const VERDICT = "verdict";
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -142,8 +140,7 @@ const COLUMNS: readonly Column<Row>[] = [
   numberColumn(
     "output",
     "Max output",
-    // If a listing bills by image or second, `max_output_tokens` only bounds the cost and is not a
-    // number of output tokens.
+    // If a listing bills by image or second, `max_output_tokens` only bounds the cost.
     ({ billing, max_output_tokens }) => (billing === "token" ? max_output_tokens : null),
     { shownFrom: "wide" },
   ),
@@ -174,10 +171,7 @@ const COLUMNS: readonly Column<Row>[] = [
   ),
 ];
 
-/**
- * Columns for visitors. They do not see verdicts, so they do not see the routing order either,
- * because verdicts change it.
- */
+/** Visitors do not see verdicts, nor the routing order, which verdicts change. */
 const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => id !== VERDICT && id !== "place");
 
 function priceColumn(sku: Sku): Column<Row> {

@@ -3,7 +3,7 @@ import { parseUsd } from "../../ui/money-math.ts";
 import { tokenPrice, type Sku } from "./price-labels.ts";
 import type { ServedListing, ServedModels } from "./served.ts";
 
-/** Names of the filters that the Filters button of the page opens. */
+/** The filters that the Filters button opens. */
 export const RAIL_FILTERS = [
   "input",
   "context",
@@ -22,11 +22,10 @@ type Name = (typeof RAIL_FILTERS)[number] | "q" | "modality" | "sort" | "compare
 export type ModelSearch = Readonly<Partial<Record<Name, string | undefined>>>;
 
 /**
- * Returns the matching models, in the given order. Filters that depend on the provider (price,
- * speed, country, logging, parameters) must all match one provider: a model with a cheap provider
- * that logs prompts and an expensive one that does not is no match for "cheap without logging". The
- * price is that of the first matching provider, which the gateway tries first. Without `served`,
- * filters by speed are ignored.
+ * Filters that depend on the provider (price, speed, country, logging, parameters) must all match
+ * one provider: a model with a cheap provider that logs prompts and an expensive one that does not
+ * is no match for "cheap without logging". The price is that of the first matching provider, which
+ * the gateway tries first. Without `served`, filters by speed are ignored.
  */
 export function filterModels(
   models: readonly Model[],
@@ -79,17 +78,14 @@ function runsOnlyIn({ datacenters }: ModelProvider, country: string): boolean {
   return datacenters.length > 0 && datacenters.every((each) => each === country);
 }
 
-/**
- * True if the listing's price is at most `max`, in micro-dollars per million tokens. An undefined
- * `max` matches everything; any other matches only listings that are billed by token.
- */
+/** `max` is in micro-dollars per million tokens. It matches only listings billed by token. */
 function costsWithin(listing: ModelProvider, sku: Sku, max: bigint | undefined): boolean {
   if (max === undefined) return true;
   const price = tokenPrice(listing, sku);
   return price !== undefined && parseUsd(price) <= max;
 }
 
-/** True if the measured figures match the filters by speed. Unmeasured listings match none. */
+/** Unmeasured listings match no filter by speed. */
 function isServedSo(figures: ServedListing | undefined, search: ModelSearch): boolean {
   const ttftMaxMs = readFigure(search.ttft) ?? Infinity;
   const speedMin = readFigure(search.speed) ?? -Infinity;
@@ -98,7 +94,7 @@ function isServedSo(figures: ServedListing | undefined, search: ModelSearch): bo
   return ttftMs <= ttftMaxMs && speed >= speedMin;
 }
 
-/** Parses a filter in milliseconds or tokens per second. Undefined if there is no valid filter. */
+/** Parses milliseconds or tokens per second. Undefined if there is no valid filter. */
 export function readFigure(text: string | undefined): number | undefined {
   return /^\d{1,6}$/.test(text ?? "") ? Number(text) : undefined;
 }

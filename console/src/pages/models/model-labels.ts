@@ -15,7 +15,7 @@ export function shortTokens(tokens: number | null): string {
 }
 const COMPACT = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
 
-/** Describes a parameter and its accepted values, such as `"temperature 0 to 2, default 1"`. */
+/** Such as `"temperature 0 to 2, default 1"`. */
 export function parameterLabel(name: string, descriptor: Descriptor): string {
   const { type, values, min, max, unit } = descriptor;
   const fallback = descriptor.default === undefined ? "" : `, default ${descriptor.default}`;
@@ -35,12 +35,10 @@ function showNumber(value: number): string {
   return Number.isInteger(value) ? formatCount(value) : String(value);
 }
 
-/** Lists countries, such as `"France, Germany"`. Without codes, returns `"Not declared"`. */
 export function countryNames(codes: readonly string[]): string {
   return codes.length === 0 ? "Not declared" : codes.map(countryName).join(", ");
 }
 
-/** Describes a capacity, such as `"600 requests per minute"`, or returns `"Not declared"`. */
 export function capacityLabel(capacity: ModelProvider["capacity"]): string {
   if (capacity.length === 0) return "Not declared";
   return capacity
@@ -53,7 +51,6 @@ const THINGS: Readonly<Record<string, string>> = {
   completion: "output tokens",
 };
 
-/** Says whether none, some or all of the providers retain prompts. */
 export function loggingLabel(listings: readonly Pick<ModelProvider, "prompt_logging">[]): {
   readonly word: string;
   readonly tone: "ok" | "warn";

@@ -196,7 +196,6 @@ const CARD_COLUMNS: readonly Column<CardLine>[] = [
   figuresColumn("price", "Price", cardLineLabel),
 ];
 
-/** Shows prices that depend on the prompt's size or the date. Renders nothing without them. */
 function PriceSheetPanel({ listings }: PriceProps) {
   const rows = priceRows(listings);
   if (rows.length === 0) return null;
@@ -253,7 +252,7 @@ function ParameterChips({ model }: { readonly model: Model }) {
   );
 }
 
-/** Names who accepts the parameter, such as `"only Lab A"`. Undefined if all or no providers do. */
+/** Undefined if all or no providers accept the parameter. */
 function providersWith({ providers }: Model, parameter: string): string | undefined {
   const taking = providers.filter(({ parameters }) => Object.hasOwn(parameters, parameter));
   if (taking.length === providers.length || taking.length === 0) return undefined;

@@ -131,10 +131,6 @@ function ModelList({ models }: { readonly models: readonly Model[] }) {
   );
 }
 
-/**
- * Says whose calls the table's measurements cover, and how a filter by speed treats models without
- * measurements.
- */
 function speedNote(search: ModelSearch, served: ServedFor | undefined): string {
   if (served === undefined) {
     return hasSpeedFilter(search)

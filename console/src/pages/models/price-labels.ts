@@ -13,15 +13,11 @@ export const SKU_NAMES: Readonly<Record<Sku, string>> = {
   internal_reasoning: "Reasoning",
 };
 
-/** All SKUs, in the order in which pages list them. */
 export const SKUS = Object.keys(SKU_NAMES) as readonly Sku[];
 /** 1-hour cache writes. A listing without a price for them charges them like other cache writes. */
 export const HOUR_WRITE = "cache_write_1h" satisfies Sku;
 
-/**
- * Describes a price that the listing does not state, such as `"same as input"`. Undefined if the
- * listing states a price for the SKU.
- */
+/** Such as `"same as input"`. Undefined if the listing states a price for the SKU. */
 export function defaultLabel(listing: ModelProvider, sku: Sku): string | undefined {
   if (!listing.defaulted.includes(sku)) return undefined;
   return sku === "internal_reasoning" ? "same as output" : "same as input";
@@ -33,12 +29,12 @@ export function showPrice(price: string): string {
   return showUsd(`${whole}.${fraction.replace(/0+$/, "").padEnd(2, "0")}`);
 }
 
-/** Writes one line of a price card without its item and tier, such as `"$0.10 a second"`. */
+/** Such as `"$0.10 a second"`. */
 export function cardLineLabel(line: ModelProvider["price_card"][number]): string {
   return `${showPrice(line.cost_usd)} ${line.unit === "image" ? "an" : "a"} ${line.unit}`;
 }
 
-/** The price in dollars per million tokens; undefined if the listing is not billed by token. */
+/** Dollars per million tokens; undefined if the listing is not billed by token. */
 export function tokenPrice(listing: ModelProvider, sku: Sku): string | undefined {
   return listing.billing === "token" ? listing.prices?.[sku] : undefined;
 }
@@ -48,7 +44,6 @@ export function paidPrice(listings: readonly ModelProvider[], sku: Sku): string 
   return first === undefined ? undefined : tokenPrice(first, sku);
 }
 
-/** The lowest price of any of the providers. Undefined if none of them bills by token. */
 export function lowestPrice(listings: readonly ModelProvider[], sku: Sku): string | undefined {
   return listings
     .flatMap((listing) => tokenPrice(listing, sku) ?? [])

@@ -12,9 +12,9 @@ import { SKUS, type Sku } from "./price-labels.ts";
 export interface PriceRow {
   readonly key: string;
   readonly provider: string;
-  /** Period of the prices, such as `"now"` or `"from 1 Jan 2027"`. */
+  /** Such as `"now"` or `"from 1 Jan 2027"`. */
   readonly when: string;
-  /** Size of the prompts, such as `"Any size"` or `"above 200,000 tokens"`. */
+  /** Such as `"Any size"` or `"above 200,000 tokens"`. */
   readonly prompts: string;
   readonly prices: PricesPerMillion;
 }
@@ -66,7 +66,7 @@ export function instantLabel(instant: string): string {
 
 export type ChangeKind = "rise" | "fall" | "mixed";
 
-/** Whether prices rise, fall or both. Undefined if all prices stay the same. */
+/** Undefined if all prices stay the same. */
 export function changeKind(
   before: PricesPerMillion,
   after: PricesPerMillion,
@@ -78,10 +78,7 @@ export function changeKind(
   return isRise ? "rise" : isFall ? "fall" : undefined;
 }
 
-/**
- * Price of one unit. If `prices` has no `cache_write_1h`, a 1-hour cache write costs as much as any
- * other cache write.
- */
+/** Without a price of its own, a 1-hour cache write costs as much as any other. */
 function unitPrice(prices: PricesPerMillion, sku: Sku): bigint {
   return parseUsd(prices[sku] ?? prices.cache_write);
 }
@@ -101,7 +98,6 @@ export function nextChange(listings: readonly ModelProvider[]): ComingChange | u
   return coming.toSorted((a, b) => (a.from < b.from ? -1 : 1))[0];
 }
 
-/** Announces a price change, such as `"Price increase from 1 Jan 2027"`. */
 export function changeLabel({ from, kind }: ComingChange): string {
   return `${kind === undefined ? "New prices" : CHANGES[kind]} from ${instantLabel(from)}`;
 }
@@ -111,10 +107,7 @@ const CHANGES: Readonly<Record<ChangeKind, string>> = {
   mixed: "New prices",
 };
 
-/**
- * Says when and how the prices were checked, such as `"22 Nov 2026, two sources agree"`. If they
- * never were, returns `"Not recorded"`.
- */
+/** Such as `"22 Nov 2026, two sources agree"`. */
 export function labelChecked(checked: ModelProvider["checked"]): string {
   if (checked === null) return "Not recorded";
   const how = checked.by === "page" ? "the provider's page" : "two sources agree";

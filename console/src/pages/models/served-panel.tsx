@@ -24,9 +24,8 @@ export interface ServedPanelProps {
 }
 
 /**
- * Shows measured reliability and speed of the last 30 days: of the organization's own calls, and of
- * all customers' calls if the operator publishes them. If the operator does not, visitors see
- * nothing.
+ * Figures of the organization's own calls, and of all customers' calls if the operator publishes
+ * them. If the operator does not, visitors see nothing.
  */
 export function ServedPanel(props: ServedPanelProps) {
   const isSignedIn = useIsSignedIn();
@@ -112,10 +111,7 @@ function FiguresTable(
   );
 }
 
-/**
- * A line of the chart. Its ID is the same as in charts of spend, so that a provider or model has
- * the same color in all charts.
- */
+/** The ID is the same as in charts of spend, so that the line has the same color in all charts. */
 function lineOfProvider({ provider }: ListingFigures): ChartPart {
   return { id: provider, name: provider };
 }

@@ -39,9 +39,8 @@ export interface ServedSeries {
 }
 
 /**
- * Builds one line for each of up to eight listings, those with the most calls. The axis has every
- * one of the last 24 hours or 30 days. A time without figures is null, which leaves a gap in the
- * line.
+ * Builds a line for each of the listings with the most calls. The axis has every one of the last 24
+ * hours or 30 days. A time without figures is null, which leaves a gap in the line.
  */
 export function buildServedSeries(
   listings: readonly ListingFigures[],

@@ -7,14 +7,14 @@ import { indexServedModels, type ServedModels } from "./served.ts";
 
 export interface ServedFor {
   readonly of: ServedModels;
-  /** Figures by provider ID. */
+  /** By provider ID. */
   readonly providers: ReadonlyMap<string, ProviderFigures>;
   readonly whose: "all customers" | "your own calls";
 }
 
 /**
- * Measured speed and reliability. They cover the calls of all customers if the operator publishes
- * them, and otherwise those of the reader's organization. Undefined if there are none.
+ * Measured speed and reliability: of all customers' calls if the operator publishes them, and
+ * otherwise of the organization's own. Undefined if there are none.
  */
 export function useServed(): ServedFor | undefined {
   const isSignedIn = useIsSignedIn();

@@ -17,7 +17,6 @@ import { Note } from "../../ui/note.tsx";
 /** Number of prompts on a page. It is small, because answers are long. */
 const PAGE_ROWS = 10;
 
-/** Shows the answers of an Optimize search by prompt. Only this browser stores them. */
 export function AnswersPanel(props: { readonly search: OptimizeSearch; readonly orgId: string }) {
   const { search } = props;
   const { kept, isSaved } = useKeptSearch(search, props.orgId);

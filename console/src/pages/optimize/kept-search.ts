@@ -47,20 +47,13 @@ export function withFetched(kept: KeptSearch, fetched: OptimizeAnswers): KeptSea
 
 export interface PromptRow {
   readonly at: number;
-  /**
-   * Text of the prompt. Undefined if another browser started the Optimize search, because only that
-   * browser stores it.
-   */
+  /** Undefined if another browser started the search, because only that browser stores it. */
   readonly prompt: string | undefined;
   readonly answers: ReadonlyMap<string, OptimizeAnswer>;
-  /**
-   * Model of the answer that the judge chose. Undefined if the prompt was not judged; null if the
-   * judge chose no answer.
-   */
+  /** Undefined if the prompt was not judged; null if the judge chose no answer. */
   readonly winner: string | null | undefined;
 }
 
-/** Returns a row for each of the first `prompts` prompts that has an answer. */
 export function promptRows(kept: KeptSearch, prompts: number): readonly PromptRow[] {
   const rows = Array.from({ length: prompts }, (_none, at) => ({
     at,
@@ -74,10 +67,7 @@ export function promptRows(kept: KeptSearch, prompts: number): readonly PromptRo
 }
 
 const POLL_MS = 2_000;
-/**
- * Maximum number of attempts to fetch answers after the Optimize search has ended. One attempt may
- * not be enough, because another instance of the server may hold the missing answers.
- */
+/** One attempt may not be enough: another instance of the server may hold the missing answers. */
 const TRIES_AFTER_END = 5;
 
 /**

@@ -30,7 +30,7 @@ import { Note } from "../../ui/note.tsx";
 
 const MODELS_MAX = 8;
 
-/** The form as typed. Its fields have the names that the API uses. */
+/** The fields have the names that the API uses. */
 interface Draft {
   readonly name: string;
   readonly prompts: string;
@@ -199,7 +199,7 @@ function findProblems(draft: Draft, prompts: readonly string[]): Problems {
   });
 }
 
-/** Reads the typed dollars as a decimal text. Undefined unless they are an amount above 0. */
+/** Undefined unless the typed dollars are an amount above 0. */
 function parseBudget(text: string): string | undefined {
   const amount = readUsdInput(text);
   return amount === undefined || amount === 0n ? undefined : writeUsd(amount);

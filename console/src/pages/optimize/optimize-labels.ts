@@ -32,10 +32,7 @@ export const STATES: Readonly<Record<OptimizeSearch["state"], readonly [Tone, st
   failed: ["bad", "Failed"],
 };
 
-/**
- * The best model of the search. Undefined if there are no answers, or if the objective needs the
- * judge's verdicts and there are none.
- */
+/** Undefined without answers, or without the judge's verdicts that the objective needs. */
 export function findWinner({ objective, results }: OptimizeSearch): OptimizeResult | undefined {
   const first = results.find(({ rank }) => rank === 1);
   return objective === "best_judged" && first?.win_rate === null ? undefined : first;

@@ -54,7 +54,7 @@ export function OptimizeSearchPage() {
   );
 }
 
-/** Fetches the header's balance again when an Optimize search ends while the page is open. */
+/** Fetches the balance again when a search ends while the page is open. */
 function useBalanceAtEnd(isRunning: boolean): void {
   const client = useQueryClient();
   const wasRunning = useRef(false);
@@ -209,7 +209,7 @@ function StopButton({ search }: { readonly search: OptimizeSearch }) {
   );
 }
 
-/** Sort value of a model without a rank, so that it comes last. */
+/** Sorts a model without a rank last. */
 const LAST_RANK = 1_000;
 
 const COLUMNS: readonly Column<OptimizeResult>[] = [

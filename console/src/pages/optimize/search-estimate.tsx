@@ -13,7 +13,7 @@ const TYPING_MS = 600;
 
 type Asked = BodyOf<"POST /api/console/optimize-estimate">;
 
-/** Shows the most that the Optimize search in the form can cost, which the server quotes. */
+/** Shows the most that the search in the form can cost, which the server quotes. */
 export function SearchEstimate(props: {
   readonly models: readonly string[];
   readonly prompts: readonly string[];

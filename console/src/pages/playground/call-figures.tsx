@@ -9,7 +9,6 @@ import classes from "./playground.module.css";
 /** The line below an answer: its provider, its cost, its request ID and further figures. */
 export function CallFigures(props: {
   readonly call: Partial<Pick<JsonAnswer, "provider" | "costUsd" | "requestId">>;
-  /** True if the page already shows the request ID elsewhere. */
   readonly hasOwnId?: boolean;
   readonly children: ReactNode;
 }) {

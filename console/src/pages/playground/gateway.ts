@@ -4,7 +4,6 @@ import { writeUsd } from "../../ui/money-math.ts";
 
 const ROOT = "/playground/v1";
 
-/** A refusal of the gateway, or a failed connection to it. */
 export class GatewayFault extends Error {
   override readonly name = "GatewayFault";
   readonly status: number;
@@ -84,28 +83,21 @@ export function contentAddress(videoId: string): string {
   return `${ROOT}/videos/${encodeURIComponent(videoId)}/content`;
 }
 
-/**
- * Milliseconds before each attempt to read the record of a request. They grow, because the gateway
- * keeps reading a stopped answer from the provider for a while before it settles the request.
- */
+/** They grow, because the gateway reads a stopped answer for a while before it settles. */
 const RECORD_WAITS_MS = [0, 500, 1_500, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
 
-/**
- * Waits for the settlement of a request, and returns its cost in dollars. Undefined if that takes
- * more than two minutes.
- */
+/** Waits for the settlement of a request. Undefined if that takes more than two minutes. */
 export async function settledCost(requestId: string): Promise<string | undefined> {
   for (const waitMs of RECORD_WAITS_MS) {
     await new Promise((resolve) => setTimeout(resolve, waitMs));
     try {
       const record = await sendJson(`/generation?id=${encodeURIComponent(requestId)}`);
       if (text(member(member(record.json, "data"), "outcome")) === "in_flight") continue;
-      // The first match is the total of the request: in the JSON, the costs of the attempts come
-      // later.
+      // The first match is the total of the request: the costs of the attempts come later.
       const micro = /"cost_micro_usd"\s*:\s*(\d+)/.exec(record.bodyText)?.[1];
       return micro === undefined ? undefined : writeUsd(BigInt(micro));
     } catch {
-      // The record is not written yet, or it cannot be reached. The loop tries again.
+      // The loop tries again: the record may not be written yet.
     }
   }
   return undefined;
@@ -121,7 +113,6 @@ export function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Parses a JSON text; undefined if it is not valid JSON. */
 export function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);
@@ -130,10 +121,7 @@ export function parseJson(json: string): unknown {
   }
 }
 
-/**
- * Finds the cost in an answer's JSON, in dollars with six decimals; undefined if there is none. It
- * is read from the JSON text, because `JSON.parse` would round it to a float.
- */
+/** Dollars with six decimals, from the text: `JSON.parse` would round the cost to a float. */
 export function exactCost(answerText: string): string | undefined {
   const found = [...answerText.matchAll(/"(?:cost|total_cost)"\s*:\s*([0-9.]+)/g)].at(-1)?.[1];
   const [, whole, fraction = ""] = /^(\d+)(?:\.(\d{1,6}))?$/.exec(found ?? "") ?? [];

@@ -12,7 +12,7 @@ type Body = Readonly<Record<string, unknown>>;
 
 export function MediaCode(props: {
   readonly modality: Exclude<Model["modality"], "text">;
-  /** Builds the body of the request. Undefined if the form has a problem, which it then shows. */
+  /** Returns undefined if the form has a problem, which it then shows. */
   readonly bodyOf: () => Body | undefined;
 }) {
   const { gateway_url: gatewayUrl } = useSession().installation;

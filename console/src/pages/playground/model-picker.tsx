@@ -8,7 +8,6 @@ import { Note } from "../../ui/note.tsx";
 
 export function ModelPicker(props: {
   readonly label: string;
-  /** In the order of the catalog, newest first. */
   readonly models: readonly Model[];
   readonly value: string;
   readonly onChange: (modelId: string) => void;
@@ -41,7 +40,7 @@ export function ModelField(props: {
   );
 }
 
-/** Returns the props of a field that chooses models. The reader can search by name and ID. */
+/** Returns the props of a field that chooses models by name or ID. */
 export function useModelOptions(models: readonly Model[]) {
   return useMemo(() => {
     const byId = new Map(models.map((each) => [each.id, each]));

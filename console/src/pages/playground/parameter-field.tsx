@@ -5,11 +5,11 @@ import type { Descriptor } from "../../api/contract.ts";
 import { checkable } from "../../ui/fields.ts";
 import classes from "./playground.module.css";
 
-/** Values of parameters by name. If a parameter is absent, the provider uses its default. */
+/** If a parameter is absent, the provider uses its default. */
 export type ParameterValues = Readonly<Record<string, string | number | boolean>>;
 type Value = ParameterValues[string] | undefined;
 
-/** Sets a value; undefined removes it. */
+/** Undefined removes the value. */
 export function withValue(values: ParameterValues, name: string, value: Value): ParameterValues {
   const { [name]: _before, ...rest } = values;
   return value === undefined ? rest : { ...rest, [name]: value };
@@ -68,8 +68,7 @@ export function ParameterField(props: ParameterFieldProps) {
 function NumberField(props: ParameterFieldProps & { readonly label: string }) {
   const { label, descriptor, value, onChange } = props;
   const { min, max, type, unit } = descriptor;
-  // The typed text stays as long as it means the current value. Otherwise "0.50" would become
-  // "0.5".
+  // The typed text stays while it means the current value, so that "0.50" does not become "0.5".
   const [typed, setTyped] = useState("");
   const isTyped = parseNumber(typed) === value;
   const isSlid = min !== undefined && max !== undefined && max > min;

@@ -1,6 +1,5 @@
 const LINE_CHARS_MAX = 8_000_000;
 
-/** Parses server-sent events from text fragments of any size. */
 export class SseParser {
   #line = "";
   #data: string[] = [];

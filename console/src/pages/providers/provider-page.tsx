@@ -161,15 +161,12 @@ const KEPT: Kept = { id: "provider-models", rows: ["model", "models"] };
 interface Row {
   readonly model: Model;
   readonly listing: ModelProvider;
-  /** Position of this provider in the routing order of the model, from 1. */
+  /** In the routing order of the model, from 1. */
   readonly place: number;
   readonly trust: ListingTrust | undefined;
 }
 
-/**
- * Columns that only signed-in people see. Visitors do not see verdicts, and so they do not see
- * `place`, the routing order, which verdicts change.
- */
+/** Visitors do not see verdicts, nor the routing order (`place`), which verdicts change. */
 const TRUSTED: ReadonlySet<string> = new Set(["verdict", "place"]);
 
 const COLUMNS: readonly Column<Row>[] = [

@@ -109,7 +109,6 @@ type Row = Provider & {
   readonly figures: ProviderFigures | undefined;
 };
 
-/** ID of the verification column, which only signed-in people see. */
 const VERIFIED = "verified";
 
 const SERVED = { phone: "line", isSortable: true } as const;
@@ -167,7 +166,6 @@ const COLUMNS: readonly Column<Row>[] = [
   }),
 ];
 
-/** IDs of the columns with measured speed, reliability or share of calls. */
 const FIGURES: ReadonlySet<string> = new Set(["uptime", "ttft", "speed", "share"]);
 
 function columnsFor(hasFigures: boolean, isSignedIn: boolean): readonly Column<Row>[] {

@@ -18,7 +18,7 @@ import kit from "../../ui/kit.module.css";
 import { formatCount } from "../../ui/format.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 
-/** The verification states that match `query`. Undefined while they load, and for visitors. */
+/** Undefined while they load, and for visitors. */
 export function useTrusts(
   query?: QueryOf<"GET /api/console/verification">,
 ): readonly ListingTrust[] | undefined {
@@ -53,7 +53,7 @@ export function TrustBadges({ trust }: { readonly trust: ListingTrust }) {
   );
 }
 
-/** An icon for the status of a check. Each status has its own shape, not only its own color. */
+/** Each status has its own shape, not only its own color. */
 export function CheckMark(props: { readonly status: CheckFinding["status"] }) {
   const Mark = MARKS[props.status];
   const tone = kit[`tone-${CHECK_STATUS[props.status].tone}`];

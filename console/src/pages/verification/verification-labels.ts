@@ -70,7 +70,7 @@ export function checkName({ id, title }: Pick<CheckFlaw, "id" | "title">): strin
   return `${id} ${title}`;
 }
 
-/** The accessible name of a check's mark, such as `"C7 no silent substitution: failed"`. */
+/** Such as `"C7 no silent substitution: failed"`. */
 export function checkLabel(check: Pick<CheckFlaw, "id" | "title" | "status">): string {
   return `${checkName(check)}: ${CHECK_STATUS[check.status].word}`;
 }
@@ -80,10 +80,7 @@ export function checkIds(listings: readonly Pick<ListingTrust, "checks">[]): rea
   return [...ids].sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
 }
 
-/**
- * Lists the kinds of wrong answers for which a listing is suspect, each with its share of all
- * answers, such as `"5% named another model"`.
- */
+/** Lists what makes a listing suspect, such as `"5% named another model"`. */
 export function breachLines(suspicion: Suspicion): readonly string[] {
   return BREACHES.filter(([name]) => suspicion[name] > 0).map(
     ([name, what]) => `${suspicion[name]}% ${what}`,
@@ -120,7 +117,6 @@ export function countTrust(listings: readonly ListingTrust[], provider: string):
   };
 }
 
-/** Describes overbilling, such as `"bills 17% too much"`. Undefined for null. */
 export function overbilledWords(percent: number | null): string | undefined {
   return percent === null ? undefined : `bills ${percent}% too much`;
 }
@@ -131,7 +127,6 @@ export function orderLabel(place: string | number, trust: ListingTrust | undefin
   return isLast ? "tried last" : String(place);
 }
 
-/** Explains a listing's verification state, and names the conformance run from which it follows. */
 export function trustSentence({ state, verdict, source }: ListingTrust): string {
   const { meaning } = TRUST[state];
   if (verdict === null || source === null) return meaning;
@@ -139,10 +134,6 @@ export function trustSentence({ state, verdict, source }: ListingTrust): string 
   return `${meaning} ${note}Recorded from ${RUN_SOURCE[source]}.`;
 }
 
-/**
- * Chooses the listing that is shown at first: the one of the model `wanted`, else the first failed
- * one, else the first suspect one, else the first of the list.
- */
 export function listingToShow(
   listings: readonly ListingTrust[],
   wanted: string | undefined,

@@ -21,7 +21,6 @@ import { parseJson } from "../gateway.ts";
 export interface AnswerActions {
   readonly onRegenerate: (modelId: string) => void;
   readonly onEdit: (modelId: string, text: string) => void;
-  /** Undefined if the answer has no tool calls that need results. */
   readonly onResults: ((modelId: string, results: readonly ToolResult[]) => void) | undefined;
 }
 
@@ -156,10 +155,7 @@ function Figures({ answer }: { readonly answer: ChatAnswer }) {
   );
 }
 
-/**
- * True if the cost is not known yet. After the reader stops an answer, the gateway keeps reading it
- * from the provider for a while before it settles the request.
- */
+/** True if the gateway may still read the answer from the provider before it settles. */
 function isUnsettled({ state, requestId }: ChatAnswer): boolean {
   return requestId !== undefined && (state === "stopped" || state === "ended_early");
 }
@@ -184,7 +180,7 @@ const ModelText = memo(function ModelText({ text }: { readonly text: string }) {
   );
 });
 
-/** Returns the trimmed answer if all of it is one JSON object or list; otherwise undefined. */
+/** Returns the answer if all of it is one JSON object or list. */
 function findJson(text: string): string | undefined {
   const trimmed = text.trim();
   if (!/^[{[][^]*[}\]]$/.test(trimmed)) return undefined;

@@ -20,10 +20,7 @@ interface ShownParameter {
   readonly descriptor: Descriptor;
 }
 
-/**
- * Parameters without a field in the settings: their values are objects, or they only declare a
- * capability of the model.
- */
+/** Parameters without a field: their values are objects, or they only declare a capability. */
 const STRUCTURES = new Set(
   "tools tool_choice parallel_tool_calls thinking reasoning logit_bias stream_options n".split(" "),
 );
@@ -53,7 +50,7 @@ function findPlace(name: string): number {
   return at < 0 ? ORDER.length : at;
 }
 
-/** Builds the body of a call, with no parameter that the model does not declare. */
+/** Has no parameter that the model does not declare. */
 export function chatBody(model: Model, settings: ChatSettings, turns: readonly Turn[]): object {
   return {
     model: model.id,
@@ -86,8 +83,7 @@ export function chatMessages(
     if (said === undefined) continue;
     const isLast = at === turns.length - 1;
     const answer = isLast ? undefined : answerMessage(modelId, turn, turns[at + 1]);
-    // Leaves out a message without an answer. Otherwise two messages of one role would follow each
-    // other.
+    // Without an answer, two messages of one role would follow each other.
     if (isLast || answer !== undefined) messages.push(...said);
     if (answer !== undefined) messages.push(answer);
   }
@@ -103,10 +99,7 @@ function saidTo(modelId: string, turn: Turn): readonly RequestMessage[] | undefi
   }));
 }
 
-/**
- * Makes the message of a model's answer. It contains the answer's tool calls only if their results
- * follow, as the API requires.
- */
+/** Contains the answer's tool calls only if their results follow, as the API requires. */
 function answerMessage(
   modelId: string,
   { answers }: Turn,
@@ -137,7 +130,6 @@ function attachmentPart({ kind, name, dataUrl }: Attachment): object {
   return { type: "input_audio", input_audio: { data: dataUrl.split(",")[1] ?? "", format } };
 }
 
-/** The values of the parameters that the model declares, in the format of chat completions. */
 export function sentParameters(model: Model, values: ParameterValues): Record<string, unknown> {
   const sent: Record<string, unknown> = {};
   for (const { name, descriptor } of presentParameters([model])) {
@@ -174,16 +166,12 @@ const TOOLS_MAX = 64;
 const JSON_CHARS_MAX = 100_000;
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** The content of a JSON field: a value, or the problem with it. A blank field has neither. */
+/** A blank field has neither a value nor a problem. */
 interface Read<T> {
   readonly value?: T;
   readonly problem?: string;
 }
 
-/**
- * Builds the parts of a request that are not simple parameters: tools, schema, routing, and
- * reasoning switched off.
- */
 function buildStructures(model: Model, settings: ChatSettings): Record<string, unknown> {
   const { value: tools } = readTools(settings.tools ?? "");
   const { value: schema } = readSchema(settings.schema ?? "");
@@ -199,7 +187,6 @@ function buildStructures(model: Model, settings: ChatSettings): Record<string, u
   };
 }
 
-/** Says in a sentence which setting first prevents sending; undefined if none does. */
 export function settingsProblem(settings: ChatSettings): string | undefined {
   const tools = readTools(settings.tools ?? "").problem;
   if (tools !== undefined) return `Tools: ${tools}`;

@@ -15,7 +15,6 @@ import { Note } from "../../../ui/note.tsx";
 
 const MODELS_MAX = 4;
 
-/** The settings of a conversation. `models` are those that the reader can choose. */
 export function ChatSettingsPanel({ models, settings, onChange }: SettingsProps) {
   const { modelIds } = settings;
   const chosen = modelIds.flatMap((id) => models.filter((each) => each.id === id));
@@ -57,7 +56,6 @@ export function ChatSettingsPanel({ models, settings, onChange }: SettingsProps)
 
 const ALL = "";
 
-/** Shows the parameters for all chosen models, or those that override them for one model. */
 function Parameters({ models: chosen, settings, onChange }: SettingsProps) {
   const { parameters, own = {} } = settings;
   const [picked, setPicked] = useState(ALL);

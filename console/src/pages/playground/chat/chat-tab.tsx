@@ -124,16 +124,13 @@ function untakenBy(chosen: readonly Model[], turns: readonly Turn[]): string | u
   return chosen.map((model) => untakenProblem(model, turns)).find((each) => each !== undefined);
 }
 
-/**
- * Values that clear all optional settings. A preset is applied on top of them, so that no earlier
- * setting remains.
- */
+/** A preset is applied on top of these values, so that no earlier setting remains. */
 const NOTHING_SET = { own: {}, tools: "", schema: "", isReasoningOff: false, routing: {} };
 
 /** In narrower windows, the settings would cover the conversation, so they are closed at first. */
 const WIDE = "(min-width: 62.01em)";
 
-/** Builds the request whose code is shown: the conversation so far, or else a sample message. */
+/** The conversation so far, or else a sample message. */
 function buildCode(chat: Chat, model: Model): CodeCall {
   const { settings, turns } = chat.conversation;
   const spoken = turns.length > 0 ? turns : [HELLO];
@@ -189,7 +186,7 @@ function ChatTools(props: {
   );
 }
 
-/** A button that shows only its icon on phones; the label stays its accessible name. */
+/** On phones, only the icon is shown. */
 function Tool(props: {
   readonly icon: LucideIcon;
   readonly label: string;

@@ -11,7 +11,7 @@ export interface Attachment {
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
-  /** JSON text, as the model wrote it. */
+  /** JSON, as the model wrote it. */
   readonly arguments: string;
 }
 
@@ -47,14 +47,11 @@ export interface Turn {
   readonly text: string;
   readonly attachments: readonly Attachment[];
   readonly answers: readonly ChatAnswer[];
-  /**
-   * Results of tool calls that this turn has instead of a message: by model ID, the results of the
-   * calls in that model's last answer.
-   */
+  /** Instead of a message: by model ID, the results of the calls in that model's last answer. */
   readonly toolResults?: Readonly<Record<string, readonly ToolResult[]>>;
 }
 
-/** Chooses the providers that may serve a request. It becomes the `provider` object of the body. */
+/** Becomes the `provider` object of a request. */
 export interface Routing {
   readonly order?: readonly string[];
   readonly only?: readonly string[];

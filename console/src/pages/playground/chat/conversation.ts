@@ -54,9 +54,8 @@ function waitingAnswer(modelId: string): ChatAnswer {
 }
 
 /**
- * Returns the turns up to and including `turnId`. In that turn, the answer of `modelId`, or every
- * answer if `modelId` is absent, is reset to waiting. Later turns are dropped, because they reply
- * to the old answer. Undefined if there is no such turn.
+ * Resets the answer of `modelId`, or every answer if it is absent, to waiting. Later turns are
+ * dropped, because they reply to the old answer. Undefined if there is no turn `turnId`.
  */
 export function turnsBefore(
   turns: readonly Turn[],
@@ -73,8 +72,8 @@ export function turnsBefore(
 }
 
 /**
- * Adds a turn with the results of a model's tool calls; the model then replies to them. Results for
- * several models go into one turn. Undefined if no turn has the ID `turnId`.
+ * Adds a turn with the results of a model's tool calls. Results for several models go into one
+ * turn. Undefined if there is no turn `turnId`.
  */
 export function answeredTools(
   turns: readonly Turn[],
@@ -100,15 +99,12 @@ export function chooseTitle(turns: readonly Turn[]): string {
   return said.slice(0, TITLE_CHARS) || first?.attachments[0]?.name || "New conversation";
 }
 
-/** True if the answer gets no more text. Its cost may still follow. */
+/** True if the answer gets no more text. */
 export function isEnd(state: ChatAnswer["state"] | undefined): boolean {
   return state !== undefined && state !== "waiting" && state !== "streaming";
 }
 
-/**
- * Returns a tab's copy of a stored conversation. Answers that were incomplete when the page was left
- * become answers that ended early.
- */
+/** Answers that were incomplete when the page was left have ended early in the copy. */
 export function openCopy(kept: Conversation): Conversation {
   const message = "You left the page before the answer was complete.";
   return {
@@ -123,7 +119,7 @@ export function openCopy(kept: Conversation): Conversation {
   };
 }
 
-/** Changes an answer. With `attemptId`, changes it only if it belongs to that attempt. */
+/** With `attemptId`, changes the answer only if it belongs to that attempt. */
 export function withAnswer(
   conversation: Conversation,
   of: AnswerAt & { readonly attemptId?: string | undefined },

@@ -17,7 +17,6 @@ interface Preset extends Kept {
 
 const presets = new BrowserShelf<Preset>("presets", PRESETS_MAX);
 
-/** Saves the settings under a name in this browser, and opens saved settings. */
 export default function PresetDialog(props: {
   readonly orgId: string;
   readonly settings: ChatSettings;

@@ -28,7 +28,6 @@ const FORMATS: Readonly<Record<Attachment["kind"], string>> = {
   audio: "WAV and MP3 audio",
 };
 
-/** The media types of these kinds of files, for the `accept` attribute of a file field. */
 export function acceptedTypes(kinds: readonly Attachment["kind"][]): string {
   return Object.keys(KINDS)
     .filter((type) => kinds.includes(KINDS[type] ?? "file"))
@@ -41,7 +40,6 @@ interface AttachedBefore {
   readonly sent: readonly Attachment[];
 }
 
-/** Says why these files cannot be attached; undefined if they can be. */
 export function attachmentProblem(
   files: readonly Pick<File, "name" | "type" | "size">[],
   before: AttachedBefore,
@@ -86,10 +84,7 @@ function megabytes(bytes: number): string {
 
 export type Decode = (file: File) => Promise<{ readonly width: number; readonly height: number }>;
 
-/**
- * Reads a file into an attachment. If the file cannot be sent, for example because an image is
- * damaged, returns a sentence that says so.
- */
+/** If the file cannot be sent, returns a sentence that says why. */
 export async function readAttachment(
   file: File,
   decode: Decode = decodeInBrowser,

@@ -15,9 +15,8 @@ import type { ChatAnswer, ToolCall } from "./chat-types.ts";
 type AnswerChange = Partial<ChatAnswer>;
 
 /**
- * Streams an answer and reports each change of it. Never rejects: a failure becomes a state of the
- * answer, which keeps the text so far. If the stream does not state the cost, reads it from the
- * record of the request.
+ * Reports each change of an answer. Never rejects: a failure becomes a state of the answer. If the
+ * stream does not state the cost, reads it from the record of the request.
  */
 export async function streamChat(
   body: object,
@@ -110,7 +109,6 @@ class AnswerAssembler {
     };
   }
 
-  /** State of an ended answer. It is `done` only if `[DONE]` arrived and no error did. */
   endState(): ChatAnswer["state"] {
     return this.#isDone && this.#error === undefined ? "done" : "ended_early";
   }

@@ -22,7 +22,7 @@ interface ThreadProps {
   readonly onExample: (prompt: string) => void;
 }
 
-/** Shows the conversation, oldest message first. With several models, each has a column. */
+/** With several models, each has a column. */
 export function Thread(props: ThreadProps) {
   const { models } = props;
   const { conversation, isBusy } = props.chat;
@@ -127,10 +127,7 @@ function Start({ onExample }: Pick<ThreadProps, "onExample">) {
 
 type Actions = Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "giveResults">;
 
-/**
- * Returns functions that stay the same objects while an answer streams in. Without this, every
- * chunk would redraw all turns.
- */
+/** The functions stay the same, so that a chunk of an answer does not redraw all turns. */
 function useActions(chat: Chat): Actions {
   const now = useRef(chat);
   now.current = chat;
@@ -160,7 +157,7 @@ const ENDS: Readonly<Partial<Record<ChatAnswer["state"], string>>> = {
 
 interface TurnViewProps {
   readonly turn: Turn;
-  /** The turn after this one. It may contain the results of this turn's tool calls. */
+  /** May contain the results of this turn's tool calls. */
   readonly next: Turn | undefined;
   readonly modelId: string | undefined;
   readonly names: ReadonlyMap<string, string>;

@@ -26,12 +26,12 @@ export const conversations = new BrowserShelf<Conversation>("conversations", KEP
 
 export type Chat = ReturnType<typeof useChat>;
 
-/** Holds a conversation with up to four models. Answers stream in. Only this browser stores it. */
+/** Holds a conversation with up to four models. Only this browser stores it. */
 export function useChat(options: {
   readonly orgId: string;
   readonly models: readonly Model[];
   readonly settings: ChatSettings;
-  /** Says whether the page may reopen the conversation that this tab had open before a reload. */
+  /** Whether the conversation that was open before a reload may be shown again. */
   readonly mayReopen: (kept: Conversation) => boolean;
 }) {
   const { orgId, models, settings, mayReopen } = options;
@@ -135,7 +135,6 @@ function useKeeping(
   return [isKept, keep];
 }
 
-/** Streams the answers of the last turn that are waiting, with one stream per model. */
 function useAnswers(models: readonly Model[], setConversation: SetConversation) {
   const [running, setRunning] = useState(0);
   const freshBalance = useFreshBalance();
@@ -175,7 +174,6 @@ function useAnswers(models: readonly Model[], setConversation: SetConversation) 
   return { ask, isBusy: running > 0, stop };
 }
 
-/** After a reload, opens the conversation again that this tab had open before. */
 function useReopened(
   orgId: string,
   mayReopen: (kept: Conversation) => boolean,

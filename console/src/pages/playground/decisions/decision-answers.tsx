@@ -13,7 +13,7 @@ interface AnswerRow {
   readonly name: string;
   readonly type: string;
   readonly value: unknown;
-  /** Confidence from 0 to 1; undefined if the model does not report it. */
+  /** From 0 to 1; undefined if the model does not report it. */
   readonly confidence: number | undefined;
   readonly probabilities: readonly (readonly [label: string, share: number])[];
 }

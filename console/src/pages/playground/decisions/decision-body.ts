@@ -76,7 +76,6 @@ export function decisionBody(
   return { body: { model: modelId, state: state.value, questions } };
 }
 
-/** The problem with the labels or the scale that the question's type needs. */
 function fieldsProblem(
   wire: DecisionWire,
   { type, labels, min, max }: QuestionDraft,
@@ -93,7 +92,6 @@ function fieldsProblem(
     : { field: "labels", message: `Enter at least ${word}, one per line.` };
 }
 
-/** True if a question of this type can have instructions. */
 export function takesInstructions(wire: DecisionWire, type: string): boolean {
   return wire === "systemone" || type === "classification" || type === "boolean";
 }

@@ -155,7 +155,7 @@ function createQuestion(wire: DecisionWire): QuestionDraft {
 
 const BLANK = { instructions: "", labels: "", min: "", max: "", isMulti: false };
 
-/** The initial content of the form: an example that runs as it is. */
+/** The form begins with an example that runs as it is. */
 const EXAMPLES: Readonly<Record<DecisionWire, DecisionDraft>> = {
   systemone: {
     isJsonState: true,

@@ -28,7 +28,7 @@ export interface VideoJob extends Kept {
   readonly prompt: string;
   readonly modelName: string;
   readonly status: "queued" | "in_progress" | "completed" | "failed";
-  /** Percent, from 0 to 100. */
+  /** Percent. */
   readonly progress: number;
   readonly seconds: string | undefined;
   readonly createdAtMs: number;
@@ -41,7 +41,6 @@ export interface VideoJob extends Kept {
 
 type Reported = Omit<VideoJob, "orgId" | "updatedAtMs" | "prompt" | "modelName">;
 
-/** Parses a job from an answer of the videos route; undefined if the answer is not a job. */
 export function readJob({ json, costUsd }: JsonAnswer): Reported | undefined {
   const id = text(member(json, "id"));
   const status = STATES.find((each) => each === member(json, "status"));

@@ -24,7 +24,7 @@ export function MediaForm(props: {
   readonly modality: Extract<Model["modality"], "image" | "video">;
   readonly placeholder: string;
   readonly example: string;
-  /** Parameters that the model declares but that get no field. */
+  /** Parameters of the model that get no field. */
   readonly hidden?: ReadonlySet<string>;
   /** Rejects with `GatewayFault`. */
   readonly make: (call: MediaCall) => Promise<void>;

@@ -15,8 +15,7 @@ export function useVideos(orgId: string) {
   const reported = useCallback(
     (job: VideoJob) => {
       keep(job);
-      // The gateway has settled or voided the hold of a job that has ended, so the balance has
-      // changed.
+      // The hold of a job that has ended was settled or voided, so the balance has changed.
       if (!isRunning(job)) freshBalance();
     },
     [keep, freshBalance],
@@ -34,7 +33,7 @@ export function useVideos(orgId: string) {
   };
 }
 
-/** Polls every running job at growing intervals. While the page is hidden, it does not poll. */
+/** Polls every running job at growing intervals, but not while the page is hidden. */
 function usePolls(jobs: readonly VideoJob[], reported: (job: VideoJob) => void): void {
   const latest = useRef(jobs);
   latest.current = jobs;
@@ -80,7 +79,6 @@ function keepLooking(
   };
 }
 
-/** Reads the current state of a job. Undefined if it could not be read. */
 async function pollJob(job: VideoJob, signal: AbortSignal): Promise<VideoJob | undefined> {
   try {
     const read = readJob(await sendJson(`/videos/${encodeURIComponent(job.id)}`, { signal }));

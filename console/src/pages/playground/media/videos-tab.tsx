@@ -16,7 +16,6 @@ import { useVideos } from "./use-videos.ts";
 import { failureMessage, type VideoJob } from "./media-answer.ts";
 import { Note } from "../../../ui/note.tsx";
 
-/** Generates videos from a text. Each video is a job, which continues when this page is closed. */
 export default function VideosTab(props: TabProps) {
   const { jobs, make, forget } = useVideos(useSession().org?.org_id ?? "");
   return (
