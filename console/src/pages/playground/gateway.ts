@@ -83,7 +83,7 @@ export function contentAddress(videoId: string): string {
   return `${ROOT}/videos/${encodeURIComponent(videoId)}/content`;
 }
 
-/** They grow, because the gateway reads a stopped answer for a while before it settles. */
+/** The waits grow, because the gateway reads a stopped answer for a while before it settles. */
 const RECORD_WAITS_MS = [0, 500, 1_500, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
 
 /** Waits for the settlement of a request. Undefined if that takes more than two minutes. */
