@@ -5,38 +5,36 @@ import type { ReactNode } from "react";
 import { IconButton } from "../../ui/buttons.tsx";
 import classes from "./playground.module.css";
 
-export function KeptList(props: {
-  readonly rows: readonly {
-    readonly id: string;
-    readonly title: string;
-    readonly detail: ReactNode;
-  }[];
+export function KeptList<T extends { readonly id: string }>(props: {
+  readonly records: readonly T[];
+  readonly title: (record: T) => string;
+  readonly detail: (record: T) => ReactNode;
   readonly noun: string;
   readonly openId?: string;
-  readonly onOpen: (id: string) => void;
+  readonly onOpen: (record: T) => void;
   readonly onForget: (id: string) => void;
 }) {
   return (
     <Stack gap={4} component="ul" className={classes.plainList}>
-      {props.rows.map(({ id, title, detail }) => (
-        <li key={id}>
+      {props.records.map((record) => (
+        <li key={record.id}>
           <Group gap="xs" wrap="nowrap" justify="space-between">
             <UnstyledButton
               className={classes.keptRow}
-              onClick={() => props.onOpen(id)}
-              aria-current={id === props.openId}
+              onClick={() => props.onOpen(record)}
+              aria-current={record.id === props.openId}
             >
               <Text size="sm" truncate>
-                {title}
+                {props.title(record)}
               </Text>
               <Text size="xs" c="dimmed" component="div" truncate>
-                {detail}
+                {props.detail(record)}
               </Text>
             </UnstyledButton>
             <IconButton
               icon={Trash2}
-              label={`Delete the ${props.noun} ${title}`}
-              onClick={() => props.onForget(id)}
+              label={`Delete the ${props.noun} ${props.title(record)}`}
+              onClick={() => props.onForget(record.id)}
             />
           </Group>
         </li>

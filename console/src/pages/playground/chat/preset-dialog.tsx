@@ -56,15 +56,10 @@ export default function PresetDialog(props: {
         ) : null}
         <KeptList
           noun="preset"
-          rows={records.map((each) => ({
-            id: each.id,
-            title: each.name,
-            detail: each.settings.modelIds.join(", "),
-          }))}
-          onOpen={(id) => {
-            const found = records.find((each) => each.id === id);
-            if (found !== undefined) props.onOpen(found.settings);
-          }}
+          records={records}
+          title={(preset) => preset.name}
+          detail={(preset) => preset.settings.modelIds.join(", ")}
+          onOpen={(preset) => props.onOpen(preset.settings)}
           onForget={forget}
         />
       </Stack>

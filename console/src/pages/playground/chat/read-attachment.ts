@@ -22,11 +22,11 @@ const KINDS: Readonly<Record<string, Attachment["kind"]>> = {
   "audio/mp3": "audio",
 };
 
-const FORMATS: Readonly<Record<Attachment["kind"], string>> = {
-  image: "PNG, JPEG, WebP and GIF images",
-  file: "PDF files",
-  audio: "WAV and MP3 audio",
-};
+const WORDS = {
+  image: { files: "images", formats: "PNG, JPEG, WebP and GIF images" },
+  file: { files: "PDF files", formats: "PDF files" },
+  audio: { files: "audio", formats: "WAV and MP3 audio" },
+} as const;
 
 export function acceptedTypes(kinds: readonly Attachment["kind"][]): string {
   return Object.keys(KINDS)
@@ -50,7 +50,7 @@ export function attachmentProblem(
     return kind === undefined || !kinds.includes(kind);
   });
   if (wrong !== undefined) {
-    const accepted = kinds.map((kind) => FORMATS[kind]).join("; ");
+    const accepted = kinds.map((kind) => WORDS[kind].formats).join("; ");
     return `${wrong.name} cannot be attached. The selected models accept ${accepted}.`;
   }
   const empty = files.find(({ size }) => size === 0);
@@ -120,7 +120,9 @@ async function decodeInBrowser(file: File): Promise<{ width: number; height: num
 async function readAsDataUrl(file: File): Promise<string> {
   return await new Promise<string>((resolve, reject) => {
     const reader = new FileReader();
-    reader.addEventListener("load", () => resolve(String(reader.result)));
+    reader.addEventListener("load", () => {
+      if (typeof reader.result === "string") resolve(reader.result);
+    });
     reader.addEventListener("error", () => reject(new Error(`${file.name} cannot be read`)));
     reader.readAsDataURL(file);
   });
@@ -135,11 +137,5 @@ export function untakenProblem(
     .flatMap(({ attachments }) => attachments)
     .find(({ kind }) => !model.input_modalities.includes(kind));
   if (untaken === undefined) return undefined;
-  return `${model.name} does not accept ${KIND_WORDS[untaken.kind]}, and this conversation has ${untaken.name}. Choose another model or start a new conversation.`;
+  return `${model.name} does not accept ${WORDS[untaken.kind].files}, and this conversation has ${untaken.name}. Choose another model or start a new conversation.`;
 }
-
-const KIND_WORDS: Readonly<Record<Attachment["kind"], string>> = {
-  image: "images",
-  file: "PDF files",
-  audio: "audio",
-};
