@@ -105,7 +105,9 @@ function CompareTable(props: {
   readonly onRemove: (id: string) => void;
 }) {
   const { models, onRemove } = props;
-  const verdicts = useFirstVerdicts(models);
+  // At most four models are compared. React requires the same number of hooks each time.
+  const [first, second, third, fourth] = models;
+  const verdicts = [useVerdict(first), useVerdict(second), useVerdict(third), useVerdict(fourth)];
   const served = useServed();
   return (
     <div className={kit.tableScroll} tabIndex={0} role="group" aria-label="Models side by side">
@@ -134,16 +136,18 @@ function CompareTable(props: {
           </tr>
         </thead>
         <tbody>
-          {compareFacts(models, verdicts, served?.of).map(({ label, cells }) => (
-            <tr key={label}>
-              <th scope="row">{label}</th>
-              {cells.map((cell, at) => (
-                <td key={models[at]?.id ?? at}>
-                  <Cell {...cell} />
-                </td>
-              ))}
-            </tr>
-          ))}
+          {compareFacts(models, verdicts.slice(0, models.length), served?.of).map(
+            ({ label, cells }) => (
+              <tr key={label}>
+                <th scope="row">{label}</th>
+                {cells.map((cell, at) => (
+                  <td key={models[at]?.id ?? at}>
+                    <Cell {...cell} />
+                  </td>
+                ))}
+              </tr>
+            ),
+          )}
         </tbody>
       </table>
     </div>
@@ -160,17 +164,7 @@ function Cell({ text, note, isBest }: FactCell) {
   );
 }
 
-/** The verdicts on the models' first listings. Undefined while they load, and for visitors. */
-function useFirstVerdicts(models: readonly Model[]): readonly (string | undefined)[] {
-  const verdicts = [
-    useVerdict(models[0]),
-    useVerdict(models[1]),
-    useVerdict(models[2]),
-    useVerdict(models[3]),
-  ];
-  return verdicts.slice(0, models.length);
-}
-
+/** The verdict on the model's first listing. Undefined while it loads, and for visitors. */
 function useVerdict(model: Model | undefined): string | undefined {
   const isSignedIn = useIsSignedIn();
   const listing = model?.providers[0];

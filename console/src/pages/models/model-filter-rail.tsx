@@ -18,7 +18,7 @@ import { showPrice } from "./price-labels.ts";
 
 type Wanted = Partial<Record<keyof ModelSearch, string | undefined>>;
 
-export interface ModelFilterRailProps {
+interface ModelFilterRailProps {
   readonly id: string;
   readonly search: ModelSearch;
   readonly change: (change: Wanted, how: ChangeHow) => void;

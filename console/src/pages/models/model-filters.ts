@@ -117,15 +117,9 @@ export function readPrice(text: string | undefined): bigint | undefined {
   return /^\d{1,7}(\.\d{1,6})?$/.test(price) ? parseUsd(price) : undefined;
 }
 
-export interface ModelChoices {
-  readonly modalities: readonly Model["modality"][];
-  readonly inputs: readonly string[];
-  readonly parameters: readonly string[];
-  readonly providers: readonly { readonly id: string; readonly name: string }[];
-  readonly countries: readonly string[];
-}
+export type ModelChoices = ReturnType<typeof listChoices>;
 
-export function listChoices(models: readonly Model[]): ModelChoices {
+export function listChoices(models: readonly Model[]) {
   const listings = models.flatMap(({ providers }) => providers);
   const names = new Map(listings.map(({ provider, name }) => [provider, name]));
   return {

@@ -17,7 +17,7 @@ import { Note } from "../../ui/note.tsx";
 
 const ServedChart = lazy(() => import("./served-chart.tsx"));
 
-export interface ServedPanelProps {
+interface ServedPanelProps {
   readonly of: { readonly model: string } | { readonly provider: string };
   readonly nameOf: (listing: ListingFigures) => ReactNode;
   readonly label: "Provider" | "Model";
@@ -89,9 +89,9 @@ function FiguresTable(
     readonly hasHours: boolean;
   },
 ) {
-  const { label, nameOf, caption, listings, empty } = props;
+  const { label, nameOf, caption, listings, empty, hasHours } = props;
   const [nowMs] = useState(() => Date.now());
-  const line = label === "Provider" ? lineOfProvider : lineOfModel;
+  const lineOf = label === "Provider" ? lineOfProvider : lineOfModel;
   const columns = useMemo(() => buildColumns(label, nameOf, nowMs), [label, nameOf, nowMs]);
   return (
     <div className={styles.served}>
@@ -104,7 +104,7 @@ function FiguresTable(
       />
       {listings.length === 0 ? null : (
         <Suspense fallback={<Loading rows={4} />}>
-          <ServedChart {...{ caption, listings, nowMs }} lineOf={line} hasHours={props.hasHours} />
+          <ServedChart {...{ caption, listings, nowMs, lineOf, hasHours }} />
         </Suspense>
       )}
     </div>

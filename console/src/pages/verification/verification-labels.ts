@@ -96,16 +96,9 @@ const BREACHES = [
   ["unreadable_percent", "could not be read"],
 ] as const;
 
-export interface TrustCount {
-  readonly listed: number;
-  readonly verified: number;
-  readonly failed: number;
-  readonly suspect: number;
-  /** Percentage by which the worst listing overbills; null if none does. */
-  readonly overbilledPercent: number | null;
-}
+export type TrustCount = ReturnType<typeof countTrust>;
 
-export function countTrust(listings: readonly ListingTrust[], provider: string): TrustCount {
+export function countTrust(listings: readonly ListingTrust[], provider: string) {
   const own = listings.filter((each) => each.provider === provider);
   const overbilled = own.map((each) => each.overbilled_percent ?? 0);
   return {
@@ -113,6 +106,7 @@ export function countTrust(listings: readonly ListingTrust[], provider: string):
     verified: own.filter(({ state }) => state === "verified").length,
     failed: own.filter(({ state }) => state === "failed").length,
     suspect: own.filter(({ suspect }) => suspect !== null).length,
+    /** Percentage by which the worst listing overbills; null if none does. */
     overbilledPercent: Math.max(0, ...overbilled) || null,
   };
 }
