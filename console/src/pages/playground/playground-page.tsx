@@ -1,12 +1,5 @@
 import { Tabs, Title } from "@mantine/core";
-import {
-  lazy,
-  Suspense,
-  useEffect,
-  useState,
-  type ComponentType,
-  type LazyExoticComponent,
-} from "react";
+import { lazy, Suspense, useEffect, useState, type ComponentType } from "react";
 
 import type { Model, Provider } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -24,7 +17,7 @@ interface TabOf {
   readonly id: string;
   readonly label: string;
   readonly modality: Model["modality"];
-  readonly Tab: LazyExoticComponent<ComponentType<TabProps>>;
+  readonly Tab: ComponentType<TabProps>;
 }
 
 const MODELS_MAX = 4;

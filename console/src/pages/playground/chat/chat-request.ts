@@ -50,7 +50,7 @@ function findPlace(name: string): number {
   return at < 0 ? ORDER.length : at;
 }
 
-/** Has no parameter that the model does not declare. */
+/** The body has no parameter that the model does not declare. */
 export function chatBody(model: Model, settings: ChatSettings, turns: readonly Turn[]): object {
   return {
     model: model.id,
@@ -99,7 +99,7 @@ function saidTo(modelId: string, turn: Turn): readonly RequestMessage[] | undefi
   }));
 }
 
-/** Contains the answer's tool calls only if their results follow, as the API requires. */
+/** The message has the answer's tool calls only if their results follow, as the API requires. */
 function answerMessage(
   modelId: string,
   { answers }: Turn,
@@ -113,8 +113,8 @@ function answerMessage(
     );
     return { role: "assistant", content: own.text, tool_calls: parts };
   }
-  const given = answers.filter(({ text }) => text !== "");
-  const answer = own !== undefined && own.text !== "" ? own : given[0];
+  const given = answers.find(({ text }) => text !== "");
+  const answer = own !== undefined && own.text !== "" ? own : given;
   return answer === undefined ? undefined : { role: "assistant", content: answer.text };
 }
 

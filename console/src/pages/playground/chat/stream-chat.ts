@@ -23,8 +23,7 @@ export async function streamChat(
   signal: AbortSignal,
   report: (change: AnswerChange) => void,
 ): Promise<void> {
-  const startedMs = performance.now();
-  const reader = new AnswerAssembler(startedMs);
+  const reader = new AnswerAssembler();
   let requestId: string | undefined;
   try {
     const response = await send("/chat/completions", { body, signal });
@@ -34,9 +33,9 @@ export async function streamChat(
       state: "streaming",
     });
     await readStream(response, reader, report);
-    report({ ...reader.change(), state: reader.endState(), durationMs: sinceMs(startedMs) });
+    report({ ...reader.change(), state: reader.endState(), durationMs: reader.elapsedMs() });
   } catch (fault) {
-    report({ ...reader.change(), ...failed(fault, signal), durationMs: sinceMs(startedMs) });
+    report({ ...reader.change(), ...failed(fault, signal), durationMs: reader.elapsedMs() });
     if (fault instanceof GatewayFault) return;
   }
   if (reader.costUsd !== undefined || requestId === undefined) return;
@@ -70,10 +69,10 @@ class AnswerAssembler {
   #error: AnswerChange | undefined;
   #tokens: AnswerChange = {};
   #firstByteMs: number | undefined;
-  readonly #startedMs: number;
+  readonly #startedMs = performance.now();
 
-  constructor(startedMs: number) {
-    this.#startedMs = startedMs;
+  elapsedMs(): number {
+    return Math.round(performance.now() - this.#startedMs);
   }
 
   read(data: string): void {
@@ -90,7 +89,7 @@ class AnswerAssembler {
       text(member(delta, "reasoning_content")) ?? text(member(delta, "reasoning")) ?? "";
     this.#readCalls(member(delta, "tool_calls"));
     if (this.#text !== "" || this.#reasoning !== "" || this.#calls.size > 0) {
-      this.#firstByteMs ??= sinceMs(this.#startedMs);
+      this.#firstByteMs ??= this.elapsedMs();
     }
     this.#finish = text(member(choice, "finish_reason")) ?? this.#finish;
     this.#readUsage(member(chunk, "usage"), data);
@@ -153,8 +152,4 @@ function failed(fault: unknown, signal: AbortSignal): AnswerChange {
   }
   const { errorType, message, requestId } = fault;
   return { state: "refused", message, ...defined({ errorType, requestId }) };
-}
-
-function sinceMs(startedMs: number): number {
-  return Math.round(performance.now() - startedMs);
 }

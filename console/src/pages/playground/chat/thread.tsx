@@ -155,7 +155,7 @@ const ENDS: Readonly<Partial<Record<ChatAnswer["state"], string>>> = {
   refused: "No answer.",
 };
 
-interface TurnViewProps {
+const TurnView = memo(function TurnView(props: {
   readonly turn: Turn;
   /** May contain the results of this turn's tool calls. */
   readonly next: Turn | undefined;
@@ -163,9 +163,7 @@ interface TurnViewProps {
   readonly names: ReadonlyMap<string, string>;
   readonly isBusy: boolean;
   readonly chat: Actions;
-}
-
-const TurnView = memo(function TurnView(props: TurnViewProps) {
+}) {
   const { turn, next, modelId, names, isBusy, chat } = props;
   const answers = turn.answers.filter((each) => modelId === undefined || each.modelId === modelId);
   const actions = useMemo((): AnswerActions => {
