@@ -13,11 +13,6 @@ export function useMaybeSession(): Session | undefined {
   return useAnswer("GET /api/console/session").data;
 }
 
-/** False for visitors, and while the session is being read for the first time. */
-export function useIsSignedIn(): boolean {
-  return useMaybeSession()?.state === "signed_in";
-}
-
 export type Need = Session["may"][number];
 
 /**

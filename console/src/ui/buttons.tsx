@@ -1,6 +1,6 @@
-import { ActionIcon, Button, type ButtonProps, CopyButton } from "@mantine/core";
+import { Button, type ButtonProps, CopyButton } from "@mantine/core";
 import type { ComponentProps, ReactNode } from "react";
-import { Download, Check, Copy, type LucideIcon } from "lucide-react";
+import { Download, Check, Copy } from "lucide-react";
 
 import { useSession } from "../api/use-session.ts";
 
@@ -14,22 +14,6 @@ export function SmallButton(props: Props) {
 /** A button in the row of a table. */
 export function CompactButton(props: Props) {
   return <Button size="compact-xs" variant="default" {...props} />;
-}
-
-/** A button that shows only an icon. The label is its accessible name. */
-export function IconButton(props: {
-  readonly icon: LucideIcon;
-  readonly label: string;
-  readonly size?: "sm" | "lg";
-  readonly disabled?: boolean;
-  readonly onClick: () => void;
-}) {
-  const { icon: Icon, label, ...button } = props;
-  return (
-    <ActionIcon variant="subtle" color="gray" aria-label={label} {...button}>
-      <Icon size={props.size === "sm" ? 14 : 16} aria-hidden />
-    </ActionIcon>
-  );
 }
 
 /**

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 
 import type { ComparedModel, ModelCosts } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useIsSignedIn } from "../../api/use-session.ts";
+import { useIsSignedIn } from "./use-served.ts";
 import { signInAddress } from "../../app/sign-in.ts";
 import { figuresColumn } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";

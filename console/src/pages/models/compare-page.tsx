@@ -3,7 +3,6 @@ import { useMemo } from "react";
 
 import type { Model } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useIsSignedIn } from "../../api/use-session.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
@@ -18,7 +17,7 @@ import { NameLine } from "../../ui/name-line.tsx";
 import { TRUST, overbilledWords } from "../verification/verification-labels.ts";
 import { compareFacts, type FactCell } from "./compare-facts.ts";
 import styles from "./models.module.css";
-import { useServed } from "./use-served.ts";
+import { useIsSignedIn, useServed } from "./use-served.ts";
 
 const CRUMBS = [{ label: "Models", to: "/models" }];
 

@@ -2,7 +2,6 @@ import { useMemo } from "react";
 
 import type { ListingTrust, ModelProvider, Provider } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useIsSignedIn } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { numberColumn, column } from "../../ui/columns.tsx";
 import { formatShare } from "../../ui/format.ts";
@@ -20,7 +19,7 @@ import { capacityLabel, countryNames } from "./model-labels.ts";
 import { defaultLabel, showPrice, SKU_NAMES, SKUS, tokenPrice, type Sku } from "./price-labels.ts";
 import styles from "./models.module.css";
 import type { ServedListing } from "./served.ts";
-import { useServed } from "./use-served.ts";
+import { useIsSignedIn, useServed } from "./use-served.ts";
 
 type Row = ModelProvider & {
   readonly model: string;

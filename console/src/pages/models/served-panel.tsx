@@ -3,7 +3,7 @@ import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
 
 import type { ListingFigures } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useIsSignedIn } from "../../api/use-session.ts";
+import { useIsSignedIn } from "./use-served.ts";
 import { Answer, Loading } from "../../ui/answer.tsx";
 import { numberColumn, column } from "../../ui/columns.tsx";
 import { formatMs, formatShare } from "../../ui/format.ts";

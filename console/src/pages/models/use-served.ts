@@ -2,7 +2,7 @@ import { useMemo } from "react";
 
 import type { ProviderFigures } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useIsSignedIn } from "../../api/use-session.ts";
+import { useMaybeSession } from "../../api/use-session.ts";
 import { indexServedModels, type ServedModels } from "./served.ts";
 
 export interface ServedFor {
@@ -31,4 +31,9 @@ export function useServed(): ServedFor | undefined {
       whose: hasShared ? "all customers" : "your own calls",
     };
   }, [hasShared, shared, own]);
+}
+
+/** False for visitors, and while the session is being read for the first time. */
+export function useIsSignedIn(): boolean {
+  return useMaybeSession()?.state === "signed_in";
 }

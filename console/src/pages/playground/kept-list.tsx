@@ -2,7 +2,7 @@ import { Group, Stack, Text, UnstyledButton } from "@mantine/core";
 import { Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
 
-import { IconButton } from "../../ui/buttons.tsx";
+import { IconButton } from "./call-figures.tsx";
 import classes from "./playground.module.css";
 
 export function KeptList<T extends { readonly id: string }>(props: {

@@ -3,10 +3,9 @@ import { useState } from "react";
 
 import type { Descriptor } from "../../api/contract.ts";
 import { checkable } from "../../ui/fields.ts";
+import type { ParameterValues } from "./chat/chat-types.ts";
 import classes from "./playground.module.css";
 
-/** If a parameter is absent, the provider uses its default. */
-export type ParameterValues = Readonly<Record<string, string | number | boolean>>;
 type Value = ParameterValues[string] | undefined;
 
 /** Undefined removes the value. */

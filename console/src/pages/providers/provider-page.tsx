@@ -4,7 +4,7 @@ import { useMemo } from "react";
 
 import type { ListingTrust, Model, ModelProvider, Provider } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useIsSignedIn } from "../../api/use-session.ts";
+import { useIsSignedIn } from "../models/use-served.ts";
 import { column, numberColumn } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";

@@ -3,7 +3,6 @@ import { useMemo } from "react";
 
 import type { Provider, ProviderFigures } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useIsSignedIn } from "../../api/use-session.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { checkable } from "../../ui/fields.ts";
 import { Answer } from "../../ui/answer.tsx";
@@ -18,7 +17,7 @@ import { SearchField } from "../../ui/search-field.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { LoggingBadge } from "../models/model-badges.tsx";
 import { countryNames } from "../models/model-labels.ts";
-import { useServed } from "../models/use-served.ts";
+import { useIsSignedIn, useServed } from "../models/use-served.ts";
 import { TrustSummary, useTrusts } from "../verification/trust-badges.tsx";
 import { countTrust, type TrustCount } from "../verification/verification-labels.ts";
 import { PolicyLinks, ProviderStatus } from "./provider-status.tsx";

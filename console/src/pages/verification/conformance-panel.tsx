@@ -4,7 +4,7 @@ import { useId, useState, useEffect, useRef } from "react";
 
 import type { ListingTrust, CheckFinding, CheckFlaw, ConformanceRun } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useIsSignedIn } from "../../api/use-session.ts";
+import { useIsSignedIn } from "../models/use-served.ts";
 import { signInAddress } from "../../app/sign-in.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";

@@ -3,7 +3,7 @@ import { Group } from "@mantine/core";
 
 import type { CheckFinding, ListingTrust, QueryOf } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useIsSignedIn } from "../../api/use-session.ts";
+import { useIsSignedIn } from "../models/use-served.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Time } from "../../ui/time.tsx";
 import {

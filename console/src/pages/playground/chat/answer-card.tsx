@@ -8,14 +8,14 @@ import { Copyable, CopyIcon } from "../../../ui/copyable.tsx";
 import { formatCount, formatMs } from "../../../ui/format.ts";
 import { sentence } from "../../../ui/sentence.ts";
 import { Tip } from "../../../ui/tip.tsx";
-import { CallFigures } from "../call-figures.tsx";
+import { CallFigures, IconButton } from "../call-figures.tsx";
 import { GatewayTrouble } from "../gateway-trouble.tsx";
 import shared from "../playground.module.css";
 import { tokensPerSecond } from "./conversation.ts";
 import type { ChatAnswer, ToolResult, ToolCall } from "./chat-types.ts";
 import classes from "./chat.module.css";
 import { controlled } from "../../../ui/fields.ts";
-import { IconButton, SmallButton } from "../../../ui/buttons.tsx";
+import { SmallButton } from "../../../ui/buttons.tsx";
 import { parseJson } from "../gateway.ts";
 
 export interface AnswerActions {

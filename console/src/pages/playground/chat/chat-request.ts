@@ -1,7 +1,6 @@
 import type { Descriptor, Model } from "../../../api/contract.ts";
 import { defined } from "../../../../../src/kernel/core/defined.ts";
-import type { ParameterValues } from "../parameter-field.tsx";
-import type { Attachment, ChatSettings, Turn, Routing } from "./chat-types.ts";
+import type { Attachment, ChatSettings, ParameterValues, Turn, Routing } from "./chat-types.ts";
 import { member, text as toText } from "../gateway.ts";
 
 export interface RequestMessage {

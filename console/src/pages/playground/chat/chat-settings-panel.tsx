@@ -6,11 +6,13 @@ import type { Model } from "../../../api/contract.ts";
 import { controlled } from "../../../ui/fields.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { ModelNote, ModelPicker } from "../model-picker.tsx";
-import { ParameterField, withValue, type ParameterValues } from "../parameter-field.tsx";
+import type { ParameterValues } from "./chat-types.ts";
+import { ParameterField, withValue } from "../parameter-field.tsx";
 import classes from "../playground.module.css";
 import { presentParameters } from "./chat-request.ts";
 import { StructureFields, type SettingsProps } from "./structure-fields.tsx";
-import { IconButton, SmallButton } from "../../../ui/buttons.tsx";
+import { IconButton } from "../call-figures.tsx";
+import { SmallButton } from "../../../ui/buttons.tsx";
 import { Note } from "../../../ui/note.tsx";
 
 const MODELS_MAX = 4;

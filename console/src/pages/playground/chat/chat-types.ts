@@ -1,6 +1,3 @@
-import type { Kept } from "../browser-store.ts";
-import type { ParameterValues } from "../parameter-field.tsx";
-
 /** A file attached to a message. Only this browser stores it; the model gets it as well. */
 export interface Attachment {
   readonly kind: "image" | "file" | "audio";
@@ -51,6 +48,9 @@ export interface Turn {
   readonly toolResults?: Readonly<Record<string, readonly ToolResult[]>>;
 }
 
+/** If a parameter is absent, the provider uses its default. */
+export type ParameterValues = Readonly<Record<string, string | number | boolean>>;
+
 /** Becomes the `provider` object of a request. */
 export interface Routing {
   readonly order?: readonly string[];
@@ -75,8 +75,11 @@ export interface ChatSettings {
   readonly routing?: Routing;
 }
 
-export interface Conversation extends Kept {
+export interface Conversation {
+  readonly id: string;
+  readonly orgId: string;
   readonly title: string;
+  readonly updatedAtMs: number;
   readonly settings: ChatSettings;
   readonly turns: readonly Turn[];
   /** Drawn by each tab that opens it; in a stored one, that of the tab which wrote it last. */

@@ -12,7 +12,7 @@ import { Play, Plus, X } from "lucide-react";
 import { useState, type FormEvent } from "react";
 
 import { useMay } from "../../../api/use-session.ts";
-import { IconButton } from "../../../ui/buttons.tsx";
+import { IconButton } from "../call-figures.tsx";
 import { controlled, checkable } from "../../../ui/fields.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { Panel } from "../../../ui/panel.tsx";

@@ -10,7 +10,8 @@ import { usePickedModel, type TabProps, useFreshBalance } from "../tab-props.ts"
 import classes from "../playground.module.css";
 import { controlled } from "../../../ui/fields.ts";
 import { ModelField } from "../model-picker.tsx";
-import { ParameterField, withValue, type ParameterValues } from "../parameter-field.tsx";
+import type { ParameterValues } from "../chat/chat-types.ts";
+import { ParameterField, withValue } from "../parameter-field.tsx";
 
 export interface MediaCall {
   readonly body: Readonly<Record<string, unknown>> & { readonly prompt: string };
