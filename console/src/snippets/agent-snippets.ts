@@ -1,9 +1,6 @@
 import { json, KEY_VARIABLE, type Snippet, type SnippetOf } from "./chat-snippets.ts";
 
-/**
- * Commands that set up two coding agents, one for the messages API and one for chat completions.
- * The key is set in the shell and written to no file.
- */
+/** Sets up an agent for each chat API. The key is set in the shell and written to no file. */
 export function agentSnippets(
   of: Pick<SnippetOf, "gatewayUrl" | "modelId" | "secret">,
 ): readonly Snippet[] {

@@ -3,19 +3,19 @@ import { useState, type ReactNode } from "react";
 
 import { CodeTabs } from "../ui/code-tabs.tsx";
 import { FilterChips } from "../ui/filter-chips.tsx";
-import type { Snippet, SnippetWire } from "./chat-snippets.ts";
+import { AppLink } from "../ui/app-link.tsx";
+import { KEY_HINT, type Snippet, type SnippetWire } from "./chat-snippets.ts";
 import { Note } from "../ui/note.tsx";
 
 export interface CallSnippetsProps {
   readonly of: (wire: SnippetWire, isStream: boolean) => readonly Snippet[];
-  /** If true, the reader can also choose a call that prints the answer while it arrives. */
+  /** If true, the reader can also choose a streamed call. */
   readonly hasStream?: boolean;
-  /** True if the model has only one route. The choice of the interface is then hidden. */
+  /** Hides the choice of the interface. */
   readonly hasOneRoute?: boolean;
   readonly note?: ReactNode;
 }
 
-/** An example call in curl, Python and TypeScript, for the interface that the reader chooses. */
 export function CallSnippets(props: CallSnippetsProps) {
   const { of, hasOneRoute = false, hasStream = false, note } = props;
   const [wire, setWire] = useState<SnippetWire>("chat");
@@ -35,6 +35,13 @@ export function CallSnippets(props: CallSnippetsProps) {
     </Stack>
   );
 }
+
+/** The note below code that reads the key from the environment. */
+export const KEY_NOTE = (
+  <>
+    {KEY_HINT} <AppLink to="/keys">Create a key</AppLink>
+  </>
+);
 
 const ANSWERS = [
   { value: "whole", label: "Whole answer" },

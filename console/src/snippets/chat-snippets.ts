@@ -11,10 +11,7 @@ export interface SnippetOf {
   /** Parameters of the call, in the format of chat completions. */
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly isStream?: boolean;
-  /**
-   * Raw key that is written into the code. If it is undefined, the code reads the environment
-   * variable `KEY_VARIABLE`.
-   */
+  /** Raw key. If undefined, the code reads the environment variable `KEY_VARIABLE`. */
   readonly secret?: string | undefined;
 }
 
@@ -45,34 +42,25 @@ export function helloSnippets(
 }
 
 function onChatCompletions(of: SnippetOf, root: string): readonly Snippet[] {
-  const { modelId, parameters, isStream = false, secret } = of;
-  const messages = withoutFiles(of.messages);
-  const body = { model: modelId, messages, ...parameters };
+  const { modelId: model, parameters, isStream = false, secret } = of;
+  const body = { model, messages: withoutFiles(of.messages), ...parameters };
   const sent = isStream ? { ...body, stream: true } : body;
-  return [
-    {
-      label: "curl",
-      code: `${exported(secret)}${curl(`${root}/v1/chat/completions`, BEARER, sent)}`,
-    },
-    {
-      label: "Python",
-      code: `${pythonHead("openai", "OpenAI", secret)}
+  const name = isStream ? "stream" : "answer";
+  return inLanguages(
+    `${exported(secret)}${curl(`${root}/v1/chat/completions`, BEARER, sent)}`,
+    `${pythonHead("openai", "OpenAI", secret)}
 client = OpenAI(
     base_url=${JSON.stringify(`${root}/v1`)},
     api_key=${pythonKey(secret)},
 )
-${isStream ? "stream" : "answer"} = client.chat.completions.create(
+${name} = client.chat.completions.create(
 ${pythonArguments(sent, OPENAI_FIELDS)}
 )
 ${isStream ? PYTHON_CHUNKS : "print(answer.choices[0].message.content)"}`,
-    },
-    {
-      label: "TypeScript",
-      code: `${openAiClient(root, secret)}
-const ${isStream ? "stream" : "answer"} = await client.chat.completions.create(${typed(sent, OPENAI_FIELDS, `OpenAI.ChatCompletionCreateParams${isStream ? "Streaming" : "NonStreaming"}`)});
+    `${openAiClient(root, secret)}
+const ${name} = await client.chat.completions.create(${typed(sent, OPENAI_FIELDS, `OpenAI.ChatCompletionCreateParams${isStream ? "Streaming" : "NonStreaming"}`)});
 ${isStream ? SCRIPT_CHUNKS : "console.log(answer.choices[0].message.content);"}`,
-    },
-  ];
+  );
 }
 
 const PYTHON_CHUNKS = `for chunk in stream:
@@ -86,14 +74,9 @@ function onMessages(of: SnippetOf, root: string): readonly Snippet[] {
   const { isStream = false, secret } = of;
   const body = messagesBody({ ...of, messages: withoutFiles(of.messages) });
   const sent = isStream ? { ...body, stream: true } : body;
-  return [
-    {
-      label: "curl",
-      code: `${exported(secret)}${curl(`${root}/v1/messages`, "x-api-key:", sent)}`,
-    },
-    {
-      label: "Python",
-      code: `${pythonHead("anthropic", "Anthropic", secret)}
+  return inLanguages(
+    `${exported(secret)}${curl(`${root}/v1/messages`, "x-api-key:", sent)}`,
+    `${pythonHead("anthropic", "Anthropic", secret)}
 client = Anthropic(base_url=${JSON.stringify(root)}, api_key=${pythonKey(secret)})
 ${
   isStream
@@ -107,10 +90,7 @@ ${pythonArguments(body, MESSAGES_FIELDS)}
 )
 print("".join(block.text for block in message.content if block.type == "text"))`
 }`,
-    },
-    {
-      label: "TypeScript",
-      code: `// npm install @anthropic-ai/sdk
+    `// npm install @anthropic-ai/sdk
 import Anthropic from "@anthropic-ai/sdk";
 
 const client = new Anthropic({
@@ -125,7 +105,14 @@ await stream.finalMessage();`
     : `const message = await client.messages.create(${typed(body, MESSAGES_FIELDS, "Anthropic.MessageCreateParamsNonStreaming")});
 console.log(message.content.map((block) => (block.type === "text" ? block.text : "")).join(""));`
 }`,
-    },
+  );
+}
+
+export function inLanguages(bash: string, py: string, ts: string): readonly Snippet[] {
+  return [
+    { label: "curl", code: bash },
+    { label: "Python", code: py },
+    { label: "TypeScript", code: ts },
   ];
 }
 
@@ -167,17 +154,14 @@ function withoutFiles(messages: readonly RequestMessage[]): readonly RequestMess
 
 function withoutData(part: object): object {
   switch (member(part, "type")) {
-    case "image_url":
-      return {
-        type: "image_url",
-        image_url: { url: "data:image/png;base64,BASE64_OF_YOUR_IMAGE" },
-      };
+    case "image_url": {
+      const url = "data:image/png;base64,BASE64_OF_YOUR_IMAGE";
+      return { type: "image_url", image_url: { url } };
+    }
     case "file": {
+      const filename = member(member(part, "file"), "filename");
       const file_data = "data:application/pdf;base64,BASE64_OF_YOUR_FILE";
-      return {
-        type: "file",
-        file: { filename: member(member(part, "file"), "filename"), file_data },
-      };
+      return { type: "file", file: { filename, file_data } };
     }
     case "input_audio": {
       const format = member(member(part, "input_audio"), "format");
@@ -205,36 +189,14 @@ export function json(value: unknown): string {
  * Usual fields that the client libraries know. A listing may declare any others, which the examples
  * pass as extra fields: a Python client refuses an argument that it does not know.
  */
-const OPENAI_FIELDS = [
-  "frequency_penalty",
-  "max_completion_tokens",
-  "max_tokens",
-  "messages",
-  "model",
-  "presence_penalty",
-  "reasoning_effort",
-  "response_format",
-  "seed",
-  "stop",
-  "stream",
-  "temperature",
-  "tools",
-  "top_logprobs",
-  "top_p",
-  "verbosity",
-];
+const OPENAI_FIELDS = (
+  "frequency_penalty max_completion_tokens max_tokens messages model presence_penalty " +
+  "reasoning_effort response_format seed stop stream temperature tools top_logprobs top_p " +
+  "verbosity"
+).split(" ");
 /** Anthropic's clients (TypeScript 1, Python 2) have no `temperature`, `top_p` and `top_k`. */
-const MESSAGES_FIELDS = [
-  "max_tokens",
-  "messages",
-  "model",
-  "output_config",
-  "stop_sequences",
-  "stream",
-  "system",
-  "thinking",
-  "tools",
-];
+const MESSAGES_FIELDS =
+  "max_tokens messages model output_config stop_sequences stream system thinking tools".split(" ");
 
 /** Writes a body as Python keyword arguments. Fields that are not `known` go into `extra_body`. */
 export function pythonArguments(
@@ -257,9 +219,8 @@ export function typed(
   known: readonly string[],
   type: string,
 ): string {
-  return Object.keys(body).every((name) => known.includes(name))
-    ? script(body)
-    : `${script(body)} as ${type}`;
+  const isKnown = Object.keys(body).every((name) => known.includes(name));
+  return isKnown ? script(body) : `${script(body)} as ${type}`;
 }
 
 /** Writes a JSON value as a TypeScript literal. Names are unquoted where TypeScript allows it. */

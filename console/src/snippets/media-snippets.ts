@@ -3,6 +3,7 @@ import {
   BEARER,
   curl,
   helloSnippets,
+  inLanguages,
   KEY_VARIABLE,
   openAiClient,
   pythonArguments,
@@ -37,14 +38,10 @@ export function bodySnippets(
 type Body = Readonly<Record<string, unknown>>;
 
 function sampleBody(model: Model): Body {
-  if (model.modality === "decisions") return decisionSample(model);
+  if (model.modality === "decisions") return { model: model.id, ...decisionSample(model) };
   if (model.modality === "image") {
-    return {
-      model: model.id,
-      prompt: "A red bicycle on a white wall",
-      n: 1,
-      ...firstValues(model, ["size", "aspect_ratio", "resolution", "quality"]),
-    };
+    const values = firstValues(model, ["size", "aspect_ratio", "resolution", "quality"]);
+    return { model: model.id, prompt: "A red bicycle on a white wall", n: 1, ...values };
   }
   const seconds = model.parameters["seconds"]?.default;
   return {
@@ -56,11 +53,9 @@ function sampleBody(model: Model): Body {
 }
 
 function imageCalls(body: Body, root: string): readonly Snippet[] {
-  return [
-    { label: "curl", code: curl(`${root}/v1/images/generations`, BEARER, body) },
-    {
-      label: "Python",
-      code: `${pythonHead("openai", "OpenAI").replace("import os", "import base64\nimport os")}
+  return inLanguages(
+    curl(`${root}/v1/images/generations`, BEARER, body),
+    `${pythonHead("openai", "OpenAI").replace("import os", "import base64\nimport os")}
 client = OpenAI(
     base_url=${JSON.stringify(`${root}/v1`)},
     api_key=${pythonKey()},
@@ -70,36 +65,22 @@ ${pythonArguments(body, IMAGE_FIELDS)}
 )
 with open("image.png", "wb") as file:
     file.write(base64.b64decode(answer.data[0].b64_json))`,
-    },
-    {
-      label: "TypeScript",
-      code: `import { writeFile } from "node:fs/promises";
+    `import { writeFile } from "node:fs/promises";
 ${openAiClient(root)}
 const answer = await client.images.generate(${typed(body, IMAGE_FIELDS, "OpenAI.ImageGenerateParamsNonStreaming")});
 await writeFile("image.png", Buffer.from(answer.data?.[0]?.b64_json ?? "", "base64"));`,
-    },
-  ];
+  );
 }
 
 /** Fields that the client library knows; models may also have `aspect_ratio`, `seed` and others. */
-const IMAGE_FIELDS = [
-  "background",
-  "model",
-  "n",
-  "output_compression",
-  "output_format",
-  "prompt",
-  "quality",
-  "size",
-];
+const IMAGE_FIELDS =
+  "background model n output_compression output_format prompt quality size".split(" ");
 
 function videoCalls(body: Body, root: string): readonly Snippet[] {
   const videos = `${root}/v1/videos`;
   const key = `  -H "authorization: Bearer $${KEY_VARIABLE}"`;
-  return [
-    {
-      label: "curl",
-      code: `# Ask for the video; the answer has its id.
+  return inLanguages(
+    `# Ask for the video; the answer has its id.
 ${curl(videos, BEARER, body)}
 
 # Ask for its status until that is "completed".
@@ -110,10 +91,7 @@ ${key}
 curl -s ${videos}/VIDEO_ID/content \\
 ${key} \\
   --output video.mp4`,
-    },
-    {
-      label: "Python",
-      code: `${pythonRequests("time")}
+    `${pythonRequests("import time\n")}
 video = requests.post(
     "${videos}",
     headers=headers,
@@ -126,10 +104,7 @@ if video.get("status") != "completed":
     raise SystemExit(video["error"]["message"])
 with open("video.mp4", "wb") as file:
     file.write(requests.get(f"${videos}/{video['id']}/content", headers=headers).content)`,
-    },
-    {
-      label: "TypeScript",
-      code: `import { writeFile } from "node:fs/promises";
+    `import { writeFile } from "node:fs/promises";
 
 ${SCRIPT_HEADERS}
 let video = await (
@@ -146,14 +121,14 @@ while (["queued", "in_progress"].includes(video.status)) {
 if (video.status !== "completed") throw new Error(video.error.message);
 const file = await fetch(\`${videos}/\${video.id}/content\`, { headers });
 await writeFile("video.mp4", Buffer.from(await file.arrayBuffer()));`,
-    },
-  ];
+  );
 }
 
-function pythonRequests(...modules: readonly string[]): string {
+/** Writes the imports and headers of a call with `requests`. `imports` has whole lines. */
+function pythonRequests(imports = ""): string {
   return `# pip install requests
 import os
-${modules.map((module) => `import ${module}\n`).join("")}import requests
+${imports}import requests
 
 headers = {"authorization": f"Bearer {${pythonKey().replaceAll('"', "'")}}"}
 `;
@@ -167,7 +142,6 @@ const SCRIPT_HEADERS = `const headers = {
 function decisionSample(model: Model): Body {
   return model.decisions_wire === "gliner"
     ? {
-        model: model.id,
         state: "Ada Lovelace wrote to Charles Babbage from London.",
         questions: {
           people: { type: "entities", labels: ["person"] },
@@ -175,7 +149,6 @@ function decisionSample(model: Model): Body {
         },
       }
     : {
-        model: model.id,
         state: { subject: "Checkout is down", plan: "enterprise" },
         questions: {
           urgent: { schema: { type: "boolean" }, instructions: "Is this urgent?" },
@@ -189,35 +162,26 @@ function decisionSample(model: Model): Body {
 
 function decisionCalls(body: Body, root: string): readonly Snippet[] {
   const address = `${root}/v1/decisions`;
-  return [
-    { label: "curl", code: curl(address, BEARER, body) },
-    {
-      label: "Python",
-      code: `${pythonRequests()}
+  return inLanguages(
+    curl(address, BEARER, body),
+    `${pythonRequests()}
 answer = requests.post(
     "${address}",
     headers=headers,
     json=${python(body, "    ")},
 )
 print(answer.json())`,
-    },
-    {
-      label: "TypeScript",
-      code: `${SCRIPT_HEADERS}
+    `${SCRIPT_HEADERS}
 const answer = await fetch("${address}", {
   method: "POST",
   headers,
   body: JSON.stringify(${script(body)}),
 });
 console.log(await answer.json());`,
-    },
-  ];
+  );
 }
 
-/**
- * Returns the default of each parameter, or else its first value. If there is a `size`,
- * `aspect_ratio` is left out.
- */
+/** The default of each parameter, or its first value. With a `size`, leaves out `aspect_ratio`. */
 function firstValues(model: Model, names: readonly string[]): Readonly<Record<string, unknown>> {
   const values = names.flatMap((name) => {
     const descriptor = model.parameters[name];

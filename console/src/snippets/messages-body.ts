@@ -1,10 +1,8 @@
+import { defined } from "../../../src/kernel/core/defined.ts";
 import type { RequestMessage } from "../pages/playground/chat/chat-request.ts";
 import { member, text, parseJson } from "../pages/playground/gateway.ts";
 
-/**
- * Converts a chat-completions request into a body for the messages route. That route requires
- * `max_tokens`, so the body always has it.
- */
+/** Converts a chat-completions request. The messages route requires `max_tokens`. */
 export function messagesBody(of: {
   readonly modelId: string;
   readonly messages: readonly RequestMessage[];
@@ -12,31 +10,24 @@ export function messagesBody(of: {
 }): Record<string, unknown> {
   const { modelId, messages, parameters } = of;
   const system = messages.find(({ role }) => role === "system")?.content;
-  const { stop, tools, provider, thinking } = parameters;
-  const output = outputConfig(parameters);
-  const kept = Object.fromEntries(
-    ["temperature", "top_p", "top_k"].flatMap((name) =>
-      parameters[name] === undefined ? [] : [[name, parameters[name]]],
-    ),
-  );
-  return {
+  const { temperature, top_p, top_k, stop, tools, provider, thinking } = parameters;
+  return defined({
     model: modelId,
     max_tokens: parameters["max_tokens"] ?? parameters["max_completion_tokens"] ?? 4096,
-    ...(system === undefined ? {} : { system }),
+    system,
     messages: messages.filter(({ role }) => role !== "system").map(asMessage),
-    ...kept,
-    ...(stop === undefined ? {} : { stop_sequences: stop }),
-    ...(Array.isArray(tools) ? { tools: tools.map(asTool) } : {}),
-    ...(output === undefined ? {} : { output_config: output }),
-    ...(thinking === undefined ? {} : { thinking }),
-    ...(provider === undefined ? {} : { provider }),
-  };
+    temperature,
+    top_p,
+    top_k,
+    stop_sequences: stop,
+    tools: Array.isArray(tools) ? tools.map(asTool) : undefined,
+    output_config: outputConfig(parameters),
+    thinking,
+    provider,
+  });
 }
 
-/**
- * Builds the field `output_config`. Leaves out the effort `none`, because reasoning is off by
- * default on the messages route.
- */
+/** Leaves out the effort `none`: reasoning is off by default on the messages route. */
 function outputConfig(parameters: Readonly<Record<string, unknown>>): object | undefined {
   const schema = member(member(parameters["response_format"], "json_schema"), "schema");
   const effort = parameters["reasoning_effort"];
@@ -49,12 +40,11 @@ function outputConfig(parameters: Readonly<Record<string, unknown>>): object | u
 
 function asTool(tool: unknown): object {
   const bare = member(tool, "function");
-  const description = text(member(bare, "description"));
-  return {
+  return defined({
     name: member(bare, "name"),
-    ...(description === undefined ? {} : { description }),
+    description: text(member(bare, "description")),
     input_schema: member(bare, "parameters"),
-  };
+  });
 }
 
 function asMessage(message: RequestMessage): object {

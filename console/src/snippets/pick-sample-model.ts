@@ -3,8 +3,7 @@ import { parseUsd } from "../ui/money-math.ts";
 
 /**
  * Chooses the cheapest chat model whose first provider is healthy and whose providers log no
- * prompts; if there is none, the cheapest chat model. The price of a model is that of one input
- * token plus one output token.
+ * prompts; else the cheapest chat model. The price is that of one input plus one output token.
  */
 export function pickSampleModel(
   models: readonly Model[],
@@ -28,8 +27,7 @@ export function pickSampleModel(
   return first?.model.id;
 }
 
-/** Micro-dollars for a million input plus a million output tokens at the first provider. */
 function sumPrices({ providers }: Model): bigint | undefined {
-  const prices = providers[0]?.prices ?? undefined;
-  return prices === undefined ? undefined : parseUsd(prices.prompt) + parseUsd(prices.completion);
+  const prices = providers[0]?.prices;
+  return prices == null ? undefined : parseUsd(prices.prompt) + parseUsd(prices.completion);
 }

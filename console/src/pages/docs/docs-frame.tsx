@@ -1,3 +1,4 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 
@@ -5,9 +6,9 @@ import { Page, type PageProps } from "../../ui/page.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { type SideGroup, SidePages } from "../../ui/side-pages.tsx";
 import { GUIDES } from "./guide-list.ts";
+import { slugOf } from "./markdown-blocks.ts";
 import type { OperationView } from "./openapi-rows.ts";
 import styles from "./docs.module.css";
-import { useDocsSearch } from "./use-docs-search.ts";
 
 interface DocsFrameProps extends PageProps {
   readonly sections?: readonly { readonly id: string; readonly label: string }[];
@@ -17,7 +18,12 @@ interface DocsFrameProps extends PageProps {
 export function DocsFrame({ sections = [], operations = [], ...page }: DocsFrameProps) {
   const [query, setQuery] = useState("");
   const found = useDocsSearch(query, operations);
-  useHashScroll(sections.length);
+  const { length } = sections;
+  // The sections are loaded after the page, so the browser cannot scroll to one of them itself.
+  useEffect(() => {
+    const id = globalThis.location.hash.slice(1);
+    if (length > 0 && id !== "") document.querySelector(`#${CSS.escape(id)}`)?.scrollIntoView();
+  }, [length]);
   return (
     <SidePages
       label="Docs"
@@ -62,9 +68,49 @@ function groupsOf(operations: readonly OperationView[]): readonly SideGroup[] {
   ];
 }
 
-function useHashScroll(sections: number): void {
-  useEffect(() => {
-    const id = globalThis.location.hash.slice(1);
-    if (sections > 0 && id !== "") document.querySelector(`#${CSS.escape(id)}`)?.scrollIntoView();
-  }, [sections]);
+const FOUND_MAX = 20;
+
+interface Section {
+  readonly to: string;
+  readonly hash: string;
+  readonly label: string;
+  readonly text: string;
+}
+
+/** Finds what contains every word of the query. A match in the name comes first. */
+function useDocsSearch(query: string, operations: readonly OperationView[]): SideGroup["links"] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const guides = useQuery({
+    queryKey: ["guides"],
+    queryFn: async ({ signal }) => (await fetch("/llms-full.txt", { signal })).text(),
+    enabled: words.length > 0,
+  });
+  if (words.length === 0) return [];
+  const all = [...sectionsOf(guides.data ?? ""), ...operations.map(sectionOf)];
+  const has = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
+  const named = all.filter(({ label }) => has(label));
+  const others = all.filter(({ label, text }) => !has(label) && has(`${label} ${text}`));
+  return [...named, ...others].slice(0, FOUND_MAX);
+}
+
+/** Splits `llms-full.txt`, where each guide begins with a line `Source: …`, into sections. */
+function sectionsOf(text: string): readonly Section[] {
+  return text.split(/^Source: \S+\/docs\/(?=[a-z-]+\.md$)/m).flatMap((guide) => {
+    const [, name, body] = /^([a-z-]+)\.md\n([\s\S]*)$/.exec(guide) ?? [];
+    if (name === undefined || body === undefined) return [];
+    const [, title = name] = /^# (.*)$/m.exec(body) ?? [];
+    return body.split(/^(?=##? )/m).flatMap((section) => {
+      const [, marks, heading = title] = /^(##?) (.*)$/m.exec(section) ?? [];
+      if (marks === undefined) return [];
+      const isTop = marks === "#";
+      const label = isTop ? title : `${title}: ${heading}`;
+      return [{ to: `/docs/${name}`, hash: isTop ? "" : slugOf(heading), label, text: section }];
+    });
+  });
+}
+
+function sectionOf({ id, name, summary, parameters, body, answer }: OperationView): Section {
+  const text = [...parameters, ...body, ...answer].map((each) => `${each.name} ${each.about}`);
+  const label = `${name}: ${summary}`;
+  return { to: `/docs/reference/${id}`, hash: "", label, text: text.join("\n") };
 }

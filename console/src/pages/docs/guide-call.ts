@@ -1,10 +1,11 @@
+import type { Model } from "../../api/contract.ts";
 import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
 import type { Block } from "./markdown-blocks.ts";
-import { parseJson } from "../playground/gateway.ts";
+import { parseJson, text } from "../playground/gateway.ts";
 
 export interface GuideCall {
   readonly method: "GET" | "POST";
-  /** The path below `/v1`, with its query. */
+  /** Below `/v1`, with its query. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
   /** The model that the call's body or query names; undefined if it names none. */
@@ -36,21 +37,19 @@ export function readGuideCall(code: string): GuideCall | undefined {
   }
   const body = parseObject(sent);
   if (body === undefined) return undefined;
-  const model = body["model"];
-  const modelId = typeof model === "string" ? model : undefined;
-  return { method: "POST", path, body, modelId, quotedAs: QUOTED[path] };
+  return { method: "POST", path, body, modelId: text(body["model"]), quotedAs: QUOTED[path] };
+}
+
+interface Replacement {
+  readonly from: string;
+  readonly to: string;
 }
 
 export function rewritten(
   code: string,
-  change: {
-    readonly model?: { readonly from: string; readonly to: string } | undefined;
-    readonly root?: { readonly from: string; readonly to: string } | undefined;
-  },
+  { model }: { readonly model: Replacement | undefined },
 ): string {
-  const { model, root } = change;
-  const moved = root === undefined ? code : code.replaceAll(root.from, root.to);
-  return model === undefined ? moved : moved.replaceAll(model.from, model.to);
+  return model === undefined ? code : code.replaceAll(model.from, model.to);
 }
 
 export function withModel(call: GuideCall, modelId: string): GuideCall {
@@ -62,22 +61,20 @@ export function withModel(call: GuideCall, modelId: string): GuideCall {
   return { ...call, modelId, path: `${path}?${search.toString()}` };
 }
 
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  const value = parseJson(text);
+function parseObject(json: string): Readonly<Record<string, unknown>> | undefined {
+  const value = parseJson(json);
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Readonly<Record<string, unknown>>)
     : undefined;
 }
 
-type Modality = "text" | "image" | "video" | "decisions";
-
-const MODALITIES: Readonly<Record<string, Modality>> = {
+const MODALITIES: Readonly<Record<string, Model["modality"]>> = {
   images: "image",
   videos: "video",
   decisions: "decisions",
 };
 
-/** Reads the call in a block of code. Undefined if the page cannot run it. */
+/** Undefined if the page cannot run the block. */
 function readCall(block: Block): GuideCall | undefined {
   if (block.kind !== "code") return undefined;
   const curl = block.tabs.find(({ label }) => label === "curl");
@@ -87,22 +84,14 @@ function readCall(block: Block): GuideCall | undefined {
 /** Finds the model of a guide's first call, and the modality that a replacement must have. */
 export function modelOfGuide(
   blocks: readonly Block[],
-): { readonly modelId: string; readonly modality: Modality } | undefined {
+): { readonly modelId: string; readonly modality: Model["modality"] } | undefined {
   for (const block of blocks) {
     const call = readCall(block);
     // The guides use `no/…` as the example of a model that the gateway refuses.
     if (call?.modelId === undefined || call.modelId.startsWith("no/")) continue;
-    const modality = MODALITIES[call.quotedAs ?? ""] ?? "text";
-    return { modelId: call.modelId, modality };
+    return { modelId: call.modelId, modality: MODALITIES[call.quotedAs ?? ""] ?? "text" };
   }
   return undefined;
-}
-
-interface GuideChoice {
-  /** The replacement of the guide's model. Undefined keeps the model that the guide names. */
-  readonly model: { readonly from: string; readonly to: string } | undefined;
-  /** Raw key that the reader pasted. If empty, the code shows an environment variable instead. */
-  readonly rawKey: string;
 }
 
 export interface ChosenBlock {
@@ -110,10 +99,14 @@ export interface ChosenBlock {
   readonly call: GuideCall | undefined;
 }
 
-/** Puts the reader's choices into the guide's code. A raw key goes into shell code only. */
+/**
+ * Puts the reader's choices into the guide's code. `model` replaces the guide's model; undefined
+ * keeps it. `rawKey` goes into shell code only; if it is empty, the code shows an environment
+ * variable.
+ */
 export function chosenBlocks(
   blocks: readonly Block[],
-  { model, rawKey }: GuideChoice,
+  { model, rawKey }: { readonly model: Replacement | undefined; readonly rawKey: string },
 ): readonly ChosenBlock[] {
   return blocks.map((block) => {
     if (block.kind !== "code") return { block, call: undefined };
@@ -135,10 +128,7 @@ function withKey(code: string, rawKey: string): string {
   return code.replaceAll(`$${KEY_VARIABLE}`, rawKey).replaceAll("tm_vk_YOUR_KEY", rawKey);
 }
 
-/**
- * True if the text is a raw key. Only such a text may go into shell code: it has no character that
- * a shell interprets.
- */
-export function isRawKey(text: string): boolean {
-  return /^tm_vk_[A-Za-z0-9_-]{8,200}$/.test(text);
+/** Only a raw key may go into shell code: it has no character that a shell interprets. */
+export function isRawKey(typed: string): boolean {
+  return /^tm_vk_[A-Za-z0-9_-]{8,200}$/.test(typed);
 }

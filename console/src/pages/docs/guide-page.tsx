@@ -30,7 +30,11 @@ export function GuidePage() {
 function Guide({ name, title }: { readonly name: string; readonly title: string }) {
   const text = useQuery<string>({
     queryKey: ["guide", name],
-    queryFn: ({ signal }) => readGuide(name, signal),
+    queryFn: async ({ signal }) => {
+      const answer = await fetch(`/docs/${name}.md`, { signal });
+      if (!answer.ok) throw new Error("This guide could not be loaded. Try again.");
+      return await answer.text();
+    },
   });
   const sections = readBlocks(text.data ?? "").flatMap((block) =>
     block.kind === "heading" && block.level > 1
@@ -41,7 +45,15 @@ function Guide({ name, title }: { readonly name: string; readonly title: string 
     <DocsFrame
       title={title}
       sections={sections}
-      actions={text.data === undefined ? null : <CopyMarkdown text={text.data} />}
+      actions={
+        text.data === undefined ? null : (
+          <CopyButton value={text.data} timeout={1500}>
+            {({ copied, copy }) => (
+              <SmallButton onClick={copy}>{copied ? "Copied" : "Copy as Markdown"}</SmallButton>
+            )}
+          </CopyButton>
+        )
+      }
     >
       {text.data === undefined ? null : <GuideView text={text.data} />}
       {text.isError ? <Fault error={text.error} retry={() => void text.refetch()} /> : null}
@@ -59,9 +71,10 @@ function GuideView({ text }: { readonly text: string }) {
   const models = useAnswer("GET /api/catalog.json").data?.models ?? [];
   const sample = useSampleModel();
   const fitting = models.filter(({ modality }) => modality === own?.modality);
-  const modelId = fitting.some(({ id }) => id === wanted)
-    ? wanted
-    : defaultModel(own, fitting, sample);
+  // The reader's choice, else the guide's own model, else the sample model, else any that fits.
+  const modelId =
+    [wanted, own?.modelId, sample].find((each) => fitting.some(({ id }) => id === each)) ??
+    fitting[0]?.id;
   const model =
     own === undefined || modelId === undefined || modelId === own.modelId
       ? undefined
@@ -76,7 +89,6 @@ function GuideView({ text }: { readonly text: string }) {
             w="22rem"
             maw="100%"
             {...controlled(modelId ?? "", setWanted)}
-
             data={fitting.map(({ id }) => id)}
           />
         )}
@@ -98,39 +110,10 @@ function Neighbours({ name }: { readonly name: string }) {
   );
 }
 
-function defaultModel(
-  own: ReturnType<typeof modelOfGuide>,
-  fitting: readonly { readonly id: string }[],
-  sample: string,
-): string | undefined {
-  const ids = fitting.map(({ id }) => id);
-  if (own !== undefined && ids.includes(own.modelId)) return own.modelId;
-  return ids.includes(sample) ? sample : ids[0];
-}
-
-async function readGuide(name: string, signal: AbortSignal): Promise<string> {
-  const answer = await fetch(`/docs/${name}.md`, { signal });
-  if (!answer.ok) throw new Error("This guide could not be loaded. Try again.");
-  return await answer.text();
-}
-
-function CopyMarkdown({ text }: { readonly text: string }) {
-  return (
-    <CopyButton value={text} timeout={1500}>
-      {({ copied, copy }) => (
-        <SmallButton onClick={copy}>{copied ? "Copied" : "Copy as Markdown"}</SmallButton>
-      )}
-    </CopyButton>
-  );
-}
-
 const VARIABLE = "variable";
 const PASTED = "pasted";
 
-/**
- * Chooses the key that the examples show. The console has only the names of keys, so a raw key has
- * to be pasted. It stays in this page's memory, and is neither sent nor stored.
- */
+/** The console has only the names of keys. A pasted raw key is neither sent nor stored. */
 function KeyChoice(props: {
   readonly rawKey: string;
   readonly onRawKey: (rawKey: string) => void;

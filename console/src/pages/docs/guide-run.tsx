@@ -29,7 +29,7 @@ type State =
   | { readonly kind: "done"; readonly answer: GuideAnswer }
   | { readonly kind: "failed"; readonly fault: unknown };
 
-/** Runs a guide's request with the session instead of a key; shows the cost before and after. */
+/** Runs a guide's request with the session instead of a key. */
 export function GuideRun({ call }: { readonly call: GuideCall }) {
   const { state: session, may } = useSession();
   if (session !== "signed_in") {
@@ -62,9 +62,7 @@ function Runner({ call }: { readonly call: GuideCall }) {
   }
 
   async function run(): Promise<void> {
-    const controller = new AbortController();
-    abort.current = controller;
-    const { signal } = controller;
+    const { signal } = (abort.current = new AbortController());
     setState({ kind: "running", shown: "" });
     try {
       const onText = (shown: string): void => setState({ kind: "running", shown });

@@ -15,7 +15,7 @@ export type Block =
     }
   | { readonly kind: "code"; readonly tabs: readonly CodeTab[] };
 
-/** Returns the URL fragment of a heading, such as `base-urls` for `Base URLs`. */
+/** Such as `base-urls` for `Base URLs`. */
 export function slugOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -25,7 +25,7 @@ export function slugOf(heading: string): string {
 
 const LABELS: Readonly<Record<string, string>> = { python: "Python", ts: "TypeScript" };
 
-/** Parses a guide into blocks; consecutive code in different languages becomes one block. */
+/** Consecutive code in different languages becomes one block. */
 export function readBlocks(markdown: string): readonly Block[] {
   const blocks: Block[] = [];
   // Fenced code may contain empty lines; every other block ends at one.

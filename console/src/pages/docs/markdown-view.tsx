@@ -71,7 +71,6 @@ function BlockView({ block }: { readonly block: Block }) {
   }
 }
 
-/** Renders code, links and bold text; any other Markdown stays plain text. */
 export function Inline({ text }: { readonly text: string }) {
   const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\))/);
   return (

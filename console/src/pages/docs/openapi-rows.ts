@@ -9,7 +9,7 @@ export interface FieldRow {
 
 export interface OperationView {
   readonly id: string;
-  /** Method and path, such as `POST /v1/chat/completions`. */
+  /** Such as `POST /v1/chat/completions`. */
   readonly name: string;
   readonly tag: string;
   readonly summary: string;
@@ -129,7 +129,7 @@ function resolve(document: unknown, schema: Json): Json {
   return child(document, ...reference.split("/").slice(1));
 }
 
-/** Finds the object at a path of property names. Returns an empty object if there is none. */
+/** Returns an empty object if there is none at the path. */
 function child(value: unknown, ...path: readonly string[]): Json {
   let found = value;
   for (const step of path) {

@@ -118,7 +118,6 @@ function Operation(props: { readonly of: OperationView; readonly all: readonly O
   );
 }
 
-/** Shows the example call of an operation, with a model that this installation lists. */
 function Example({ of }: { readonly of: OperationView }) {
   const sample = useSampleModel();
   const listed = useAnswer("GET /api/catalog.json").data?.models ?? [];

@@ -8,13 +8,14 @@ const STRING_CHARS_MAX = 400;
 export interface GuideQuote {
   /** Dollars that the gateway would reserve. Undefined if the call is free or would be refused. */
   readonly mostUsd: string | undefined;
-  /** Why the call would be refused; undefined if it would be accepted. */
   readonly refusal: string | undefined;
 }
 
 /** Asks the gateway for a quote, which the session authorizes. Nothing is called or charged. */
 export async function quoteGuideCall({ quotedAs, body }: GuideCall): Promise<GuideQuote> {
-  if (quotedAs === undefined || body === undefined) return FREE;
+  if (quotedAs === undefined || body === undefined) {
+    return { mostUsd: undefined, refusal: undefined };
+  }
   const { json } = await sendJson(`/route?for=${quotedAs}`, { body });
   const micro = member(member(json, "estimate"), "reserve_micro_usd");
   return {
@@ -22,8 +23,6 @@ export async function quoteGuideCall({ quotedAs, body }: GuideCall): Promise<Gui
     refusal: text(member(member(json, "refusal"), "message")),
   };
 }
-
-const FREE: GuideQuote = { mostUsd: undefined, refusal: undefined };
 
 export interface GuideAnswer {
   readonly shown: string;
@@ -34,11 +33,10 @@ export interface GuideAnswer {
 
 /** Runs a call. `onText` gets the text of a stream so far. Rejects with `GatewayFault`. */
 export async function runGuideCall(
-  { method, path, body, quotedAs }: GuideCall,
+  { path, body, quotedAs }: GuideCall,
   { signal, onText }: { readonly signal: AbortSignal; readonly onText: (text: string) => void },
 ): Promise<GuideAnswer> {
-  const sent = method === "POST" && body !== undefined ? { body } : {};
-  const response = await send(path, { ...sent, signal });
+  const response = await send(path, body === undefined ? { signal } : { body, signal });
   const requestId = response.headers.get("x-request-id") ?? undefined;
   const isJson = response.headers.get("content-type")?.includes("json") === true;
   const whole = isJson ? await response.text() : await readStream(response, onText);
@@ -57,8 +55,7 @@ async function readStream(response: Response, onText: (text: string) => void): P
   for (;;) {
     const part = await reader?.read();
     if (part === undefined || part.done) return shown;
-    // The stream is read to its end even if no more text is shown, because cancelling the body
-    // would end the request early.
+    // The stream is read to its end, because cancelling the body would end the request early.
     if (shown.length < SHOWN_CHARS_MAX) {
       shown = (shown + decoder.decode(part.value, { stream: true })).slice(0, SHOWN_CHARS_MAX);
       onText(shown);

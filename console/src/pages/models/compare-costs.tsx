@@ -3,6 +3,7 @@ import { useMemo } from "react";
 
 import type { ComparedModel, ModelCosts } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { useIsSignedIn } from "./use-served.ts";
 import { signInAddress } from "../../app/sign-in.ts";
 import { figuresColumn } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
@@ -20,17 +21,15 @@ import { Note } from "../../ui/note.tsx";
 
 const TITLE = "Your last 30 days at these prices";
 
-export interface CompareCostsProps {
+interface CompareCostsProps {
   readonly ids: readonly string[];
-  /** Counts only the requests that were sent to this model. Undefined counts all chat requests. */
+  /** Counts only the requests to this model; undefined counts all chat requests. */
   readonly of: string | undefined;
   readonly onOf: (model: string | undefined) => void;
-  readonly isSignedIn: boolean;
 }
 
-/** Shows what the reader's requests of the last 30 days would have cost with each of the models. */
 export function CompareCosts(props: CompareCostsProps) {
-  if (props.isSignedIn) return <OwnCosts {...props} />;
+  if (useIsSignedIn()) return <OwnCosts {...props} />;
   return (
     <Panel title={TITLE}>
       <Empty
@@ -81,12 +80,13 @@ const ALL = "*";
 function Costs({ costs }: { readonly costs: ModelCosts }) {
   const { traffic } = costs;
   const columns = useMemo(() => columnsFor(costs), [costs]);
-  const missing = leftOut(costs);
+  const sentences = leftOut(costs);
+  const missing = sentences.length > 0 ? <Note>Not counted: {sentences.join("; ")}.</Note> : null;
   if (traffic.requests === 0) {
     return (
       <Stack gap="xs">
         <Empty title="No chat requests in the last 30 days." />
-        <LeftOut sentences={missing} />
+        {missing}
       </Stack>
     );
   }
@@ -110,14 +110,9 @@ function Costs({ costs }: { readonly costs: ModelCosts }) {
           ? " “At least”: the price depends on the size of each prompt, and you sent too many requests to count each one."
           : ""}
       </Note>
-      <LeftOut sentences={missing} />
+      {missing}
     </Stack>
   );
-}
-
-function LeftOut({ sentences }: { readonly sentences: readonly string[] }) {
-  if (sentences.length === 0) return null;
-  return <Note>Not counted: {sentences.join("; ")}.</Note>;
 }
 
 function columnsFor({ traffic, models }: ModelCosts): readonly Column<ComparedModel>[] {
@@ -145,7 +140,7 @@ function columnsFor({ traffic, models }: ModelCosts): readonly Column<ComparedMo
       render: ({ listings }) => (
         <>
           <span className={kit.figures}>{costLabel(listings[0]) ?? "–"}</span>
-          <CostBar usd={listings[0]?.cost_usd} most={most} />
+          {costBar(listings[0]?.cost_usd, most)}
         </>
       ),
     },
@@ -174,11 +169,7 @@ const OTHERS = figuresColumn<ComparedModel>("others", "With other providers", ({
   otherCosts(listings),
 );
 
-function CostBar(props: {
-  readonly usd: string | null | undefined;
-  readonly most: string | undefined;
-}) {
-  const { usd, most } = props;
+function costBar(usd: string | null | undefined, most: string | undefined) {
   if (usd == null || most === undefined) return null;
   const width = `${(computeShare(usd, most) * 100).toFixed(1)}%`;
   return <span aria-hidden className={styles.costBar} style={{ width }} />;

@@ -27,9 +27,8 @@ export interface Fact {
 }
 
 /**
- * Builds the rows of the comparison table. Prices, sizes and verdicts are those of each model's
- * first provider. A row of verdicts, measured speed or reliability appears only if at least one
- * model has a value for it.
+ * Prices, sizes and verdicts are those of each model's first provider. A row of verdicts, measured
+ * speed or reliability appears only if at least one model has a value for it.
  */
 export function compareFacts(
   models: readonly Model[],
@@ -37,6 +36,7 @@ export function compareFacts(
   served: ServedModels = new Map(),
 ): readonly Fact[] {
   const firsts = models.map(({ providers }) => providers[0]);
+  const isHourPriced = firsts.some((first) => first?.prices?.[HOUR_WRITE] !== undefined);
   const ofModel = (label: string, text: (model: Model, at: number) => string): Fact =>
     plain(label, models.map(text));
   const ofFirst = (label: string, text: (first: ModelProvider | undefined) => string): Fact =>
@@ -46,7 +46,7 @@ export function compareFacts(
     return bestFact(label, values, Math.max, (tokens) => `${formatCount(tokens)} tokens`);
   };
   return [
-    ...SKUS.filter((sku) => sku !== HOUR_WRITE || firsts.some(pricesHours)).map((sku) =>
+    ...SKUS.filter((sku) => sku !== HOUR_WRITE || isHourPriced).map((sku) =>
       priceFact(firsts, sku),
     ),
     ofFirst("Price by prompt size", sizesLabel),
@@ -75,7 +75,7 @@ function plain(label: string, texts: readonly string[]): Fact {
   return { label, cells: texts.map((text) => ({ text, isBest: false })) };
 }
 
-/** Describes the prices of large prompts, such as `"$2.00 in, $4.00 out above 200,000 tokens"`. */
+/** Such as `"$2.00 in, $4.00 out above 200,000 tokens"`. */
 function sizesLabel(listing: ModelProvider | undefined): string {
   const tiers = (listing?.price_tiers ?? []).map(
     ({ above_prompt_tokens: above, prices }) =>
@@ -93,14 +93,6 @@ function changesLabel(listing: ModelProvider | undefined): string {
 
 function inAndOut({ prompt, completion }: PricesPerMillion): string {
   return `${showPrice(prompt)} in, ${showPrice(completion)} out`;
-}
-
-/**
- * True if the listing has its own price for 1-hour cache writes. If no listing has one, the table
- * leaves out the row for these prices.
- */
-function pricesHours(listing: ModelProvider | undefined): boolean {
-  return listing?.prices?.[HOUR_WRITE] !== undefined;
 }
 
 function priceFact(listings: readonly (ModelProvider | undefined)[], sku: Sku): Fact {
@@ -126,27 +118,16 @@ function priceFact(listings: readonly (ModelProvider | undefined)[], sku: Sku): 
 
 function listServedFacts(served: readonly (ServedListing | undefined)[]): readonly Fact[] {
   if (served.every((each) => each === undefined)) return [];
-  const figures = (of: (each: ServedListing) => number | null) =>
-    served.map((each) => (each === undefined ? null : of(each)));
-  const speeds = figures((each) => each.tokensPerSecond);
+  const figures = (name: keyof ServedListing) => served.map((each) => each?.[name] ?? null);
   return [
-    bestFact(
-      "First token, p50",
-      figures((each) => each.ttftMs),
-      Math.min,
-      formatMs,
+    bestFact("First token, p50", figures("ttftMs"), Math.min, formatMs),
+    bestFact("Tokens per second", figures("tokensPerSecond"), Math.max, (speed) =>
+      formatCount(Math.round(speed)),
     ),
-    bestFact("Tokens per second", speeds, Math.max, (speed) => formatCount(Math.round(speed))),
-    bestFact(
-      "Succeeded, 30 days",
-      figures((each) => each.success),
-      Math.max,
-      formatShare,
-    ),
+    bestFact("Succeeded, 30 days", figures("success"), Math.max, formatShare),
   ];
 }
 
-/** Builds a row of measured numbers. If all known ones are equal, none is the best. */
 function bestFact(
   label: string,
   figures: readonly (number | null)[],
@@ -169,7 +150,6 @@ function lacking(model: Model, models: readonly Model[]): string {
 }
 
 function providerNames({ providers }: Model): string {
-  const names = providers.map(({ name }) => name);
-  const [first = "–", ...others] = names;
+  const [first = "–", ...others] = providers.map(({ name }) => name);
   return others.length === 0 ? first : `${first}, then ${others.join(", ")}`;
 }

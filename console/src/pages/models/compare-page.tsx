@@ -1,9 +1,8 @@
 import { Select, Stack, Text, Button } from "@mantine/core";
 import { useMemo } from "react";
 
-import type { Model, ListingTrust } from "../../api/contract.ts";
+import type { Model } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useMaybeSession } from "../../api/use-session.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
@@ -18,7 +17,7 @@ import { NameLine } from "../../ui/name-line.tsx";
 import { TRUST, overbilledWords } from "../verification/verification-labels.ts";
 import { compareFacts, type FactCell } from "./compare-facts.ts";
 import styles from "./models.module.css";
-import { useServed } from "./use-served.ts";
+import { useIsSignedIn, useServed } from "./use-served.ts";
 
 const CRUMBS = [{ label: "Models", to: "/models" }];
 
@@ -26,12 +25,19 @@ type CompareSearch = Readonly<Partial<Record<"models" | "of", string | undefined
 
 export function ComparePage() {
   const catalog = useAnswer("GET /api/catalog.json");
+  const ids = readPicks(useFilters<CompareSearch>()[0].models);
   return (
     <Page
       title="Compare models"
       crumbs={CRUMBS}
       lead={`Compare up to ${COMPARED_MAX} models. Share this page by its URL: others see their own costs.`}
-      actions={<TryButton />}
+      actions={
+        ids.length === 0 ? null : (
+          <LinkButton to="/playground" search={{ model: ids.join(",") }}>
+            Try in playground
+          </LinkButton>
+        )
+      }
     >
       <Answer of={catalog} rows={12}>
         {({ models }) => <Comparison models={models} />}
@@ -40,20 +46,8 @@ export function ComparePage() {
   );
 }
 
-function TryButton() {
-  const [{ models }] = useFilters<CompareSearch>();
-  const ids = readPicks(models);
-  if (ids.length === 0) return null;
-  return (
-    <LinkButton to="/playground" search={{ model: ids.join(",") }}>
-      Try in playground
-    </LinkButton>
-  );
-}
-
 function Comparison({ models }: { readonly models: readonly Model[] }) {
   const [search, change] = useFilters<CompareSearch>();
-  const isSignedIn = useMaybeSession()?.state === "signed_in";
   const ids = readPicks(search.models);
   const byId = useMemo(() => new Map(models.map((model) => [model.id, model])), [models]);
   const shown = ids.flatMap((id) => byId.get(id) ?? []);
@@ -95,7 +89,6 @@ function Comparison({ models }: { readonly models: readonly Model[] }) {
             ids={shown.map(({ id }) => id)}
             of={search.of}
             onOf={(of) => change({ of }, { history: "step" })}
-            isSignedIn={isSignedIn}
           />
           <Panel title="Side by side">
             <CompareTable models={shown} onRemove={(id) => pick(id, false)} />
@@ -111,7 +104,9 @@ function CompareTable(props: {
   readonly onRemove: (id: string) => void;
 }) {
   const { models, onRemove } = props;
-  const verdicts = useFirstVerdicts(models);
+  // At most four models are compared. React requires the same number of hooks each time.
+  const [first, second, third, fourth] = models;
+  const verdicts = [useVerdict(first), useVerdict(second), useVerdict(third), useVerdict(fourth)];
   const served = useServed();
   return (
     <div className={kit.tableScroll} tabIndex={0} role="group" aria-label="Models side by side">
@@ -140,24 +135,25 @@ function CompareTable(props: {
           </tr>
         </thead>
         <tbody>
-          {compareFacts(models, verdicts, served?.of).map(({ label, cells }) => (
-            <tr key={label}>
-              <th scope="row">{label}</th>
-              {cells.map((cell, at) => (
-                <td key={models[at]?.id ?? at}>
-                  <Cell cell={cell} />
-                </td>
-              ))}
-            </tr>
-          ))}
+          {compareFacts(models, verdicts.slice(0, models.length), served?.of).map(
+            ({ label, cells }) => (
+              <tr key={label}>
+                <th scope="row">{label}</th>
+                {cells.map((cell, at) => (
+                  <td key={models[at]?.id ?? at}>
+                    <Cell {...cell} />
+                  </td>
+                ))}
+              </tr>
+            ),
+          )}
         </tbody>
       </table>
     </div>
   );
 }
 
-function Cell({ cell }: { readonly cell: FactCell }) {
-  const { text, note, isBest } = cell;
+function Cell({ text, note, isBest }: FactCell) {
   return (
     <>
       <span className={isBest ? styles.best : undefined}>{text}</span>
@@ -167,31 +163,15 @@ function Cell({ cell }: { readonly cell: FactCell }) {
   );
 }
 
-/**
- * Labels for the verification state of each model's first listing, for at most four models.
- * Undefined while it loads, and for visitors, who may not see it.
- */
-function useFirstVerdicts(models: readonly Model[]): readonly (string | undefined)[] {
-  const verdicts = [
-    useVerdict(models[0]),
-    useVerdict(models[1]),
-    useVerdict(models[2]),
-    useVerdict(models[3]),
-  ];
-  return verdicts.slice(0, models.length);
-}
-
+/** The verdict on the model's first listing. Undefined while it loads, and for visitors. */
 function useVerdict(model: Model | undefined): string | undefined {
-  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const isSignedIn = useIsSignedIn();
   const listing = model?.providers[0];
   const query = { model: model?.id, provider: listing?.provider };
   const options = { enabled: isSignedIn && listing !== undefined };
   const { data } = useAnswer("GET /api/console/verification", { query }, options);
   const trust = data?.listings[0];
-  return trust === undefined ? undefined : verdictWord(trust);
-}
-
-function verdictWord(trust: ListingTrust): string {
+  if (trust === undefined) return undefined;
   const billing = overbilledWords(trust.overbilled_percent);
   const words = [TRUST[trust.state].word, ...(billing === undefined ? [] : [billing])].join(", ");
   return trust.suspect === null ? words : `${words}, but live answers break its promises`;

@@ -10,7 +10,7 @@ export function writePicks(ids: readonly string[]): string | undefined {
   return ids.length === 0 ? undefined : ids.join(",");
 }
 
-/** Adds or removes a model; a fifth model is not added. */
+/** A fifth model is not added. */
 export function withPick(ids: readonly string[], id: string, isPicked: boolean): readonly string[] {
   const others = ids.filter((each) => each !== id);
   if (!isPicked) return others;

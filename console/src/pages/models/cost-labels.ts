@@ -2,17 +2,14 @@ import type { ComparedModel, ListingCost, ModelCosts } from "../../api/contract.
 import { formatCount } from "../../ui/format.ts";
 import { compareUsd, parseUsd, showUsd, writeUsd } from "../../ui/money-math.ts";
 
-/** Writes a cost, such as `"$1.234567"` or `"at least $1.234567"`; undefined if it is unknown. */
+/** Such as `"at least $1.234567"`; undefined if the cost is unknown. */
 export function costLabel(cost: ListingCost | undefined): string | undefined {
   if (cost?.cost_usd == null) return undefined;
   const shown = showUsd(cost.cost_usd);
   return cost.is_at_least ? `at least ${shown}` : shown;
 }
 
-/**
- * Writes how a cost differs from the amount that was paid, such as `"−$0.500000 (−25.0%)"`.
- * Undefined if the exact cost is unknown.
- */
+/** Such as `"−$0.500000 (−25.0%)"`. Undefined if the exact cost is unknown. */
 export function differenceLabel(cost: ListingCost | undefined, spent: string): string | undefined {
   if (cost?.cost_usd == null || cost.is_at_least) return undefined;
   const paid = parseUsd(spent);
@@ -25,7 +22,6 @@ export function differenceLabel(cost: ListingCost | undefined, spent: string): s
   return `${amount} (${sign}${size / 10n}.${size % 10n}%)`;
 }
 
-/** Writes the cost of the same requests at other providers: `"$1.000000 to $2.000000"`. */
 export function otherCosts(listings: readonly ListingCost[]): string {
   const costs = listings
     .slice(1)
@@ -37,7 +33,6 @@ export function otherCosts(listings: readonly ListingCost[]): string {
   return low === high ? showUsd(low) : `${showUsd(low)} to ${showUsd(high)}`;
 }
 
-/** Says in sentences which requests cannot run on the model, or which it may refuse. */
 export function costNotes(model: ComparedModel): readonly string[] {
   if (model.obstacle === "not_listed") return ["Not listed."];
   if (model.obstacle === "modality")

@@ -3,7 +3,6 @@ import { Text } from "@mantine/core";
 import type { Fact } from "../../ui/facts.tsx";
 import styles from "./models.module.css";
 
-/** Facts that may be left out. */
 export type SomeFacts = readonly (Fact | false | undefined)[];
 
 export function FactList({ facts }: { readonly facts: SomeFacts }) {

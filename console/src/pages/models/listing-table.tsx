@@ -2,7 +2,6 @@ import { useMemo } from "react";
 
 import type { ListingTrust, ModelProvider, Provider } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useMaybeSession } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { numberColumn, column } from "../../ui/columns.tsx";
 import { formatShare } from "../../ui/format.ts";
@@ -10,18 +9,17 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { NameLine } from "../../ui/name-line.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
-import type { ShownFrom } from "../../ui/table-state.ts";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { PolicyLinks, ProviderStatus } from "../providers/provider-status.tsx";
 import { substitutedShare } from "../providers/provider-labels.ts";
-import { ListingVerdict } from "../verification/trust-badges.tsx";
+import { ListingVerdict, useTrusts } from "../verification/trust-badges.tsx";
 import { orderLabel } from "../verification/verification-labels.ts";
-import { CheckedNote } from "./model-badges.tsx";
-import { capacityLabel, countryNames, loggingLabel } from "./model-labels.ts";
+import { CheckedNote, LoggingBadge } from "./model-badges.tsx";
+import { capacityLabel, countryNames } from "./model-labels.ts";
 import { defaultLabel, showPrice, SKU_NAMES, SKUS, tokenPrice, type Sku } from "./price-labels.ts";
 import styles from "./models.module.css";
 import type { ServedListing } from "./served.ts";
-import { useServed } from "./use-served.ts";
+import { useIsSignedIn, useServed } from "./use-served.ts";
 
 type Row = ModelProvider & {
   readonly model: string;
@@ -37,10 +35,8 @@ export function ListingTable(props: {
 }) {
   const { model, listings } = props;
   const providers = useAnswer("GET /api/providers.json").data?.providers;
-  const isSignedIn = useMaybeSession()?.state === "signed_in";
-  const asked = { query: { model } };
-  const trusts = useAnswer("GET /api/console/verification", asked, { enabled: isSignedIn }).data
-    ?.listings;
+  const isSignedIn = useIsSignedIn();
+  const trusts = useTrusts({ model });
   const served = useServed()?.of;
   const rows = useMemo(
     () =>
@@ -65,7 +61,6 @@ export function ListingTable(props: {
   );
 }
 
-/** Shows the model name in the provider's answers, if it differs from the listed name. */
 function ReportedModel(props: { readonly provider: Provider | undefined; readonly model: string }) {
   const { provider, model } = props;
   if (provider === undefined) return <>–</>;
@@ -82,16 +77,9 @@ function ReportedModel(props: { readonly provider: Provider | undefined; readonl
 
 const KEPT: Kept = { id: "listings", rows: ["provider", "providers"] };
 
-/** Order of the price columns: input and output prices come first. */
-const ORDER: readonly Sku[] = [...new Set<Sku>(["prompt", "completion", ...SKUS])];
+/** The prices that come first and are always shown. */
+const FIRST: ReadonlySet<Sku> = new Set(["prompt", "completion"]);
 
-const SHOWN_FROM: Readonly<Partial<Record<Sku, ShownFrom>>> = {
-  prompt: "always",
-  completion: "always",
-  cached_prompt: "wide",
-};
-
-/** ID of the verdict column, which only signed-in people see. */
 const VERDICT = "verdict";
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -131,14 +119,11 @@ const COLUMNS: readonly Column<Row>[] = [
     ({ known, model }) => <ReportedModel provider={known} model={model} />,
     { shownFrom: "wide" },
   ),
-  column("logging", "Prompt logging", (listing) => {
-    const { tone, word } = loggingLabel([listing]);
-    return <StatusBadge tone={tone}>{word}</StatusBadge>;
-  }),
+  column("logging", "Prompt logging", (listing) => <LoggingBadge listings={[listing]} />),
   column("datacenters", "Data centers", ({ datacenters }) => countryNames(datacenters), {
     shownFrom: "wide",
   }),
-  ...ORDER.map(priceColumn),
+  ...Array.from(new Set([...FIRST, ...SKUS]), priceColumn),
   numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokensPerSecond, {
     phone: "line",
     shownFrom: "asked",
@@ -154,8 +139,7 @@ const COLUMNS: readonly Column<Row>[] = [
   numberColumn(
     "output",
     "Max output",
-    // If a listing bills by image or second, `max_output_tokens` only bounds the cost and is not a
-    // number of output tokens.
+    // If a listing bills by image or second, `max_output_tokens` only bounds the cost.
     ({ billing, max_output_tokens }) => (billing === "token" ? max_output_tokens : null),
     { shownFrom: "wide" },
   ),
@@ -186,27 +170,25 @@ const COLUMNS: readonly Column<Row>[] = [
   ),
 ];
 
-/**
- * Columns for visitors. They do not see verdicts, so they do not see the routing order either,
- * because verdicts change it.
- */
+/** Visitors do not see verdicts, nor the routing order, which verdicts change. */
 const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => id !== VERDICT && id !== "place");
 
 function priceColumn(sku: Sku): Column<Row> {
+  const isFirst = FIRST.has(sku);
   return {
     id: sku,
     label: SKU_NAMES[sku],
     align: "right",
-    shownFrom: SHOWN_FROM[sku] ?? "asked",
-    ...(SHOWN_FROM[sku] === "always" ? { phone: "line" as const } : {}),
+    ...(isFirst ? { phone: "line" } : { shownFrom: sku === "cached_prompt" ? "wide" : "asked" }),
     sortValue: (listing) => {
       const price = tokenPrice(listing, sku);
       return price === undefined ? undefined : parseUsd(price);
     },
     render: (listing) => {
       const price = tokenPrice(listing, sku);
-      if (price === undefined)
-        return <span className={styles.priceNote}>{NO_PRICE[sku] ?? "–"}</span>;
+      if (price === undefined) {
+        return <span className={styles.priceNote}>{isFirst ? "As reported" : "–"}</span>;
+      }
       const note = defaultLabel(listing, sku);
       return (
         <span className={kit.figures}>
@@ -220,9 +202,3 @@ function priceColumn(sku: Sku): Column<Row> {
     },
   };
 }
-
-/** Text in place of a price, for providers that report the cost of each request. */
-const NO_PRICE: Readonly<Partial<Record<Sku, string>>> = {
-  prompt: "As reported",
-  completion: "As reported",
-};

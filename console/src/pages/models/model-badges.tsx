@@ -9,14 +9,20 @@ import { changeLabel, nextChange, labelChecked } from "./price-rows.ts";
 import { leavingLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";
 import { webAddress } from "../providers/provider-labels.ts";
 
+export function LoggingBadge(props: {
+  readonly listings: readonly Pick<ModelProvider, "prompt_logging">[];
+}) {
+  const { tone, word } = loggingLabel(props.listings);
+  return <StatusBadge tone={tone}>{word}</StatusBadge>;
+}
+
 export function ModelBadges({ model }: { readonly model: Model }) {
-  const logging = loggingLabel(model.providers);
   const reads = model.input_modalities.filter((kind) => kind !== "text");
   return (
     <Group gap={6} mt={4}>
       <PlainBadge>{MODALITY_NAMES[model.modality]}</PlainBadge>
       {reads.length === 0 ? null : <PlainBadge>Accepts {reads.join(", ")}</PlainBadge>}
-      <StatusBadge tone={logging.tone}>{logging.word}</StatusBadge>
+      <LoggingBadge listings={model.providers} />
       {useNews(model).map(({ tone, word }) => (
         <StatusBadge key={word} tone={tone}>
           {word}
@@ -26,7 +32,7 @@ export function ModelBadges({ model }: { readonly model: Model }) {
   );
 }
 
-export function News({ model }: { readonly model: Model }) {
+export function NewsLine({ model }: { readonly model: Model }) {
   return (
     <>
       {useNews(model).map(({ tone, word }) => (
@@ -38,23 +44,21 @@ export function News({ model }: { readonly model: Model }) {
   );
 }
 
-function useNews(
-  model: Model,
-): readonly { readonly tone: "quiet" | "warn"; readonly word: string }[] {
+interface News {
+  readonly tone: "quiet" | "warn";
+  readonly word: string;
+}
+
+function useNews(model: Model): readonly News[] {
   const [nowMs] = useState(() => Date.now());
   const leaving = leavingLabel(model.deprecation_date, nowMs);
   const change = nextChange(model.providers);
-  return [
-    ...(change === undefined
-      ? []
-      : [
-          {
-            tone: change.kind === "fall" ? ("quiet" as const) : ("warn" as const),
-            word: changeLabel(change),
-          },
-        ]),
-    ...(leaving === undefined ? [] : [{ tone: "warn" as const, word: leaving }]),
-  ];
+  const news: News[] = [];
+  if (change !== undefined) {
+    news.push({ tone: change.kind === "fall" ? "quiet" : "warn", word: changeLabel(change) });
+  }
+  if (leaving !== undefined) news.push({ tone: "warn", word: leaving });
+  return news;
 }
 
 function PlainBadge({ children }: { readonly children: ReactNode }) {

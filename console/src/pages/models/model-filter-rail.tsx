@@ -18,21 +18,17 @@ import { showPrice } from "./price-labels.ts";
 
 type Wanted = Partial<Record<keyof ModelSearch, string | undefined>>;
 
-export interface ModelFilterRailProps {
+interface ModelFilterRailProps {
   readonly id: string;
   readonly search: ModelSearch;
   readonly change: (change: Wanted, how: ChangeHow) => void;
   readonly choices: ModelChoices;
-  /** True if measured speeds are known. Only then can the reader filter by speed. */
+  /** Only then can the reader filter by speed. */
   readonly hasFigures: boolean;
   readonly found: number;
   readonly onClose: () => void;
 }
 
-/**
- * The filters of the models page. They are kept in the page's URL, so that a view can be shared and
- * Back undoes a change.
- */
 export function ModelFilterRail(props: ModelFilterRailProps) {
   const { search, change, choices, hasFigures, found, onClose } = props;
   const choose = (wanted: Wanted): void => change(wanted, { history: "step" });
@@ -93,7 +89,7 @@ interface Slider {
   readonly label: string;
   /** Values from left to right. The position to the left of the first value means "any". */
   readonly steps: readonly string[];
-  /** Parses the value in the URL; undefined if the URL has no valid value. */
+  /** Undefined if the URL has no valid value. */
   readonly read: (text: string | undefined) => number | undefined;
   readonly show: (text: string) => string;
   readonly isServed?: true;

@@ -3,7 +3,7 @@ import { parseUsd } from "../../ui/money-math.ts";
 import { tokenPrice, type Sku } from "./price-labels.ts";
 import type { ServedListing, ServedModels } from "./served.ts";
 
-/** Names of the filters that the Filters button of the page opens. */
+/** The filters that the Filters button opens. */
 export const RAIL_FILTERS = [
   "input",
   "context",
@@ -22,11 +22,10 @@ type Name = (typeof RAIL_FILTERS)[number] | "q" | "modality" | "sort" | "compare
 export type ModelSearch = Readonly<Partial<Record<Name, string | undefined>>>;
 
 /**
- * Returns the matching models, in the given order. Filters that depend on the provider (price,
- * speed, country, logging, parameters) must all match one provider: a model with a cheap provider
- * that logs prompts and an expensive one that does not is no match for "cheap without logging". The
- * price is that of the first matching provider, which the gateway tries first. Without `served`,
- * filters by speed are ignored.
+ * Filters that depend on the provider (price, speed, country, logging, parameters) must all match
+ * one provider: a model with a cheap provider that logs prompts and an expensive one that does not
+ * is no match for "cheap without logging". The price is that of the first matching provider, which
+ * the gateway tries first. Without `served`, filters by speed are ignored.
  */
 export function filterModels(
   models: readonly Model[],
@@ -56,8 +55,6 @@ export function fittingListings(
   served?: ServedModels,
 ): readonly ModelProvider[] {
   const contextMin = readContext(search.context);
-  const input = readPrice(search.price);
-  const output = readPrice(search.output);
   const figures = served?.get(model.id)?.byProvider;
   const fitting = model.providers.filter(
     (listing) =>
@@ -69,11 +66,11 @@ export function fittingListings(
       (served === undefined || isServedSo(figures?.get(listing.provider), search)),
   );
   const [paid] = fitting;
-  return paid !== undefined &&
-    costsWithin(paid, "prompt", input) &&
-    costsWithin(paid, "completion", output)
-    ? fitting
-    : [];
+  const isCheap =
+    paid !== undefined &&
+    costsWithin(paid, "prompt", readPrice(search.price)) &&
+    costsWithin(paid, "completion", readPrice(search.output));
+  return isCheap ? fitting : [];
 }
 
 /** True if all declared data centers are in `country`. With none, the provider may run anywhere. */
@@ -81,29 +78,23 @@ function runsOnlyIn({ datacenters }: ModelProvider, country: string): boolean {
   return datacenters.length > 0 && datacenters.every((each) => each === country);
 }
 
-/**
- * True if the listing's price is at most `max`, in micro-dollars per million tokens. An undefined
- * `max` matches everything; any other matches only listings that are billed by token.
- */
+/** `max` is in micro-dollars per million tokens. It matches only listings billed by token. */
 function costsWithin(listing: ModelProvider, sku: Sku, max: bigint | undefined): boolean {
   if (max === undefined) return true;
   const price = tokenPrice(listing, sku);
   return price !== undefined && parseUsd(price) <= max;
 }
 
-/** True if the measured figures match the filters by speed. Unmeasured listings match none. */
+/** Unmeasured listings match no filter by speed. */
 function isServedSo(figures: ServedListing | undefined, search: ModelSearch): boolean {
-  const ttftMaxMs = readFigure(search.ttft);
-  const speedMin = readFigure(search.speed);
+  const ttftMaxMs = readFigure(search.ttft) ?? Infinity;
+  const speedMin = readFigure(search.speed) ?? -Infinity;
   const ttftMs = figures?.ttftMs ?? Infinity;
   const speed = figures?.tokensPerSecond ?? -Infinity;
-  return (
-    (ttftMaxMs === undefined || ttftMs <= ttftMaxMs) &&
-    (speedMin === undefined || speed >= speedMin)
-  );
+  return ttftMs <= ttftMaxMs && speed >= speedMin;
 }
 
-/** Parses a filter in milliseconds or tokens per second. Undefined if there is no valid filter. */
+/** Parses milliseconds or tokens per second. Undefined if there is no valid filter. */
 export function readFigure(text: string | undefined): number | undefined {
   return /^\d{1,6}$/.test(text ?? "") ? Number(text) : undefined;
 }
@@ -126,15 +117,9 @@ export function readPrice(text: string | undefined): bigint | undefined {
   return /^\d{1,7}(\.\d{1,6})?$/.test(price) ? parseUsd(price) : undefined;
 }
 
-export interface ModelChoices {
-  readonly modalities: readonly Model["modality"][];
-  readonly inputs: readonly string[];
-  readonly parameters: readonly string[];
-  readonly providers: readonly { readonly id: string; readonly name: string }[];
-  readonly countries: readonly string[];
-}
+export type ModelChoices = ReturnType<typeof listChoices>;
 
-export function listChoices(models: readonly Model[]): ModelChoices {
+export function listChoices(models: readonly Model[]) {
   const listings = models.flatMap(({ providers }) => providers);
   const names = new Map(listings.map(({ provider, name }) => [provider, name]));
   return {

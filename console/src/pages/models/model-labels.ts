@@ -15,7 +15,7 @@ export function shortTokens(tokens: number | null): string {
 }
 const COMPACT = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
 
-/** Describes a parameter and its accepted values, such as `"temperature 0 to 2, default 1"`. */
+/** Such as `"temperature 0 to 2, default 1"`. */
 export function parameterLabel(name: string, descriptor: Descriptor): string {
   const { type, values, min, max, unit } = descriptor;
   const fallback = descriptor.default === undefined ? "" : `, default ${descriptor.default}`;
@@ -35,42 +35,26 @@ function showNumber(value: number): string {
   return Number.isInteger(value) ? formatCount(value) : String(value);
 }
 
-/** Lists countries, such as `"France, Germany"`. Without codes, returns `"Not declared"`. */
 export function countryNames(codes: readonly string[]): string {
   return codes.length === 0 ? "Not declared" : codes.map(countryName).join(", ");
 }
 
-/** Describes a capacity, such as `"600 requests per minute"`, or returns `"Not declared"`. */
 export function capacityLabel(capacity: ModelProvider["capacity"]): string {
   if (capacity.length === 0) return "Not declared";
   return capacity
-    .map(({ type, per, value }) => `${formatCapacity(type, value)} ${EVERY[per] ?? per}`)
+    .map(({ type, per, value }) => `${formatCount(value)} ${THINGS[type] ?? type} per ${per}`)
     .join(", ");
 }
-const EVERY: Readonly<Record<string, string>> = {
-  minute: "per minute",
-  hour: "per hour",
-  day: "per day",
+const THINGS: Readonly<Record<string, string>> = {
+  request: "requests",
+  prompt: "input tokens",
+  completion: "output tokens",
 };
 
-function formatCapacity(type: string, value: number): string {
-  const things: Readonly<Record<string, string>> = {
-    request: "requests",
-    prompt: "input tokens",
-    completion: "output tokens",
-  };
-  return `${formatCount(value)} ${things[type] ?? type}`;
-}
-
-export interface LoggingLabel {
+export function loggingLabel(listings: readonly Pick<ModelProvider, "prompt_logging">[]): {
   readonly word: string;
   readonly tone: "ok" | "warn";
-}
-
-/** Says whether none, some or all of the providers retain prompts. */
-export function loggingLabel(
-  listings: readonly Pick<ModelProvider, "prompt_logging">[],
-): LoggingLabel {
+} {
   const kept = listings.filter(({ prompt_logging }) => prompt_logging === "retained").length;
   if (kept === 0) return { word: "No prompt logging", tone: "ok" };
   const word = kept === listings.length ? "Prompts retained" : "Some providers retain prompts";

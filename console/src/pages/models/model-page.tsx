@@ -1,6 +1,6 @@
 import { Stack } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
-import { useCallback, useMemo } from "react";
+import { useCallback } from "react";
 
 import type { Model, ModelProvider } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -16,7 +16,7 @@ import { formatCount, formatMs, formatShare } from "../../ui/format.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { TrustBadges } from "../verification/trust-badges.tsx";
+import { TrustBadges, useTrusts } from "../verification/trust-badges.tsx";
 import { FactList } from "./fact-list.tsx";
 import { ListingTable } from "./listing-table.tsx";
 import { ModelBadges } from "./model-badges.tsx";
@@ -49,7 +49,7 @@ export function ModelPage() {
       actions={model === undefined ? undefined : <ModelLinks model={model} />}
     >
       <Answer of={catalog} rows={12}>
-        {() => (model === undefined ? <NoModel /> : <ModelParts model={model} />)}
+        {() => (model === undefined ? NO_MODEL : <ModelParts model={model} />)}
       </Answer>
     </Page>
   );
@@ -74,16 +74,14 @@ const TABS: Readonly<Record<Model["modality"], string>> = {
   decisions: "decisions",
 };
 
-function NoModel() {
-  return (
-    <Panel>
-      <Empty
-        title="Model not found. It may have been removed."
-        link={{ to: "/models", label: "View all models" }}
-      />
-    </Panel>
-  );
-}
+const NO_MODEL = (
+  <Panel>
+    <Empty
+      title="Model not found. It may have been removed."
+      link={{ to: "/models", label: "View all models" }}
+    />
+  </Panel>
+);
 
 function ModelParts({ model }: { readonly model: Model }) {
   const gatewayUrl = useMaybeSession()?.installation.gateway_url ?? globalThis.location.origin;
@@ -120,25 +118,19 @@ function ModelParts({ model }: { readonly model: Model }) {
 }
 
 function ServedByProviders({ model: { id, providers } }: { readonly model: Model }) {
-  const of = useMemo(() => ({ model: id }), [id]);
   const nameOf = useCallback(
     ({ provider }: { readonly provider: string }) =>
       providers.find((each) => each.provider === provider)?.name ?? provider,
     [providers],
   );
-  return <ServedPanel of={of} nameOf={nameOf} label="Provider" />;
+  return <ServedPanel of={{ model: id }} nameOf={nameOf} label="Provider" />;
 }
 
 function ModelFacts({ model }: { readonly model: Model }) {
-  const wire = model.decisions_wire;
+  const { decisions_wire: wire, released, deprecation_date: lastDay } = model;
   const served = useServed();
   const first = servedFirst(served?.of, model);
-  const enabled = useMaybeSession()?.state === "signed_in";
-  const trusts = useAnswer(
-    "GET /api/console/verification",
-    { query: { model: model.id } },
-    { enabled },
-  ).data?.listings;
+  const trusts = useTrusts({ model: model.id });
   const trust = trusts?.find(({ provider }) => provider === model.providers[0]?.provider);
   return (
     <FactList
@@ -151,10 +143,10 @@ function ModelFacts({ model }: { readonly model: Model }) {
         first !== undefined && ["First token, p50", formatMs(first.ttftMs)],
         first !== undefined && ["Tokens per second", orDash(first.tokensPerSecond, formatCount)],
         trust !== undefined && ["Conformance", <TrustBadges trust={trust} />],
-        ["Context", tokens(model.context_length)],
-        model.modality === "text" && ["Max output", tokens(model.max_output_tokens)],
-        ["Released", model.released === null ? "–" : dayLabel(model.released)],
-        model.deprecation_date !== null && ["Leaves on", dayLabel(model.deprecation_date)],
+        ["Context", orDash(model.context_length, showTokens)],
+        model.modality === "text" && ["Max output", orDash(model.max_output_tokens, showTokens)],
+        ["Released", orDash(released, dayLabel)],
+        lastDay !== null && ["Leaves on", dayLabel(lastDay)],
         ["Route", <code>{model.route}</code>],
         wire !== null && ["Question grammar", <code>{wire}</code>],
       ]}
@@ -162,31 +154,26 @@ function ModelFacts({ model }: { readonly model: Model }) {
   );
 }
 
-function orDash(figure: number | null, show: (figure: number) => string): string {
-  return figure === null ? "–" : show(figure);
+function orDash<T>(value: T | null, show: (value: T) => string): string {
+  return value === null ? "–" : show(value);
 }
 
-function tokens(count: number | null): string {
-  return count === null ? "–" : `${formatCount(count)} tokens`;
+function showTokens(count: number): string {
+  return `${formatCount(count)} tokens`;
 }
 
-interface CardLine {
+interface PriceProps {
+  readonly listings: readonly ModelProvider[];
+}
+
+type CardLine = ModelProvider["price_card"][number] & {
   readonly key: string;
   readonly provider: string;
-  readonly bills: string;
-  readonly tier: string;
-  readonly price: string;
-}
+};
 
-function PriceCard(props: { readonly listings: readonly ModelProvider[] }) {
-  const lines = props.listings.flatMap(({ provider, name, price_card }) =>
-    price_card.map((line, at) => ({
-      key: `${provider}-${at}`,
-      provider: name,
-      bills: line.billable ?? line.unit,
-      tier: line.variant ?? "–",
-      price: cardLineLabel(line),
-    })),
+function PriceCard({ listings }: PriceProps) {
+  const lines = listings.flatMap(({ provider, name, price_card }) =>
+    price_card.map((line, at) => ({ ...line, key: `${provider}-${at}`, provider: name })),
   );
   if (lines.length === 0) return null;
   return (
@@ -204,14 +191,13 @@ function PriceCard(props: { readonly listings: readonly ModelProvider[] }) {
 
 const CARD_COLUMNS: readonly Column<CardLine>[] = [
   column("provider", "Provider", ({ provider }) => provider),
-  column("bills", "Bills", ({ bills }) => bills),
-  column("tier", "Tier", ({ tier }) => tier),
-  figuresColumn("price", "Price", ({ price }) => price),
+  column("bills", "Bills", ({ billable, unit }) => billable ?? unit),
+  column("tier", "Tier", ({ variant }) => variant ?? "–"),
+  figuresColumn("price", "Price", cardLineLabel),
 ];
 
-/** Shows prices that depend on the prompt's size or the date. Renders nothing without them. */
-function PriceSheetPanel(props: { readonly listings: readonly ModelProvider[] }) {
-  const rows = priceRows(props.listings);
+function PriceSheetPanel({ listings }: PriceProps) {
+  const rows = priceRows(listings);
   if (rows.length === 0) return null;
   return (
     <Panel title={SHEETS}>
@@ -266,7 +252,7 @@ function ParameterChips({ model }: { readonly model: Model }) {
   );
 }
 
-/** Names who accepts the parameter, such as `"only Lab A"`. Undefined if all or no providers do. */
+/** Undefined if all or no providers accept the parameter. */
 function providersWith({ providers }: Model, parameter: string): string | undefined {
   const taking = providers.filter(({ parameters }) => Object.hasOwn(parameters, parameter));
   if (taking.length === providers.length || taking.length === 0) return undefined;

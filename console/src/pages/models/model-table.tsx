@@ -11,7 +11,7 @@ import { parseUsd } from "../../ui/money-math.ts";
 import { NameLine } from "../../ui/name-line.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { PickBox, type Picks } from "./compare-bar.tsx";
-import { News } from "./model-badges.tsx";
+import { NewsLine } from "./model-badges.tsx";
 import { fittingListings, type ModelSearch } from "./model-filters.ts";
 import { dayLabel, loggingLabel, shortTokens } from "./model-labels.ts";
 import styles from "./models.module.css";
@@ -23,7 +23,6 @@ export interface ModelTableProps {
   readonly models: readonly Model[];
   readonly search: ModelSearch;
   readonly picks: Picks;
-  /** Measured speed and reliability. If undefined, the table leaves out their columns. */
   readonly served: ServedFor | undefined;
   readonly isNarrow: boolean;
   readonly onNone: ReactNode;
@@ -116,7 +115,7 @@ function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Pick
         badges={<CopyIcon value={id} label="model ID" />}
         note={
           <span title={description}>
-            <News model={model} /> {description}
+            <NewsLine model={model} /> {description}
           </span>
         }
       />
@@ -124,10 +123,7 @@ function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Pick
   );
 }
 
-/**
- * Columns of measured figures. They show the first provider's figures of the last 30 days; only the
- * share of calls covers all providers.
- */
+/** Figures of the first provider; only the share of calls covers all providers. */
 const SERVED_COLUMNS: readonly Column<Row>[] = [
   numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokensPerSecond, {
     isSortable: true,
@@ -147,10 +143,7 @@ const SERVED_COLUMNS: readonly Column<Row>[] = [
   }),
 ];
 
-/**
- * A column of prices. For a listing that is not billed by token, the output price is the first line
- * of its price card.
- */
+/** If a listing is not billed by token, its output price is the first line of its price card. */
 function priceColumn(sku: Sku, label: string): Column<Row> {
   return column(sku, label, ({ listings }) => <Price listings={listings} sku={sku} />, {
     align: "right",
@@ -162,7 +155,6 @@ function priceColumn(sku: Sku, label: string): Column<Row> {
   });
 }
 
-/** Shows the first provider's price and, if another provider is cheaper, the lowest one below. */
 function Price(props: Pick<Row, "listings"> & { readonly sku: Sku }) {
   const { listings, sku } = props;
   const paid = paidPrice(listings, sku);

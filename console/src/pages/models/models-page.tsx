@@ -35,7 +35,7 @@ export function ModelsPage() {
         </>
       }
     >
-      <Answer of={catalog} skeleton={<ModelsSkeleton />}>
+      <Answer of={catalog} skeleton={SKELETON}>
         {({ models }) => <ModelList models={models} />}
       </Answer>
     </Page>
@@ -131,10 +131,6 @@ function ModelList({ models }: { readonly models: readonly Model[] }) {
   );
 }
 
-/**
- * Says whose calls the table's measurements cover, and how a filter by speed treats models without
- * measurements.
- */
 function speedNote(search: ModelSearch, served: ServedFor | undefined): string {
   if (served === undefined) {
     return hasSpeedFilter(search)
@@ -145,11 +141,9 @@ function speedNote(search: ModelSearch, served: ServedFor | undefined): string {
   return `Speed, uptime and share of calls are those of ${served.whose} in the last 30 days${rest}.`;
 }
 
-function ModelsSkeleton() {
-  return (
-    <Stack gap="md" role="status" aria-label="Loading models">
-      <Skeleton height={36} />
-      <Skeleton height={720} />
-    </Stack>
-  );
-}
+const SKELETON = (
+  <Stack gap="md" role="status" aria-label="Loading models">
+    <Skeleton height={36} />
+    <Skeleton height={720} />
+  </Stack>
+);

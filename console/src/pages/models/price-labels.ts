@@ -13,15 +13,11 @@ export const SKU_NAMES: Readonly<Record<Sku, string>> = {
   internal_reasoning: "Reasoning",
 };
 
-/** All SKUs, in the order in which pages list them. */
 export const SKUS = Object.keys(SKU_NAMES) as readonly Sku[];
 /** 1-hour cache writes. A listing without a price for them charges them like other cache writes. */
 export const HOUR_WRITE = "cache_write_1h" satisfies Sku;
 
-/**
- * Describes a price that the listing does not state, such as `"same as input"`. Undefined if the
- * listing states a price for the SKU.
- */
+/** Such as `"same as input"`. Undefined if the listing states a price for the SKU. */
 export function defaultLabel(listing: ModelProvider, sku: Sku): string | undefined {
   if (!listing.defaulted.includes(sku)) return undefined;
   return sku === "internal_reasoning" ? "same as output" : "same as input";
@@ -33,12 +29,12 @@ export function showPrice(price: string): string {
   return showUsd(`${whole}.${fraction.replace(/0+$/, "").padEnd(2, "0")}`);
 }
 
-/** Writes one line of a price card without its item and tier, such as `"$0.10 a second"`. */
+/** Such as `"$0.10 a second"`. */
 export function cardLineLabel(line: ModelProvider["price_card"][number]): string {
   return `${showPrice(line.cost_usd)} ${line.unit === "image" ? "an" : "a"} ${line.unit}`;
 }
 
-/** The price in dollars per million tokens; undefined if the listing is not billed by token. */
+/** Dollars per million tokens; undefined if the listing is not billed by token. */
 export function tokenPrice(listing: ModelProvider, sku: Sku): string | undefined {
   return listing.billing === "token" ? listing.prices?.[sku] : undefined;
 }
@@ -48,7 +44,6 @@ export function paidPrice(listings: readonly ModelProvider[], sku: Sku): string 
   return first === undefined ? undefined : tokenPrice(first, sku);
 }
 
-/** The lowest price of any of the providers. Undefined if none of them bills by token. */
 export function lowestPrice(listings: readonly ModelProvider[], sku: Sku): string | undefined {
   return listings
     .flatMap((listing) => tokenPrice(listing, sku) ?? [])
@@ -58,38 +53,23 @@ export function lowestPrice(listings: readonly ModelProvider[], sku: Sku): strin
     );
 }
 
-function withLowest(
-  listings: readonly ModelProvider[],
-  label: (some: readonly ModelProvider[]) => string,
-): string {
-  const price = label(listings.slice(0, 1));
-  const lowest = label(listings);
-  return lowest === price ? price : `${price}, from ${lowest}`;
-}
-
 export function priceLine(listings: readonly ModelProvider[]): string {
-  return withLowest(listings, lowestLine);
+  const price = lowestLine(listings.slice(0, 1));
+  const lowest = lowestLine(listings);
+  return lowest === price ? price : `${price}, from ${lowest}`;
 }
 
 function lowestLine(listings: readonly ModelProvider[]): string {
   const input = lowestPrice(listings, "prompt");
   const output = lowestPrice(listings, "completion");
   const card = listings.flatMap(({ price_card }) => price_card)[0];
-  if (
-    input === undefined ||
-    output === undefined ||
-    (isFree(input, output) && card !== undefined)
-  ) {
-    return card === undefined ? "Price on each request" : cardLineLabel(card);
-  }
-  if (isFree(input, output)) return "Free";
+  const isByToken = input !== undefined && output !== undefined;
   // Decisions have no output price.
-  if (isFree(output)) return `${showPrice(input)} in`;
-  return isFree(input)
-    ? `${showPrice(output)} out`
-    : `${showPrice(input)} in · ${showPrice(output)} out`;
-}
-
-function isFree(...prices: readonly string[]): boolean {
-  return prices.every((price) => parseUsd(price) === 0n);
+  const parts = [
+    ...(isByToken && parseUsd(input) !== 0n ? [`${showPrice(input)} in`] : []),
+    ...(isByToken && parseUsd(output) !== 0n ? [`${showPrice(output)} out`] : []),
+  ];
+  if (parts.length > 0) return parts.join(" · ");
+  if (card !== undefined) return cardLineLabel(card);
+  return isByToken ? "Free" : "Price on each request";
 }

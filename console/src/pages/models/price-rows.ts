@@ -12,9 +12,9 @@ import { SKUS, type Sku } from "./price-labels.ts";
 export interface PriceRow {
   readonly key: string;
   readonly provider: string;
-  /** Period of the prices, such as `"now"` or `"from 1 Jan 2027"`. */
+  /** Such as `"now"` or `"from 1 Jan 2027"`. */
   readonly when: string;
-  /** Size of the prompts, such as `"Any size"` or `"above 200,000 tokens"`. */
+  /** Such as `"Any size"` or `"above 200,000 tokens"`. */
   readonly prompts: string;
   readonly prices: PricesPerMillion;
 }
@@ -25,30 +25,23 @@ export function priceRows(listings: readonly ModelProvider[]): readonly PriceRow
     ({ provider, name, prices, price_tiers: tiers, price_changes: changes }) => {
       if (prices === null || (tiers.length === 0 && changes.length === 0)) return [];
       const sheets = [
-        { when: "now", prices, tiers },
-        ...changes.map((change) => ({
-          when: `from ${instantLabel(change.from)}`,
-          prices: change.prices,
-          tiers: change.price_tiers,
-        })),
+        { when: "now", prices, price_tiers: tiers },
+        ...changes.map((change) => ({ ...change, when: `from ${instantLabel(change.from)}` })),
       ];
-      return sheets.flatMap((sheet) =>
-        listSizes(sheet).map((size) => ({
-          ...size,
-          key: `${provider} ${sheet.when} ${size.prompts}`,
-          provider: name,
-          when: sheet.when,
-        })),
+      return sheets.flatMap(({ when, ...sheet }) =>
+        listSizes(sheet).map((size) => {
+          const key = `${provider} ${when} ${size.prompts}`;
+          return { ...size, key, provider: name, when };
+        }),
       );
     },
   );
 }
 
-function listSizes(sheet: {
-  readonly prices: PricesPerMillion;
-  readonly tiers: readonly PriceTier[];
-}): readonly Pick<PriceRow, "prompts" | "prices">[] {
-  const { prices, tiers } = sheet;
+function listSizes({
+  prices,
+  price_tiers: tiers,
+}: Pick<PriceChange, "prices" | "price_tiers">): readonly Pick<PriceRow, "prompts" | "prices">[] {
   const [first] = tiers;
   if (first === undefined) return [{ prompts: "Any size", prices }];
   return [
@@ -73,7 +66,7 @@ export function instantLabel(instant: string): string {
 
 export type ChangeKind = "rise" | "fall" | "mixed";
 
-/** Whether prices rise, fall or both. Undefined if all prices stay the same. */
+/** Undefined if all prices stay the same. */
 export function changeKind(
   before: PricesPerMillion,
   after: PricesPerMillion,
@@ -85,15 +78,12 @@ export function changeKind(
   return isRise ? "rise" : isFall ? "fall" : undefined;
 }
 
-/**
- * Price of one unit. If `prices` has no `cache_write_1h`, a 1-hour cache write costs as much as any
- * other cache write.
- */
+/** Without a price of its own, a 1-hour cache write costs as much as any other. */
 function unitPrice(prices: PricesPerMillion, sku: Sku): bigint {
   return parseUsd(prices[sku] ?? prices.cache_write);
 }
 
-export interface ComingChange {
+interface ComingChange {
   readonly from: string;
   readonly kind: ChangeKind | undefined;
   readonly provider: string;
@@ -101,14 +91,13 @@ export interface ComingChange {
 
 export function nextChange(listings: readonly ModelProvider[]): ComingChange | undefined {
   const coming = listings.flatMap(({ name, prices, price_changes: changes }) => {
-    const next: PriceChange | undefined = changes[0];
+    const [next] = changes;
     if (next === undefined || prices === null) return [];
     return [{ from: next.from, kind: changeKind(prices, next.prices), provider: name }];
   });
   return coming.toSorted((a, b) => (a.from < b.from ? -1 : 1))[0];
 }
 
-/** Announces a price change, such as `"Price increase from 1 Jan 2027"`. */
 export function changeLabel({ from, kind }: ComingChange): string {
   return `${kind === undefined ? "New prices" : CHANGES[kind]} from ${instantLabel(from)}`;
 }
@@ -118,10 +107,7 @@ const CHANGES: Readonly<Record<ChangeKind, string>> = {
   mixed: "New prices",
 };
 
-/**
- * Says when and how the prices were checked, such as `"22 Nov 2026, two sources agree"`. If they
- * never were, returns `"Not recorded"`.
- */
+/** Such as `"22 Nov 2026, two sources agree"`. */
 export function labelChecked(checked: ModelProvider["checked"]): string {
   if (checked === null) return "Not recorded";
   const how = checked.by === "page" ? "the provider's page" : "two sources agree";

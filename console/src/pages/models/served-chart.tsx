@@ -12,12 +12,12 @@ import {
   type ServedSpan,
 } from "./served-series.ts";
 
-export interface ServedChartProps {
+interface ServedChartProps {
   /** Says whose calls the figures count, such as `"Your own calls"` or `"All customers"`. */
   readonly caption: string;
   readonly listings: readonly ListingFigures[];
   readonly lineOf: (listing: ListingFigures) => ChartPart;
-  /** False for figures of all customers, which the server has only by day. */
+  /** The server has the figures of all customers only by day. */
   readonly hasHours: boolean;
   readonly nowMs: number;
 }
@@ -31,7 +31,6 @@ const SPANS: readonly { readonly value: ServedSpan; readonly label: string }[] =
   { value: "24h", label: "24 hours" },
 ];
 
-/** Draws a figure over time, one line per listing. Its code is loaded after the page. */
 export default function ServedChart(props: ServedChartProps) {
   const { caption, listings, lineOf, hasHours, nowMs } = props;
   const [metric, setMetric] = useState<ServedMetric>("p50");

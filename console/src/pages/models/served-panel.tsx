@@ -3,7 +3,7 @@ import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
 
 import type { ListingFigures } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useMaybeSession } from "../../api/use-session.ts";
+import { useIsSignedIn } from "./use-served.ts";
 import { Answer, Loading } from "../../ui/answer.tsx";
 import { numberColumn, column } from "../../ui/columns.tsx";
 import { formatMs, formatShare } from "../../ui/format.ts";
@@ -11,25 +11,24 @@ import type { ChartPart } from "../../ui/charts/stack-parts.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { listDays, NO_CALLS, spokenDays, upLabel, type ServedDay } from "./served.ts";
+import { listDays, spokenDays, upLabel, type ServedDay } from "./served.ts";
 import styles from "./models.module.css";
 import { Note } from "../../ui/note.tsx";
 
 const ServedChart = lazy(() => import("./served-chart.tsx"));
 
-export interface ServedPanelProps {
+interface ServedPanelProps {
   readonly of: { readonly model: string } | { readonly provider: string };
   readonly nameOf: (listing: ListingFigures) => ReactNode;
   readonly label: "Provider" | "Model";
 }
 
 /**
- * Shows measured reliability and speed of the last 30 days: of the organization's own calls, and of
- * all customers' calls if the operator publishes them. If the operator does not, visitors see
- * nothing.
+ * Figures of the organization's own calls, and of all customers' calls if the operator publishes
+ * them. If the operator does not, visitors see nothing.
  */
 export function ServedPanel(props: ServedPanelProps) {
-  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const isSignedIn = useIsSignedIn();
   const asked = { query: props.of };
   const own = useAnswer("GET /api/console/listing-figures", asked, { enabled: isSignedIn });
   const shared = useAnswer("GET /api/listing-figures.json", asked).data;
@@ -90,9 +89,9 @@ function FiguresTable(
     readonly hasHours: boolean;
   },
 ) {
-  const { label, nameOf, caption, listings, empty } = props;
+  const { label, nameOf, caption, listings, empty, hasHours } = props;
   const [nowMs] = useState(() => Date.now());
-  const line = label === "Provider" ? lineOfProvider : lineOfModel;
+  const lineOf = label === "Provider" ? lineOfProvider : lineOfModel;
   const columns = useMemo(() => buildColumns(label, nameOf, nowMs), [label, nameOf, nowMs]);
   return (
     <div className={styles.served}>
@@ -105,17 +104,14 @@ function FiguresTable(
       />
       {listings.length === 0 ? null : (
         <Suspense fallback={<Loading rows={4} />}>
-          <ServedChart {...{ caption, listings, nowMs }} lineOf={line} hasHours={props.hasHours} />
+          <ServedChart {...{ caption, listings, nowMs, lineOf, hasHours }} />
         </Suspense>
       )}
     </div>
   );
 }
 
-/**
- * A line of the chart. Its ID is the same as in charts of spend, so that a provider or model has
- * the same color in all charts.
- */
+/** The ID is the same as in charts of spend, so that the line has the same color in all charts. */
 function lineOfProvider({ provider }: ListingFigures): ChartPart {
   return { id: provider, name: provider };
 }
@@ -148,7 +144,7 @@ function UptimeDays({ days }: { readonly days: readonly ServedDay[] }) {
           key={day}
           className={styles.day}
           data-state={upLabel(uptime)}
-          title={`${day}: ${uptime === null ? NO_CALLS : formatShare(uptime)}`}
+          title={`${day}: ${uptime === null ? "no calls" : formatShare(uptime)}`}
         />
       ))}
     </span>

@@ -33,15 +33,9 @@ export const SERVED_METRICS: Readonly<Record<ServedMetric, MetricOf>> = {
   },
 };
 
-export interface ServedSeries {
-  readonly parts: readonly ChartPart[];
-  readonly buckets: readonly ChartBucket[];
-}
-
 /**
- * Builds one line for each of up to eight listings, those with the most calls. The axis has every
- * one of the last 24 hours or 30 days. A time without figures is null, which leaves a gap in the
- * line.
+ * Builds a line for each of the listings with the most calls. The axis has every one of the last 24
+ * hours or 30 days. A time without figures is null, which leaves a gap in the line.
  */
 export function buildServedSeries(
   listings: readonly ListingFigures[],
@@ -51,7 +45,7 @@ export function buildServedSeries(
     readonly nowMs: number;
     readonly lineOf: (listing: ListingFigures) => ChartPart;
   },
-): ServedSeries {
+) {
   const { metric, span, nowMs, lineOf } = shown;
   const drawn = listings.toSorted((a, b) => (b.calls ?? 0) - (a.calls ?? 0)).slice(0, LINES_MAX);
   const lines = drawn.map((listing) => ({

@@ -10,7 +10,6 @@ export interface ServedListing {
   readonly tokensPerSecond: number | null;
 }
 
-/** How all providers served a model in the last 30 days. */
 interface Served {
   readonly share: number;
   readonly byProvider: ReadonlyMap<string, ServedListing>;
@@ -44,14 +43,9 @@ export function servedFirst(
 const DAY_MS = 86_400_000;
 const DAYS = 30;
 
-export const NO_CALLS = "no calls";
-
 export interface ServedDay {
   readonly day: string;
-  /**
-   * Of the hours of the day with calls, the share in which at least one call succeeded, from 0 to
-   * 1. Null if the day had no calls.
-   */
+  /** The share of hours with calls in which one succeeded. Null if the day had no calls. */
   readonly uptime: number | null;
 }
 
@@ -64,7 +58,6 @@ export function listDays(days: readonly FiguresAt[], nowMs: number): readonly Se
   });
 }
 
-/** Classifies a day, which selects the color of its bar. */
 export function upLabel(uptime: number | null): "up" | "partly" | "down" | "none" {
   if (uptime === null) return "none";
   if (uptime === 1) return "up";

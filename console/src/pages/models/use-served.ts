@@ -7,17 +7,17 @@ import { indexServedModels, type ServedModels } from "./served.ts";
 
 export interface ServedFor {
   readonly of: ServedModels;
-  /** Figures by provider ID. */
+  /** By provider ID. */
   readonly providers: ReadonlyMap<string, ProviderFigures>;
   readonly whose: "all customers" | "your own calls";
 }
 
 /**
- * Measured speed and reliability. They cover the calls of all customers if the operator publishes
- * them, and otherwise those of the reader's organization. Undefined if there are none.
+ * Measured speed and reliability: of all customers' calls if the operator publishes them, and
+ * otherwise of the organization's own. Undefined if there are none.
  */
 export function useServed(): ServedFor | undefined {
-  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const isSignedIn = useIsSignedIn();
   const shared = useAnswer("GET /api/listing-figures.json", { query: {} }).data;
   const hasShared = (shared?.listings ?? []).length > 0;
   const options = { enabled: isSignedIn && shared !== undefined && !hasShared };
@@ -31,4 +31,9 @@ export function useServed(): ServedFor | undefined {
       whose: hasShared ? "all customers" : "your own calls",
     };
   }, [hasShared, shared, own]);
+}
+
+/** False for visitors, and while the session is being read for the first time. */
+export function useIsSignedIn(): boolean {
+  return useMaybeSession()?.state === "signed_in";
 }

@@ -9,6 +9,7 @@ import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { answersCsv } from "./answers-csv.ts";
 import { promptRows, SEARCHES_MAX, type PromptRow, useKeptSearch } from "./kept-search.ts";
+import kit from "../../ui/kit.module.css";
 import classes from "./optimize.module.css";
 import { SmallButton } from "../../ui/buttons.tsx";
 import { Note } from "../../ui/note.tsx";
@@ -16,7 +17,6 @@ import { Note } from "../../ui/note.tsx";
 /** Number of prompts on a page. It is small, because answers are long. */
 const PAGE_ROWS = 10;
 
-/** Shows the answers of an Optimize search by prompt. Only this browser stores them. */
 export function AnswersPanel(props: { readonly search: OptimizeSearch; readonly orgId: string }) {
   const { search } = props;
   const { kept, isSaved } = useKeptSearch(search, props.orgId);
@@ -72,7 +72,7 @@ function Grid(props: { readonly rows: readonly PromptRow[]; readonly models: rea
   return (
     <div className={classes.answers} role="group" tabIndex={0} aria-label="Answers by prompt">
       <table className={classes.grid}>
-        <caption className={classes.caption}>Answers by prompt and model</caption>
+        <caption className={kit.hidden}>Answers by prompt and model</caption>
         <thead>
           <tr>
             <th scope="col">Prompt</th>

@@ -6,16 +6,13 @@ import type {
   OptimizeVerdict,
   OptimizeSearch,
 } from "../../api/contract.ts";
-import { BrowserShelf } from "../playground/browser-store.ts";
+import { BrowserShelf, type Kept } from "../playground/browser-store.ts";
 import { call } from "../../api/client.ts";
 
 export const SEARCHES_MAX = 10;
 
 /** The prompts, answers and verdicts of an Optimize search. Only this browser stores them. */
-export interface KeptSearch {
-  readonly id: string;
-  readonly orgId: string;
-  readonly updatedAtMs: number;
+export interface KeptSearch extends Kept {
   readonly prompts: readonly string[];
   readonly answers: readonly OptimizeAnswer[];
   readonly verdicts: readonly OptimizeVerdict[];
@@ -32,8 +29,8 @@ export function createKeptSearch(
   orgId: string,
   prompts: readonly string[],
 ): KeptSearch {
-  const nothing = { answers: [], verdicts: [], next: 0, lost: 0 };
-  return { id, orgId, updatedAtMs: Date.now(), prompts, ...nothing };
+  const updatedAtMs = Date.now();
+  return { id, orgId, updatedAtMs, prompts, answers: [], verdicts: [], next: 0, lost: 0 };
 }
 
 /** Adds answers that were fetched after `kept.next`. Returns `kept` itself if there are none. */
@@ -50,20 +47,13 @@ export function withFetched(kept: KeptSearch, fetched: OptimizeAnswers): KeptSea
 
 export interface PromptRow {
   readonly at: number;
-  /**
-   * Text of the prompt. Undefined if another browser started the Optimize search, because only that
-   * browser stores it.
-   */
+  /** Undefined if another browser started the search, because only that browser stores it. */
   readonly prompt: string | undefined;
   readonly answers: ReadonlyMap<string, OptimizeAnswer>;
-  /**
-   * Model of the answer that the judge chose. Undefined if the prompt was not judged; null if the
-   * judge chose no answer.
-   */
+  /** Undefined if the prompt was not judged; null if the judge chose no answer. */
   readonly winner: string | null | undefined;
 }
 
-/** Returns a row for each of the first `prompts` prompts that has an answer. */
 export function promptRows(kept: KeptSearch, prompts: number): readonly PromptRow[] {
   const rows = Array.from({ length: prompts }, (_none, at) => ({
     at,
@@ -77,24 +67,15 @@ export function promptRows(kept: KeptSearch, prompts: number): readonly PromptRo
 }
 
 const POLL_MS = 2_000;
-/**
- * Maximum number of attempts to fetch answers after the Optimize search has ended. One attempt may
- * not be enough, because another instance of the server may hold the missing answers.
- */
+/** One attempt may not be enough: another instance of the server may hold the missing answers. */
 const TRIES_AFTER_END = 5;
 
-interface KeptState {
-  /** The part of the search that this browser stores. Undefined while it is being read. */
-  readonly kept: KeptSearch | undefined;
-  /** False if this browser stores nothing. Leaving the page then loses the answers. */
-  readonly isSaved: boolean;
-}
-
 /**
- * Reads the part of an Optimize search that this browser stores. While the search runs, fetches
- * more answers and stores them.
+ * Reads the part of an Optimize search that this browser stores; undefined until it is read. While
+ * the search runs, fetches more answers and stores them. `isSaved` is false if this browser stores
+ * nothing: leaving the page then loses the answers.
  */
-export function useKeptSearch(search: OptimizeSearch, orgId: string): KeptState {
+export function useKeptSearch(search: OptimizeSearch, orgId: string) {
   const [kept, setKept] = useState<KeptSearch>();
   const [isSaved, setSaved] = useState(true);
   const { search_id: id, state } = search;
@@ -110,7 +91,12 @@ export function useKeptSearch(search: OptimizeSearch, orgId: string): KeptState 
       setKept(now);
       for (let tries = 0; tries < TRIES_AFTER_END && !abort.signal.aborted;) {
         const wasRunning = isRunning.current;
-        const fetched = await fetchAfter(id, now.next, abort.signal);
+        // After a failure, the loop tries again.
+        const fetched = await call("GET /api/console/optimize/:search_id/answers", {
+          params: { search_id: id },
+          query: { after: now.next },
+          signal: abort.signal,
+        }).catch(() => undefined);
         if (abort.signal.aborted) return;
         const after = fetched === undefined ? now : withFetched(now, fetched);
         if (after !== now) {
@@ -127,17 +113,4 @@ export function useKeptSearch(search: OptimizeSearch, orgId: string): KeptState 
     return () => abort.abort();
   }, [id, orgId]);
   return { kept, isSaved };
-}
-
-async function fetchAfter(id: string, after: number, signal: AbortSignal) {
-  try {
-    return await call("GET /api/console/optimize/:search_id/answers", {
-      params: { search_id: id },
-      query: { after },
-      signal,
-    });
-  } catch {
-    // The caller tries again later.
-    return undefined;
-  }
 }

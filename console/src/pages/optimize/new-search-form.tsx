@@ -15,6 +15,7 @@ import type { FormEvent } from "react";
 
 import type { Model, OptimizeSearch } from "../../api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { defined } from "../../../../src/kernel/core/defined.ts";
 import { useSession } from "../../api/use-session.ts";
 import { formatCount } from "../../ui/format.ts";
 import { readUsdInput, writeUsd } from "../../ui/money-math.ts";
@@ -28,11 +29,8 @@ import { useForm, UnplacedFault, type Problems } from "../../ui/form-dialog.tsx"
 import { Note } from "../../ui/note.tsx";
 
 const MODELS_MAX = 8;
-const NAME_CHARS_MAX = 64;
-const TOKENS_MAX = 4_096;
-const TOKENS_DEFAULT = 512;
 
-/** The form as typed. Its fields have the names that the API uses. */
+/** The fields have the names that the API uses. */
 interface Draft {
   readonly name: string;
   readonly prompts: string;
@@ -50,7 +48,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
   const draft = form.typed;
   const start = useChange("POST /api/console/optimize", ["GET /api/console/optimize"]);
   const navigate = useNavigate();
-  const { org } = useSession();
+  const orgId = useSession().org?.org_id ?? "";
   const prompts = readPrompts(draft.prompts);
 
   function submit(event: FormEvent): void {
@@ -58,7 +56,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
     const found = findProblems(draft, prompts);
     form.setProblems(found);
     if (Object.keys(found).length > 0) return;
-    const { objective, judge_model: judge, max_tokens: maxTokens } = draft;
+    const { objective, judge_model, max_tokens } = draft;
     form.submission.run(async () => {
       const search = await start.mutateAsync({
         body: {
@@ -67,11 +65,10 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
           models: [...draft.models],
           prompts: [...prompts],
           budget_usd: draft.budget_usd.trim().replace(/^\$/, ""),
-          ...(judge === null ? {} : { judge_model: judge }),
-          ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+          ...defined({ judge_model: judge_model ?? undefined, max_tokens }),
         },
       });
-      await searchShelf.keep(createKeptSearch(search.search_id, org?.org_id ?? "", prompts));
+      await searchShelf.keep(createKeptSearch(search.search_id, orgId, prompts));
       await navigate({ to: "/optimize/$searchId", params: { searchId: search.search_id } });
     });
   }
@@ -85,7 +82,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
             <TextInput
               label="Name"
               description={`Its spend appears as "Optimize search ${draft.name.trim() || "…"}"`}
-              maxLength={NAME_CHARS_MAX}
+              maxLength={64}
               {...form.text("name")}
             />
             <Textarea
@@ -142,9 +139,9 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
               <NumberInput
                 label="Max output tokens"
                 description="1 to 4,096"
-                placeholder={String(TOKENS_DEFAULT)}
+                placeholder="512"
                 min={1}
-                max={TOKENS_MAX}
+                max={4_096}
                 allowDecimal={false}
                 value={draft.max_tokens ?? ""}
                 onChange={(value) =>
@@ -191,22 +188,18 @@ const EMPTY: Draft = {
 };
 
 function findProblems(draft: Draft, prompts: readonly string[]): Problems {
-  const budget = readUsdInput(draft.budget_usd);
-  const wrongPrompts = promptsProblem(prompts);
-  return {
-    ...(draft.name.trim() === "" ? { name: "Give the search a name." } : {}),
-    ...(wrongPrompts === undefined ? {} : { prompts: wrongPrompts }),
-    ...(draft.models.length < 2 ? { models: "Choose at least two models to compare." } : {}),
-    ...(draft.objective === "best_judged" && draft.judge_model === null
-      ? { judge_model: "Choose a judge model." }
-      : {}),
-    ...(budget === undefined || budget === 0n
-      ? { budget_usd: "Enter an amount above $0, with at most six decimals." }
-      : {}),
-  };
+  const hasNoJudge = draft.objective === "best_judged" && draft.judge_model === null;
+  const hasNoBudget = parseBudget(draft.budget_usd) === undefined;
+  return defined({
+    name: draft.name.trim() === "" ? "Give the search a name." : undefined,
+    prompts: promptsProblem(prompts),
+    models: draft.models.length < 2 ? "Choose at least two models to compare." : undefined,
+    judge_model: hasNoJudge ? "Choose a judge model." : undefined,
+    budget_usd: hasNoBudget ? "Enter an amount above $0, with at most six decimals." : undefined,
+  });
 }
 
-/** Reads the typed dollars as a decimal text. Undefined unless they are an amount above 0. */
+/** Undefined unless the typed dollars are an amount above 0. */
 function parseBudget(text: string): string | undefined {
   const amount = readUsdInput(text);
   return amount === undefined || amount === 0n ? undefined : writeUsd(amount);

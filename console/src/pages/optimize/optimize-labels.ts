@@ -11,11 +11,7 @@ export const OBJECTIVES: readonly {
     label: "Lowest cost",
     help: "By cost per answer. Models that fail often come last.",
   },
-  {
-    value: "fastest",
-    label: "Fastest",
-    help: "By p50 time to first token.",
-  },
+  { value: "fastest", label: "Fastest", help: "By p50 time to first token." },
   {
     value: "best_judged",
     label: "Best judged",
@@ -36,10 +32,7 @@ export const STATES: Readonly<Record<OptimizeSearch["state"], readonly [Tone, st
   failed: ["bad", "Failed"],
 };
 
-/**
- * The best model of the search. Undefined if there are no answers, or if the objective needs the
- * judge's verdicts and there are none.
- */
+/** Undefined without answers, or without the judge's verdicts that the objective needs. */
 export function findWinner({ objective, results }: OptimizeSearch): OptimizeResult | undefined {
   const first = results.find(({ rank }) => rank === 1);
   return objective === "best_judged" && first?.win_rate === null ? undefined : first;
@@ -50,16 +43,9 @@ export function isUndecided(search: OptimizeSearch): boolean {
   return isAnswered && search.state !== "running" && findWinner(search) === undefined;
 }
 
-export function noWinnerText(search: OptimizeSearch): string {
-  if (!isUndecided(search)) return "No answer yet";
-  return "The judge chose an answer to fewer than half of the prompts. Choose another judge.";
-}
-
-export const PROMPTS_MIN = 3;
-
-export const PROMPTS_MAX = 50;
-
-export const PROMPT_CHARS_MAX = 20_000;
+const PROMPTS_MIN = 3;
+const PROMPTS_MAX = 50;
+const PROMPT_CHARS_MAX = 20_000;
 
 /**
  * Splits pasted text into prompts. The separator is a line of three or more dashes; without such

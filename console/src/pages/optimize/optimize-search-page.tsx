@@ -25,13 +25,7 @@ import { RoleNote } from "../../ui/for-role.tsx";
 import { Time } from "../../ui/time.tsx";
 import { AnswersPanel } from "./answers-panel.tsx";
 import classes from "./optimize.module.css";
-import {
-  isUndecided,
-  noWinnerText,
-  objectiveLabel,
-  STATES,
-  findWinner,
-} from "./optimize-labels.ts";
+import { findWinner, isUndecided, objectiveLabel, STATES } from "./optimize-labels.ts";
 import { Note } from "../../ui/note.tsx";
 
 const POLL_MS = 2_000;
@@ -43,14 +37,15 @@ export function OptimizeSearchPage() {
   const search = useAnswer("GET /api/console/optimize/:search_id", asked, {
     refetchMs: (last) => (last?.state === "running" ? POLL_MS : undefined),
   });
-  const isRunning = search.data?.state === "running";
+  const { data } = search;
+  const isRunning = data?.state === "running";
   useBalanceAtEnd(isRunning);
   return (
     <Page
-      title={search.data?.name ?? "Optimize search"}
+      title={data?.name ?? "Optimize search"}
       crumbs={CRUMBS}
-      actions={isRunning ? <StopButton search={search.data} /> : null}
-      lead={search.data === undefined ? undefined : <Lead search={search.data} />}
+      actions={isRunning ? <StopButton search={data} /> : null}
+      lead={data === undefined ? undefined : <Lead search={data} />}
     >
       <Answer of={search} rows={8}>
         {(found) => <SearchView search={found} />}
@@ -59,7 +54,7 @@ export function OptimizeSearchPage() {
   );
 }
 
-/** Fetches the header's balance again when an Optimize search ends while the page is open. */
+/** Fetches the balance again when a search ends while the page is open. */
 function useBalanceAtEnd(isRunning: boolean): void {
   const client = useQueryClient();
   const wasRunning = useRef(false);
@@ -85,6 +80,9 @@ function Lead({ search }: { readonly search: OptimizeSearch }) {
   );
 }
 
+const UNDECIDED =
+  "The judge chose an answer to fewer than half of the prompts. Choose another judge.";
+
 function SearchView({ search }: { readonly search: OptimizeSearch }) {
   const share = search.calls_planned === 0 ? 0 : search.calls_done / search.calls_planned;
   const best = findWinner(search);
@@ -102,7 +100,11 @@ function SearchView({ search }: { readonly search: OptimizeSearch }) {
           }
           hint={
             best === undefined ? (
-              noWinnerText(search)
+              isUndecided(search) ? (
+                UNDECIDED
+              ) : (
+                "No answer yet"
+              )
             ) : (
               <AppLink to="/playground" search={{ tab: "chat", model: best.model }} size="xs">
                 Try it in the playground
@@ -171,14 +173,13 @@ function SearchView({ search }: { readonly search: OptimizeSearch }) {
   );
 }
 
-function StopButton({ search }: { readonly search: OptimizeSearch | undefined }) {
+function StopButton({ search }: { readonly search: OptimizeSearch }) {
   const [isAsking, setAsking] = useState(false);
   const mayStop = useMay("keys");
   const stop = useChange("POST /api/console/optimize/:search_id/stop", [
     "GET /api/console/optimize",
     "GET /api/console/optimize/:search_id",
   ]);
-  const name = search?.name ?? "";
   return (
     <>
       <Button
@@ -192,12 +193,12 @@ function StopButton({ search }: { readonly search: OptimizeSearch | undefined })
       <ConfirmName
         opened={isAsking}
         title="Stop search"
-        name={name}
+        name={search.name}
         confirmLabel="Stop search"
         onConfirm={async () => {
-          await stop.mutateAsync({ params: { search_id: search?.search_id ?? "" } });
+          await stop.mutateAsync({ params: { search_id: search.search_id } });
           setAsking(false);
-          notifyDone(`“${search?.name ?? ""}” was stopped`);
+          notifyDone(`“${search.name}” was stopped`);
         }}
         onClose={() => setAsking(false)}
       >
@@ -208,7 +209,7 @@ function StopButton({ search }: { readonly search: OptimizeSearch | undefined })
   );
 }
 
-/** Sort value of a model without a rank, so that it comes last. */
+/** Sorts a model without a rank last. */
 const LAST_RANK = 1_000;
 
 const COLUMNS: readonly Column<OptimizeResult>[] = [

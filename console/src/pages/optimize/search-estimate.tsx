@@ -1,8 +1,9 @@
 import { Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 
-import type { OptimizeEstimate } from "../../api/contract.ts";
+import type { BodyOf, OptimizeEstimate } from "../../api/contract.ts";
 import { call, type ApiFault } from "../../api/client.ts";
 import { formatCount } from "../../ui/format.ts";
 import { compareUsd, showUsd } from "../../ui/money-math.ts";
@@ -10,28 +11,33 @@ import { countCalls, promptsProblem } from "./optimize-labels.ts";
 
 const TYPING_MS = 600;
 
-export interface EstimateAsked {
+type Asked = BodyOf<"POST /api/console/optimize-estimate">;
+
+/** Shows the most that the search in the form can cost, which the server quotes. */
+export function SearchEstimate(props: {
   readonly models: readonly string[];
   readonly prompts: readonly string[];
   readonly judge: string | null;
   readonly maxTokens: number | undefined;
-}
-
-/** Shows the most that the Optimize search in the form can cost, which the server quotes. */
-export function SearchEstimate(props: EstimateAsked & { readonly budgetUsd: string | undefined }) {
+  readonly budgetUsd: string | undefined;
+}) {
   const { budgetUsd, models, prompts, judge, maxTokens } = props;
-  const [asked] = useDebouncedValue(
-    JSON.stringify({ models, prompts, judge, maxTokens }),
-    TYPING_MS,
-  );
-  const isReady = models.length >= 2 && promptsProblem(prompts) === undefined;
+  const typed = JSON.stringify({
+    models,
+    prompts,
+    judge_model: judge ?? undefined,
+    max_tokens: maxTokens,
+  });
+  const [asked] = useDebouncedValue(typed, TYPING_MS);
+  const body = useMemo(() => JSON.parse(asked) as Asked, [asked]);
+  const isReady = isComplete(props);
   const estimate = useQuery<OptimizeEstimate, ApiFault>({
     queryKey: ["optimize-estimate", asked],
-    queryFn: ({ signal }) => loadEstimate(JSON.parse(asked) as EstimateAsked, signal),
-    enabled: isReady && isComplete(JSON.parse(asked) as EstimateAsked),
+    queryFn: ({ signal }) => call("POST /api/console/optimize-estimate", { body, signal }),
+    enabled: isReady && isComplete(body),
     retry: false,
   });
-  const isCurrent = asked === JSON.stringify({ models, prompts, judge, maxTokens });
+  const isCurrent = asked === typed;
   return (
     <Text size="sm" c="dimmed" maw="60ch" component="div" aria-live="polite">
       {isReady ? (
@@ -56,9 +62,7 @@ function EstimateLines(props: {
 }) {
   const { calls, estimate, fault, budgetUsd } = props;
   const many = `${formatCount(calls)} calls`;
-  if (estimate === undefined) {
-    return <>{fault === null ? `${many}. Estimating the cost…` : `${many}. ${fault.message}`}</>;
-  }
+  if (estimate === undefined) return `${many}. ${fault?.message ?? "Estimating the cost…"}`;
   const { most_usd: most, least_ms: leastMs, judge } = estimate;
   const refused = [...estimate.models, ...(judge === null ? [] : [judge])].filter(
     ({ message }) => message !== null,
@@ -88,21 +92,9 @@ function formatDuration(ms: number): string {
   return `${Math.ceil(seconds / 60)} minutes`;
 }
 
-function isComplete({ models, prompts }: EstimateAsked): boolean {
-  return models.length >= 2 && promptsProblem(prompts) === undefined;
-}
-
-async function loadEstimate(
-  { models, prompts, judge, maxTokens }: EstimateAsked,
-  signal: AbortSignal,
-): Promise<OptimizeEstimate> {
-  return await call("POST /api/console/optimize-estimate", {
-    body: {
-      models: [...models],
-      prompts: [...prompts],
-      ...(judge === null ? {} : { judge_model: judge }),
-      ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
-    },
-    signal,
-  });
+function isComplete(of: {
+  readonly models: readonly string[];
+  readonly prompts: readonly string[];
+}): boolean {
+  return of.models.length >= 2 && promptsProblem(of.prompts) === undefined;
 }

@@ -1,13 +1,11 @@
 import { useCallback, useEffect, useState } from "react";
 
-const NAME = "tm-playground";
 /** Version of the database. Version 2 added presets; version 3 added images and searches. */
 const VERSION = 3;
 const SHELVES = ["conversations", "videos", "presets", "images", "searches"] as const;
-type Shelf = (typeof SHELVES)[number];
 
 /** A stored record. It names its organization, because one browser can be used for several. */
-interface Kept {
+export interface Kept {
   readonly id: string;
   readonly orgId: string;
   readonly updatedAtMs: number;
@@ -18,11 +16,11 @@ interface Kept {
  * IndexedDB, as in some private windows, nothing is stored and `list` returns nothing.
  */
 export class BrowserShelf<T extends Kept> {
-  readonly #shelf: Shelf;
+  readonly #shelf: (typeof SHELVES)[number];
   /** Maximum number of stored records per organization. The oldest are removed first. */
   readonly countMax: number;
 
-  constructor(shelf: Shelf, countMax: number) {
+  constructor(shelf: (typeof SHELVES)[number], countMax: number) {
     this.#shelf = shelf;
     this.countMax = countMax;
   }
@@ -81,7 +79,7 @@ let database: Promise<IDBDatabase | undefined> | undefined;
 function openDatabase(): Promise<IDBDatabase | undefined> {
   database ??= new Promise((resolve) => {
     try {
-      const request = indexedDB.open(NAME, VERSION);
+      const request = indexedDB.open("tm-playground", VERSION);
       request.addEventListener("upgradeneeded", () => {
         for (const shelf of SHELVES) {
           if (request.result.objectStoreNames.contains(shelf)) continue;
@@ -103,28 +101,21 @@ function openDatabase(): Promise<IDBDatabase | undefined> {
   return database;
 }
 
-interface Shelved<T> {
-  /** Records, newest first; undefined until they have been read. */
-  readonly records: readonly T[] | undefined;
-  /** Adds a record, or replaces the record with the same ID. */
-  readonly keep: (record: T) => void;
-  readonly forget: (id: string) => void;
-  /** False if this browser could not store the last record. */
-  readonly isSaved: boolean;
-}
-
-export function useShelf<T extends Kept>(shelf: BrowserShelf<T>, orgId: string): Shelved<T> {
+/**
+ * Reads and changes the records of a shelf. They are newest first, and undefined until they have
+ * been read. `keep` adds a record or replaces the one with its ID. `isSaved` is false if this
+ * browser could not store the last record.
+ */
+export function useShelf<T extends Kept>(shelf: BrowserShelf<T>, orgId: string) {
   const [records, setRecords] = useState<readonly T[]>();
   const [isSaved, setSaved] = useState(true);
   useEffect(() => {
-    void shelf
-      .list(orgId)
-      .then((kept) =>
-        setRecords((added = []) => [
-          ...added,
-          ...kept.filter((each) => !added.some(({ id }) => id === each.id)),
-        ]),
-      );
+    void shelf.list(orgId).then((kept) =>
+      setRecords((added = []) => {
+        const ids = new Set(added.map(({ id }) => id));
+        return [...added, ...kept.filter(({ id }) => !ids.has(id))];
+      }),
+    );
   }, [shelf, orgId]);
   const keep = useCallback(
     (record: T) => {

@@ -1,4 +1,5 @@
-import { Text } from "@mantine/core";
+import { ActionIcon, Text } from "@mantine/core";
+import type { LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
 
 import { Copyable } from "../../ui/copyable.tsx";
@@ -9,7 +10,6 @@ import classes from "./playground.module.css";
 /** The line below an answer: its provider, its cost, its request ID and further figures. */
 export function CallFigures(props: {
   readonly call: Partial<Pick<JsonAnswer, "provider" | "costUsd" | "requestId">>;
-  /** True if the page already shows the request ID elsewhere. */
   readonly hasOwnId?: boolean;
   readonly children: ReactNode;
 }) {
@@ -27,5 +27,21 @@ export function CallFigures(props: {
         <Copyable value={requestId} label="request ID" short />
       )}
     </Text>
+  );
+}
+
+/** A button that shows only an icon. The label is its accessible name. */
+export function IconButton(props: {
+  readonly icon: LucideIcon;
+  readonly label: string;
+  readonly size?: "sm" | "lg";
+  readonly disabled?: boolean;
+  readonly onClick: () => void;
+}) {
+  const { icon: Icon, label, ...button } = props;
+  return (
+    <ActionIcon variant="subtle" color="gray" aria-label={label} {...button}>
+      <Icon size={props.size === "sm" ? 14 : 16} aria-hidden />
+    </ActionIcon>
   );
 }

@@ -12,7 +12,7 @@ export function GatewayTrouble(props: {
   /** Error class of the gateway; undefined if the error does not come from the gateway. */
   readonly errorType: string | undefined;
   readonly message: string;
-  readonly requestId?: string | undefined;
+  readonly requestId: string | undefined;
 }) {
   const { title, errorType, message, requestId } = props;
   return (
@@ -56,8 +56,7 @@ export function FaultTrouble({ fault }: { readonly fault: unknown }) {
   );
 }
 
-function NextStep(props: { readonly errorType: string | undefined }) {
-  const { errorType } = props;
+function NextStep({ errorType }: { readonly errorType: string | undefined }) {
   if (errorType === "insufficient_quota") {
     return (
       <Text size="sm">

@@ -1,9 +1,9 @@
 import { presentOrgHeaders } from "../../api/client.ts";
+import { defined } from "../../../../src/kernel/core/defined.ts";
 import { writeUsd } from "../../ui/money-math.ts";
 
 const ROOT = "/playground/v1";
 
-/** A refusal of the gateway, or a failed connection to it. */
 export class GatewayFault extends Error {
   override readonly name = "GatewayFault";
   readonly status: number;
@@ -20,30 +20,34 @@ export class GatewayFault extends Error {
           : "The gateway returned an unexpected response. Try again."),
     );
     this.status = status;
-    this.errorType =
-      text(member(member(error, "metadata"), "error_type")) ?? text(member(error, "code"));
+    this.errorType = errorTypeOf(error);
     this.requestId = text(member(body, "request_id"));
   }
 }
 
+export function errorTypeOf(error: unknown): string | undefined {
+  return text(member(member(error, "metadata"), "error_type")) ?? text(member(error, "code"));
+}
+
+interface SendOptions {
+  readonly body?: object;
+  readonly signal?: AbortSignal;
+}
+
 /** Sends a call of the playground. Rejects with `GatewayFault` unless the answer is a success. */
-export async function send(
-  path: string,
-  options: { readonly body?: object; readonly signal?: AbortSignal } = {},
-): Promise<Response> {
-  const { body, signal } = options;
+export async function send(path: string, { body, signal }: SendOptions = {}): Promise<Response> {
+  const headers = presentOrgHeaders();
+  const sent =
+    body === undefined
+      ? { headers }
+      : {
+          method: "POST",
+          headers: { "content-type": "application/json", ...headers },
+          body: JSON.stringify(body),
+        };
   let response: Response;
   try {
-    response = await fetch(`${ROOT}${path}`, {
-      ...(body === undefined
-        ? { headers: presentOrgHeaders() }
-        : {
-            method: "POST",
-            headers: { "content-type": "application/json", ...presentOrgHeaders() },
-            body: JSON.stringify(body),
-          }),
-      ...(signal === undefined ? {} : { signal }),
-    });
+    response = await fetch(`${ROOT}${path}`, { ...sent, ...defined({ signal }) });
   } catch (fault) {
     if (signal?.aborted === true) throw fault;
     throw new GatewayFault(0, undefined);
@@ -61,18 +65,15 @@ export interface JsonAnswer {
   readonly provider: string | undefined;
 }
 
-export async function sendJson(
-  path: string,
-  options: { readonly body?: object; readonly signal?: AbortSignal } = {},
-): Promise<JsonAnswer> {
+export async function sendJson(path: string, options: SendOptions = {}): Promise<JsonAnswer> {
   const response = await send(path, options);
-  const answer = await response.text();
-  const json = parseJson(answer);
+  const bodyText = await response.text();
+  const json = parseJson(bodyText);
   if (json === undefined) throw new GatewayFault(response.status, undefined);
   return {
     json,
-    bodyText: answer,
-    costUsd: exactCost(answer),
+    bodyText,
+    costUsd: exactCost(bodyText),
     requestId: response.headers.get("x-request-id") ?? undefined,
     provider: response.headers.get("x-tm-provider") ?? undefined,
   };
@@ -82,28 +83,21 @@ export function contentAddress(videoId: string): string {
   return `${ROOT}/videos/${encodeURIComponent(videoId)}/content`;
 }
 
-/**
- * Milliseconds before each attempt to read the record of a request. They grow, because the gateway
- * keeps reading a stopped answer from the provider for a while before it settles the request.
- */
+/** The waits grow, because the gateway reads a stopped answer for a while before it settles. */
 const RECORD_WAITS_MS = [0, 500, 1_500, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
 
-/**
- * Waits for the settlement of a request, and returns its cost in dollars. Undefined if that takes
- * more than two minutes.
- */
+/** Waits for the settlement of a request. Undefined if that takes more than two minutes. */
 export async function settledCost(requestId: string): Promise<string | undefined> {
   for (const waitMs of RECORD_WAITS_MS) {
     await new Promise((resolve) => setTimeout(resolve, waitMs));
     try {
       const record = await sendJson(`/generation?id=${encodeURIComponent(requestId)}`);
       if (text(member(member(record.json, "data"), "outcome")) === "in_flight") continue;
-      // The first match is the total of the request: in the JSON, the costs of the attempts come
-      // later.
+      // The first match is the total of the request: the costs of the attempts come later.
       const micro = /"cost_micro_usd"\s*:\s*(\d+)/.exec(record.bodyText)?.[1];
       return micro === undefined ? undefined : writeUsd(BigInt(micro));
     } catch {
-      // The record is not written yet, or it cannot be reached. The loop tries again.
+      // The loop tries again: the record may not be written yet.
     }
   }
   return undefined;
@@ -119,7 +113,6 @@ export function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Parses a JSON text; undefined if it is not valid JSON. */
 export function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);
@@ -128,16 +121,9 @@ export function parseJson(json: string): unknown {
   }
 }
 
-/**
- * Finds the cost in an answer's JSON, in dollars with six decimals; undefined if there is none. It
- * is read from the JSON text, because `JSON.parse` would round it to a float.
- */
+/** Dollars with six decimals, from the text: `JSON.parse` would round the cost to a float. */
 export function exactCost(answerText: string): string | undefined {
-  let found: string | undefined;
-  for (const [, digits = ""] of answerText.matchAll(/"(?:cost|total_cost)"\s*:\s*([0-9.]+)/g)) {
-    found = digits;
-  }
-  if (found === undefined) return undefined;
-  const [, whole, fraction = ""] = /^(\d+)(?:\.(\d{1,6}))?$/.exec(found) ?? [];
+  const found = [...answerText.matchAll(/"(?:cost|total_cost)"\s*:\s*([0-9.]+)/g)].at(-1)?.[1];
+  const [, whole, fraction = ""] = /^(\d+)(?:\.(\d{1,6}))?$/.exec(found ?? "") ?? [];
   return whole === undefined ? undefined : `${whole}.${fraction.padEnd(6, "0")}`;
 }

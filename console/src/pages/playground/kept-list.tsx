@@ -1,47 +1,41 @@
-import { ActionIcon, Group, Stack, Text, UnstyledButton } from "@mantine/core";
+import { Group, Stack, Text, UnstyledButton } from "@mantine/core";
 import { Trash2 } from "lucide-react";
 import type { ReactNode } from "react";
 
+import { IconButton } from "./call-figures.tsx";
 import classes from "./playground.module.css";
 
-export interface KeptRow {
-  readonly id: string;
-  readonly title: string;
-  readonly detail: ReactNode;
-}
-
-export function KeptList(props: {
-  readonly rows: readonly KeptRow[];
+export function KeptList<T extends { readonly id: string }>(props: {
+  readonly records: readonly T[];
+  readonly title: (record: T) => string;
+  readonly detail: (record: T) => ReactNode;
   readonly noun: string;
   readonly openId?: string;
-  readonly onOpen: (id: string) => void;
+  readonly onOpen: (record: T) => void;
   readonly onForget: (id: string) => void;
 }) {
   return (
     <Stack gap={4} component="ul" className={classes.plainList}>
-      {props.rows.map(({ id, title, detail }) => (
-        <li key={id}>
+      {props.records.map((record) => (
+        <li key={record.id}>
           <Group gap="xs" wrap="nowrap" justify="space-between">
             <UnstyledButton
               className={classes.keptRow}
-              onClick={() => props.onOpen(id)}
-              aria-current={id === props.openId}
+              onClick={() => props.onOpen(record)}
+              aria-current={record.id === props.openId}
             >
               <Text size="sm" truncate>
-                {title}
+                {props.title(record)}
               </Text>
               <Text size="xs" c="dimmed" component="div" truncate>
-                {detail}
+                {props.detail(record)}
               </Text>
             </UnstyledButton>
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              aria-label={`Delete the ${props.noun} ${title}`}
-              onClick={() => props.onForget(id)}
-            >
-              <Trash2 size={16} aria-hidden />
-            </ActionIcon>
+            <IconButton
+              icon={Trash2}
+              label={`Delete the ${props.noun} ${props.title(record)}`}
+              onClick={() => props.onForget(record.id)}
+            />
           </Group>
         </li>
       ))}

@@ -38,7 +38,6 @@ const reader = new MarkdownIt({ html: false, linkify: true, breaks: true });
 // Links without a scheme stay text, because they are often file names.
 reader.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 
-/** Parses an answer as Markdown. HTML stays text, and images become links. */
 export function markdownTree(answer: string): readonly MarkdownNode[] {
   return grown(reader.parse(answer, {}));
 }
@@ -53,14 +52,15 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
   const stack = [root];
   for (const token of tokens) {
     const top = stack.at(-1) ?? root;
-    // The parser hides the paragraphs of a tight list, because their content belongs directly to
-    // the item.
+    // The parser hides the paragraphs of a tight list: their content belongs to the item.
     if (token.hidden) continue;
     if (token.nesting === 1) {
       stack.push({ element: openElement(token), children: [] });
     } else if (token.nesting === -1) {
       if (stack.length > 1) stack.pop();
-      (stack.at(-1) ?? root).children.push(...closed(top));
+      const { element, children } = top;
+      const closed = element === undefined ? children : [{ ...element, children }];
+      (stack.at(-1) ?? root).children.push(...closed);
     } else {
       top.children.push(...leaf(token));
     }
@@ -68,7 +68,7 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
   return root.children;
 }
 
-/** Makes the element of a token. Undefined for an unknown one: only its content is shown. */
+/** Returns undefined for an unknown element: only its content is shown. */
 function openElement(token: Token): Open["element"] {
   if (token.type === "heading_open") {
     return { tag: "heading", level: Number(token.tag.slice(1)) };
@@ -80,10 +80,6 @@ function openElement(token: Token): Open["element"] {
   if (!KNOWN.has(token.tag)) return undefined;
   const start = token.tag === "ol" ? Number(token.attrGet("start") ?? 1) : 1;
   return { tag: token.tag as MarkdownTag, ...(start === 1 ? {} : { start }) };
-}
-
-function closed({ element, children }: Open): readonly MarkdownNode[] {
-  return element === undefined ? children : [{ ...element, children }];
 }
 
 function leaf(token: Token): readonly MarkdownNode[] {

@@ -4,17 +4,15 @@ import { useState } from "react";
 
 import type { Model } from "../../api/contract.ts";
 import { useSession } from "../../api/use-session.ts";
-import { CallSnippets } from "../../snippets/call-snippets.tsx";
-import { KEY_HINT } from "../../snippets/chat-snippets.ts";
+import { CallSnippets, KEY_NOTE } from "../../snippets/call-snippets.tsx";
 import { bodySnippets } from "../../snippets/media-snippets.ts";
-import { AppLink } from "../../ui/app-link.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 
 type Body = Readonly<Record<string, unknown>>;
 
 export function MediaCode(props: {
   readonly modality: Exclude<Model["modality"], "text">;
-  /** Builds the body of the request. Undefined if the form has a problem, which it then shows. */
+  /** Returns undefined if the form has a problem, which it then shows. */
   readonly bodyOf: () => Body | undefined;
 }) {
   const { gateway_url: gatewayUrl } = useSession().installation;
@@ -33,11 +31,7 @@ export function MediaCode(props: {
           <CallSnippets
             hasOneRoute
             of={() => bodySnippets(props.modality, gatewayUrl, body)}
-            note={
-              <>
-                {KEY_HINT} <AppLink to="/keys">Create a key</AppLink>
-              </>
-            }
+            note={KEY_NOTE}
           />
         </Dialog>
       )}

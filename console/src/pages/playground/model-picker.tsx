@@ -6,30 +6,41 @@ import { NameLine } from "../../ui/name-line.tsx";
 import { priceLine } from "../models/price-labels.ts";
 import { Note } from "../../ui/note.tsx";
 
-export interface ModelPickerProps {
+export function ModelPicker(props: {
   readonly label: string;
-  /** In the order of the catalog, newest first. */
   readonly models: readonly Model[];
-  readonly value: string | undefined;
+  readonly value: string;
   readonly onChange: (modelId: string) => void;
-}
-
-export function ModelPicker({ label, models, value, onChange }: ModelPickerProps) {
-  const options = useModelOptions(models);
+}) {
+  const options = useModelOptions(props.models);
   return (
     <Select
       {...options}
-      label={label}
-      value={value ?? null}
+      label={props.label}
+      value={props.value}
       onChange={(chosen) => {
-        if (chosen !== null) onChange(chosen);
+        if (chosen !== null) props.onChange(chosen);
       }}
       allowDeselect={false}
     />
   );
 }
 
-/** Returns the props of a field that chooses models. The reader can search by name and ID. */
+export function ModelField(props: {
+  readonly models: readonly Model[];
+  readonly model: Model;
+  readonly onChange: (modelId: string) => void;
+}) {
+  const { models, model, onChange } = props;
+  return (
+    <div>
+      <ModelPicker label="Model" models={models} value={model.id} onChange={onChange} />
+      <ModelNote model={model} />
+    </div>
+  );
+}
+
+/** Returns the props of a field that chooses models by name or ID. */
 export function useModelOptions(models: readonly Model[]) {
   return useMemo(() => {
     const byId = new Map(models.map((each) => [each.id, each]));
@@ -44,7 +55,9 @@ export function useModelOptions(models: readonly Model[]) {
       filter: matching,
       renderOption: ({ option }: { readonly option: { readonly value: string } }) => {
         const model = byId.get(option.value);
-        return model === undefined ? option.value : <ModelOption model={model} />;
+        if (model === undefined) return option.value;
+        const note = `${model.id} · ${priceLine(model.providers)} · ${describeLogging(model)}`;
+        return <NameLine of={model.id} name={model.name} note={note} />;
       },
     } as const;
   }, [models]);
@@ -58,35 +71,17 @@ const matching: OptionsFilter = ({ options, search }) => {
   );
 };
 
-function ModelOption({ model }: { readonly model: Model }) {
-  return (
-    <NameLine
-      of={model.id}
-      name={model.name}
-      note={`${model.id} · ${priceLine(model.providers)} · ${LOGGING_LABELS[describeLogging(model)]}`}
-    />
-  );
-}
-
 export function ModelNote({ model }: { readonly model: Model }) {
   const kinds = model.input_modalities.filter((each) => each !== "text");
   return (
     <Note size="xs" mt={4}>
-      {[LOGGING_LABELS[describeLogging(model)], ...kinds.map((kind) => `accepts ${kind}`)].join(
-        " · ",
-      )}
+      {[describeLogging(model), ...kinds.map((kind) => `accepts ${kind}`)].join(" · ")}
     </Note>
   );
 }
 
-const LOGGING_LABELS = {
-  none: "No prompt logging",
-  retained: "Prompts retained",
-  mixed: "Prompt logging depends on the provider",
-} as const;
-
-function describeLogging({ providers }: Model): keyof typeof LOGGING_LABELS {
+function describeLogging({ providers }: Model): string {
   const words = new Set(providers.map(({ prompt_logging: logging }) => logging));
-  if (words.size > 1) return "mixed";
-  return words.has("none") ? "none" : "retained";
+  if (words.size > 1) return "Prompt logging depends on the provider";
+  return words.has("none") ? "No prompt logging" : "Prompts retained";
 }

@@ -3,14 +3,23 @@ import { useState } from "react";
 
 import type { Descriptor } from "../../api/contract.ts";
 import { checkable } from "../../ui/fields.ts";
+import type { ParameterValues } from "./chat/chat-types.ts";
 import classes from "./playground.module.css";
 
-export interface ParameterFieldProps {
+type Value = ParameterValues[string] | undefined;
+
+/** Undefined removes the value. */
+export function withValue(values: ParameterValues, name: string, value: Value): ParameterValues {
+  const { [name]: _before, ...rest } = values;
+  return value === undefined ? rest : { ...rest, [name]: value };
+}
+
+interface ParameterFieldProps {
   readonly name: string;
   readonly descriptor: Descriptor;
-  readonly value: string | number | boolean | undefined;
+  readonly value: Value;
   /** Called with undefined for the provider's default. */
-  readonly onChange: (value: string | number | boolean | undefined) => void;
+  readonly onChange: (value: Value) => void;
 }
 
 export function ParameterField(props: ParameterFieldProps) {
@@ -58,8 +67,7 @@ export function ParameterField(props: ParameterFieldProps) {
 function NumberField(props: ParameterFieldProps & { readonly label: string }) {
   const { label, descriptor, value, onChange } = props;
   const { min, max, type, unit } = descriptor;
-  // The typed text stays as long as it means the current value. Otherwise "0.50" would become
-  // "0.5".
+  // The typed text stays while it means the current value, so that "0.50" does not become "0.5".
   const [typed, setTyped] = useState("");
   const isTyped = parseNumber(typed) === value;
   const isSlid = min !== undefined && max !== undefined && max > min;
@@ -139,6 +147,7 @@ function allowed(value: number, { min = -Infinity, max = Infinity, type }: Descr
   return Math.min(max, Math.max(min, type === "integer" ? Math.trunc(value) : value));
 }
 
+/** The label of any other parameter is its name with spaces. */
 const PARAMETER_LABELS: Readonly<Record<string, string>> = {
   max_tokens: "Max output tokens",
   max_completion_tokens: "Max output tokens",
@@ -146,19 +155,9 @@ const PARAMETER_LABELS: Readonly<Record<string, string>> = {
   top_k: "Top K",
   min_p: "Min P",
   stop: "Stop sequences",
-  reasoning_effort: "Reasoning effort",
-  temperature: "Temperature",
-  seed: "Seed",
   n: "Images",
-  seconds: "Seconds",
-  size: "Size",
-  quality: "Quality",
-  background: "Background",
   output_format: "File format",
   output_compression: "Compression (%)",
-  aspect_ratio: "Aspect ratio",
-  resolution: "Resolution",
-  generate_audio: "Generate audio",
 };
 
 function defaultLabel({ default: fallback }: Descriptor): string {

@@ -1,12 +1,5 @@
 import { Tabs, Title } from "@mantine/core";
-import {
-  lazy,
-  Suspense,
-  useEffect,
-  useState,
-  type ComponentType,
-  type LazyExoticComponent,
-} from "react";
+import { lazy, Suspense, useEffect, useState, type ComponentType } from "react";
 
 import type { Model, Provider } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -24,18 +17,13 @@ interface TabOf {
   readonly id: string;
   readonly label: string;
   readonly modality: Model["modality"];
-  readonly Tab: LazyExoticComponent<ComponentType<TabProps>>;
+  readonly Tab: ComponentType<TabProps>;
 }
 
 const MODELS_MAX = 4;
 
 const TABS: readonly TabOf[] = [
-  {
-    id: "chat",
-    label: "Chat",
-    modality: "text",
-    Tab: lazy(() => import("./chat/chat-tab.tsx")),
-  },
+  { id: "chat", label: "Chat", modality: "text", Tab: lazy(() => import("./chat/chat-tab.tsx")) },
   {
     id: "images",
     label: "Images",
@@ -66,10 +54,10 @@ export function PlaygroundPage() {
   return (
     <div className={classes.fill}>
       <RoleNote need="keys" what="call models in the playground" />
-      <Answer of={catalog} skeleton={<Waiting />}>
+      <Answer of={catalog} skeleton={WAITING}>
         {({ models }) =>
           providers.isPending ? (
-            <Waiting />
+            WAITING
           ) : (
             <PlaygroundTabs models={models} providers={providers.data?.providers ?? []} />
           )
@@ -79,24 +67,17 @@ export function PlaygroundPage() {
   );
 }
 
-function Waiting() {
-  return (
-    <>
-      <div className={classes.head}>
-        <PageTitle />
-      </div>
-      <Loading rows={10} />
-    </>
-  );
-}
-
-function PageTitle() {
-  return (
-    <Title order={1} size="h3">
-      Playground
-    </Title>
-  );
-}
+const TITLE = (
+  <Title order={1} size="h3">
+    Playground
+  </Title>
+);
+const WAITING = (
+  <>
+    <div className={classes.head}>{TITLE}</div>
+    <Loading rows={10} />
+  </>
+);
 
 function PlaygroundTabs(props: {
   readonly models: readonly Model[];
@@ -104,10 +85,7 @@ function PlaygroundTabs(props: {
 }) {
   const { models } = props;
   const [sample] = useState(() => pickSampleModel(models, props.providers));
-  const [filters, setFilters] = useFilters<{
-    tab?: string | undefined;
-    model?: string | undefined;
-  }>();
+  const [filters, setFilters] = useFilters<Partial<Record<"tab" | "model", string | undefined>>>();
   const asked = filters.model?.split(",") ?? [];
   const active = activeTab(filters.tab, models, asked);
   // A tab that was shown once stays mounted, so that it keeps its state.
@@ -120,7 +98,7 @@ function PlaygroundTabs(props: {
       onChange={(tab) => setFilters({ tab: tab ?? undefined, model: undefined })}
     >
       <div className={classes.head}>
-        <PageTitle />
+        {TITLE}
         <Tabs.List aria-label="Model types" className={classes.tabList}>
           {TABS.map(({ id, label }) => (
             <Tabs.Tab key={id} value={id} className={classes.tab}>

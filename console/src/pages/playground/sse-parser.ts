@@ -1,6 +1,5 @@
 const LINE_CHARS_MAX = 8_000_000;
 
-/** Parses server-sent events from text fragments of any size. */
 export class SseParser {
   #line = "";
   #data: string[] = [];
@@ -25,26 +24,21 @@ export class SseParser {
       }
       this.#line += fragment.slice(from, at);
       from = at + 1;
-      const event = this.#endLine();
-      if (event !== undefined) events.push(event);
+      events.push(...this.#endLine());
     }
     this.#line += fragment.slice(from);
     if (this.#line.length > LINE_CHARS_MAX) throw new Error("a line of the answer has no end");
     return events;
   }
 
-  #endLine(): string | undefined {
+  /** Returns the event that the line completes, if it does. */
+  #endLine(): readonly string[] {
     const line = this.#line;
     this.#line = "";
-    if (line === "") {
-      if (this.#data.length === 0) return undefined;
-      const event = this.#data.join("\n");
-      this.#data = [];
-      return event;
-    }
+    if (line === "" && this.#data.length > 0) return [this.#data.splice(0).join("\n")];
     if (line === "data" || line.startsWith("data:")) {
       this.#data.push(line.slice("data:".length).replace(/^ /, ""));
     }
-    return undefined;
+    return [];
   }
 }

@@ -15,10 +15,7 @@ export interface TabProps {
   readonly onModels: (modelIds: readonly string[]) => void;
 }
 
-/**
- * Returns the chosen model of a tab, and a function that chooses another model and puts its ID into
- * the page's URL.
- */
+/** The chosen model. The returned function chooses another, and puts its ID into the URL. */
 export function usePickedModel(props: TabProps): readonly [Model, (modelId: string) => void] {
   const [picked, setPicked] = useState(props.modelIds[0]);
   const model = props.models.find(({ id }) => id === picked) ?? props.models[0];
@@ -32,7 +29,7 @@ export function usePickedModel(props: TabProps): readonly [Model, (modelId: stri
   ];
 }
 
-/** Returns a function that reads the balance in the header again, for use after a paid call. */
+/** Returns a function that reads the balance in the header again. */
 export function useFreshBalance(): () => void {
   const client = useQueryClient();
   return useCallback(() => void refreshAnswers(client, []), [client]);

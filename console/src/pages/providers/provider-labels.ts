@@ -18,20 +18,14 @@ export const PROVIDER_STATUS: Readonly<
   },
 };
 
-/**
- * Says which share of answers came from another model than the listed one. If the share is unknown
- * (null), only names the time range.
- */
+/** If the share of answers from another model is unknown (null), only names the time range. */
 export function substitutedShare(share: number | null): string {
   if (share === null) return "in the last 24 hours";
   const part = share === 0 ? "under 1%" : formatShare(share);
   return `${part} of answers in 24 hours`;
 }
 
-/**
- * Returns the text if it is an http or https URL, and undefined otherwise. A link with any other
- * scheme could run a script.
- */
+/** Undefined unless the text is an http or https URL: another scheme could run a script. */
 export function webAddress(text: string | null): string | undefined {
   if (text === null || !URL.canParse(text)) return undefined;
   return ["https:", "http:"].includes(new URL(text).protocol) ? text : undefined;

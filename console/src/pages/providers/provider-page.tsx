@@ -4,7 +4,7 @@ import { useMemo } from "react";
 
 import type { ListingTrust, Model, ModelProvider, Provider } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useMaybeSession } from "../../api/use-session.ts";
+import { useIsSignedIn } from "../models/use-served.ts";
 import { column, numberColumn } from "../../ui/columns.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
@@ -18,15 +18,15 @@ import { NameLine } from "../../ui/name-line.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { CheckedNote } from "../models/model-badges.tsx";
-import { FactList, type SomeFacts } from "../models/fact-list.tsx";
-import { capacityLabel, countryNames, dayLabel, loggingLabel } from "../models/model-labels.ts";
+import { CheckedNote, LoggingBadge } from "../models/model-badges.tsx";
+import { FactList } from "../models/fact-list.tsx";
+import { capacityLabel, countryNames, dayLabel } from "../models/model-labels.ts";
 import styles from "../models/models.module.css";
 import { priceLine } from "../models/price-labels.ts";
 import { changeLabel, nextChange } from "../models/price-rows.ts";
 import { ServedPanel } from "../models/served-panel.tsx";
 import { ConformancePanel } from "../verification/conformance-panel.tsx";
-import { ListingVerdict, TrustSummary } from "../verification/trust-badges.tsx";
+import { ListingVerdict, TrustSummary, useTrusts } from "../verification/trust-badges.tsx";
 import { countTrust, orderLabel } from "../verification/verification-labels.ts";
 import { PolicyLinks, ProviderStatus } from "./provider-status.tsx";
 import { PROVIDER_STATUS, substitutedShare } from "./provider-labels.ts";
@@ -46,41 +46,29 @@ export function ProviderPage() {
       lead={<Copyable value={providerId} label="provider ID" />}
     >
       <Answer of={providers} rows={8}>
-        {() => (provider === undefined ? <NoProvider /> : <ProviderParts provider={provider} />)}
+        {() => (provider === undefined ? NO_PROVIDER : <ProviderParts provider={provider} />)}
       </Answer>
     </Page>
   );
 }
 
-function NoProvider() {
-  return (
-    <Panel>
-      <Empty title="Provider not found." link={{ to: "/providers", label: "View all providers" }} />
-    </Panel>
-  );
-}
+const NO_PROVIDER = (
+  <Panel>
+    <Empty title="Provider not found." link={{ to: "/providers", label: "View all providers" }} />
+  </Panel>
+);
 
 function substitutionLabel({ substitutions }: Provider): string {
   if (substitutions.length === 0) return "None in the last 24 hours";
   return substitutions
-    .map(({ model, served_model, share_24h }) => {
-      return `${served_model} for ${model}, ${substitutedShare(share_24h)}`;
-    })
+    .map((each) => `${each.served_model} for ${each.model}, ${substitutedShare(each.share_24h)}`)
     .join("; ");
 }
 
-/** Figures measured over all customers' calls. Empty if the operator does not publish them. */
-function figuresOfAll({ success_24h: success, ttft_p50_ms: ttftMs }: Provider): SomeFacts {
-  return [
-    success !== null && ["Success rate of all customers, 24 hours", formatShare(success)],
-    ttftMs !== null && ["Time to first token, p50", formatMs(ttftMs)],
-  ];
-}
-
 function ProviderParts({ provider }: { readonly provider: Provider }) {
-  const logging = loggingLabel([provider]);
-  const { datacenters } = provider;
-  const trusts = useTrusts(provider.id);
+  // Both are null if the operator does not publish the figures of all customers' calls.
+  const { success_24h: success, ttft_p50_ms: ttftMs } = provider;
+  const trusts = useTrusts({ provider: provider.id });
   const trust = trusts && countTrust(trusts, provider.id);
   return (
     <>
@@ -93,16 +81,17 @@ function ProviderParts({ provider }: { readonly provider: Provider }) {
                 {`${formatCount(trust.failed)} of ${formatCount(trust.listed)} listings failed`}
               </StatusBadge>
             )}
-            <StatusBadge tone={logging.tone}>{logging.word}</StatusBadge>
+            <LoggingBadge listings={[provider]} />
             <PolicyLinks provider={provider} />
           </Group>
           <FactList
             facts={[
               ["Status now", PROVIDER_STATUS[provider.status].meaning],
               trust !== undefined && ["Verified listings", <TrustSummary count={trust} />],
-              ...figuresOfAll(provider),
+              success !== null && ["Success rate of all customers, 24 hours", formatShare(success)],
+              ttftMs !== null && ["Time to first token, p50", formatMs(ttftMs)],
               ["Substituted models", substitutionLabel(provider)],
-              ["Data centers", countryNames(datacenters)],
+              ["Data centers", countryNames(provider.datacenters)],
             ]}
           />
         </Stack>
@@ -110,21 +99,10 @@ function ProviderParts({ provider }: { readonly provider: Provider }) {
       <Panel title="Models">
         <ServedModels providerId={provider.id} />
       </Panel>
-      <ServedModelsPanel providerId={provider.id} />
+      <ServedPanel of={{ provider: provider.id }} nameOf={modelLink} label="Model" />
       <ConformancePanel provider={provider.id} />
     </>
   );
-}
-
-function useTrusts(provider: string): readonly ListingTrust[] | undefined {
-  const enabled = useMaybeSession()?.state === "signed_in";
-  return useAnswer("GET /api/console/verification", { query: { provider } }, { enabled }).data
-    ?.listings;
-}
-
-function ServedModelsPanel({ providerId }: { readonly providerId: string }) {
-  const of = useMemo(() => ({ provider: providerId }), [providerId]);
-  return <ServedPanel of={of} nameOf={modelLink} label="Model" />;
 }
 
 function modelLink({ model }: { readonly model: string }) {
@@ -138,14 +116,17 @@ function modelLink({ model }: { readonly model: string }) {
 function ServedModels({ providerId }: { readonly providerId: string }) {
   const catalog = useAnswer("GET /api/catalog.json");
   const models = catalog.data?.models;
-  const isSignedIn = useMaybeSession()?.state === "signed_in";
-  const trusts = useTrusts(providerId);
+  const isSignedIn = useIsSignedIn();
+  const trusts = useTrusts({ provider: providerId });
   const rows = useMemo(
     () =>
-      listServedModels(models ?? [], providerId).map((served) => ({
-        ...served,
-        trust: trusts?.find(({ model }) => model === served.model.id),
-      })),
+      (models ?? []).flatMap((model): readonly Row[] => {
+        const at = model.providers.findIndex(({ provider }) => provider === providerId);
+        const listing = model.providers[at];
+        if (listing === undefined) return [];
+        const trust = trusts?.find((each) => each.model === model.id);
+        return [{ model, listing, place: at + 1, trust }];
+      }),
     [models, providerId, trusts],
   );
   return (
@@ -164,7 +145,7 @@ function ServedModels({ providerId }: { readonly providerId: string }) {
   );
 }
 
-function ListingChanges({ model, listing }: Omit<ServedModel, "place">) {
+function ListingChanges({ model, listing }: Row) {
   const change = nextChange([listing]);
   const lastDay = model.deprecation_date;
   const lines = [
@@ -172,24 +153,20 @@ function ListingChanges({ model, listing }: Omit<ServedModel, "place">) {
     ...(change === undefined ? [] : [changeLabel(change)]),
     ...(lastDay === null ? [] : [`Leaves on ${dayLabel(lastDay)}`]),
   ];
-  if (lines.length === 0) return <>–</>;
-  return (
-    <>
-      {lines.map((line) => (
-        <div key={line}>{line}</div>
-      ))}
-    </>
-  );
+  return lines.length === 0 ? "–" : lines.map((line) => <div key={line}>{line}</div>);
 }
 
 const KEPT: Kept = { id: "provider-models", rows: ["model", "models"] };
 
-type Row = ServedModel & { readonly trust: ListingTrust | undefined };
+interface Row {
+  readonly model: Model;
+  readonly listing: ModelProvider;
+  /** In the routing order of the model, from 1. */
+  readonly place: number;
+  readonly trust: ListingTrust | undefined;
+}
 
-/**
- * Columns that only signed-in people see. Visitors do not see verdicts, and so they do not see
- * `place`, the routing order, which verdicts change.
- */
+/** Visitors do not see verdicts, nor the routing order (`place`), which verdicts change. */
 const TRUSTED: ReadonlySet<string> = new Set(["verdict", "place"]);
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -219,9 +196,7 @@ const COLUMNS: readonly Column<Row>[] = [
     ({ listing }) => <span className={kit.figures}>{priceLine([listing])}</span>,
     { phone: "line" },
   ),
-  column("changes", "Changes", ({ model, listing }) => (
-    <ListingChanges model={model} listing={listing} />
-  )),
+  column("changes", "Changes", (row) => <ListingChanges {...row} />),
   column("checked", "Prices checked", ({ listing }) => <CheckedNote listing={listing} />, {
     shownFrom: "wide",
   }),
@@ -250,18 +225,3 @@ const COLUMNS: readonly Column<Row>[] = [
 ];
 
 const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => !TRUSTED.has(id));
-
-interface ServedModel {
-  readonly model: Model;
-  readonly listing: ModelProvider;
-  /** Position of this provider in the routing order of the model, from 1. */
-  readonly place: number;
-}
-
-function listServedModels(models: readonly Model[], providerId: string): readonly ServedModel[] {
-  return models.flatMap((model) => {
-    const at = model.providers.findIndex(({ provider }) => provider === providerId);
-    const listing = model.providers[at];
-    return listing === undefined ? [] : [{ model, listing, place: at + 1 }];
-  });
-}

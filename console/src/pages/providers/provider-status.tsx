@@ -6,8 +6,8 @@ import { StatusBadge } from "../../ui/badge.tsx";
 import { Tip } from "../../ui/tip.tsx";
 import { PROVIDER_STATUS, webAddress } from "./provider-labels.ts";
 
-export function ProviderStatus(props: { readonly status: Provider["status"] }) {
-  const { word, tone, meaning } = PROVIDER_STATUS[props.status];
+export function ProviderStatus({ status }: Pick<Provider, "status">) {
+  const { word, tone, meaning } = PROVIDER_STATUS[status];
   return (
     <Tip label={meaning}>
       <span>
@@ -17,11 +17,7 @@ export function ProviderStatus(props: { readonly status: Provider["status"] }) {
   );
 }
 
-interface PolicyLinksProps {
-  readonly provider: Provider;
-}
-
-export function PolicyLinks({ provider }: PolicyLinksProps) {
+export function PolicyLinks({ provider }: { readonly provider: Provider }) {
   const links = [
     { label: "Privacy", address: webAddress(provider.privacy_policy_url) },
     { label: "Terms", address: webAddress(provider.terms_of_service_url) },

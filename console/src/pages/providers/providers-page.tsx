@@ -3,12 +3,10 @@ import { useMemo } from "react";
 
 import type { Provider, ProviderFigures } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useMaybeSession } from "../../api/use-session.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { checkable } from "../../ui/fields.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
-import { StatusBadge } from "../../ui/badge.tsx";
 import { numberColumn, column } from "../../ui/columns.tsx";
 import { formatCount, formatMs, formatPart, formatShare } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -17,9 +15,10 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { countryNames, loggingLabel } from "../models/model-labels.ts";
-import { useServed } from "../models/use-served.ts";
-import { TrustSummary } from "../verification/trust-badges.tsx";
+import { LoggingBadge } from "../models/model-badges.tsx";
+import { countryNames } from "../models/model-labels.ts";
+import { useIsSignedIn, useServed } from "../models/use-served.ts";
+import { TrustSummary, useTrusts } from "../verification/trust-badges.tsx";
 import { countTrust, type TrustCount } from "../verification/verification-labels.ts";
 import { PolicyLinks, ProviderStatus } from "./provider-status.tsx";
 
@@ -52,11 +51,10 @@ export function ProvidersPage() {
 function ProviderList({ providers }: { readonly providers: readonly Provider[] }) {
   const [search, change] = useFilters<ProviderSearch>();
   const q = (search.q ?? "").toLowerCase();
-  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const isSignedIn = useIsSignedIn();
   const served = useServed();
   const columns = useMemo(() => columnsFor(served !== undefined, isSignedIn), [served, isSignedIn]);
-  const asked = { enabled: isSignedIn };
-  const trusts = useAnswer("GET /api/console/verification", undefined, asked).data?.listings;
+  const trusts = useTrusts();
   const found = useMemo(
     () =>
       providers
@@ -110,7 +108,6 @@ type Row = Provider & {
   readonly figures: ProviderFigures | undefined;
 };
 
-/** ID of the verification column, which only signed-in people see. */
 const VERIFIED = "verified";
 
 const SERVED = { phone: "line", isSortable: true } as const;
@@ -161,17 +158,13 @@ const COLUMNS: readonly Column<Row>[] = [
     id: "logging",
     label: "Prompt logging",
     sortValue: ({ prompt_logging }) => prompt_logging,
-    render: (provider) => {
-      const { tone, word } = loggingLabel([provider]);
-      return <StatusBadge tone={tone}>{word}</StatusBadge>;
-    },
+    render: (provider) => <LoggingBadge listings={[provider]} />,
   },
   column("policies", "Policies", (provider) => <PolicyLinks provider={provider} />, {
     shownFrom: "wide",
   }),
 ];
 
-/** IDs of the columns with measured speed, reliability or share of calls. */
 const FIGURES: ReadonlySet<string> = new Set(["uptime", "ttft", "speed", "share"]);
 
 function columnsFor(hasFigures: boolean, isSignedIn: boolean): readonly Column<Row>[] {

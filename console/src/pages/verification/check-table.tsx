@@ -21,7 +21,6 @@ export function CheckTable({ listings, shown, onChoose }: CheckTableProps) {
     ...checkIds(listings).map((id) => checkColumn(id, onChoose)),
     detailsColumn(shown, onChoose),
   ];
-  const hasChecks = listings.some(({ checks }) => checks.length > 0);
   return (
     <div className={styles.table}>
       <DataTable
@@ -30,23 +29,20 @@ export function CheckTable({ listings, shown, onChoose }: CheckTableProps) {
         rows={listings}
         rowKey={({ model }) => model}
       />
-      {hasChecks ? <Legend /> : null}
+      {listings.every(({ checks }) => checks.length === 0) ? null : (
+        <ul className={styles.legend} aria-label="What the marks mean">
+          {STATUSES.map((status) => (
+            <li key={status}>
+              <CheckMark status={status} /> {CHECK_STATUS[status].word}
+            </li>
+          ))}
+        </ul>
+      )}
     </div>
   );
 }
 
-function Legend() {
-  const statuses = Object.keys(CHECK_STATUS) as CheckFinding["status"][];
-  return (
-    <ul className={styles.legend} aria-label="What the marks mean">
-      {statuses.map((status) => (
-        <li key={status}>
-          <CheckMark status={status} /> {CHECK_STATUS[status].word}
-        </li>
-      ))}
-    </ul>
-  );
-}
+const STATUSES = Object.keys(CHECK_STATUS) as CheckFinding["status"][];
 
 const FIRST_COLUMNS: readonly Column<ListingTrust>[] = [
   {

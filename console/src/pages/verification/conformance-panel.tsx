@@ -4,7 +4,7 @@ import { useId, useState, useEffect, useRef } from "react";
 
 import type { ListingTrust, CheckFinding, CheckFlaw, ConformanceRun } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useMaybeSession } from "../../api/use-session.ts";
+import { useIsSignedIn } from "../models/use-served.ts";
 import { signInAddress } from "../../app/sign-in.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
@@ -31,32 +31,30 @@ import { Note } from "../../ui/note.tsx";
 type Chosen = Readonly<Partial<Record<"listing" | "check", string | undefined>>>;
 
 export function ConformancePanel({ provider }: { readonly provider: string }) {
-  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const isSignedIn = useIsSignedIn();
   return (
     <Panel title="Conformance">
       <Note mb="md" className={styles.lead}>
         Up to twelve checks test whether the endpoint does what the provider's manifest says. A
         passed run counts for 30 days, and only for the manifest that was tested.
       </Note>
-      {isSignedIn ? <Listings provider={provider} /> : <ToSignIn provider={provider} />}
+      {isSignedIn ? (
+        <Listings provider={provider} />
+      ) : (
+        <Empty
+          title="Sign in to see the results of conformance runs."
+          action={
+            <Button
+              component="a"
+              href={signInAddress({ back: `/providers/${encodeURIComponent(provider)}` })}
+              variant="default"
+            >
+              Sign in
+            </Button>
+          }
+        />
+      )}
     </Panel>
-  );
-}
-
-function ToSignIn({ provider }: { readonly provider: string }) {
-  return (
-    <Empty
-      title="Sign in to see the results of conformance runs."
-      action={
-        <Button
-          component="a"
-          href={signInAddress({ back: `/providers/${encodeURIComponent(provider)}` })}
-          variant="default"
-        >
-          Sign in
-        </Button>
-      }
-    />
   );
 }
 
@@ -108,7 +106,13 @@ function ListingFindings(props: {
         <Text size="sm">{trustSentence(trust)}</Text>
         <SuspectNote suspect={trust.suspect} />
         {trust.checks.length === 0 ? null : (
-          <FindingList checks={trust.checks} chosen={chosen} choices={choices} />
+          <ul className={styles.findings}>
+            {trust.checks.map((check) => (
+              <li key={check.id}>
+                <Finding check={check} choices={check.id === chosen ? choices : undefined} />
+              </li>
+            ))}
+          </ul>
         )}
         <Title order={4} size="h6">
           Last runs
@@ -142,27 +146,13 @@ function SuspectNote({ suspect }: Pick<ListingTrust, "suspect">) {
   );
 }
 
-/** Lists the checks of a run. At first, the chosen check and those that did not pass are open. */
-function FindingList(props: {
-  readonly checks: readonly CheckFinding[];
-  readonly chosen: string | undefined;
-  /** How often the reader has chosen a check. Each choice moves the focus to the chosen check. */
-  readonly choices: number;
-}) {
-  return (
-    <ul className={styles.findings}>
-      {props.checks.map((check) => (
-        <li key={check.id}>
-          <Finding check={check} choices={check.id === props.chosen ? props.choices : undefined} />
-        </li>
-      ))}
-    </ul>
-  );
-}
-
+/** One check of a run. At first, it is open if it is the chosen one or did not pass. */
 function Finding(props: {
   readonly check: CheckFinding;
-  /** How often the reader has chosen a check so far; undefined if another one is chosen now. */
+  /**
+   * How often the reader has chosen a check so far; undefined if another one is chosen now. Each
+   * choice moves the focus to the chosen check.
+   */
   readonly choices: number | undefined;
 }) {
   const { check, choices } = props;

@@ -1,20 +1,31 @@
 import { CircleAlert, CircleCheck, CircleHelp, CircleMinus, CircleX } from "lucide-react";
 import { Group } from "@mantine/core";
 
-import type { ListingTrust, CheckFinding } from "../../api/contract.ts";
+import type { CheckFinding, ListingTrust, QueryOf } from "../../api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useIsSignedIn } from "../models/use-served.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Time } from "../../ui/time.tsx";
 import {
+  checkLabel,
+  CHECK_STATUS,
   overbilledWords,
   TRUST,
-  CHECK_STATUS,
   type TrustCount,
-  checkName,
 } from "./verification-labels.ts";
 import styles from "./verification.module.css";
 import kit from "../../ui/kit.module.css";
 import { formatCount } from "../../ui/format.ts";
 import { AppLink } from "../../ui/app-link.tsx";
+
+/** Undefined while they load, and for visitors. */
+export function useTrusts(
+  query?: QueryOf<"GET /api/console/verification">,
+): readonly ListingTrust[] | undefined {
+  const asked = query === undefined ? undefined : { query };
+  const options = { enabled: useIsSignedIn() };
+  return useAnswer("GET /api/console/verification", asked, options).data?.listings;
+}
 
 export function TrustBadges({ trust }: { readonly trust: ListingTrust }) {
   const { state, suspect, checked_at } = trust;
@@ -42,7 +53,7 @@ export function TrustBadges({ trust }: { readonly trust: ListingTrust }) {
   );
 }
 
-/** An icon for the status of a check. Each status has its own shape, not only its own color. */
+/** Each status has its own shape, not only its own color. */
 export function CheckMark(props: { readonly status: CheckFinding["status"] }) {
   const Mark = MARKS[props.status];
   const tone = kit[`tone-${CHECK_STATUS[props.status].tone}`];
@@ -80,7 +91,7 @@ export function ListingVerdict({ trust }: { readonly trust: ListingTrust }) {
         <Group key={flaw.id} gap={5} mih={26} wrap="nowrap">
           <CheckMark status={flaw.status} />
           <FindingLink trust={trust} check={flaw.id}>
-            {`${checkName(flaw)}: ${CHECK_STATUS[flaw.status].word}`}
+            {checkLabel(flaw)}
           </FindingLink>
         </Group>
       ))}

@@ -42,15 +42,14 @@ export const TRUST: Readonly<
   },
 };
 
-type CheckStatus = CheckFinding["status"];
-
-export const CHECK_STATUS: Readonly<Record<CheckStatus, { word: string; tone: Tone }>> = {
-  pass: { word: "passed", tone: "ok" },
-  warn: { word: "warning", tone: "warn" },
-  fail: { word: "failed", tone: "bad" },
-  skip: { word: "not applicable", tone: "quiet" },
-  error: { word: "not answered", tone: "warn" },
-};
+export const CHECK_STATUS: Readonly<Record<CheckFinding["status"], { word: string; tone: Tone }>> =
+  {
+    pass: { word: "passed", tone: "ok" },
+    warn: { word: "warning", tone: "warn" },
+    fail: { word: "failed", tone: "bad" },
+    skip: { word: "not applicable", tone: "quiet" },
+    error: { word: "not answered", tone: "warn" },
+  };
 
 export const RUN_VERDICT: Readonly<
   Record<ConformanceRun["verdict"], { word: string; tone: Tone }>
@@ -71,59 +70,35 @@ export function checkName({ id, title }: Pick<CheckFlaw, "id" | "title">): strin
   return `${id} ${title}`;
 }
 
-/** The accessible name of a check's mark, such as `"C7 no silent substitution: failed"`. */
+/** Such as `"C7 no silent substitution: failed"`. */
 export function checkLabel(check: Pick<CheckFlaw, "id" | "title" | "status">): string {
   return `${checkName(check)}: ${CHECK_STATUS[check.status].word}`;
 }
 
 export function checkIds(listings: readonly Pick<ListingTrust, "checks">[]): readonly string[] {
   const ids = new Set(listings.flatMap(({ checks }) => checks.map(({ id }) => id)));
-  return [...ids].sort((a, b) => parseCheckNumber(a) - parseCheckNumber(b));
+  return [...ids].sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
 }
 
-function parseCheckNumber(id: string): number {
-  return Number(id.slice(1));
-}
-
-/**
- * Lists the kinds of wrong answers for which a listing is suspect, each with its share of all
- * answers, such as `"5% named another model"`.
- */
+/** Lists what makes a listing suspect, such as `"5% named another model"`. */
 export function breachLines(suspicion: Suspicion): readonly string[] {
   return BREACHES.filter(([name]) => suspicion[name] > 0).map(
     ([name, what]) => `${suspicion[name]}% ${what}`,
   );
 }
 
-const BREACHES: readonly (readonly [
-  (
-    | "substituted_percent"
-    | "usage_missing_percent"
-    | "usage_impossible_percent"
-    | "bound_exceeded_percent"
-    | "wrong_finish_percent"
-    | "unreadable_percent"
-  ),
-  string,
-])[] = [
+const BREACHES = [
   ["substituted_percent", "named another model"],
   ["usage_missing_percent", "reported no usage"],
   ["usage_impossible_percent", "reported impossible usage"],
   ["bound_exceeded_percent", "exceeded the output limit"],
   ["wrong_finish_percent", "had a missing or wrong finish reason"],
   ["unreadable_percent", "could not be read"],
-];
+] as const;
 
-export interface TrustCount {
-  readonly listed: number;
-  readonly verified: number;
-  readonly failed: number;
-  readonly suspect: number;
-  /** Percentage by which the worst listing overbills; null if none does. */
-  readonly overbilledPercent: number | null;
-}
+export type TrustCount = ReturnType<typeof countTrust>;
 
-export function countTrust(listings: readonly ListingTrust[], provider: string): TrustCount {
+export function countTrust(listings: readonly ListingTrust[], provider: string) {
   const own = listings.filter((each) => each.provider === provider);
   const overbilled = own.map((each) => each.overbilled_percent ?? 0);
   return {
@@ -131,11 +106,11 @@ export function countTrust(listings: readonly ListingTrust[], provider: string):
     verified: own.filter(({ state }) => state === "verified").length,
     failed: own.filter(({ state }) => state === "failed").length,
     suspect: own.filter(({ suspect }) => suspect !== null).length,
+    /** Percentage by which the worst listing overbills; null if none does. */
     overbilledPercent: Math.max(0, ...overbilled) || null,
   };
 }
 
-/** Describes overbilling, such as `"bills 17% too much"`. Undefined for null. */
 export function overbilledWords(percent: number | null): string | undefined {
   return percent === null ? undefined : `bills ${percent}% too much`;
 }
@@ -146,24 +121,13 @@ export function orderLabel(place: string | number, trust: ListingTrust | undefin
   return isLast ? "tried last" : String(place);
 }
 
-/** Explains a listing's verification state, and names the conformance run from which it follows. */
 export function trustSentence({ state, verdict, source }: ListingTrust): string {
   const { meaning } = TRUST[state];
   if (verdict === null || source === null) return meaning;
-  return `${meaning} ${VERDICT_NOTES[verdict]}Recorded from ${RUN_SOURCE[source]}.`;
+  const note = verdict === "inconclusive" ? "The last run could not complete enough checks. " : "";
+  return `${meaning} ${note}Recorded from ${RUN_SOURCE[source]}.`;
 }
 
-const VERDICT_NOTES: Readonly<Record<ConformanceRun["verdict"], string>> = {
-  pass: "",
-  warn: "",
-  fail: "",
-  inconclusive: "The last run could not complete enough checks. ",
-};
-
-/**
- * Chooses the listing that is shown at first: the one of the model `wanted`, else the first failed
- * one, else the first suspect one, else the first of the list.
- */
 export function listingToShow(
   listings: readonly ListingTrust[],
   wanted: string | undefined,

@@ -1,14 +1,14 @@
-import { ActionIcon, Group, Loader, Text, Button, Textarea } from "@mantine/core";
-import { Pencil, RefreshCw, type LucideIcon } from "lucide-react";
-import { lazy, memo, Suspense, useState } from "react";
+import { Group, Loader, Text, Button, Textarea } from "@mantine/core";
+import { Pencil, RefreshCw } from "lucide-react";
+import { lazy, memo, Suspense, useState, type ComponentProps } from "react";
 
-import { StatusBadge, type Tone } from "../../../ui/badge.tsx";
+import { StatusBadge } from "../../../ui/badge.tsx";
 import { CodeBlock } from "../../../ui/code-block.tsx";
 import { Copyable, CopyIcon } from "../../../ui/copyable.tsx";
 import { formatCount, formatMs } from "../../../ui/format.ts";
 import { sentence } from "../../../ui/sentence.ts";
 import { Tip } from "../../../ui/tip.tsx";
-import { CallFigures } from "../call-figures.tsx";
+import { CallFigures, IconButton } from "../call-figures.tsx";
 import { GatewayTrouble } from "../gateway-trouble.tsx";
 import shared from "../playground.module.css";
 import { tokensPerSecond } from "./conversation.ts";
@@ -21,7 +21,6 @@ import { parseJson } from "../gateway.ts";
 export interface AnswerActions {
   readonly onRegenerate: (modelId: string) => void;
   readonly onEdit: (modelId: string, text: string) => void;
-  /** Undefined if the answer has no tool calls that need results. */
   readonly onResults: ((modelId: string, results: readonly ToolResult[]) => void) | undefined;
 }
 
@@ -41,7 +40,19 @@ export const AnswerCard = memo(function AnswerCard(props: {
         <Text size="sm" fw={600} truncate>
           {name}
         </Text>
-        <Actions answer={answer} isBusy={isBusy} actions={actions} onEdit={() => setEdited(true)} />
+        <div className={classes.actions}>
+          {answer.text === "" ? null : <CopyIcon value={answer.text} label="answer" />}
+          {isBusy || answer.text === "" ? null : (
+            <IconAction label="Edit answer" icon={Pencil} onClick={() => setEdited(true)} />
+          )}
+          {isBusy ? null : (
+            <IconAction
+              label="Regenerate"
+              icon={RefreshCw}
+              onClick={() => actions.onRegenerate(modelId)}
+            />
+          )}
+        </div>
       </Group>
       {answer.reasoning === "" ? null : (
         <details className={classes.reasoning}>
@@ -80,49 +91,10 @@ export const AnswerCard = memo(function AnswerCard(props: {
   );
 });
 
-function Actions(props: {
-  readonly answer: ChatAnswer;
-  readonly isBusy: boolean;
-  readonly actions: AnswerActions;
-  readonly onEdit: () => void;
-}) {
-  const { answer, isBusy, actions } = props;
+export function IconAction(props: ComponentProps<typeof IconButton>) {
   return (
-    <div className={classes.actions}>
-      {answer.text === "" ? null : <CopyIcon value={answer.text} label="answer" />}
-      {isBusy ? null : (
-        <>
-          {answer.text === "" ? null : (
-            <Action label="Edit answer" icon={Pencil} onClick={props.onEdit} />
-          )}
-          <Action
-            label="Regenerate"
-            icon={RefreshCw}
-            onClick={() => actions.onRegenerate(answer.modelId)}
-          />
-        </>
-      )}
-    </div>
-  );
-}
-
-function Action(props: {
-  readonly label: string;
-  readonly icon: LucideIcon;
-  readonly onClick: () => void;
-}) {
-  const { label, icon: Icon } = props;
-  return (
-    <Tip label={label}>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        size="sm"
-        aria-label={label}
-        onClick={props.onClick}
-      >
-        <Icon size={14} aria-hidden />
-      </ActionIcon>
+    <Tip label={props.label}>
+      <IconButton size="sm" {...props} />
     </Tip>
   );
 }
@@ -151,25 +123,22 @@ function EndOfAnswer({ answer }: { readonly answer: ChatAnswer }) {
       </div>
     );
   }
-  if (state === "stopped") return <StateLine tone="quiet">Stopped by you</StateLine>;
-  return answer.isCutOff === true ? (
-    <StateLine tone="warn">Cut off at the output limit</StateLine>
-  ) : null;
-}
-
-function StateLine(props: { readonly tone: Tone; readonly children: string }) {
+  const isStopped = state === "stopped";
+  if (!isStopped && answer.isCutOff !== true) return null;
   return (
     <div>
-      <StatusBadge tone={props.tone}>{props.children}</StatusBadge>
+      <StatusBadge tone={isStopped ? "quiet" : "warn"}>
+        {isStopped ? "Stopped by you" : "Cut off at the output limit"}
+      </StatusBadge>
     </div>
   );
 }
 
 function Figures({ answer }: { readonly answer: ChatAnswer }) {
-  const { promptTokens, completionTokens, costUsd, firstByteMs, durationMs } = answer;
+  const { state, promptTokens, completionTokens, costUsd, firstByteMs, durationMs } = answer;
   const speed = tokensPerSecond(answer);
   return (
-    <CallFigures call={answer} hasOwnId={hasOwnId(answer)}>
+    <CallFigures call={answer} hasOwnId={state === "ended_early" || state === "refused"}>
       {promptTokens === undefined || completionTokens === undefined ? null : (
         <span>
           {formatCount(promptTokens)} tokens in, {formatCount(completionTokens)} out
@@ -186,16 +155,9 @@ function Figures({ answer }: { readonly answer: ChatAnswer }) {
   );
 }
 
-/**
- * True if the cost is not known yet. After the reader stops an answer, the gateway keeps reading it
- * from the provider for a while before it settles the request.
- */
+/** True if the gateway may still read the answer from the provider before it settles. */
 function isUnsettled({ state, requestId }: ChatAnswer): boolean {
   return requestId !== undefined && (state === "stopped" || state === "ended_early");
-}
-
-function hasOwnId({ state }: ChatAnswer): boolean {
-  return state === "ended_early" || state === "refused";
 }
 
 /** Loaded with the first answer: the Markdown parser is larger than the rest of the playground. */
@@ -205,8 +167,7 @@ const MarkdownText = lazy(() => import("../markdown-text.tsx"));
 const MARKDOWN_CHARS_MAX = 200_000;
 
 /** Shows an answer as Markdown. HTML stays text, and nothing is loaded from other sites. */
-const ModelText = memo(function ModelText(props: { readonly text: string }) {
-  const { text } = props;
+const ModelText = memo(function ModelText({ text }: { readonly text: string }) {
   if (text === "") return null;
   const written = <p className={shared.prose}>{text}</p>;
   if (text.length > MARKDOWN_CHARS_MAX) return written;
@@ -219,7 +180,7 @@ const ModelText = memo(function ModelText(props: { readonly text: string }) {
   );
 });
 
-/** Returns the trimmed answer if all of it is one JSON object or list; otherwise undefined. */
+/** Returns the answer if all of it is one JSON object or list. */
 function findJson(text: string): string | undefined {
   const trimmed = text.trim();
   if (!/^[{[][^]*[}\]]$/.test(trimmed)) return undefined;
@@ -254,7 +215,6 @@ function ToolCalls(props: {
               label={`Result of ${name}`}
               placeholder="What the tool answers, as text or JSON"
               {...controlled(typed[id] ?? "", (text) => setTyped({ ...typed, [id]: text }))}
-
               autosize
               minRows={1}
               maxRows={8}

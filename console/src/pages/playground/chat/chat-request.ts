@@ -1,25 +1,17 @@
 import type { Descriptor, Model } from "../../../api/contract.ts";
-import type {
-  Attachment,
-  ChatAnswer,
-  ChatSettings,
-  ParameterValues,
-  Turn,
-  Routing,
-} from "./chat-types.ts";
+import { defined } from "../../../../../src/kernel/core/defined.ts";
+import type { Attachment, ChatSettings, ParameterValues, Turn, Routing } from "./chat-types.ts";
 import { member, text as toText } from "../gateway.ts";
 
 export interface RequestMessage {
   readonly role: "system" | "user" | "assistant" | "tool";
   readonly content: string | readonly object[];
-  readonly tool_calls?: readonly RequestToolCall[];
+  readonly tool_calls?: readonly {
+    readonly id: string;
+    readonly type: "function";
+    readonly function: { readonly name: string; readonly arguments: string };
+  }[];
   readonly tool_call_id?: string;
-}
-
-interface RequestToolCall {
-  readonly id: string;
-  readonly type: "function";
-  readonly function: { readonly name: string; readonly arguments: string };
 }
 
 interface ShownParameter {
@@ -27,20 +19,10 @@ interface ShownParameter {
   readonly descriptor: Descriptor;
 }
 
-/**
- * Parameters without a field in the settings: their values are objects, or they only declare a
- * capability of the model.
- */
-const STRUCTURES = new Set([
-  "tools",
-  "tool_choice",
-  "parallel_tool_calls",
-  "thinking",
-  "reasoning",
-  "logit_bias",
-  "stream_options",
-  "n",
-]);
+/** Parameters without a field: their values are objects, or they only declare a capability. */
+const STRUCTURES = new Set(
+  "tools tool_choice parallel_tool_calls thinking reasoning logit_bias stream_options n".split(" "),
+);
 
 export function presentParameters(models: readonly Model[]): readonly ShownParameter[] {
   const shown = new Map<string, Descriptor>();
@@ -49,9 +31,9 @@ export function presentParameters(models: readonly Model[]): readonly ShownParam
       if (!shown.has(name) && isSettable(name, descriptor)) shown.set(name, descriptor);
     }
   }
-  return [...shown]
-    .map(([name, descriptor]) => ({ name, descriptor }))
-    .toSorted((a, b) => findPlace(a.name) - findPlace(b.name) || (a.name < b.name ? -1 : 1));
+  return Array.from(shown, ([name, descriptor]) => ({ name, descriptor })).toSorted(
+    (a, b) => findPlace(a.name) - findPlace(b.name) || (a.name < b.name ? -1 : 1),
+  );
 }
 
 function isSettable(name: string, { type }: Descriptor): boolean {
@@ -67,7 +49,7 @@ function findPlace(name: string): number {
   return at < 0 ? ORDER.length : at;
 }
 
-/** Builds the body of a call, with no parameter that the model does not declare. */
+/** The body has no parameter that the model does not declare. */
 export function chatBody(model: Model, settings: ChatSettings, turns: readonly Turn[]): object {
   return {
     model: model.id,
@@ -100,8 +82,7 @@ export function chatMessages(
     if (said === undefined) continue;
     const isLast = at === turns.length - 1;
     const answer = isLast ? undefined : answerMessage(modelId, turn, turns[at + 1]);
-    // Leaves out a message without an answer. Otherwise two messages of one role would follow each
-    // other.
+    // Without an answer, two messages of one role would follow each other.
     if (isLast || answer !== undefined) messages.push(...said);
     if (answer !== undefined) messages.push(answer);
   }
@@ -117,10 +98,7 @@ function saidTo(modelId: string, turn: Turn): readonly RequestMessage[] | undefi
   }));
 }
 
-/**
- * Makes the message of a model's answer. It contains the answer's tool calls only if their results
- * follow, as the API requires.
- */
+/** The message has the answer's tool calls only if their results follow, as the API requires. */
 function answerMessage(
   modelId: string,
   { answers }: Turn,
@@ -129,20 +107,14 @@ function answerMessage(
   const own = answers.find((each) => each.modelId === modelId);
   const calls = next?.toolResults?.[modelId] === undefined ? [] : (own?.toolCalls ?? []);
   if (own !== undefined && calls.length > 0) {
-    return { role: "assistant", content: own.text, tool_calls: calls.map(toolCallPart) };
+    const parts = calls.map(
+      ({ id, ...called }) => ({ id, type: "function", function: called }) as const,
+    );
+    return { role: "assistant", content: own.text, tool_calls: parts };
   }
-  const given = answers.filter(({ text }) => text !== "");
-  const answer: ChatAnswer | undefined = given.find((each) => each === own) ?? given[0];
+  const given = answers.find(({ text }) => text !== "");
+  const answer = own !== undefined && own.text !== "" ? own : given;
   return answer === undefined ? undefined : { role: "assistant", content: answer.text };
-}
-
-function toolCallPart(call: {
-  readonly id: string;
-  readonly name: string;
-  readonly arguments: string;
-}): RequestToolCall {
-  const { id, name } = call;
-  return { id, type: "function", function: { name, arguments: call.arguments } };
 }
 
 function userContent({ text, attachments }: Turn): RequestMessage["content"] {
@@ -157,7 +129,6 @@ function attachmentPart({ kind, name, dataUrl }: Attachment): object {
   return { type: "input_audio", input_audio: { data: dataUrl.split(",")[1] ?? "", format } };
 }
 
-/** The values of the parameters that the model declares, in the format of chat completions. */
 export function sentParameters(model: Model, values: ParameterValues): Record<string, unknown> {
   const sent: Record<string, unknown> = {};
   for (const { name, descriptor } of presentParameters([model])) {
@@ -194,36 +165,27 @@ const TOOLS_MAX = 64;
 const JSON_CHARS_MAX = 100_000;
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** The content of a JSON field: a value, or the problem with it. A blank field has neither. */
+/** A blank field has neither a value nor a problem. */
 interface Read<T> {
   readonly value?: T;
   readonly problem?: string;
 }
 
-/**
- * Builds the parts of a request that are not simple parameters: tools, schema, routing, and
- * reasoning switched off.
- */
 function buildStructures(model: Model, settings: ChatSettings): Record<string, unknown> {
   const { value: tools } = readTools(settings.tools ?? "");
   const { value: schema } = readSchema(settings.schema ?? "");
   const provider = routingBody(settings.routing);
+  const json_schema = { name: "answer", schema, strict: true };
   return {
     ...(tools !== undefined && takes(model, "tools") ? { tools } : {}),
     ...(schema !== undefined && takes(model, "response_format")
-      ? {
-          response_format: {
-            type: "json_schema",
-            json_schema: { name: "answer", schema, strict: true },
-          },
-        }
+      ? { response_format: { type: "json_schema", json_schema } }
       : {}),
     ...(settings.isReasoningOff === true ? reasoningOff(model) : {}),
     ...(provider === undefined ? {} : { provider }),
   };
 }
 
-/** Says in a sentence which setting first prevents sending; undefined if none does. */
 export function settingsProblem(settings: ChatSettings): string | undefined {
   const tools = readTools(settings.tools ?? "").problem;
   if (tools !== undefined) return `Tools: ${tools}`;
@@ -267,13 +229,10 @@ export function readTools(typed: string): Read<readonly object[]> {
       return { problem: `The parameters of ${name} must be a JSON schema (an object).` };
     }
     const description = toText(member(bare, "description"));
+    const declared = parameters ?? { type: "object", properties: {} };
     tools.push({
       type: "function",
-      function: {
-        name,
-        ...(description === undefined ? {} : { description }),
-        parameters: parameters ?? { type: "object", properties: {} },
-      },
+      function: defined({ name, description, parameters: declared }),
     });
   }
   return tools.length === 0 ? {} : { value: tools };
@@ -303,12 +262,10 @@ function isObject(value: unknown): value is object {
 
 /** Builds the `provider` object of a request. Undefined means the gateway's default routing. */
 export function routingBody(routing: Routing | undefined): object | undefined {
-  if (routing === undefined) return undefined;
-  const { order, only, ignore, isFirstOnly, isStrict } = routing;
+  const { order = [], only = [], ignore = [], isFirstOnly, isStrict } = routing ?? {};
+  const lists = Object.entries({ order, only, ignore }).filter(([, ids]) => ids.length > 0);
   const body = {
-    ...(order === undefined || order.length === 0 ? {} : { order }),
-    ...(only === undefined || only.length === 0 ? {} : { only }),
-    ...(ignore === undefined || ignore.length === 0 ? {} : { ignore }),
+    ...Object.fromEntries(lists),
     ...(isFirstOnly === true ? { allow_fallbacks: false } : {}),
     ...(isStrict === true ? { require_parameters: true } : {}),
   };

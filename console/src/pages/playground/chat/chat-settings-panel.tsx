@@ -1,4 +1,4 @@
-import { ActionIcon, Group, Stack, Textarea, Title } from "@mantine/core";
+import { Group, Stack, Textarea, Title } from "@mantine/core";
 import { Plus, X } from "lucide-react";
 import { useState } from "react";
 
@@ -6,22 +6,18 @@ import type { Model } from "../../../api/contract.ts";
 import { controlled } from "../../../ui/fields.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { ModelNote, ModelPicker } from "../model-picker.tsx";
-import { ParameterField } from "../parameter-field.tsx";
+import type { ParameterValues } from "./chat-types.ts";
+import { ParameterField, withValue } from "../parameter-field.tsx";
 import classes from "../playground.module.css";
 import { presentParameters } from "./chat-request.ts";
-import type { ChatSettings } from "./chat-types.ts";
-import { StructureFields } from "./structure-fields.tsx";
+import { StructureFields, type SettingsProps } from "./structure-fields.tsx";
+import { IconButton } from "../call-figures.tsx";
 import { SmallButton } from "../../../ui/buttons.tsx";
 import { Note } from "../../../ui/note.tsx";
 
 const MODELS_MAX = 4;
 
-export function ChatSettingsPanel(props: {
-  readonly models: readonly Model[];
-  readonly settings: ChatSettings;
-  readonly onChange: (change: Partial<ChatSettings>) => void;
-}) {
-  const { models, settings, onChange } = props;
+export function ChatSettingsPanel({ models, settings, onChange }: SettingsProps) {
   const { modelIds } = settings;
   const chosen = modelIds.flatMap((id) => models.filter((each) => each.id === id));
   const next = models.find(({ id }) => !modelIds.includes(id));
@@ -54,21 +50,15 @@ export function ChatSettingsPanel(props: {
         minRows={2}
         maxRows={8}
       />
-      <Parameters chosen={chosen} settings={settings} onChange={onChange} />
-      <StructureFields models={chosen} settings={settings} onChange={onChange} />
+      <Parameters models={chosen} {...{ settings, onChange }} />
+      <StructureFields models={chosen} {...{ settings, onChange }} />
     </Stack>
   );
 }
 
 const ALL = "";
 
-/** Shows the parameters for all chosen models, or those that override them for one model. */
-function Parameters(props: {
-  readonly chosen: readonly Model[];
-  readonly settings: ChatSettings;
-  readonly onChange: (change: Partial<ChatSettings>) => void;
-}) {
-  const { chosen, settings, onChange } = props;
+function Parameters({ models: chosen, settings, onChange }: SettingsProps) {
   const { parameters, own = {} } = settings;
   const [picked, setPicked] = useState(ALL);
   // `picked` may be a model that the reader has since removed from the chosen ones.
@@ -76,7 +66,7 @@ function Parameters(props: {
   const shown = presentParameters(one === undefined ? chosen : [one]);
   if (shown.length === 0) return null;
   const values = one === undefined ? parameters : { ...parameters, ...own[one.id] };
-  function set(name: string, value: string | number | boolean | undefined): void {
+  function set(name: string, value: ParameterValues[string] | undefined): void {
     if (one === undefined) return onChange({ parameters: withValue(parameters, name, value) });
     onChange({ own: { ...own, [one.id]: withValue(own[one.id] ?? {}, name, value) } });
   }
@@ -138,27 +128,15 @@ function ChosenModel(props: {
           />
         </div>
         {isOnly ? null : (
-          <ActionIcon
-            variant="subtle"
-            color="gray"
+          <IconButton
             size="lg"
-            aria-label={`Remove model ${number}`}
+            icon={X}
+            label={`Remove model ${number}`}
             onClick={props.onRemove}
-          >
-            <X size={16} aria-hidden />
-          </ActionIcon>
+          />
         )}
       </Group>
       {model === undefined ? null : <ModelNote model={model} />}
     </div>
   );
-}
-
-export function withValue(
-  values: ChatSettings["parameters"],
-  name: string,
-  value: string | number | boolean | undefined,
-): ChatSettings["parameters"] {
-  const { [name]: _before, ...rest } = values;
-  return value === undefined ? rest : { ...rest, [name]: value };
 }

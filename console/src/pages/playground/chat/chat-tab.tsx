@@ -1,6 +1,13 @@
 import { Group } from "@mantine/core";
-import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
-import { Bookmark, Code, History, MessageSquarePlus, SlidersHorizontal } from "lucide-react";
+import { lazy, Suspense, useMemo, useState } from "react";
+import {
+  Bookmark,
+  Code,
+  History,
+  MessageSquarePlus,
+  SlidersHorizontal,
+  type LucideIcon,
+} from "lucide-react";
 
 import type { Model } from "../../../api/contract.ts";
 import { useSession } from "../../../api/use-session.ts";
@@ -24,8 +31,7 @@ const PresetDialog = lazy(() => import("./preset-dialog.tsx"));
 
 export default function ChatTab(props: TabProps) {
   const { models, modelIds, isNamed, onModels } = props;
-  const { org } = useSession();
-  const orgId = org?.org_id ?? "";
+  const orgId = useSession().org?.org_id ?? "";
   const chat = useChat({
     orgId,
     models,
@@ -36,10 +42,7 @@ export default function ChatTab(props: TabProps) {
   const [dialog, setDialog] = useState<ChatDialog>();
   const [areSettingsOpen, setSettingsOpen] = useState(() => matchMedia(WIDE).matches);
   const { settings, turns } = chat.conversation;
-  const chosen = useMemo(
-    () => settings.modelIds.flatMap((id) => models.filter((each) => each.id === id)),
-    [models, settings.modelIds],
-  );
+  const chosen = settings.modelIds.flatMap((id) => models.filter((each) => each.id === id));
   const sent = useMemo(() => turns.flatMap(({ attachments }) => attachments), [turns]);
   function change(changed: Partial<ChatSettings>): void {
     chat.change(changed);
@@ -121,16 +124,13 @@ function untakenBy(chosen: readonly Model[], turns: readonly Turn[]): string | u
   return chosen.map((model) => untakenProblem(model, turns)).find((each) => each !== undefined);
 }
 
-/**
- * Values that clear all optional settings. A preset is applied on top of them, so that no earlier
- * setting remains.
- */
+/** A preset is applied on top of these values, so that no earlier setting remains. */
 const NOTHING_SET = { own: {}, tools: "", schema: "", isReasoningOff: false, routing: {} };
 
 /** In narrower windows, the settings would cover the conversation, so they are closed at first. */
 const WIDE = "(min-width: 62.01em)";
 
-/** Builds the request whose code is shown: the conversation so far, or else a sample message. */
+/** The conversation so far, or else a sample message. */
 function buildCode(chat: Chat, model: Model): CodeCall {
   const { settings, turns } = chat.conversation;
   const spoken = turns.length > 0 ? turns : [HELLO];
@@ -161,23 +161,15 @@ function ChatTools(props: {
     <div className={classes.tools}>
       <Group gap={6}>
         <Tool
-          icon={<MessageSquarePlus size={14} aria-hidden />}
+          icon={MessageSquarePlus}
           label="New conversation"
           onClick={props.onNew}
           disabled={props.isEmpty}
         />
+        <Tool icon={History} label="History" onClick={() => onDialog("history")} />
+        <Tool icon={Bookmark} label="Presets" onClick={() => onDialog("presets")} />
         <Tool
-          icon={<History size={14} aria-hidden />}
-          label="History"
-          onClick={() => onDialog("history")}
-        />
-        <Tool
-          icon={<Bookmark size={14} aria-hidden />}
-          label="Presets"
-          onClick={() => onDialog("presets")}
-        />
-        <Tool
-          icon={<Code size={14} aria-hidden />}
+          icon={Code}
           label="Get code"
           onClick={() => onDialog("code")}
           disabled={!props.hasModel}
@@ -194,21 +186,18 @@ function ChatTools(props: {
   );
 }
 
-/** A button that shows only its icon on phones; the label stays its accessible name. */
+/** On phones, only the icon is shown. */
 function Tool(props: {
-  readonly icon: ReactNode;
+  readonly icon: LucideIcon;
   readonly label: string;
   readonly onClick: () => void;
   readonly disabled?: boolean;
 }) {
+  const { icon: Icon, label, onClick, disabled = false } = props;
   return (
-    <SmallButton
-      aria-label={props.label}
-      onClick={props.onClick}
-      disabled={props.disabled ?? false}
-    >
-      {props.icon}
-      <span className={classes.toolName}>{props.label}</span>
+    <SmallButton aria-label={label} {...{ onClick, disabled }}>
+      <Icon size={14} aria-hidden />
+      <span className={classes.toolName}>{label}</span>
     </SmallButton>
   );
 }

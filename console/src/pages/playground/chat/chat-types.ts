@@ -8,7 +8,7 @@ export interface Attachment {
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
-  /** JSON text, as the model wrote it. */
+  /** JSON, as the model wrote it. */
   readonly arguments: string;
 }
 
@@ -44,17 +44,14 @@ export interface Turn {
   readonly text: string;
   readonly attachments: readonly Attachment[];
   readonly answers: readonly ChatAnswer[];
-  /**
-   * Results of tool calls that this turn has instead of a message: by model ID, the results of the
-   * calls in that model's last answer.
-   */
+  /** Instead of a message: by model ID, the results of the calls in that model's last answer. */
   readonly toolResults?: Readonly<Record<string, readonly ToolResult[]>>;
 }
 
-/** Values of parameters by name. If a parameter is absent, the provider uses its default. */
+/** If a parameter is absent, the provider uses its default. */
 export type ParameterValues = Readonly<Record<string, string | number | boolean>>;
 
-/** Chooses the providers that may serve a request. It becomes the `provider` object of the body. */
+/** Becomes the `provider` object of a request. */
 export interface Routing {
   readonly order?: readonly string[];
   readonly only?: readonly string[];

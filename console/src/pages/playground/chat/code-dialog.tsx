@@ -2,9 +2,8 @@ import { Modal, Stack } from "@mantine/core";
 import { useState } from "react";
 
 import { useSession } from "../../../api/use-session.ts";
-import { CallSnippets } from "../../../snippets/call-snippets.tsx";
-import { chatSnippets, KEY_HINT, type SnippetOf } from "../../../snippets/chat-snippets.ts";
-import { AppLink } from "../../../ui/app-link.tsx";
+import { CallSnippets, KEY_NOTE } from "../../../snippets/call-snippets.tsx";
+import { chatSnippets, type SnippetOf } from "../../../snippets/chat-snippets.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 
 export interface CodeCall {
@@ -18,7 +17,7 @@ export default function CodeDialog(props: {
 }) {
   const { calls } = props;
   const { gateway_url: gatewayUrl } = useSession().installation;
-  const [modelId, setModelId] = useState(calls[0]?.of.modelId ?? "");
+  const [modelId, setModelId] = useState<string>();
   const call = calls.find(({ of }) => of.modelId === modelId) ?? calls[0];
   return (
     <Modal opened onClose={props.onClose} title="Code for this request" size="xl">
@@ -34,11 +33,7 @@ export default function CodeDialog(props: {
         {call === undefined ? null : (
           <CallSnippets
             of={(wire) => chatSnippets(wire, { ...call.of, gatewayUrl, isStream: true })}
-            note={
-              <>
-                {KEY_HINT} <AppLink to="/keys">Create a key</AppLink>
-              </>
-            }
+            note={KEY_NOTE}
           />
         )}
       </Stack>

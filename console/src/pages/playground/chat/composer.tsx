@@ -1,6 +1,6 @@
 import { ActionIcon, Button, FileButton, Group, Text, Textarea } from "@mantine/core";
 import { Paperclip, Send, Square, X } from "lucide-react";
-import { useRef, useState, type FormEvent, type KeyboardEvent } from "react";
+import { useRef, useState, type KeyboardEvent } from "react";
 
 import { useMay } from "../../../api/use-session.ts";
 import shared from "../playground.module.css";
@@ -10,13 +10,13 @@ import { controlled } from "../../../ui/fields.ts";
 import { acceptedTypes, readAttachment, attachmentProblem } from "./read-attachment.ts";
 import { Note } from "../../../ui/note.tsx";
 
-export interface ComposerProps {
+interface ComposerProps {
   readonly text: string;
   readonly onText: (text: string) => void;
   readonly isBusy: boolean;
   readonly canSend: boolean;
-  /** The problem with the settings. While it is set, nothing can be sent. */
-  readonly settingsProblem?: string | undefined;
+  /** While it is set, nothing can be sent. */
+  readonly settingsProblem: string | undefined;
   readonly kinds: readonly Attachment["kind"][];
   /** Files of earlier messages. Every request sends them again, so they count toward the limits. */
   readonly sent: readonly Attachment[];
@@ -64,7 +64,7 @@ export function Composer(props: ComposerProps) {
   return (
     <form
       className={shared.composer}
-      onSubmit={(event: FormEvent) => {
+      onSubmit={(event) => {
         event.preventDefault();
         send();
       }}
@@ -110,8 +110,7 @@ export function Composer(props: ComposerProps) {
           </Note>
         </Group>
         {isBusy ? (
-          // The buttons to send and to stop have different React keys, so that a press that begins
-          // on one cannot click the other.
+          // The keys differ, so that a press that begins on one button cannot click the other.
           <Button
             key="stop"
             variant="default"

@@ -9,6 +9,11 @@ import type {
 
 const TITLE_CHARS = 60;
 
+interface AnswerAt {
+  readonly turnId: string;
+  readonly modelId: string;
+}
+
 export function emptyConversation(orgId: string, settings: ChatSettings): Conversation {
   return {
     id: crypto.randomUUID(),
@@ -49,9 +54,8 @@ function waitingAnswer(modelId: string): ChatAnswer {
 }
 
 /**
- * Returns the turns up to and including `turnId`. In that turn, the answer of `modelId`, or every
- * answer if `modelId` is absent, is reset to waiting. Later turns are dropped, because they reply
- * to the old answer. Undefined if there is no such turn.
+ * Resets the answer of `modelId`, or every answer if it is absent, to waiting. Later turns are
+ * dropped, because they reply to the old answer. Undefined if there is no turn `turnId`.
  */
 export function turnsBefore(
   turns: readonly Turn[],
@@ -68,31 +72,25 @@ export function turnsBefore(
 }
 
 /**
- * Adds a turn with the results of a model's tool calls; the model then replies to them. Results for
- * several models go into one turn. Undefined if no turn has the ID `turnId`.
+ * Adds a turn with the results of a model's tool calls. Results for several models go into one
+ * turn. Undefined if there is no turn `turnId`.
  */
 export function answeredTools(
   turns: readonly Turn[],
-  of: {
-    readonly turnId: string;
-    readonly modelId: string;
-    readonly results: readonly ToolResult[];
-  },
+  of: AnswerAt & { readonly results: readonly ToolResult[] },
 ): readonly Turn[] | undefined {
   const { turnId, modelId, results } = of;
   const at = turns.findIndex(({ id }) => id === turnId);
   if (at < 0) return undefined;
   const next = turns[at + 1];
-  if (next?.toolResults !== undefined && next.toolResults[modelId] === undefined) {
-    const joined = {
-      ...next,
-      toolResults: { ...next.toolResults, [modelId]: results },
-      answers: [...next.answers, waitingAnswer(modelId)],
-    };
-    return [...turns.slice(0, at + 1), joined];
-  }
-  const turn = { ...createTurn("", [], [modelId]), toolResults: { [modelId]: results } };
-  return [...turns.slice(0, at + 1), turn];
+  const isOther = next?.toolResults !== undefined && next.toolResults[modelId] === undefined;
+  const before = isOther ? next : createTurn("", [], []);
+  const joined = {
+    ...before,
+    toolResults: { ...before.toolResults, [modelId]: results },
+    answers: [...before.answers, waitingAnswer(modelId)],
+  };
+  return [...turns.slice(0, at + 1), joined];
 }
 
 export function chooseTitle(turns: readonly Turn[]): string {
@@ -101,58 +99,41 @@ export function chooseTitle(turns: readonly Turn[]): string {
   return said.slice(0, TITLE_CHARS) || first?.attachments[0]?.name || "New conversation";
 }
 
-/** True if the answer gets no more text. Its cost may still follow. */
+/** True if the answer gets no more text. */
 export function isEnd(state: ChatAnswer["state"] | undefined): boolean {
   return state !== undefined && state !== "waiting" && state !== "streaming";
 }
 
-/**
- * Returns a tab's copy of a stored conversation. Answers that were incomplete when the page was left
- * become answers that ended early.
- */
+/** Answers that were incomplete when the page was left have ended early in the copy. */
 export function openCopy(kept: Conversation): Conversation {
+  const message = "You left the page before the answer was complete.";
   return {
     ...kept,
     copyId: crypto.randomUUID(),
     turns: kept.turns.map((turn) => ({
       ...turn,
       answers: turn.answers.map((answer) =>
-        isEnd(answer.state)
-          ? answer
-          : {
-              ...answer,
-              state: "ended_early",
-              message: "You left the page before the answer was complete.",
-            },
+        isEnd(answer.state) ? answer : { ...answer, state: "ended_early", message },
       ),
     })),
   };
 }
 
-/** Changes an answer. With `attemptId`, changes it only if it belongs to that attempt. */
+/** With `attemptId`, changes the answer only if it belongs to that attempt. */
 export function withAnswer(
   conversation: Conversation,
-  of: {
-    readonly turnId: string;
-    readonly modelId: string;
-    readonly attemptId?: string | undefined;
-  },
+  of: AnswerAt & { readonly attemptId?: string | undefined },
   change: Partial<ChatAnswer>,
 ): Conversation {
   const { turnId, modelId, attemptId } = of;
   const isIt = (answer: ChatAnswer): boolean =>
     answer.modelId === modelId && (attemptId === undefined || answer.attemptId === attemptId);
-  return {
-    ...conversation,
-    turns: conversation.turns.map((turn) =>
-      turn.id === turnId
-        ? {
-            ...turn,
-            answers: turn.answers.map((each) => (isIt(each) ? { ...each, ...change } : each)),
-          }
-        : turn,
-    ),
-  };
+  const turns = conversation.turns.map((turn) => {
+    if (turn.id !== turnId) return turn;
+    const answers = turn.answers.map((each) => (isIt(each) ? { ...each, ...change } : each));
+    return { ...turn, answers };
+  });
+  return { ...conversation, turns };
 }
 
 /** Tokens per second between the first token and the last; undefined if it was not measured. */

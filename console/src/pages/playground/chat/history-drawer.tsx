@@ -30,20 +30,15 @@ export default function HistoryDrawer(props: {
       ) : null}
       <KeptList
         noun="conversation"
-        rows={(records ?? []).map(({ id, title, updatedAtMs, settings }) => ({
-          id,
-          title,
-          detail: (
-            <>
-              <Time at={new Date(updatedAtMs).toISOString()} /> · {settings.modelIds.join(", ")}
-            </>
-          ),
-        }))}
+        records={records ?? []}
+        title={({ title }) => title}
+        detail={({ updatedAtMs, settings }) => (
+          <>
+            <Time at={new Date(updatedAtMs).toISOString()} /> · {settings.modelIds.join(", ")}
+          </>
+        )}
         openId={props.openId}
-        onOpen={(id) => {
-          const found = records?.find((each) => each.id === id);
-          if (found !== undefined) props.onOpen(found);
-        }}
+        onOpen={props.onOpen}
         onForget={(id) => {
           forget(id);
           props.onForgotten(id);

@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
 import { useState, type FormEvent } from "react";
 
-import { BrowserShelf, useShelf } from "../browser-store.ts";
+import { BrowserShelf, useShelf, type Kept } from "../browser-store.ts";
 import { KeptList } from "../kept-list.tsx";
 import shared from "../playground.module.css";
 import { controlled } from "../../../ui/fields.ts";
@@ -9,19 +9,14 @@ import type { ChatSettings } from "./chat-types.ts";
 import { Note } from "../../../ui/note.tsx";
 
 const PRESETS_MAX = 50;
-const NAME_CHARS_MAX = 60;
 
-interface Preset {
-  readonly id: string;
-  readonly orgId: string;
-  readonly updatedAtMs: number;
+interface Preset extends Kept {
   readonly name: string;
   readonly settings: ChatSettings;
 }
 
 const presets = new BrowserShelf<Preset>("presets", PRESETS_MAX);
 
-/** Saves the settings under a name in this browser, and opens saved settings. */
 export default function PresetDialog(props: {
   readonly orgId: string;
   readonly settings: ChatSettings;
@@ -49,7 +44,7 @@ export default function PresetDialog(props: {
               className={shared.grow}
               label="Save these settings as"
               {...controlled(typed, setTyped)}
-              maxLength={NAME_CHARS_MAX}
+              maxLength={60}
             />
             <Button type="submit" variant="default" disabled={name === ""}>
               Save preset
@@ -61,15 +56,10 @@ export default function PresetDialog(props: {
         ) : null}
         <KeptList
           noun="preset"
-          rows={records.map((each) => ({
-            id: each.id,
-            title: each.name,
-            detail: each.settings.modelIds.join(", "),
-          }))}
-          onOpen={(id) => {
-            const found = records.find((each) => each.id === id);
-            if (found !== undefined) props.onOpen(found.settings);
-          }}
+          records={records}
+          title={(preset) => preset.name}
+          detail={(preset) => preset.settings.modelIds.join(", ")}
+          onOpen={(preset) => props.onOpen(preset.settings)}
           onForget={forget}
         />
       </Stack>

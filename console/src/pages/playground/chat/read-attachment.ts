@@ -1,3 +1,4 @@
+import { formatCount } from "../../../ui/format.ts";
 import type { Attachment } from "./chat-types.ts";
 
 export const ATTACHMENTS_MAX = 8;
@@ -21,27 +22,27 @@ const KINDS: Readonly<Record<string, Attachment["kind"]>> = {
   "audio/mp3": "audio",
 };
 
-const FORMATS: Readonly<Record<Attachment["kind"], string>> = {
-  image: "PNG, JPEG, WebP and GIF images",
-  file: "PDF files",
-  audio: "WAV and MP3 audio",
-};
+const WORDS = {
+  image: { files: "images", formats: "PNG, JPEG, WebP and GIF images" },
+  file: { files: "PDF files", formats: "PDF files" },
+  audio: { files: "audio", formats: "WAV and MP3 audio" },
+} as const;
 
-/** The media types of these kinds of files, for the `accept` attribute of a file field. */
 export function acceptedTypes(kinds: readonly Attachment["kind"][]): string {
   return Object.keys(KINDS)
     .filter((type) => kinds.includes(KINDS[type] ?? "file"))
     .join(",");
 }
 
-/** Says why these files cannot be attached; undefined if they can be. */
+interface AttachedBefore {
+  readonly attached: readonly Attachment[];
+  /** Files of earlier messages. Every request sends them again. */
+  readonly sent: readonly Attachment[];
+}
+
 export function attachmentProblem(
   files: readonly Pick<File, "name" | "type" | "size">[],
-  before: {
-    readonly attached: readonly Attachment[];
-    /** Files of earlier messages. Every request sends them again. */
-    readonly sent: readonly Attachment[];
-  },
+  before: AttachedBefore,
   kinds: readonly Attachment["kind"][],
 ): string | undefined {
   const wrong = files.find(({ type }) => {
@@ -49,7 +50,7 @@ export function attachmentProblem(
     return kind === undefined || !kinds.includes(kind);
   });
   if (wrong !== undefined) {
-    const accepted = kinds.map((kind) => FORMATS[kind]).join("; ");
+    const accepted = kinds.map((kind) => WORDS[kind].formats).join("; ");
     return `${wrong.name} cannot be attached. The selected models accept ${accepted}.`;
   }
   const empty = files.find(({ size }) => size === 0);
@@ -62,10 +63,7 @@ export function attachmentProblem(
 
 function sizeProblem(
   files: readonly Pick<File, "size">[],
-  {
-    attached,
-    sent,
-  }: { readonly attached: readonly Attachment[]; readonly sent: readonly Attachment[] },
+  { attached, sent }: AttachedBefore,
 ): string | undefined {
   const sentBytes = countBytes(sent);
   const bytes = files.reduce((sum, { size }) => sum + size, countBytes(attached)) + sentBytes;
@@ -86,10 +84,7 @@ function megabytes(bytes: number): string {
 
 export type Decode = (file: File) => Promise<{ readonly width: number; readonly height: number }>;
 
-/**
- * Reads a file into an attachment. If the file cannot be sent, for example because an image is
- * damaged, returns a sentence that says so.
- */
+/** If the file cannot be sent, returns a sentence that says why. */
 export async function readAttachment(
   file: File,
   decode: Decode = decodeInBrowser,
@@ -111,12 +106,8 @@ async function imageProblem(file: File, decode: Decode): Promise<string | undefi
   }
   const { width, height } = size;
   return Math.max(width, height) > IMAGE_SIDE_PX_MAX
-    ? `${file.name} is ${pixels(width)} by ${pixels(height)} pixels, and models accept at most ${pixels(IMAGE_SIDE_PX_MAX)} on a side. Make it smaller.`
+    ? `${file.name} is ${formatCount(width)} by ${formatCount(height)} pixels, and models accept at most ${formatCount(IMAGE_SIDE_PX_MAX)} on a side. Make it smaller.`
     : undefined;
-}
-
-function pixels(count: number): string {
-  return count.toLocaleString("en-US");
 }
 
 async function decodeInBrowser(file: File): Promise<{ width: number; height: number }> {
@@ -146,11 +137,5 @@ export function untakenProblem(
     .flatMap(({ attachments }) => attachments)
     .find(({ kind }) => !model.input_modalities.includes(kind));
   if (untaken === undefined) return undefined;
-  return `${model.name} does not accept ${KIND_WORDS[untaken.kind]}, and this conversation has ${untaken.name}. Choose another model or start a new conversation.`;
+  return `${model.name} does not accept ${WORDS[untaken.kind].files}, and this conversation has ${untaken.name}. Choose another model or start a new conversation.`;
 }
-
-const KIND_WORDS: Readonly<Record<Attachment["kind"], string>> = {
-  image: "images",
-  file: "PDF files",
-  audio: "audio",
-};

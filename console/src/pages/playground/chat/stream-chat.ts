@@ -1,22 +1,29 @@
-import { exactCost, GatewayFault, member, send, settledCost, text, parseJson } from "../gateway.ts";
 import { defined } from "../../../../../src/kernel/core/defined.ts";
+import {
+  errorTypeOf,
+  exactCost,
+  GatewayFault,
+  member,
+  parseJson,
+  send,
+  settledCost,
+  text,
+} from "../gateway.ts";
 import { SseParser } from "../sse-parser.ts";
 import type { ChatAnswer, ToolCall } from "./chat-types.ts";
 
-export type AnswerChange = Partial<ChatAnswer>;
+type AnswerChange = Partial<ChatAnswer>;
 
 /**
- * Streams an answer and reports each change of it. Never rejects: a failure becomes a state of the
- * answer, which keeps the text so far. If the stream does not state the cost, reads it from the
- * record of the request.
+ * Reports each change of an answer. Never rejects: a failure becomes a state of the answer. If the
+ * stream does not state the cost, reads it from the record of the request.
  */
 export async function streamChat(
   body: object,
   signal: AbortSignal,
   report: (change: AnswerChange) => void,
 ): Promise<void> {
-  const startedMs = performance.now();
-  const reader = new AnswerAssembler(startedMs);
+  const reader = new AnswerAssembler();
   let requestId: string | undefined;
   try {
     const response = await send("/chat/completions", { body, signal });
@@ -26,9 +33,9 @@ export async function streamChat(
       state: "streaming",
     });
     await readStream(response, reader, report);
-    report({ ...reader.change(), state: reader.endState(), durationMs: sinceMs(startedMs) });
+    report({ ...reader.change(), state: reader.endState(), durationMs: reader.elapsedMs() });
   } catch (fault) {
-    report({ ...reader.change(), ...failed(fault, signal), durationMs: sinceMs(startedMs) });
+    report({ ...reader.change(), ...failed(fault, signal), durationMs: reader.elapsedMs() });
     if (fault instanceof GatewayFault) return;
   }
   if (reader.costUsd !== undefined || requestId === undefined) return;
@@ -52,7 +59,7 @@ async function readStream(
   }
 }
 
-export class AnswerAssembler {
+class AnswerAssembler {
   costUsd: string | undefined;
   #text = "";
   #reasoning = "";
@@ -62,10 +69,10 @@ export class AnswerAssembler {
   #error: AnswerChange | undefined;
   #tokens: AnswerChange = {};
   #firstByteMs: number | undefined;
-  readonly #startedMs: number;
+  readonly #startedMs = performance.now();
 
-  constructor(startedMs: number) {
-    this.#startedMs = startedMs;
+  elapsedMs(): number {
+    return Math.round(performance.now() - this.#startedMs);
   }
 
   read(data: string): void {
@@ -82,7 +89,7 @@ export class AnswerAssembler {
       text(member(delta, "reasoning_content")) ?? text(member(delta, "reasoning")) ?? "";
     this.#readCalls(member(delta, "tool_calls"));
     if (this.#text !== "" || this.#reasoning !== "" || this.#calls.size > 0) {
-      this.#firstByteMs ??= sinceMs(this.#startedMs);
+      this.#firstByteMs ??= this.elapsedMs();
     }
     this.#finish = text(member(choice, "finish_reason")) ?? this.#finish;
     this.#readUsage(member(chunk, "usage"), data);
@@ -101,7 +108,6 @@ export class AnswerAssembler {
     };
   }
 
-  /** State of an ended answer. It is `done` only if `[DONE]` arrived and no error did. */
   endState(): ChatAnswer["state"] {
     return this.#isDone && this.#error === undefined ? "done" : "ended_early";
   }
@@ -133,10 +139,7 @@ export class AnswerAssembler {
   #readError(error: unknown): void {
     if (typeof error !== "object" || error === null) return;
     this.#error = {
-      ...defined({
-        errorType:
-          text(member(member(error, "metadata"), "error_type")) ?? text(member(error, "code")),
-      }),
+      ...defined({ errorType: errorTypeOf(error) }),
       message: text(member(error, "message")) ?? "The provider failed.",
     };
   }
@@ -149,8 +152,4 @@ function failed(fault: unknown, signal: AbortSignal): AnswerChange {
   }
   const { errorType, message, requestId } = fault;
   return { state: "refused", message, ...defined({ errorType, requestId }) };
-}
-
-function sinceMs(startedMs: number): number {
-  return Math.round(performance.now() - startedMs);
 }

@@ -13,14 +13,14 @@ import { Note } from "../../../ui/note.tsx";
 
 const RoutingFields = lazy(() => import("./routing-fields.tsx"));
 
-export interface StructureFieldsProps {
+export interface SettingsProps {
   readonly models: readonly Model[];
   readonly settings: ChatSettings;
   readonly onChange: (change: Partial<ChatSettings>) => void;
 }
 
-export function StructureFields(props: StructureFieldsProps) {
-  const { models, settings, onChange } = props;
+export function StructureFields({ models, settings, onChange }: SettingsProps) {
+  const { tools = "", schema = "" } = settings;
   return (
     <Stack gap="sm">
       {models.some(canReasonOff) ? (
@@ -32,26 +32,26 @@ export function StructureFields(props: StructureFieldsProps) {
           )}
         />
       ) : null}
-      <Section title="Tools" isSet={(settings.tools ?? "") !== ""}>
+      <Section title="Tools" isSet={tools !== ""}>
         <JsonField
           label="Tools, as a JSON list"
           models={models}
           parameter="tools"
-          value={settings.tools ?? ""}
+          value={tools}
           example={TOOLS_EXAMPLE}
-          problem={readTools(settings.tools ?? "").problem}
-          onChange={(tools) => onChange({ tools })}
+          problem={readTools(tools).problem}
+          onChange={(text) => onChange({ tools: text })}
         />
       </Section>
-      <Section title="Response schema" isSet={(settings.schema ?? "") !== ""}>
+      <Section title="Response schema" isSet={schema !== ""}>
         <JsonField
           label="JSON schema of the answer"
           models={models}
           parameter="response_format"
-          value={settings.schema ?? ""}
+          value={schema}
           example={SCHEMA_EXAMPLE}
-          problem={readSchema(settings.schema ?? "").problem}
-          onChange={(schema) => onChange({ schema })}
+          problem={readSchema(schema).problem}
+          onChange={(text) => onChange({ schema: text })}
         />
       </Section>
       <Section title="Routing" isSet={routingBody(settings.routing) !== undefined}>

@@ -1,15 +1,15 @@
-import { Stack, Text, ActionIcon } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useEffect, useMemo, useRef, memo, useState } from "react";
 import { Pencil } from "lucide-react";
 
 import type { Model } from "../../../api/contract.ts";
 import { useMay } from "../../../api/use-session.ts";
+import kit from "../../../ui/kit.module.css";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";
 import type { ChatAnswer, Turn } from "./chat-types.ts";
 import type { Chat } from "./use-chat.ts";
-import { Tip } from "../../../ui/tip.tsx";
-import { AnswerCard, type AnswerActions, EditForm } from "./answer-card.tsx";
+import { AnswerCard, type AnswerActions, EditForm, IconAction } from "./answer-card.tsx";
 import { FilePreview } from "./composer.tsx";
 import { Note } from "../../../ui/note.tsx";
 
@@ -22,46 +22,48 @@ interface ThreadProps {
   readonly onExample: (prompt: string) => void;
 }
 
-/** Shows the conversation, oldest message first. With several models, each has a column. */
+/** With several models, each has a column. */
 export function Thread(props: ThreadProps) {
+  const { models } = props;
   const { conversation, isBusy } = props.chat;
   const { turns, settings } = conversation;
+  const names = useMemo(() => new Map(models.map(({ id, name }) => [id, name])), [models]);
   return (
     <>
-      {settings.modelIds.length > 1 ? <Columns {...props} /> : <Messages {...props} />}
-      <span role="status" className={shared.hidden}>
-        {isBusy ? "" : announceEnds(turns)}
+      {settings.modelIds.length > 1 ? (
+        <div className={classes.columns}>
+          {settings.modelIds.map((modelId) => {
+            const name = names.get(modelId) ?? modelId;
+            return (
+              <section key={modelId} className={classes.column} aria-label={name}>
+                <Text size="sm" fw={600} truncate className={classes.columnHead}>
+                  {name}
+                </Text>
+                <Messages {...props} names={names} modelId={modelId} />
+              </section>
+            );
+          })}
+        </div>
+      ) : (
+        <Messages {...props} names={names} />
+      )}
+      <span role="status" className={kit.hidden}>
+        {isBusy ? "" : turns.at(-1)?.answers.map(describeEnd).join(" ")}
       </span>
     </>
   );
 }
 
-function Columns(props: ThreadProps) {
-  const { settings } = props.chat.conversation;
-  const names = useNames(props.models);
-  return (
-    <div className={classes.columns}>
-      {settings.modelIds.map((modelId) => {
-        const name = names.get(modelId) ?? modelId;
-        return (
-          <section key={modelId} className={classes.column} aria-label={name}>
-            <Text size="sm" fw={600} truncate className={classes.columnHead}>
-              {name}
-            </Text>
-            <Messages {...props} modelId={modelId} />
-          </section>
-        );
-      })}
-    </div>
-  );
+interface MessagesProps extends Omit<ThreadProps, "models"> {
+  readonly names: ReadonlyMap<string, string>;
+  /** The model whose answers are shown. Undefined shows the answers of all models. */
+  readonly modelId?: string;
 }
 
-function Messages(props: ThreadProps & { readonly modelId?: string }) {
-  const { chat, models, modelId } = props;
+function Messages({ chat, names, modelId, onExample }: MessagesProps) {
   const { turns } = chat.conversation;
   const scroll = useRef<HTMLDivElement>(null);
   const isFollowing = useRef(true);
-  const names = useNames(models);
   const actions = useActions(chat);
   useEffect(() => {
     const box = scroll.current;
@@ -79,7 +81,7 @@ function Messages(props: ThreadProps & { readonly modelId?: string }) {
         isFollowing.current = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_PX;
       }}
     >
-      {turns.length === 0 ? <Start onExample={props.onExample} /> : null}
+      {turns.length === 0 ? <Start onExample={onExample} /> : null}
       {turns.map((turn, at) => (
         <TurnView
           key={turn.id}
@@ -123,16 +125,9 @@ function Start({ onExample }: Pick<ThreadProps, "onExample">) {
   );
 }
 
-function useNames(models: readonly Model[]): ReadonlyMap<string, string> {
-  return useMemo(() => new Map(models.map(({ id, name }) => [id, name])), [models]);
-}
-
 type Actions = Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "giveResults">;
 
-/**
- * Returns functions that stay the same objects while an answer streams in. Without this, every
- * chunk would redraw all turns.
- */
+/** The functions stay the same, so that a chunk of an answer does not redraw all turns. */
 function useActions(chat: Chat): Actions {
   const now = useRef(chat);
   now.current = chat;
@@ -147,12 +142,7 @@ function useActions(chat: Chat): Actions {
   );
 }
 
-/** The text that a screen reader announces when all answers have ended. */
-function announceEnds(turns: readonly Turn[]): string {
-  const answers = turns.at(-1)?.answers ?? [];
-  return answers.map(describeEnd).join(" ");
-}
-
+/** The sentence that a screen reader announces when an answer has ended. */
 function describeEnd({ state, toolCalls = [] }: ChatAnswer): string {
   if (state === "done" && toolCalls.length > 0) return "The model is waiting for tool results.";
   return ENDS[state] ?? "";
@@ -165,18 +155,15 @@ const ENDS: Readonly<Partial<Record<ChatAnswer["state"], string>>> = {
   refused: "No answer.",
 };
 
-interface TurnViewProps {
+const TurnView = memo(function TurnView(props: {
   readonly turn: Turn;
-  /** The turn after this one. It may contain the results of this turn's tool calls. */
+  /** May contain the results of this turn's tool calls. */
   readonly next: Turn | undefined;
-  /** The model whose answer is shown. Undefined shows the answers of all models. */
-  readonly modelId?: string | undefined;
+  readonly modelId: string | undefined;
   readonly names: ReadonlyMap<string, string>;
   readonly isBusy: boolean;
-  readonly chat: Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "giveResults">;
-}
-
-const TurnView = memo(function TurnView(props: TurnViewProps) {
+  readonly chat: Actions;
+}) {
   const { turn, next, modelId, names, isBusy, chat } = props;
   const answers = turn.answers.filter((each) => modelId === undefined || each.modelId === modelId);
   const actions = useMemo((): AnswerActions => {
@@ -258,18 +245,12 @@ function Said(props: {
         <FilePreview key={at} attachment={each} />
       ))}
       <p className={shared.prose}>{turn.text}</p>
-      <Tip label="Edit and send again">
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          size="sm"
-          aria-label="Edit and send again"
-          disabled={isBusy}
-          onClick={() => setEdited(true)}
-        >
-          <Pencil size={14} aria-hidden />
-        </ActionIcon>
-      </Tip>
+      <IconAction
+        label="Edit and send again"
+        icon={Pencil}
+        disabled={isBusy}
+        onClick={() => setEdited(true)}
+      />
     </div>
   );
 }

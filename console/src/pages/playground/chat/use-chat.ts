@@ -24,33 +24,16 @@ const KEPT_MAX = 50;
 
 export const conversations = new BrowserShelf<Conversation>("conversations", KEPT_MAX);
 
-export interface Chat {
-  readonly conversation: Conversation;
-  readonly isBusy: boolean;
-  /** False if this browser stores nothing, as in some private windows. */
-  readonly isKept: boolean;
-  readonly change: (settings: Partial<ChatSettings>) => void;
-  readonly say: (text: string, attachments: readonly Attachment[]) => void;
-  /** Replaces a message, drops all later turns, and sends it to the models again. */
-  readonly sayAgain: (turnId: string, text: string) => void;
-  /** Gets a new answer from one model, and drops all later turns. */
-  readonly regenerate: (turnId: string, modelId: string) => void;
-  /** Changes the text of an answer. Later messages send the changed text to the model. */
-  readonly editAnswer: (turnId: string, modelId: string, text: string) => void;
-  readonly giveResults: (turnId: string, modelId: string, results: readonly ToolResult[]) => void;
-  readonly stop: () => void;
-  readonly open: (conversation: Conversation) => void;
-  readonly startNew: () => void;
-}
+export type Chat = ReturnType<typeof useChat>;
 
-/** Holds a conversation with up to four models. Answers stream in. Only this browser stores it. */
+/** Holds a conversation with up to four models. Only this browser stores it. */
 export function useChat(options: {
   readonly orgId: string;
   readonly models: readonly Model[];
   readonly settings: ChatSettings;
-  /** Says whether the page may reopen the conversation that this tab had open before a reload. */
+  /** Whether the conversation that was open before a reload may be shown again. */
   readonly mayReopen: (kept: Conversation) => boolean;
-}): Chat {
+}) {
   const { orgId, models, settings, mayReopen } = options;
   const [conversation, setConversation] = useState(() => emptyConversation(orgId, settings));
   const [isKept, keep] = useKeeping(setConversation);
@@ -66,7 +49,7 @@ export function useChat(options: {
     const go = (turns: readonly Turn[]): void => {
       const next = { ...conversation, title: chooseTitle(turns), updatedAtMs: Date.now(), turns };
       setConversation(next);
-      OpenThread.remember(orgId, next.id);
+      rememberOpen(orgId, next.id);
       // The message is stored before the answers come, so that leaving the page does not lose it.
       keep(next);
       ask(turns, conversation.settings);
@@ -79,36 +62,38 @@ export function useChat(options: {
     };
     const show = (next: Conversation): void => {
       leave();
-      OpenThread.remember(orgId, next.turns.length === 0 ? undefined : next.id);
+      rememberOpen(orgId, next.turns.length === 0 ? undefined : next.id);
       setConversation(next);
     };
     return {
       conversation,
       isBusy,
+      /** False if this browser stores nothing, as in some private windows. */
       isKept,
-      change: (changed) =>
+      change: (changed: Partial<ChatSettings>): void =>
         setConversation((before) => ({ ...before, settings: { ...before.settings, ...changed } })),
-      say: (said, files) => say(conversation.turns, said, files),
-      sayAgain: (turnId, said) => {
+      say: (said: string, files: readonly Attachment[]) => say(conversation.turns, said, files),
+      /** Replaces a message, drops all later turns, and sends it to the models again. */
+      sayAgain: (turnId: string, said: string): void => {
         const at = conversation.turns.findIndex(({ id }) => id === turnId);
         const files = conversation.turns[at]?.attachments ?? [];
         if (at >= 0) say(conversation.turns.slice(0, at), said, files);
       },
-      regenerate: (turnId, modelId) => {
+      regenerate: (turnId: string, modelId: string): void => {
         const turns = turnsBefore(conversation.turns, turnId, modelId);
         if (turns !== undefined) go(turns);
       },
-      editAnswer: (turnId, modelId, text) => {
+      editAnswer: (turnId: string, modelId: string, text: string): void => {
         const change = { text, isEdited: true };
         setConversation((before) => withAnswer(before, { turnId, modelId }, change));
       },
-      giveResults: (turnId, modelId, results) => {
+      giveResults: (turnId: string, modelId: string, results: readonly ToolResult[]): void => {
         const turns = answeredTools(conversation.turns, { turnId, modelId, results });
         if (turns !== undefined) go(turns);
       },
       stop,
-      open: (kept) => show(openUnchanged(kept)),
-      startNew: () => show(emptyConversation(orgId, conversation.settings)),
+      open: (kept: Conversation): void => show(openUnchanged(kept)),
+      startNew: (): void => show(emptyConversation(orgId, conversation.settings)),
     };
   }, [ask, stop, keep, conversation, isBusy, isKept, orgId]);
 }
@@ -142,7 +127,7 @@ function useKeeping(
         setKept(isStored);
         if (!isStored || id === copy.id) return;
         setConversation((now) => (now.copyId === copy.copyId ? { ...now, id, copyId: id } : now));
-        if (OpenThread.recall(copy.orgId) === copy.id) OpenThread.remember(copy.orgId, id);
+        if (recallOpen(copy.orgId) === copy.id) rememberOpen(copy.orgId, id);
       });
     },
     [setConversation],
@@ -150,15 +135,7 @@ function useKeeping(
   return [isKept, keep];
 }
 
-/** Streams the answers of the last turn that are waiting, with one stream per model. */
-function useAnswers(
-  models: readonly Model[],
-  setConversation: SetConversation,
-): {
-  readonly ask: (turns: readonly Turn[], settings: ChatSettings) => void;
-  readonly isBusy: boolean;
-  readonly stop: () => void;
-} {
+function useAnswers(models: readonly Model[], setConversation: SetConversation) {
   const [running, setRunning] = useState(0);
   const freshBalance = useFreshBalance();
   const abort = useRef<AbortController>(undefined);
@@ -197,7 +174,6 @@ function useAnswers(
   return { ask, isBusy: running > 0, stop };
 }
 
-/** After a reload, opens the conversation again that this tab had open before. */
 function useReopened(
   orgId: string,
   mayReopen: (kept: Conversation) => boolean,
@@ -205,7 +181,7 @@ function useReopened(
 ): void {
   const atFirst = useRef(mayReopen);
   useEffect(() => {
-    const openId = OpenThread.recall(orgId);
+    const openId = recallOpen(orgId);
     if (openId === undefined) return;
     void conversations.list(orgId).then((kept) => {
       const found = kept.find(({ id }) => id === openId);
@@ -217,18 +193,11 @@ function useReopened(
 }
 
 /** Remembers which conversation this tab shows, so that a reload shows it again. */
-const OpenThread = {
-  recall(orgId: string): string | undefined {
-    const id = recall("sessionStorage", toStorageName(orgId));
-    return typeof id === "string" ? id : undefined;
-  },
-
-  /** Stores the ID of the open conversation. Undefined forgets it. */
-  remember(orgId: string, conversationId: string | undefined): void {
-    remember("sessionStorage", toStorageName(orgId), conversationId);
-  },
-};
-
-function toStorageName(orgId: string): string {
-  return `tm-playground-open:${orgId}`;
+function rememberOpen(orgId: string, conversationId: string | undefined): void {
+  remember("sessionStorage", `${OPEN_NAME}${orgId}`, conversationId);
 }
+
+function recallOpen(orgId: string): unknown {
+  return recall("sessionStorage", `${OPEN_NAME}${orgId}`);
+}
+const OPEN_NAME = "tm-playground-open:";

@@ -13,7 +13,7 @@ interface AnswerRow {
   readonly name: string;
   readonly type: string;
   readonly value: unknown;
-  /** Confidence from 0 to 1; undefined if the model does not report it. */
+  /** From 0 to 1; undefined if the model does not report it. */
   readonly confidence: number | undefined;
   readonly probabilities: readonly (readonly [label: string, share: number])[];
 }
@@ -34,7 +34,7 @@ export function DecisionAnswers({ answer }: { readonly answer: JsonAnswer }) {
               <code className={classes.result}>{JSON.stringify(value)}</code>
             )),
             column("type", "Type", ({ type }) => type),
-            column("confidence", "Confidence", (row) => <Confidence row={row} />),
+            column("confidence", "Confidence", (row) => <Confidence {...row} />),
           ]}
         />
         <CallFigures call={answer}>
@@ -49,17 +49,17 @@ export function DecisionAnswers({ answer }: { readonly answer: JsonAnswer }) {
   );
 }
 
-function Confidence({ row }: { readonly row: AnswerRow }) {
-  if (row.probabilities.length > 0) {
+function Confidence({ probabilities, confidence }: AnswerRow) {
+  if (probabilities.length > 0) {
     return (
       <Stack gap={2}>
-        {row.probabilities.map(([label, share]) => (
+        {probabilities.map(([label, share]) => (
           <Share key={label} label={label} share={share} />
         ))}
       </Stack>
     );
   }
-  return row.confidence === undefined ? <>–</> : <Share label="" share={row.confidence} />;
+  return confidence === undefined ? "–" : <Share label="" share={confidence} />;
 }
 
 function Share({ label, share }: { readonly label: string; readonly share: number }) {
@@ -76,15 +76,13 @@ function Share({ label, share }: { readonly label: string; readonly share: numbe
 function answerRows(json: unknown): readonly AnswerRow[] {
   const answers = member(json, "answers");
   if (typeof answers !== "object" || answers === null) return [];
-  return Object.entries(answers).map(([name, answer]: [string, unknown]) => {
-    return {
-      name,
-      type: text(member(answer, "type")) ?? "",
-      value: member(answer, "value"),
-      confidence: shareIn(member(answer, "confidence")),
-      probabilities: probabilitiesIn(answer).toSorted((a, b) => b[1] - a[1]),
-    };
-  });
+  return Object.entries(answers).map(([name, answer]: [string, unknown]) => ({
+    name,
+    type: text(member(answer, "type")) ?? "",
+    value: member(answer, "value"),
+    confidence: shareIn(member(answer, "confidence")),
+    probabilities: probabilitiesIn(answer).toSorted((a, b) => b[1] - a[1]),
+  }));
 }
 
 function probabilitiesIn(answer: unknown): AnswerRow["probabilities"] {
@@ -92,7 +90,12 @@ function probabilitiesIn(answer: unknown): AnswerRow["probabilities"] {
   const yes = shareIn(member(answer, "noul"));
   const reported = member(answer, "probabilities");
   if (typeof reported !== "object" || reported === null) {
-    return yes === undefined ? [] : [["yes", yes] as const, ["no", 1 - yes] as const];
+    return yes === undefined
+      ? []
+      : [
+          ["yes", yes],
+          ["no", 1 - yes],
+        ];
   }
   return Object.entries(reported).flatMap(([label, share]: [string, unknown]) => {
     const known = shareIn(share);

@@ -25,17 +25,14 @@ export interface DraftProblem {
   readonly message: string;
 }
 
+interface QuestionType {
+  readonly value: string;
+  readonly label: string;
+  readonly needs: "nothing" | "labels" | "range";
+}
+
 /** The types of questions of each API format for decisions, and the fields that each type needs. */
-export const QUESTION_TYPES: Readonly<
-  Record<
-    DecisionWire,
-    readonly {
-      readonly value: string;
-      readonly label: string;
-      readonly needs: "nothing" | "labels" | "range";
-    }[]
-  >
-> = {
+export const QUESTION_TYPES: Readonly<Record<DecisionWire, readonly QuestionType[]>> = {
   systemone: [
     { value: "boolean", label: "Yes or no", needs: "nothing" },
     { value: "enum", label: "One of several labels", needs: "labels" },
@@ -72,14 +69,32 @@ export function decisionBody(
     if (Object.hasOwn(questions, name)) {
       return { field: "name", questionId, message: "Another question already has this name." };
     }
-    const made = wire === "systemone" ? systemoneQuestion(question) : glinerQuestion(question);
-    if ("message" in made) return { ...made, questionId };
-    questions[name] = made.question;
+    const problem = fieldsProblem(wire, question);
+    if (problem !== undefined) return { ...problem, questionId };
+    questions[name] = wire === "systemone" ? systemoneQuestion(question) : glinerQuestion(question);
   }
   return { body: { model: modelId, state: state.value, questions } };
 }
 
-type Made = { readonly question: object } | Omit<DraftProblem, "questionId">;
+function fieldsProblem(
+  wire: DecisionWire,
+  { type, labels, min, max }: QuestionDraft,
+): Omit<DraftProblem, "questionId"> | undefined {
+  const needs = QUESTION_TYPES[wire].find(({ value }) => value === type)?.needs;
+  if (needs === "range") {
+    const isRange = min.trim() !== "" && max.trim() !== "" && Number(min) < Number(max);
+    if (isRange) return undefined;
+    return { field: "range", message: "The scale needs a minimum and a larger maximum." };
+  }
+  const [least, word] = wire === "systemone" || type === "classification" ? [2, "two"] : [1, "one"];
+  return needs !== "labels" || parseLabels(labels).length >= least
+    ? undefined
+    : { field: "labels", message: `Enter at least ${word}, one per line.` };
+}
+
+export function takesInstructions(wire: DecisionWire, type: string): boolean {
+  return wire === "systemone" || type === "classification" || type === "boolean";
+}
 
 function readState(draft: DecisionDraft): { readonly value: unknown } | DraftProblem {
   if (draft.state.trim() === "") {
@@ -88,81 +103,58 @@ function readState(draft: DecisionDraft): { readonly value: unknown } | DraftPro
   if (!draft.isJsonState) return { value: draft.state };
   try {
     const value: unknown = JSON.parse(draft.state);
-    if (typeof value === "string" || (typeof value === "object" && value !== null))
+    if (typeof value === "string" || (typeof value === "object" && value !== null)) {
       return { value };
+    }
     return { field: "state", message: "The state must be an object, an array, or text." };
   } catch {
     return { field: "state", message: "This is not valid JSON." };
   }
 }
 
-function systemoneQuestion(draft: QuestionDraft): Made {
-  const schema = toSchema(draft);
-  if ("message" in schema) return schema;
-  const instructions = draft.instructions.trim();
-  return {
-    question: { schema: schema.schema, ...(instructions === "" ? {} : { instructions }) },
-  };
+function systemoneQuestion(draft: QuestionDraft): object {
+  return { schema: toSchema(draft), ...instructionsOf(draft) };
 }
 
-type Schema = { readonly schema: object } | Omit<DraftProblem, "questionId">;
-
-function toSchema(draft: QuestionDraft): Schema {
-  const labels = parseLabels(draft.labels);
-  switch (draft.type) {
-    case "enum":
-      return labels.length < 2
-        ? TWO_LABELS
-        : { schema: { type: "enum", values: labels.map(({ label }) => label) } };
-    case "choice": {
-      const criteria = Object.fromEntries(labels.map(({ label, meaning }) => [label, meaning]));
-      return labels.length < 2 ? TWO_LABELS : { schema: { type: "choice", criteria } };
-    }
-    case "score":
-      return labels.length < 2
-        ? TWO_LABELS
-        : { schema: { type: "score", criteria: labels.map(({ label }) => label) } };
-    case "integer":
-    case "number": {
-      const [min, max] = [Number(draft.min), Number(draft.max)];
-      const isRange = draft.min.trim() !== "" && draft.max.trim() !== "" && min < max;
-      return isRange
-        ? { schema: { type: draft.type, min, max } }
-        : { field: "range", message: "The scale needs a minimum and a larger maximum." };
-    }
-    default:
-      return { schema: { type: draft.type } };
-  }
-}
-
-function glinerQuestion(draft: QuestionDraft): Made {
+function toSchema({ type, min, max, ...draft }: QuestionDraft): object {
   const labels = parseLabels(draft.labels);
   const names = labels.map(({ label }) => label);
-  const instructions = draft.instructions.trim();
-  const reported = instructions === "" ? {} : { instructions };
-  switch (draft.type) {
-    case "classification":
-      if (names.length < 2) return TWO_LABELS;
+  switch (type) {
+    case "enum":
+      return { type, values: names };
+    case "choice":
       return {
-        question: {
-          type: "classification",
-          labels: names,
-          ...(draft.isMulti ? { multi_label: true } : {}),
-          ...reported,
-        },
+        type,
+        criteria: Object.fromEntries(labels.map(({ label, meaning }) => [label, meaning])),
       };
-    case "boolean":
-      return { question: { type: "boolean", ...reported } };
-    case "structure":
-      if (names.length === 0) return ONE_LABEL;
-      return { question: { type: "structure", fields: names.map((name) => ({ name })) } };
+    case "score":
+      return { type, criteria: names };
+    case "integer":
+    case "number":
+      return { type, min: Number(min), max: Number(max) };
     default:
-      return names.length === 0 ? ONE_LABEL : { question: { type: draft.type, labels: names } };
+      return { type };
   }
 }
 
-const TWO_LABELS = { field: "labels", message: "Enter at least two, one per line." } as const;
-const ONE_LABEL = { field: "labels", message: "Enter at least one, one per line." } as const;
+function glinerQuestion({ type, isMulti, ...draft }: QuestionDraft): object {
+  const labels = parseLabels(draft.labels).map(({ label }) => label);
+  switch (type) {
+    case "classification":
+      return { type, labels, ...(isMulti && { multi_label: true }), ...instructionsOf(draft) };
+    case "boolean":
+      return { type, ...instructionsOf(draft) };
+    case "structure":
+      return { type, fields: labels.map((name) => ({ name })) };
+    default:
+      return { type, labels };
+  }
+}
+
+function instructionsOf(draft: Pick<QuestionDraft, "instructions">): object {
+  const instructions = draft.instructions.trim();
+  return instructions === "" ? {} : { instructions };
+}
 
 interface Label {
   readonly label: string;

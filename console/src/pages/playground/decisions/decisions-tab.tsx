@@ -4,7 +4,6 @@ import {
   Stack,
   Text,
   Textarea,
-  ActionIcon,
   Checkbox,
   NativeSelect,
   TextInput,
@@ -13,18 +12,20 @@ import { Play, Plus, X } from "lucide-react";
 import { useState, type FormEvent } from "react";
 
 import { useMay } from "../../../api/use-session.ts";
+import { IconButton } from "../call-figures.tsx";
 import { controlled, checkable } from "../../../ui/fields.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { sendJson, type JsonAnswer } from "../gateway.ts";
 import { MediaCode } from "../media-code.tsx";
-import { ModelNote, ModelPicker } from "../model-picker.tsx";
+import { ModelField } from "../model-picker.tsx";
 import { usePickedModel, type TabProps, useFreshBalance } from "../tab-props.ts";
 import classes from "../playground.module.css";
 import {
   decisionBody,
   QUESTION_TYPES,
+  takesInstructions,
   type DecisionDraft,
   type DecisionWire,
   type DraftProblem,
@@ -56,12 +57,8 @@ export default function DecisionsTab(props: TabProps) {
   }
   function checkedBody(): Readonly<Record<string, unknown>> | undefined {
     const made = decisionBody(model.id, wire, draft);
-    if ("message" in made) {
-      setProblem(made);
-      return undefined;
-    }
-    setProblem(undefined);
-    return made.body;
+    setProblem("message" in made ? made : undefined);
+    return "message" in made ? undefined : made.body;
   }
   async function ask(event: FormEvent): Promise<void> {
     event.preventDefault();
@@ -84,10 +81,7 @@ export default function DecisionsTab(props: TabProps) {
       <div className={classes.halves}>
         <Panel title="State">
           <Stack gap="md">
-            <div>
-              <ModelPicker label="Model" models={models} value={model.id} onChange={choose} />
-              <ModelNote model={model} />
-            </div>
+            <ModelField models={models} model={model} onChange={choose} />
             <FilterChips
               label="State format"
               options={[
@@ -155,21 +149,13 @@ export default function DecisionsTab(props: TabProps) {
 }
 
 function createQuestion(wire: DecisionWire): QuestionDraft {
-  return {
-    id: crypto.randomUUID(),
-    name: "",
-    type: QUESTION_TYPES[wire][0]?.value ?? "boolean",
-    instructions: "",
-    labels: "",
-    min: "",
-    max: "",
-    isMulti: false,
-  };
+  const type = QUESTION_TYPES[wire][0]?.value ?? "boolean";
+  return { ...BLANK, id: crypto.randomUUID(), name: "", type };
 }
 
 const BLANK = { instructions: "", labels: "", min: "", max: "", isMulti: false };
 
-/** The initial content of the form: an example that runs as it is. */
+/** The form begins with an example that runs as it is. */
 const EXAMPLES: Readonly<Record<DecisionWire, DecisionDraft>> = {
   systemone: {
     isJsonState: true,
@@ -219,14 +205,7 @@ function QuestionFields(props: {
           error={problem?.field === "name" ? problem.message : undefined}
           spellCheck={false}
         />
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          aria-label={`Remove question ${number}`}
-          onClick={props.onRemove}
-        >
-          <X size={16} aria-hidden />
-        </ActionIcon>
+        <IconButton icon={X} label={`Remove question ${number}`} onClick={props.onRemove} />
       </Group>
       <NativeSelect
         label="Answer"
@@ -287,7 +266,3 @@ const LABELS_HELP: Readonly<Record<string, string>> = {
   entities: "Entity types",
   relations: "Relation types",
 };
-
-function takesInstructions(wire: DecisionWire, type: string): boolean {
-  return wire === "systemone" || type === "classification" || type === "boolean";
-}

@@ -4,7 +4,7 @@ import { useSession } from "../../../api/use-session.ts";
 import { DownloadLink } from "../../../ui/buttons.tsx";
 import { Empty } from "../../../ui/empty.tsx";
 import { CallFigures } from "../call-figures.tsx";
-import { BrowserShelf, useShelf } from "../browser-store.ts";
+import { BrowserShelf, useShelf, type Kept } from "../browser-store.ts";
 import { sendJson, type JsonAnswer } from "../gateway.ts";
 import type { TabProps } from "../tab-props.ts";
 import classes from "../playground.module.css";
@@ -17,10 +17,7 @@ const HIDDEN = new Set(["response_format", "stream", "partial_images"]);
 /** Number of requests whose images are stored and shown. It is small, because images are large. */
 const CALLS_MAX = 12;
 
-interface ImageCall extends Pick<JsonAnswer, "costUsd" | "provider" | "requestId"> {
-  readonly id: string;
-  readonly orgId: string;
-  readonly updatedAtMs: number;
+interface ImageCall extends Kept, Pick<JsonAnswer, "costUsd" | "provider" | "requestId"> {
   readonly prompt: string;
   readonly modelName: string;
   readonly pictures: readonly Picture[];
@@ -41,17 +38,15 @@ export default function ImagesTab(props: TabProps) {
       hidden={HIDDEN}
       make={async ({ body, modelName, signal }) => {
         const answer = await sendJson("/images/generations", { body, signal });
-        const { json, costUsd, provider, requestId } = answer;
+        const { json, bodyText: _text, ...figures } = answer;
         keep({
+          ...figures,
           id: crypto.randomUUID(),
           orgId,
           updatedAtMs: Date.now(),
           prompt: body.prompt,
           modelName,
-          pictures: readPictures(json, requestId),
-          costUsd,
-          provider,
-          requestId,
+          pictures: readPictures(json, figures.requestId),
         });
       }}
     >

@@ -1,3 +1,4 @@
+import type { Kept } from "../browser-store.ts";
 import { member, text, type JsonAnswer } from "../gateway.ts";
 
 export interface Picture {
@@ -23,14 +24,11 @@ function detectFormat(base64: string): "png" | "jpeg" | "webp" {
   return base64.startsWith("UklGR") ? "webp" : "png";
 }
 
-export interface VideoJob {
-  readonly id: string;
-  readonly orgId: string;
-  readonly updatedAtMs: number;
+export interface VideoJob extends Kept {
   readonly prompt: string;
   readonly modelName: string;
   readonly status: "queued" | "in_progress" | "completed" | "failed";
-  /** Percent, from 0 to 100. */
+  /** Percent. */
   readonly progress: number;
   readonly seconds: string | undefined;
   readonly createdAtMs: number;
@@ -41,23 +39,20 @@ export interface VideoJob {
   readonly requestId: string | undefined;
 }
 
-type Reported = Pick<
-  VideoJob,
-  "status" | "progress" | "seconds" | "expiresAtMs" | "errorCode" | "costUsd" | "requestId"
-> & { readonly id: string; readonly createdAtMs: number };
+type Reported = Omit<VideoJob, "orgId" | "updatedAtMs" | "prompt" | "modelName">;
 
-/** Parses a job from an answer of the videos route; undefined if the answer is not a job. */
 export function readJob({ json, costUsd }: JsonAnswer): Reported | undefined {
   const id = text(member(json, "id"));
   const status = STATES.find((each) => each === member(json, "status"));
   if (id === undefined || status === undefined) return undefined;
+  const expiresAt = whole(member(json, "expires_at"));
   return {
     id,
     status,
     progress: whole(member(json, "progress")) ?? 0,
     seconds: text(member(json, "seconds")),
     createdAtMs: (whole(member(json, "created_at")) ?? 0) * 1000,
-    expiresAtMs: toMs(whole(member(json, "expires_at"))),
+    expiresAtMs: expiresAt === undefined ? null : expiresAt * 1000,
     errorCode: text(member(member(json, "error"), "code")),
     costUsd,
     requestId: text(member(json, "request_id")),
@@ -68,10 +63,6 @@ const STATES = ["queued", "in_progress", "completed", "failed"] as const;
 
 function whole(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? Math.floor(value) : undefined;
-}
-
-function toMs(seconds: number | undefined): number | null {
-  return seconds === undefined ? null : seconds * 1000;
 }
 
 export function isRunning({ status }: Pick<VideoJob, "status">): boolean {

@@ -9,8 +9,9 @@ import { MediaCode } from "../media-code.tsx";
 import { usePickedModel, type TabProps, useFreshBalance } from "../tab-props.ts";
 import classes from "../playground.module.css";
 import { controlled } from "../../../ui/fields.ts";
-import { ModelNote, ModelPicker } from "../model-picker.tsx";
-import { ParameterField } from "../parameter-field.tsx";
+import { ModelField } from "../model-picker.tsx";
+import type { ParameterValues } from "../chat/chat-types.ts";
+import { ParameterField, withValue } from "../parameter-field.tsx";
 
 export interface MediaCall {
   readonly body: Readonly<Record<string, unknown>> & { readonly prompt: string };
@@ -24,7 +25,7 @@ export function MediaForm(props: {
   readonly modality: Extract<Model["modality"], "image" | "video">;
   readonly placeholder: string;
   readonly example: string;
-  /** Parameters that the model declares but that get no field. */
+  /** Parameters of the model that get no field. */
   readonly hidden?: ReadonlySet<string>;
   /** Rejects with `GatewayFault`. */
   readonly make: (call: MediaCall) => Promise<void>;
@@ -33,7 +34,7 @@ export function MediaForm(props: {
 }) {
   const { tab, modality, placeholder, make } = props;
   const [model, choose] = usePickedModel(tab);
-  const [values, setValues] = useState<FieldValues>({});
+  const [values, setValues] = useState<ParameterValues>({});
   const [prompt, setPrompt] = useState("");
   const [running, setRunning] = useState<MediaCall>();
   const [fault, setFault] = useState<unknown>();
@@ -45,11 +46,15 @@ export function MediaForm(props: {
   // A running video cannot be stopped: its job would continue, and nobody would know its ID.
   const canStop = modality === "image";
 
+  const bodyOf = (text: string) => ({
+    model: model.id,
+    prompt: text,
+    ...declaredValues(model, values),
+  });
   async function send(event: FormEvent): Promise<void> {
     event.preventDefault();
     const { signal } = (abort.current = new AbortController());
-    const body = { model: model.id, prompt, ...declaredValues(model, values) };
-    const call = { body, modelName: model.name, signal };
+    const call = { body: bodyOf(prompt), modelName: model.name, signal };
     setRunning(call);
     setFault(undefined);
     try {
@@ -82,11 +87,7 @@ export function MediaForm(props: {
           <Group justify="flex-end" gap="xs">
             <MediaCode
               modality={modality}
-              bodyOf={() => ({
-                model: model.id,
-                prompt: isBlank ? props.example : prompt,
-                ...declaredValues(model, values),
-              })}
+              bodyOf={() => bodyOf(isBlank ? props.example : prompt)}
             />
             {running === undefined || !canStop ? (
               <Button
@@ -112,59 +113,37 @@ export function MediaForm(props: {
         {props.children(running, fault !== undefined)}
       </section>
       <aside className={classes.aside} data-open aria-label="Model and fields">
-        <CallPanel
-          models={tab.models}
-          model={model}
-          onModel={choose}
-          values={values}
-          onValues={setValues}
-          {...(props.hidden === undefined ? {} : { hidden: props.hidden })}
-        />
+        <Stack gap="md">
+          <ModelField models={tab.models} model={model} onChange={choose} />
+          <Parameters model={model} values={values} onValues={setValues} hidden={props.hidden} />
+        </Stack>
       </aside>
     </div>
   );
 }
 
-type FieldValues = Readonly<Record<string, string | number | boolean>>;
-
-/** Fields of a tab for its model and for the parameters that this model declares. */
-function CallPanel(props: {
-  readonly models: readonly Model[];
+function Parameters(props: {
   readonly model: Model;
-  readonly onModel: (modelId: string) => void;
-  readonly values: FieldValues;
-  readonly onValues: (values: FieldValues) => void;
-  readonly hidden?: ReadonlySet<string>;
-  readonly children?: ReactNode;
+  readonly values: ParameterValues;
+  readonly onValues: (values: ParameterValues) => void;
+  readonly hidden: ReadonlySet<string> | undefined;
 }) {
-  const { models, model, values, onValues, hidden } = props;
-  return (
-    <Stack gap="md">
-      <div>
-        <ModelPicker label="Model" models={models} value={model.id} onChange={props.onModel} />
-        <ModelNote model={model} />
-      </div>
-      {Object.entries(model.parameters)
-        .filter(([name, { type }]) => type !== "unknown" && hidden?.has(name) !== true)
-        .map(([name, descriptor]) => (
-          <ParameterField
-            key={name}
-            name={name}
-            descriptor={descriptor}
-            value={values[name]}
-            onChange={(value) => {
-              const { [name]: _before, ...rest } = values;
-              onValues(value === undefined ? rest : { ...rest, [name]: value });
-            }}
-          />
-        ))}
-      {props.children}
-    </Stack>
-  );
+  const { model, values, onValues, hidden } = props;
+  return Object.entries(model.parameters)
+    .filter(([name, { type }]) => type !== "unknown" && hidden?.has(name) !== true)
+    .map(([name, descriptor]) => (
+      <ParameterField
+        key={name}
+        name={name}
+        descriptor={descriptor}
+        value={values[name]}
+        onChange={(value) => onValues(withValue(values, name, value))}
+      />
+    ));
 }
 
 /** Returns the values without those that were set for another model and do not fit this one. */
-function declaredValues(model: Model, values: FieldValues): FieldValues {
+function declaredValues(model: Model, values: ParameterValues): ParameterValues {
   return Object.fromEntries(
     Object.entries(values).filter(([name, value]) => {
       const descriptor = model.parameters[name];

@@ -6,25 +6,16 @@ import { useFreshBalance } from "../tab-props.ts";
 import type { MediaCall } from "./media-form.tsx";
 import { isRunning, readJob, chooseWaitMs, type VideoJob } from "./media-answer.ts";
 
-const KEPT_MAX = 100;
-const shelf = new BrowserShelf<VideoJob>("videos", KEPT_MAX);
-
-export interface Videos {
-  readonly jobs: readonly VideoJob[];
-  /** Rejects with `GatewayFault`. */
-  readonly make: (call: MediaCall) => Promise<void>;
-  readonly forget: (id: string) => void;
-}
+const shelf = new BrowserShelf<VideoJob>("videos", 100);
 
 /** The video jobs that this browser stores. Each job is polled until it has ended. */
-export function useVideos(orgId: string): Videos {
+export function useVideos(orgId: string) {
   const { records: jobs = [], keep, forget } = useShelf(shelf, orgId);
   const freshBalance = useFreshBalance();
   const reported = useCallback(
     (job: VideoJob) => {
       keep(job);
-      // The gateway has settled or voided the hold of a job that has ended, so the balance has
-      // changed.
+      // The hold of a job that has ended was settled or voided, so the balance has changed.
       if (!isRunning(job)) freshBalance();
     },
     [keep, freshBalance],
@@ -33,7 +24,7 @@ export function useVideos(orgId: string): Videos {
   return {
     jobs,
     forget,
-    make: async ({ body, modelName }) => {
+    make: async ({ body, modelName }: MediaCall) => {
       const answer = await sendJson("/videos", { body });
       const read = readJob(answer);
       if (read === undefined) throw new GatewayFault(200, answer.json);
@@ -42,7 +33,7 @@ export function useVideos(orgId: string): Videos {
   };
 }
 
-/** Polls every running job at growing intervals. While the page is hidden, it does not poll. */
+/** Polls every running job at growing intervals, but not while the page is hidden. */
 function usePolls(jobs: readonly VideoJob[], reported: (job: VideoJob) => void): void {
   const latest = useRef(jobs);
   latest.current = jobs;
@@ -51,8 +42,8 @@ function usePolls(jobs: readonly VideoJob[], reported: (job: VideoJob) => void):
   useEffect(() => {
     const ends = runningIds
       .split(" ")
-      .filter((id) => id !== "")
-      .map((id) => keepLooking(id, () => latest.current.find((each) => each.id === id), reported));
+      .filter(Boolean)
+      .map((id) => keepLooking(() => latest.current.find((each) => each.id === id), reported));
     return () => {
       for (const end of ends) end();
     };
@@ -60,7 +51,6 @@ function usePolls(jobs: readonly VideoJob[], reported: (job: VideoJob) => void):
 }
 
 function keepLooking(
-  id: string,
   job: () => VideoJob | undefined,
   reported: (job: VideoJob) => void,
 ): () => void {
@@ -89,7 +79,6 @@ function keepLooking(
   };
 }
 
-/** Reads the current state of a job. Undefined if it could not be read. */
 async function pollJob(job: VideoJob, signal: AbortSignal): Promise<VideoJob | undefined> {
   try {
     const read = readJob(await sendJson(`/videos/${encodeURIComponent(job.id)}`, { signal }));

@@ -1,4 +1,4 @@
-import { ActionIcon, Group, Progress, Stack, Text } from "@mantine/core";
+import { Group, Progress, Stack, Text } from "@mantine/core";
 import { Trash2 } from "lucide-react";
 
 import { useSession } from "../../../api/use-session.ts";
@@ -7,7 +7,7 @@ import { Copyable } from "../../../ui/copyable.tsx";
 import { DownloadLink } from "../../../ui/buttons.tsx";
 import { Empty } from "../../../ui/empty.tsx";
 import { Time } from "../../../ui/time.tsx";
-import { CallFigures } from "../call-figures.tsx";
+import { CallFigures, IconButton } from "../call-figures.tsx";
 import { contentAddress } from "../gateway.ts";
 import type { TabProps } from "../tab-props.ts";
 import classes from "../playground.module.css";
@@ -16,10 +16,8 @@ import { useVideos } from "./use-videos.ts";
 import { failureMessage, type VideoJob } from "./media-answer.ts";
 import { Note } from "../../../ui/note.tsx";
 
-/** Generates videos from a text. Each video is a job, which continues when this page is closed. */
 export default function VideosTab(props: TabProps) {
-  const { org } = useSession();
-  const { jobs, make, forget } = useVideos(org?.org_id ?? "");
+  const { jobs, make, forget } = useVideos(useSession().org?.org_id ?? "");
   return (
     <MediaForm
       tab={props}
@@ -49,6 +47,7 @@ export default function VideosTab(props: TabProps) {
 
 function Job(props: { readonly job: VideoJob; readonly onForget: (id: string) => void }) {
   const { job } = props;
+  const [tone, words] = STATES[job.status];
   return (
     <Stack gap="xs" component="article" className={classes.answer} aria-label={job.prompt}>
       <Group justify="space-between" wrap="nowrap" align="flex-start">
@@ -56,15 +55,12 @@ function Job(props: { readonly job: VideoJob; readonly onForget: (id: string) =>
           {job.prompt}
         </Text>
         <Group gap={4} wrap="nowrap">
-          <JobState job={job} />
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            aria-label={`Remove ${job.prompt} from this list`}
+          <StatusBadge tone={tone}>{words}</StatusBadge>
+          <IconButton
+            icon={Trash2}
+            label={`Remove ${job.prompt} from this list`}
             onClick={() => props.onForget(job.id)}
-          >
-            <Trash2 size={16} aria-hidden />
-          </ActionIcon>
+          />
         </Group>
       </Group>
       <JobBody job={job} />
@@ -81,11 +77,6 @@ function Job(props: { readonly job: VideoJob; readonly onForget: (id: string) =>
       </CallFigures>
     </Stack>
   );
-}
-
-function JobState({ job }: { readonly job: VideoJob }) {
-  const [tone, words] = STATES[job.status];
-  return <StatusBadge tone={tone}>{words}</StatusBadge>;
 }
 
 const STATES: Readonly<Record<VideoJob["status"], readonly [Tone, string]>> = {
