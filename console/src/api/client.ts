@@ -38,6 +38,11 @@ export class ApiFault extends Error {
   }
 }
 
+/** The message for any value that was thrown. For an unexpected error, it reveals no internals. */
+export function faultText(error: unknown): string {
+  return error instanceof ApiFault ? error.message : "Something on this page failed. Reload it.";
+}
+
 /** Calls a route by its name, such as `"GET /api/console/keys"`. Rejects with `ApiFault`. */
 export async function call<N extends RouteName>(
   route: N,

@@ -44,7 +44,7 @@ export function useAnswer<N extends RouteName>(
 ): UseQueryResult<AnswerOf<N>, ApiFault> {
   const { refetchMs, subject } = options;
   return useQuery<AnswerOf<N>, ApiFault>({
-    queryKey: answerKey(name, asked),
+    queryKey: asked === undefined ? [name] : [name, asked],
     queryFn: ({ signal }) => callLoosely(name, { ...asked, signal }),
     enabled: options.enabled ?? true,
     ...(options.isRecorded === true ? { staleTime: Number.POSITIVE_INFINITY } : {}),
@@ -88,10 +88,6 @@ export async function refreshAnswers(
   await Promise.all(
     [...new Set([SESSION, ...names])].map((name) => client.invalidateQueries({ queryKey: [name] })),
   );
-}
-
-export function answerKey(name: RouteName, asked?: object): readonly unknown[] {
-  return asked === undefined ? [name] : [name, asked];
 }
 
 /** `call` with looser types: TypeScript cannot resolve its conditional ones for a generic name. */

@@ -1,7 +1,4 @@
-import type { UseQueryResult } from "@tanstack/react-query";
-
 import type { Session } from "./contract.ts";
-import type { ApiFault } from "./client.ts";
 import { useAnswer } from "./use-answer.ts";
 
 /** The session. `SessionGate` reads it before any page is shown; otherwise this throws. */
@@ -13,11 +10,7 @@ export function useSession(): Session {
 
 /** The session, or undefined while it is being read for the first time. */
 export function useMaybeSession(): Session | undefined {
-  return useSessionAnswer().data;
-}
-
-function useSessionAnswer(): UseQueryResult<Session, ApiFault> {
-  return useAnswer("GET /api/console/session");
+  return useAnswer("GET /api/console/session").data;
 }
 
 export type Need = Session["may"][number];

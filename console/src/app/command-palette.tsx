@@ -158,14 +158,8 @@ function useCommands(): readonly RunnableCommand[] {
     const ofGroup = (name: Command["group"]) => below.filter(({ group }) => group === name);
     return [
       ...placesFor(state, isOperator).map(({ to, label, letter, keywords = "" }) => {
-        return {
-          id: to,
-          group: "Pages",
-          label,
-          hint: `g ${letter}`,
-          keywords,
-          run: go(to),
-        } as const;
+        const hint = `g ${letter}`;
+        return { id: to, group: "Pages", label, hint, keywords, run: go(to) } as const;
       }),
       ...ofGroup("Pages"),
       ...ofGroup("Actions"),

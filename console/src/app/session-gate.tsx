@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Outlet, useRouterState, useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 
-import type { RouteName, Session } from "../api/contract.ts";
+import type { Session } from "../api/contract.ts";
 import { noteShownOrg } from "../api/client.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";
@@ -59,7 +59,9 @@ function useForgetting(session: Session | undefined): void {
     if (session.state !== "signed_in") {
       noteShownOrg(undefined);
       if (last.current !== undefined) {
-        client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION });
+        client.removeQueries({
+          predicate: ({ queryKey }) => queryKey[0] !== "GET /api/console/session",
+        });
       }
       return;
     }
@@ -84,7 +86,6 @@ function noteMove(before: Session, { user, others }: Session): void {
   const isMember = others.some(({ org_id: id }) => id === org.org_id);
   MovedNote.keep({ from: org.name, isMember }, Date.now());
 }
-const SESSION: RouteName = "GET /api/console/session";
 
 function choosePace(session: Session | undefined): number | undefined {
   if (session?.state !== "signed_in") return undefined;
@@ -105,12 +106,8 @@ export function PrivateGate() {
     // A new person with an invitation first accepts it or creates an organization.
     return session.is_undecided ? <Redirect to="/join" /> : <Outlet />;
   }
-  return <ToSignIn reason={findReason(session, wasSignedIn.current)} />;
-}
-
-/** Why the visitor must sign in. Undefined for a visitor who was never signed in. */
-function findReason(session: Session, wasSignedIn: boolean): SignInReason | undefined {
-  return session.ended_reason ?? (wasSignedIn ? "expired" : undefined);
+  const reason = session.ended_reason ?? (wasSignedIn.current ? "expired" : undefined);
+  return <ToSignIn reason={reason} />;
 }
 
 /** Leads to the sign-in page with a new page load, because the server renders that page. */

@@ -1,12 +1,16 @@
-import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Skeleton, Stack, VisuallyHidden } from "@mantine/core";
 
-import type { ApiFault } from "../api/client.ts";
 import { Fault } from "./fault.tsx";
 
 interface AnswerProps<T> {
-  readonly of: UseQueryResult<T, ApiFault>;
+  /** The result of a query of React Query. */
+  readonly of: {
+    readonly data: T | undefined;
+    readonly isError: boolean;
+    readonly error: unknown;
+    readonly refetch: () => unknown;
+  };
   /** Number of gray rows that are shown until the first answer arrives. */
   readonly rows?: number;
   /** Shown instead of the gray rows. It must be as large as the content, so that nothing moves. */

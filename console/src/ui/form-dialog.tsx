@@ -221,7 +221,7 @@ export function useSubmission(): Submission {
   const isRunning = useRef(false);
   const client = useQueryClient();
   const fail = (error: unknown): void => {
-    const failure = toApiFault(error);
+    const failure = error instanceof ApiFault ? error : new ApiFault(0, undefined);
     setFault(failure);
     // Reads all answers again, so that the page behind the form shows whether the change was made.
     if (isAnswerLost(failure)) void client.invalidateQueries();
@@ -251,9 +251,4 @@ export function useSubmission(): Submission {
  */
 function isConfirmNeeded(fault: ApiFault | undefined): boolean {
   return fault?.code === "confirm_needed";
-}
-
-/** Replaces an unexpected error of this page by a fault whose message helps the reader. */
-function toApiFault(error: unknown): ApiFault {
-  return error instanceof ApiFault ? error : new ApiFault(0, undefined);
 }

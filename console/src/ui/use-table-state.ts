@@ -74,22 +74,14 @@ const WIDE = "(min-width: 1600px)";
 
 /** Number of rows on a page by default. It is smaller on phones. */
 export function useUsualRows(): number {
-  return useIsPhone() ? PAGE_CARDS : PAGE_ROWS;
+  const isPhone = useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;
+  return isPhone ? PAGE_CARDS : PAGE_ROWS;
 }
-
-/** True if the rows are drawn as cards. `PHONE` must equal the width in `table.module.css`. */
-function useIsPhone(): boolean {
-  return useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;
-}
+/** In such windows, rows are drawn as cards. Must equal the width in `table.module.css`. */
 const PHONE = "(max-width: 36em)";
 
 /** Reads and changes one table's query parameters in the page's URL. Back undoes each change. */
-export function useTableSearch(prefix: string): {
-  readonly sort: string | undefined;
-  readonly page: string | undefined;
-  readonly size: string | undefined;
-  readonly change: (wanted: TableSearch) => void;
-} {
+export function useTableSearch(prefix: string) {
   const [search, setSearch] = useFilters<TableSearch>();
   const change = useCallback(
     (wanted: TableSearch): void => {
@@ -109,11 +101,7 @@ export function useTableSearch(prefix: string): {
 export function useColumns<C extends { readonly id: string; readonly shownFrom?: ShownFrom }>(
   table: string | undefined,
   columns: readonly C[],
-): {
-  readonly shown: readonly C[];
-  readonly choose: (id: string, isWanted: boolean) => void;
-  readonly reset: () => void;
-} {
+) {
   const isWide = useMediaQuery(WIDE, undefined, { getInitialValueInEffect: false }) ?? false;
   const [choice, setChoice] = useState<ColumnChoice>(() =>
     table === undefined ? {} : readChoice(table),
@@ -129,7 +117,7 @@ export function useColumns<C extends { readonly id: string; readonly shownFrom?:
   );
   return {
     shown,
-    choose: (id, isWanted) => keep({ ...choice, [id]: isWanted }),
-    reset: () => keep({}),
+    choose: (id: string, isWanted: boolean): void => keep({ ...choice, [id]: isWanted }),
+    reset: (): void => keep({}),
   };
 }

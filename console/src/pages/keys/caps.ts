@@ -90,11 +90,6 @@ export function capInput(cap: TypedCap): string | undefined {
   return cap.kind === "capped" ? cap.capUsd : undefined;
 }
 
-/** Writes an amount as a person would type it: exactly, with at least two decimals. */
-export function plainUsd(usd: string): string {
-  return usd.replace(/0{1,4}$/, "");
-}
-
 type CapFacts = Pick<Key, (typeof KEY_CAPS)[number]["field" | "spent"]>;
 
 interface StrictestCap {
@@ -123,9 +118,8 @@ function toStrictestCap(
   spent: string | null,
 ): StrictestCap | undefined {
   if (cap === null || spent === null) return undefined;
-  const left = parseUsd(cap) - parseUsd(spent);
   const share = parseUsd(cap) === 0n ? 1 : computeShare(spent, cap);
-  return { name, share, leftUsd: writeUsd(left < 0n ? 0n : left) };
+  return { name, share, leftUsd: leftUnder(cap, spent, "0") };
 }
 
 export type Cap = Limits["caps"][number];

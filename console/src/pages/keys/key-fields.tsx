@@ -3,7 +3,8 @@ import { lazy, Suspense } from "react";
 
 import type { Caps, Key } from "../../api/contract.ts";
 import { controlled } from "../../ui/fields.ts";
-import { KEY_CAPS, plainUsd } from "./caps.ts";
+import { plainUsd } from "../../ui/money-math.ts";
+import { KEY_CAPS } from "./caps.ts";
 import type { Form } from "../../ui/form-dialog.tsx";
 import { TAGS_HELP, type TypedKey } from "./key-forms.ts";
 import { showUtc } from "../../ui/time.tsx";

@@ -19,6 +19,10 @@ export function toWhole(unit: Unit, amount: Amount | undefined): bigint {
   return BigInt(amount);
 }
 
+export function findHighest(wholes: readonly bigint[]): bigint {
+  return wholes.reduce((highest, whole) => (whole > highest ? whole : highest), 0n);
+}
+
 /** Writes an amount exactly with its unit, such as `"$0.001932"`, `"1,204"` or `"840 ms"`. */
 export function showWhole(unit: Unit, whole: bigint): string {
   if (unit === "usd") return showUsd(writeUsd(whole));

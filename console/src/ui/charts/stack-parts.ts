@@ -1,4 +1,4 @@
-import { toWhole, type Amount, type Unit } from "./measure.ts";
+import { findHighest, toWhole, type Amount, type Unit } from "./measure.ts";
 
 export interface ChartPart {
   readonly id: string;
@@ -66,7 +66,7 @@ export function sideBySide(
       const amount = stack.bucket.values[part.id];
       return amount === null ? [] : [{ part, at, whole: toWhole(unit, amount), below: 0n }];
     });
-    const total = pieces.reduce((highest, { whole }) => (whole > highest ? whole : highest), 0n);
+    const total = findHighest(pieces.map(({ whole }) => whole));
     return { ...stack, pieces, total, isMeasured: pieces.length > 0 };
   });
 }
