@@ -2,6 +2,7 @@ import { Button, TextInput } from "@mantine/core";
 import { X, ChevronDown } from "lucide-react";
 import { useEffect, useRef, useState, useMemo } from "react";
 
+import type { Key } from "../../api/contract.ts";
 import {
   readValues,
   writeValues,
@@ -20,9 +21,10 @@ import { Note } from "../../ui/note.tsx";
 
 export function FilterFields({ search, change }: SearchProps) {
   const tags = useChoices("tag");
-  const chosen = FILTERS.map(({ name }) => ({ name, values: readValues(search, name) }));
-  const isAny = chosen.some(({ values }) => values.length > 0);
-  const hasTags = readValues(search, "tag").length > 0;
+  const chosen = FILTERS.flatMap(({ name }) =>
+    readValues(search, name).map((value, _at, values) => ({ name, value, values })),
+  );
+  const hasTags = chosen.some(({ name }) => name === "tag");
   const menus = FILTERS.filter(({ name }) => name !== "tag" || (tags ?? []).length > 0);
   return (
     <>
@@ -38,19 +40,17 @@ export function FilterFields({ search, change }: SearchProps) {
             onChange={(values) => change({ [name]: writeValues(values) }, { history: "typed" })}
           />
         ))}
-        {chosen.flatMap(({ name, values }) =>
-          values.map((value) => (
-            <ChosenValue
-              key={`${name} ${value}`}
-              name={name}
-              value={value}
-              onRemove={() => {
-                change({ [name]: writeValues(values.filter((other) => other !== value)) });
-              }}
-            />
-          )),
-        )}
-        {isAny ? (
+        {chosen.map(({ name, value, values }) => (
+          <ChosenValue
+            key={`${name} ${value}`}
+            name={name}
+            value={value}
+            onRemove={() => {
+              change({ [name]: writeValues(values.filter((other) => other !== value)) });
+            }}
+          />
+        ))}
+        {chosen.length > 0 ? (
           <Button size="compact-sm" variant="subtle" onClick={() => change(NO_FILTERS)}>
             Clear filters
           </Button>
@@ -176,19 +176,13 @@ function Choices({ name, label, values, onChange }: FilterMenuProps) {
         })}
       </fieldset>
       <Note size="xs" role="status">
-        {isKnown ? describeMatches({ found: found.length, isFull }) : "Loading"}
+        {isKnown ? describeMatches(found.length, isFull) : "Loading"}
       </Note>
     </div>
   );
 }
 
-function describeMatches({
-  found,
-  isFull,
-}: {
-  readonly found: number;
-  readonly isFull: boolean;
-}): string {
+function describeMatches(found: number, isFull: boolean): string {
   if (isFull) return `${FILTER_VALUES_MAX} values at most.`;
   if (found === 0) return "No match.";
   return found > SHOWN_MAX ? `${SHOWN_MAX} of ${found} are shown. Type to find the others.` : "";
@@ -242,15 +236,11 @@ function listProviders(
   return [...names].map(([value, label]) => ({ value, label }));
 }
 
-function keyChoice(key: {
-  readonly key_id: string;
-  readonly name: string;
-  readonly label: string;
-}): Choice {
-  return { value: key.key_id, label: `${key.name} (${key.label}…)` };
+function keyChoice({ key_id, name, label }: Key): Choice {
+  return { value: key_id, label: `${name} (${label}…)` };
 }
 
-function listTags(keys: readonly { readonly tags: readonly string[] }[]): readonly Choice[] {
+function listTags(keys: readonly Key[]): readonly Choice[] {
   const tags = new Set(keys.flatMap((key) => key.tags));
   return [...tags].sort().map((value) => ({ value, label: value }));
 }

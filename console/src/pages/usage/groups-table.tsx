@@ -7,14 +7,14 @@ import { formatCount, formatMs } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import charts from "../../ui/charts/charts.module.css";
-import { measureLength, toWhole } from "../../ui/charts/measure.ts";
+import { findHighest, measureLength, toWhole } from "../../ui/charts/measure.ts";
 import { toColour, choosePaints, type Paint } from "../../ui/charts/part-paint.ts";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import type { ShownFrom } from "../../ui/table-state.ts";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { chartData, groupName, metricOf, NONE, countRejected, UNITS } from "./chart-data.ts";
-import { inAndOut } from "./outcome-labels.ts";
+import { chartData, groupName, metricOf, NONE, UNITS } from "./chart-data.ts";
+import { countRejected, inAndOut } from "./outcome-labels.ts";
 import {
   STATUSES,
   type ChangeSearch,
@@ -129,12 +129,8 @@ function duration(
   label: string,
   msOf: (figures: UsageFigures) => number | null,
 ): (typeof FIGURES)[number] {
-  return {
-    id,
-    label,
-    valueOf: (figures) => msOf(figures) ?? -1,
-    show: (figures) => formatMs(msOf(figures)),
-  };
+  const valueOf = (figures: UsageFigures): number => msOf(figures) ?? -1;
+  return { id, label, valueOf, show: (figures) => formatMs(msOf(figures)) };
 }
 
 type Bars = ReadonlyMap<string, ReactElement>;
@@ -146,7 +142,7 @@ type Bars = ReadonlyMap<string, ReactElement>;
 function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
   const unit = UNITS[metric];
   const amounts = usage.groups.map(({ figures }) => toWhole(unit, metricOf(figures, metric)));
-  const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);
+  const highest = findHighest(amounts);
   const { parts } = chartData(usage, metric, by);
   const paints = choosePaints(parts, false);
   const paintOf = (group: string): Paint =>
@@ -189,10 +185,7 @@ function GroupName(props: {
 /** The filter that is set when the reader chooses a group. Undefined if there is none for it. */
 function filterBy(by: GroupBy, group: string): Partial<UsageSearch> | undefined {
   if (group === "other" || group === NONE) return undefined;
-  if (by === "model") return { model: group };
-  if (by === "key") return { key: group };
-  if (by === "provider") return { provider: group };
-  if (by === "status")
-    return STATUSES.some(({ value }) => value === group) ? { status: group } : undefined;
-  return dayRange(group);
+  if (by === "day") return dayRange(group);
+  if (by === "status" && !STATUSES.some(({ value }) => value === group)) return undefined;
+  return { [by]: group };
 }

@@ -14,7 +14,7 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Tip } from "../../ui/tip.tsx";
 import { FilterFields } from "./filter-fields.tsx";
-import { GroupsTable } from "./groups-table.tsx";
+import { GroupsTable, type GroupsTableProps } from "./groups-table.tsx";
 import { RangeFields } from "./range-fields.tsx";
 import { RequestLog } from "./request-log.tsx";
 import {
@@ -30,12 +30,11 @@ import {
   type SearchProps,
   type Filters,
   type UsageSearch,
-  type GroupBy,
 } from "./usage-search.ts";
 import { UsageTotals } from "./usage-totals.tsx";
 import styles from "./usage.module.css";
 import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
-import { chartData, spanOfBucket } from "./chart-data.ts";
+import { chartData, spanOfBucket, UNITS } from "./chart-data.ts";
 import { writeMinute } from "./day-range.ts";
 import { findId } from "../../app/find-id.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
@@ -70,9 +69,7 @@ export function UsagePage() {
       <Figures filters={filters} search={search} change={change} />
       <RequestLog
         filters={filters}
-        selection={nameSelection(search)}
-        cursor={search.cursor}
-        rows={search.rows}
+        search={search}
         onChange={(wanted) => setSearch(wanted, STEP)}
       />
     </Page>
@@ -125,17 +122,12 @@ function RefreshButton({ onRefresh }: { readonly onRefresh: () => void }) {
   );
 }
 
-interface FiguresProps extends SearchProps {
-  readonly filters: Filters;
-}
-
-function Figures({ filters, search, change }: FiguresProps) {
+function Figures({ filters, search, change }: SearchProps & { readonly filters: Filters }) {
   const by = chosen(GROUPS, search.by);
   const metric = chosen(METRICS, search.metric);
-  const rank = RANKS[metric];
   const usage = useAnswer(
     "GET /api/console/usage",
-    { query: { ...filters, group_by: by, rank_by: rank } },
+    { query: { ...filters, group_by: by, rank_by: RANKS[metric] } },
     { subject: `${nameSelection(search)} ${by}`, refetchMs: MINUTE_MS },
   );
   const before = useFiguresBefore(filters, search, usage);
@@ -172,7 +164,7 @@ function Figures({ filters, search, change }: FiguresProps) {
               </>
             }
           >
-            <UsageChart usage={data} by={by} search={search} change={change} />
+            <UsageChart usage={data} by={by} metric={metric} change={change} />
           </Panel>
           <Panel title={`By ${by}`} actions={isTimes ? groupBy : undefined}>
             <GroupsTable usage={data} by={by} metric={metric} change={change} />
@@ -219,25 +211,19 @@ function FiguresSkeleton() {
   );
 }
 
-interface UsageChartProps extends SearchProps {
-  readonly usage: Usage;
-  readonly by: GroupBy;
-}
-
-function UsageChart({ usage, by, search, change }: UsageChartProps) {
-  const metric = chosen(METRICS, search.metric);
-  const data = useMemo(() => chartData(usage, metric, by), [usage, metric, by]);
+function UsageChart({ usage, by, metric, change }: GroupsTableProps) {
+  const { parts, buckets } = useMemo(() => chartData(usage, metric, by), [usage, metric, by]);
   const name = METRICS.find(({ value }) => value === metric)?.label ?? "";
   const isTimes = metric === "ttft";
-  const isSplit = data.parts.length > 1 && !isTimes;
+  const isSplit = parts.length > 1 && !isTimes;
   return (
     <>
       <StackedBars
         label={`${name}${isSplit ? ` by ${by}` : ""}, per ${BUCKETS[usage.bucket]}`}
         bucketLabel={usage.bucket === "day" ? "Day (UTC)" : "Time"}
-        unit={data.unit}
-        parts={data.parts}
-        buckets={data.buckets}
+        unit={UNITS[metric]}
+        parts={parts}
+        buckets={buckets}
         shape={isTimes ? "lines" : "bars"}
         onPick={(bucket) => {
           const { fromMs, toMs } = spanOfBucket(bucket.id, usage.bucket);
