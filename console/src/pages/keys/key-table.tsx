@@ -18,7 +18,7 @@ import { ShareBar } from "../limits/used-bar.tsx";
 import { ChosenBar, canBeChosen } from "./chosen-bar.tsx";
 import { expirySoon } from "./expiry-choice.ts";
 import { KEY_CAPS, strictestCap } from "./caps.ts";
-import { KeyName, RowButton, RowLine } from "./key-name.tsx";
+import { KeyName, RowButton } from "./key-name.tsx";
 import { toKeyStatus } from "./match-keys.ts";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
@@ -150,7 +150,7 @@ const COLUMNS: readonly Column<Key>[] = [
 
 function NameAndKey({ shown }: { readonly shown: Key }) {
   return (
-    <RowLine className={tables.first}>
+    <div className={`${tables.line} ${tables.first}`}>
       {canBeChosen(shown) ? <ChooseKey shown={shown} /> : null}
       <div>
         <KeyName named={shown} isLink />
@@ -159,7 +159,7 @@ function NameAndKey({ shown }: { readonly shown: Key }) {
         </div>
       </div>
       {hasNews(shown) ? <KeyStatusBadge stated={shown} /> : null}
-    </RowLine>
+    </div>
   );
 }
 
@@ -275,7 +275,7 @@ function actionColumn(props: {
   const { mayChange, onEdit, onDisable } = props;
   return actionsColumn((key) =>
     key.disabled_at === null ? (
-      <RowLine isEnd>
+      <div className={`${tables.line} ${tables.lineEnd}`}>
         <RowAction mayChange={mayChange} label={`Edit ${key.name}`} onClick={() => onEdit(key)}>
           <SlidersHorizontal size={15} aria-hidden />
         </RowAction>
@@ -286,7 +286,7 @@ function actionColumn(props: {
         >
           <Ban size={15} aria-hidden />
         </RowAction>
-      </RowLine>
+      </div>
     ) : null,
   );
 }

@@ -27,15 +27,11 @@ import { Note } from "../../ui/note.tsx";
 
 /** Shows and edits the limits of every scope, one kind at a time, with the used amounts. */
 export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }) {
-  const [filters, setFilters] = useFilters<{
-    limit: string | undefined;
-    q: string | undefined;
-    search: string | undefined;
-    all: string | undefined;
-  }>();
+  const [filters, setFilters] =
+    useFilters<Partial<Record<"limit" | "q" | "search" | "all", string>>>();
   const [search, setSearch] = useSearchText(filters.q ?? filters.search, (text) =>
     // Older links have the search text in `search` instead of `q`.
-    setFilters({ q: text === "" ? undefined : text, search: undefined }),
+    setFilters({ q: text, search: "" }),
   );
   const [editedId, setEditedId] = useState<string>();
   const kind = LIMIT_KINDS.find((each) => each === filters.limit) ?? "rpm";
@@ -54,7 +50,7 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }) {
             label="Limit"
             options={LIMIT_KINDS.map((value) => ({ value, label: KIND_LABELS[value].label }))}
             value={kind}
-            onChange={(value) => setFilters({ limit: value === "rpm" ? undefined : value })}
+            onChange={(value) => setFilters({ limit: value === "rpm" ? "" : value })}
           />
           <SearchField label="Key or model" value={search} onChange={setSearch} />
         </Group>
@@ -70,7 +66,7 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }) {
           <QuietNote
             {...{ quiet, isAll }}
             have="only the default limits, and are not close to them"
-            onChange={(to) => setFilters({ all: to ? "1" : undefined })}
+            onChange={(to) => setFilters({ all: to ? "1" : "" })}
           />
         ) : null}
         <Note>
@@ -118,7 +114,7 @@ function buildColumns(
     column(
       "used",
       kind === "concurrency" ? "In progress" : "Used in the last 60 s",
-      (row) => <UsedBar value={row[kind]} miw={130} />,
+      (row) => <UsedBar {...row[kind]} />,
       { phone: "line", sortValue: (row) => row[kind].used ?? -1 },
     ),
     actionsColumn(

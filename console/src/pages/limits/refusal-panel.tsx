@@ -16,12 +16,12 @@ import { RefusalReasons } from "../usage/refusal-reasons.tsx";
  * can be shared.
  */
 export function RefusalPanel() {
-  const [filters, setFilters] = useFilters<{ refused: string | undefined }>();
+  const [filters, setFilters] = useFilters<{ refused?: string }>();
   const asked = filters.refused ?? "";
   const [typed, setTyped] = useState(asked);
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
-    setFilters({ refused: typed.trim() === "" ? undefined : typed.trim() });
+    setFilters({ refused: typed.trim() });
   };
   return (
     <Panel title="Why was my request rejected?">
