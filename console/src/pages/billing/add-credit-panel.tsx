@@ -10,21 +10,12 @@ import { CodeBlock } from "../../ui/code-block.tsx";
 import { controlled, fieldError, checkable } from "../../ui/fields.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { showCents, showUsd } from "../../ui/money-math.ts";
-import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/for-role.tsx";
 import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
 import { readAmount, usualAmounts } from "./purchase-amount.ts";
 import { Note } from "../../ui/note.tsx";
 
 type Payments = Billing["payments"];
-
-export function AddCreditPanel(props: Pick<AddCreditProps, "payments" | "canSaveCard">) {
-  return (
-    <Panel title="Add credit">
-      <AddCredit {...props} />
-    </Panel>
-  );
-}
 
 interface AddCreditProps {
   readonly payments: Payments;

@@ -7,7 +7,6 @@ import { useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { countryName } from "../../ui/format.ts";
 import styles from "./statement.module.css";
-import { buildAddress } from "../../api/client.ts";
 import { DownloadLink, SmallButton } from "../../ui/buttons.tsx";
 import { Note } from "../../ui/note.tsx";
 
@@ -85,7 +84,7 @@ export function DocumentActions(props: {
     <div className={styles.actions}>
       <PrintButton />
       {props.formats.map((format) => (
-        <DownloadLink key={format} href={buildAddress(`${props.base}.${format}`)}>
+        <DownloadLink key={format} href={`${props.base}.${format}`}>
           {format.toUpperCase()}
         </DownloadLink>
       ))}

@@ -1,6 +1,6 @@
 import type { Purchase, PurchaseStatus } from "../../api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
-import { StatusBadge } from "../../ui/badge.tsx";
+import { StatusBadge, type Tone } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { moneyColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { type Column, TablePanel } from "../../ui/data-table.tsx";
@@ -96,7 +96,7 @@ function Receipt({ purchase }: { readonly purchase: Purchase }) {
 
 interface PurchaseMessage {
   readonly label: string;
-  readonly tone: "ok" | "warn" | "bad" | "quiet";
+  readonly tone: Tone;
   readonly meaning: string;
   /** True if the status will not change again. Polling then ends. */
   readonly isDecided: boolean;

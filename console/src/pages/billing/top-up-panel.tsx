@@ -36,11 +36,8 @@ export function TopUpPanel({ topUp }: { readonly topUp: TopUp }) {
 
 function State({ topUp }: { readonly topUp: TopUp }) {
   if (topUp.pause !== null) return <StatusBadge tone="bad">Paused</StatusBadge>;
-  return topUp.rule?.is_on === true ? (
-    <StatusBadge tone="ok">Active</StatusBadge>
-  ) : (
-    <StatusBadge tone="quiet">Off</StatusBadge>
-  );
+  const isOn = topUp.rule?.is_on === true;
+  return <StatusBadge tone={isOn ? "ok" : "quiet"}>{isOn ? "Active" : "Off"}</StatusBadge>;
 }
 
 function Progress({ topUp }: { readonly topUp: TopUp }) {
@@ -85,13 +82,12 @@ function TopUpCard({ topUp }: { readonly topUp: TopUp }) {
   const remove = useChange("POST /api/console/top-up/card/remove", ["GET /api/console/top-up"]);
   const { card } = topUp;
 
-  const save = (): void => {
+  const save = (): void =>
     submission.run(async () => {
       const { checkout_url: url } = await call("POST /api/console/top-up/card", {});
       leaveFor(url);
       await untilBack();
     });
-  };
 
   return (
     <Stack gap="xs" align="flex-start">

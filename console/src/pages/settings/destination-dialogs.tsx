@@ -87,11 +87,10 @@ export const AddDestinationDialog = inDialog(({ channel }) => FORMS[channel].tit
 function AddForm({ channel, first, kinds, onClose, onSecret }: AddProps) {
   const client = useQueryClient();
   const { title, field, ...shown } = FORMS[channel];
-  const typed: { readonly where: string; readonly kinds: ChosenKinds } = {
+  const form = useForm<{ readonly where: string; readonly kinds: ChosenKinds }>({
     where: channel === "email" ? first : "",
     kinds: null,
-  };
-  const form = useForm(typed);
+  });
 
   const send = (): void => {
     const { where, kinds: chosen } = form.typed;
@@ -148,11 +147,10 @@ export function EditDestinationDialog({
 
 function EditForm({ destination, kinds, onClose }: EditProps) {
   const client = useQueryClient();
-  const first: { readonly isEnabled: boolean; readonly kinds: ChosenKinds } = {
+  const form = useForm<{ readonly isEnabled: boolean; readonly kinds: ChosenKinds }>({
     isEnabled: destination.disabled_at === null,
     kinds: destination.kinds,
-  };
-  const form = useForm(first);
+  });
   const { disabled_reason: why } = destination;
   const isReaders = why === "unconfirmed" || why === "stopped";
 

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 
 import { ROLE_WORDS, ROLES } from "../../../../src/kernel/core/roles.ts";
-import type { Invitation, SentInvitation, Team, RoleName } from "../../api/contract.ts";
+import type { Invitation, SentInvitation, Team } from "../../api/contract.ts";
 import { useChange, refreshAnswers } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
@@ -22,20 +22,14 @@ import { Note } from "../../ui/note.tsx";
 export function InvitationPanel({ team }: { readonly team: Team }) {
   const mayManage = useMay("members");
   const [sent, setSent] = useState<SentInvitation>();
+  const actions = actionsColumn<Invitation>((invitation) => (
+    <Actions invitation={invitation} onSent={setSent} />
+  ));
   return (
     <Panel title="Open invitations">
       <DataTable
         caption="Open invitations"
-        columns={
-          mayManage
-            ? [
-                ...COLUMNS,
-                actionsColumn<Invitation>((invitation) => (
-                  <Actions invitation={invitation} onSent={setSent} />
-                )),
-              ]
-            : COLUMNS
-        }
+        columns={mayManage ? [...COLUMNS, actions] : COLUMNS}
         rows={team.invitations}
         rowKey={({ invitation_id: id }) => id}
         empty="No open invitations."
@@ -124,11 +118,7 @@ function InviteForm(props: {
   readonly onCancel: () => void;
 }) {
   const client = useQueryClient();
-  const first: { readonly email: string; readonly role: RoleName } = {
-    email: "",
-    role: "developer",
-  };
-  const form = useForm(first);
+  const form = useForm<Pick<Invitation, "email" | "role">>({ email: "", role: "developer" });
   const submit = (): void =>
     form.submission.run(async () => {
       const { email, role } = form.typed;
