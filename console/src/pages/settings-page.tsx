@@ -136,17 +136,15 @@ const COLUMNS: readonly Column<BrowserSession>[] = [
   timeColumn("started", "Signed in", ({ started_at: at }) => at),
   timeColumn("seen", "Last seen", ({ last_seen_at: at }) => at),
   actionsColumn((session) =>
-    session.is_this ? <SignOutButton /> : <EndButton session={session} />,
+    session.is_this ? (
+      <CompactButton aria-label="Sign out" onClick={() => void signOut().catch(notifyFault)}>
+        Sign out
+      </CompactButton>
+    ) : (
+      <EndButton session={session} />
+    ),
   ),
 ];
-
-function SignOutButton() {
-  return (
-    <CompactButton aria-label="Sign out" onClick={() => void signOut().catch(notifyFault)}>
-      Sign out
-    </CompactButton>
-  );
-}
 
 function EndButton({ session }: { readonly session: BrowserSession }) {
   const name = browserName(session.user_agent);

@@ -63,14 +63,15 @@ function BuyForm({ payments, backTo = "billing", canSaveCard = false, onLeave }:
   const [isChecked, setIsChecked] = useState(false);
   const submission = useSubmission();
   const read = readAmount(chosen === OTHER ? typed : chosen, bounds);
+  const amountUsd = read.kind === "amount" ? read.amountUsd : undefined;
 
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
     setIsChecked(true);
-    if (read.kind !== "amount") return;
+    if (amountUsd === undefined) return;
     submission.run(async () => {
       const { checkout_url: url } = await call("POST /api/console/purchases", {
-        body: { amount_usd: read.amountUsd, back_to: backTo, save_card: savesCard },
+        body: { amount_usd: amountUsd, back_to: backTo, save_card: savesCard },
       });
       onLeave?.();
       keptKey.packForCheckout(Date.now());
@@ -114,9 +115,9 @@ function BuyForm({ payments, backTo = "billing", canSaveCard = false, onLeave }:
             leftSection={<CreditCard size={16} aria-hidden />}
             loading={submission.isBusy}
           >
-            {read.kind === "amount" ? `Pay ${showUsd(read.amountUsd)}` : "Continue to payment"}
+            {amountUsd === undefined ? "Continue to payment" : `Pay ${showUsd(amountUsd)}`}
           </Button>
-          <ChargeSentence payments={payments} amountUsd={pickAmount(read)} />
+          <ChargeSentence payments={payments} amountUsd={amountUsd} />
         </Group>
       </Stack>
     </form>
@@ -139,10 +140,6 @@ function ChargeSentence(props: {
         : `One charge of ${showUsd(amountUsd)}, all of it added as credit. ${where}`}
     </Note>
   );
-}
-
-function pickAmount(read: ReturnType<typeof readAmount>): string | undefined {
-  return read.kind === "amount" ? read.amountUsd : undefined;
 }
 
 /** The message at the field. A blank field is an error only after the button was pressed. */

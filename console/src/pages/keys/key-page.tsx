@@ -61,38 +61,40 @@ export function KeyPage() {
   );
 }
 
+const ACTIONS = ["Edit", "Rotate", "Disable"] as const;
+
 function KeyActions({ detail }: { readonly detail: KeyDetail }) {
-  const [opened, setOpened] = useState<"edit" | "rotate" | "disable">();
+  const [opened, setOpened] = useState<(typeof ACTIONS)[number]>();
   const close = (): void => setOpened(undefined);
   const mayChange = useMay("keys");
   return (
     <>
-      <Button variant="default" disabled={!mayChange} onClick={() => setOpened("edit")}>
-        Edit
-      </Button>
-      <Button variant="default" disabled={!mayChange} onClick={() => setOpened("rotate")}>
-        Rotate
-      </Button>
-      <Button variant="default" disabled={!mayChange} onClick={() => setOpened("disable")}>
-        Disable
-      </Button>
+      {ACTIONS.map((action) => (
+        <Button
+          key={action}
+          variant="default"
+          disabled={!mayChange}
+          onClick={() => setOpened(action)}
+        >
+          {action}
+        </Button>
+      ))}
       <KeyDialogs
-        edited={opened === "edit" ? detail.key : undefined}
-        disabled={opened === "disable" ? detail.key : undefined}
+        edited={opened === "Edit" ? detail.key : undefined}
+        disabled={opened === "Disable" ? detail.key : undefined}
         onClose={close}
       />
-      <RotateKey rotated={detail.key} opened={opened === "rotate"} onClose={close} />
+      <RotateKey rotated={detail.key} opened={opened === "Rotate"} onClose={close} />
     </>
   );
 }
 
-interface RotateProps {
+function RotateKey(props: {
   readonly rotated: Key;
   readonly opened: boolean;
   readonly onClose: () => void;
-}
-
-function RotateKey({ rotated, opened, onClose }: RotateProps) {
+}) {
+  const { rotated, opened, onClose } = props;
   const [secret, setSecret] = useState<string>();
   return (
     <>

@@ -227,6 +227,7 @@ export function QuietNote(props: {
 
 export function SourceBadge({ source }: { readonly source: LimitValue["source"] }) {
   if (source === null) return null;
+  const [label, meaning] = SOURCES[source];
   return (
     <Badge
       variant="default"
@@ -235,23 +236,16 @@ export function SourceBadge({ source }: { readonly source: LimitValue["source"] 
       fw={500}
       size="sm"
       miw="max-content"
-      title={MEANINGS[source]}
+      title={meaning}
     >
-      {LABELS[source]}
+      {label}
     </Badge>
   );
 }
 
-const LABELS = {
-  default: "Default",
-  contract: "Contract",
-  self: "Your limit",
-  unfunded: "No credit yet",
-} as const;
-
-const MEANINGS = {
-  default: "Same for every organization",
-  contract: "Agreed with your organization. Only the operator can change it.",
-  self: "Set by your organization",
-  unfunded: "Until you add credit",
+const SOURCES = {
+  default: ["Default", "Same for every organization"],
+  contract: ["Contract", "Agreed with your organization. Only the operator can change it."],
+  self: ["Your limit", "Set by your organization"],
+  unfunded: ["No credit yet", "Until you add credit"],
 } as const;

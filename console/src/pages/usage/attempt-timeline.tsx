@@ -19,8 +19,7 @@ import styles from "./usage.module.css";
 import { buildWaterfall, type WaterfallBar } from "./waterfall.ts";
 import { Note } from "../../ui/note.tsx";
 
-export function AttemptTimeline(props: { readonly attempts: readonly Attempt[] }) {
-  const { attempts } = props;
+export function AttemptTimeline({ attempts }: { readonly attempts: readonly Attempt[] }) {
   return (
     <ol className={styles.timeline}>
       {attempts.map((attempt, at) => (
@@ -127,9 +126,7 @@ export function AttemptWaterfall(props: { readonly detail: RequestDetail }) {
             {bar.n}. {bar.provider}
           </Text>
           <Bar bar={bar} />
-          <Text span size="sm" c="dimmed" className={styles.waterfallTimes}>
-            {describeTimes(bar)}
-          </Text>
+          <Note span>{describeTimes(bar)}</Note>
         </li>
       ))}
     </ol>

@@ -26,7 +26,6 @@ export interface SearchProps {
 export type Range = "1h" | "24h" | "7d" | "30d" | "90d" | "month" | "custom";
 export type Metric = "spend" | "requests" | "tokens" | "errors" | "rejected" | "ttft";
 export type GroupBy = NonNullable<QueryOf<"GET /api/console/usage">["group_by"]>;
-export type Status = RequestStatus;
 
 /**
  * For each metric of the chart, the metric by which the server selects the largest groups. Times
@@ -69,12 +68,12 @@ export const GROUPS: Option<GroupBy> = [
   { value: "day", label: "Day" },
   { value: "status", label: "Status" },
 ];
-export const STATUSES: Option<Status> = (Object.keys(REQUEST_STATUSES) as Status[]).map(
-  (value) => ({ value, label: REQUEST_STATUSES[value].label }),
-);
+export const STATUSES: Option<RequestStatus> = (
+  Object.keys(REQUEST_STATUSES) as RequestStatus[]
+).map((value) => ({ value, label: REQUEST_STATUSES[value].label }));
 
 /** Names of statuses in older links, which must keep working. */
-const OLD_STATUSES: Readonly<Record<string, Status>> = {
+const OLD_STATUSES: Readonly<Record<string, RequestStatus>> = {
   ok: "succeeded",
   refused: "rejected_by_gateway",
 };
@@ -96,7 +95,7 @@ export function readValues(search: UsageSearch, name: FilterName): readonly stri
   return [...new Set(known)].slice(0, FILTER_VALUES_MAX);
 }
 
-function parseStatus(value: string): readonly Status[] {
+function parseStatus(value: string): readonly RequestStatus[] {
   const wanted = Object.hasOwn(OLD_STATUSES, value) ? OLD_STATUSES[value] : value;
   return STATUSES.flatMap((status) => (status.value === wanted ? [status.value] : []));
 }
@@ -137,7 +136,9 @@ export function nameSelection(search: UsageSearch): string {
 function readSpan(search: UsageSearch, nowMs: number): Filters {
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const range = readRange(search);
-  if (range === "1h") return { from: new Date(floorToMinute(nowMs) - HOUR_MS).toISOString() };
+  // Rounded down to the minute, so that rendering again does not cause another query.
+  if (range === "1h")
+    return { from: new Date(nowMs - (nowMs % MINUTE_MS) - HOUR_MS).toISOString() };
   if (range === "7d") return span(today - 6 * DAY_MS, today + DAY_MS);
   if (range === "30d") return span(today - 29 * DAY_MS, today + DAY_MS);
   if (range === "90d") return span(today - 89 * DAY_MS, today + DAY_MS);
@@ -149,11 +150,7 @@ function readSpan(search: UsageSearch, nowMs: number): Filters {
 }
 export const DAY_MS = 86_400_000;
 export const HOUR_MS = 3_600_000;
-
-/** Rounds down to the minute, so that rendering again does not cause another query. */
-function floorToMinute(ms: number): number {
-  return Math.floor(ms / 60_000) * 60_000;
-}
+const MINUTE_MS = 60_000;
 
 function span(fromMs: number, toMs: number): Required<Pick<Filters, "from" | "to">> {
   return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
