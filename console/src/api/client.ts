@@ -1,7 +1,6 @@
 import type { AnswerOf, BodyOf, ConsoleError, ParamsOf, QueryOf, RouteName } from "./contract.ts";
 import { presentMessage } from "../ui/sentence.ts";
 
-/** The input of a call: `params`, `query` and `body`, as far as the route accepts them. */
 export type Asked<N extends RouteName> = Part<"params", ParamsOf<N>> &
   OptionalPart<"query", QueryOf<N>> &
   Part<"body", BodyOf<N>> & { readonly signal?: AbortSignal };
@@ -72,8 +71,8 @@ export function noteShownOrg(orgId: string | undefined): void {
 }
 
 /**
- * Names the organization that this tab shows. If another tab has switched the session to another
- * organization, the server refuses the request instead of changing the wrong organization.
+ * Names the organization that this tab shows. If another tab has switched the session, the server
+ * refuses the request instead of changing the wrong organization.
  */
 export function presentOrgHeaders(): Readonly<Record<string, string>> {
   return shownOrgId === undefined ? {} : { "x-tm-org": shownOrgId };

@@ -10,24 +10,14 @@ import {
 import type { AnswerOf, RouteName } from "./contract.ts";
 import { call, type ApiFault, type Asked, type NeedsNothing } from "./client.ts";
 
-/**
- * Every `useChange` fetches this route again, because every page shows parts of the session, such
- * as the balance.
- */
+/** Every change reads this route again, because every page shows parts of it, such as the balance. */
 const SESSION: RouteName = "GET /api/console/session";
 
 export interface AnswerOptions<T> {
-  /** If false, the route is not called yet. */
   readonly enabled?: boolean;
-  /**
-   * Milliseconds after which the route is called again, for as long as the page is visible. It may
-   * depend on the last answer; undefined does not call the route again.
-   */
+  /** Milliseconds until the route is called again while the page is visible; undefined: never. */
   readonly refetchMs?: number | ((last: T | undefined) => number | undefined);
-  /**
-   * If true, the answer is never fetched again automatically, because the server records each
-   * access to this route in the change log.
-   */
+  /** If true, the answer is never fetched again automatically: the server records each access. */
   readonly isRecorded?: boolean;
   /**
    * Names what the page shows of the route. While it is the same, and the query is another one, the

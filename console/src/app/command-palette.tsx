@@ -114,8 +114,7 @@ function Found(props: {
             className={shell.foundRow}
             onClick={() => props.onRun(command)}
             onMouseMove={({ movementX, movementY }) => {
-              // The browser also sends this event when the list changes under a still pointer. Only
-              // a real movement may choose an entry.
+              // The browser also sends this event when the list changes under a still pointer.
               if (movementX !== 0 || movementY !== 0) props.onChoose(index);
             }}
           >

@@ -41,10 +41,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/**
- * Describes the cost of the last 30 days at both prices, such as `"$1.00 at today's prices, $1.20
- * at the new ones"`.
- */
+/** The cost of the last 30 days, such as `"$1.00 at today's prices, $1.20 at the new ones"`. */
 export function costLine({
   cost_old_usd: old,
   cost_new_usd: next,

@@ -17,18 +17,15 @@ import { signInAddress, type SignInReason } from "./sign-in.ts";
 
 /** Milliseconds between two reads of the session, balance and notices while the page is visible. */
 const BALANCE_MS = 10_000;
-/**
- * Milliseconds between two reads while the organization has no credit. The banner about missing
- * credit then disappears seconds after a purchase in any tab.
- */
+/** Without credit, reads are closer: the banner then goes seconds after a purchase in any tab. */
 const UNFUNDED_MS = 3_000;
 
 /** Reads the session before it shows any page. Without a verified email, shows only `/verify`. */
 export function SessionGate() {
   const answer = useAnswer("GET /api/console/session", undefined, { refetchMs: choosePace });
   useForgetting(answer.data);
-  // `resolvedLocation` is the visible page. If the page that is still loading counted, the visible
-  // page would stay on the screen while `/verify` loads.
+  // The visible page. If the page that is still loading counted, this page would stay on the screen
+  // while `/verify` loads.
   const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   if (answer.data === undefined) {
     return answer.isError ? (
@@ -92,10 +89,7 @@ function choosePace(session: Session | undefined): number | undefined {
   return session.is_funded ? BALANCE_MS : UNFUNDED_MS;
 }
 
-/**
- * Shows the pages of an organization to signed-in people only. All others go to the sign-in page
- * and then come back.
- */
+/** Pages for signed-in people. All others go to the sign-in page and then come back. */
 export function PrivateGate() {
   const session = useSession();
   const wasSignedIn = useRef(false);

@@ -11,7 +11,6 @@ interface AnswerProps<T> {
     readonly error: unknown;
     readonly refetch: () => unknown;
   };
-  /** Number of gray rows that are shown until the first answer arrives. */
   readonly rows?: number;
   /** Shown instead of the gray rows. It must be as large as the content, so that nothing moves. */
   readonly skeleton?: ReactNode;
@@ -28,7 +27,6 @@ export function Answer<T>({ of, rows = 5, skeleton, children }: AnswerProps<T>) 
   return <>{skeleton ?? <Loading rows={rows} />}</>;
 }
 
-/** Gray rows as large as the expected content, so that nothing moves when it arrives. */
 export function Loading({ rows = 5 }: { readonly rows?: number }) {
   return (
     <div role="status">

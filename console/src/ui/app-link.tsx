@@ -31,7 +31,7 @@ export function LinkButton({
   return <Button {...button} renderRoot={linkTo(to, { params, search })} />;
 }
 
-/** Returns a `renderRoot` that makes a Mantine component a link of the router. */
+/** A `renderRoot` that makes a Mantine component a link of the router. */
 function linkTo(
   to: string,
   more: { readonly params: Target["params"]; readonly search: Target["search"] },

@@ -35,14 +35,13 @@ const ROWS_WHOLE_MAX = 200;
  */
 const ROWS_OF_ALL_MAX = 60;
 const ManyRows = lazy(() => import("./many-rows.tsx")) as <T>(props: BodyProps<T>) => ReactElement;
-/** These components are loaded after the first page, whose tables can be read without them. */
+// Loaded after the first page, whose tables can be read without them.
 const TableTools = lazy(() => import("./table-tools.tsx"));
 const TablePages = lazy(() => import("./table-pages.tsx"));
 
 /**
- * The table that shows every list of the console. The reader can sort it by its headers; its first
- * column stays visible; and on a phone, a row takes two lines. With `kept`, it also has a row
- * count, pages and a choice of columns.
+ * The table of every list. The reader can sort it; its first column stays visible; and on a phone,
+ * a row takes two lines. With `kept`, it also has a row count, pages and a choice of columns.
  */
 export function DataTable<T>(props: DataTableProps<T>) {
   const { rows, empty, kept } = props;
@@ -102,10 +101,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
 /** Number of columns above which a row takes two lines on a phone. */
 const FOLDED_FROM = 2;
 
-/**
- * Sorts the rows. The order comes from the page (`onSort`), from the URL (`kept`), or from the
- * table's own state.
- */
+/** The order comes from the page (`onSort`), the URL (`kept`) or the table's own state. */
 function useSorted<T>(props: DataTableProps<T>, search: ReturnType<typeof useTableSearch>) {
   const { columns, rows, kept } = props;
   const [ownSort, setOwnSort] = useState(props.sort);

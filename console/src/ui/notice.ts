@@ -19,7 +19,7 @@ export function notifyFault(error: unknown): void {
   });
 }
 
-/** Returns the callbacks of a change: they show `done` on success, and the error otherwise. */
+/** The callbacks of a change: they show `done` on success, and the error otherwise. */
 export function notices<T>(done: string | ((answer: T) => string)): {
   readonly onSuccess: (answer: T) => void;
   readonly onError: (error: unknown) => void;

@@ -33,7 +33,6 @@ export function usePages<T>(
 /** Shows the pages that were read, with a button for the next one. */
 export function OlderPages<T>(props: {
   readonly of: ReturnType<typeof usePages<T>>;
-  /** Number of gray rows that are shown until the first page arrives. */
   readonly rows: number;
   readonly children: (rows: readonly T[]) => ReactNode;
 }) {

@@ -20,7 +20,7 @@ export interface Column<T> {
   readonly label: string;
   readonly align?: "right";
   readonly render: (row: T) => ReactNode;
-  /** The value by which this column is sorted. Without it, the reader cannot sort by the column. */
+  /** Without it, the reader cannot sort by the column. */
   readonly sortValue?: (row: T) => SortValue;
   /** Cell in a row of totals below the other rows. If no column has one, there is no such row. */
   readonly total?: ReactNode;
@@ -72,7 +72,7 @@ export interface Kept {
 /** Width of the window from which `wide` columns are shown. */
 const WIDE = "(min-width: 1600px)";
 
-/** Number of rows on a page by default. It is smaller on phones. */
+/** The default number of rows on a page. */
 export function useUsualRows(): number {
   const isPhone = useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;
   return isPhone ? PAGE_CARDS : PAGE_ROWS;

@@ -118,8 +118,8 @@ function Bars(props: BarsPlotProps & { readonly scale: Scale; readonly at: numbe
 }
 
 /**
- * Makes all bars one tab stop, because a single bar can be a few pixels wide, too small for a
- * target. Arrow keys move between the bars, and a screen reader reads each of them.
+ * One tab stop for all bars, because a bar can be too narrow for a target. Arrow keys move between
+ * the bars, and a screen reader reads each of them.
  */
 function BarReader(
   props: BarsPlotProps & {
@@ -246,10 +246,7 @@ function BarsTip(
   );
 }
 
-/**
- * Draws one line per part. A line has a gap where nothing was measured: no traffic does not mean
- * zero milliseconds.
- */
+/** Draws one line per part, with gaps where nothing was measured: no traffic is not 0 ms. */
 function Lines({
   parts,
   stacks,
@@ -275,10 +272,7 @@ function Lines({
   );
 }
 
-/**
- * Paths of the line of one part. A point between two gaps becomes a dot, because a line through a
- * single point is invisible.
- */
+/** A point between two gaps becomes a dot, because a line through a single point is invisible. */
 function toPaths(
   stacks: readonly Stack[],
   id: string,

@@ -9,9 +9,8 @@ export type Unit = "usd" | "count" | "ms" | "share";
 export type Amount = string | number | null;
 
 /**
- * Converts an amount into a whole number of micro-dollars, counts, milliseconds or thousandths, so
- * that sums stay exact. Throws a RangeError for a fractional count, and for dollars that are not a
- * decimal text.
+ * Converts an amount into whole micro-dollars, counts, milliseconds or thousandths, so that sums
+ * stay exact. Throws a RangeError for a fractional count and for dollars that are no decimal text.
  */
 export function toWhole(unit: Unit, amount: Amount | undefined): bigint {
   if (amount === null || amount === undefined) return 0n;

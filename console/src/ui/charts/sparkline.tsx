@@ -50,6 +50,5 @@ export function Sparkline({ label, unit, values }: SparklineProps) {
   );
 }
 const HEIGHT_PX = 32;
-/** The drawing is stretched to the width of its box. */
 const WIDTH = 100;
 const HEIGHT = 30;

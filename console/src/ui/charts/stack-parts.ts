@@ -71,10 +71,7 @@ export function sideBySide(
   });
 }
 
-/**
- * Returns the positions of at most `most` labels among `count`. They are evenly spread, and the
- * first position is always among them.
- */
+/** The positions of at most `most` labels among `count`, evenly spread from the first one on. */
 export function tickPlaces(count: number, most: number): readonly number[] {
   const step = Math.max(1, Math.ceil(count / most));
   return Array.from({ length: Math.ceil(count / step) }, (_none, at) => at * step);

@@ -35,10 +35,7 @@ interface StackedBarsProps {
 
 const HEIGHT_PX = 220;
 
-/**
- * Shows parts over time, with the same figures as a table behind a switch. If all figures are 0,
- * shows a note instead.
- */
+/** Parts over time, with their figures as a table behind a switch. A note if all of them are 0. */
 export function StackedBars(props: StackedBarsProps) {
   const { label, unit, parts, buckets, heightPx = HEIGHT_PX } = props;
   const chartId = useId();
