@@ -51,7 +51,6 @@ function OperatorCredit() {
 }
 
 const OTHER = "other";
-/** Names of the fields that show refusals about them. Others are shown above the buttons. */
 const PLACED: ReadonlySet<string> = new Set(["amount_usd"]);
 
 function BuyForm({ payments, backTo = "billing", canSaveCard = false, onLeave }: AddCreditProps) {

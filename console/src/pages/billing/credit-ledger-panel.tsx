@@ -56,10 +56,7 @@ const COLUMNS: readonly Column<CreditEntry>[] = [
   moneyColumn("amount", "Amount", ({ amount_usd: usd }) => usd, { signed: true, isSortable: true }),
 ];
 
-/**
- * Shows the kind of an entry. Under granted credit, it says that there is no receipt, because
- * nobody paid for it.
- */
+/** Says under granted credit that there is no receipt, because nobody paid for it. */
 function Kind({ kind }: Pick<CreditEntry, "kind">) {
   const isGiven = kind === "grant" || kind === "welcome";
   return (

@@ -75,7 +75,7 @@ function Party(props: { readonly title: string; readonly lines: readonly string[
   );
 }
 
-/** Buttons to print a document and to download `base` with each of the formats as extension. */
+/** Prints a document, and downloads `base` with each of the formats as extension. */
 export function DocumentActions(props: {
   readonly base: string;
   readonly formats: readonly string[];

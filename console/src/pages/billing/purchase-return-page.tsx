@@ -69,7 +69,7 @@ function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }) {
   );
 }
 
-/** When credit arrives, reads everything again that depends on it, such as balance and limits. */
+/** Reads everything again that depends on credit when it arrives. */
 function useRefreshWhenGranted(purchase: Purchase | undefined): void {
   const client = useQueryClient();
   const grantedAt = purchase?.granted_at ?? null;

@@ -99,10 +99,7 @@ interface StrictestCap {
   readonly leftUsd: string;
 }
 
-/**
- * Returns the cap with the least amount left, which refuses first. Of equal ones, it is the cap
- * that resets last, as in the gateway's refusals. Undefined if the key has no cap.
- */
+/** The cap with the least left refuses first; of equal ones, as in the gateway, the last to reset. */
 export function strictestCap(key: CapFacts, nowMs: number): StrictestCap | undefined {
   const [first] = KEY_CAPS.toSorted(
     (a, b) => periodEndMs(b.period, nowMs) - periodEndMs(a.period, nowMs),
@@ -132,10 +129,7 @@ export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
   readonly capUsd: string | null;
   readonly spentUsd: string;
   readonly inFlightUsd: string;
-  /**
-   * The amount that the cap still allows: the cap less the spent amount and the amount in flight,
-   * but at least zero. Undefined if there is no cap.
-   */
+  /** The cap less the spent amount and that in flight, at least 0. Undefined without a cap. */
   readonly leftUsd: string | undefined;
   readonly resetAt: string;
 }
@@ -143,9 +137,9 @@ export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
 type Resets = Pick<KeyList, (typeof KEY_CAPS)[number]["resetAt"]>;
 
 /**
- * Lists caps by the amount left, the least first; rows without a cap come last. Caps with equal
- * amounts are in the order in which the gateway refuses: first the caps of keys (of these, the one
- * that resets last comes first), then the organization's cap.
+ * Lists caps by the amount left, the least first; rows without a cap come last. Equal ones are in
+ * the order in which the gateway refuses: keys' caps, the last to reset first, then the
+ * organization's cap.
  */
 export function capRows(
   caps: readonly Cap[],
@@ -167,10 +161,7 @@ export function capRows(
   ].toSorted(compareLeft);
 }
 
-/**
- * Makes a row for each cap of a key. The amount in flight counts against every cap, because a
- * request may end in any period.
- */
+/** The amount in flight counts against every cap, because a request may end in any period. */
 function rowsOfKey(cap: Cap, key: Key | undefined, resets: Resets): readonly CapRow[] {
   const own = KEY_CAPS.flatMap(({ period, field, spent, resetAt }) => {
     const capUsd = key?.[field] ?? null;

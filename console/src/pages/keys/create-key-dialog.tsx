@@ -26,8 +26,8 @@ const BLANK: TypedKey = {
 };
 
 /**
- * Asks for a new key's name and limits, then shows the raw key once. The code that shows it is
- * loaded before the key is created, and only this dialog has the raw key in memory.
+ * Shows the raw key once, and only this dialog has it in memory. The code that shows it is loaded
+ * before the key is created.
  */
 export default function CreateKeyDialog(props: {
   readonly opened: boolean;

@@ -91,10 +91,7 @@ interface Choosing {
   readonly onChoose: (chosen: ReadonlySet<string>) => void;
 }
 
-/**
- * The selected keys. Undefined for people who may not change keys. It is a context instead of a
- * prop, so that a change redraws only the checkboxes and not the rows.
- */
+/** Undefined for people who may not change keys. A context, so that no row is redrawn. */
 const ChoosingContext = createContext<Choosing | undefined>(undefined);
 
 const COLUMNS: readonly Column<Key>[] = [

@@ -33,8 +33,8 @@ export function findNamesake(name: string, keys: readonly Key[]): Key | undefine
 }
 
 /**
- * Shortens a pasted key to its label. People who search for a key paste all of it, often with the
- * line that contains it, but the secret must not reach the address bar, the history or a server.
+ * Shortens a pasted key to its label. People paste all of a key, often with the line around it, but
+ * the secret must not reach the address bar, the history or a server.
  */
 export function toSearchTerm(text: string): string {
   const key = /tm_vk_[0-9a-f]*/i.exec(text)?.[0];

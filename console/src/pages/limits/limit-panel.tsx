@@ -25,7 +25,6 @@ import { UsedBar } from "./used-bar.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
 import { Note } from "../../ui/note.tsx";
 
-/** Shows and edits the limits of every scope, one kind at a time, with the used amounts. */
 export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }) {
   const [filters, setFilters] =
     useFilters<Partial<Record<"limit" | "q" | "search" | "all", string>>>();
@@ -203,7 +202,6 @@ export function EditButton(props: {
   );
 }
 
-/** Tells how many keys are hidden because they have only defaults, with a button to show them. */
 export function QuietNote(props: {
   readonly quiet: number;
   /** Says what the hidden keys have, such as `"only the default limits"`. */

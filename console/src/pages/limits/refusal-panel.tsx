@@ -11,10 +11,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { RefusalReasons } from "../usage/refusal-reasons.tsx";
 
-/**
- * Explains the refusal of a request. The request's ID is in the page's URL, so that the explanation
- * can be shared.
- */
+/** The request's ID is in the page's URL, so that the explanation can be shared. */
 export function RefusalPanel() {
   const [filters, setFilters] = useFilters<{ refused?: string }>();
   const asked = filters.refused ?? "";

@@ -154,7 +154,7 @@ interface CompareProps {
 
 export const CompareDialog = inDialog("Compare statement", CompareForm);
 
-/** Maximum size of a file. It equals the server's maximum; the page checks it before the upload. */
+/** The server's maximum, which the page checks before the upload. */
 const BYTES_MAX = 1024 * 1024;
 const TOO_LARGE =
   "The file is larger than 1 MiB. Compare it with the command settlement reconcile.";

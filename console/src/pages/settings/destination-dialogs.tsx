@@ -17,7 +17,7 @@ import {
 import { Dialog } from "../../ui/dialog.tsx";
 import { Time } from "../../ui/time.tsx";
 
-/** Chosen kinds of events. Null means all kinds, including those that are added in the future. */
+/** Null means all kinds of events, including those that are added in the future. */
 type ChosenKinds = readonly string[] | null;
 
 function KindsField(props: {

@@ -164,10 +164,7 @@ function RemoveDialog(props: {
   );
 }
 
-/**
- * Lists the keys and webhooks that the member created or rotated: they keep working after the
- * removal.
- */
+/** The keys and webhooks that the member created or rotated: they keep working. */
 function Staying({ accountId }: { readonly accountId: string }) {
   const made = useAnswer("GET /api/console/members/:account_id/made", {
     params: { account_id: accountId },
@@ -189,7 +186,6 @@ function Staying({ accountId }: { readonly accountId: string }) {
   );
 }
 
-/** Offers to leave the organization. The only owner, who cannot leave, sees a note instead. */
 function LeaveOrganization({ members }: { readonly members: readonly Member[] }) {
   const { org } = useSession();
   const [isOpen, setOpen] = useState(false);

@@ -70,7 +70,6 @@ function isRefusal({ outcome }: Attempt): boolean {
   return outcome === "failed" || outcome === "refused";
 }
 
-/** Shows the model that the provider reported, and marks it if it is not the listed one. */
 function ReportedModel({ attempt }: { readonly attempt: Attempt }) {
   const { served_model, substituted } = attempt;
   if (served_model === null) return <>none</>;

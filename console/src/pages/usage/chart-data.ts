@@ -73,10 +73,7 @@ export const UNITS: Readonly<Record<Metric, Unit>> = {
 };
 const OTHER = "other";
 
-/**
- * Sorts the groups by the metric, largest first, because the chart draws the first part at the
- * bottom. All other groups together are the last part.
- */
+/** The groups, largest first: the chart draws the first part at the bottom. Then all others. */
 function rankParts(usage: Usage, by: GroupBy, metric: Metric): readonly ChartPart[] {
   const sums = new Map<string, bigint>();
   for (const { parts } of usage.series) {

@@ -35,8 +35,7 @@ export function FilterFields({ search, change }: SearchProps) {
             name={name}
             label={label}
             values={readValues(search, name)}
-            // Consecutive choices in one menu share one history entry, so that Back undoes all of
-            // them.
+            // Choices in one menu share a history entry, so that Back undoes all of them.
             onChange={(values) => change({ [name]: writeValues(values) }, { history: "typed" })}
           />
         ))}
@@ -102,7 +101,7 @@ interface FilterMenuProps {
   readonly onChange: (values: readonly string[]) => void;
 }
 
-/** Maximum number of choices that are listed. The reader finds all others by typing. */
+/** The reader finds further choices by typing. */
 const SHOWN_MAX = 100;
 const SEARCHED_FROM = 8;
 
@@ -134,8 +133,7 @@ function Choices({ name, label, values, onChange }: FilterMenuProps) {
   const choices = useChoices(name);
   const search = useRef<HTMLInputElement>(null);
   const isKnown = choices !== undefined;
-  // The choices may load after the menu has opened. The search field appears with them, and gets
-  // the focus.
+  // The choices, and with them the search field, may load after the menu has opened.
   useEffect(() => {
     if (isKnown) search.current?.focus({ preventScroll: true });
   }, [isKnown]);
@@ -201,9 +199,8 @@ interface Choice {
 }
 
 /**
- * The values that a filter can have. They come from the catalog or from the organization's keys,
- * and are undefined while they load. The catalog is long, so it is loaded with the menu that needs
- * it, not with the page.
+ * The values that a filter can have; undefined while they load. The catalog is long, so it is
+ * loaded with the menu that needs it, not with the page.
  */
 function useChoices(name: FilterName): readonly Choice[] | undefined {
   const isOfCatalog = name === "model" || name === "provider";
@@ -245,10 +242,7 @@ function listTags(keys: readonly Key[]): readonly Choice[] {
   return [...tags].sort().map((value) => ({ value, label: value }));
 }
 
-/**
- * Keys of the gateway itself. The organization's list of keys does not contain them, but the
- * customer pays for their requests.
- */
+/** Keys of the gateway itself, which no list of keys has. The customer pays for their requests. */
 const OWN_KEYS = [
   { value: "playground", label: "Playground" },
   { value: "optimize", label: "Optimize searches" },

@@ -33,10 +33,7 @@ export interface GroupsTableProps {
 
 type Group = Usage["groups"][number];
 
-/**
- * The table's query parameters have a prefix, because the request log on the same page uses the
- * names without one.
- */
+/** The request log on the same page uses the names of query parameters without a prefix. */
 const KEPT: Kept = { id: "usage-groups", rows: ["group", "groups"], prefix: "group-" };
 
 export function GroupsTable({ usage, by, metric, change }: GroupsTableProps) {
@@ -135,10 +132,7 @@ function duration(
 
 type Bars = ReadonlyMap<string, ReactElement>;
 
-/**
- * A bar for each group. Its length is relative to the largest group, and its color is that of the
- * group in the chart.
- */
+/** A bar for each group: its length is relative to the largest, its color that of the chart. */
 function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
   const unit = UNITS[metric];
   const amounts = usage.groups.map(({ figures }) => toWhole(unit, metricOf(figures, metric)));
@@ -182,7 +176,7 @@ function GroupName(props: {
   );
 }
 
-/** The filter that is set when the reader chooses a group. Undefined if there is none for it. */
+/** The filter that is set when the reader chooses a group. */
 function filterBy(by: GroupBy, group: string): Partial<UsageSearch> | undefined {
   if (group === "other" || group === NONE) return undefined;
   if (by === "day") return dayRange(group);

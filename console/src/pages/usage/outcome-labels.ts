@@ -63,7 +63,6 @@ export function countRejected({ by_status }: Pick<UsageFigures, "by_status">): n
   return by_status.rejected_by_gateway + by_status.rejected_by_provider;
 }
 
-/** Says in a sentence for which usage the attempt was charged. */
 export function settlementLabel(settlement: string | null): string {
   if (settlement === null) return "Not settled yet.";
   return SETTLEMENTS[settlement] ?? `Settled as ${settlement}.`;

@@ -46,7 +46,6 @@ const SORTS: Readonly<Record<string, NonNullable<QueryOf<"GET /api/console/reque
 };
 const NEWEST_FIRST: Sort = { id: "time", direction: "descending" };
 
-/** The request log, page by page, newest first or sorted, with a download of all its requests. */
 export function RequestLog(props: {
   readonly filters: Filters;
   readonly search: UsageSearch;
@@ -54,10 +53,7 @@ export function RequestLog(props: {
 }) {
   const { filters, search, onChange } = props;
   const { cursor } = search;
-  /**
-   * Cursors of the pages that were visited, in order. They lead back to earlier pages: a cursor
-   * itself leads only to the next page.
-   */
+  /** Cursors of the visited pages, in order: a cursor itself leads only to the next page. */
   const [passed, setPassed] = useState<readonly string[]>([]);
   const usual = useUsualRows();
   const size = readSize(search.rows, usual);
@@ -135,7 +131,7 @@ export function RequestLog(props: {
 
 const DIRECTIONS = { ascending: "asc", descending: "desc" } as const;
 
-/** Replaces an empty table. If no filter is set, it shows how to send a first request. */
+/** If no filter is set, shows how to send a first request. */
 function NoRequests({ filters }: { readonly filters: Filters }) {
   const { from: _from, to: _to, ...chosen } = filters;
   return Object.keys(chosen).length > 0 ? <Empty title={NONE} /> : <FirstRequest />;

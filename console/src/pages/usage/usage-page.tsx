@@ -76,10 +76,7 @@ export function UsagePage() {
   );
 }
 
-/**
- * The time of the page, read each minute and on return, so that a range that ends now goes on doing
- * so. While the page is hidden, its time stands still.
- */
+/** Reads the time each minute while the page is visible, and on return: a range may end now. */
 function useClock(): readonly [nowMs: number, readClock: () => void] {
   const [nowMs, readClock] = useReducer(Date.now, 0, Date.now);
   useEffect(() => {
@@ -142,7 +139,7 @@ function Figures({ filters, search, change }: SearchProps & { readonly filters: 
       />
     </div>
   );
-  // A chart of times has no groups, so the table has the choice of groups instead.
+  // A chart of times has no groups: the table then has the choice of groups.
   const isTimes = metric === "ttft";
   return (
     <Answer of={usage} skeleton={<FiguresSkeleton />}>
@@ -175,10 +172,7 @@ function Figures({ filters, search, change }: SearchProps & { readonly filters: 
   );
 }
 
-/**
- * Reads the figures of the previous time range. They are loaded last, so that the current figures
- * do not wait for them, and compared as of the time when these were read.
- */
+/** The figures of the previous time range, up to the same moment. Loaded after the current ones. */
 function useFiguresBefore(
   { from: _from, to: _to, ...filters }: Filters,
   search: UsageSearch,
@@ -196,7 +190,7 @@ function useFiguresBefore(
 
 const TOTALS_PX = 148;
 
-/** Takes as much space as the figures while they load, so the request log does not move down. */
+/** As high as the figures, so that the request log does not move down when they are loaded. */
 function FiguresSkeleton() {
   return (
     <Stack gap="lg" role="status" aria-label="Loading the figures">

@@ -5,7 +5,7 @@ import {
 } from "../../../../src/kernel/core/request-status.ts";
 import type { ChangeHow } from "../../app/use-filters.ts";
 
-/** The state of the usage page, which is kept in its URL. */
+/** The query parameters of the usage page. */
 export type UsageSearch = Readonly<
   Partial<
     Record<
@@ -27,10 +27,7 @@ export type Range = "1h" | "24h" | "7d" | "30d" | "90d" | "month" | "custom";
 export type Metric = "spend" | "requests" | "tokens" | "errors" | "rejected" | "ttft";
 export type GroupBy = NonNullable<QueryOf<"GET /api/console/usage">["group_by"]>;
 
-/**
- * For each metric of the chart, the metric by which the server selects the largest groups. Times
- * have no sum, so the number of requests selects the groups.
- */
+/** The metrics by which the server selects the largest groups. Times have no sum. */
 export const RANKS: Readonly<
   Record<Metric, NonNullable<QueryOf<"GET /api/console/usage">["rank_by"]>>
 > = {
@@ -130,8 +127,8 @@ export function nameSelection(search: UsageSearch): string {
 }
 
 /**
- * Reads the bounds of a range. A range of days has whole UTC days and ends with today. The last 24
- * hours have no bounds and the last hour has no end, so that both follow the server's clock.
+ * A range of days has whole UTC days and ends with today. The last 24 hours have no bounds and the
+ * last hour has no end, so that both follow the server's clock.
  */
 function readSpan(search: UsageSearch, nowMs: number): Filters {
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
@@ -162,9 +159,8 @@ function monthStart(nowMs: number, monthsBefore = 0): number {
 }
 
 /**
- * The time range before the shown one, to compare with. While the shown range is still running, the
- * earlier one is as long as the time that has elapsed. Undefined if the shown range begins in the
- * future.
+ * The time range before the shown one; while that is still running, only as long as the time that
+ * has elapsed. Undefined if the shown range begins in the future.
  */
 export function spanBefore(
   search: UsageSearch,
@@ -197,9 +193,7 @@ export function customFault(search: UsageSearch): string | undefined {
 /** Maximum number of days in a range. It equals the server's maximum. */
 const DAYS_MAX = 366;
 
-/**
- * Parses a date-and-time field, such as `"2026-11-22T14:00"`, as UTC. Undefined for other texts.
- */
+/** Parses a date-and-time field, such as `"2026-11-22T14:00"`, as UTC. */
 export function readMinute(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text)) return undefined;
   const ms = Date.parse(`${text}:00Z`);
