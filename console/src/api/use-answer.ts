@@ -10,7 +10,7 @@ import {
 import type { AnswerOf, RouteName } from "./contract.ts";
 import { call, type ApiFault, type Asked, type NeedsNothing } from "./client.ts";
 
-/** Every change reads this route again, because every page shows parts of it, such as the balance. */
+/** Every change reads this route again: every page shows parts of it, such as the balance. */
 const SESSION: RouteName = "GET /api/console/session";
 
 export interface AnswerOptions<T> {

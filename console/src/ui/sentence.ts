@@ -7,8 +7,8 @@ export function sentence(message: string): string {
 }
 
 /**
- * Makes an API message a sentence, with labels instead of the names of fields. Text in double quotes
- * stays as it is: it is a value, such as the name of a key.
+ * Makes an API message a sentence, with labels instead of the names of fields. Text in double
+ * quotes stays as it is: it is a value, such as the name of a key.
  */
 export function presentMessage(message: string): string {
   const parts = message.replaceAll("`", "").split(/("[^"]*"|“[^”]*”)/);

@@ -1,6 +1,6 @@
 /**
- * Milliseconds until the purchase is polled again, after `answers` polls. Most payments are reported
- * within seconds, and a bank may take minutes; after about a quarter of an hour, polling ends.
+ * Milliseconds until the purchase is polled again, after `answers` polls. Most payments are
+ * reported within seconds, a bank may take minutes, and after a quarter of an hour polling ends.
  */
 export function pollAfterMs(answers: number): number | undefined {
   return PACES.find(({ until }) => answers < until)?.everyMs;

@@ -99,7 +99,7 @@ interface StrictestCap {
   readonly leftUsd: string;
 }
 
-/** The cap with the least left refuses first; of equal ones, as in the gateway, the last to reset. */
+/** The cap with the least left; of equal ones the last to reset, as in the gateway's refusals. */
 export function strictestCap(key: CapFacts, nowMs: number): StrictestCap | undefined {
   const [first] = KEY_CAPS.toSorted(
     (a, b) => periodEndMs(b.period, nowMs) - periodEndMs(a.period, nowMs),

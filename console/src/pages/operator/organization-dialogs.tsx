@@ -44,7 +44,7 @@ export function AmountFields<T extends { readonly amount: string; readonly ref: 
 }
 
 interface GrantProps extends OrgProps {
-  /** Set if a purchase is granted by hand. Another amount than the ordered one may have been paid. */
+  /** Set if a purchase is granted by hand, whose amount may differ from the ordered one. */
   readonly reference?: string;
 }
 
