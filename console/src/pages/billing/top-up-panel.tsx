@@ -14,7 +14,7 @@ import { notices, notifyDone } from "../../ui/notice.ts";
 import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
 import { leaveFor, untilBack } from "./add-credit-panel.tsx";
 import { Fault } from "../../ui/fault.tsx";
-import { fieldError } from "../../ui/fields.ts";
+import { controlled, fieldError } from "../../ui/fields.ts";
 import { Note } from "../../ui/note.tsx";
 
 export function TopUpPanel({ topUp }: { readonly topUp: TopUp }) {
@@ -176,11 +176,7 @@ function TopUpForm({ topUp }: { readonly topUp: TopUp }) {
       description={description}
       inputMode="decimal"
       maxLength={16}
-      value={typed[name]}
-      onChange={(event) => {
-        const text = event.currentTarget.value;
-        setTyped((before) => ({ ...before, [name]: text }));
-      }}
+      {...controlled(typed[name], (text) => setTyped((before) => ({ ...before, [name]: text })))}
       error={fieldError(change.error, name)}
     />
   );

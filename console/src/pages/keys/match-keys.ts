@@ -18,12 +18,9 @@ export function matchKeys(
   );
 }
 
-export function toKeyStatus({
-  disabled_at: disabledAt,
-  is_expired: isExpired,
-}: StatusFacts): Exclude<KeyStatus, "all"> {
-  if (disabledAt !== null) return "disabled";
-  return isExpired ? "expired" : "active";
+export function toKeyStatus(key: StatusFacts): Exclude<KeyStatus, "all"> {
+  if (key.disabled_at !== null) return "disabled";
+  return key.is_expired ? "expired" : "active";
 }
 
 /** The active key that already has this name, regardless of case. */

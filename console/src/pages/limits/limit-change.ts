@@ -54,12 +54,8 @@ export function toScope(row: LimitRow): Omit<LimitBody, LimitKind> | undefined {
   return { scope: "model", model: row.model, ...key };
 }
 
-export function pickCeilings(row: LimitRow): Ceilings {
-  return {
-    rpm: row.rpm.ceiling,
-    tpm: row.tpm.ceiling,
-    concurrency: row.concurrency.ceiling,
-  };
+export function pickLimits(row: LimitRow, of: "ceiling" | "own"): Ceilings {
+  return { rpm: row.rpm[of], tpm: row.tpm[of], concurrency: row.concurrency[of] };
 }
 
 function readLimit(text: string, ceiling: number | null): number | string {

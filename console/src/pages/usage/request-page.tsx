@@ -165,11 +165,8 @@ function RequestFacts({ request }: { readonly request: RequestRow }) {
   );
 }
 
-function AnswerHeaders({
-  detail: { dropped_params: dropped, response_headers: headers },
-}: {
-  readonly detail: RequestDetail;
-}) {
+function AnswerHeaders({ detail }: { readonly detail: RequestDetail }) {
+  const { dropped_params: dropped, response_headers: headers } = detail;
   if (headers.length === 0) return null;
   return (
     <div className={styles.headers}>

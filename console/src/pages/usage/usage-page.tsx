@@ -9,6 +9,7 @@ import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { AsOf } from "../../ui/time.tsx";
 import { Answer } from "../../ui/answer.tsx";
+import { controlled } from "../../ui/fields.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
@@ -22,6 +23,7 @@ import {
   readFilters,
   GROUPS,
   METRICS,
+  MINUTE_MS,
   nameBefore,
   nameSelection,
   RANKS,
@@ -92,8 +94,6 @@ function useClock(): readonly [nowMs: number, readClock: () => void] {
   }, []);
   return [nowMs, readClock];
 }
-
-const MINUTE_MS = 60_000;
 
 /** Every change of ranges, filters and pages adds to the history, so that Back undoes it. */
 const STEP = { history: "step" } as const;
@@ -260,11 +260,10 @@ function FindRequest() {
           maw="100%"
           spellCheck={false}
           maxLength={200}
-          value={typed}
-          onChange={(event) => {
-            setTyped(event.currentTarget.value);
+          {...controlled(typed, (text) => {
+            setTyped(text);
             setProblem(undefined);
-          }}
+          })}
           error={problem}
         />
         <SmallButton type="submit">Find</SmallButton>

@@ -147,7 +147,7 @@ function readSpan(search: UsageSearch, nowMs: number): Filters {
 }
 export const DAY_MS = 86_400_000;
 export const HOUR_MS = 3_600_000;
-const MINUTE_MS = 60_000;
+export const MINUTE_MS = 60_000;
 
 function span(fromMs: number, toMs: number): Required<Pick<Filters, "from" | "to">> {
   return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
