@@ -53,7 +53,7 @@ export function ChosenBar(props: {
         </Group>
       )}
       <Suspense fallback={null}>
-        {dialog === "change" ? <ChangeKeysDialog {...about} /> : null}
+        {dialog === "change" ? <ChangeKeysDialog opened {...about} /> : null}
         {dialog === "disable" ? <DisableKeysDialog {...about} /> : null}
       </Suspense>
     </Group>

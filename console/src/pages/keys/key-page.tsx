@@ -14,7 +14,6 @@ import { Answer } from "../../ui/answer.tsx";
 import { LinkButton, AppLink } from "../../ui/app-link.tsx";
 import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
 import { formatCount } from "../../ui/format.ts";
-import { Dialog } from "../../ui/dialog.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -23,7 +22,7 @@ import { RoleNote } from "../../ui/for-role.tsx";
 import { SecretOnce } from "../../ui/secret-once.tsx";
 import { Time, showUtc } from "../../ui/time.tsx";
 import { CapLeftPanel, KeyFacts } from "./key-facts.tsx";
-import { DialogForm, useForm } from "../../ui/form-dialog.tsx";
+import { DialogForm, inDialog, useForm } from "../../ui/form-dialog.tsx";
 import { KEY_CAPS, PERIOD_NAMES, strictestCap } from "./caps.ts";
 import { KeyDialogs } from "./key-table.tsx";
 import { toKeyStatus } from "./match-keys.ts";
@@ -89,21 +88,14 @@ function KeyActions({ detail }: { readonly detail: KeyDetail }) {
   );
 }
 
-function RotateKey(props: {
-  readonly rotated: Key;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}) {
-  const { rotated, opened, onClose } = props;
+function RotateKey(props: Omit<RotateProps, "onRotated"> & { readonly opened: boolean }) {
   const [secret, setSecret] = useState<string>();
   return (
     <>
-      <Dialog opened={opened} title={`Rotate “${rotated.name}”`} onClose={onClose}>
-        <RotateForm rotated={rotated} onClose={onClose} onRotated={setSecret} />
-      </Dialog>
+      <RotateDialog {...props} onRotated={setSecret} />
       <SecretOnce
         opened={secret !== undefined}
-        title={`Save the new secret of “${rotated.name}”`}
+        title={`Save the new secret of “${props.rotated.name}”`}
         secret={secret ?? ""}
         note="Copy it now. It is shown only once and cannot be recovered."
         onSaved={() => setSecret(undefined)}
@@ -112,11 +104,15 @@ function RotateKey(props: {
   );
 }
 
-function RotateForm(props: {
+interface RotateProps {
   readonly rotated: Key;
   readonly onClose: () => void;
   readonly onRotated: (secret: string) => void;
-}) {
+}
+
+const RotateDialog = inDialog(({ rotated }) => `Rotate “${rotated.name}”`, RotateForm);
+
+function RotateForm(props: RotateProps) {
   const client = useQueryClient();
   const form = useForm({ grace_hours: "24" });
   const { grace_hours: hours } = form.typed;

@@ -14,7 +14,6 @@ import {
   useForm,
   type Form,
 } from "../../ui/form-dialog.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
 import { Time } from "../../ui/time.tsx";
 
 /** Null means all kinds of events, including those that are added in the future. */
@@ -131,17 +130,14 @@ interface EditProps {
 
 const REFRESHED = ["GET /api/console/alerts", "GET /api/console/alerts/deliveries"] as const;
 
-export function EditDestinationDialog({
-  opened,
-  ...props
-}: EditProps & { readonly opened: boolean }) {
+export const EditDestinationDialog = inDialog("Edit destination", EditParts);
+
+function EditParts(props: EditProps) {
   return (
-    <Dialog opened={opened} title="Edit destination" onClose={props.onClose}>
-      <Stack gap="lg">
-        <EditForm {...props} />
-        {props.destination.channel === "webhook" ? <SecretPart {...props} /> : null}
-      </Stack>
-    </Dialog>
+    <Stack gap="lg">
+      <EditForm {...props} />
+      {props.destination.channel === "webhook" ? <SecretPart {...props} /> : null}
+    </Stack>
   );
 }
 
