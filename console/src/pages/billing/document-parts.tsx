@@ -80,19 +80,6 @@ export function DocumentActions(props: {
   readonly base: string;
   readonly formats: readonly string[];
 }) {
-  return (
-    <div className={styles.actions}>
-      <PrintButton />
-      {props.formats.map((format) => (
-        <DownloadLink key={format} href={`${props.base}.${format}`}>
-          {format.toUpperCase()}
-        </DownloadLink>
-      ))}
-    </div>
-  );
-}
-
-function PrintButton() {
   useEffect(() => {
     globalThis.addEventListener("beforeprint", showLight);
     globalThis.addEventListener("afterprint", showAsBefore);
@@ -102,9 +89,19 @@ function PrintButton() {
     };
   }, []);
   return (
-    <SmallButton leftSection={<Printer size={14} aria-hidden />} onClick={() => globalThis.print()}>
-      Print
-    </SmallButton>
+    <div className={styles.actions}>
+      <SmallButton
+        leftSection={<Printer size={14} aria-hidden />}
+        onClick={() => globalThis.print()}
+      >
+        Print
+      </SmallButton>
+      {props.formats.map((format) => (
+        <DownloadLink key={format} href={`${props.base}.${format}`}>
+          {format.toUpperCase()}
+        </DownloadLink>
+      ))}
+    </div>
   );
 }
 

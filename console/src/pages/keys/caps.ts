@@ -104,19 +104,14 @@ export function strictestCap(key: CapFacts, nowMs: number): StrictestCap | undef
   const [first] = KEY_CAPS.toSorted(
     (a, b) => periodEndMs(b.period, nowMs) - periodEndMs(a.period, nowMs),
   )
-    .flatMap(({ name, field, spent }) => toStrictestCap(name, key[field], key[spent]) ?? [])
+    .flatMap(({ name, field, spent: spentField }) => {
+      const [cap, spent] = [key[field], key[spentField]];
+      if (cap === null || spent === null) return [];
+      const share = parseUsd(cap) === 0n ? 1 : computeShare(spent, cap);
+      return [{ name, share, leftUsd: leftUnder(cap, spent, "0") }];
+    })
     .toSorted((a, b) => compareUsd(a.leftUsd, b.leftUsd));
   return first;
-}
-
-function toStrictestCap(
-  name: StrictestCap["name"],
-  cap: string | null,
-  spent: string | null,
-): StrictestCap | undefined {
-  if (cap === null || spent === null) return undefined;
-  const share = parseUsd(cap) === 0n ? 1 : computeShare(spent, cap);
-  return { name, share, leftUsd: leftUnder(cap, spent, "0") };
 }
 
 export type Cap = Limits["caps"][number];

@@ -1,7 +1,6 @@
 import { Button, Code, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useState, type SyntheticEvent } from "react";
 
-import type { AnswerOf } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
@@ -51,23 +50,23 @@ function Explanation({ requestId }: { readonly requestId: string }) {
   return (
     <div aria-live="polite">
       <Answer of={answer} rows={2}>
-        {(refusal) => <Refusal refusal={refusal} />}
+        {(refusal) => (
+          <Stack gap={6}>
+            <RefusalReasons refusal={refusal} />
+            <Text size="sm" c="dimmed" component="div">
+              <Code>{refusal.error_class}</Code> at <Time at={refusal.at} precision="second" />.{" "}
+              <AppLink
+                to="/requests/$requestId"
+                params={{ requestId: refusal.request_id }}
+                inherit
+                underline="always"
+              >
+                View request
+              </AppLink>
+            </Text>
+          </Stack>
+        )}
       </Answer>
     </div>
-  );
-}
-
-function Refusal(props: { readonly refusal: AnswerOf<"GET /api/console/refusals/:request_id"> }) {
-  const { error_class: errorClass, at, request_id: requestId } = props.refusal;
-  return (
-    <Stack gap={6}>
-      <RefusalReasons refusal={props.refusal} />
-      <Text size="sm" c="dimmed" component="div">
-        <Code>{errorClass}</Code> at <Time at={at} precision="second" />.{" "}
-        <AppLink to="/requests/$requestId" params={{ requestId }} inherit underline="always">
-          View request
-        </AppLink>
-      </Text>
-    </Stack>
   );
 }
