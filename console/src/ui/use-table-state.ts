@@ -27,7 +27,7 @@ export interface Column<T> {
   /** When the column is shown. Default: `always`. With `kept`, the reader can choose otherwise. */
   readonly shownFrom?: ShownFrom;
   /** Width in percent of the table, or less if other columns need more. Longer text is cut. */
-  readonly sharePercent?: 10 | 15 | 20 | 30 | 40;
+  readonly sharePercent?: 15 | 20 | 30 | 40;
   /**
    * Position of the column in the two lines of a row on a phone. First line: `lead` at the start,
    * `mark` next to it, `end` at the end. Second line: `line` with the column's label, `plain`

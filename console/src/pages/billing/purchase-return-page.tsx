@@ -24,7 +24,7 @@ const AlertOffer = lazy(() => import("../settings/alert-offer.tsx"));
  * payment, so the purchase is polled until its result is known.
  */
 export function PurchaseReturnPage() {
-  const { purchaseId = "" } = useParams({ strict: false }) as { readonly purchaseId?: string };
+  const { purchaseId = "" } = useParams({ strict: false });
   return (
     <Page title="Your purchase" crumbs={[{ label: "Billing", to: "/billing" }]}>
       <ReturnedPurchase key={purchaseId} purchaseId={purchaseId} />

@@ -30,7 +30,7 @@ import { DataTable } from "../../ui/data-table.tsx";
 import { REQUEST_COLUMNS } from "../usage/request-columns.tsx";
 
 export function KeyPage() {
-  const { keyId = "" } = useParams({ strict: false }) as { readonly keyId?: string };
+  const { keyId = "" } = useParams({ strict: false });
   const answer = useAnswer("GET /api/console/keys/:key_id", { params: { key_id: keyId } });
   const detail = answer.data;
   return (
