@@ -41,7 +41,7 @@ function ProfilePanel({ user }: { readonly user: Settings["user"] }) {
           ["Name", user.name ?? "–"],
           [
             "Email",
-            <Group key="email" gap="xs">
+            <Group gap="xs">
               {user.email}
               <StatusBadge tone={user.is_verified ? "ok" : "warn"}>
                 {user.is_verified ? "Verified" : "Not verified"}
@@ -52,7 +52,7 @@ function ProfilePanel({ user }: { readonly user: Settings["user"] }) {
             ({ issuer, linked_at }) =>
               [
                 "Signs in with",
-                <span key={issuer}>
+                <span>
                   {issuer}, since <Time at={linked_at} precision="day" />
                 </span>,
               ] as const,

@@ -97,7 +97,7 @@ function Books({ books }: { readonly books: OperatorHealth["books"] }) {
           "Overdue periods",
           mark(books.unclosed_periods === 0, formatCount(books.unclosed_periods)),
         ],
-        ["Owed by customers", <Money key="owed" usd={books.owed_usd} isBrief />],
+        ["Owed by customers", <Money usd={books.owed_usd} isBrief />],
       ]}
     />
   );
@@ -124,7 +124,7 @@ function programFacts({ version, commit, node, schema, ...rest }: OperatorHealth
     ["Catalog", `${formatCount(catalog.models)} models, ${formatCount(catalog.listings)} listings`],
     [
       "Catalog build",
-      <Text key="build" size="sm" ff="monospace" style={{ wordBreak: "break-all" }}>
+      <Text size="sm" ff="monospace" style={{ wordBreak: "break-all" }}>
         {catalog.build_id}
       </Text>,
     ],
