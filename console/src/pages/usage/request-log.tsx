@@ -113,7 +113,7 @@ export function RequestLog(props: {
             <Pager
               {...{ cursor, passed, limit, usual, isNewestFirst }}
               next={next_cursor}
-              onSize={(size) => onChange({ rows: writeSize(size, usual), cursor: undefined })}
+              onSize={(to) => onChange({ rows: writeSize(to, usual), cursor: undefined })}
               onGo={(to) => {
                 if (to !== undefined && !passed.includes(to)) {
                   const known = cursor === undefined ? 0 : passed.indexOf(cursor) + 1;
