@@ -1,7 +1,6 @@
 import type { AnswerOf, BodyOf, ConsoleError, ParamsOf, QueryOf, RouteName } from "./contract.ts";
 import { presentMessage } from "../ui/sentence.ts";
 
-/** The input of a call: `params`, `query` and `body`, as far as the route accepts them. */
 export type Asked<N extends RouteName> = Part<"params", ParamsOf<N>> &
   OptionalPart<"query", QueryOf<N>> &
   Part<"body", BodyOf<N>> & { readonly signal?: AbortSignal };
@@ -38,6 +37,11 @@ export class ApiFault extends Error {
   }
 }
 
+/** The message for any value that was thrown. For an unexpected error, it reveals no internals. */
+export function faultText(error: unknown): string {
+  return error instanceof ApiFault ? error.message : "Something on this page failed. Reload it.";
+}
+
 /** Calls a route by its name, such as `"GET /api/console/keys"`. Rejects with `ApiFault`. */
 export async function call<N extends RouteName>(
   route: N,
@@ -67,8 +71,8 @@ export function noteShownOrg(orgId: string | undefined): void {
 }
 
 /**
- * Names the organization that this tab shows. If another tab has switched the session to another
- * organization, the server refuses the request instead of changing the wrong organization.
+ * Names the organization that this tab shows. If another tab has switched the session, the server
+ * refuses the request instead of changing the wrong organization.
  */
 export function presentOrgHeaders(): Readonly<Record<string, string>> {
   return shownOrgId === undefined ? {} : { "x-tm-org": shownOrgId };

@@ -10,24 +10,14 @@ import {
 import type { AnswerOf, RouteName } from "./contract.ts";
 import { call, type ApiFault, type Asked, type NeedsNothing } from "./client.ts";
 
-/**
- * Every `useChange` fetches this route again, because every page shows parts of the session, such
- * as the balance.
- */
+/** Every change reads this route again: every page shows parts of it, such as the balance. */
 const SESSION: RouteName = "GET /api/console/session";
 
 export interface AnswerOptions<T> {
-  /** If false, the route is not called yet. */
   readonly enabled?: boolean;
-  /**
-   * Milliseconds after which the route is called again, for as long as the page is visible. It may
-   * depend on the last answer; undefined does not call the route again.
-   */
+  /** Milliseconds until the route is called again while the page is visible; undefined: never. */
   readonly refetchMs?: number | ((last: T | undefined) => number | undefined);
-  /**
-   * If true, the answer is never fetched again automatically, because the server records each
-   * access to this route in the change log.
-   */
+  /** If true, the answer is never fetched again automatically: the server records each access. */
   readonly isRecorded?: boolean;
   /**
    * Names what the page shows of the route. While it is the same, and the query is another one, the
@@ -44,7 +34,7 @@ export function useAnswer<N extends RouteName>(
 ): UseQueryResult<AnswerOf<N>, ApiFault> {
   const { refetchMs, subject } = options;
   return useQuery<AnswerOf<N>, ApiFault>({
-    queryKey: answerKey(name, asked),
+    queryKey: asked === undefined ? [name] : [name, asked],
     queryFn: ({ signal }) => callLoosely(name, { ...asked, signal }),
     enabled: options.enabled ?? true,
     ...(options.isRecorded === true ? { staleTime: Number.POSITIVE_INFINITY } : {}),
@@ -88,10 +78,6 @@ export async function refreshAnswers(
   await Promise.all(
     [...new Set([SESSION, ...names])].map((name) => client.invalidateQueries({ queryKey: [name] })),
   );
-}
-
-export function answerKey(name: RouteName, asked?: object): readonly unknown[] {
-  return asked === undefined ? [name] : [name, asked];
 }
 
 /** `call` with looser types: TypeScript cannot resolve its conditional ones for a generic name. */

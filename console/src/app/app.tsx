@@ -18,7 +18,7 @@ export function App() {
         theme={theme}
         cssVariablesResolver={cssVariables}
         defaultColorScheme="auto"
-        getStyleNonce={styleNonce}
+        getStyleNonce={() => nonce}
       >
         <Notices />
         <ErrorBoundary>
@@ -53,8 +53,4 @@ export function readStyleNonce(): void {
   nonce = meta?.content ?? "";
   // The library that locks scrolling under dialogs reads the nonce from this global.
   (globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = nonce;
-}
-
-function styleNonce(): string {
-  return nonce;
 }

@@ -114,8 +114,7 @@ function Found(props: {
             className={shell.foundRow}
             onClick={() => props.onRun(command)}
             onMouseMove={({ movementX, movementY }) => {
-              // The browser also sends this event when the list changes under a still pointer. Only
-              // a real movement may choose an entry.
+              // The browser also sends this event when the list changes under a still pointer.
               if (movementX !== 0 || movementY !== 0) props.onChoose(index);
             }}
           >
@@ -158,14 +157,8 @@ function useCommands(): readonly RunnableCommand[] {
     const ofGroup = (name: Command["group"]) => below.filter(({ group }) => group === name);
     return [
       ...placesFor(state, isOperator).map(({ to, label, letter, keywords = "" }) => {
-        return {
-          id: to,
-          group: "Pages",
-          label,
-          hint: `g ${letter}`,
-          keywords,
-          run: go(to),
-        } as const;
+        const hint = `g ${letter}`;
+        return { id: to, group: "Pages", label, hint, keywords, run: go(to) } as const;
       }),
       ...ofGroup("Pages"),
       ...ofGroup("Actions"),

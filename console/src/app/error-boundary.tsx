@@ -32,10 +32,7 @@ export class OfflineFault extends Error {
   }
 }
 
-/**
- * Replaces a page that failed to load or to render. Loading can fail, for example, after the server
- * got a new version of the console.
- */
+/** Replaces a page that failed to render, or to load: the server may have a newer console. */
 export function PageFailed({ error }: { readonly error?: unknown }) {
   const isOffline = error instanceof OfflineFault;
   return (

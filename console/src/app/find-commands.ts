@@ -56,10 +56,7 @@ function rankCommand(command: Command, words: readonly string[]): number {
   return label.includes(first) ? 1 : 2;
 }
 
-/**
- * Puts recently chosen commands first while nothing has been typed. `recent` has their IDs; the ID
- * of a command that no longer exists is skipped.
- */
+/** Puts recently chosen commands first while nothing has been typed. `recent` has their IDs. */
 export function withRecent<C extends Command>(
   commands: readonly C[],
   recent: readonly string[],

@@ -6,10 +6,7 @@ export interface IdPlace {
 
 const REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/**
- * Finds the page for a pasted ID; undefined if the text is not the ID of a request, key, purchase
- * or Optimize search.
- */
+/** Finds the page for a pasted ID of a request, key, purchase or Optimize search. */
 export function findId(text: string): IdPlace | undefined {
   const id = text.trim();
   const lower = id.toLowerCase();

@@ -1,5 +1,5 @@
 import { Kbd, Modal, Stack, Switch, Title } from "@mantine/core";
-import { Fragment, type ReactNode } from "react";
+import type { ReactNode } from "react";
 
 import "./more-styles.ts";
 import { useSession } from "../api/use-session.ts";
@@ -50,9 +50,9 @@ export default function HelpDialog({ onClose }: { readonly onClose: () => void }
 
 function Line(props: { readonly label: string; readonly children: ReactNode }) {
   return (
-    <Fragment>
+    <>
       <dt>{props.label}</dt>
       <dd>{props.children}</dd>
-    </Fragment>
+    </>
   );
 }

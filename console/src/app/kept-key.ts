@@ -45,7 +45,6 @@ export const keptKey = {
   },
 };
 
-/** Takes the key out of the storage, at the start of the first page after the payment. */
 function takeBack(nowMs: number): KeptKey | undefined {
   const { secret, orgId, isSaved, isTrial, untilMs } = recallFields("sessionStorage", NAME);
   remember("sessionStorage", NAME, undefined);

@@ -9,11 +9,8 @@ const NAME = "tm-moved";
 /** A note older than this is ignored: the reload that should have shown it never finished. */
 const KEPT_MS = 60_000;
 
-/**
- * A switch from one organization to another. `from` is the name of the organization that this tab
- * showed before.
- */
 interface Moved {
+  /** The name of the organization that this tab showed before. */
   readonly from: string;
   /** False: the account was removed from the former organization. True: another tab switched. */
   readonly isMember: boolean;
@@ -62,7 +59,6 @@ export const MovedNote = {
  */
 let moved = MovedNote.take(Date.now());
 
-/** Explains above the page why it now shows another organization. */
 export function MovedLine() {
   const { org, is_undecided: isUndecided } = useSession();
   const [shown, setShown] = useState(moved);

@@ -41,15 +41,9 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/**
- * Describes the cost of the last 30 days at both prices, such as `"$1.00 at today's prices, $1.20
- * at the new ones"`.
- */
-export function costLine({
-  cost_old_usd: old,
-  cost_new_usd: next,
-  is_at_least,
-}: PriceNotice): string {
-  const least = is_at_least ? "at least " : "";
+/** The cost of the last 30 days, such as `"$1.00 at today's prices, $1.20 at the new ones"`. */
+export function costLine(notice: PriceNotice): string {
+  const { cost_old_usd: old, cost_new_usd: next } = notice;
+  const least = notice.is_at_least ? "at least " : "";
   return `${least}${showCents(old)} at today's prices, ${least}${showCents(next)} at the new ones`;
 }

@@ -1,7 +1,7 @@
 import { focusManager, MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 
 import { ApiFault } from "../api/client.ts";
-import { refreshAnswers } from "../api/use-answer.ts";
+import { isAnswerLost, refreshAnswers } from "../api/use-answer.ts";
 
 /** Answers older than this are read again when a page uses them or the window gets the focus. */
 const FRESH_MS = 5_000;
@@ -25,7 +25,9 @@ export function makeQueryClient(): QueryClient {
       queries: {
         staleTime: FRESH_MS,
         refetchOnWindowFocus: true,
-        retry: (failures, error) => failures < RETRIES_MAX && isWorthRetrying(error),
+        // A retry can succeed after a failed connection or a server error, not after a refusal.
+        retry: (failures, error) =>
+          failures < RETRIES_MAX && error instanceof ApiFault && isAnswerLost(error),
       },
       mutations: { retry: false },
     },
@@ -52,8 +54,3 @@ const SESSION_CODES: ReadonlySet<string> = new Set([
   // was removed from this one.
   "other_organization",
 ]);
-
-/** A retry can succeed after a failed connection or a server error, but not after a refusal. */
-function isWorthRetrying(error: unknown): boolean {
-  return error instanceof ApiFault && (error.status === 0 || error.status >= 500);
-}

@@ -1,18 +1,11 @@
 import { Anchor } from "@mantine/core";
 
+import type { Notice, Refusal } from "../api/contract.ts";
 import { useSession } from "../api/use-session.ts";
 import { AppLink, LinkButton, type Target } from "../ui/app-link.tsx";
 
 interface Repair {
-  readonly action:
-    | "add_credit"
-    | "raise_cap"
-    | "raise_limit"
-    | "edit_key"
-    | "choose_model"
-    | "contact_support"
-    | "view_model"
-    | "open_billing";
+  readonly action: Notice["action"] | NonNullable<Refusal["action"]>;
   /** ID of the key or model that the repair is about; null for the organization. */
   readonly target: string | null;
 }

@@ -14,7 +14,7 @@ import { readSearch, writeSearch } from "./search-text.ts";
 import { OperatorGate, PrivateGate, SessionGate } from "./session-gate.tsx";
 import { Shell } from "./shell.tsx";
 
-/** Loads the code of a page: a separate chunk, which is loaded when the page is first shown. */
+/** Loads the code of a page, which is a chunk of its own. */
 type Load<M> = () => Promise<M>;
 
 const root = createRootRoute({ component: SessionGate, notFoundComponent: ShellNotFound });
@@ -167,10 +167,7 @@ function ShellNotFound() {
   );
 }
 
-/**
- * Loads a page together with its styles. If that fails offline, throws `OfflineFault`, because a
- * reload would only show the browser's error page.
- */
+/** Throws `OfflineFault` offline, where a reload would only show the browser's error page. */
 async function withStyles(load: Load<unknown>): Promise<Record<string, ComponentType>> {
   const isFirst = FIRST_PAGES.has(load);
   try {

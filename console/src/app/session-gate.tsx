@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Outlet, useRouterState, useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 
-import type { RouteName, Session } from "../api/contract.ts";
+import type { Session } from "../api/contract.ts";
 import { noteShownOrg } from "../api/client.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";
@@ -17,18 +17,15 @@ import { signInAddress, type SignInReason } from "./sign-in.ts";
 
 /** Milliseconds between two reads of the session, balance and notices while the page is visible. */
 const BALANCE_MS = 10_000;
-/**
- * Milliseconds between two reads while the organization has no credit. The banner about missing
- * credit then disappears seconds after a purchase in any tab.
- */
+/** Without credit, reads are closer: the banner then goes seconds after a purchase in any tab. */
 const UNFUNDED_MS = 3_000;
 
 /** Reads the session before it shows any page. Without a verified email, shows only `/verify`. */
 export function SessionGate() {
   const answer = useAnswer("GET /api/console/session", undefined, { refetchMs: choosePace });
   useForgetting(answer.data);
-  // `resolvedLocation` is the visible page. If the page that is still loading counted, the visible
-  // page would stay on the screen while `/verify` loads.
+  // The visible page. If the page that is still loading counted, this page would stay on the screen
+  // while `/verify` loads.
   const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   if (answer.data === undefined) {
     return answer.isError ? (
@@ -59,7 +56,9 @@ function useForgetting(session: Session | undefined): void {
     if (session.state !== "signed_in") {
       noteShownOrg(undefined);
       if (last.current !== undefined) {
-        client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION });
+        client.removeQueries({
+          predicate: ({ queryKey }) => queryKey[0] !== "GET /api/console/session",
+        });
       }
       return;
     }
@@ -84,17 +83,13 @@ function noteMove(before: Session, { user, others }: Session): void {
   const isMember = others.some(({ org_id: id }) => id === org.org_id);
   MovedNote.keep({ from: org.name, isMember }, Date.now());
 }
-const SESSION: RouteName = "GET /api/console/session";
 
 function choosePace(session: Session | undefined): number | undefined {
   if (session?.state !== "signed_in") return undefined;
   return session.is_funded ? BALANCE_MS : UNFUNDED_MS;
 }
 
-/**
- * Shows the pages of an organization to signed-in people only. All others go to the sign-in page
- * and then come back.
- */
+/** Pages for signed-in people. All others go to the sign-in page and then come back. */
 export function PrivateGate() {
   const session = useSession();
   const wasSignedIn = useRef(false);
@@ -105,12 +100,8 @@ export function PrivateGate() {
     // A new person with an invitation first accepts it or creates an organization.
     return session.is_undecided ? <Redirect to="/join" /> : <Outlet />;
   }
-  return <ToSignIn reason={findReason(session, wasSignedIn.current)} />;
-}
-
-/** Why the visitor must sign in. Undefined for a visitor who was never signed in. */
-function findReason(session: Session, wasSignedIn: boolean): SignInReason | undefined {
-  return session.ended_reason ?? (wasSignedIn ? "expired" : undefined);
+  const reason = session.ended_reason ?? (wasSignedIn.current ? "expired" : undefined);
+  return <ToSignIn reason={reason} />;
 }
 
 /** Leads to the sign-in page with a new page load, because the server renders that page. */

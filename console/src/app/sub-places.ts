@@ -8,10 +8,7 @@ export interface SubPlace extends Pick<Place, "isPublic" | "isForOperators" | "k
   readonly search?: Readonly<Record<string, string>>;
 }
 
-/**
- * Pages that the palette finds although the navigation does not show them. A test compares them
- * with the routes.
- */
+/** Pages that only the palette finds. A test compares them with the routes. */
 export const SUB_PLACES: readonly SubPlace[] = [
   {
     to: "/keys",

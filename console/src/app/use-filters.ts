@@ -54,7 +54,6 @@ function isTypedOn(wanted: Change, last: Change | undefined, address: string): b
   return Object.entries(last).every(([name, value]) => (shown[name] ?? "") === (value ?? ""));
 }
 
-/** Applies a change of filters, and returns to the first page of rows. */
 function withChange(before: Change, wanted: Change): Search {
   const after: Record<string, string> = {};
   for (const [name, value] of Object.entries({ ...before, page: undefined, ...wanted })) {

@@ -52,7 +52,7 @@ export function useShortcuts(options: ShortcutOptions): void {
   }, [navigate]);
 }
 
-/** True if keys are not shortcuts: in text fields, and while a dialog is open. */
+/** True in text fields, and while a dialog is open. */
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (document.querySelector('[role="dialog"], [role="alertdialog"]') !== null) return true;

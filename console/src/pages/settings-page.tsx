@@ -41,7 +41,7 @@ function ProfilePanel({ user }: { readonly user: Settings["user"] }) {
           ["Name", user.name ?? "–"],
           [
             "Email",
-            <Group key="email" gap="xs">
+            <Group gap="xs">
               {user.email}
               <StatusBadge tone={user.is_verified ? "ok" : "warn"}>
                 {user.is_verified ? "Verified" : "Not verified"}
@@ -52,7 +52,7 @@ function ProfilePanel({ user }: { readonly user: Settings["user"] }) {
             ({ issuer, linked_at }) =>
               [
                 "Signs in with",
-                <span key={issuer}>
+                <span>
                   {issuer}, since <Time at={linked_at} precision="day" />
                 </span>,
               ] as const,
@@ -136,17 +136,15 @@ const COLUMNS: readonly Column<BrowserSession>[] = [
   timeColumn("started", "Signed in", ({ started_at: at }) => at),
   timeColumn("seen", "Last seen", ({ last_seen_at: at }) => at),
   actionsColumn((session) =>
-    session.is_this ? <SignOutButton /> : <EndButton session={session} />,
+    session.is_this ? (
+      <CompactButton aria-label="Sign out" onClick={() => void signOut().catch(notifyFault)}>
+        Sign out
+      </CompactButton>
+    ) : (
+      <EndButton session={session} />
+    ),
   ),
 ];
-
-function SignOutButton() {
-  return (
-    <CompactButton aria-label="Sign out" onClick={() => void signOut().catch(notifyFault)}>
-      Sign out
-    </CompactButton>
-  );
-}
 
 function EndButton({ session }: { readonly session: BrowserSession }) {
   const name = browserName(session.user_agent);

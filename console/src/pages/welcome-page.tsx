@@ -84,10 +84,6 @@ function Step(props: {
   );
 }
 
-/**
- * The step that adds credit. Without credit, every request is refused. After the payment, the
- * reader returns to this page.
- */
 function CreditStep(props: { readonly hasCredit: boolean; readonly onLeave: () => void }) {
   const { hasCredit, onLeave } = props;
   const { balance } = useSession();
@@ -117,10 +113,7 @@ function CreditStep(props: { readonly hasCredit: boolean; readonly onLeave: () =
   );
 }
 
-/**
- * Asks for confirmation if the reader leaves the page with an unsaved key. Going to the checkout
- * needs none, because the checkout leads back.
- */
+/** Asks before the reader leaves with an unsaved key, except for the checkout, which leads back. */
 function LeaveGuard(props: {
   readonly isUnsaved: boolean;
   readonly isAtCheckout: RefObject<boolean>;

@@ -1,13 +1,16 @@
-import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Skeleton, Stack, VisuallyHidden } from "@mantine/core";
 
-import type { ApiFault } from "../api/client.ts";
 import { Fault } from "./fault.tsx";
 
 interface AnswerProps<T> {
-  readonly of: UseQueryResult<T, ApiFault>;
-  /** Number of gray rows that are shown until the first answer arrives. */
+  /** The result of a query of React Query. */
+  readonly of: {
+    readonly data: T | undefined;
+    readonly isError: boolean;
+    readonly error: unknown;
+    readonly refetch: () => unknown;
+  };
   readonly rows?: number;
   /** Shown instead of the gray rows. It must be as large as the content, so that nothing moves. */
   readonly skeleton?: ReactNode;
@@ -24,7 +27,6 @@ export function Answer<T>({ of, rows = 5, skeleton, children }: AnswerProps<T>) 
   return <>{skeleton ?? <Loading rows={rows} />}</>;
 }
 
-/** Gray rows as large as the expected content, so that nothing moves when it arrives. */
 export function Loading({ rows = 5 }: { readonly rows?: number }) {
   return (
     <div role="status">

@@ -2,6 +2,8 @@ import { Anchor, Button, type AnchorProps, type ButtonProps } from "@mantine/cor
 import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 
+import { defined } from "../../../src/kernel/core/defined.ts";
+
 export interface Target {
   /** Route of a page of the console, such as `"/keys"`, or `"/keys/$keyId"` with `params`. */
   readonly to: string;
@@ -17,7 +19,7 @@ export function AppLink({
 }: Target & AnchorProps & { readonly children: ReactNode }) {
   // A link without a size gets the size of the sentence around it.
   const isInline = anchor.size === undefined;
-  return <Anchor inherit={isInline} {...anchor} renderRoot={linkTo({ to, params, search })} />;
+  return <Anchor inherit={isInline} {...anchor} renderRoot={linkTo(to, { params, search })} />;
 }
 
 export function LinkButton({
@@ -26,24 +28,15 @@ export function LinkButton({
   search,
   ...button
 }: Target & ButtonProps & { readonly children: ReactNode }) {
-  return <Button {...button} renderRoot={linkTo({ to, params, search })} />;
+  return <Button {...button} renderRoot={linkTo(to, { params, search })} />;
 }
 
-/** Returns a `renderRoot` that makes a Mantine component a link of the router. */
-export function linkTo(target: {
-  readonly to: string;
-  readonly params?: Target["params"] | undefined;
-  readonly search?: Target["search"] | undefined;
-}): (props: Record<string, unknown>) => ReactElement {
-  const { to, params, search } = target;
+/** A `renderRoot` that makes a Mantine component a link of the router. */
+function linkTo(
+  to: string,
+  more: { readonly params: Target["params"]; readonly search: Target["search"] },
+): (props: Record<string, unknown>) => ReactElement {
   return function RoutedLink(props) {
-    return (
-      <Link
-        {...props}
-        to={to}
-        {...(params === undefined ? {} : { params })}
-        {...(search === undefined ? {} : { search })}
-      />
-    );
+    return <Link {...props} to={to} {...defined(more)} />;
   };
 }

@@ -1,10 +1,7 @@
 /** `localStorage` is shared by all tabs of the browser; `sessionStorage` belongs to one tab. */
 type Area = "localStorage" | "sessionStorage";
 
-/**
- * Reads the JSON value that is stored under a name. Undefined if there is none, or if the browser
- * stores nothing.
- */
+/** Reads a stored JSON value. Undefined if there is none, or if the browser stores nothing. */
 export function recall(area: Area, name: string): unknown {
   try {
     return JSON.parse(globalThis[area].getItem(name) ?? "null") ?? undefined;
@@ -18,7 +15,6 @@ export function recallTexts(area: Area, name: string): readonly string[] {
   return Array.isArray(kept) ? kept.filter((each) => typeof each === "string") : [];
 }
 
-/** Reads the object that is stored under a name. Empty if there is none. */
 export function recallFields(area: Area, name: string): Readonly<Record<string, unknown>> {
   const kept = recall(area, name);
   return typeof kept === "object" && kept !== null ? (kept as Record<string, unknown>) : {};

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 
 import { recall, remember } from "./browser-memory.ts";
 
-/** A choice that is stored in this browser, on or off; `usual` applies if nothing is stored. */
+/** A choice, on or off, that this browser stores; `usual` applies if nothing is stored. */
 export class BrowserSwitch {
   readonly #name: string;
   readonly #usual: boolean;
@@ -23,7 +23,6 @@ export class BrowserSwitch {
     for (const tell of this.#listeners) tell();
   };
 
-  /** Returns the choice, and the function that changes it. */
   use(): readonly [boolean, (to: boolean) => void] {
     return [useSyncExternalStore(this.#listen, this.isOn), this.set];
   }

@@ -17,9 +17,8 @@ export function CompactButton(props: Props) {
 }
 
 /**
- * A button that saves a file. The default file name is the one that the server gives it. A link to
- * a file of the console's API names the organization that the page shows, because another tab may
- * have switched the session.
+ * A button that saves a file, by default under the server's name. A file of the console's API is
+ * asked for with the organization that the page shows: another tab may have switched the session.
  */
 export function DownloadLink(props: {
   readonly href: string;
@@ -45,7 +44,6 @@ export function DownloadLink(props: {
   );
 }
 
-/** A button with words that copies a text. */
 export function CopyTextButton(props: {
   readonly value: string;
   readonly label: string;

@@ -17,10 +17,7 @@ export function CodeBlock(props: { readonly code: string; readonly label: string
   );
 }
 
-/**
- * Matches the pieces of code that get a color, in all languages of the examples. A wrong match
- * affects only the color, never the text.
- */
+/** Matches the pieces of code that get a color. A wrong match changes only the color. */
 const PARTS =
   /(?<comment>(?<=^|\s)(?:#|\/\/)\s[^\n]*)|(?<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)|(?<word>\b(?:import|from|const|let|await|async|for|of|in|if|else|return|with|as|open|print|new|export|curl|true|false|null|None|True|False)\b)|(?<name>\$[A-Z_]+|(?<=\s)--?[a-zA-Z][\w-]*)|(?<number>(?<![\w.:/-])\d[\d_.]*\b)/gm;
 
@@ -32,7 +29,6 @@ const CLASSES: Readonly<Record<string, string | undefined>> = {
   number: kit.codeNumber,
 };
 
-/** Colors strings, keywords, names, numbers and comments. The text of the code stays unchanged. */
 function highlighted(code: string) {
   const parts: ReactNode[] = [];
   let end = 0;

@@ -24,7 +24,7 @@ export function column<T>(
   return { id, label, render, ...more };
 }
 
-/** Makes the last column of a table, which has the buttons of each row. */
+/** The last column of a table, which has the buttons of each row. */
 export function actionsColumn<T>(
   render: Column<T>["render"],
   more?: Partial<Column<T>>,
@@ -32,7 +32,7 @@ export function actionsColumn<T>(
   return column("actions", "Actions", render, { align: "right", ...more });
 }
 
-/** Makes a column of texts that contain numbers, aligned to the right. */
+/** A column of texts that contain numbers. */
 export function figuresColumn<T>(
   id: string,
   label: string,
@@ -43,7 +43,7 @@ export function figuresColumn<T>(
   return { id, label, align: "right", render, ...more };
 }
 
-/** Makes a column of numbers, aligned to the right. Without `show`, they have no decimals. */
+/** A column of numbers. Without `show`, they have no decimals. */
 export function numberColumn<T>(
   id: string,
   label: string,

@@ -1,12 +1,10 @@
 import { Button, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useState, type FormEvent, type ReactNode } from "react";
 
-import { Dialog } from "./dialog.tsx";
 import { controlled } from "./fields.ts";
-import { useSubmission, UnplacedFault } from "./form-dialog.tsx";
+import { inDialog, useSubmission, UnplacedFault } from "./form-dialog.tsx";
 
-export interface ConfirmNameProps {
-  readonly opened: boolean;
+interface ConfirmNameProps {
   readonly title: string;
   readonly name: string;
   readonly confirmLabel: string;
@@ -18,15 +16,8 @@ export interface ConfirmNameProps {
 }
 
 /** Makes the reader type a name before an action that cannot be undone. */
-export function ConfirmName(props: ConfirmNameProps) {
-  return (
-    <Dialog opened={props.opened} onClose={props.onClose} title={props.title}>
-      <ConfirmForm {...props} />
-    </Dialog>
-  );
-}
+export const ConfirmName = inDialog(({ title }) => title, ConfirmForm);
 
-/** A separate component, so that closing the dialog forgets the typed text. */
 function ConfirmForm(props: ConfirmNameProps) {
   const [typed, setTyped] = useState("");
   const submission = useSubmission();

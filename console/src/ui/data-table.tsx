@@ -35,14 +35,13 @@ const ROWS_WHOLE_MAX = 200;
  */
 const ROWS_OF_ALL_MAX = 60;
 const ManyRows = lazy(() => import("./many-rows.tsx")) as <T>(props: BodyProps<T>) => ReactElement;
-/** These components are loaded after the first page, whose tables can be read without them. */
+// Loaded after the first page, whose tables can be read without them.
 const TableTools = lazy(() => import("./table-tools.tsx"));
 const TablePages = lazy(() => import("./table-pages.tsx"));
 
 /**
- * The table that shows every list of the console. The reader can sort it by its headers; its first
- * column stays visible; and on a phone, a row takes two lines. With `kept`, it also has a row
- * count, pages and a choice of columns.
+ * The table of every list. The reader can sort it; its first column stays visible; and on a phone,
+ * a row takes two lines. With `kept`, it also has a row count, pages and a choice of columns.
  */
 export function DataTable<T>(props: DataTableProps<T>) {
   const { rows, empty, kept } = props;
@@ -51,14 +50,15 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const search = useTableSearch(kept?.prefix ?? "");
   const { sorted, sort, onSort } = useSorted(props, search);
   const usual = useUsualRows();
-  const size = kept === undefined || kept.pages === "server" ? 0 : readSize(search.size, usual);
+  const isPaged = kept !== undefined && kept.pages !== "server";
+  const size = isPaged ? readSize(search.size, usual) : 0;
   const page = cutPage(sorted.length, size, search.page);
   const onPage = useMemo(() => sorted.slice(page.from, page.to), [sorted, page.from, page.to]);
   if (rows.length === 0 && empty !== undefined) {
     return typeof empty === "string" ? <Empty title={empty} /> : <>{empty}</>;
   }
 
-  const isAll = kept !== undefined && kept.pages !== "server" && size === 0;
+  const wholeMax = isPaged && size === 0 ? ROWS_OF_ALL_MAX : ROWS_WHOLE_MAX;
   const head = <TableHead columns={shown} sort={sort} onSort={onSort} />;
   const body = { ...props, columns: shown, rows: onPage, head };
   return (
@@ -76,16 +76,14 @@ export function DataTable<T>(props: DataTableProps<T>) {
           </Suspense>
         </div>
       )}
-      {onPage.length <= (isAll ? ROWS_OF_ALL_MAX : ROWS_WHOLE_MAX) ? (
+      {onPage.length <= wholeMax ? (
         <AllRows {...body} />
       ) : (
         <Suspense fallback={<Loading rows={12} />}>
           <ManyRows {...body} />
         </Suspense>
       )}
-      {kept === undefined ||
-      kept.pages === "server" ||
-      !needsPages(rows.length, onPage.length, usual) ? null : (
+      {isPaged && needsPages(rows.length, onPage.length, usual) ? (
         <Suspense fallback={<div className={styles.pages} />}>
           <TablePages
             caption={props.caption}
@@ -96,27 +94,15 @@ export function DataTable<T>(props: DataTableProps<T>) {
             onSize={(to) => search.change({ rows: writeSize(to, usual), page: undefined })}
           />
         </Suspense>
-      )}
+      ) : null}
     </div>
   );
 }
 /** Number of columns above which a row takes two lines on a phone. */
 const FOLDED_FROM = 2;
 
-interface Sorted<T> {
-  readonly sorted: readonly T[];
-  readonly sort: Sort | undefined;
-  readonly onSort: (sort: Sort) => void;
-}
-
-/**
- * Sorts the rows. The order comes from the page (`onSort`), from the URL (`kept`), or from the
- * table's own state.
- */
-function useSorted<T>(
-  props: DataTableProps<T>,
-  search: ReturnType<typeof useTableSearch>,
-): Sorted<T> {
+/** The order comes from the page (`onSort`), the URL (`kept`) or the table's own state. */
+function useSorted<T>(props: DataTableProps<T>, search: ReturnType<typeof useTableSearch>) {
   const { columns, rows, kept } = props;
   const [ownSort, setOwnSort] = useState(props.sort);
   const isPages = props.onSort !== undefined;

@@ -12,10 +12,7 @@ export function Dialog(props: ModalProps) {
   );
 }
 
-/**
- * Mounts its content when it is first opened, so that a page does not load the content earlier. The
- * content stays mounted after closing, for its closing transition.
- */
+/** Mounts (and so loads) its content when first opened, and keeps it for its closing transition. */
 export function WhenOpened(props: { readonly opened: boolean; readonly children: ReactNode }) {
   const { opened } = props;
   const [wasOpened, setWasOpened] = useState(opened);

@@ -2,7 +2,7 @@ import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { CircleAlert } from "lucide-react";
 import { useContext } from "react";
 
-import { ApiFault } from "../api/client.ts";
+import { ApiFault, faultText } from "../api/client.ts";
 import { signInAddress } from "../app/sign-in.ts";
 import { LinkButton } from "./app-link.tsx";
 import { Copyable } from "./copyable.tsx";
@@ -63,12 +63,4 @@ function NextStep(props: {
       Try again
     </Button>
   );
-}
-
-/**
- * Returns the message for any value that was thrown. The message for an unexpected error does not
- * reveal internals.
- */
-export function faultText(error: unknown): string {
-  return error instanceof ApiFault ? error.message : "Something on this page failed. Reload it.";
 }

@@ -1,6 +1,6 @@
 import { ApiFault } from "../api/client.ts";
 
-/** Returns the properties of a text field or select whose value the page keeps in its state. */
+/** Properties of a text field or select whose value the page keeps in its state. */
 export function controlled<T extends string>(value: T, onChange: (text: T) => void) {
   return {
     value,
@@ -9,7 +9,7 @@ export function controlled<T extends string>(value: T, onChange: (text: T) => vo
   };
 }
 
-/** Returns the properties of a checkbox or switch whose state the page keeps. */
+/** Properties of a checkbox or switch whose state the page keeps. */
 export function checkable(checked: boolean, onChange: (isChecked: boolean) => void) {
   return {
     checked,

@@ -9,7 +9,7 @@ import { Note } from "./note.tsx";
 interface FigureCardProps {
   readonly label: string;
   readonly value: ReactNode;
-  /** The change since an earlier figure. It is next to the label, so that the value has room. */
+  /** The change since an earlier figure, next to the label. */
   readonly change?: ReactNode;
   readonly hint?: ReactNode;
 }

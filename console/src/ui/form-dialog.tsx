@@ -31,7 +31,6 @@ export function inDialog<P extends Closable>(
 
 export type Problems = Readonly<Partial<Record<string, string>>>;
 
-/** The values typed into a form, their problems, and the state of its submission. */
 export interface Form<T> {
   readonly typed: T;
   readonly problems: Problems;
@@ -73,10 +72,7 @@ export function useForm<T extends object>(
   return { typed, problems, submission, placed, set, setProblems, errorOf, text };
 }
 
-/**
- * A form with its buttons. A refusal that is about one of the form's fields is shown by that field;
- * any other is shown above the buttons.
- */
+/** A form with its buttons. A refusal that no field shows is shown above the buttons. */
 export function DialogForm(props: {
   readonly form: Pick<Form<never>, "submission" | "placed">;
   readonly submitLabel: string;
@@ -136,7 +132,7 @@ export function MoreFields(props: {
   );
 }
 
-/** Shows a refusal, unless it is about one of the fields in `placed`: that field then shows it. */
+/** Shows a refusal, unless one of the fields in `placed` shows it. */
 export function UnplacedFault(props: {
   readonly fault: ApiFault | undefined;
   readonly placed?: ReadonlySet<string> | undefined;
@@ -181,9 +177,8 @@ export function editDialog<T>(
 }
 
 /**
- * Returns a function that tells whether the reader has confirmed the change `asked`. That is so if
- * the server refused exactly this change and the reader sends it again. The texts are compared,
- * because a form can change while it is being sent.
+ * Tells whether the reader has confirmed the change `asked`: the server refused exactly this change
+ * and the reader sends it again. The texts are compared, because a form can change meanwhile.
  */
 export function useConfirmation({ fault }: Submission): (asked: string) => boolean {
   const sent = useRef<string>(undefined);
@@ -211,17 +206,14 @@ interface Submission {
   run(send: () => Promise<void>): void;
 }
 
-/**
- * Sends a form without React Query, because forms can contain secrets and React Query would keep
- * them in memory for minutes.
- */
+/** Sends a form without React Query, which would keep its secrets in memory for minutes. */
 export function useSubmission(): Submission {
   const [fault, setFault] = useState<ApiFault>();
   const [isBusy, setIsBusy] = useState(false);
   const isRunning = useRef(false);
   const client = useQueryClient();
   const fail = (error: unknown): void => {
-    const failure = toApiFault(error);
+    const failure = error instanceof ApiFault ? error : new ApiFault(0, undefined);
     setFault(failure);
     // Reads all answers again, so that the page behind the form shows whether the change was made.
     if (isAnswerLost(failure)) void client.invalidateQueries();
@@ -245,15 +237,7 @@ export function useSubmission(): Submission {
   };
 }
 
-/**
- * True if the server refused a change that would stop requests at once. The form must send it again
- * with `confirm`.
- */
+/** True if the change would stop requests at once and must be sent again with `confirm`. */
 function isConfirmNeeded(fault: ApiFault | undefined): boolean {
   return fault?.code === "confirm_needed";
-}
-
-/** Replaces an unexpected error of this page by a fault whose message helps the reader. */
-function toApiFault(error: unknown): ApiFault {
-  return error instanceof ApiFault ? error : new ApiFault(0, undefined);
 }

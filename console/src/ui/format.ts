@@ -7,10 +7,7 @@ export function formatPart(share: number): string {
   return share < 0.01 ? "<1%" : formatShare(share);
 }
 
-/**
- * Writes a share from 0 to 1 as a percentage with one decimal, such as `"2.5%"`. A share above 0
- * never becomes `"0%"`, and one below 1 never becomes `"100%"`.
- */
+/** Writes a share from 0 to 1, such as `"2.5%"`. Only 0 becomes `"0%"` and only 1 `"100%"`. */
 export function formatShare(share: number): string {
   if (share > 0 && share < 0.0005) return "<0.1%";
   return SHARE.format(share < 1 ? Math.min(share, 0.999) : share);

@@ -46,10 +46,12 @@ export function toCents(usd: string): string {
   return `${sign}${cents / 100n}.${String(cents % 100n).padStart(2, "0")}`;
 }
 
-/**
- * Returns `part` as a share of `whole`, from 0 to 1. It has only six decimals: use it for lengths,
- * never for sums.
- */
+/** Writes an amount as a person would type it: exactly, with at least two decimals. */
+export function plainUsd(usd: string): string {
+  return usd.replace(/0{1,4}$/, "");
+}
+
+/** `part` as a share of `whole`, from 0 to 1. It has six decimals: for lengths, never for sums. */
 export function computeShare(part: string, whole: string): number {
   const of = parseUsd(whole);
   if (of <= 0n) return 0;

@@ -10,7 +10,6 @@ export function NameLine(props: {
   /** ID of the model or provider. It decides the color of the monogram. */
   readonly of: string;
   readonly name: string;
-  /** The page to which the name leads. */
   readonly link?: Target & Pick<AnchorProps, "fw" | "className">;
   readonly badges?: ReactNode;
   readonly note?: ReactNode;

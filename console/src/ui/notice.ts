@@ -1,6 +1,6 @@
 import { notifications } from "@mantine/notifications";
 
-import { ApiFault } from "../api/client.ts";
+import { ApiFault, faultText } from "../api/client.ts";
 
 export function notifyDone(text: string): void {
   notifications.show({ message: text, color: "green", closeButtonProps: CLOSE });
@@ -12,14 +12,14 @@ export function notifyFault(error: unknown): void {
   const id = fault?.requestId === undefined ? "" : ` (request ID ${fault.requestId})`;
   notifications.show({
     title: "Something went wrong",
-    message: `${fault?.message ?? "Something on this page failed. Reload it."}${id}`,
+    message: `${faultText(error)}${id}`,
     color: "red",
     autoClose: false,
     closeButtonProps: CLOSE,
   });
 }
 
-/** Returns the callbacks of a change: they show `done` on success, and the error otherwise. */
+/** The callbacks of a change: they show `done` on success, and the error otherwise. */
 export function notices<T>(done: string | ((answer: T) => string)): {
   readonly onSuccess: (answer: T) => void;
   readonly onError: (error: unknown) => void;

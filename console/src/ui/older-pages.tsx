@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 
 import type { RouteName } from "../api/contract.ts";
 import type { ApiFault } from "../api/client.ts";
-import { Loading } from "./answer.tsx";
+import { Answer } from "./answer.tsx";
 import { Fault } from "./fault.tsx";
 
 interface RowsPage<T> {
@@ -33,30 +33,29 @@ export function usePages<T>(
 /** Shows the pages that were read, with a button for the next one. */
 export function OlderPages<T>(props: {
   readonly of: ReturnType<typeof usePages<T>>;
-  /** Number of gray rows that are shown until the first page arrives. */
   readonly rows: number;
   readonly children: (rows: readonly T[]) => ReactNode;
 }) {
   const { of, rows, children } = props;
-  if (of.data === undefined) {
-    if (!of.isError) return <Loading rows={rows} />;
-    return <Fault error={of.error} retry={() => void of.refetch()} />;
-  }
   return (
-    <Stack gap="md">
-      {children(of.data)}
-      {of.isError ? <Fault error={of.error} /> : null}
-      {of.hasNextPage ? (
-        <Group justify="center">
-          <Button
-            variant="default"
-            loading={of.isFetchingNextPage}
-            onClick={() => void of.fetchNextPage()}
-          >
-            Show older
-          </Button>
-        </Group>
-      ) : null}
-    </Stack>
+    <Answer of={of} rows={rows}>
+      {(data) => (
+        <Stack gap="md">
+          {children(data)}
+          {of.isError ? <Fault error={of.error} /> : null}
+          {of.hasNextPage ? (
+            <Group justify="center">
+              <Button
+                variant="default"
+                loading={of.isFetchingNextPage}
+                onClick={() => void of.fetchNextPage()}
+              >
+                Show older
+              </Button>
+            </Group>
+          ) : null}
+        </Stack>
+      )}
+    </Answer>
   );
 }

@@ -19,7 +19,7 @@ export interface PageProps {
   readonly crumbs?: readonly Crumb[];
   readonly actions?: ReactNode;
   readonly lead?: ReactNode;
-  /** If true, the page uses the full width of the window, as pages with tables do. */
+  /** If true, the page uses the full width of the window. */
   readonly isWide?: boolean;
   readonly children?: ReactNode;
 }

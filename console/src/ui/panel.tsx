@@ -4,7 +4,6 @@ import { useId, type ReactNode } from "react";
 import kit from "./kit.module.css";
 
 export interface PanelProps {
-  /** URL fragment that leads to this panel. */
   readonly id?: string;
   readonly title?: string;
   readonly actions?: ReactNode;

@@ -13,8 +13,7 @@ export interface SearchFieldProps {
 
 /** A search over a list. The key `/` moves the focus to it. */
 export function SearchField({ label, value, onChange }: SearchFieldProps) {
-  // Renders the field again at each input. The caller may shorten the typed text to the current
-  // `value`, and an unchanged `value` alone would cause no rendering.
+  // Renders the field at each input: the caller may shorten the typed text to the same `value`.
   const [, rerender] = useReducer((times: number) => times + 1, 0);
   return (
     <TextInput

@@ -9,7 +9,7 @@ interface SecretOnceProps {
   readonly opened: boolean;
   readonly title: string;
   readonly secret: string;
-  readonly note?: ReactNode;
+  readonly note: ReactNode;
   /** Actions for which the reader needs the secret. */
   readonly children?: ReactNode;
   /** Called when the secret is saved. The caller must then forget it and set the focus. */
@@ -39,7 +39,7 @@ export function SecretOnce(props: SecretOnceProps) {
       <Stack gap="md">
         <SecretField secret={props.secret} onCopied={() => setCopied(true)} />
         <Text size="sm" component="div">
-          {props.note ?? "This is the only time it is shown. It cannot be recovered."}
+          {props.note}
         </Text>
         {props.children}
         <Group justify="flex-end">

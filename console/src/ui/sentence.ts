@@ -1,7 +1,4 @@
-/**
- * Turns a message of the gateway into a sentence: adds a full stop, and a capital letter unless the
- * first word is the name of a field.
- */
+/** Adds a full stop, and a capital letter unless the first word is the name of a field. */
 export function sentence(message: string): string {
   const [first = ""] = message.split(" ", 1);
   const isName = /[_.:/`]/.test(first);
@@ -10,8 +7,8 @@ export function sentence(message: string): string {
 }
 
 /**
- * Makes an API message a sentence, and replaces the names of fields by their labels. What is in
- * double quotes stays as it is: it is a value, such as the name of a key.
+ * Makes an API message a sentence, with labels instead of the names of fields. Text in double
+ * quotes stays as it is: it is a value, such as the name of a key.
  */
 export function presentMessage(message: string): string {
   const parts = message.replaceAll("`", "").split(/("[^"]*"|“[^”]*”)/);
@@ -23,10 +20,7 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/**
- * Matches names of fields in a message: names with an underscore, `rpm`, `tpm`, `url`, `ref`, and
- * elements such as `prompts[2]`.
- */
+/** Matches field names: with an underscore, `rpm`, `tpm`, `url`, `ref`, or such as `prompts[2]`. */
 const FIELD =
   /(?<![\w./?&=-])(?:[a-z]+(?:_[a-z]+)+|rpm|tpm|url|ref)(?:\.[a-z_]+)?(?![\w-])|(?<![\w./])[a-z_]+\[\d+\]/g;
 

@@ -1,45 +1,33 @@
-import { Button, Group } from "@mantine/core";
+import { Group } from "@mantine/core";
 
+import { SmallButton } from "./buttons.tsx";
 import { formatCount } from "./format.ts";
 import { PAGE_SIZES, type PageOfRows } from "./table-state.ts";
 import styles from "./table.module.css";
 import { Note } from "./note.tsx";
 
-export interface TablePagesProps {
+export default function TablePages(props: {
   readonly caption: string;
   readonly page: PageOfRows;
   readonly size: number;
   readonly count: number;
   readonly onPage: (page: number) => void;
   readonly onSize: (size: number) => void;
-}
-
-export default function TablePages(props: TablePagesProps) {
-  const { page, count } = props;
-  const from = formatCount(page.from + 1);
+}) {
+  const { page, pages, from, to } = props.page;
   return (
     <nav aria-label={`Pages of ${props.caption.toLowerCase()}`} className={styles.pages}>
       <Note>
-        {from}–{formatCount(page.to)} of {formatCount(count)}
+        {formatCount(from + 1)}–{formatCount(to)} of {formatCount(props.count)}
       </Note>
       <Group gap="xs">
         <PageSize size={props.size} sizes={PAGE_SIZES} onSize={props.onSize} />
-        <Button
-          size="xs"
-          variant="default"
-          disabled={page.page === 1}
-          onClick={() => props.onPage(page.page - 1)}
-        >
+        <SmallButton disabled={page === 1} onClick={() => props.onPage(page - 1)}>
           Previous
-        </Button>
-        <Button
-          size="xs"
-          variant="default"
-          disabled={page.page === page.pages}
-          onClick={() => props.onPage(page.page + 1)}
-        >
+        </SmallButton>
+        <SmallButton disabled={page === pages} onClick={() => props.onPage(page + 1)}>
           Next
-        </Button>
+        </SmallButton>
       </Group>
     </nav>
   );

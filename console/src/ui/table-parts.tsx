@@ -127,12 +127,7 @@ function SortButton(props: {
   readonly direction: Sort["direction"] | undefined;
   readonly onSort: () => void;
 }) {
-  const Mark =
-    props.direction === undefined
-      ? ChevronsUpDown
-      : props.direction === "ascending"
-        ? ArrowUp
-        : ArrowDown;
+  const Mark = MARKS[props.direction ?? "none"];
   return (
     <UnstyledButton className={kit.sort} onClick={props.onSort}>
       {props.label}
@@ -140,6 +135,8 @@ function SortButton(props: {
     </UnstyledButton>
   );
 }
+
+const MARKS = { none: ChevronsUpDown, ascending: ArrowUp, descending: ArrowDown } as const;
 
 interface RowProps<T> {
   readonly columns: readonly Column<T>[];

@@ -52,10 +52,7 @@ export function cutPage(count: number, size: number, wanted: string | undefined)
 /** Up to this number of rows, a table has no page controls if one page shows them all. */
 const SHORT_ROWS = 25;
 
-/**
- * True if the table needs page controls. A short table needs none; on a phone, a table is short up
- * to `usual` rows.
- */
+/** A short table needs no page controls; on a phone, a table is short up to `usual` rows. */
 export function needsPages(count: number, onPage: number, usual: number): boolean {
   return onPage < count || count > Math.min(SHORT_ROWS, usual);
 }

@@ -117,10 +117,7 @@ function PhoneSort({ columns, sort, onSort }: TableToolsProps) {
 
 const COPIED_MS = 1_500;
 
-/**
- * Copies the rows that are drawn, in a form for spreadsheets: tabs separate cells, and line breaks
- * separate rows.
- */
+/** Copies the drawn rows for spreadsheets: tabs separate cells, and line breaks separate rows. */
 function CopyRows({ table }: Pick<TableToolsProps, "table">) {
   const [isCopied, setCopied] = useState(false);
   async function copy(): Promise<void> {

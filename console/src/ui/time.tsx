@@ -7,10 +7,7 @@ export interface TimeProps {
   readonly precision?: "day" | "minute" | "second";
 }
 
-/**
- * Shows an instant in UTC, because caps and months also follow UTC. The tooltip has it in the
- * reader's time zone.
- */
+/** An instant in UTC, which caps and months follow. Its tooltip is in the reader's time zone. */
 export function Time({ at, precision = "minute" }: TimeProps) {
   return (
     <time dateTime={at} title={`${inZone(at, "second")} in your time zone`} className={kit.figures}>
@@ -19,10 +16,7 @@ export function Time({ at, precision = "minute" }: TimeProps) {
   );
 }
 
-/**
- * Writes an instant in UTC, such as `"1 Dec 2026"` or `"22 Nov 2026, 01:57 UTC"`. A text that is
- * not an instant is returned unchanged.
- */
+/** Writes an instant, such as `"22 Nov 2026, 01:57 UTC"`. Returns other texts unchanged. */
 export function showUtc(at: string, precision: "day" | "minute" | "second" = "minute"): string {
   const text = inZone(at, precision, "UTC");
   return precision === "day" || text === at ? text : `${text} UTC`;
@@ -53,10 +47,7 @@ const PARTS: Intl.DateTimeFormatOptions = {
 const OWN_ZONE = new Intl.DateTimeFormat("en-US", PARTS);
 const UTC = new Intl.DateTimeFormat("en-US", { ...PARTS, timeZone: "UTC" });
 
-/**
- * For figures that come from a replica, says how old they are. If `at` is undefined, they are
- * current, and nothing is shown.
- */
+/** Says how old figures from a replica are. Nothing for current figures, without `at`. */
 export function AsOf({ at }: { readonly at: string | undefined }) {
   if (at === undefined) return null;
   return (

@@ -43,10 +43,7 @@ export function Tip(props: {
   function onPointerEnter(event: PointerEvent): void {
     if (event.pointerType !== "touch") show(DELAY_MS);
   }
-  /**
-   * Shows the tip when the target gets the focus, unless a tap on a button or link caused that:
-   * such a tap is meant to trigger the action.
-   */
+  /** A tap on a button or link moves the focus to it, but is meant to trigger its action. */
   function onFocus(event: FocusEvent): void {
     const isFigure = !event.target.matches("a, button");
     if (isFigure || event.target.matches(":focus-visible")) show(0);

@@ -20,14 +20,14 @@ export interface Column<T> {
   readonly label: string;
   readonly align?: "right";
   readonly render: (row: T) => ReactNode;
-  /** The value by which this column is sorted. Without it, the reader cannot sort by the column. */
+  /** Without it, the reader cannot sort by the column. */
   readonly sortValue?: (row: T) => SortValue;
   /** Cell in a row of totals below the other rows. If no column has one, there is no such row. */
   readonly total?: ReactNode;
   /** When the column is shown. Default: `always`. With `kept`, the reader can choose otherwise. */
   readonly shownFrom?: ShownFrom;
   /** Width in percent of the table, or less if other columns need more. Longer text is cut. */
-  readonly sharePercent?: 10 | 15 | 20 | 30 | 40;
+  readonly sharePercent?: 15 | 20 | 30 | 40;
   /**
    * Position of the column in the two lines of a row on a phone. First line: `lead` at the start,
    * `mark` next to it, `end` at the end. Second line: `line` with the column's label, `plain`
@@ -72,24 +72,16 @@ export interface Kept {
 /** Width of the window from which `wide` columns are shown. */
 const WIDE = "(min-width: 1600px)";
 
-/** Number of rows on a page by default. It is smaller on phones. */
+/** The default number of rows on a page. */
 export function useUsualRows(): number {
-  return useIsPhone() ? PAGE_CARDS : PAGE_ROWS;
+  const isPhone = useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;
+  return isPhone ? PAGE_CARDS : PAGE_ROWS;
 }
-
-/** True if the rows are drawn as cards. `PHONE` must equal the width in `table.module.css`. */
-function useIsPhone(): boolean {
-  return useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;
-}
+/** In such windows, rows are drawn as cards. Must equal the width in `table.module.css`. */
 const PHONE = "(max-width: 36em)";
 
 /** Reads and changes one table's query parameters in the page's URL. Back undoes each change. */
-export function useTableSearch(prefix: string): {
-  readonly sort: string | undefined;
-  readonly page: string | undefined;
-  readonly size: string | undefined;
-  readonly change: (wanted: TableSearch) => void;
-} {
+export function useTableSearch(prefix: string) {
   const [search, setSearch] = useFilters<TableSearch>();
   const change = useCallback(
     (wanted: TableSearch): void => {
@@ -109,11 +101,7 @@ export function useTableSearch(prefix: string): {
 export function useColumns<C extends { readonly id: string; readonly shownFrom?: ShownFrom }>(
   table: string | undefined,
   columns: readonly C[],
-): {
-  readonly shown: readonly C[];
-  readonly choose: (id: string, isWanted: boolean) => void;
-  readonly reset: () => void;
-} {
+) {
   const isWide = useMediaQuery(WIDE, undefined, { getInitialValueInEffect: false }) ?? false;
   const [choice, setChoice] = useState<ColumnChoice>(() =>
     table === undefined ? {} : readChoice(table),
@@ -129,7 +117,7 @@ export function useColumns<C extends { readonly id: string; readonly shownFrom?:
   );
   return {
     shown,
-    choose: (id, isWanted) => keep({ ...choice, [id]: isWanted }),
-    reset: () => keep({}),
+    choose: (id: string, isWanted: boolean): void => keep({ ...choice, [id]: isWanted }),
+    reset: (): void => keep({}),
   };
 }

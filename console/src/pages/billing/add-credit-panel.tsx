@@ -10,21 +10,12 @@ import { CodeBlock } from "../../ui/code-block.tsx";
 import { controlled, fieldError, checkable } from "../../ui/fields.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { showCents, showUsd } from "../../ui/money-math.ts";
-import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/for-role.tsx";
 import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
 import { readAmount, usualAmounts } from "./purchase-amount.ts";
 import { Note } from "../../ui/note.tsx";
 
 type Payments = Billing["payments"];
-
-export function AddCreditPanel(props: Pick<AddCreditProps, "payments" | "canSaveCard">) {
-  return (
-    <Panel title="Add credit">
-      <AddCredit {...props} />
-    </Panel>
-  );
-}
 
 interface AddCreditProps {
   readonly payments: Payments;
@@ -60,7 +51,6 @@ function OperatorCredit() {
 }
 
 const OTHER = "other";
-/** Names of the fields that show refusals about them. Others are shown above the buttons. */
 const PLACED: ReadonlySet<string> = new Set(["amount_usd"]);
 
 function BuyForm({ payments, backTo = "billing", canSaveCard = false, onLeave }: AddCreditProps) {
@@ -72,14 +62,15 @@ function BuyForm({ payments, backTo = "billing", canSaveCard = false, onLeave }:
   const [isChecked, setIsChecked] = useState(false);
   const submission = useSubmission();
   const read = readAmount(chosen === OTHER ? typed : chosen, bounds);
+  const amountUsd = read.kind === "amount" ? read.amountUsd : undefined;
 
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
     setIsChecked(true);
-    if (read.kind !== "amount") return;
+    if (amountUsd === undefined) return;
     submission.run(async () => {
       const { checkout_url: url } = await call("POST /api/console/purchases", {
-        body: { amount_usd: read.amountUsd, back_to: backTo, save_card: savesCard },
+        body: { amount_usd: amountUsd, back_to: backTo, save_card: savesCard },
       });
       onLeave?.();
       keptKey.packForCheckout(Date.now());
@@ -123,9 +114,9 @@ function BuyForm({ payments, backTo = "billing", canSaveCard = false, onLeave }:
             leftSection={<CreditCard size={16} aria-hidden />}
             loading={submission.isBusy}
           >
-            {read.kind === "amount" ? `Pay ${showUsd(read.amountUsd)}` : "Continue to payment"}
+            {amountUsd === undefined ? "Continue to payment" : `Pay ${showUsd(amountUsd)}`}
           </Button>
-          <ChargeSentence payments={payments} amountUsd={pickAmount(read)} />
+          <ChargeSentence payments={payments} amountUsd={amountUsd} />
         </Group>
       </Stack>
     </form>
@@ -148,10 +139,6 @@ function ChargeSentence(props: {
         : `One charge of ${showUsd(amountUsd)}, all of it added as credit. ${where}`}
     </Note>
   );
-}
-
-function pickAmount(read: ReturnType<typeof readAmount>): string | undefined {
-  return read.kind === "amount" ? read.amountUsd : undefined;
 }
 
 /** The message at the field. A blank field is an error only after the button was pressed. */

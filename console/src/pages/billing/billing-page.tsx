@@ -10,7 +10,7 @@ import { compareUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { AddCreditPanel } from "./add-credit-panel.tsx";
+import { AddCredit } from "./add-credit-panel.tsx";
 import { CreditLedgerPanel } from "./credit-ledger-panel.tsx";
 import { PurchasePanel } from "./purchase-panel.tsx";
 import { TopUpPanel } from "./top-up-panel.tsx";
@@ -45,10 +45,12 @@ function BillingParts(props: { readonly billing: Billing; readonly topUp: TopUp 
   return (
     <>
       <BalanceFigures billing={billing} />
-      <AddCreditPanel
-        payments={billing.payments}
-        canSaveCard={topUp?.is_available === true && topUp.card === null}
-      />
+      <Panel title="Add credit">
+        <AddCredit
+          payments={billing.payments}
+          canSaveCard={topUp?.is_available === true && topUp.card === null}
+        />
+      </Panel>
       {topUp === undefined ? null : <TopUpPanel topUp={topUp} />}
       {paid === undefined ? null : (
         <Suspense>

@@ -1,10 +1,8 @@
 import type { CreditEntry } from "../../api/contract.ts";
-import { buildAddress, call } from "../../api/client.ts";
-import { column } from "../../ui/columns.tsx";
+import { call } from "../../api/client.ts";
+import { column, moneyColumn } from "../../ui/columns.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
-import { parseUsd } from "../../ui/money-math.ts";
-import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { usePages, OlderPages } from "../../ui/older-pages.tsx";
@@ -22,11 +20,7 @@ export function CreditLedgerPanel() {
   return (
     <Panel
       title="Credit ledger"
-      actions={
-        <DownloadLink href={buildAddress("/api/console/credit-ledger.csv")}>
-          Download CSV
-        </DownloadLink>
-      }
+      actions={<DownloadLink href="/api/console/credit-ledger.csv">Download CSV</DownloadLink>}
     >
       <OlderPages of={ledger} rows={6}>
         {(lines) => (
@@ -59,16 +53,10 @@ const COLUMNS: readonly Column<CreditEntry>[] = [
   column("ref", "Reference", ({ kind, ref }) =>
     kind === "usage" ? ref : <Copyable value={ref} label="reference" short />,
   ),
-  column("amount", "Amount", (entry) => <Money usd={entry.amount_usd} signed />, {
-    align: "right",
-    sortValue: (entry) => parseUsd(entry.amount_usd),
-  }),
+  moneyColumn("amount", "Amount", ({ amount_usd: usd }) => usd, { signed: true, isSortable: true }),
 ];
 
-/**
- * Shows the kind of an entry. Under granted credit, it says that there is no receipt, because
- * nobody paid for it.
- */
+/** Says under granted credit that there is no receipt, because nobody paid for it. */
 function Kind({ kind }: Pick<CreditEntry, "kind">) {
   const isGiven = kind === "grant" || kind === "welcome";
   return (

@@ -7,7 +7,6 @@ import { useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { countryName } from "../../ui/format.ts";
 import styles from "./statement.module.css";
-import { buildAddress } from "../../api/client.ts";
 import { DownloadLink, SmallButton } from "../../ui/buttons.tsx";
 import { Note } from "../../ui/note.tsx";
 
@@ -76,24 +75,11 @@ function Party(props: { readonly title: string; readonly lines: readonly string[
   );
 }
 
-/** Buttons to print a document and to download `base` with each of the formats as extension. */
+/** Prints a document, and downloads `base` with each of the formats as extension. */
 export function DocumentActions(props: {
   readonly base: string;
   readonly formats: readonly string[];
 }) {
-  return (
-    <div className={styles.actions}>
-      <PrintButton />
-      {props.formats.map((format) => (
-        <DownloadLink key={format} href={buildAddress(`${props.base}.${format}`)}>
-          {format.toUpperCase()}
-        </DownloadLink>
-      ))}
-    </div>
-  );
-}
-
-function PrintButton() {
   useEffect(() => {
     globalThis.addEventListener("beforeprint", showLight);
     globalThis.addEventListener("afterprint", showAsBefore);
@@ -103,9 +89,19 @@ function PrintButton() {
     };
   }, []);
   return (
-    <SmallButton leftSection={<Printer size={14} aria-hidden />} onClick={() => globalThis.print()}>
-      Print
-    </SmallButton>
+    <div className={styles.actions}>
+      <SmallButton
+        leftSection={<Printer size={14} aria-hidden />}
+        onClick={() => globalThis.print()}
+      >
+        Print
+      </SmallButton>
+      {props.formats.map((format) => (
+        <DownloadLink key={format} href={`${props.base}.${format}`}>
+          {format.toUpperCase()}
+        </DownloadLink>
+      ))}
+    </div>
   );
 }
 

@@ -1,6 +1,6 @@
 import type { Purchase, PurchaseStatus } from "../../api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
-import { StatusBadge } from "../../ui/badge.tsx";
+import { StatusBadge, type Tone } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { moneyColumn, timeColumn, column } from "../../ui/columns.tsx";
 import { type Column, TablePanel } from "../../ui/data-table.tsx";
@@ -94,91 +94,60 @@ function Receipt({ purchase }: { readonly purchase: Purchase }) {
   );
 }
 
-interface PurchaseMessage {
-  readonly label: string;
-  readonly tone: "ok" | "warn" | "bad" | "quiet";
-  readonly meaning: string;
-  /** True if the status will not change again. Polling then ends. */
-  readonly isDecided: boolean;
+type Words = readonly [label: string, tone: Tone, meaning: string];
+
+/** `isDecided`: the status will not change again, so polling ends. */
+export function purchaseWords(purchase: Purchase) {
+  const { status } = purchase;
+  const [label, tone, meaning] = status === "parked" ? parkedWords(purchase) : WORDS[status];
+  return { label, tone, meaning, isDecided: status !== "created" && status !== "pending" };
 }
 
-export function purchaseWords(purchase: Purchase): PurchaseMessage {
-  const words = PURCHASE_WORDS[purchase.status];
-  if (purchase.status !== "parked") return words;
-  if (purchase.is_granted_by_hand) {
-    const meaning = "The payment did not match the order. Support has added credit for it.";
-    return { ...words, label: "Credited by support", tone: "ok", meaning };
-  }
-  if (compareUsd(purchase.refunded_usd, "0") > 0) {
-    if (compareUsd(purchase.refunded_usd, purchase.amount_usd) < 0) return PARTLY_RETURNED;
-    const meaning = "The payment did not match the order and was refunded. No credit was added.";
-    return { ...words, label: "Refunded", tone: "quiet", meaning };
-  }
-  return words;
+function parkedWords(purchase: Purchase): Words {
+  if (purchase.is_granted_by_hand) return PARKED.granted;
+  if (compareUsd(purchase.refunded_usd, "0") <= 0) return PARKED.reviewed;
+  const isWhole = compareUsd(purchase.refunded_usd, purchase.amount_usd) >= 0;
+  return isWhole ? PARKED.refunded : PARKED.partly_refunded;
 }
 
-const PARTLY_RETURNED: PurchaseMessage = {
-  label: "Partially refunded",
-  tone: "warn",
-  meaning:
+const PARKED = {
+  reviewed: [
+    "Under review",
+    "warn",
+    "A payment arrived that does not match the order. Support is reviewing it.",
+  ],
+  granted: [
+    "Credited by support",
+    "ok",
+    "The payment did not match the order. Support has added credit for it.",
+  ],
+  refunded: [
+    "Refunded",
+    "quiet",
+    "The payment did not match the order and was refunded. No credit was added.",
+  ],
+  partly_refunded: [
+    "Partially refunded",
+    "warn",
     "The payment did not match the order. Part of it was refunded, and no credit was added yet.",
-  isDecided: true,
-};
+  ],
+} as const satisfies Record<string, Words>;
 
-const PURCHASE_WORDS: Readonly<Record<PurchaseStatus, PurchaseMessage>> = {
-  created: {
-    label: "Not paid",
-    tone: "quiet",
-    meaning: "The payment provider has not confirmed a payment yet.",
-    isDecided: false,
-  },
-  pending: {
-    label: "Pending",
-    tone: "warn",
-    meaning: "The payment is in progress. Your bank has not confirmed it yet.",
-    isDecided: false,
-  },
-  paid: {
-    label: "Paid",
-    tone: "ok",
-    meaning: "Payment confirmed. The credit is in your balance.",
-    isDecided: true,
-  },
-  partly_refunded: {
-    label: "Partially refunded",
-    tone: "warn",
-    meaning: "Part of this payment was refunded and deducted from your balance.",
-    isDecided: true,
-  },
-  refunded: {
-    label: "Refunded",
-    tone: "quiet",
-    meaning: "This payment was refunded and deducted from your balance.",
-    isDecided: true,
-  },
-  disputed: {
-    label: "Disputed",
-    tone: "bad",
-    meaning:
-      "This payment is disputed with your bank. Its credit is withheld until the dispute is resolved.",
-    isDecided: true,
-  },
-  failed: {
-    label: "Failed",
-    tone: "bad",
-    meaning: "The payment failed. Nothing was charged and no credit was added.",
-    isDecided: true,
-  },
-  expired: {
-    label: "Expired",
-    tone: "quiet",
-    meaning: "The payment page was closed before paying. Nothing was charged.",
-    isDecided: true,
-  },
-  parked: {
-    label: "Under review",
-    tone: "warn",
-    meaning: "A payment arrived that does not match the order. Support is reviewing it.",
-    isDecided: true,
-  },
+const WORDS: Readonly<Record<Exclude<PurchaseStatus, "parked">, Words>> = {
+  created: ["Not paid", "quiet", "The payment provider has not confirmed a payment yet."],
+  pending: ["Pending", "warn", "The payment is in progress. Your bank has not confirmed it yet."],
+  paid: ["Paid", "ok", "Payment confirmed. The credit is in your balance."],
+  partly_refunded: [
+    "Partially refunded",
+    "warn",
+    "Part of this payment was refunded and deducted from your balance.",
+  ],
+  refunded: ["Refunded", "quiet", "This payment was refunded and deducted from your balance."],
+  disputed: [
+    "Disputed",
+    "bad",
+    "This payment is disputed with your bank. Its credit is withheld until the dispute is resolved.",
+  ],
+  failed: ["Failed", "bad", "The payment failed. Nothing was charged and no credit was added."],
+  expired: ["Expired", "quiet", "The payment page was closed before paying. Nothing was charged."],
 };

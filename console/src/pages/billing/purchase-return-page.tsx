@@ -24,7 +24,7 @@ const AlertOffer = lazy(() => import("../settings/alert-offer.tsx"));
  * payment, so the purchase is polled until its result is known.
  */
 export function PurchaseReturnPage() {
-  const { purchaseId = "" } = useParams({ strict: false }) as { readonly purchaseId?: string };
+  const { purchaseId = "" } = useParams({ strict: false });
   return (
     <Page title="Your purchase" crumbs={[{ label: "Billing", to: "/billing" }]}>
       <ReturnedPurchase key={purchaseId} purchaseId={purchaseId} />
@@ -34,23 +34,23 @@ export function PurchaseReturnPage() {
 
 function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }) {
   const [answers, setAnswers] = useState(0);
-  const [isDecided, setIsDecided] = useState(false);
-  const waitMs = isDecided ? undefined : pollAfterMs(answers);
+  const waitMs = pollAfterMs(answers);
+  const { next } = useSearch({ strict: false }) as { readonly next?: string };
   const answer = useAnswer(
     "GET /api/console/purchases/:purchase_id",
     { params: { purchase_id: purchaseId } },
-    waitMs === undefined ? {} : { refetchMs: waitMs },
+    {
+      refetchMs: (last) =>
+        last !== undefined && purchaseWords(last).isDecided ? undefined : waitMs,
+    },
   );
   const { data, dataUpdatedAt, errorUpdateCount } = answer;
   useEffect(() => {
     setAnswers((count) => count + 1);
   }, [dataUpdatedAt, errorUpdateCount]);
-  useEffect(() => {
-    setIsDecided(data !== undefined && purchaseWords(data).isDecided);
-  }, [data]);
   useRefreshWhenGranted(data);
-  const isToWelcome = useNextIsWelcome();
-  if (isToWelcome && data?.status === "paid") return <Redirect to="/welcome" />;
+  // A purchase that was started on the welcome page leads back there when it is paid.
+  if (next === "welcome" && data?.status === "paid") return <Redirect to="/welcome" />;
   return (
     <Panel>
       <Answer of={answer}>
@@ -69,13 +69,7 @@ function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }) {
   );
 }
 
-/** True if the purchase was started on the welcome page, which continues when it is paid. */
-function useNextIsWelcome(): boolean {
-  const { next } = useSearch({ strict: false }) as { readonly next?: string };
-  return next === "welcome";
-}
-
-/** When credit arrives, reads everything again that depends on it, such as balance and limits. */
+/** Reads everything again that depends on credit when it arrives. */
 function useRefreshWhenGranted(purchase: Purchase | undefined): void {
   const client = useQueryClient();
   const grantedAt = purchase?.granted_at ?? null;

@@ -16,7 +16,7 @@ import styles from "./statement.module.css";
 import { Note } from "../../ui/note.tsx";
 
 export function ReceiptPage() {
-  const { purchaseId = "" } = useParams({ strict: false }) as { readonly purchaseId?: string };
+  const { purchaseId = "" } = useParams({ strict: false });
   const params = { purchase_id: purchaseId };
   const answer = useAnswer("GET /api/console/purchases/:purchase_id/receipt", { params });
   const base = `/api/console/purchases/${encodeURIComponent(purchaseId)}/receipt`;

@@ -16,7 +16,7 @@ import { DataTable, type Column, TablePanel } from "../../ui/data-table.tsx";
 import { Note } from "../../ui/note.tsx";
 
 export function StatementPage() {
-  const { month = "" } = useParams({ strict: false }) as { readonly month?: string };
+  const { month = "" } = useParams({ strict: false });
   const answer = useAnswer("GET /api/console/statements/:month", { params: { month } });
   const base = `/api/console/statements/${encodeURIComponent(month)}/statement`;
   return (

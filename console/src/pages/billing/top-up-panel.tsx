@@ -14,7 +14,7 @@ import { notices, notifyDone } from "../../ui/notice.ts";
 import { UnplacedFault, useSubmission } from "../../ui/form-dialog.tsx";
 import { leaveFor, untilBack } from "./add-credit-panel.tsx";
 import { Fault } from "../../ui/fault.tsx";
-import { fieldError } from "../../ui/fields.ts";
+import { controlled, fieldError } from "../../ui/fields.ts";
 import { Note } from "../../ui/note.tsx";
 
 export function TopUpPanel({ topUp }: { readonly topUp: TopUp }) {
@@ -36,11 +36,8 @@ export function TopUpPanel({ topUp }: { readonly topUp: TopUp }) {
 
 function State({ topUp }: { readonly topUp: TopUp }) {
   if (topUp.pause !== null) return <StatusBadge tone="bad">Paused</StatusBadge>;
-  return topUp.rule?.is_on === true ? (
-    <StatusBadge tone="ok">Active</StatusBadge>
-  ) : (
-    <StatusBadge tone="quiet">Off</StatusBadge>
-  );
+  const isOn = topUp.rule?.is_on === true;
+  return <StatusBadge tone={isOn ? "ok" : "quiet"}>{isOn ? "Active" : "Off"}</StatusBadge>;
 }
 
 function Progress({ topUp }: { readonly topUp: TopUp }) {
@@ -85,13 +82,12 @@ function TopUpCard({ topUp }: { readonly topUp: TopUp }) {
   const remove = useChange("POST /api/console/top-up/card/remove", ["GET /api/console/top-up"]);
   const { card } = topUp;
 
-  const save = (): void => {
+  const save = (): void =>
     submission.run(async () => {
       const { checkout_url: url } = await call("POST /api/console/top-up/card", {});
       leaveFor(url);
       await untilBack();
     });
-  };
 
   return (
     <Stack gap="xs" align="flex-start">
@@ -180,11 +176,7 @@ function TopUpForm({ topUp }: { readonly topUp: TopUp }) {
       description={description}
       inputMode="decimal"
       maxLength={16}
-      value={typed[name]}
-      onChange={(event) => {
-        const text = event.currentTarget.value;
-        setTyped((before) => ({ ...before, [name]: text }));
-      }}
+      {...controlled(typed[name], (text) => setTyped((before) => ({ ...before, [name]: text })))}
       error={fieldError(change.error, name)}
     />
   );

@@ -50,16 +50,16 @@ function buildColumns(parts: {
   readonly onDisable: (connection: Connection) => void;
 }): readonly Column<Connection>[] {
   return [
-    {
-      id: "name",
-      label: "Name",
-      render: ({ name, disabled_at: at }) => (
+    column(
+      "name",
+      "Name",
+      ({ name, disabled_at: at }) => (
         <Text span inherit fw={500} td={at === null ? undefined : "line-through"}>
           {name}
         </Text>
       ),
-      sortValue: ({ name }) => name.toLowerCase(),
-    },
+      { sortValue: ({ name }) => name.toLowerCase() },
+    ),
     column("provider", "Provider", ({ provider }) => parts.providerName(provider), {
       sortValue: ({ provider }) => parts.providerName(provider).toLowerCase(),
     }),
@@ -69,17 +69,16 @@ function buildColumns(parts: {
       </Text>
     )),
     column("key", "Used by", ({ key_id: id }) => (id === null ? "All keys" : parts.keyName(id))),
-    {
-      id: "status",
-      label: "Status",
-      render: ({ disabled_at: at }) =>
-        at === null ? (
-          <StatusBadge tone="ok">Active</StatusBadge>
-        ) : (
-          <StatusBadge tone="quiet">disabled</StatusBadge>
-        ),
-      sortValue: ({ disabled_at: at }) => at ?? "",
-    },
+    column(
+      "status",
+      "Status",
+      ({ disabled_at: at }) => (
+        <StatusBadge tone={at === null ? "ok" : "quiet"}>
+          {at === null ? "Active" : "disabled"}
+        </StatusBadge>
+      ),
+      { sortValue: ({ disabled_at: at }) => at ?? "" },
+    ),
     timeColumn("created", "Added", ({ created_at: at }) => at, {
       precision: "day",
       isSortable: true,

@@ -105,30 +105,23 @@ function EndpointPanel(props: { readonly endpoints: Connections["endpoints"] }) 
   if (props.endpoints.length === 0) return null;
   return (
     <Panel title="Dedicated endpoints">
-      <EndpointTable endpoints={props.endpoints} />
+      <Stack gap="md">
+        <Note>
+          Requests for these models are sent to these endpoints only. The operator manages them. To
+          change one, contact support.
+        </Note>
+        <DataTable
+          caption="Dedicated endpoints of the organization"
+          columns={COLUMNS}
+          rows={props.endpoints}
+          rowKey={({ endpoint_id: id }) => id}
+        />
+      </Stack>
     </Panel>
   );
 }
 
 type Endpoint = Connections["endpoints"][number];
-
-/** Lists the organization's dedicated endpoints. Only the operator can edit them. */
-function EndpointTable(props: { readonly endpoints: readonly Endpoint[] }) {
-  return (
-    <Stack gap="md">
-      <Note>
-        Requests for these models are sent to these endpoints only. The operator manages them. To
-        change one, contact support.
-      </Note>
-      <DataTable
-        caption="Dedicated endpoints of the organization"
-        columns={COLUMNS}
-        rows={props.endpoints}
-        rowKey={({ endpoint_id: id }) => id}
-      />
-    </Stack>
-  );
-}
 
 const COLUMNS: readonly Column<Endpoint>[] = [
   column("provider", "Provider", ({ provider }) => provider),
@@ -150,13 +143,6 @@ const COLUMNS: readonly Column<Endpoint>[] = [
 ];
 
 function numberColumn(id: "rps" | "rpm" | "tpm" | "concurrency", label: string): Column<Endpoint> {
-  return {
-    id,
-    label,
-    align: "right",
-    render: (endpoint) => {
-      const count = endpoint[id];
-      return count === null ? "No limit" : formatCount(count);
-    },
-  };
+  const show = (count: number | null): string => (count === null ? "No limit" : formatCount(count));
+  return column(id, label, (endpoint) => show(endpoint[id]), { align: "right" });
 }

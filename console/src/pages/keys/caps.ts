@@ -90,11 +90,6 @@ export function capInput(cap: TypedCap): string | undefined {
   return cap.kind === "capped" ? cap.capUsd : undefined;
 }
 
-/** Writes an amount as a person would type it: exactly, with at least two decimals. */
-export function plainUsd(usd: string): string {
-  return usd.replace(/0{1,4}$/, "");
-}
-
 type CapFacts = Pick<Key, (typeof KEY_CAPS)[number]["field" | "spent"]>;
 
 interface StrictestCap {
@@ -104,28 +99,19 @@ interface StrictestCap {
   readonly leftUsd: string;
 }
 
-/**
- * Returns the cap with the least amount left, which refuses first. Of equal ones, it is the cap
- * that resets last, as in the gateway's refusals. Undefined if the key has no cap.
- */
+/** The cap with the least left; of equal ones the last to reset, as in the gateway's refusals. */
 export function strictestCap(key: CapFacts, nowMs: number): StrictestCap | undefined {
   const [first] = KEY_CAPS.toSorted(
     (a, b) => periodEndMs(b.period, nowMs) - periodEndMs(a.period, nowMs),
   )
-    .flatMap(({ name, field, spent }) => toStrictestCap(name, key[field], key[spent]) ?? [])
+    .flatMap(({ name, field, spent: spentField }) => {
+      const [cap, spent] = [key[field], key[spentField]];
+      if (cap === null || spent === null) return [];
+      const share = parseUsd(cap) === 0n ? 1 : computeShare(spent, cap);
+      return [{ name, share, leftUsd: leftUnder(cap, spent, "0") }];
+    })
     .toSorted((a, b) => compareUsd(a.leftUsd, b.leftUsd));
   return first;
-}
-
-function toStrictestCap(
-  name: StrictestCap["name"],
-  cap: string | null,
-  spent: string | null,
-): StrictestCap | undefined {
-  if (cap === null || spent === null) return undefined;
-  const left = parseUsd(cap) - parseUsd(spent);
-  const share = parseUsd(cap) === 0n ? 1 : computeShare(spent, cap);
-  return { name, share, leftUsd: writeUsd(left < 0n ? 0n : left) };
 }
 
 export type Cap = Limits["caps"][number];
@@ -138,10 +124,7 @@ export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
   readonly capUsd: string | null;
   readonly spentUsd: string;
   readonly inFlightUsd: string;
-  /**
-   * The amount that the cap still allows: the cap less the spent amount and the amount in flight,
-   * but at least zero. Undefined if there is no cap.
-   */
+  /** The cap less the spent amount and that in flight, at least 0. Undefined without a cap. */
   readonly leftUsd: string | undefined;
   readonly resetAt: string;
 }
@@ -149,9 +132,9 @@ export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
 type Resets = Pick<KeyList, (typeof KEY_CAPS)[number]["resetAt"]>;
 
 /**
- * Lists caps by the amount left, the least first; rows without a cap come last. Caps with equal
- * amounts are in the order in which the gateway refuses: first the caps of keys (of these, the one
- * that resets last comes first), then the organization's cap.
+ * Lists caps by the amount left, the least first; rows without a cap come last. Equal ones are in
+ * the order in which the gateway refuses: keys' caps, the last to reset first, then the
+ * organization's cap.
  */
 export function capRows(
   caps: readonly Cap[],
@@ -173,10 +156,7 @@ export function capRows(
   ].toSorted(compareLeft);
 }
 
-/**
- * Makes a row for each cap of a key. The amount in flight counts against every cap, because a
- * request may end in any period.
- */
+/** The amount in flight counts against every cap, because a request may end in any period. */
 function rowsOfKey(cap: Cap, key: Key | undefined, resets: Resets): readonly CapRow[] {
   const own = KEY_CAPS.flatMap(({ period, field, spent, resetAt }) => {
     const capUsd = key?.[field] ?? null;

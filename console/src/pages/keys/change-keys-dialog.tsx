@@ -2,23 +2,15 @@ import { NativeSelect, TextInput } from "@mantine/core";
 
 import { useChange } from "../../api/use-answer.ts";
 import { controlled } from "../../ui/fields.ts";
-import { Dialog } from "../../ui/dialog.tsx";
 import { notifyDone } from "../../ui/notice.ts";
 import { countKeys, type ChosenKeysProps } from "./chosen-bar.tsx";
 import { NO_EXPIRY } from "./expiry-choice.ts";
 import { ExpiryField, CapFields } from "./key-fields.tsx";
-import { useConfirmation, DialogForm, useForm } from "../../ui/form-dialog.tsx";
+import { useConfirmation, DialogForm, inDialog, useForm } from "../../ui/form-dialog.tsx";
 import { readKeysChange, TAGS_HELP, type TagsChoice, type TypedKeysChange } from "./key-forms.ts";
 import { BLANK_CAPS, CAP_FIELDS, KEY_READERS } from "./caps.ts";
 
-export default function ChangeKeysDialog(props: ChosenKeysProps) {
-  const title = `Change ${countKeys(props.keys.length)}`;
-  return (
-    <Dialog opened title={title} onClose={props.onClose}>
-      <ChangeKeysForm {...props} />
-    </Dialog>
-  );
-}
+export default inDialog(({ keys }) => `Change ${countKeys(keys.length)}`, ChangeKeysForm);
 
 function ChangeKeysForm({ keys, onClose, onDone }: ChosenKeysProps) {
   const change = useChange("POST /api/console/keys/change", KEY_READERS);

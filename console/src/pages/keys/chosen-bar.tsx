@@ -16,7 +16,8 @@ export function ChosenBar(props: {
   const { rows, chosen, onChoose } = props;
   const [dialog, setDialog] = useState<"change" | "disable">();
   const able = rows.filter(canBeChosen);
-  const keys = pickChosen(rows, chosen);
+  // Keys that a filter hides must not be changed.
+  const keys = able.filter((key) => chosen.has(key.key_id));
   if (able.length === 0) return null;
   const areAll = keys.length === able.length;
   const areTooMany = keys.length > CHOSEN_MAX;
@@ -52,7 +53,7 @@ export function ChosenBar(props: {
         </Group>
       )}
       <Suspense fallback={null}>
-        {dialog === "change" ? <ChangeKeysDialog {...about} /> : null}
+        {dialog === "change" ? <ChangeKeysDialog opened {...about} /> : null}
         {dialog === "disable" ? <DisableKeysDialog {...about} /> : null}
       </Suspense>
     </Group>
@@ -66,11 +67,6 @@ export interface ChosenKeysProps {
 }
 
 const CHOSEN_MAX = 100;
-
-/** Returns the chosen keys that are visible: keys that a filter hides must not be changed. */
-function pickChosen(rows: readonly Key[], chosen: ReadonlySet<string>): readonly Key[] {
-  return rows.filter((key) => canBeChosen(key) && chosen.has(key.key_id));
-}
 
 export function canBeChosen({ disabled_at: disabledAt }: Pick<Key, "disabled_at">): boolean {
   return disabledAt === null;

@@ -7,10 +7,9 @@ import { call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { useSampleCall } from "../../snippets/use-sample-call.ts";
-import { Dialog } from "../../ui/dialog.tsx";
 import { SecretOnce } from "../../ui/secret-once.tsx";
 import { NO_EXPIRY } from "./expiry-choice.ts";
-import { DialogForm, MoreFields, useForm } from "../../ui/form-dialog.tsx";
+import { DialogForm, inDialog, MoreFields, useForm } from "../../ui/form-dialog.tsx";
 import { BLANK_CAPS, CAP_FIELDS } from "./caps.ts";
 import { NAME_CHARS_MAX, readNewKey, stillWrong, type TypedKey } from "./key-forms.ts";
 import { findNamesake } from "./match-keys.ts";
@@ -26,8 +25,8 @@ const BLANK: TypedKey = {
 };
 
 /**
- * Asks for a new key's name and limits, then shows the raw key once. The code that shows it is
- * loaded before the key is created, and only this dialog has the raw key in memory.
+ * Shows the raw key once, and only this dialog has it in memory. The code that shows it is loaded
+ * before the key is created.
  */
 export default function CreateKeyDialog(props: {
   readonly opened: boolean;
@@ -40,16 +39,7 @@ export default function CreateKeyDialog(props: {
   const [created, setCreated] = useState<CreatedKey>();
   return (
     <>
-      <Dialog opened={opened} title="Create key" onClose={onClose}>
-        <CreateKeyForm
-          rpmMax={rpmMax}
-          onClose={onClose}
-          onCreated={(key) => {
-            onClose();
-            setCreated(key);
-          }}
-        />
-      </Dialog>
+      <FormDialog opened={opened} rpmMax={rpmMax} onClose={onClose} onCreated={setCreated} />
       <SecretOnce
         opened={created !== undefined}
         title={`Save your key “${created?.key.name ?? ""}”`}
@@ -73,6 +63,8 @@ function FirstCall({ of: { key, secret } }: { readonly of: CreatedKey }) {
 
 const FOLDED = ["rpm", ...CAP_FIELDS, "models", "tags", "expires_at"] as const;
 
+const FormDialog = inDialog("Create key", CreateKeyForm);
+
 interface CreateProps {
   readonly rpmMax: number;
   readonly onCreated: (created: CreatedKey) => void;
@@ -91,6 +83,7 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps) {
     if (!read.isReady) return;
     form.submission.run(async () => {
       const created = await call("POST /api/console/keys", { body: read.body });
+      onClose();
       onCreated(created);
       await client.invalidateQueries({ queryKey: ["GET /api/console/keys"] });
     });

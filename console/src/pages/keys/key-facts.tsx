@@ -17,13 +17,7 @@ import { PERIOD_NAMES, capRows, type Cap, type CapRow } from "./caps.ts";
 import { Note } from "../../ui/note.tsx";
 
 export function KeyFacts({ shown }: { readonly shown: Key }) {
-  const {
-    tags,
-    models,
-    expires_at: expiresAt,
-    disabled_at: disabledAt,
-    old_works_until: oldUntil,
-  } = shown;
+  const { tags, models, expires_at, disabled_at, old_works_until } = shown;
   return (
     <Panel>
       <FactList
@@ -34,14 +28,14 @@ export function KeyFacts({ shown }: { readonly shown: Key }) {
           [`Created ${ORIGIN_LABELS[shown.origin]}`, <Time at={shown.created_at} />],
           [
             shown.is_expired ? "Expired" : "Expires",
-            expiresAt === null ? "Never" : <Time at={expiresAt} />,
+            expires_at === null ? "Never" : <Time at={expires_at} />,
           ],
-          oldUntil !== null && ["Old secret works until", <Time at={oldUntil} />],
+          old_works_until !== null && ["Old secret works until", <Time at={old_works_until} />],
           ["Models", models === null ? "All" : models.join(", ")],
           tags.length !== 0 && ["Tags", tags.join(", ")],
           ...periodUse("Today", shown.spent_day_usd, shown.cap_day_usd),
           ...periodUse("This week", shown.spent_week_usd, shown.cap_week_usd),
-          disabledAt !== null && ["Disabled permanently", <Time at={disabledAt} />],
+          disabled_at !== null && ["Disabled permanently", <Time at={disabled_at} />],
           ["Key ID", <Copyable value={shown.key_id} label="key ID" />],
         ]}
       />

@@ -3,17 +3,15 @@ import { lazy, Suspense } from "react";
 
 import type { Caps, Key } from "../../api/contract.ts";
 import { controlled } from "../../ui/fields.ts";
-import { KEY_CAPS, plainUsd } from "./caps.ts";
+import { plainUsd } from "../../ui/money-math.ts";
+import { KEY_CAPS } from "./caps.ts";
 import type { Form } from "../../ui/form-dialog.tsx";
 import { TAGS_HELP, type TypedKey } from "./key-forms.ts";
 import { showUtc } from "../../ui/time.tsx";
 import type { ExpiryChoice, TypedExpiry } from "./expiry-choice.ts";
 import type { ModelsFieldProps } from "./models-select.tsx";
 
-/**
- * The field of a cap. It starts empty even if there is a cap, so that saving a change of other
- * fields never rewrites the cap.
- */
+/** Starts empty even if there is a cap, so that saving other fields never rewrites the cap. */
 export function CapField(props: {
   readonly of: (typeof KEY_CAPS)[number];
   /** The current cap. Null: there is none. Undefined: the form changes several keys. */
@@ -108,10 +106,7 @@ const PERIODS: readonly { readonly value: ExpiryChoice; readonly label: string }
   { value: "date", label: "On a date" },
 ];
 
-/**
- * The field for a key's expiry. `current` is the present expiry: an instant, null for never,
- * undefined for a new key, or `each` if the form changes several keys.
- */
+/** `current`: an instant, null for never, undefined for a new key, or `each` for several keys. */
 export function ExpiryField(props: {
   readonly current: string | null | undefined;
   readonly value: TypedExpiry;

@@ -32,7 +32,7 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
     </Text>
   );
   return (
-    <RowLine>
+    <div className={tables.line}>
       {isLink ? (
         <AppLink to="/keys/$keyId" params={{ keyId: named.key_id }} inherit>
           {text}
@@ -51,7 +51,7 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
           <Pencil size={14} aria-hidden />
         </RowButton>
       ) : null}
-    </RowLine>
+    </div>
   );
 }
 
@@ -101,19 +101,10 @@ function RenameForm(props: { readonly renamed: Key; readonly onClose: () => void
   );
 }
 
-/* These parts are plain elements instead of Mantine's, because a table shows dozens of rows, and
-   sorting redraws all of them. */
-
-export function RowLine(props: {
-  readonly isEnd?: boolean;
-  readonly className?: string | undefined;
-  readonly children: ReactNode;
-}) {
-  const names = [tables.line, props.isEnd === true ? tables.lineEnd : "", props.className ?? ""];
-  return <div className={names.filter((name) => name !== "").join(" ")}>{props.children}</div>;
-}
-
-/** A button with an icon. `label`, its accessible name, must name both the action and the row. */
+/**
+ * A button with an icon. `label`, its accessible name, must name both the action and the row. It is
+ * a plain element, because a table shows dozens of rows, and sorting redraws all of them.
+ */
 export function RowButton(props: {
   readonly label: string;
   readonly isQuiet?: boolean;

@@ -14,7 +14,6 @@ import { Answer } from "../../ui/answer.tsx";
 import { LinkButton, AppLink } from "../../ui/app-link.tsx";
 import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
 import { formatCount } from "../../ui/format.ts";
-import { Dialog } from "../../ui/dialog.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -23,7 +22,7 @@ import { RoleNote } from "../../ui/for-role.tsx";
 import { SecretOnce } from "../../ui/secret-once.tsx";
 import { Time, showUtc } from "../../ui/time.tsx";
 import { CapLeftPanel, KeyFacts } from "./key-facts.tsx";
-import { DialogForm, useForm } from "../../ui/form-dialog.tsx";
+import { DialogForm, inDialog, useForm } from "../../ui/form-dialog.tsx";
 import { KEY_CAPS, PERIOD_NAMES, strictestCap } from "./caps.ts";
 import { KeyDialogs } from "./key-table.tsx";
 import { toKeyStatus } from "./match-keys.ts";
@@ -31,7 +30,7 @@ import { DataTable } from "../../ui/data-table.tsx";
 import { REQUEST_COLUMNS } from "../usage/request-columns.tsx";
 
 export function KeyPage() {
-  const { keyId = "" } = useParams({ strict: false }) as { readonly keyId?: string };
+  const { keyId = "" } = useParams({ strict: false });
   const answer = useAnswer("GET /api/console/keys/:key_id", { params: { key_id: keyId } });
   const detail = answer.data;
   return (
@@ -61,47 +60,42 @@ export function KeyPage() {
   );
 }
 
+const ACTIONS = ["Edit", "Rotate", "Disable"] as const;
+
 function KeyActions({ detail }: { readonly detail: KeyDetail }) {
-  const [opened, setOpened] = useState<"edit" | "rotate" | "disable">();
+  const [opened, setOpened] = useState<(typeof ACTIONS)[number]>();
   const close = (): void => setOpened(undefined);
   const mayChange = useMay("keys");
   return (
     <>
-      <Button variant="default" disabled={!mayChange} onClick={() => setOpened("edit")}>
-        Edit
-      </Button>
-      <Button variant="default" disabled={!mayChange} onClick={() => setOpened("rotate")}>
-        Rotate
-      </Button>
-      <Button variant="default" disabled={!mayChange} onClick={() => setOpened("disable")}>
-        Disable
-      </Button>
+      {ACTIONS.map((action) => (
+        <Button
+          key={action}
+          variant="default"
+          disabled={!mayChange}
+          onClick={() => setOpened(action)}
+        >
+          {action}
+        </Button>
+      ))}
       <KeyDialogs
-        edited={opened === "edit" ? detail.key : undefined}
-        disabled={opened === "disable" ? detail.key : undefined}
+        edited={opened === "Edit" ? detail.key : undefined}
+        disabled={opened === "Disable" ? detail.key : undefined}
         onClose={close}
       />
-      <RotateKey rotated={detail.key} opened={opened === "rotate"} onClose={close} />
+      <RotateKey rotated={detail.key} opened={opened === "Rotate"} onClose={close} />
     </>
   );
 }
 
-interface RotateProps {
-  readonly rotated: Key;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}
-
-function RotateKey({ rotated, opened, onClose }: RotateProps) {
+function RotateKey(props: Omit<RotateProps, "onRotated"> & { readonly opened: boolean }) {
   const [secret, setSecret] = useState<string>();
   return (
     <>
-      <Dialog opened={opened} title={`Rotate “${rotated.name}”`} onClose={onClose}>
-        <RotateForm rotated={rotated} onClose={onClose} onRotated={setSecret} />
-      </Dialog>
+      <RotateDialog {...props} onRotated={setSecret} />
       <SecretOnce
         opened={secret !== undefined}
-        title={`Save the new secret of “${rotated.name}”`}
+        title={`Save the new secret of “${props.rotated.name}”`}
         secret={secret ?? ""}
         note="Copy it now. It is shown only once and cannot be recovered."
         onSaved={() => setSecret(undefined)}
@@ -110,11 +104,15 @@ function RotateKey({ rotated, opened, onClose }: RotateProps) {
   );
 }
 
-function RotateForm(props: {
+interface RotateProps {
   readonly rotated: Key;
   readonly onClose: () => void;
   readonly onRotated: (secret: string) => void;
-}) {
+}
+
+const RotateDialog = inDialog(({ rotated }) => `Rotate “${rotated.name}”`, RotateForm);
+
+function RotateForm(props: RotateProps) {
   const client = useQueryClient();
   const form = useForm({ grace_hours: "24" });
   const { grace_hours: hours } = form.typed;

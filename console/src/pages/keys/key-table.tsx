@@ -18,7 +18,7 @@ import { ShareBar } from "../limits/used-bar.tsx";
 import { ChosenBar, canBeChosen } from "./chosen-bar.tsx";
 import { expirySoon } from "./expiry-choice.ts";
 import { KEY_CAPS, strictestCap } from "./caps.ts";
-import { KeyName, RowButton, RowLine } from "./key-name.tsx";
+import { KeyName, RowButton } from "./key-name.tsx";
 import { toKeyStatus } from "./match-keys.ts";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
@@ -91,10 +91,7 @@ interface Choosing {
   readonly onChoose: (chosen: ReadonlySet<string>) => void;
 }
 
-/**
- * The selected keys. Undefined for people who may not change keys. It is a context instead of a
- * prop, so that a change redraws only the checkboxes and not the rows.
- */
+/** Undefined for people who may not change keys. A context, so that no row is redrawn. */
 const ChoosingContext = createContext<Choosing | undefined>(undefined);
 
 const COLUMNS: readonly Column<Key>[] = [
@@ -150,7 +147,7 @@ const COLUMNS: readonly Column<Key>[] = [
 
 function NameAndKey({ shown }: { readonly shown: Key }) {
   return (
-    <RowLine className={tables.first}>
+    <div className={`${tables.line} ${tables.first}`}>
       {canBeChosen(shown) ? <ChooseKey shown={shown} /> : null}
       <div>
         <KeyName named={shown} isLink />
@@ -159,7 +156,7 @@ function NameAndKey({ shown }: { readonly shown: Key }) {
         </div>
       </div>
       {hasNews(shown) ? <KeyStatusBadge stated={shown} /> : null}
-    </RowLine>
+    </div>
   );
 }
 
@@ -275,7 +272,7 @@ function actionColumn(props: {
   const { mayChange, onEdit, onDisable } = props;
   return actionsColumn((key) =>
     key.disabled_at === null ? (
-      <RowLine isEnd>
+      <div className={`${tables.line} ${tables.lineEnd}`}>
         <RowAction mayChange={mayChange} label={`Edit ${key.name}`} onClick={() => onEdit(key)}>
           <SlidersHorizontal size={15} aria-hidden />
         </RowAction>
@@ -286,7 +283,7 @@ function actionColumn(props: {
         >
           <Ban size={15} aria-hidden />
         </RowAction>
-      </RowLine>
+      </div>
     ) : null,
   );
 }

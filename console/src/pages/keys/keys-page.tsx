@@ -23,13 +23,11 @@ const CreateKeyDialog = lazy(() => import("./create-key-dialog.tsx"));
 export function KeysPage() {
   const answer = useAnswer("GET /api/console/keys");
   // The page's URL says whether the dialog is open, so that the palette and links can open it.
-  const [filters, setFilters] = useFilters<{ create: string | undefined }>();
-  const isCreating = filters.create !== undefined;
-  const setIsCreating = (to: boolean): void => setFilters({ create: to ? "1" : undefined });
-  const create = (): void => setIsCreating(true);
+  const [filters, setFilters] = useFilters<{ create?: string }>();
+  const create = (): void => setFilters({ create: "1" });
   const mayChange = useMay("keys");
   const createButton = useRef<HTMLButtonElement>(null);
-  const isOpened = isCreating && mayChange && answer.data !== undefined;
+  const isOpened = filters.create !== undefined && mayChange && answer.data !== undefined;
   return (
     <Page
       title="Keys"
@@ -61,7 +59,7 @@ export function KeysPage() {
         <CreateKeyDialog
           opened={isOpened}
           rpmMax={answer.data?.rpm_max ?? 0}
-          onClose={() => setIsCreating(false)}
+          onClose={() => setFilters({ create: "" })}
           // The form that had the focus is gone, so the button that opened the dialog gets the
           // focus.
           onSaved={() => createButton.current?.focus()}
@@ -73,15 +71,11 @@ export function KeysPage() {
 
 function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => void }) {
   const { list, onCreate } = props;
-  const [filters, setFilters] = useFilters<{
-    status: string | undefined;
-    q: string | undefined;
-    search: string | undefined;
-    tag: string | undefined;
-  }>();
+  const [filters, setFilters] =
+    useFilters<Partial<Record<"status" | "q" | "search" | "tag", string>>>();
   const [search, setSearch] = useSearchText(filters.q ?? filters.search, (text) =>
     // Older links have the search text in `search` instead of `q`.
-    setFilters({ q: text === "" ? undefined : text, search: undefined }, { history: "typed" }),
+    setFilters({ q: text, search: "" }, { history: "typed" }),
   );
   const status = STATUSES.find(({ value }) => value === filters.status)?.value ?? "active";
   const tags = [...new Set(list.data.flatMap((key) => key.tags))].sort().slice(0, TAGS_SHOWN);
@@ -95,7 +89,7 @@ function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => 
             options={STATUSES}
             value={status}
             onChange={(value) =>
-              setFilters({ status: value === "active" ? undefined : value }, { history: "step" })
+              setFilters({ status: value === "active" ? "" : value }, { history: "step" })
             }
           />
           <SearchField
@@ -112,9 +106,7 @@ function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => 
               ...tags.map((value) => ({ value, label: value })),
             ]}
             value={tag ?? ""}
-            onChange={(value) =>
-              setFilters({ tag: value === "" ? undefined : value }, { history: "step" })
-            }
+            onChange={(value) => setFilters({ tag: value }, { history: "step" })}
           />
         )}
         <KeyTable

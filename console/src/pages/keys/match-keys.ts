@@ -18,12 +18,9 @@ export function matchKeys(
   );
 }
 
-export function toKeyStatus({
-  disabled_at: disabledAt,
-  is_expired: isExpired,
-}: StatusFacts): Exclude<KeyStatus, "all"> {
-  if (disabledAt !== null) return "disabled";
-  return isExpired ? "expired" : "active";
+export function toKeyStatus(key: StatusFacts): Exclude<KeyStatus, "all"> {
+  if (key.disabled_at !== null) return "disabled";
+  return key.is_expired ? "expired" : "active";
 }
 
 /** The active key that already has this name, regardless of case. */
@@ -33,8 +30,8 @@ export function findNamesake(name: string, keys: readonly Key[]): Key | undefine
 }
 
 /**
- * Shortens a pasted key to its label. People who search for a key paste all of it, often with the
- * line that contains it, but the secret must not reach the address bar, the history or a server.
+ * Shortens a pasted key to its label. People paste all of a key, often with the line around it, but
+ * the secret must not reach the address bar, the history or a server.
  */
 export function toSearchTerm(text: string): string {
   const key = /tm_vk_[0-9a-f]*/i.exec(text)?.[0];

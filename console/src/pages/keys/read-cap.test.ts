@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { capInput, plainUsd, readCap } from "./caps.ts";
+import { plainUsd } from "../../ui/money-math.ts";
+import { capInput, readCap } from "./caps.ts";
 
 describe("a typed cap", () => {
   test.each(["", "   ", "$"])("changes nothing if it is blank (%j)", (text) => {

@@ -5,7 +5,7 @@ import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { DialogForm, inDialog, useForm } from "../../ui/form-dialog.tsx";
 import { LIMIT_READERS, BLANK_LIMITS, LimitFields } from "./edit-limit-dialog.tsx";
-import { pickCeilings, readLimits, type Ceilings } from "./limit-change.ts";
+import { pickLimits, readLimits, type Ceilings } from "./limit-change.ts";
 
 interface AddProps {
   readonly rows: readonly LimitRow[];
@@ -84,5 +84,5 @@ function ceilingsUnder(rows: readonly LimitRow[], keyId: string): Ceilings {
   const parent = rows.find((row) =>
     keyId === "" ? row.scope === "org" : row.scope === "key" && row.key_id === keyId,
   );
-  return parent === undefined ? NO_LIMITS : pickCeilings(parent);
+  return parent === undefined ? NO_LIMITS : pickLimits(parent, "ceiling");
 }

@@ -32,13 +32,8 @@ export function CapPanel({ caps }: { readonly caps: readonly Cap[] }) {
 
 function CapTable(props: { readonly rows: readonly CapRow[] }) {
   const [edited, setEdited] = useState<CapRow>();
-  const [filters, setFilters] = useFilters<{
-    cap: string | undefined;
-    caps: string | undefined;
-  }>();
-  const [search, setSearch] = useSearchText(filters.cap, (text) =>
-    setFilters({ cap: text === "" ? undefined : text }),
-  );
+  const [filters, setFilters] = useFilters<{ cap?: string; caps?: string }>();
+  const [search, setSearch] = useSearchText(filters.cap, (text) => setFilters({ cap: text }));
   const { rows: telling, quiet } = useMemo(() => tellingCaps(props.rows), [props.rows]);
   const isAll = filters.caps !== undefined;
   const shown = (isAll || search !== "" ? props.rows : telling).filter(({ name }) =>
@@ -67,7 +62,7 @@ function CapTable(props: { readonly rows: readonly CapRow[] }) {
           <QuietNote
             {...{ quiet, isAll }}
             have="no cap"
-            onChange={(to) => setFilters({ caps: to ? "all" : undefined })}
+            onChange={(to) => setFilters({ caps: to ? "all" : "" })}
           />
         ) : null}
       </Stack>

@@ -20,10 +20,11 @@ import {
 export const EditCapDialog = editDialog(describeRow, EditCapForm);
 
 function EditCapForm({ edited, onClose }: EditProps<CapRow>) {
-  const save = useSaveCap(edited);
+  const forKey = useChange("PATCH /api/console/keys/:key_id", KEY_READERS);
+  const forOrg = useChange("PATCH /api/console/org-cap", KEY_READERS);
   const form = useForm({ usd: "" });
   const isConfirmed = useConfirmation(form.submission);
-  const cap = ofPeriod(edited);
+  const cap = KEY_CAPS.find(({ period }) => period === edited.period) ?? KEY_CAPS[0];
   const send = (): void => {
     const read = readCap(form.typed.usd);
     form.setProblems(read.kind === "problem" ? { [cap.field]: read.problem } : {});
@@ -31,7 +32,14 @@ function EditCapForm({ edited, onClose }: EditProps<CapRow>) {
     const capUsd = capInput(read);
     if (capUsd === undefined) return onClose();
     form.submission.run(async () => {
-      await save(capUsd, isConfirmed(capUsd));
+      const { key_id } = edited;
+      const sure = isConfirmed(capUsd) && { confirm: true };
+      if (key_id === null) {
+        await forOrg.mutateAsync({ body: { cap_usd: capUsd, ...sure } });
+      } else {
+        const body = { [cap.field]: capUsd, ...sure };
+        await forKey.mutateAsync({ params: { key_id }, body });
+      }
       notifyDone(`${describeRow(edited)} was ${read.kind === "removed" ? "removed" : "updated"}`);
       onClose();
     });
@@ -51,23 +59,4 @@ function EditCapForm({ edited, onClose }: EditProps<CapRow>) {
 
 function describeRow({ scope, name, period }: CapRow): string {
   return scope === "key" ? `${PERIOD_NAMES[period]} cap of “${name}”` : "Organization cap";
-}
-
-function ofPeriod({ period }: CapRow): (typeof KEY_CAPS)[number] {
-  return KEY_CAPS.find((each) => each.period === period) ?? KEY_CAPS[0];
-}
-
-function useSaveCap(edited: CapRow): (capUsd: string, confirm: boolean) => Promise<void> {
-  const forKey = useChange("PATCH /api/console/keys/:key_id", KEY_READERS);
-  const forOrg = useChange("PATCH /api/console/org-cap", KEY_READERS);
-  return async (capUsd, confirm) => {
-    const { key_id: keyId } = edited;
-    const sure = confirm && { confirm };
-    if (keyId === null) {
-      await forOrg.mutateAsync({ body: { cap_usd: capUsd, ...sure } });
-    } else {
-      const body = { [ofPeriod(edited).field]: capUsd, ...sure };
-      await forKey.mutateAsync({ params: { key_id: keyId }, body });
-    }
-  };
 }

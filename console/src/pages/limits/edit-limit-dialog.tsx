@@ -12,7 +12,7 @@ import {
   type Form,
 } from "../../ui/form-dialog.tsx";
 import {
-  pickCeilings,
+  pickLimits,
   LIMIT_KINDS,
   readLimits,
   toScope,
@@ -29,8 +29,9 @@ export const EditLimitDialog = editDialog((row) => `Limits of ${describeRow(row)
 function EditLimitForm({ edited, onClose }: EditProps<LimitRow>) {
   const change = useChange("POST /api/admission-limits", LIMIT_READERS);
   const form = useForm({ limits: BLANK_LIMITS });
+  const ceilings = pickLimits(edited, "ceiling");
   const send = (): void => {
-    const read = readLimits(form.typed.limits, pickCeilings(edited));
+    const read = readLimits(form.typed.limits, ceilings);
     form.setProblems(read.isReady ? {} : read.problems);
     const scope = toScope(edited);
     if (!read.isReady || scope === undefined) return;
@@ -41,14 +42,9 @@ function EditLimitForm({ edited, onClose }: EditProps<LimitRow>) {
       onClose();
     });
   };
-  const { rpm, tpm, concurrency } = edited;
   return (
     <DialogForm form={form} submitLabel="Save" onSubmit={send} onCancel={onClose}>
-      <LimitFields
-        form={form}
-        ceilings={pickCeilings(edited)}
-        own={{ rpm: rpm.own, tpm: tpm.own, concurrency: concurrency.own }}
-      />
+      <LimitFields form={form} ceilings={ceilings} own={pickLimits(edited, "own")} />
     </DialogForm>
   );
 }

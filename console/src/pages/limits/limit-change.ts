@@ -6,7 +6,7 @@ export type LimitKind = "rpm" | "tpm" | "concurrency";
 
 export const LIMIT_KINDS: readonly LimitKind[] = ["rpm", "tpm", "concurrency"];
 
-/** For each kind of limit, its label and the time that its used amount covers. */
+/** Labels, and the time that the used amount covers. */
 export const KIND_LABELS: Readonly<
   Record<LimitKind, { readonly label: string; readonly used: string }>
 > = {
@@ -45,10 +45,7 @@ export function readLimits(typed: TypedLimits, ceilings: Ceilings): ReadLimits {
     : { isReady: true, values };
 }
 
-/**
- * The part of the request body that names the row's scope; undefined if the customer cannot change
- * the row's limits.
- */
+/** Names the row's scope in a request; undefined if the customer cannot change its limits. */
 export function toScope(row: LimitRow): Omit<LimitBody, LimitKind> | undefined {
   const key = row.key_id === null ? {} : { key_id: row.key_id };
   if (row.scope === "org") return { scope: "org" };
@@ -57,12 +54,8 @@ export function toScope(row: LimitRow): Omit<LimitBody, LimitKind> | undefined {
   return { scope: "model", model: row.model, ...key };
 }
 
-export function pickCeilings(row: LimitRow): Ceilings {
-  return {
-    rpm: row.rpm.ceiling,
-    tpm: row.tpm.ceiling,
-    concurrency: row.concurrency.ceiling,
-  };
+export function pickLimits(row: LimitRow, of: "ceiling" | "own"): Ceilings {
+  return { rpm: row.rpm[of], tpm: row.tpm[of], concurrency: row.concurrency[of] };
 }
 
 function readLimit(text: string, ceiling: number | null): number | string {
@@ -73,9 +66,9 @@ function readLimit(text: string, ceiling: number | null): number | string {
     : `Enter a whole number from 1 to ${ceiling}. Limits can be lowered, not raised.`;
 }
 
-/** Minimum number of keys that are worth hiding. If there are fewer, they are all shown. */
+/** Fewer quiet keys are not worth hiding. */
 const QUIET_MIN = 10;
-/** Share of a limit from which a key's use counts as notable, so that the key is not hidden. */
+/** Share of a limit from which the use of a key is notable. */
 const CLOSE_SHARE = 0.5;
 
 interface Telling<T> {

@@ -25,17 +25,12 @@ import { UsedBar } from "./used-bar.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
 import { Note } from "../../ui/note.tsx";
 
-/** Shows and edits the limits of every scope, one kind at a time, with the used amounts. */
 export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }) {
-  const [filters, setFilters] = useFilters<{
-    limit: string | undefined;
-    q: string | undefined;
-    search: string | undefined;
-    all: string | undefined;
-  }>();
+  const [filters, setFilters] =
+    useFilters<Partial<Record<"limit" | "q" | "search" | "all", string>>>();
   const [search, setSearch] = useSearchText(filters.q ?? filters.search, (text) =>
     // Older links have the search text in `search` instead of `q`.
-    setFilters({ q: text === "" ? undefined : text, search: undefined }),
+    setFilters({ q: text, search: "" }),
   );
   const [editedId, setEditedId] = useState<string>();
   const kind = LIMIT_KINDS.find((each) => each === filters.limit) ?? "rpm";
@@ -54,7 +49,7 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }) {
             label="Limit"
             options={LIMIT_KINDS.map((value) => ({ value, label: KIND_LABELS[value].label }))}
             value={kind}
-            onChange={(value) => setFilters({ limit: value === "rpm" ? undefined : value })}
+            onChange={(value) => setFilters({ limit: value === "rpm" ? "" : value })}
           />
           <SearchField label="Key or model" value={search} onChange={setSearch} />
         </Group>
@@ -70,7 +65,7 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }) {
           <QuietNote
             {...{ quiet, isAll }}
             have="only the default limits, and are not close to them"
-            onChange={(to) => setFilters({ all: to ? "1" : undefined })}
+            onChange={(to) => setFilters({ all: to ? "1" : "" })}
           />
         ) : null}
         <Note>
@@ -118,7 +113,7 @@ function buildColumns(
     column(
       "used",
       kind === "concurrency" ? "In progress" : "Used in the last 60 s",
-      (row) => <UsedBar value={row[kind]} miw={130} />,
+      (row) => <UsedBar {...row[kind]} />,
       { phone: "line", sortValue: (row) => row[kind].used ?? -1 },
     ),
     actionsColumn(
@@ -207,7 +202,6 @@ export function EditButton(props: {
   );
 }
 
-/** Tells how many keys are hidden because they have only defaults, with a button to show them. */
 export function QuietNote(props: {
   readonly quiet: number;
   /** Says what the hidden keys have, such as `"only the default limits"`. */
@@ -231,6 +225,7 @@ export function QuietNote(props: {
 
 export function SourceBadge({ source }: { readonly source: LimitValue["source"] }) {
   if (source === null) return null;
+  const [label, meaning] = SOURCES[source];
   return (
     <Badge
       variant="default"
@@ -239,23 +234,16 @@ export function SourceBadge({ source }: { readonly source: LimitValue["source"] 
       fw={500}
       size="sm"
       miw="max-content"
-      title={MEANINGS[source]}
+      title={meaning}
     >
-      {LABELS[source]}
+      {label}
     </Badge>
   );
 }
 
-const LABELS = {
-  default: "Default",
-  contract: "Contract",
-  self: "Your limit",
-  unfunded: "No credit yet",
-} as const;
-
-const MEANINGS = {
-  default: "Same for every organization",
-  contract: "Agreed with your organization. Only the operator can change it.",
-  self: "Set by your organization",
-  unfunded: "Until you add credit",
+const SOURCES = {
+  default: ["Default", "Same for every organization"],
+  contract: ["Contract", "Agreed with your organization. Only the operator can change it."],
+  self: ["Your limit", "Set by your organization"],
+  unfunded: ["No credit yet", "Until you add credit"],
 } as const;

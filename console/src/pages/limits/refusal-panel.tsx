@@ -1,7 +1,6 @@
 import { Button, Code, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useState, type SyntheticEvent } from "react";
 
-import type { AnswerOf } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
@@ -11,17 +10,14 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { RefusalReasons } from "../usage/refusal-reasons.tsx";
 
-/**
- * Explains the refusal of a request. The request's ID is in the page's URL, so that the explanation
- * can be shared.
- */
+/** The request's ID is in the page's URL, so that the explanation can be shared. */
 export function RefusalPanel() {
-  const [filters, setFilters] = useFilters<{ refused: string | undefined }>();
+  const [filters, setFilters] = useFilters<{ refused?: string }>();
   const asked = filters.refused ?? "";
   const [typed, setTyped] = useState(asked);
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
-    setFilters({ refused: typed.trim() === "" ? undefined : typed.trim() });
+    setFilters({ refused: typed.trim() });
   };
   return (
     <Panel title="Why was my request rejected?">
@@ -54,23 +50,23 @@ function Explanation({ requestId }: { readonly requestId: string }) {
   return (
     <div aria-live="polite">
       <Answer of={answer} rows={2}>
-        {(refusal) => <Refusal refusal={refusal} />}
+        {(refusal) => (
+          <Stack gap={6}>
+            <RefusalReasons refusal={refusal} />
+            <Text size="sm" c="dimmed" component="div">
+              <Code>{refusal.error_class}</Code> at <Time at={refusal.at} precision="second" />.{" "}
+              <AppLink
+                to="/requests/$requestId"
+                params={{ requestId: refusal.request_id }}
+                inherit
+                underline="always"
+              >
+                View request
+              </AppLink>
+            </Text>
+          </Stack>
+        )}
       </Answer>
     </div>
-  );
-}
-
-function Refusal(props: { readonly refusal: AnswerOf<"GET /api/console/refusals/:request_id"> }) {
-  const { error_class: errorClass, at, request_id: requestId } = props.refusal;
-  return (
-    <Stack gap={6}>
-      <RefusalReasons refusal={props.refusal} />
-      <Text size="sm" c="dimmed" component="div">
-        <Code>{errorClass}</Code> at <Time at={at} precision="second" />.{" "}
-        <AppLink to="/requests/$requestId" params={{ requestId }} inherit underline="always">
-          View request
-        </AppLink>
-      </Text>
-    </Stack>
   );
 }

@@ -4,24 +4,16 @@ import type { LimitValue } from "../../api/contract.ts";
 import { formatCount } from "../../ui/format.ts";
 import { Note } from "../../ui/note.tsx";
 
-export function UsedBar(props: { readonly value: LimitValue; readonly miw?: number }) {
-  const { used, effective } = props.value;
-  if (used === null) {
+export function UsedBar({ used, effective }: LimitValue) {
+  if (used === null || effective === null) {
     return (
-      <Note size="xs" miw={props.miw}>
-        unknown
-      </Note>
-    );
-  }
-  if (effective === null) {
-    return (
-      <Note size="xs" miw={props.miw}>
-        {formatCount(used)}
+      <Note size="xs" miw={WIDTH_PX}>
+        {used === null ? "unknown" : formatCount(used)}
       </Note>
     );
   }
   return (
-    <div style={{ minWidth: props.miw }}>
+    <div style={{ minWidth: WIDTH_PX }}>
       <Text size="xs" style={{ fontVariantNumeric: "tabular-nums", whiteSpace: "nowrap" }}>
         {formatCount(used)} of {formatCount(effective)}
       </Text>
@@ -29,6 +21,8 @@ export function UsedBar(props: { readonly value: LimitValue; readonly miw?: numb
     </div>
   );
 }
+
+const WIDTH_PX = 130;
 
 /** Draws a share from 0 to 1. Screen readers skip the bar and read the figures next to it. */
 export function ShareBar({ share }: { readonly share: number }) {

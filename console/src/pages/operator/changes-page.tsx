@@ -12,8 +12,7 @@ import { CHANGES } from "./organization-tables.tsx";
 
 export function OperatorChangesPage() {
   const [{ before }] = useFilters<{ before?: string }>();
-  const query = before === undefined || before === "" ? {} : { before };
-  const found = useAnswer("GET /api/operator/changes", { query });
+  const found = useAnswer("GET /api/operator/changes", { query: { before } });
   return (
     <OperatorPage title="Changes">
       <Panel>

@@ -2,10 +2,7 @@ import type { OperatorContract } from "../../api/contract.ts";
 
 export interface ContractForm {
   readonly scope: OperatorContract["scope"];
-  /**
-   * ID of the key or model that the limits are for, depending on the scope. With the scope `key`,
-   * an empty text means every key.
-   */
+  /** ID of the key or model. With the scope `key`, an empty text means every key. */
   readonly target: string;
   readonly rpm: string;
   readonly tpm: string;

@@ -6,10 +6,7 @@ import { Copyable } from "../../ui/copyable.tsx";
 import { RequestParts, chooseTitle } from "../usage/request-page.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 
-/**
- * Shows a customer's request to an operator, as the customer sees it. The server records each view
- * in the change log.
- */
+/** A customer's request, as the customer sees it. The server records each view. */
 export function OperatorRequestPage() {
   const { orgId = "", requestId = "" } = useParams({ strict: false });
   const asked = { params: { org_id: orgId, request_id: requestId } };

@@ -97,8 +97,7 @@ const FOUND: readonly Column<OperatorFound>[] = [
   )),
 ];
 
-export function OrgLink(props: { readonly orgId: string; readonly name: string }) {
-  const { orgId, name } = props;
+export function OrgLink({ orgId, name }: { readonly orgId: string; readonly name: string }) {
   return (
     <AppLink to="/operator/organizations/$orgId" params={{ orgId }} size="sm">
       {name}

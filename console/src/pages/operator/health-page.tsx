@@ -1,5 +1,4 @@
 import { List, Text } from "@mantine/core";
-import type { ReactNode } from "react";
 
 import type { OperatorHealth } from "../../api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -11,7 +10,7 @@ import { type Column, TablePanel } from "../../ui/data-table.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
-import { Facts } from "../../ui/facts.tsx";
+import { Facts, type Fact } from "../../ui/facts.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 
 const REFRESH_MS = 30_000;
@@ -51,18 +50,12 @@ export function OperatorHealthPage() {
   );
 }
 
-type Instance = OperatorHealth["instances"][number];
-
-const INSTANCES: readonly Column<Instance>[] = [
+const INSTANCES: readonly Column<OperatorHealth["instances"][number]>[] = [
   column("number", "Number", ({ number }) => number, { sortValue: ({ number }) => number }),
   column("host", "Host", ({ host }) => host, { sortValue: ({ host }) => host }),
-  column("state", "State", ({ is_alive: isAlive }) =>
-    isAlive ? (
-      <StatusBadge tone="ok">Alive</StatusBadge>
-    ) : (
-      <StatusBadge tone="quiet">Gone</StatusBadge>
-    ),
-  ),
+  column("state", "State", ({ is_alive: isAlive }) => (
+    <StatusBadge tone={isAlive ? "ok" : "quiet"}>{isAlive ? "Alive" : "Gone"}</StatusBadge>
+  )),
   timeColumn("lease", "Lease until", ({ lease_until: at }) => at, { precision: "second" }),
   numberColumn("open", "Open attempts", ({ open_attempts: open }) => open, { isSortable: true }),
 ];
@@ -76,7 +69,21 @@ function Books({ books }: { readonly books: OperatorHealth["books"] }) {
     <Facts
       facts={[
         ["Committed work", mark(!books.has_gone_back, "Complete", "Lost: run ledger reopen")],
-        ["Last audit", audit === null ? "Never" : <Audit audit={audit} />],
+        [
+          "Last audit",
+          audit === null ? (
+            "Never"
+          ) : (
+            <>
+              <Time at={audit.ended_at} />{" "}
+              {mark(
+                audit.violations === 0,
+                "No violations",
+                `${formatCount(audit.violations)} violations`,
+              )}
+            </>
+          ),
+        ],
         [
           "Open attempts",
           `${formatCount(books.open_attempts)}, the oldest for ${formatCount(books.oldest_open_seconds)} s`,
@@ -90,21 +97,9 @@ function Books({ books }: { readonly books: OperatorHealth["books"] }) {
           "Overdue periods",
           mark(books.unclosed_periods === 0, formatCount(books.unclosed_periods)),
         ],
-        ["Owed by customers", <Money key="owed" usd={books.owed_usd} isBrief />],
+        ["Owed by customers", <Money usd={books.owed_usd} isBrief />],
       ]}
     />
-  );
-}
-
-function Audit(props: {
-  readonly audit: { readonly ended_at: string; readonly violations: number };
-}) {
-  const { ended_at: at, violations } = props.audit;
-  return (
-    <>
-      <Time at={at} />{" "}
-      {mark(violations === 0, "No violations", `${formatCount(violations)} violations`)}
-    </>
   );
 }
 
@@ -118,9 +113,7 @@ function replicaText(replica: OperatorHealth["replica"]) {
   return lagMs === null ? mark(false, "Not used at the moment") : `${formatCount(lagMs)} ms behind`;
 }
 
-type Shown = readonly (readonly [label: string, value: ReactNode])[];
-
-function programFacts({ version, commit, node, schema, ...rest }: OperatorHealth): Shown {
+function programFacts({ version, commit, node, schema, ...rest }: OperatorHealth): readonly Fact[] {
   const { catalog, replica, waiting_for_restart: waiting } = rest;
   const isSame = schema.database === null || schema.database === schema.program;
   const level = schema.database === null ? "not known" : String(schema.database);
@@ -131,7 +124,7 @@ function programFacts({ version, commit, node, schema, ...rest }: OperatorHealth
     ["Catalog", `${formatCount(catalog.models)} models, ${formatCount(catalog.listings)} listings`],
     [
       "Catalog build",
-      <Text key="build" size="sm" ff="monospace" style={{ wordBreak: "break-all" }}>
+      <Text size="sm" ff="monospace" style={{ wordBreak: "break-all" }}>
         {catalog.build_id}
       </Text>,
     ],

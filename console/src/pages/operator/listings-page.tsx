@@ -108,17 +108,17 @@ const COLUMNS: readonly Column<OperatorListing>[] = [
   column("circuit", "Circuit", ({ circuit }) => <Mark of={CIRCUITS[circuit]} />, {
     sortValue: ({ circuit }) => circuit,
   }),
-  column("pool", "Pool", (listing) => poolText(listing), {
+  column("pool", "Pool", poolText, {
     sortValue: ({ pool_usable_percent: percent }) => percent,
   }),
-  {
-    id: "verdict",
-    label: "Verdict",
-    render: ({ verdict, suspect_since: suspect }) => (
+  column(
+    "verdict",
+    "Verdict",
+    ({ verdict, suspect_since: suspect }) => (
       <Mark of={suspect === null ? VERDICTS[verdict] : ["bad", "Suspect"]} />
     ),
-    sortValue: ({ verdict }) => verdict,
-  },
+    { sortValue: ({ verdict }) => verdict },
+  ),
   timeColumn("checked", "Checked", ({ checked_at: at }) => at, {
     precision: "day",
     otherwise: "Never",
@@ -132,6 +132,5 @@ function Mark({ of: [tone, label] }: { readonly of: readonly [Tone, string] }) {
 
 function poolText(listing: OperatorListing): string {
   const { pool_cooldown_seconds: seconds, pool_usable_percent: percent } = listing;
-  if (seconds > 0) return `Cools down for ${seconds} s`;
-  return `${percent}% usable`;
+  return seconds > 0 ? `Cools down for ${seconds} s` : `${percent}% usable`;
 }

@@ -8,7 +8,6 @@ import { DialogForm, inDialog, useForm, type Form } from "../../ui/form-dialog.t
 import { KIND_LABELS, LIMIT_KINDS } from "../limits/limit-change.ts";
 import { readContractForm, type ContractForm } from "./contract-form.ts";
 
-/** Routes whose answers can change when an operator changes an organization. */
 const refreshes: readonly RouteName[] = [
   "GET /api/operator/organizations",
   "GET /api/operator/organizations/:org_id",
@@ -21,10 +20,7 @@ interface OrgProps {
   readonly onClose: () => void;
 }
 
-/**
- * Fields for an amount in dollars and for its reference. The server applies an amount with the same
- * reference only once.
- */
+/** Fields for an amount and for its reference, with which the server applies it only once. */
 export function AmountFields<T extends { readonly amount: string; readonly ref: string }>(props: {
   readonly form: Form<T>;
   readonly example: string;
@@ -48,14 +44,10 @@ export function AmountFields<T extends { readonly amount: string; readonly ref: 
 }
 
 interface GrantProps extends OrgProps {
-  /**
-   * Set if a purchase is granted by hand. Its amount is not suggested: another one may have been
-   * paid.
-   */
+  /** Set if a purchase is granted by hand, whose amount may differ from the ordered one. */
   readonly reference?: string;
 }
 
-/** Grants credit to an organization. The server grants credit at most once per reference. */
 export const GrantDialog = inDialog("Grant credit", GrantForm);
 
 function GrantForm({ orgId, reference = "", onClose }: GrantProps) {
@@ -88,10 +80,7 @@ function GrantForm({ orgId, reference = "", onClose }: GrantProps) {
   );
 }
 
-/**
- * Asks for a reason and lifts an organization's restrictions for unusual use. The reason goes into
- * the change log.
- */
+/** Lifts an organization's restrictions for unusual use. The reason goes into the change log. */
 export const LiftDialog = inDialog("Lift restrictions", LiftForm);
 
 function LiftForm({ orgId, onClose }: OrgProps) {

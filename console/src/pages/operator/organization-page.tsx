@@ -61,17 +61,14 @@ function Organization({ page }: { readonly page: OperatorOrgPage }) {
       <Panel title="Organization" actions={<Actions canLift={canLift} onOpen={setOpened} />}>
         <Facts
           facts={[
-            ["ID", <Copyable key="id" value={org.org_id} label="organization ID" />],
+            ["ID", <Copyable value={org.org_id} label="organization ID" />],
             ["Email", org.email],
-            ["Balance", <Money key="balance" usd={org.balance_usd} isBrief />],
-            ["Spent this month", <Money key="spent" usd={org.spent_month_usd} isBrief />],
-            ["On hold for requests in progress", <Money key="held" usd={org.held_usd} isBrief />],
-            [
-              "Monthly cap",
-              org.cap_usd === null ? "None" : <Money key="cap" usd={org.cap_usd} isBrief />,
-            ],
+            ["Balance", <Money usd={org.balance_usd} isBrief />],
+            ["Spent this month", <Money usd={org.spent_month_usd} isBrief />],
+            ["On hold for requests in progress", <Money usd={org.held_usd} isBrief />],
+            ["Monthly cap", org.cap_usd === null ? "None" : <Money usd={org.cap_usd} isBrief />],
             ["Credit", CREDIT_LABELS[org.credit]],
-            ["Created", <Time key="created" at={org.created_at} />],
+            ["Created", <Time at={org.created_at} />],
           ]}
         />
       </Panel>

@@ -15,22 +15,21 @@ import type { Column } from "../../ui/data-table.tsx";
 import { addUsd } from "../../ui/money-math.ts";
 
 export const RESTRICTIONS: readonly Column<OperatorRestriction>[] = [
-  column("state", "State", (restriction) => stateBadge(restriction)),
+  column("state", "State", stateBadge),
   column("family", "Requests", ({ family }) => family),
   column("reason", "Reason", ({ reason }) => reason.replaceAll("_", " ")),
   timeColumn("since", "Since", ({ since }) => since),
   timeColumn("until", "Until", ({ until }) => until, { otherwise: "It is lifted" }),
 ];
 
-function stateBadge(restriction: OperatorRestriction) {
-  const { in_effect: isInEffect, lifted_at: lifted, state } = restriction;
-  if (isInEffect) {
-    const isHard = state === "restricted";
-    return (
-      <StatusBadge tone={isHard ? "bad" : "warn"}>{isHard ? "Restricted" : "Limited"}</StatusBadge>
-    );
+function stateBadge({ in_effect: isInEffect, lifted_at: lifted, state }: OperatorRestriction) {
+  if (!isInEffect) {
+    return <StatusBadge tone="quiet">{lifted === null ? "Ended" : "Lifted"}</StatusBadge>;
   }
-  return <StatusBadge tone="quiet">{lifted === null ? "Ended" : "Lifted"}</StatusBadge>;
+  const isHard = state === "restricted";
+  return (
+    <StatusBadge tone={isHard ? "bad" : "warn"}>{isHard ? "Restricted" : "Limited"}</StatusBadge>
+  );
 }
 
 export const limitColumns = (keys: OperatorOrgPage["keys"]): readonly Column<OperatorLimit>[] => [
@@ -91,13 +90,13 @@ export const PURCHASES: readonly Column<Purchase>[] = [
 
 export const CHANGES: readonly Column<OperatorChange>[] = [
   timeColumn("at", "Date", ({ at }) => at, { phone: "plain" }),
-  {
-    id: "who",
-    label: "By",
-    phone: "plain",
-    render: ({ actor_kind: kind, actor_id: id, actor_email: email }) =>
+  column(
+    "who",
+    "By",
+    ({ actor_kind: kind, actor_id: id, actor_email: email }) =>
       email ?? `${kind.replaceAll("_", " ")} ${id}`,
-  },
+    { phone: "plain" },
+  ),
   column("says", "Action", ({ says }) => says, { phone: "lead" }),
   column(
     "target",

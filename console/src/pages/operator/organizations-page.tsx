@@ -22,9 +22,8 @@ export function OperatorOrganizationsPage() {
     (text) => change({ q: text, cursor: "" }, { history: "typed" }),
     TYPING_MS,
   );
-  const { q = "", cursor = "" } = search;
-  const query = { ...(q === "" ? {} : { q }), ...(cursor === "" ? {} : { cursor }) };
-  const found = useAnswer("GET /api/operator/organizations", { query });
+  const { q, cursor } = search;
+  const found = useAnswer("GET /api/operator/organizations", { query: { q, cursor } });
   return (
     <OperatorPage title="Organizations">
       <Panel>
@@ -44,7 +43,7 @@ export function OperatorOrganizationsPage() {
                   <Group justify="center">
                     <LinkButton
                       to="/operator/organizations"
-                      search={{ ...(q === "" ? {} : { q }), cursor: next }}
+                      search={{ q, cursor: next }}
                       variant="default"
                     >
                       Older
@@ -93,12 +92,12 @@ const COLUMNS: readonly Column<OperatorOrg>[] = [
     phone: "line",
   }),
   column("credit", "Credit", ({ credit }) => CREDIT_LABELS[credit], { phone: "line" }),
-  {
-    id: "restrictions",
-    label: "Restrictions",
-    phone: "plain",
-    render: ({ restrictions }) =>
-      restrictions === 0 ? null : <StatusBadge tone="warn">{restrictions}</StatusBadge>,
-  },
+  column(
+    "restrictions",
+    "Restrictions",
+    ({ restrictions: count }) =>
+      count === 0 ? null : <StatusBadge tone="warn">{count}</StatusBadge>,
+    { phone: "plain" },
+  ),
   timeColumn("created", "Created", ({ created_at: at }) => at, { precision: "day" }),
 ];

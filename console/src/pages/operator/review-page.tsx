@@ -89,14 +89,7 @@ function purchaseColumns(
 }
 
 function purchaseState(purchase: WaitingPurchase) {
-  const {
-    status,
-    is_granted: isGranted,
-    refunded_usd: refunded,
-    disputed_usd: disputed,
-  } = purchase;
-  const isRefunded = compareUsd(refunded, "0") > 0;
-  const isDisputed = compareUsd(disputed, "0") > 0;
+  const { status, is_granted: isGranted, refunded_usd: refunded } = purchase;
   return (
     <Group gap={4}>
       {isGranted || isReturned(purchase) ? null : status === "parked" ? (
@@ -105,14 +98,14 @@ function purchaseState(purchase: WaitingPurchase) {
         <StatusBadge tone="quiet">Payment pending</StatusBadge>
       )}
       {isGranted ? <StatusBadge tone="quiet">Granted by hand</StatusBadge> : null}
-      {isRefunded ? (
+      {compareUsd(refunded, "0") > 0 ? (
         <StatusBadge tone="quiet">
           Refunded <Money usd={refunded} isBrief />
         </StatusBadge>
       ) : null}
-      {isDisputed ? (
+      {compareUsd(purchase.disputed_usd, "0") > 0 ? (
         <StatusBadge tone="bad">
-          Disputed <Money usd={disputed} isBrief />
+          Disputed <Money usd={purchase.disputed_usd} isBrief />
         </StatusBadge>
       ) : null}
     </Group>

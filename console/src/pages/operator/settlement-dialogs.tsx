@@ -1,4 +1,4 @@
-import { Button, FileButton, Group, Stack, Text, Textarea, TextInput } from "@mantine/core";
+import { FileButton, Group, Stack, Text, Textarea, TextInput } from "@mantine/core";
 
 import type {
   OperatorClosing,
@@ -7,6 +7,7 @@ import type {
   OperatorSettlement,
 } from "../../api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { SmallButton } from "../../ui/buttons.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import { controlled } from "../../ui/fields.ts";
 import { formatCount } from "../../ui/format.ts";
@@ -153,7 +154,7 @@ interface CompareProps {
 
 export const CompareDialog = inDialog("Compare statement", CompareForm);
 
-/** Maximum size of a file. It equals the server's maximum; the page checks it before the upload. */
+/** The server's maximum, which the page checks before the upload. */
 const BYTES_MAX = 1024 * 1024;
 const TOO_LARGE =
   "The file is larger than 1 MiB. Compare it with the command settlement reconcile.";
@@ -202,11 +203,7 @@ function CompareForm({ provider, period, onClose, onCompared }: CompareProps) {
         />
         <Group>
           <FileButton accept=".json,.csv,text/csv,application/json" onChange={read}>
-            {(button) => (
-              <Button {...button} size="xs" variant="default">
-                Read from a file
-              </Button>
-            )}
+            {(button) => <SmallButton {...button}>Read from a file</SmallButton>}
           </FileButton>
         </Group>
       </Stack>

@@ -46,7 +46,7 @@ function Settlement({ balances, periods }: OperatorSettlement) {
       <Unlisted providers={closing?.unlisted ?? []} />
       <TablePanel
         title="Balances with providers"
-        actions={<OpenButton label="Record deposit" onOpen={() => setOpened("deposit")} />}
+        actions={<SmallButton onClick={() => setOpened("deposit")}>Record deposit</SmallButton>}
         columns={BALANCES}
         rows={balances}
         rowKey={({ provider }) => provider}
@@ -54,7 +54,7 @@ function Settlement({ balances, periods }: OperatorSettlement) {
       />
       <TablePanel
         title="Closed periods"
-        actions={<OpenButton label="Close periods" onOpen={() => setOpened("close")} />}
+        actions={<SmallButton onClick={() => setOpened("close")}>Close periods</SmallButton>}
         columns={periodColumns(setPaid)}
         rows={periods}
         rowKey={({ provider, start }) => `${provider} ${start}`}
@@ -79,10 +79,6 @@ function Settlement({ balances, periods }: OperatorSettlement) {
   );
 }
 
-function OpenButton(props: { readonly label: string; readonly onOpen: () => void }) {
-  return <SmallButton onClick={props.onOpen}>{props.label}</SmallButton>;
-}
-
 function Unlisted(props: { readonly providers: OperatorClosing["unlisted"] }) {
   return props.providers.map(({ provider, terms_from: from }) => (
     <Banner key={provider} tone="warn">
@@ -93,9 +89,7 @@ function Unlisted(props: { readonly providers: OperatorClosing["unlisted"] }) {
   ));
 }
 
-type Balance = OperatorSettlement["balances"][number];
-
-const BALANCES: readonly Column<Balance>[] = [
+const BALANCES: readonly Column<OperatorSettlement["balances"][number]>[] = [
   column("provider", "Provider", ({ provider }) => provider, {
     sortValue: ({ provider }) => provider,
   }),

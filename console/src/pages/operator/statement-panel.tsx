@@ -57,10 +57,9 @@ export function StatementPanel(props: { readonly provider: string; readonly peri
   );
 }
 
-type Model = OperatorStatement["models"][number];
 type Reconciliation = OperatorStatement["reconciliations"][number];
 
-const MODELS: readonly Column<Model>[] = [
+const MODELS: readonly Column<OperatorStatement["models"][number]>[] = [
   column("model", "Model", ({ model }) => model, { sortValue: ({ model }) => model }),
   numberColumn("attempts", "Attempts", ({ attempts }) => attempts, { isSortable: true }),
   column("cost", "Cost", ({ cost_usd: usd }) => `$${usd}`, { align: "right" }),
@@ -71,7 +70,7 @@ const RECONCILIATIONS: readonly Column<Reconciliation>[] = [
   timeColumn("at", "Compared", ({ recorded_at: at }) => at),
   column("theirs", "Theirs", ({ their_usd: usd }) => `$${usd}`, { align: "right" }),
   column("ours", "Ours", ({ our_usd: usd }) => `$${usd}`, { align: "right" }),
-  column("result", "Result", (each) => renderResult(each)),
+  column("result", "Result", renderResult),
 ];
 
 function renderResult(each: Reconciliation) {

@@ -10,6 +10,7 @@ import { Money } from "../../ui/money.tsx";
 import { parseUsd, computeShare, showCents, showUsd } from "../../ui/money-math.ts";
 import { showUtc } from "../../ui/time.tsx";
 import { ShareBar } from "../limits/used-bar.tsx";
+import { countRejected } from "../usage/outcome-labels.ts";
 
 export function Figures({ overview }: { readonly overview: Overview }) {
   const { balance } = useSession();
@@ -106,10 +107,6 @@ function endings(day: UsageFigures): string {
   const sent = day.requests - countRejected(day);
   if (sent === 0) return "All rejected";
   return `${formatShare(failed / sent)} failed (${formatCount(failed)})`;
-}
-
-function countRejected({ by_status }: UsageFigures): number {
-  return by_status.rejected_by_gateway + by_status.rejected_by_provider;
 }
 
 /** Counts rejections by cause: the most frequent ones, then all others. Links to the requests. */

@@ -73,10 +73,7 @@ function toBucket(day: Day, metric: Metric): ChartBucket {
   };
 }
 
-/**
- * The parts of a bar from the bottom up: first the models by spend, then one part for all others if
- * any day has spend on them.
- */
+/** From the bottom up: the models by spend, then all others if any day has spend on them. */
 function spendParts(days: readonly Day[], models: DaysPanelProps["models"]): readonly ChartPart[] {
   const isRest = days.some(({ spent_by_model }) => Object.hasOwn(spent_by_model, OTHER));
   return [

@@ -1,4 +1,5 @@
 import type { Alerts, BodyOf } from "../../api/contract.ts";
+import { plainUsd } from "../../ui/money-math.ts";
 
 type Rules = Alerts["rules"];
 
@@ -13,7 +14,7 @@ export interface TypedRules extends Pick<Rules, EventName> {
 export function typedRules(rules: Rules): TypedRules {
   const { purchases, restrictions, key_expiry, provider_trouble } = rules;
   return {
-    below: plainUsd(rules.balance_below_usd),
+    below: rules.balance_below_usd === null ? "" : plainUsd(rules.balance_below_usd),
     percents: rules.cap_percents.map(String),
     purchases,
     restrictions,
@@ -23,8 +24,8 @@ export function typedRules(rules: Rules): TypedRules {
 }
 
 /**
- * Returns only the rules that differ from those with which the form was opened. A purchase may have
- * moved the threshold since, and the form must not set it back.
+ * Only the rules that differ from those of the opened form: a purchase may have moved the threshold
+ * since, and the form must not set it back.
  */
 export function changedRules(
   opened: Rules,
@@ -50,8 +51,3 @@ const EVENT_NAMES: readonly EventName[] = [
   "key_expiry",
   "provider_trouble",
 ];
-
-/** An amount as a person would type it: exact, with at least two decimals; empty for null. */
-function plainUsd(usd: string | null): string {
-  return usd === null ? "" : usd.replace(/(\.\d\d)(\d*?)0+$/, "$1$2");
-}

@@ -1,7 +1,4 @@
-/**
- * Names the browser and the system, such as `"Chrome on macOS"`. Returns `"Unknown browser"` if the
- * browser is not known.
- */
+/** Names the browser and the system, such as `"Chrome on macOS"`. */
 export function browserName(userAgent: string | null): string {
   if (userAgent === null) return "Unknown browser";
   const browser = BROWSERS.find(([pattern]) => pattern.test(userAgent))?.[1];
@@ -10,10 +7,7 @@ export function browserName(userAgent: string | null): string {
   return system === undefined ? browser : `${browser} on ${system}`;
 }
 
-/**
- * Patterns of user agents. The first match is used, because a user agent also names browsers that
- * come later in this list.
- */
+/** The first match is used: a user agent also names browsers that come later in this list. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(e|A|iOS)?\//, "Edge"],
   [/\b(OPR|Opera)\//, "Opera"],

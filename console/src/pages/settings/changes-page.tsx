@@ -114,7 +114,7 @@ const COLUMNS: readonly Column<ShownChange>[] = [
   column("from", "From", ({ client_network }) => client_network ?? ""),
 ];
 
-/** Describes a change in a sentence, in which the name of the target links to the target's page. */
+/** A sentence in which the name of the target links to the target's page. */
 function Sentence({ change }: { readonly change: ShownChange }) {
   const { actor, says, target_name: name } = change;
   const place = toTarget(change);

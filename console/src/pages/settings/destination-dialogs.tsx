@@ -14,10 +14,9 @@ import {
   useForm,
   type Form,
 } from "../../ui/form-dialog.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
 import { Time } from "../../ui/time.tsx";
 
-/** Chosen kinds of events. Null means all kinds, including those that are added in the future. */
+/** Null means all kinds of events, including those that are added in the future. */
 type ChosenKinds = readonly string[] | null;
 
 function KindsField(props: {
@@ -87,11 +86,10 @@ export const AddDestinationDialog = inDialog(({ channel }) => FORMS[channel].tit
 function AddForm({ channel, first, kinds, onClose, onSecret }: AddProps) {
   const client = useQueryClient();
   const { title, field, ...shown } = FORMS[channel];
-  const typed: { readonly where: string; readonly kinds: ChosenKinds } = {
+  const form = useForm<{ readonly where: string; readonly kinds: ChosenKinds }>({
     where: channel === "email" ? first : "",
     kinds: null,
-  };
-  const form = useForm(typed);
+  });
 
   const send = (): void => {
     const { where, kinds: chosen } = form.typed;
@@ -132,27 +130,23 @@ interface EditProps {
 
 const REFRESHED = ["GET /api/console/alerts", "GET /api/console/alerts/deliveries"] as const;
 
-export function EditDestinationDialog({
-  opened,
-  ...props
-}: EditProps & { readonly opened: boolean }) {
+export const EditDestinationDialog = inDialog("Edit destination", EditParts);
+
+function EditParts(props: EditProps) {
   return (
-    <Dialog opened={opened} title="Edit destination" onClose={props.onClose}>
-      <Stack gap="lg">
-        <EditForm {...props} />
-        {props.destination.channel === "webhook" ? <SecretPart {...props} /> : null}
-      </Stack>
-    </Dialog>
+    <Stack gap="lg">
+      <EditForm {...props} />
+      {props.destination.channel === "webhook" ? <SecretPart {...props} /> : null}
+    </Stack>
   );
 }
 
 function EditForm({ destination, kinds, onClose }: EditProps) {
   const client = useQueryClient();
-  const first: { readonly isEnabled: boolean; readonly kinds: ChosenKinds } = {
+  const form = useForm<{ readonly isEnabled: boolean; readonly kinds: ChosenKinds }>({
     isEnabled: destination.disabled_at === null,
     kinds: destination.kinds,
-  };
-  const form = useForm(first);
+  });
   const { disabled_reason: why } = destination;
   const isReaders = why === "unconfirmed" || why === "stopped";
 

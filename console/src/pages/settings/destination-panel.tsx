@@ -6,6 +6,7 @@ import type { AlertDestination, Alerts } from "../../api/contract.ts";
 import { useMay, useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
+import { CompactButton } from "../../ui/buttons.tsx";
 import { timeColumn, column, actionsColumn } from "../../ui/columns.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Panel } from "../../ui/panel.tsx";
@@ -125,11 +126,8 @@ function Status({ destination }: { readonly destination: AlertDestination }) {
     const { tone, label } = DISABLED[reason];
     return <StatusBadge tone={tone}>{label}</StatusBadge>;
   }
-  return failingSince === null ? (
-    <StatusBadge tone="ok">Active</StatusBadge>
-  ) : (
-    <StatusBadge tone="warn">Failing</StatusBadge>
-  );
+  if (failingSince !== null) return <StatusBadge tone="warn">Failing</StatusBadge>;
+  return <StatusBadge tone="ok">Active</StatusBadge>;
 }
 
 function DestinationActions(props: {
@@ -150,31 +148,28 @@ function DestinationActions(props: {
     "GET /api/console/alerts/deliveries",
   ]);
   const queued = `A test to ${address} was queued; its result is listed below`;
-  const common = { size: "compact-xs", variant: "default" } as const;
   if (!mayChange) return null;
   return (
     <Group gap={6} wrap="nowrap" justify="flex-end">
       {disabledAt === null ? (
-        <Button
-          {...common}
+        <CompactButton
           aria-label={`Send test to ${address}`}
           loading={test.isPending}
           onClick={() => test.mutate({ params }, notices(queued))}
         >
           Send test
-        </Button>
+        </CompactButton>
       ) : null}
-      <Button {...common} aria-label={`Edit ${address}`} onClick={() => setIsEditing(true)}>
+      <CompactButton aria-label={`Edit ${address}`} onClick={() => setIsEditing(true)}>
         Edit
-      </Button>
-      <Button
-        {...common}
+      </CompactButton>
+      <CompactButton
         aria-label={`Remove ${address}`}
         loading={remove.isPending}
         onClick={() => remove.mutate({ params }, notices(`${address} was removed`))}
       >
         Remove
-      </Button>
+      </CompactButton>
       <EditDestinationDialog
         opened={isEditing}
         destination={destination}

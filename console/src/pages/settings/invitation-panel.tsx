@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 
 import { ROLE_WORDS, ROLES } from "../../../../src/kernel/core/roles.ts";
-import type { Invitation, SentInvitation, Team, RoleName } from "../../api/contract.ts";
+import type { Invitation, SentInvitation, Team } from "../../api/contract.ts";
 import { useChange, refreshAnswers } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
@@ -14,7 +14,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { call } from "../../api/client.ts";
 import { Dialog } from "../../ui/dialog.tsx";
-import { DialogForm, useLast, useForm } from "../../ui/form-dialog.tsx";
+import { DialogForm, editDialog, useForm, type EditProps } from "../../ui/form-dialog.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { CompactButton } from "../../ui/buttons.tsx";
 import { Note } from "../../ui/note.tsx";
@@ -22,25 +22,19 @@ import { Note } from "../../ui/note.tsx";
 export function InvitationPanel({ team }: { readonly team: Team }) {
   const mayManage = useMay("members");
   const [sent, setSent] = useState<SentInvitation>();
+  const actions = actionsColumn<Invitation>((invitation) => (
+    <Actions invitation={invitation} onSent={setSent} />
+  ));
   return (
     <Panel title="Open invitations">
       <DataTable
         caption="Open invitations"
-        columns={
-          mayManage
-            ? [
-                ...COLUMNS,
-                actionsColumn<Invitation>((invitation) => (
-                  <Actions invitation={invitation} onSent={setSent} />
-                )),
-              ]
-            : COLUMNS
-        }
+        columns={mayManage ? [...COLUMNS, actions] : COLUMNS}
         rows={team.invitations}
         rowKey={({ invitation_id: id }) => id}
         empty="No open invitations."
       />
-      <InvitationLink sent={sent} onClose={() => setSent(undefined)} />
+      <InvitationLink edited={sent} onClose={() => setSent(undefined)} />
     </Panel>
   );
 }
@@ -113,7 +107,7 @@ export function InviteDialog(props: {
       >
         <InviteForm canEmail={props.canEmail} onSent={setSent} onCancel={close} />
       </Dialog>
-      <InvitationLink sent={sent} onClose={close} />
+      <InvitationLink edited={sent} onClose={close} />
     </>
   );
 }
@@ -124,11 +118,7 @@ function InviteForm(props: {
   readonly onCancel: () => void;
 }) {
   const client = useQueryClient();
-  const first: { readonly email: string; readonly role: RoleName } = {
-    email: "",
-    role: "developer",
-  };
-  const form = useForm(first);
+  const form = useForm<Pick<Invitation, "email" | "role">>({ email: "", role: "developer" });
   const submit = (): void =>
     form.submission.run(async () => {
       const { email, role } = form.typed;
@@ -168,30 +158,21 @@ function InviteForm(props: {
 }
 
 /** Shows the link of an invitation once; the server cannot show it again. */
-function InvitationLink(props: {
-  readonly sent: SentInvitation | undefined;
-  readonly onClose: () => void;
-}) {
-  const shown = useLast(props.sent);
+const InvitationLink = editDialog(
+  ({ invitation }) => `Invitation for ${invitation.email}`,
+  SentLink,
+);
+
+function SentLink({ edited: { invitation, link, mail }, onClose }: EditProps<SentInvitation>) {
   return (
-    <Dialog
-      opened={props.sent !== undefined}
-      onClose={props.onClose}
-      title={`Invitation for ${shown?.invitation.email ?? ""}`}
-    >
-      {shown === undefined ? null : (
-        <Stack gap="md">
-          <Text size="sm">{MAIL_WORDS[shown.mail]}</Text>
-          <CodeBlock code={shown.link} label="Invitation link" />
-          <Note>
-            The link is shown only now. It opens the organization only to {shown.invitation.email}.
-          </Note>
-          <Group justify="flex-end">
-            <Button onClick={props.onClose}>Done</Button>
-          </Group>
-        </Stack>
-      )}
-    </Dialog>
+    <Stack gap="md">
+      <Text size="sm">{MAIL_WORDS[mail]}</Text>
+      <CodeBlock code={link} label="Invitation link" />
+      <Note>The link is shown only now. It opens the organization only to {invitation.email}.</Note>
+      <Group justify="flex-end">
+        <Button onClick={onClose}>Done</Button>
+      </Group>
+    </Stack>
   );
 }
 

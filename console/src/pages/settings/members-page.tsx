@@ -76,24 +76,21 @@ function columnsFor(
   mayManage: boolean,
   onRemove: (member: Member) => void,
 ): readonly Column<Member>[] {
-  const columns: readonly Column<Member>[] = [
+  const remove = actionsColumn<Member>((member) =>
+    member.is_you ? null : (
+      <CompactButton aria-label={`Remove ${member.email}`} onClick={() => onRemove(member)}>
+        Remove
+      </CompactButton>
+    ),
+  );
+  return [
     column("who", "Member", (member) => <Who member={member} />),
     column("role", "Role", (member) =>
       mayManage && !member.is_you ? <RoleChoice member={member} /> : ROLE_WORDS[member.role].name,
     ),
     timeColumn("joined", "Joined", ({ joined_at: at }) => at, { precision: "day" }),
     timeColumn("seen", "Last seen", ({ last_seen_at: at }) => at, { otherwise: "Not recently" }),
-  ];
-  if (!mayManage) return columns;
-  return [
-    ...columns,
-    actionsColumn((member) =>
-      member.is_you ? null : (
-        <CompactButton aria-label={`Remove ${member.email}`} onClick={() => onRemove(member)}>
-          Remove
-        </CompactButton>
-      ),
-    ),
+    ...(mayManage ? [remove] : []),
   ];
 }
 
@@ -167,10 +164,7 @@ function RemoveDialog(props: {
   );
 }
 
-/**
- * Lists the keys and webhooks that the member created or rotated: they keep working after the
- * removal.
- */
+/** The keys and webhooks that the member created or rotated: they keep working. */
 function Staying({ accountId }: { readonly accountId: string }) {
   const made = useAnswer("GET /api/console/members/:account_id/made", {
     params: { account_id: accountId },
@@ -192,7 +186,6 @@ function Staying({ accountId }: { readonly accountId: string }) {
   );
 }
 
-/** Offers to leave the organization. The only owner, who cannot leave, sees a note instead. */
 function LeaveOrganization({ members }: { readonly members: readonly Member[] }) {
   const { org } = useSession();
   const [isOpen, setOpen] = useState(false);

@@ -32,11 +32,8 @@ export function OrganizationPage() {
               <KeyPowers org={org} />
               <Facts
                 facts={[
-                  [
-                    "Organization ID",
-                    <Copyable key="id" value={org.org_id} label="organization ID" />,
-                  ],
-                  ["Created", <Time key="made" at={org.created_at} />],
+                  ["Organization ID", <Copyable value={org.org_id} label="organization ID" />],
+                  ["Created", <Time at={org.created_at} />],
                 ]}
               />
             </Stack>

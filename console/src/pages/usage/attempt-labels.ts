@@ -50,7 +50,6 @@ export function errorAdvice(row: RequestRow): string | undefined {
   }
 }
 
-/** Says when the client closed the connection, after which the provider's outcome is irrelevant. */
 function clientClosed({ attempts, first_byte_ms, duration_ms }: RequestRow): string {
   if (attempts === 0) return "Your client closed the connection before any provider was asked.";
   const after = duration_ms === null ? "" : ` after ${formatMs(duration_ms)}`;
@@ -68,10 +67,7 @@ const ENDINGS: Readonly<Partial<Record<RequestRow["outcome"], string>>> = {
     "The database was restored to a point before this request ended. Nothing was charged.",
 };
 
-/**
- * Advice on refusals by a provider, by error class. For refusals by the gateway, `explainRefusal`
- * has the advice.
- */
+/** By error class. For refusals by the gateway, `explainRefusal` has the advice. */
 const PROVIDER_ADVICE: Readonly<Record<string, string>> = {
   content_policy:
     "The provider rejected the content under its policy. No other provider was tried and nothing was charged. Change the content.",

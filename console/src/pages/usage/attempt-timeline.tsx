@@ -19,8 +19,7 @@ import styles from "./usage.module.css";
 import { buildWaterfall, type WaterfallBar } from "./waterfall.ts";
 import { Note } from "../../ui/note.tsx";
 
-export function AttemptTimeline(props: { readonly attempts: readonly Attempt[] }) {
-  const { attempts } = props;
+export function AttemptTimeline({ attempts }: { readonly attempts: readonly Attempt[] }) {
   return (
     <ol className={styles.timeline}>
       {attempts.map((attempt, at) => (
@@ -71,7 +70,6 @@ function isRefusal({ outcome }: Attempt): boolean {
   return outcome === "failed" || outcome === "refused";
 }
 
-/** Shows the model that the provider reported, and marks it if it is not the listed one. */
 function ReportedModel({ attempt }: { readonly attempt: Attempt }) {
   const { served_model, substituted } = attempt;
   if (served_model === null) return <>none</>;
@@ -127,9 +125,7 @@ export function AttemptWaterfall(props: { readonly detail: RequestDetail }) {
             {bar.n}. {bar.provider}
           </Text>
           <Bar bar={bar} />
-          <Text span size="sm" c="dimmed" className={styles.waterfallTimes}>
-            {describeTimes(bar)}
-          </Text>
+          <Note span>{describeTimes(bar)}</Note>
         </li>
       ))}
     </ol>

@@ -3,19 +3,17 @@ import { toWhole, type Amount, type Unit } from "../../ui/charts/measure.ts";
 import type { ChartBucket, ChartPart } from "../../ui/charts/stack-parts.ts";
 import { addUsd } from "../../ui/money-math.ts";
 import { showUtc } from "../../ui/time.tsx";
-import { inAndOut } from "./outcome-labels.ts";
+import { countRejected, inAndOut } from "./outcome-labels.ts";
 import { DAY_MS, HOUR_MS, STATUSES, type GroupBy, type Metric } from "./usage-search.ts";
-
-export interface UsageChartData {
-  readonly unit: Unit;
-  readonly parts: readonly ChartPart[];
-  readonly buckets: readonly ChartBucket[];
-}
 
 type Figures = Usage["series"][number]["parts"][string];
 
 /** Builds the chart's data: a part for each of the largest groups, and one for all others. */
-export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChartData {
+export function chartData(
+  usage: Usage,
+  metric: Metric,
+  by: GroupBy,
+): { readonly parts: readonly ChartPart[]; readonly buckets: readonly ChartBucket[] } {
   const isTimes = metric === "ttft";
   const isWhole = by === "day";
   const parts = isTimes
@@ -33,7 +31,7 @@ export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChart
         ? { [WHOLE]: sumMetric(Object.values(step.parts), metric) }
         : pickValues(step.parts, metric),
   }));
-  return { unit: UNITS[metric], parts, buckets };
+  return { parts, buckets };
 }
 
 export function groupName(
@@ -75,10 +73,7 @@ export const UNITS: Readonly<Record<Metric, Unit>> = {
 };
 const OTHER = "other";
 
-/**
- * Sorts the groups by the metric, largest first, because the chart draws the first part at the
- * bottom. All other groups together are the last part.
- */
+/** The groups, largest first: the chart draws the first part at the bottom. Then all others. */
 function rankParts(usage: Usage, by: GroupBy, metric: Metric): readonly ChartPart[] {
   const sums = new Map<string, bigint>();
   for (const { parts } of usage.series) {
@@ -107,11 +102,6 @@ function pickAmount(figures: Figures, metric: Metric): Amount {
   if (metric === "requests") return figures.requests;
   if (metric === "tokens") return figures.tokens;
   return metric === "rejected" ? countRejected(figures) : figures.by_status.failed;
-}
-
-/** Counts requests that the gateway or a provider rejected. They do not count as failures. */
-export function countRejected({ by_status }: Pick<Figures, "by_status">): number {
-  return by_status.rejected_by_gateway + by_status.rejected_by_provider;
 }
 
 function sumMetric(parts: readonly Figures[], metric: Metric): Amount {

@@ -2,6 +2,7 @@ import { Button, TextInput } from "@mantine/core";
 import { X, ChevronDown } from "lucide-react";
 import { useEffect, useRef, useState, useMemo } from "react";
 
+import type { Key } from "../../api/contract.ts";
 import {
   readValues,
   writeValues,
@@ -20,9 +21,10 @@ import { Note } from "../../ui/note.tsx";
 
 export function FilterFields({ search, change }: SearchProps) {
   const tags = useChoices("tag");
-  const chosen = FILTERS.map(({ name }) => ({ name, values: readValues(search, name) }));
-  const isAny = chosen.some(({ values }) => values.length > 0);
-  const hasTags = readValues(search, "tag").length > 0;
+  const chosen = FILTERS.flatMap(({ name }) =>
+    readValues(search, name).map((value, _at, values) => ({ name, value, values })),
+  );
+  const hasTags = chosen.some(({ name }) => name === "tag");
   const menus = FILTERS.filter(({ name }) => name !== "tag" || (tags ?? []).length > 0);
   return (
     <>
@@ -33,24 +35,21 @@ export function FilterFields({ search, change }: SearchProps) {
             name={name}
             label={label}
             values={readValues(search, name)}
-            // Consecutive choices in one menu share one history entry, so that Back undoes all of
-            // them.
+            // Choices in one menu share a history entry, so that Back undoes all of them.
             onChange={(values) => change({ [name]: writeValues(values) }, { history: "typed" })}
           />
         ))}
-        {chosen.flatMap(({ name, values }) =>
-          values.map((value) => (
-            <ChosenValue
-              key={`${name} ${value}`}
-              name={name}
-              value={value}
-              onRemove={() => {
-                change({ [name]: writeValues(values.filter((other) => other !== value)) });
-              }}
-            />
-          )),
-        )}
-        {isAny ? (
+        {chosen.map(({ name, value, values }) => (
+          <ChosenValue
+            key={`${name} ${value}`}
+            name={name}
+            value={value}
+            onRemove={() => {
+              change({ [name]: writeValues(values.filter((other) => other !== value)) });
+            }}
+          />
+        ))}
+        {chosen.length > 0 ? (
           <Button size="compact-sm" variant="subtle" onClick={() => change(NO_FILTERS)}>
             Clear filters
           </Button>
@@ -102,7 +101,7 @@ interface FilterMenuProps {
   readonly onChange: (values: readonly string[]) => void;
 }
 
-/** Maximum number of choices that are listed. The reader finds all others by typing. */
+/** The reader finds further choices by typing. */
 const SHOWN_MAX = 100;
 const SEARCHED_FROM = 8;
 
@@ -134,8 +133,7 @@ function Choices({ name, label, values, onChange }: FilterMenuProps) {
   const choices = useChoices(name);
   const search = useRef<HTMLInputElement>(null);
   const isKnown = choices !== undefined;
-  // The choices may load after the menu has opened. The search field appears with them, and gets
-  // the focus.
+  // The choices, and with them the search field, may load after the menu has opened.
   useEffect(() => {
     if (isKnown) search.current?.focus({ preventScroll: true });
   }, [isKnown]);
@@ -176,19 +174,13 @@ function Choices({ name, label, values, onChange }: FilterMenuProps) {
         })}
       </fieldset>
       <Note size="xs" role="status">
-        {isKnown ? describeMatches({ found: found.length, isFull }) : "Loading"}
+        {isKnown ? describeMatches(found.length, isFull) : "Loading"}
       </Note>
     </div>
   );
 }
 
-function describeMatches({
-  found,
-  isFull,
-}: {
-  readonly found: number;
-  readonly isFull: boolean;
-}): string {
+function describeMatches(found: number, isFull: boolean): string {
   if (isFull) return `${FILTER_VALUES_MAX} values at most.`;
   if (found === 0) return "No match.";
   return found > SHOWN_MAX ? `${SHOWN_MAX} of ${found} are shown. Type to find the others.` : "";
@@ -207,9 +199,8 @@ interface Choice {
 }
 
 /**
- * The values that a filter can have. They come from the catalog or from the organization's keys,
- * and are undefined while they load. The catalog is long, so it is loaded with the menu that needs
- * it, not with the page.
+ * The values that a filter can have; undefined while they load. The catalog is long, so it is
+ * loaded with the menu that needs it, not with the page.
  */
 function useChoices(name: FilterName): readonly Choice[] | undefined {
   const isOfCatalog = name === "model" || name === "provider";
@@ -242,23 +233,16 @@ function listProviders(
   return [...names].map(([value, label]) => ({ value, label }));
 }
 
-function keyChoice(key: {
-  readonly key_id: string;
-  readonly name: string;
-  readonly label: string;
-}): Choice {
-  return { value: key.key_id, label: `${key.name} (${key.label}…)` };
+function keyChoice({ key_id, name, label }: Key): Choice {
+  return { value: key_id, label: `${name} (${label}…)` };
 }
 
-function listTags(keys: readonly { readonly tags: readonly string[] }[]): readonly Choice[] {
+function listTags(keys: readonly Key[]): readonly Choice[] {
   const tags = new Set(keys.flatMap((key) => key.tags));
   return [...tags].sort().map((value) => ({ value, label: value }));
 }
 
-/**
- * Keys of the gateway itself. The organization's list of keys does not contain them, but the
- * customer pays for their requests.
- */
+/** Keys of the gateway itself, which no list of keys has. The customer pays for their requests. */
 const OWN_KEYS = [
   { value: "playground", label: "Playground" },
   { value: "optimize", label: "Optimize searches" },

@@ -7,14 +7,14 @@ import { formatCount, formatMs } from "../../ui/format.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import charts from "../../ui/charts/charts.module.css";
-import { measureLength, toWhole } from "../../ui/charts/measure.ts";
+import { findHighest, measureLength, toWhole } from "../../ui/charts/measure.ts";
 import { toColour, choosePaints, type Paint } from "../../ui/charts/part-paint.ts";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import type { ShownFrom } from "../../ui/table-state.ts";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { chartData, groupName, metricOf, NONE, countRejected, UNITS } from "./chart-data.ts";
-import { inAndOut } from "./outcome-labels.ts";
+import { chartData, groupName, metricOf, NONE, UNITS } from "./chart-data.ts";
+import { countRejected, inAndOut } from "./outcome-labels.ts";
 import {
   STATUSES,
   type ChangeSearch,
@@ -33,10 +33,7 @@ export interface GroupsTableProps {
 
 type Group = Usage["groups"][number];
 
-/**
- * The table's query parameters have a prefix, because the request log on the same page uses the
- * names without one.
- */
+/** The request log on the same page uses the names of query parameters without a prefix. */
 const KEPT: Kept = { id: "usage-groups", rows: ["group", "groups"], prefix: "group-" };
 
 export function GroupsTable({ usage, by, metric, change }: GroupsTableProps) {
@@ -129,24 +126,17 @@ function duration(
   label: string,
   msOf: (figures: UsageFigures) => number | null,
 ): (typeof FIGURES)[number] {
-  return {
-    id,
-    label,
-    valueOf: (figures) => msOf(figures) ?? -1,
-    show: (figures) => formatMs(msOf(figures)),
-  };
+  const valueOf = (figures: UsageFigures): number => msOf(figures) ?? -1;
+  return { id, label, valueOf, show: (figures) => formatMs(msOf(figures)) };
 }
 
 type Bars = ReadonlyMap<string, ReactElement>;
 
-/**
- * A bar for each group. Its length is relative to the largest group, and its color is that of the
- * group in the chart.
- */
+/** A bar for each group: its length is relative to the largest, its color that of the chart. */
 function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
   const unit = UNITS[metric];
   const amounts = usage.groups.map(({ figures }) => toWhole(unit, metricOf(figures, metric)));
-  const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);
+  const highest = findHighest(amounts);
   const { parts } = chartData(usage, metric, by);
   const paints = choosePaints(parts, false);
   const paintOf = (group: string): Paint =>
@@ -186,13 +176,10 @@ function GroupName(props: {
   );
 }
 
-/** The filter that is set when the reader chooses a group. Undefined if there is none for it. */
+/** The filter that is set when the reader chooses a group. */
 function filterBy(by: GroupBy, group: string): Partial<UsageSearch> | undefined {
   if (group === "other" || group === NONE) return undefined;
-  if (by === "model") return { model: group };
-  if (by === "key") return { key: group };
-  if (by === "provider") return { provider: group };
-  if (by === "status")
-    return STATUSES.some(({ value }) => value === group) ? { status: group } : undefined;
-  return dayRange(group);
+  if (by === "day") return dayRange(group);
+  if (by === "status" && !STATUSES.some(({ value }) => value === group)) return undefined;
+  return { [by]: group };
 }

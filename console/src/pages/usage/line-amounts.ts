@@ -13,8 +13,8 @@ export interface AttemptLine {
 }
 
 /**
- * Lists the lines of an attempt's charge, which a customer can add up. If the cost that the
- * provider reported was charged instead, the lines have no amounts.
+ * The lines of an attempt's charge, which a customer can add up. They have no amounts if the cost
+ * that the provider reported was charged instead.
  */
 export function lineAmounts(attempt: Attempt): readonly AttemptLine[] {
   const { tokens, prices, settled_usd } = attempt;

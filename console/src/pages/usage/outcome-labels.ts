@@ -1,4 +1,4 @@
-import type { Attempt, RequestRow, Tokens } from "../../api/contract.ts";
+import type { Attempt, RequestRow, Tokens, UsageFigures } from "../../api/contract.ts";
 import {
   REQUEST_STATUSES,
   type RequestStatus,
@@ -7,7 +7,6 @@ import {
 import type { Tone } from "../../ui/badge.tsx";
 
 export interface Ending {
-  readonly status: RequestStatus;
   readonly word: string;
   readonly tone: Tone;
   readonly detail: string | undefined;
@@ -36,12 +35,11 @@ function ending(
   status: RequestStatus,
   { outcome, error_class }: Pick<RequestRow, "outcome" | "error_class">,
 ): Ending {
-  const isPlain = status === "cancelled";
+  const detail = DETAILS[outcome] ?? error_class ?? undefined;
   return {
-    status,
     word: REQUEST_STATUSES[status].label,
     tone: TONES[status],
-    detail: isPlain ? undefined : (DETAILS[outcome] ?? error_class ?? undefined),
+    detail: status === "cancelled" ? undefined : detail,
   };
 }
 
@@ -60,7 +58,11 @@ export function inAndOut(tokens: Tokens): { readonly in: number; readonly out: n
   };
 }
 
-/** Says in a sentence for which usage the attempt was charged. */
+/** Counts requests that the gateway or a provider rejected. They do not count as failures. */
+export function countRejected({ by_status }: Pick<UsageFigures, "by_status">): number {
+  return by_status.rejected_by_gateway + by_status.rejected_by_provider;
+}
+
 export function settlementLabel(settlement: string | null): string {
   if (settlement === null) return "Not settled yet.";
   return SETTLEMENTS[settlement] ?? `Settled as ${settlement}.`;

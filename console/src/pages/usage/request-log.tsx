@@ -23,21 +23,11 @@ import {
   writeSize,
   writeSort,
 } from "../../ui/table-state.ts";
-import { useTableSearch, useUsualRows, type Kept } from "../../ui/use-table-state.ts";
+import { useUsualRows, type Kept } from "../../ui/use-table-state.ts";
 import { REQUEST_COLUMNS } from "./request-columns.tsx";
-import type { Filters, UsageSearch } from "./usage-search.ts";
+import { nameSelection, type Filters, type UsageSearch } from "./usage-search.ts";
 import styles from "./usage.module.css";
 import { Note } from "../../ui/note.tsx";
-
-export interface RequestLogProps {
-  readonly filters: Filters;
-  /** Names what the filters select. */
-  readonly selection: string;
-  readonly cursor: string | undefined;
-  /** Number of requests on a page, as a text from the URL. Undefined means the default number. */
-  readonly rows: string | undefined;
-  readonly onChange: (wanted: Pick<UsageSearch, "cursor" | "rows" | "sort">) => void;
-}
 
 const LIVE_MS = 3_000;
 const KEPT: Kept = { id: "requests", rows: ["request", "requests"], pages: "server" };
@@ -56,18 +46,20 @@ const SORTS: Readonly<Record<string, NonNullable<QueryOf<"GET /api/console/reque
 };
 const NEWEST_FIRST: Sort = { id: "time", direction: "descending" };
 
-/** The request log, page by page, newest first or sorted, with a download of all its requests. */
-export function RequestLog(props: RequestLogProps) {
-  const { filters, selection, cursor, rows, onChange } = props;
-  /**
-   * Cursors of the pages that were visited, in order. They lead back to earlier pages: a cursor
-   * itself leads only to the next page.
-   */
+export function RequestLog(props: {
+  readonly filters: Filters;
+  readonly search: UsageSearch;
+  readonly onChange: (wanted: Pick<UsageSearch, "cursor" | "rows" | "sort">) => void;
+}) {
+  const { filters, search, onChange } = props;
+  const { cursor } = search;
+  /** Cursors of the visited pages, in order: a cursor itself leads only to the next page. */
   const [passed, setPassed] = useState<readonly string[]>([]);
   const usual = useUsualRows();
-  const limit = readSize(rows, usual) === 0 ? usual : readSize(rows, usual);
+  const size = readSize(search.rows, usual);
+  const limit = size === 0 ? usual : size;
   const [isLive, setLive] = useState(false);
-  const sort = readSort(useTableSearch("").sort, Object.keys(SORTS)) ?? NEWEST_FIRST;
+  const sort = readSort(search.sort, Object.keys(SORTS)) ?? NEWEST_FIRST;
   const isNewestFirst = writeSort(sort) === writeSort(NEWEST_FIRST);
   const order = isNewestFirst
     ? {}
@@ -77,7 +69,7 @@ export function RequestLog(props: RequestLogProps) {
     "GET /api/console/requests",
     { query: { ...filters, ...order, cursor, limit } },
     {
-      subject: JSON.stringify([selection, order, cursor, limit]),
+      subject: JSON.stringify([nameSelection(search), order, cursor, limit]),
       ...(isLive && mayBeLive ? { refetchMs: LIVE_MS } : {}),
     },
   );
@@ -121,7 +113,7 @@ export function RequestLog(props: RequestLogProps) {
             <Pager
               {...{ cursor, passed, limit, usual, isNewestFirst }}
               next={next_cursor}
-              onSize={(size) => onChange({ rows: writeSize(size, usual), cursor: undefined })}
+              onSize={(to) => onChange({ rows: writeSize(to, usual), cursor: undefined })}
               onGo={(to) => {
                 if (to !== undefined && !passed.includes(to)) {
                   const known = cursor === undefined ? 0 : passed.indexOf(cursor) + 1;
@@ -139,11 +131,10 @@ export function RequestLog(props: RequestLogProps) {
 
 const DIRECTIONS = { ascending: "asc", descending: "desc" } as const;
 
-/** Replaces an empty table. If no filter is set, it shows how to send a first request. */
+/** If no filter is set, shows how to send a first request. */
 function NoRequests({ filters }: { readonly filters: Filters }) {
   const { from: _from, to: _to, ...chosen } = filters;
-  const isFiltered = Object.keys(chosen).length > 0;
-  return isFiltered ? <Empty title={NONE} /> : <FirstRequest />;
+  return Object.keys(chosen).length > 0 ? <Empty title={NONE} /> : <FirstRequest />;
 }
 
 function FirstRequest() {

@@ -84,6 +84,7 @@ export function RequestParts({ detail }: { readonly detail: RequestDetail }) {
 function Cards({ detail: { request, attempts } }: { readonly detail: RequestDetail }) {
   const reserved = addUsd(...attempts.map(({ reserved_usd }) => reserved_usd));
   const { tokens, first_byte_ms, duration_ms } = request;
+  const sums = tokens && inAndOut(tokens);
   const speed = tokensPerSecond(request);
   return (
     <div className={styles.cards}>
@@ -104,11 +105,11 @@ function Cards({ detail: { request, attempts } }: { readonly detail: RequestDeta
       />
       <FigureCard
         label="Tokens"
-        value={tokens === null ? "–" : formatCount(inAndOut(tokens).in + inAndOut(tokens).out)}
+        value={sums === null ? "–" : formatCount(sums.in + sums.out)}
         hint={
-          tokens === null
+          sums === null
             ? undefined
-            : `${formatCount(inAndOut(tokens).in)} in (${formatCount(tokens.cached_prompt)} cached), ${formatCount(inAndOut(tokens).out)} out`
+            : `${formatCount(sums.in)} in (${formatCount(tokens?.cached_prompt ?? 0)} cached), ${formatCount(sums.out)} out`
         }
       />
       <FigureCard
@@ -164,11 +165,8 @@ function RequestFacts({ request }: { readonly request: RequestRow }) {
   );
 }
 
-function AnswerHeaders({
-  detail: { dropped_params: dropped, response_headers: headers },
-}: {
-  readonly detail: RequestDetail;
-}) {
+function AnswerHeaders({ detail }: { readonly detail: RequestDetail }) {
+  const { dropped_params: dropped, response_headers: headers } = detail;
   if (headers.length === 0) return null;
   return (
     <div className={styles.headers}>

@@ -9,12 +9,13 @@ import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { AsOf } from "../../ui/time.tsx";
 import { Answer } from "../../ui/answer.tsx";
+import { controlled } from "../../ui/fields.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Tip } from "../../ui/tip.tsx";
 import { FilterFields } from "./filter-fields.tsx";
-import { GroupsTable } from "./groups-table.tsx";
+import { GroupsTable, type GroupsTableProps } from "./groups-table.tsx";
 import { RangeFields } from "./range-fields.tsx";
 import { RequestLog } from "./request-log.tsx";
 import {
@@ -22,6 +23,7 @@ import {
   readFilters,
   GROUPS,
   METRICS,
+  MINUTE_MS,
   nameBefore,
   nameSelection,
   RANKS,
@@ -30,12 +32,11 @@ import {
   type SearchProps,
   type Filters,
   type UsageSearch,
-  type GroupBy,
 } from "./usage-search.ts";
 import { UsageTotals } from "./usage-totals.tsx";
 import styles from "./usage.module.css";
 import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
-import { chartData, spanOfBucket } from "./chart-data.ts";
+import { chartData, spanOfBucket, UNITS } from "./chart-data.ts";
 import { writeMinute } from "./day-range.ts";
 import { findId } from "../../app/find-id.ts";
 import { SmallButton } from "../../ui/buttons.tsx";
@@ -70,19 +71,14 @@ export function UsagePage() {
       <Figures filters={filters} search={search} change={change} />
       <RequestLog
         filters={filters}
-        selection={nameSelection(search)}
-        cursor={search.cursor}
-        rows={search.rows}
+        search={search}
         onChange={(wanted) => setSearch(wanted, STEP)}
       />
     </Page>
   );
 }
 
-/**
- * The time of the page, read each minute and on return, so that a range that ends now goes on doing
- * so. While the page is hidden, its time stands still.
- */
+/** Reads the time each minute while the page is visible, and on return: a range may end now. */
 function useClock(): readonly [nowMs: number, readClock: () => void] {
   const [nowMs, readClock] = useReducer(Date.now, 0, Date.now);
   useEffect(() => {
@@ -98,8 +94,6 @@ function useClock(): readonly [nowMs: number, readClock: () => void] {
   }, []);
   return [nowMs, readClock];
 }
-
-const MINUTE_MS = 60_000;
 
 /** Every change of ranges, filters and pages adds to the history, so that Back undoes it. */
 const STEP = { history: "step" } as const;
@@ -125,17 +119,12 @@ function RefreshButton({ onRefresh }: { readonly onRefresh: () => void }) {
   );
 }
 
-interface FiguresProps extends SearchProps {
-  readonly filters: Filters;
-}
-
-function Figures({ filters, search, change }: FiguresProps) {
+function Figures({ filters, search, change }: SearchProps & { readonly filters: Filters }) {
   const by = chosen(GROUPS, search.by);
   const metric = chosen(METRICS, search.metric);
-  const rank = RANKS[metric];
   const usage = useAnswer(
     "GET /api/console/usage",
-    { query: { ...filters, group_by: by, rank_by: rank } },
+    { query: { ...filters, group_by: by, rank_by: RANKS[metric] } },
     { subject: `${nameSelection(search)} ${by}`, refetchMs: MINUTE_MS },
   );
   const before = useFiguresBefore(filters, search, usage);
@@ -150,7 +139,7 @@ function Figures({ filters, search, change }: FiguresProps) {
       />
     </div>
   );
-  // A chart of times has no groups, so the table has the choice of groups instead.
+  // A chart of times has no groups: the table then has the choice of groups.
   const isTimes = metric === "ttft";
   return (
     <Answer of={usage} skeleton={<FiguresSkeleton />}>
@@ -172,7 +161,7 @@ function Figures({ filters, search, change }: FiguresProps) {
               </>
             }
           >
-            <UsageChart usage={data} by={by} search={search} change={change} />
+            <UsageChart usage={data} by={by} metric={metric} change={change} />
           </Panel>
           <Panel title={`By ${by}`} actions={isTimes ? groupBy : undefined}>
             <GroupsTable usage={data} by={by} metric={metric} change={change} />
@@ -183,10 +172,7 @@ function Figures({ filters, search, change }: FiguresProps) {
   );
 }
 
-/**
- * Reads the figures of the previous time range. They are loaded last, so that the current figures
- * do not wait for them, and compared as of the time when these were read.
- */
+/** The figures of the previous time range, up to the same moment. Loaded after the current ones. */
 function useFiguresBefore(
   { from: _from, to: _to, ...filters }: Filters,
   search: UsageSearch,
@@ -204,7 +190,7 @@ function useFiguresBefore(
 
 const TOTALS_PX = 148;
 
-/** Takes as much space as the figures while they load, so the request log does not move down. */
+/** As high as the figures, so that the request log does not move down when they are loaded. */
 function FiguresSkeleton() {
   return (
     <Stack gap="lg" role="status" aria-label="Loading the figures">
@@ -219,25 +205,19 @@ function FiguresSkeleton() {
   );
 }
 
-interface UsageChartProps extends SearchProps {
-  readonly usage: Usage;
-  readonly by: GroupBy;
-}
-
-function UsageChart({ usage, by, search, change }: UsageChartProps) {
-  const metric = chosen(METRICS, search.metric);
-  const data = useMemo(() => chartData(usage, metric, by), [usage, metric, by]);
+function UsageChart({ usage, by, metric, change }: GroupsTableProps) {
+  const { parts, buckets } = useMemo(() => chartData(usage, metric, by), [usage, metric, by]);
   const name = METRICS.find(({ value }) => value === metric)?.label ?? "";
   const isTimes = metric === "ttft";
-  const isSplit = data.parts.length > 1 && !isTimes;
+  const isSplit = parts.length > 1 && !isTimes;
   return (
     <>
       <StackedBars
         label={`${name}${isSplit ? ` by ${by}` : ""}, per ${BUCKETS[usage.bucket]}`}
         bucketLabel={usage.bucket === "day" ? "Day (UTC)" : "Time"}
-        unit={data.unit}
-        parts={data.parts}
-        buckets={data.buckets}
+        unit={UNITS[metric]}
+        parts={parts}
+        buckets={buckets}
         shape={isTimes ? "lines" : "bars"}
         onPick={(bucket) => {
           const { fromMs, toMs } = spanOfBucket(bucket.id, usage.bucket);
@@ -280,11 +260,10 @@ function FindRequest() {
           maw="100%"
           spellCheck={false}
           maxLength={200}
-          value={typed}
-          onChange={(event) => {
-            setTyped(event.currentTarget.value);
+          {...controlled(typed, (text) => {
+            setTyped(text);
             setProblem(undefined);
-          }}
+          })}
           error={problem}
         />
         <SmallButton type="submit">Find</SmallButton>

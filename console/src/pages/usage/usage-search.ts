@@ -5,7 +5,7 @@ import {
 } from "../../../../src/kernel/core/request-status.ts";
 import type { ChangeHow } from "../../app/use-filters.ts";
 
-/** The state of the usage page, which is kept in its URL. */
+/** The query parameters of the usage page. */
 export type UsageSearch = Readonly<
   Partial<
     Record<
@@ -26,12 +26,8 @@ export interface SearchProps {
 export type Range = "1h" | "24h" | "7d" | "30d" | "90d" | "month" | "custom";
 export type Metric = "spend" | "requests" | "tokens" | "errors" | "rejected" | "ttft";
 export type GroupBy = NonNullable<QueryOf<"GET /api/console/usage">["group_by"]>;
-export type Status = RequestStatus;
 
-/**
- * For each metric of the chart, the metric by which the server selects the largest groups. Times
- * have no sum, so the number of requests selects the groups.
- */
+/** The metrics by which the server selects the largest groups. Times have no sum. */
 export const RANKS: Readonly<
   Record<Metric, NonNullable<QueryOf<"GET /api/console/usage">["rank_by"]>>
 > = {
@@ -69,12 +65,12 @@ export const GROUPS: Option<GroupBy> = [
   { value: "day", label: "Day" },
   { value: "status", label: "Status" },
 ];
-export const STATUSES: Option<Status> = (Object.keys(REQUEST_STATUSES) as Status[]).map(
-  (value) => ({ value, label: REQUEST_STATUSES[value].label }),
-);
+export const STATUSES: Option<RequestStatus> = (
+  Object.keys(REQUEST_STATUSES) as RequestStatus[]
+).map((value) => ({ value, label: REQUEST_STATUSES[value].label }));
 
 /** Names of statuses in older links, which must keep working. */
-const OLD_STATUSES: Readonly<Record<string, Status>> = {
+const OLD_STATUSES: Readonly<Record<string, RequestStatus>> = {
   ok: "succeeded",
   refused: "rejected_by_gateway",
 };
@@ -96,7 +92,7 @@ export function readValues(search: UsageSearch, name: FilterName): readonly stri
   return [...new Set(known)].slice(0, FILTER_VALUES_MAX);
 }
 
-function parseStatus(value: string): readonly Status[] {
+function parseStatus(value: string): readonly RequestStatus[] {
   const wanted = Object.hasOwn(OLD_STATUSES, value) ? OLD_STATUSES[value] : value;
   return STATUSES.flatMap((status) => (status.value === wanted ? [status.value] : []));
 }
@@ -131,13 +127,15 @@ export function nameSelection(search: UsageSearch): string {
 }
 
 /**
- * Reads the bounds of a range. A range of days has whole UTC days and ends with today. The last 24
- * hours have no bounds and the last hour has no end, so that both follow the server's clock.
+ * A range of days has whole UTC days and ends with today. The last 24 hours have no bounds and the
+ * last hour has no end, so that both follow the server's clock.
  */
 function readSpan(search: UsageSearch, nowMs: number): Filters {
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const range = readRange(search);
-  if (range === "1h") return { from: new Date(floorToMinute(nowMs) - HOUR_MS).toISOString() };
+  // Rounded down to the minute, so that rendering again does not cause another query.
+  if (range === "1h")
+    return { from: new Date(nowMs - (nowMs % MINUTE_MS) - HOUR_MS).toISOString() };
   if (range === "7d") return span(today - 6 * DAY_MS, today + DAY_MS);
   if (range === "30d") return span(today - 29 * DAY_MS, today + DAY_MS);
   if (range === "90d") return span(today - 89 * DAY_MS, today + DAY_MS);
@@ -149,11 +147,7 @@ function readSpan(search: UsageSearch, nowMs: number): Filters {
 }
 export const DAY_MS = 86_400_000;
 export const HOUR_MS = 3_600_000;
-
-/** Rounds down to the minute, so that rendering again does not cause another query. */
-function floorToMinute(ms: number): number {
-  return Math.floor(ms / 60_000) * 60_000;
-}
+export const MINUTE_MS = 60_000;
 
 function span(fromMs: number, toMs: number): Required<Pick<Filters, "from" | "to">> {
   return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
@@ -165,9 +159,8 @@ function monthStart(nowMs: number, monthsBefore = 0): number {
 }
 
 /**
- * The time range before the shown one, to compare with. While the shown range is still running, the
- * earlier one is as long as the time that has elapsed. Undefined if the shown range begins in the
- * future.
+ * The time range before the shown one; while that is still running, only as long as the time that
+ * has elapsed. Undefined if the shown range begins in the future.
  */
 export function spanBefore(
   search: UsageSearch,
@@ -200,9 +193,7 @@ export function customFault(search: UsageSearch): string | undefined {
 /** Maximum number of days in a range. It equals the server's maximum. */
 const DAYS_MAX = 366;
 
-/**
- * Parses a date-and-time field, such as `"2026-11-22T14:00"`, as UTC. Undefined for other texts.
- */
+/** Parses a date-and-time field, such as `"2026-11-22T14:00"`, as UTC. */
 export function readMinute(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text)) return undefined;
   const ms = Date.parse(`${text}:00Z`);

@@ -7,8 +7,8 @@ import { formatCount, formatMs, formatShare } from "../../ui/format.ts";
 import { showUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { shortTokens } from "../models/model-labels.ts";
-import { metricOf, chartData, countRejected, UNITS } from "./chart-data.ts";
-import { inAndOut } from "./outcome-labels.ts";
+import { metricOf, chartData, UNITS } from "./chart-data.ts";
+import { countRejected, inAndOut } from "./outcome-labels.ts";
 import { METRICS, type Metric } from "./usage-search.ts";
 import styles from "./usage.module.css";
 

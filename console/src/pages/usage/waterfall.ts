@@ -20,9 +20,9 @@ export interface WaterfallBar {
 const RUNNING_SHARE = 0.25;
 
 /**
- * Places the attempts of a request one after the other, because its duration is defined as the sum
- * of theirs. Start times would not fit: they come from the wall clock, and the gateway also works
- * between two attempts, so the last attempt would end after its request.
+ * Places the attempts one after the other, because the duration of a request is the sum of theirs.
+ * By their start times, which include the gateway's work between two attempts, the last attempt
+ * would end after its request.
  */
 export function buildWaterfall(
   { duration_ms }: Pick<RequestRow, "duration_ms">,

@@ -16,7 +16,6 @@ import { inAndOut } from "../usage/outcome-labels.ts";
 import { EndingReasons } from "../usage/refusal-reasons.tsx";
 import { Note } from "../../ui/note.tsx";
 
-/** Shows an example call that works as copied, and the result of the reader's first request. */
 export function CallStep(props: {
   readonly secret: string | undefined;
   readonly first: First;
@@ -72,10 +71,7 @@ function Measured({ detail: { request } }: { readonly detail: RequestDetail }) {
   );
 }
 
-/**
- * Milliseconds without a request before a hint about 401 appears. A wrong key looks the same as no
- * request, because the server does not tell this page about it.
- */
+/** Then a hint about 401 appears: the server does not tell this page about a wrong key. */
 const SILENT_MS = 20_000;
 
 function Waiting(props: {

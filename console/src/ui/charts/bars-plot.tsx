@@ -1,6 +1,14 @@
 import { useState, type KeyboardEvent, type PointerEvent, Fragment } from "react";
 
-import { measureLength, scaleFor, showTick, showWhole, type Scale, type Unit } from "./measure.ts";
+import {
+  findHighest,
+  measureLength,
+  scaleFor,
+  showTick,
+  showWhole,
+  type Scale,
+  type Unit,
+} from "./measure.ts";
 import { toFill, PartFills, Swatch } from "./part-fill.tsx";
 import { type Paint, toColour } from "./part-paint.ts";
 import { tickPlaces, type ChartBucket, type ChartPart, type Stack } from "./stack-parts.ts";
@@ -22,7 +30,7 @@ export interface BarsPlotProps {
 export function BarsPlot(props: BarsPlotProps) {
   const { unit, stacks, heightPx } = props;
   const [at, setAt] = useState<number>();
-  const scale = scaleFor(findHighest(stacks));
+  const scale = scaleFor(findHighest(stacks.map(({ total }) => total)));
   const stack = at === undefined ? undefined : stacks[at];
   return (
     <div className={styles.frame}>
@@ -44,14 +52,11 @@ export function BarsPlot(props: BarsPlotProps) {
   );
 }
 
-function findHighest(stacks: readonly Stack[]): bigint {
-  return stacks.reduce((highest, { total }) => (total > highest ? total : highest), 0n);
-}
-
 function describeChart({ label, unit, stacks }: BarsPlotProps): string {
-  const highest = stacks.find(({ total }) => total > 0n && total === findHighest(stacks));
+  const top = findHighest(stacks.map(({ total }) => total));
+  const highest = stacks.find(({ total }) => total > 0n && total === top);
   if (highest === undefined) return `${label}: ${stacks.length} bars, all of them empty`;
-  const most = `highest ${showWhole(unit, highest.total)}, ${highest.bucket.label}`;
+  const most = `highest ${showWhole(unit, top)}, ${highest.bucket.label}`;
   return `${label}: ${stacks.length} bars, ${most}`;
 }
 
@@ -113,8 +118,8 @@ function Bars(props: BarsPlotProps & { readonly scale: Scale; readonly at: numbe
 }
 
 /**
- * Makes all bars one tab stop, because a single bar can be a few pixels wide, too small for a
- * target. Arrow keys move between the bars, and a screen reader reads each of them.
+ * One tab stop for all bars, because a bar can be too narrow for a target. Arrow keys move between
+ * the bars, and a screen reader reads each of them.
  */
 function BarReader(
   props: BarsPlotProps & {
@@ -241,10 +246,7 @@ function BarsTip(
   );
 }
 
-/**
- * Draws one line per part. A line has a gap where nothing was measured: no traffic does not mean
- * zero milliseconds.
- */
+/** Draws one line per part, with gaps where nothing was measured: no traffic is not 0 ms. */
 function Lines({
   parts,
   stacks,
@@ -270,10 +272,7 @@ function Lines({
   );
 }
 
-/**
- * Paths of the line of one part. A point between two gaps becomes a dot, because a line through a
- * single point is invisible.
- */
+/** A point between two gaps becomes a dot, because a line through a single point is invisible. */
 function toPaths(
   stacks: readonly Stack[],
   id: string,

@@ -9,14 +9,17 @@ export type Unit = "usd" | "count" | "ms" | "share";
 export type Amount = string | number | null;
 
 /**
- * Converts an amount into a whole number of micro-dollars, counts, milliseconds or thousandths, so
- * that sums stay exact. Throws a RangeError for a fractional count, and for dollars that are not a
- * decimal text.
+ * Converts an amount into whole micro-dollars, counts, milliseconds or thousandths, so that sums
+ * stay exact. Throws a RangeError for a fractional count and for dollars that are no decimal text.
  */
 export function toWhole(unit: Unit, amount: Amount | undefined): bigint {
   if (amount === null || amount === undefined) return 0n;
   if (unit === "usd") return parseUsd(String(amount));
   return BigInt(amount);
+}
+
+export function findHighest(wholes: readonly bigint[]): bigint {
+  return wholes.reduce((highest, whole) => (whole > highest ? whole : highest), 0n);
 }
 
 /** Writes an amount exactly with its unit, such as `"$0.001932"`, `"1,204"` or `"840 ms"`. */

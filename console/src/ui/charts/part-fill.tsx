@@ -4,7 +4,7 @@ import { toColour, type Paint } from "./part-paint.ts";
 import type { ChartPart } from "./stack-parts.ts";
 import styles from "./charts.module.css";
 
-/** Returns the `fill` value of a part's pattern. `chartId` must be unique on the page. */
+/** The `fill` value of a part's pattern. `chartId` must be unique on the page. */
 export function toFill(chartId: string, at: number): string {
   return `url(#${fillId(chartId, at)})`;
 }

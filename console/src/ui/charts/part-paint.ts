@@ -1,10 +1,7 @@
-/**
- * How a part of a chart is painted: its color, and a pattern (`mark`, or 0 for none) where the
- * color alone is not enough.
- */
 export interface Paint {
   /** `own`: the only part. `other`: the part of all others. Otherwise an index into the palette. */
   readonly colour: "own" | "other" | number;
+  /** The pattern; 0 for none. */
   readonly mark: number;
 }
 

@@ -1,4 +1,11 @@
-import { measureLength, showWhole, toWhole, type Amount, type Unit } from "./measure.ts";
+import {
+  findHighest,
+  measureLength,
+  showWhole,
+  toWhole,
+  type Amount,
+  type Unit,
+} from "./measure.ts";
 import styles from "./charts.module.css";
 
 export interface SparklineProps {
@@ -11,7 +18,7 @@ export interface SparklineProps {
 
 export function Sparkline({ label, unit, values }: SparklineProps) {
   const amounts = values.map((value) => toWhole(unit, value));
-  const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);
+  const highest = findHighest(amounts);
   // Skips times without a measurement: without traffic, the time to first token is not zero.
   const places = amounts.flatMap((amount, at) => {
     if (values[at] === null) return [];
@@ -43,6 +50,5 @@ export function Sparkline({ label, unit, values }: SparklineProps) {
   );
 }
 const HEIGHT_PX = 32;
-/** The drawing is stretched to the width of its box. */
 const WIDTH = 100;
 const HEIGHT = 30;

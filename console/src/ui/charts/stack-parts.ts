@@ -1,4 +1,4 @@
-import { toWhole, type Amount, type Unit } from "./measure.ts";
+import { findHighest, toWhole, type Amount, type Unit } from "./measure.ts";
 
 export interface ChartPart {
   readonly id: string;
@@ -66,15 +66,12 @@ export function sideBySide(
       const amount = stack.bucket.values[part.id];
       return amount === null ? [] : [{ part, at, whole: toWhole(unit, amount), below: 0n }];
     });
-    const total = pieces.reduce((highest, { whole }) => (whole > highest ? whole : highest), 0n);
+    const total = findHighest(pieces.map(({ whole }) => whole));
     return { ...stack, pieces, total, isMeasured: pieces.length > 0 };
   });
 }
 
-/**
- * Returns the positions of at most `most` labels among `count`. They are evenly spread, and the
- * first position is always among them.
- */
+/** The positions of at most `most` labels among `count`, evenly spread from the first one on. */
 export function tickPlaces(count: number, most: number): readonly number[] {
   const step = Math.max(1, Math.ceil(count / most));
   return Array.from({ length: Math.ceil(count / step) }, (_none, at) => at * step);

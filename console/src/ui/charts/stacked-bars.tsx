@@ -35,10 +35,7 @@ interface StackedBarsProps {
 
 const HEIGHT_PX = 220;
 
-/**
- * Shows parts over time, with the same figures as a table behind a switch. If all figures are 0,
- * shows a note instead.
- */
+/** Parts over time, with their figures as a table behind a switch. A note if all of them are 0. */
 export function StackedBars(props: StackedBarsProps) {
   const { label, unit, parts, buckets, heightPx = HEIGHT_PX } = props;
   const chartId = useId();
@@ -93,7 +90,13 @@ interface BarsTableProps extends Pick<
 function BarsTable(props: BarsTableProps) {
   const { unit, parts, stacks, bucketLabel, isLines } = props;
   const columns = useMemo(
-    () => buildColumns({ unit, parts, bucketLabel, isLines }),
+    () => [
+      column<Stack>("when", bucketLabel, ({ bucket }) => (
+        <span className={kit.figures}>{bucket.label}</span>
+      )),
+      ...(isLines ? [] : [totalColumn(unit, parts)]),
+      ...(parts.length < 2 && !isLines ? [] : parts.map((part) => partColumn(unit, part))),
+    ],
     [unit, parts, bucketLabel, isLines],
   );
   return (
@@ -104,19 +107,6 @@ function BarsTable(props: BarsTableProps) {
       rowKey={({ bucket }) => bucket.id}
     />
   );
-}
-
-function buildColumns(
-  options: Pick<BarsTableProps, "unit" | "parts" | "bucketLabel" | "isLines">,
-): readonly Column<Stack>[] {
-  const { unit, parts } = options;
-  return [
-    column("when", options.bucketLabel, ({ bucket }) => (
-      <span className={kit.figures}>{bucket.label}</span>
-    )),
-    ...(options.isLines ? [] : [totalColumn(unit, parts)]),
-    ...(parts.length < 2 && !options.isLines ? [] : parts.map((part) => partColumn(unit, part))),
-  ];
 }
 
 function totalColumn(unit: Unit, parts: readonly ChartPart[]): Column<Stack> {
