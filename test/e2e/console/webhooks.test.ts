@@ -153,9 +153,13 @@ test("webhook URLs with a silent name server use no system look-up, and excess o
   // Two names are looked up at a time. Their webhooks are saved, as a name may resolve later.
   const saved = answers.filter(({ status }) => status === 200);
   expect(saved.length).toBeGreaterThanOrEqual(2);
-  expect(new Set(silent.asked).size).toBe(saved.length);
+  // None, but on a machine so busy that meanwhile the organization got all its ten destinations.
+  const full = answers.filter(({ status }) => status === 409);
+  const lookedUp = new Set(silent.asked).size;
+  expect(lookedUp).toBeGreaterThanOrEqual(saved.length);
+  expect(lookedUp).toBeLessThanOrEqual(saved.length + full.length);
   const refused = answers.filter(({ status }) => status === 429);
-  expect(refused).toHaveLength(100 - saved.length);
+  expect(refused).toHaveLength(100 - saved.length - full.length);
   const busy = refused.filter((each) => textAt(each.json, "error.message").includes("looked up"));
   const overRate = refused.filter((each) =>
     textAt(each.json, "error.message").includes("settings changes per minute"),
