@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto";
 import { join } from "node:path";
 
-import type { Config } from "../kernel/index.ts";
-import { DayFolder, openSigningKey, readPublicKey, type SigningKey } from "../ledger/index.ts";
+import type { Config, SigningKey } from "../kernel/index.ts";
+import { DayFolder, openSigningKey, readPublicKey } from "../ledger/index.ts";
 
 /** Opens the folder of days exported from the journal. Default: `retired` in the data folder. */
 export function openDayArchive(config: Config, folder?: string): DayFolder {

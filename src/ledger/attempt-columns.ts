@@ -46,7 +46,10 @@ export function requestIdFrom(atMs: number): string {
  */
 export const TWO_DAYS_OF_IDS: bigint = 172_800_000n << 22n;
 
-/** The columns that a hold writes, in the order of the parameters of `ledger_batch`. */
+/**
+ * The columns that a hold writes, in the order of the parameters of `ledger_batch` and
+ * `annul_attempt`.
+ */
 export const heldColumns: ColumnsOf<Omit<ReserveRow, "lane">> = {
   attemptId: big("attempt_id"),
   requestId: word("request_id", "uuid"),
@@ -116,7 +119,10 @@ const jobClosedColumns: ColumnsOf<Omit<CloseRow, "lane" | keyof AnsweredHeaders>
   served: orAbsent(servedColumns),
 };
 
-/** The columns that a closing writes, in the order of the parameters of `ledger_batch`. */
+/**
+ * The columns that a closing writes, in the order of the parameters of `ledger_batch` and
+ * `close_batch`.
+ */
 export const closedColumns: ColumnsOf<Omit<CloseRow, "lane">> = {
   ...jobClosedColumns,
   ...answeredColumns,

@@ -54,7 +54,8 @@ export type Renewal =
 export interface CloseVerdict {
   /**
    * `corrected`: this closing reported the end of an attempt that had been charged at its reserve
-   * after a crash, and the difference was refunded. `unknown`: there is no such attempt.
+   * after a crash, and the difference was refunded, which is possible once. `unknown`: there is no
+   * such attempt.
    */
   readonly kind: "closed" | "already_closed" | "corrected" | "unknown";
   readonly debitMicroUsd: bigint;

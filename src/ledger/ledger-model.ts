@@ -90,7 +90,8 @@ export class LedgerModel {
       const { caps, inFlight } = spender;
       const spent = settledNow(spender, this);
       for (const period of this.capPeriods) {
-        const [cap, settled] = [caps[period], spent[period]];
+        const cap = caps[period];
+        const settled = spent[period];
         if (cap === null || settled + inFlight + row.amount <= cap) continue;
         return { kind: "cap", scope, period, cap, settled, inFlight };
       }

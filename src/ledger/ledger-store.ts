@@ -159,11 +159,16 @@ export interface PricePin {
   readonly prices: BySku<bigint>;
   /** The pin of the prices at which the provider is paid; absent if they are those of this pin. */
   readonly purchasePinId?: string;
-  /** The price sheets by prompt size; absent for a higher tier, and if costs are reported. */
+  /**
+   * The price sheets by prompt size, from 0 tokens up; absent for a higher tier, and if costs are
+   * reported.
+   */
   readonly sheets?: readonly PinnedSheet[];
 }
 
-/** The pin whose prices apply to prompts of more than `abovePromptTokens` tokens. */
+/**
+ * The pin whose prices apply to prompts of more than `abovePromptTokens` tokens; 0: to any prompt.
+ */
 export interface PinnedSheet {
   readonly abovePromptTokens: number;
   readonly pinId: string;

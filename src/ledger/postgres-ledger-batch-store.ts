@@ -168,10 +168,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   }
 
   recoverOpenAttempts(stuck?: StuckAttempts): Promise<number> {
-    const none = new StuckAttempts((_, fault) => {
-      throw fault;
-    });
-    return recoverOpenAttempts(this.#pool, stuck ?? none);
+    return recoverOpenAttempts(this.#pool, stuck ?? new StuckAttempts(throwFault));
   }
 
   async attachJob(attemptId: AttemptId, providerJobId: string): Promise<boolean> {
@@ -230,3 +227,7 @@ const LEAVE_SQL = `
   update instance_lease l set lease_until = least(l.lease_until, now())
   from instance i
   where i.instance_id = l.instance_id and l.instance_id = $1 and i.epoch = $2`;
+
+function throwFault(_: unknown, fault: unknown): never {
+  throw fault;
+}

@@ -27,7 +27,7 @@ import {
 } from "../support/change-writes.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
-import { makeClaim, makeSignIn } from "../support/sign-in.ts";
+import { completeSignIn, makeClaim, makeSignIn } from "../support/sign-in.ts";
 
 const backend = withBackend();
 const PROVIDER_KEY = "customer-provider-key-0123456789";
@@ -79,7 +79,8 @@ const invitationId = createRecordId("inv");
 /** Account ids by the subject of the person's sign-in. */
 const people = new Map<string, string>();
 async function joinable(subject: string): Promise<void> {
-  const { accountId } = await backend.identityStore.resolveSignIn(
+  const { accountId } = await completeSignIn(
+    backend.identityStore,
     makeSignIn(makeClaim({ subject, email: `${subject}@example.com` })),
   );
   people.set(subject, accountId);

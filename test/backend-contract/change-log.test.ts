@@ -10,7 +10,7 @@ import { openPool } from "../../src/kernel/storage/connection.ts";
 import { account, changeReader, operator } from "../support/change-writes.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { emptyDatabase, withBackend } from "../support/postgres.ts";
-import { makeClaim, makeSignIn } from "../support/sign-in.ts";
+import { completeSignIn, makeClaim, makeSignIn } from "../support/sign-in.ts";
 import { silentLog } from "../support/silent-log.ts";
 
 const backend = withBackend();
@@ -190,7 +190,7 @@ describe("one sign-in", () => {
     const claim = makeClaim({ subject, email, isVerified });
     const previous = before && { previous: { sessionId: before, reveal: undefined } };
     const signingIn = makeSignIn(claim, { from, ...previous });
-    const resolved = await backend.identityStore.resolveSignIn(signingIn);
+    const resolved = await completeSignIn(backend.identityStore, signingIn);
     const changes = await recorded();
     expect(JSON.stringify(changes)).not.toContain(email);
     return { ...resolved, sessionId: signingIn.session.sessionId, changes };

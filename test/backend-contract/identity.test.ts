@@ -13,7 +13,7 @@ import type { IdentityStore } from "../../src/account/identity/postgres-identity
 import { addKey } from "../support/add-key.ts";
 import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
-import { makeClaim, SIGN_IN_MS, makeSignIn } from "../support/sign-in.ts";
+import { completeSignIn, makeClaim, SIGN_IN_MS, makeSignIn } from "../support/sign-in.ts";
 import { testOperator } from "../support/test-operator.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 
 function resolve(claim: SignInClaim): Promise<ResolvedSignIn> {
-  return store.resolveSignIn(makeSignIn(claim));
+  return completeSignIn(store, makeSignIn(claim));
 }
 
 async function keysOf(orgId: OrgId): Promise<readonly string[]> {
@@ -42,7 +42,7 @@ describe("an unknown person", () => {
   test("with a verified address gets an account, an organization with a wallet, and a trial key", async () => {
     const claim = makeClaim({ name: "Ada Lovelace" });
     const signIn = makeSignIn(claim);
-    const resolved = await store.resolveSignIn(signIn);
+    const resolved = await completeSignIn(store, signIn);
     expect(resolved).toMatchObject({ kind: "created", isVerified: true, hasReveal: true });
     const org = await backend.accountStore.findOrg(resolved.orgId);
     expect(org).toMatchObject({ name: "Ada Lovelace", email: claim.email, balanceMicroUsd: 0n });
@@ -191,7 +191,7 @@ describe("an address that is verified later", () => {
     const older = await resolve(ada);
     const second = makeClaim({ email: ada.email, isVerified: false });
     const signIn = makeSignIn(second);
-    const empty = await store.resolveSignIn(signIn);
+    const empty = await completeSignIn(store, signIn);
     const joined = await resolve({ ...second, isVerified: true });
     expect(joined).toMatchObject({
       kind: "linked",
@@ -305,10 +305,10 @@ describe("starting credit", () => {
 
   test("is granted at the first verified sign-in, lifts the unfunded limit, and is trial credit", async () => {
     const eve = makeClaim({ isVerified: false });
-    const unverified = await store.resolveSignIn(makeSignIn(eve, { welcomeMicroUsd }));
+    const unverified = await completeSignIn(store, makeSignIn(eve, { welcomeMicroUsd }));
     expect(await balanceOf(unverified.orgId)).toBe(0n);
     const signIn = makeSignIn({ ...eve, isVerified: true }, { welcomeMicroUsd });
-    const { orgId } = await store.resolveSignIn(signIn);
+    const { orgId } = await completeSignIn(store, signIn);
     expect(await balanceOf(orgId)).toBe(1_000_000n);
     const record = await findKey(backend.keyStore, signIn.trialKey.digest);
     expect(record).toMatchObject({ orgId, funded: true });
@@ -324,7 +324,7 @@ describe("starting credit", () => {
     const again = makeClaim({ email: ada.email, issuer: "https://other.example" });
     const all = await Promise.all(
       [ada, ada, again, again].map((claim) =>
-        store.resolveSignIn(makeSignIn(claim, { welcomeMicroUsd })),
+        completeSignIn(store, makeSignIn(claim, { welcomeMicroUsd })),
       ),
     );
     expect(new Set(all.map(({ orgId }) => orgId)).size).toBe(1);
@@ -338,7 +338,7 @@ describe("starting credit", () => {
     const { email, emailNorm } = moved;
     await store.resolveSignIn(makeSignIn({ ...ada, email, emailNorm }, { welcomeMicroUsd }));
     const second = makeClaim({ email: ada.email });
-    const { orgId } = await store.resolveSignIn(makeSignIn(second, { welcomeMicroUsd }));
+    const { orgId } = await completeSignIn(store, makeSignIn(second, { welcomeMicroUsd }));
     expect(await balanceOf(orgId)).toBe(0n);
   });
 });

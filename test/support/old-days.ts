@@ -3,13 +3,14 @@ import { join } from "node:path";
 import type { ChangedBy } from "../../src/kernel/changes/change.ts";
 import type { AttemptId, OrgId, KeyId, ProviderId } from "../../src/kernel/core/ids.ts";
 import { picoUsd } from "../../src/kernel/core/money.ts";
+import type { SigningKey } from "../../src/kernel/json/signed-document.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { retireDays, type RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import { parseDay, type Day } from "../../src/ledger/retention/retention-tally.ts";
 import type { RetentionSession } from "../../src/ledger/retention/postgres-retention-store.ts";
-import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
+import { openSigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { until } from "./books.ts";
 import {
   closeRow,

@@ -1,6 +1,11 @@
 import { randomBytes } from "node:crypto";
 
-import type { SignInClaim, SignInToResolve } from "../../src/account/identity/identity-store.ts";
+import type {
+  ResolvedSignIn,
+  SignInClaim,
+  SignInToResolve,
+} from "../../src/account/identity/identity-store.ts";
+import type { IdentityStore } from "../../src/account/identity/postgres-identity-store.ts";
 import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 
 export const SIGN_IN_MS = 1_800_000_000_000;
@@ -38,4 +43,14 @@ export function makeSignIn(
     trialKey: { ...trialKey, expiresAtMs: SIGN_IN_MS + 900_000 },
     ...change,
   };
+}
+
+/** Signs in without a link: only a link can be refused. */
+export async function completeSignIn(
+  store: IdentityStore,
+  signIn: SignInToResolve,
+): Promise<ResolvedSignIn> {
+  const resolved = await store.resolveSignIn(signIn);
+  if (resolved === undefined) throw new Error("a sign-in without a link was refused");
+  return resolved;
 }

@@ -131,18 +131,23 @@ export interface DueDelivery extends RecordOf<typeof dueColumns> {
   readonly stopToken?: string;
 }
 
-/** Only `failed` has another try; `unsent` does not count against the destination. */
+/**
+ * Only `failed` has another try. `gone`: every delivery to this destination would fail; `unsent`:
+ * this installation cannot send, which does not count against the destination.
+ */
 export interface TryAnswer {
   readonly end: "delivered" | "failed" | "refused" | "gone" | "unsent";
   /** The receiver's status, or why there was none. The delivery log shows it to people. */
   readonly answer: string;
 }
 
-export interface DeliveryEnd {
-  readonly isDelivered: boolean;
-  readonly answer: string;
-  /** The wait until the next try; absent if there is none. */
-  readonly retryMs?: number | undefined;
-  readonly isGone?: boolean;
-  readonly isUnsent?: boolean;
-}
+/** `retryMs` is the wait until the next try; undefined if there is none. */
+export type DeliveryEnd =
+  | { readonly isDelivered: true; readonly answer: string }
+  | {
+      readonly isDelivered: false;
+      readonly answer: string;
+      readonly retryMs: number | undefined;
+      readonly isGone: boolean;
+      readonly isUnsent: boolean;
+    };

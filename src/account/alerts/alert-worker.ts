@@ -15,7 +15,10 @@ import type { WebhookSender } from "./webhook-sender.ts";
 const TICK_MS = 5_000;
 const NOTICE_EVERY_MS = 15_000;
 const POLL_MS = 1_000;
-/** Per process. An organization has at most 20 (two for each of its ten destinations). */
+/**
+ * The most deliveries in flight per process. An organization has at most 20 of them (two for each
+ * of its ten destinations), so that none can block the others.
+ */
 const PLACES = 32;
 
 export interface AlertWorkerDeps {
@@ -138,8 +141,9 @@ export class AlertWorker {
 const MAIL_ENDS = { sent: "delivered", refused: "refused", unavailable: "failed" } as const;
 
 function toDeliveryEnd({ tries }: DueDelivery, { end, answer }: TryAnswer): DeliveryEnd {
+  if (end === "delivered") return { isDelivered: true, answer };
   return {
-    isDelivered: end === "delivered",
+    isDelivered: false,
     answer,
     retryMs: end === "failed" ? RETRY_MS[tries - 1] : undefined,
     isGone: end === "gone",

@@ -6,7 +6,6 @@ import {
   type Public,
   inTransaction,
   readRows,
-  type Row,
 } from "../../kernel/index.ts";
 import { createBrowserToken } from "../identity/browser-token.ts";
 import {
@@ -39,12 +38,15 @@ export class PostgresAlertQueue {
     return await noticeAlerts(this.#pool);
   }
 
-  /** Leases due deliveries, at most two per destination at a time over all processes. */
+  /**
+   * Leases due deliveries, at most two per destination at a time over all processes. No other
+   * process gets a delivery before its lease ends.
+   */
   async takeDue(limit: number): Promise<readonly DueDelivery[]> {
     return await inTransaction(this.#pool, async (client) => {
       // Locks the destinations first and leases in a second statement, which therefore sees the
       // tries that another process committed before it released these locks.
-      type Locked = Pick<Row, "destination_id">;
+      type Locked = { readonly destination_id: string };
       const { rows } = await client.query<Locked>(LOCK_DUE_SQL, [limit, TRIES_AT_ONCE]);
       if (rows.length === 0) return [];
       const ids = rows.map(({ destination_id: id }) => id);
@@ -56,17 +58,18 @@ export class PostgresAlertQueue {
   /** Records the end of a try; changes nothing if another process has taken over the lease. */
   async end(delivery: DueDelivery, end: DeliveryEnd): Promise<void> {
     const { deliveryId, tries, destinationId } = delivery;
-    const { isDelivered, answer, retryMs, isGone = false, isUnsent = false } = end;
-    const state = isDelivered ? "delivered" : retryMs === undefined ? "failed" : "waiting";
+    const retryMs = end.isDelivered ? undefined : end.retryMs;
+    const state = end.isDelivered ? "delivered" : retryMs === undefined ? "failed" : "waiting";
     await this.#changes.write(ALERTS, async (client, note) => {
       await client.query(FORGET_TRY_SQL, [deliveryId, tries]);
-      const ended = [deliveryId, tries, state, answer, retryMs ?? 0];
+      const ended = [deliveryId, tries, state, end.answer, retryMs ?? 0];
       const { rowCount } = await client.query(END_SQL, ended);
       // The destination's state stays: another process has the lease, the destination was disabled,
       // or this installation could not send.
-      if (rowCount === 0 || isUnsent) return;
-      await client.query(isDelivered ? WELL_SQL : FAILING_SQL, [destinationId]);
+      if (rowCount === 0 || (!end.isDelivered && end.isUnsent)) return;
+      await client.query(end.isDelivered ? WELL_SQL : FAILING_SQL, [destinationId]);
       if (state !== "failed") return;
+      const isGone = !end.isDelivered && end.isGone;
       const disabled = await client.query(isGone ? GONE_SQL : DISABLE_SQL, [destinationId]);
       if (disabled.rowCount === 0) return;
       const before = nameDestination(delivery);

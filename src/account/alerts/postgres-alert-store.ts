@@ -62,12 +62,17 @@ export class PostgresAlertStore {
       await client.query(LOCK_ORG_SQL, [orgId]);
       const known = await readRules(client, orgId);
       const rules = { ...known, ...change };
-      const { balanceBelowMicroUsd: below, hasPurchases, hasRestrictions, hasKeyExpiry } = rules;
-      const kinds = [hasPurchases, hasRestrictions, hasKeyExpiry, rules.hasTrouble];
-      // Once a person has set an amount, the threshold no longer follows purchases.
-      const isFollowing = known.isBalanceFollowing && below === known.balanceBelowMicroUsd;
-      const values = [orgId, below, [...rules.capPercents], ...kinds, isFollowing];
-      await client.query(SET_RULES_SQL, values);
+      await client.query(SET_RULES_SQL, [
+        orgId,
+        rules.balanceBelowMicroUsd,
+        [...rules.capPercents],
+        rules.hasPurchases,
+        rules.hasRestrictions,
+        rules.hasKeyExpiry,
+        rules.hasTrouble,
+        // Once a person has set an amount, the threshold no longer follows purchases.
+        known.isBalanceFollowing && rules.balanceBelowMicroUsd === known.balanceBelowMicroUsd,
+      ]);
       const before = ruleFacts(known);
       note({ action: "alert.rules", orgId, target: orgId, before, after: ruleFacts(rules) });
     });

@@ -142,20 +142,20 @@ export class PostgresCompanyStore {
       await client.query("select from org where org_id = $1 for no key update", [orgId]);
       const known = await findCompany(client, orgId);
       const before = known === undefined ? null : toFacts(known);
-      const { legalName, addressLines, city, postalCode, country, taxId } = company;
-      const { billingEmail, purchaseOrder } = company;
-      const place = [[...addressLines], city, postalCode, country];
-      const tax = [taxId?.type ?? null, taxId?.value ?? null];
       await client.query(SET_SQL, [
         orgId,
-        legalName,
-        ...place,
-        ...tax,
-        billingEmail,
-        purchaseOrder,
+        company.legalName,
+        [...company.addressLines],
+        company.city,
+        company.postalCode,
+        company.country,
+        company.taxId?.type ?? null,
+        company.taxId?.value ?? null,
+        company.billingEmail,
+        company.purchaseOrder,
       ]);
       const facts = { before, after: toFacts(company) };
-      const isMaskedChange = known?.billingEmail !== billingEmail;
+      const isMaskedChange = known?.billingEmail !== company.billingEmail;
       note({ action: "company.change", orgId, target: orgId, ...facts, isMaskedChange });
     });
   }

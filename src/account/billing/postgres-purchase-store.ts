@@ -36,7 +36,10 @@ import {
 const LISTED_MAX = 1_000;
 const NAMED_ORGS_MAX = 20;
 
-/** Only PostgreSQL functions move money. Repeated or reordered reports change the ledger once. */
+/**
+ * Only PostgreSQL functions move money, under the wallet's lock. Repeated, concurrent or reordered
+ * reports change the ledger once.
+ */
 export class PostgresPurchaseStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -48,9 +51,17 @@ export class PostgresPurchaseStore {
 
   /** Writes nothing if `purchasesMax` purchases were started since `countedFromMs`. */
   async create(purchase: NewPurchase, by: ChangedBy): Promise<"created" | "too_many"> {
-    const { purchaseId, orgId, amountMicroUsd, isTestMoney, purchasesMax } = purchase;
-    const times = [purchase.nowMs, purchase.expiresAtMs, purchase.countedFromMs].map(toDate);
-    const values = [purchaseId, orgId, amountMicroUsd, isTestMoney, ...times, purchasesMax];
+    const { purchaseId, orgId, amountMicroUsd, isTestMoney } = purchase;
+    const values = [
+      purchaseId,
+      orgId,
+      amountMicroUsd,
+      isTestMoney,
+      new Date(purchase.nowMs),
+      new Date(purchase.expiresAtMs),
+      new Date(purchase.countedFromMs),
+      purchase.purchasesMax,
+    ];
     return await this.#changes.write(by, async (client, note) => {
       const { rowCount } = await client.query(CREATE_SQL, values);
       if (rowCount !== 1) return "too_many";
@@ -70,9 +81,16 @@ export class PostgresPurchaseStore {
     purchase: RecoveredPurchase,
     by: ChangedBy,
   ): Promise<"recovered" | "known" | "unknown_org"> {
-    const { purchaseId, amountMicroUsd, isTestMoney, sessionId } = purchase;
-    const times = [purchase.createdAtMs, purchase.expiresAtMs].map(toDate);
-    const values = [purchaseId, purchase.orgId, amountMicroUsd, isTestMoney, ...times, sessionId];
+    const { purchaseId, amountMicroUsd, isTestMoney } = purchase;
+    const values = [
+      purchaseId,
+      purchase.orgId,
+      amountMicroUsd,
+      isTestMoney,
+      new Date(purchase.createdAtMs),
+      new Date(purchase.expiresAtMs),
+      purchase.sessionId,
+    ];
     const isRecovered = await this.#changes.write(by, async (client, note) => {
       const { rows } = await client.query<{ org_id: OrgId }>(RECOVER_SQL, values);
       const orgId = rows[0]?.org_id;

@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+
 import type { Pool, PoolClient } from "pg";
 
 import {
@@ -6,7 +8,6 @@ import {
   microUsd,
   type OrgId,
   type Public,
-  sha256,
   STATEMENT_DELAY_MS,
 } from "../../kernel/index.ts";
 import type { ReportSources } from "../../gateway/index.ts";
@@ -109,13 +110,16 @@ export class PostgresStatementStore {
     return await this.#sources.runNow((client) => readStatement(client, orgId, month, opening));
   }
 
-  /** The first of two statements stays. The same command reports the alert `statement.ready`. */
+  /**
+   * The first of two statements stays. The same command reports the alert `statement.ready`, so
+   * that a crash cannot separate the two.
+   */
   async #close(figures: StatementFigures, { isNews }: { readonly isNews: boolean }): Promise<void> {
     const { openingMicroUsd, closingMicroUsd } = figures;
     const { org_id: orgId, month, usage_usd, closing_usd } = figures.document;
     const text = JSON.stringify(figures.document);
-    const hash = Buffer.from(sha256(text), "hex");
-    const statement = [orgId, `${month}-01`, openingMicroUsd, closingMicroUsd, text, hash];
+    const digest = hash("sha256", text, "buffer");
+    const statement = [orgId, `${month}-01`, openingMicroUsd, closingMicroUsd, text, digest];
     const event = [createRecordId("evt"), JSON.stringify({ month, usage_usd, closing_usd })];
     await this.#pool.query(CLOSE_SQL, [...statement, ...event, isNews && hasMovement(figures)]);
   }
@@ -154,7 +158,7 @@ async function checkKept(
   const left = await client.query<{ has_left: boolean }>(LEFT_SINCE_SQL, since);
   const hasLeft = left.rows[0]?.has_left === true;
   const differences = [...findDifferences(document, now, { isUsageThere: !hasLeft })];
-  if (sha256(text) !== own.sha256) {
+  if (hash("sha256", text) !== own.sha256) {
     differences.push("the text of the statement is not the one that was closed: its hash differs");
   }
   const kept = { closedAtMs, sha256: own.sha256, number: statementNumber(month, own.number) };

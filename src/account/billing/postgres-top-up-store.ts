@@ -101,9 +101,17 @@ export class PostgresTopUpStore {
       const [was] = known.rows;
       if (was?.customer_id !== customerId) return false;
       if (was.card_from !== null && was.card_from.getTime() >= fromMs) return false;
-      const stored = [card.cardId, card.brand, card.last4, card.expMonth, card.expYear];
-      const times = [new Date(fromMs), new Date(nowMs)];
-      await client.query(sql.SAVE_CARD, [orgId, isTestMoney, ...stored, ...times]);
+      await client.query(sql.SAVE_CARD, [
+        orgId,
+        isTestMoney,
+        card.cardId,
+        card.brand,
+        card.last4,
+        card.expMonth,
+        card.expYear,
+        new Date(fromMs),
+        new Date(nowMs),
+      ]);
       if (was.card_id !== null && was.card_id !== card.cardId) {
         await client.query(sql.DETACH_LATER, [was.card_id, orgId, isTestMoney]);
       }
@@ -286,6 +294,7 @@ export async function lockRuleOfPurchase(client: PoolClient, purchaseId: string)
   await client.query(sql.LOCK_RULE_OF_PURCHASE, [purchaseId]);
 }
 
+/** Turns the rule off in the caller's transaction; false if it was off or does not exist. */
 export async function pauseTopUp(
   client: PoolClient,
   note: Note,

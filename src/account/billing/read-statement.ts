@@ -42,7 +42,8 @@ export async function readStatement(
   const { rows: sums } = await client.query<CreditSumRow>(CREDIT_SUMS_SQL, span);
   const before = sumAmounts(sums.filter((row) => !row.in_month));
   const inMonth = sums.filter((row) => row.in_month);
-  const [credits, credited] = [creditSums(inMonth), sumAmounts(inMonth)];
+  const credits = creditSums(inMonth);
+  const credited = sumAmounts(inMonth);
   const { rows: lines } = await client.query<LineRow>(STATEMENT_LINES_SQL, span);
   const closing = microUsd(before + credited - (await debitsAt(client, books, toMs)));
   const openingMicroUsd = opening ?? microUsd(before - (await debitsAt(client, books, fromMs)));

@@ -25,7 +25,10 @@ export function monthAfter(month: Month): Month {
   return toMonth(spanOfMonth(month).toMs);
 }
 
-/** `closing`: requests of the month may still come; `due`: its first read closes it. */
+/**
+ * `closing`: requests of the month may still come; `due`: it is closed in the background or at its
+ * first read.
+ */
 export type StatementState = "so_far" | "closing" | "due" | "closed";
 
 export interface Statement {

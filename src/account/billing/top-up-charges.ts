@@ -18,11 +18,15 @@ const REPAIRED_PER_ROUND = 50;
 const ASK_PAUSE_MS = 20_000;
 /** Later, for example if the process was suspended, `#repair` decides about the charge. */
 const FIRST_SEND_WITHIN_MS = MINUTE_MS;
-/** This is well below the day for which Stripe recognizes a repeated idempotency key. */
+/**
+ * `#repair` sends a charge only within this time after the purchase began, well below the day for
+ * which Stripe recognizes a repeated idempotency key.
+ */
 const SEND_WITHIN_MS = 60 * MINUTE_MS;
 /**
- * A purchase whose rule is off or whose card was replaced expires after this time if the payment
- * provider knows no charge of it. It exceeds the time for which a request can be in flight.
+ * A purchase whose card was replaced, or whose rule or automatic top-up is off, expires after this
+ * time if the payment provider knows no charge of it. It exceeds the time for which a request can
+ * be in flight.
  */
 const UNWANTED_AFTER_MS = 10 * MINUTE_MS;
 const GIVEN_UP_AFTER_MS = SEND_WITHIN_MS + UNWANTED_AFTER_MS;

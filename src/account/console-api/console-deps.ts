@@ -38,6 +38,7 @@ import type {
   Logger,
   OrgId,
   Mailer,
+  SigningKey,
 } from "../../kernel/index.ts";
 import type {
   CreditStore,
@@ -45,7 +46,6 @@ import type {
   BooksFigures,
   KnownInstance,
   SettlementTerms,
-  SigningKey,
 } from "../../ledger/index.ts";
 import type { Identity } from "../identity/open-identity.ts";
 import type { OptimizeSearches } from "../optimize/open-optimize.ts";

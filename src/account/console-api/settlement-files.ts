@@ -11,13 +11,12 @@ import { join } from "node:path";
 
 import type { Static } from "typebox";
 
-import { type ChangedBy, formatExactUsd, picoUsd } from "../../kernel/index.ts";
+import { type ChangedBy, formatExactUsd, picoUsd, type SigningKey } from "../../kernel/index.ts";
 import {
   periodFileName,
   readPeriodFile,
   type SettlementStore,
   signPeriod,
-  type SigningKey,
 } from "../../ledger/index.ts";
 import type { CommandDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal } from "./console-refusal.ts";

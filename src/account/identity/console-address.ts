@@ -27,7 +27,10 @@ export function orgPage(consoleUrl: string, path: string, orgId: OrgId): string 
   return `${consoleUrl}${path}${path.includes("?") ? "&" : "?"}org=${orgId}`;
 }
 
-/** Throws if people would sign in over plain http at an address that other machines reach. */
+/**
+ * Throws if people would sign in over plain http at an address that other machines reach, unless
+ * the operator allows it.
+ */
 export function assertSafeConsole(config: AddressConfig): void {
   if (chooseSignInKind(config) === "none" || config.allowInsecureConsole) return;
   if (config.consoleUrl.startsWith("https:") || isLoopback(findConsoleHost(config))) return;

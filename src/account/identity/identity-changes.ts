@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+
 import type { PoolClient, QueryResultRow } from "pg";
 
 import {
@@ -12,7 +14,6 @@ import {
   maskedEmail,
   type MicroUsd,
   type OrgId,
-  sha256,
   STORE_ANSWER_TIMEOUT_MS,
   WELCOME_REF_PREFIX,
   ZERO_MICRO_USD,
@@ -157,7 +158,7 @@ export async function isInvited(run: Run, emailNorm: string, nowMs: number): Pro
 
 /** Builds the reference from a digest of the e-mail address, because exports contain references. */
 function welcomeRef(emailNorm: string): string {
-  const digest = sha256(`welcome credit ${emailNorm}`);
+  const digest = hash("sha256", `welcome credit ${emailNorm}`);
   return `${WELCOME_REF_PREFIX}${digest.slice(0, WELCOME_REF_CHARS)}`;
 }
 const WELCOME_REF_CHARS = 32;

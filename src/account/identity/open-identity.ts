@@ -58,7 +58,8 @@ export interface OpenIdentityOptions extends Pick<
 
 /**
  * The first sign-in, not this call, contacts the identity provider, so the gateway starts while
- * that is down. Rejects if the settings cannot work.
+ * that is down. Rejects with an `InsecureConsoleFault` or an `IdentitySettingFault` if the settings
+ * cannot work.
  */
 export function openIdentity(options: OpenIdentityOptions): Promise<Identity> {
   // Inside `then`, a fault of the constructor rejects the promise instead of throwing here.

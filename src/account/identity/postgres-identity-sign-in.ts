@@ -338,9 +338,7 @@ async function dropEmptyOrg(run: Run, orgId: string): Promise<void> {
 const FOREIGN_KEY_VIOLATION = "23503";
 
 async function startSession(run: Run, accountId: string, signIn: SignInToResolve): Promise<void> {
-  const { issuer, subject } = signIn.claim;
-  const { sessionId, idpSid, userAgent } = signIn.session;
-  const times = [new Date(signIn.nowMs), new Date(signIn.session.expiresAtMs)];
+  const { claim, session, nowMs } = signIn;
   await run(
     // The session begins in the organization that the account used last.
     `insert into console_session (session_id, account_id, issuer, subject, idp_sid, started_at,
@@ -348,7 +346,16 @@ async function startSession(run: Run, accountId: string, signIn: SignInToResolve
     values ($1, $2, $3, $4, $5, $6, $7, $6, $6, $6, $8,
       (select org_id from console_session where account_id = $2
         order by last_seen_at desc, started_at desc limit 1))`,
-    [sessionId, accountId, issuer, subject, idpSid, ...times, userAgent],
+    [
+      session.sessionId,
+      accountId,
+      claim.issuer,
+      claim.subject,
+      session.idpSid,
+      new Date(nowMs),
+      new Date(session.expiresAtMs),
+      session.userAgent,
+    ],
   );
 }
 

@@ -2,6 +2,7 @@ import type { Pool, QueryConfig, QueryResult, QueryResultRow } from "pg";
 
 import {
   assert,
+  type Change,
   type ChangeLog,
   type OrgId,
   type Public,
@@ -65,15 +66,11 @@ export class PostgresIdentityStore {
     return row.secret;
   }
 
-  /** All is one transaction: concurrent sign-ins with one address create only one trial key. */
-  async resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn> {
-    const resolved = await this.resolveLink(signIn);
-    assert(resolved !== undefined, "a link alone can be used up");
-    return resolved;
-  }
-
-  /** Also consumes a link; undefined if it is used, expired or for another address. */
-  resolveLink(signIn: SignInToResolve, linkHash?: Buffer): Promise<ResolvedSignIn | undefined> {
+  /**
+   * All is one transaction: concurrent sign-ins with one address create only one trial key. Also
+   * consumes the link, if any; undefined if it is used, expired or for another address.
+   */
+  resolveSignIn(signIn: SignInToResolve, linkHash?: Buffer): Promise<ResolvedSignIn | undefined> {
     const parts = { pool: this.#sessions, changes: this.#changes };
     return resolveSignIn(parts, { ...signIn, linkHash });
   }
@@ -164,26 +161,27 @@ export class PostgresIdentityStore {
     from?: AskedFrom,
   ): Promise<SealedReveal | undefined> {
     const shown = { text: SHOW_REVEAL_SQL, values: [sessionId, new Date(nowMs)] };
-    const row = await this.#changeReveal("key.reveal", shown, from);
+    const [before, after] = [{ shown: false }, { shown: true }];
+    const row = await this.#changeReveal(shown, { action: "key.reveal", before, after }, from);
     return row === undefined ? undefined : revealColumns.read(row);
   }
 
   async endReveal(sessionId: Buffer, nowMs: number, from?: AskedFrom): Promise<boolean> {
     const saved = { text: END_REVEAL_SQL, values: [sessionId, new Date(nowMs)] };
-    return (await this.#changeReveal("key.saved", saved, from)) !== undefined;
+    const [before, after] = [{ saved: false }, { saved: true }];
+    const row = await this.#changeReveal(saved, { action: "key.saved", before, after }, from);
+    return row !== undefined;
   }
 
   async #changeReveal(
-    action: "key.reveal" | "key.saved",
     query: QueryConfig,
+    { action, before, after }: Pick<Change, "action" | "before" | "after">,
     from: AskedFrom | undefined,
   ): Promise<RevealRow | undefined> {
-    const fact = action === "key.reveal" ? "shown" : "saved";
     return await this.#changes.writeBy(async (client) => {
       const [row] = (await queryInTime<RevealRow>(client, query)).rows;
       if (row === undefined) return { outcome: undefined, by: SIGN_IN_CHECKS, changes: [] };
-      const [before, after] = [{ [fact]: row.is_first === false }, { [fact]: true }];
-      const changes = [changeAccount(action, row, before, after)];
+      const changes = row.is_first ? [changeAccount(action, row, before, after)] : [];
       return { outcome: row, by: accountBy(row, from), changes };
     }, STORE_ANSWER_TIMEOUT_MS);
   }
@@ -278,7 +276,7 @@ const END_BY_LOGOUT_TOKEN_SQL = `
 
 interface RevealRow extends OwnerRow {
   /** False if the key was shown before; then the change log records nothing. */
-  readonly is_first?: boolean;
+  readonly is_first: boolean;
 }
 
 const LIST_SESSIONS_SQL = `
@@ -310,4 +308,4 @@ const SHOW_REVEAL_SQL = `
 const END_REVEAL_SQL = `
   delete from console_reveal r using console_session s join console_account a using (account_id)
   where r.session_id = $1 and r.expires_at > $2 and s.session_id = r.session_id
-  returning a.account_id, a.org_id`;
+  returning a.account_id, a.org_id, true as is_first`;

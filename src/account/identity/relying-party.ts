@@ -106,16 +106,19 @@ export class RelyingParty {
 
   async #discover(): Promise<Discovered> {
     const nowMs = this.#options.clock.monotonicMs();
-    const [known, failed] = [this.#discovered, this.#failed];
+    const known = this.#discovered;
     if (known !== undefined && nowMs < known.untilMs) return known;
+    if (this.#failed !== undefined && nowMs < this.#failed.untilMs) {
+      // Metadata that were read before stay in use while the provider is unreachable.
+      if (known !== undefined) return known;
+      throw this.#failed.fault;
+    }
+    this.#discovering ??= this.#read().finally(() => {
+      this.#discovering = undefined;
+    });
     try {
-      if (failed !== undefined && nowMs < failed.untilMs) throw failed.fault;
-      this.#discovering ??= this.#read().finally(() => {
-        this.#discovering = undefined;
-      });
       return await this.#discovering;
     } catch (fault) {
-      // Metadata that were read before stay in use while the provider is unreachable.
       if (known !== undefined) return known;
       throw fault;
     }
@@ -257,9 +260,18 @@ function isUnread(fault: jose.errors.JOSEError): boolean {
 
 const ANSWER_BYTES_MAX = 1_048_576;
 
-/** An answer longer than 1 MiB is a fault, whatever its declared length. */
+/**
+ * An answer longer than 1 MiB is a fault, whatever its declared length. The caller's signal limits
+ * the time.
+ */
 const boundedFetch: CustomFetch = async (url, options) => {
-  const answer = await fetch(url, { ...options, body: options.body ?? null, redirect: "manual" });
+  const answer = await fetch(url, {
+    method: options.method,
+    headers: options.headers,
+    redirect: "manual",
+    body: options.body ?? null,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  });
   const body = answer.body === null ? null : await readAll(answer.body);
   const { status, statusText } = answer;
   const headers = new Headers(answer.headers);

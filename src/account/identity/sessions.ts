@@ -94,7 +94,7 @@ export class Sessions {
       ...defined({ previous }),
       from: { requestId, clientNetwork },
     };
-    const resolved = await store.resolveLink(signIn, linkHash);
+    const resolved = await store.resolveSignIn(signIn, linkHash);
     if (resolved === undefined) return undefined;
     const { accountId, kind, isEmailTaken } = resolved;
     log.info({ requestId, accountId, kind }, "sign-in completed");

@@ -97,7 +97,7 @@ export interface SearchEstimate {
   readonly judge: EstimatedModel | null;
   /** The most that all calls together can cost; a smaller budget may end the search early. */
   readonly mostMicroUsd: MicroUsd;
-  /** The sum of the gaps between calls; a search takes longer if an answer takes two of them. */
+  /** The sum of the gaps between calls; a search is longer if answers take longer than two. */
   readonly leastMs: number;
 }
 
@@ -238,12 +238,25 @@ const BEGIN_SQL = `
   select $8, $1, key_id, $5, $9, $10, $11, $12, $13, $14,
     now() + $15::double precision * interval '1 ms' from made_key`;
 
-function beginValues({ key, budgetMicroUsd, ...search }: NewSearch): unknown[] {
-  const { searchId, orgId, name, objective, judgeModelId, modelIds, prompts } = search;
-  const { keyId, digest, label, requestsPerMinute } = key;
-  const made = [orgId, keyId, digest, label, name, requestsPerMinute, budgetMicroUsd];
-  const asked = [searchId, objective, judgeModelId, modelIds, prompts, budgetMicroUsd];
-  return [...made, ...asked, search.callsPlanned, search.leaseMs];
+function beginValues(search: NewSearch): unknown[] {
+  const { key } = search;
+  return [
+    search.orgId,
+    key.keyId,
+    key.digest,
+    key.label,
+    search.name,
+    key.requestsPerMinute,
+    search.budgetMicroUsd,
+    search.searchId,
+    search.objective,
+    search.judgeModelId,
+    search.modelIds,
+    search.prompts,
+    search.budgetMicroUsd,
+    search.callsPlanned,
+    search.leaseMs,
+  ];
 }
 
 const KEEP_SQL = `
@@ -279,8 +292,13 @@ const INTERRUPT_SQL = `
   ) ${DISABLE_SQL}`;
 
 function resultsJson(results: readonly OptimizeResult[]): string {
-  const toStored = (value: unknown) => (typeof value === "bigint" ? value.toString() : value);
-  return JSON.stringify(results, (_, value: unknown) => toStored(value));
+  return JSON.stringify(
+    results.map((each): StoredResult => ({
+      ...each,
+      costMicroUsd: each.costMicroUsd.toString(),
+      costPerCallMicroUsd: each.costPerCallMicroUsd?.toString() ?? null,
+    })),
+  );
 }
 
 function readSearchRow(row: object): OptimizeSearch {

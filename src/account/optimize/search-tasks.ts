@@ -1,6 +1,7 @@
+import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { type Clock, sha256 } from "../../kernel/index.ts";
+import type { Clock } from "../../kernel/index.ts";
 
 interface JudgeTask {
   readonly kind: "judge";
@@ -90,11 +91,11 @@ export function askJudge(
   seed: string,
 ): Pick<JudgeTask, "question" | "modelIds"> {
   const shuffled = answers
-    .map((answer) => ({ answer, place: sha256(`${seed}:${answer.modelId}`) }))
+    .map((answer) => ({ answer, place: hash("sha256", `${seed}:${answer.modelId}`) }))
     .toSorted((a, b) => (a.place < b.place ? -1 : 1))
     .map(({ answer }) => answer);
   // A model cannot guess this mark, so its answer cannot pretend to end here.
-  const mark = sha256(`${seed}:mark`).slice(0, 12);
+  const mark = hash("sha256", `${seed}:mark`).slice(0, 12);
   const parts = shuffled.map(
     ({ text }, at) =>
       `[[${mark} answer ${LETTERS[at]}]]\n${text.slice(0, ANSWER_CHARS_MAX)}\n[[${mark} end of answer ${LETTERS[at]}]]`,

@@ -84,7 +84,7 @@ function hashed(fields: object): { readonly text: string; readonly hash: string 
   return { text: whole.slice(0, -1), hash: sha256(whole) };
 }
 
-export function sha256(text: string): string {
+function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 

@@ -52,8 +52,8 @@ export class ChangeLog {
     answerTimeoutMs?: number,
   ): Promise<T> {
     const write = async (client: PoolClient) => {
-      const { by, changes, ...made } = await work(client);
-      return { ...made, recorded: await recordChanges(client, by, changes) };
+      const { outcome, by, changes } = await work(client);
+      return { outcome, recorded: await recordChanges(client, by, changes) };
     };
     const { outcome, recorded } = await inTransaction(this.#pool, write, answerTimeoutMs);
     this.announce(recorded);

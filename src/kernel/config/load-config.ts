@@ -84,7 +84,8 @@ function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
 }
 
 /**
- * A shorter variable is misspelled only if two characters are swapped: `TM_DATE` is not `TM_DATA`.
+ * A shorter variable is misspelled only if two characters are swapped: `TM_DATE`, which resembles
+ * `TM_DATA`, may be a variable of another tool.
  */
 const SHORT_NAME_CHARS = 8;
 

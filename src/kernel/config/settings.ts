@@ -24,7 +24,10 @@ function consoleUrlProblem(value: string): string | undefined {
     : "must be an http or https address without a path, such as https://console.example.com";
 }
 
-/** `loadConfig`, the environment variables and the reference page derive from this table. */
+/**
+ * `loadConfig`, the environment variables and the reference page derive from this table. Paths of
+ * settings in milliseconds end in `_ms`.
+ */
 export const SETTINGS = {
   port: integer("port", 8080, { min: 0, doc: "Gateway port; 0 picks a free one." }),
   consolePort: integer("console_port", 8081, { min: 0, doc: "Console port; 0 picks a free one." }),

@@ -5,7 +5,7 @@ export interface Logger {
   error(detail: object, message: string): void;
 }
 
-/** What a job does with a fault of a run that it will repeat. */
+/** Returns a handler that logs a failed run as a warning. */
 export function warnOf(log: Logger, message: string): (fault: unknown) => void {
   return (fault) => log.warn({ err: fault }, message);
 }

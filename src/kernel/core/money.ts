@@ -26,11 +26,13 @@ export function picoUsd(amount: bigint): PicoUsd {
   return amount as PicoUsd;
 }
 
+/** Rounds a reserve up to whole micro-dollars. */
 export function ceilToMicroUsd(exact: PicoUsd): MicroUsd {
   const floor = exact / PICO_PER_MICRO;
   return (floor * PICO_PER_MICRO === exact ? floor : floor + 1n) as MicroUsd;
 }
 
+/** Rounds a debit down to whole micro-dollars. */
 export function floorToMicroUsd(exact: PicoUsd): MicroUsd {
   return (exact / PICO_PER_MICRO) as MicroUsd;
 }
@@ -75,7 +77,8 @@ export function usdJsonNumber(amount: MicroUsd): string {
  * anything that is not a JSON number.
  */
 export function parseUsdToPico(text: string): PicoUsd | undefined {
-  return toPico(/^()(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text), "cut");
+  const match = /^(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
+  return match === null ? undefined : toPico("", match.slice(1), "cut");
 }
 
 /**
@@ -83,15 +86,15 @@ export function parseUsdToPico(text: string): PicoUsd | undefined {
  * pico-dollars; undefined for anything else, and for an amount with digits below a pico-dollar.
  */
 export function parseExactUsd(text: string): PicoUsd | undefined {
-  return toPico(/^(-?)(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/.exec(text), "refuse");
+  const match = /^(-?)(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,2}))?$/.exec(text);
+  return match === null ? undefined : toPico(match[1], match.slice(2), "refuse");
 }
 
 function toPico(
-  match: RegExpExecArray | null,
+  sign: string | undefined,
+  [whole = "0", fraction = "", exponent = "0"]: readonly (string | undefined)[],
   smallerDigits: "cut" | "refuse",
 ): PicoUsd | undefined {
-  if (match === null) return undefined;
-  const [, sign, whole = "0", fraction = "", exponent = "0"] = match;
   const shift = PICO_DIGITS + Number(exponent) - fraction.length;
   if (shift > 2 * PICO_DIGITS) return undefined;
   const digits = BigInt(whole + fraction);

@@ -140,7 +140,10 @@ export function asNumber(value: unknown): number | undefined {
   return typeof value === "number" ? value : undefined;
 }
 
-/** Parses text from outside; undefined if it is no JSON or exceeds the budget of its answer. */
+/**
+ * Parses text from outside; undefined if it is no JSON or exceeds the budget. Pass one budget for
+ * all texts of one answer.
+ */
 export function tryParse(
   text: string,
   budget: JsonBudget = new JsonBudget(),
@@ -221,7 +224,8 @@ function endsScalar(code: number): boolean {
 
 /**
  * Bounds the time to parse text from outside: `JSON.parse` takes seconds for 30 MiB of brackets.
- * Does not check that the text is JSON, and skips long strings without reading them.
+ * Several texts of one answer share a budget. Does not check that the text is JSON, and skips long
+ * strings without reading them.
  */
 export class JsonBudget {
   readonly #valuesMax: number;

@@ -244,11 +244,12 @@ function markMethod<K extends string>(of: Record<K, unknown> | object, name: K):
   const run = target[name].bind(of);
   target[name] = (...args) => {
     const answer = run(...args);
-    if (!(answer instanceof Promise)) return answer;
-    return answer.catch((fault: unknown) => {
-      throw isDatabaseAway(fault) ? asStoreFault(fault) : fault;
-    });
+    return answer instanceof Promise ? answer.catch(rethrowMarked) : answer;
   };
+}
+
+function rethrowMarked(fault: unknown): never {
+  throw isDatabaseAway(fault) ? asStoreFault(fault) : fault;
 }
 
 /**

@@ -33,7 +33,10 @@ export interface EmbeddedPostgres {
   readonly cluster: string;
   /** False if the server was already running; it is then shared with other processes. */
   readonly started: boolean;
-  /** Ends this process's use of the server, and the server if no other living process uses it. */
+  /**
+   * Ends this process's use of the server. If no other living process uses it, stops the server and
+   * waits for its end.
+   */
   stop(): Promise<void>;
 }
 

@@ -52,7 +52,10 @@ export function settingsSql(limits: SessionLimits, of: "session" | "transaction"
   return `select ${calls.join(", ")}, set_config('synchronous_commit', ${DURABLE_SQL}, ${isLocal})`;
 }
 
-/** Stores the settings in the role of a shared pool. Open sessions of the pooler do not change. */
+/**
+ * Stores the settings in the role of a shared pool, for this database. Open sessions of the pooler
+ * do not change.
+ */
 export async function settleRole(shared: Pool): Promise<void> {
   await shared.query(SETTLE_ROLE_SQL);
 }

@@ -9,7 +9,8 @@ let locksTaken = 0;
 
 /**
  * Runs `work` while nothing else, in this process or another, has the lock of `folder`. The lock of
- * a dead process is taken over at once. Throws after 90 s of waiting, or if `signal` is aborted.
+ * a dead process is taken over at once, that of a living process never. Throws after 90 s of
+ * waiting, or if `signal` is aborted.
  */
 export async function withStartLock<T>(
   folder: string,

@@ -71,7 +71,8 @@ export function takeRowsSql(
 }
 
 /**
- * Takes a lock by name, and returns the connection that holds it; undefined if another one does.
+ * Takes a lock by name, and returns the connection that holds it until it is unlocked or lost;
+ * undefined if another one does.
  */
 export async function lockedConnection(pool: Pool, name: string): Promise<PoolClient | undefined> {
   const client = await pool.connect();

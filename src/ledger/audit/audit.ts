@@ -51,7 +51,9 @@ export interface AuditOutcome {
    * or if a full audit was wanted and the checkpoints are as signed.
    */
   readonly reason: string | undefined;
-  /** The checkpoint of the closed day; undefined if none was requested or the audit failed. */
+  /**
+   * The checkpoint of the closed day; undefined if none was requested or the books have violations.
+   */
   readonly checkpoint?: SignedCheckpoint | undefined;
 }
 

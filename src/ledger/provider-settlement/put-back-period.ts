@@ -49,7 +49,8 @@ async function isKnown(client: PoolClient, file: ClosedPeriodFile): Promise<bool
   const span = [new Date(file.startMs), new Date(file.endMs)];
   const values = [providerId, ...span, payableMicroUsd, costPicoUsd];
   const [known] = (await client.query<{ same: boolean }>(KNOWN_SQL, values)).rows;
-  if (known === undefined || known.same) return known !== undefined;
+  if (known === undefined) return false;
+  if (known.same) return true;
   throw toFault(file, "the books have another period of this provider at that time");
 }
 

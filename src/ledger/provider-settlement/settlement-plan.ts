@@ -123,9 +123,10 @@ function addUp(
 ): SettlementLine[] {
   const byKey = new Map<string, SettlementLine>();
   for (const line of lines) {
-    const known = byKey.get(keyOf(line));
+    const key = keyOf(line);
+    const known = byKey.get(key);
     const sums = known === undefined ? line.sums : addSettlementSums(known.sums, line.sums);
-    byKey.set(keyOf(line), { ...line, sums });
+    byKey.set(key, { ...line, sums });
   }
   return [...byKey.values()];
 }

@@ -2,7 +2,8 @@ import type { Day } from "./retention-tally.ts";
 
 /**
  * The age, in days, up to which the spend of a retired day is kept for caps: a cap's week began at
- * most six days ago, and an attempt may be admitted a day after the day of its id.
+ * most six days ago, and an attempt's id may be of an earlier day than its admission; the rest is a
+ * margin.
  */
 const CAP_DAYS_BACK = 10;
 
@@ -153,7 +154,8 @@ export const PAST_SPEND_ROWS = 5_000;
 
 /*
  * The first day whose spend is kept. Caps need this week's days and, if a clock is set back, those
- * of the week before. Rows that a late closing has locked are skipped until the next run.
+ * of the week before; the audit compares both weeks. Rows that a late closing has locked are
+ * skipped until the next run.
  */
 const PAST_SPEND = "date_trunc('week', clock_timestamp() at time zone 'utc')::date - 7";
 

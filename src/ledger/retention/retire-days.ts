@@ -25,12 +25,14 @@ export interface RetireOutcome {
   readonly refusedRequests: number;
   /** The number of deleted rows of daily spend in weeks that no cap needs. */
   readonly pastSpendDays: number;
+  /** Days whose attempts could not be deleted, and why. */
   readonly kept: readonly { readonly day: Day; readonly reason: string }[];
 }
 
 /**
  * Retires the days older than `olderThanDays`, oldest first, up to the first that is not ready.
- * Each is exported, read back and signed before. An interrupted run can be repeated.
+ * Each is exported, read back and signed before it leaves the journal. An interrupted run can be
+ * repeated.
  */
 export async function retireDays(
   deps: RetireDeps,

@@ -9,8 +9,6 @@ import { dirname } from "node:path";
 
 import type { SigningKey } from "../../kernel/index.ts";
 
-export type { SigningKey };
-
 /** Thrown if a key file does not hold an Ed25519 key. */
 export class SigningKeyFault extends Error {
   override readonly name = "SigningKeyFault";
