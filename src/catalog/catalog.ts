@@ -61,7 +61,10 @@ export interface DecisionsListing {
   readonly readsImages: boolean;
   /** The format in which the provider wraps its answers; absent: it does not wrap them. */
   readonly envelope?: "envelope_v4";
-  /** `as_sent` forwards the client's body; `public` rewrites it in the provider's public format. */
+  /**
+   * `as_sent` forwards the client's body with few edits; `public` rewrites it in the provider's
+   * public format.
+   */
   readonly form: "as_sent" | "public";
 }
 

@@ -100,7 +100,10 @@ export function comingPrices({ datedPrices = [], prices }: Deployment): readonly
   return datedPrices.slice(datedPrices.findIndex((dated) => dated.prices === prices) + 1);
 }
 
-/** When a price or the age of a check changes next, in ms since 1970; Infinity: never. */
+/**
+ * When the catalog must be rebuilt, in ms since 1970: when a price or the age of a check changes,
+ * or a listing becomes too old to be routed. Infinity: never.
+ */
 export function nextPricesMs({ deployments }: Catalog): number {
   return Math.min(
     ...deployments.flatMap((each) => [

@@ -60,7 +60,10 @@ export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] 
     .sort(byNewestThenName);
 }
 
-/** Each text is of the first listing that has it; bounds are maxima, and the rest are unions. */
+/**
+ * Each text is of the first listing that has it. Input modalities and parameters are unions, and
+ * bounds are maxima. All else but the deprecation date is the first listing's.
+ */
 function mergeOne(listings: readonly Listing[]): ListedModel {
   const first = listings[0]?.deployment;
   assert(first !== undefined, "a model is listed because a deployment serves it");

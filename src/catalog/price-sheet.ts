@@ -84,10 +84,10 @@ export function shortHash(text: string): string {
 /** USD per million tokens with six fraction digits is whole pico-USD per token: exact. */
 const FRACTION_DIGITS = 6;
 
-/** A price of a valid manifest as a whole number of its unit at `fractionDigits` digits. */
+/** A decimal text times 10^`fractionDigits`, which must be a whole number. */
 export function scaledPrice(text: string, fractionDigits: number): bigint {
   const [whole = "", fraction = ""] = text.split(".");
-  assert(fraction.length <= fractionDigits, "a valid price has no more fraction digits");
+  assert(fraction.length <= fractionDigits, "a scaled decimal loses no digits");
   return BigInt(whole + fraction.padEnd(fractionDigits, "0"));
 }
 

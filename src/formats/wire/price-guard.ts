@@ -26,12 +26,16 @@ const DROPPED_FIELDS = ["service_tier", "speed"] as const satisfies readonly Cha
 /** Top-level fields that the price guard handles, so other rules skip them. */
 export const pricedNames: ReadonlySet<string> = new Set([...REFUSED_FIELDS, ...DROPPED_FIELDS]);
 
+interface FieldRules {
+  readonly refused: ReadonlySet<string>;
+  readonly carried: ReadonlySet<string>;
+}
+
 /** Reports the fields that a translation refuses or drops. No listing can allow a priced one. */
 export function noteFields(
   doc: JsonDocument,
   notes: TranslationIssues,
-  refused: ReadonlySet<string>,
-  carried: ReadonlySet<string>,
+  { refused, carried }: FieldRules,
 ): void {
   for (const key of doc.keys(0)) {
     const name = readName(doc, key);
@@ -99,7 +103,8 @@ function findRefusedFields(doc: JsonDocument): PricedField[] {
 }
 
 /**
- * Not forwarded even if the customer pays: they need a beta header, or let another model answer.
+ * Fields that are not forwarded even if the customer pays the provider: they need a beta header, or
+ * let another model answer.
  */
 const neverOpen: ReadonlySet<string> = new Set([
   "compaction",

@@ -162,6 +162,11 @@ export class JsonDocument {
     return key + NODE_SIZE;
   }
 
+  /** Returns the key of a member's value. */
+  keyOf(value: JsonNode): JsonNode {
+    return value - NODE_SIZE;
+  }
+
   text(node: JsonNode): string {
     const start = this.start(node);
     const end = this.end(node);

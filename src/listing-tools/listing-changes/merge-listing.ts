@@ -29,7 +29,10 @@ export interface PriceRules {
   readonly effectiveMs?: number;
   /** Largest rise that needs no person's consent, in millionths of a percent. */
   readonly riseMax: bigint;
-  /** True: a rise begins at once where the old price is below cost. Else all are announced. */
+  /**
+   * True: a rise begins at once where the old price is below cost. Else all are announced, and the
+   * operator pays the difference until the rise begins.
+   */
   readonly neverBelowCost?: true;
 }
 

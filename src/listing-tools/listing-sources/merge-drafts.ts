@@ -294,7 +294,8 @@ function pricesDifference(a: DraftPrices, b: DraftPrices): string | undefined {
     return `tiers above ${bounds(a)} and ${bounds(b)}`;
   }
   for (const [index, { abovePromptTokens, sheet }] of a.tiers.entries()) {
-    const found = sheetDifference(sheet, b.tiers[index]?.sheet ?? sheet);
+    const other = b.tiers[index];
+    const found = other === undefined ? undefined : sheetDifference(sheet, other.sheet);
     if (found !== undefined) return `above ${abovePromptTokens}: ${found}`;
   }
   return undefined;
@@ -317,7 +318,8 @@ function changesDifference(a: Draft, b: Draft): string | undefined {
   const days = ({ changes }: Draft): string => changes.map(({ from }) => from).join(", ");
   if (days(a) !== days(b)) return `changes on ${days(a)} and ${days(b)}`;
   for (const [index, change] of a.changes.entries()) {
-    const found = pricesDifference(change, b.changes[index] ?? change);
+    const other = b.changes[index];
+    const found = other === undefined ? undefined : pricesDifference(change, other);
     if (found !== undefined) return `from ${change.from}: ${found}`;
   }
   return undefined;

@@ -133,15 +133,15 @@ export type FoundAddress =
     }
   | Refused;
 
-/**
- * Finds a deployment's base address. `apiBase` is the configured one; undefined means the usual one,
- * which LiteLLM knows by itself. `why` never quotes it, because it may contain a secret.
- */
-export function findAddress(
-  head: ProviderHead,
-  apiBase: string | undefined,
-  region: string | undefined,
-): FoundAddress {
+interface AddressInput {
+  readonly head: ProviderHead;
+  /** The configured address. Undefined means the usual one, which LiteLLM knows by itself. */
+  readonly apiBase: string | undefined;
+  readonly region: string | undefined;
+}
+
+/** Finds a deployment's base address. `why` never quotes it, because it may contain a secret. */
+export function findAddress({ head, apiBase, region }: AddressInput): FoundAddress {
   const standard = head.endpoint.base_url;
   if (apiBase === undefined) return standardAddress(head, standard, region);
   const url = URL.canParse(apiBase) ? new URL(apiBase) : undefined;

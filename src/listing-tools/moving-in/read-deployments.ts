@@ -163,7 +163,7 @@ function locate(
   if (refused !== undefined) return refused;
   if (!found.ok) return found;
   const region = textAt(params, "aws_region_name") ?? textAt(params, "region_name");
-  const address = findAddress(found.head, apiBase, resolved(region));
+  const address = findAddress({ head: found.head, apiBase, region: resolved(region) });
   return address.ok ? { ok: true, name, found, address } : address;
 }
 

@@ -30,6 +30,7 @@ export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): S
     if (!dropped.some((name) => beta.test(name))) continue;
     for (const object of objectsAt(doc, place)) {
       const found = wanted.filter((name) => doc.member(object, word[name]) !== ABSENT);
+      if (found.length === 0) continue;
       members.push({ object, wordIds: found.map((name) => word[name]) });
       for (const name of found) names.add(place + name);
     }

@@ -149,7 +149,7 @@ export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment
   return {
     members: [
       ...opened.members,
-      { object: 0, wordIds: lost.map((each) => each.wordId) },
+      ...(lost.length > 0 ? [{ object: 0, wordIds: lost.map((each) => each.wordId) }] : []),
       ...longMarks.map(({ object }) => ({ object, wordIds: [word.ttl] })),
     ],
     names: [
@@ -160,7 +160,10 @@ export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment
   };
 }
 
-/** The deployment must speak the client's wire, and have a price for writes that last an hour. */
+/**
+ * True if the request asks for cache writes that last an hour, and this deployment has a price for
+ * them. The deployment must speak the client's wire.
+ */
 export function asksHourWrites(request: ParsedChatRequest, deployment: Deployment): boolean {
   if (!pricesHourWrites(deployment.prices)) return false;
   return request.pricedFields().longMarks.some((mark) => isPricedMark(mark, deployment));
@@ -206,7 +209,10 @@ const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
   named: ["named", "function", "tool"],
 };
 
-/** The choices that the listing accepts, if it does not accept the client's, which is known. */
+/**
+ * The choices that the listing accepts, if the client's is not one of them. Undefined if it is, if
+ * the listing names no choices, or if the client sent none or an unknown one.
+ */
 function findOtherChoices(
   doc: JsonDocument,
   { supportedParameters }: Pick<Deployment, "supportedParameters">,

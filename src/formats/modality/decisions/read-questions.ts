@@ -155,7 +155,10 @@ function countProblem(grammar: Grammar, container: string, count: number): Probl
     : undefined;
 }
 
-/** A label takes far longer to check than a value that is only forwarded. */
+/**
+ * Maximum number of JSON keys and values, because a label takes far longer to check than a value
+ * that is only forwarded.
+ */
 const GLINER_VALUES_MAX = 20_000;
 
 function sizeProblem(grammar: Grammar, container: string, values: number): Problem | undefined {

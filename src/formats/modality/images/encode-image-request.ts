@@ -1,5 +1,5 @@
 import type { Deployment } from "../../../catalog/index.ts";
-import { type JsonText, NODE_SIZE, textBytes, textToken } from "../../../kernel/index.ts";
+import { type JsonText, textBytes, textToken } from "../../../kernel/index.ts";
 import { findUnlistedField } from "../../wire/fields/accepted-values.ts";
 import { upstreamControls } from "../../wire/fields/common-fields.ts";
 import type { Unservable, UpstreamRequest } from "../../wire/modality.ts";
@@ -18,7 +18,7 @@ export function encodeImageRequest(
   const members = [`"model":${textToken(deployment.upstreamModelId)}`];
   for (const [name, node] of fields) {
     const isTaken = isForListing(doc, name, node) && deployment.supportedParameters.has(name);
-    if (name === "prompt" || isTaken) members.push(`${doc.raw(node - NODE_SIZE)}:${doc.raw(node)}`);
+    if (name === "prompt" || isTaken) members.push(`${doc.raw(doc.keyOf(node))}:${doc.raw(node)}`);
   }
   if (isOneImageUnsaid(request, deployment)) members.push('"n":1');
   if (takesBase64(deployment)) members.push('"response_format":"b64_json"');

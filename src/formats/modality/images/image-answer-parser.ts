@@ -123,12 +123,11 @@ function isBase64Key(written: string): boolean {
  * first ones are decoded to detect the file type.
  */
 export class Base64Text {
-  /** True once a character is not base64. */
-  isBad = false;
   readonly #held = new HeldBytes();
   #head = "";
   #characters = 0;
   #paddings = 0;
+  #isBad = false;
   /** A JSON escape that is not complete yet, with its backslash. */
   #escape = "";
 
@@ -153,9 +152,14 @@ export class Base64Text {
     return at;
   }
 
+  /** True once a character is not base64. */
+  get isBad(): boolean {
+    return this.#isBad;
+  }
+
   get isFile(): boolean {
     const isWhole = (this.#characters + this.#paddings) % 4 === 0 && this.#paddings <= 2;
-    return !this.isBad && isWhole && this.#characters > 0;
+    return !this.#isBad && isWhole && this.#characters > 0;
   }
 
   get fileBytes(): number {
@@ -172,7 +176,7 @@ export class Base64Text {
   }
 
   #takeCharacters(bytes: Buffer, start: number, end: number): void {
-    if (this.#paddings > 0) this.isBad = true;
+    if (this.#paddings > 0) this.#isBad = true;
     this.#characters += end - start;
     const capacity = HEAD_CHARACTERS - this.#head.length;
     if (capacity > 0)
@@ -181,7 +185,7 @@ export class Base64Text {
 
   #takeOther(byte: number): void {
     if (byte === PADDING) this.#paddings += 1;
-    else this.isBad = true;
+    else this.#isBad = true;
   }
 
   /** Decodes a JSON escape: some encoders escape base64 characters that are special in HTML. */

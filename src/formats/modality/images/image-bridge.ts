@@ -42,6 +42,7 @@ export class ImageBridge extends BaseBridge implements AnswerBridge {
   #parser: ImageAnswerParser | undefined = new ImageAnswerParser();
   #bytes = 0;
   #answer: ImageAnswer | undefined;
+  #facts: AnswerFacts | undefined;
   #isClosed = false;
 
   constructor(open: OpenImageAnswer) {
@@ -50,8 +51,7 @@ export class ImageBridge extends BaseBridge implements AnswerBridge {
   }
 
   get facts(): AnswerFacts | undefined {
-    const report = this.#answer?.report;
-    return report && { report: { ...report, reportedCostUsd: report.costUsd } };
+    return this.#facts;
   }
 
   override get servedModel(): ServedModel | undefined {
@@ -102,6 +102,8 @@ export class ImageBridge extends BaseBridge implements AnswerBridge {
   #conclude(result: ReadAnswer<ImageAnswer>): void {
     this.#parser = undefined;
     this.#answer = result.ok ? result : undefined;
+    const report = this.#answer?.report;
+    this.#facts = report && { report: { ...report, reportedCostUsd: report.costUsd } };
     this.failure = result.ok ? undefined : result.failure;
   }
 

@@ -52,7 +52,7 @@ export interface AnswerBridge {
   push(bytes: Buffer): void;
   /** Reports the end of the provider's body. The state is then `complete` or `failed`. */
   end(): void;
-  /** Undefined if there are no new bytes for the client. */
+  /** Takes the bytes for the client since the last call; undefined if there are none. */
   takeOutput(): Output | undefined;
   /**
    * Returns the last bytes of a `complete` answer, sent after the settlement has committed.
@@ -60,8 +60,8 @@ export interface AnswerBridge {
    */
   finish(costUsd: string): WholeBody;
   /**
-   * The last bytes of a failed answer: an error body, or in a stream known usage and an error
-   * event.
+   * The last bytes of a failed answer: an error body, or in a stream the usage, if the wire reports
+   * it before an error, and an error event.
    */
   fail(refusal: Refusal, costUsd: string): Output;
   /** Bytes that keep a silent stream open; undefined if the wire has none. */

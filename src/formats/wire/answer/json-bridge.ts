@@ -42,14 +42,18 @@ export interface JsonBridgeOptions {
 
 /** Collects and checks the provider's body, and returns the client's once the cost is known. */
 export class JsonBridge extends BaseBridge implements AnswerBridge {
-  facts: ReadyAnswer | undefined;
   readonly #options: JsonBridgeOptions;
   #held = new HeldBytes();
+  #answer: ReadyAnswer | undefined;
   #isClosed = false;
 
   constructor(options: JsonBridgeOptions) {
     super(options.note);
     this.#options = options;
+  }
+
+  get facts(): ReadyAnswer | undefined {
+    return this.#answer;
   }
 
   push(bytes: Buffer): void {
@@ -68,7 +72,7 @@ export class JsonBridge extends BaseBridge implements AnswerBridge {
   finish(costUsd: string): string {
     if (this.#isClosed || this.state !== "complete") return "";
     this.#isClosed = true;
-    return this.facts?.bodyText(costUsd) ?? "";
+    return this.#answer?.bodyText(costUsd) ?? "";
   }
 
   fail(refusal: Refusal): Buffer {
@@ -80,7 +84,7 @@ export class JsonBridge extends BaseBridge implements AnswerBridge {
 
   #conclude(result: ReadAnswer<ReadyAnswer>): void {
     this.#held = new HeldBytes();
-    if (result.ok) this.facts = result;
+    if (result.ok) this.#answer = result;
     else this.failure = result.failure;
   }
 }
@@ -120,7 +124,8 @@ function parseAnswer(body: Buffer): ReadAnswer<ParsedAnswer> {
   const { start, end } = part;
   const mark = JSON.stringify(randomUUID());
   const rest = decodeBody(body.subarray(0, start)) + mark + body.toString("utf8", end);
-  // Finding the log probabilities took most of the time that one answer may take.
+  // Finding the log probabilities took most of the time that one answer may take, so fewer values
+  // are allowed in the rest.
   if (!new JsonBudget(REST_VALUES_MAX).allows(rest)) return TOO_LARGE;
   return parseRestored(rest, (made) => made.replace(mark, () => body.toString("utf8", start, end)));
 }
@@ -158,5 +163,6 @@ const BLANKS_MAX = 100;
 const TRIES_MAX = 16;
 /** Maximum size of the log probabilities, enough for 4,700 tokens with 20 alternatives each. */
 const PART_BYTES_MAX = 8_000_000;
+/** Usual size of one entry. */
 const ENTRY_BYTES = 80;
 const REST_VALUES_MAX = 50_000;

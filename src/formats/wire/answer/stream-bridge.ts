@@ -13,6 +13,7 @@ import {
   type BridgeState,
   type ServedModelNote,
 } from "./answer-bridge.ts";
+import type { AnswerFacts } from "../neutral/chat-answer.ts";
 import {
   GrowingBuffer,
   OutputPieces,
@@ -33,7 +34,7 @@ const TOO_LONG = withoutBlame(unusableFailure());
  */
 export class StreamBridge extends BaseBridge implements AnswerBridge {
   override readonly contentType: string = SSE_CONTENT_TYPE;
-  readonly facts: StreamDriver;
+  readonly #driver: StreamDriver;
   readonly #reader: SseReader;
   readonly #out = new OutputPieces();
   /** The first bytes of a body without events so far: it may be an error as plain JSON. */
@@ -46,8 +47,12 @@ export class StreamBridge extends BaseBridge implements AnswerBridge {
 
   constructor(driver: StreamDriver, note: ServedModelNote) {
     super(note);
-    this.facts = driver;
+    this.#driver = driver;
     this.#reader = new SseReader((event) => this.#take(event));
+  }
+
+  get facts(): AnswerFacts {
+    return this.#driver;
   }
 
   override get state(): BridgeState {
@@ -73,7 +78,7 @@ export class StreamBridge extends BaseBridge implements AnswerBridge {
     if (!this.#isReading()) return;
     if (fault !== undefined) this.#conclude(TOO_LONG);
     else if (!this.#hasEvents) this.#conclude(classifyHead(this.#head.take()));
-    else this.#conclude(this.facts.endOfBody(this.#out));
+    else this.#conclude(this.#driver.endOfBody(this.#out));
   }
 
   override takeOutput(): string | undefined {
@@ -84,7 +89,7 @@ export class StreamBridge extends BaseBridge implements AnswerBridge {
   finish(costUsd: string): string {
     if (this.#isClosed || this.#state !== "complete") return "";
     this.#isClosed = true;
-    this.#out.add(this.facts.finishText(costUsd));
+    this.#out.add(this.#driver.finishText(costUsd));
     return this.#out.take() ?? "";
   }
 
@@ -93,13 +98,13 @@ export class StreamBridge extends BaseBridge implements AnswerBridge {
     this.#isClosed = true;
     this.#state = "failed";
     this.failure ??= { refusal, ...FINAL };
-    this.#out.add(this.facts.failText(refusal, costUsd));
+    this.#out.add(this.#driver.failText(refusal, costUsd));
     return this.#out.take() ?? "";
   }
 
   override keepAlive(): string | undefined {
     const isOpen = !this.#isClosed && this.#state !== "failed";
-    return isOpen ? this.facts.keepAliveText : undefined;
+    return isOpen ? this.#driver.keepAliveText : undefined;
   }
 
   #isReading(): boolean {
@@ -114,7 +119,7 @@ export class StreamBridge extends BaseBridge implements AnswerBridge {
   #take(event: SseEvent): void {
     if (!this.#isReading()) return;
     this.#hasEvents = true;
-    const outcome = this.facts.step(event, this.#out);
+    const outcome = this.#driver.step(event, this.#out);
     if (outcome !== "silent") this.#conclude(outcome);
   }
 

@@ -114,9 +114,9 @@ function hasWrongFinish(json: AnswerJson, blocks: Blocks): boolean {
 function readReport(json: AnswerJson): UsageReport | undefined {
   const counts = mergeCounts({}, json.value["usage"]);
   const usage = toUsage(counts);
-  return (
-    usage && toUsageReport(usage, counts, costAt(json.text, findPath(json.text, "usage", "cost")))
-  );
+  if (usage === undefined) return undefined;
+  const cost = costAt(json.text, findPath(json.text, "usage", "cost"));
+  return toUsageReport(usage, counts, cost);
 }
 
 function toolUseJson(call: ToolCall, ids: UniqueIds): string {

@@ -49,7 +49,7 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
 ]);
 
 export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
-  noteFields(doc, notes, refused, carried);
+  noteFields(doc, notes, { refused, carried });
   noteOutputConfig(doc, notes);
   const tools = decodeTools(doc, notes);
   return {
@@ -72,9 +72,10 @@ function noteOutputConfig(doc: JsonDocument, notes: TranslationIssues): void {
   if (doc.present(config, word.format) !== ABSENT) {
     notes.refuse("output_config.format", CANNOT_CROSS);
   }
-  const members = new Set([word.format, word.effort]);
-  dropOthers(doc, config, { carried: members, path: "output_config.", notes });
+  dropOthers(doc, config, { carried: configMembers, path: "output_config.", notes });
 }
+
+const configMembers = new Set([word.format, word.effort]);
 
 function decodeEffort(doc: JsonDocument): Effort | undefined {
   const config = doc.present(0, word.output_config);
@@ -157,8 +158,9 @@ const CHOICES: ReadonlyMap<number, ToolChoice> = new Map([
 
 function readChoice(doc: JsonDocument, choice: JsonNode): ToolChoice | undefined {
   const type = doc.word(doc.member(choice, word.type));
-  const name = type === word.tool ? doc.member(choice, word.name) : ABSENT;
-  return name === ABSENT ? CHOICES.get(type) : { kind: "tool", name: doc.raw(name) };
+  if (type !== word.tool) return CHOICES.get(type);
+  const name = doc.member(choice, word.name);
+  return name === ABSENT ? undefined : { kind: "tool", name: doc.raw(name) };
 }
 
 interface Content {

@@ -99,7 +99,7 @@ export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): Upst
   if (status === 429) return rules.throttled(failed);
   const stated = withoutQuotedRequest(failed);
   const says = (wording: Wording): boolean => matchesWording(stated.errorText, wording);
-  if (status !== 402 && (status === 400 || isOfAccount(status)) && says(accessWording)) {
+  if ((status === 400 || status === 401 || status === 403) && says(accessWording)) {
     return rules.accountRefused(failed, status === 400 ? 401 : status);
   }
   if (isAboutContent(stated)) return contentRefused(failed);

@@ -25,7 +25,7 @@ export function upstreamFailure(
 export const STRUCK = { failover: true, strike: "strike" } as const;
 /** Another provider may serve the request, and this one is healthy. */
 export const PASSED_ON = { failover: true, strike: "neutral" } as const;
-/** The request is at fault. */
+/** There is no failover and no strike. */
 export const FINAL = { failover: false, strike: "neutral" } as const;
 
 export function connectionFailure(fault: ConnectionFault): UpstreamFailure {

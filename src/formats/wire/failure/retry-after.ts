@@ -6,7 +6,10 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 export interface Waits {
   /** Undefined if the provider asks for no wait. */
   readonly waitSeconds?: number | undefined;
-  /** Until the rate-limit windows reset. It counts only after a rate limit. */
+  /**
+   * Until the rate-limit windows reset. Some providers tell it in every answer, so it counts only
+   * after a rate limit.
+   */
   readonly resetSeconds?: number | undefined;
 }
 

@@ -194,7 +194,10 @@ export class ParsedBody {
 
 export type OutputBoundName = "max_tokens" | "max_completion_tokens";
 
-/** The field of the output bound that the listing declares: another could be ignored. */
+/**
+ * The field of the output bound that the listing declares: the provider could ignore another and
+ * generate without a bound.
+ */
 export function outputBoundName(deployment: Deployment, sent?: OutputBoundName): OutputBoundName {
   const taken = deployment.supportedParameters;
   if (sent !== undefined && taken.has(sent)) return sent;

@@ -11,6 +11,14 @@ import {
 import { chatVocabulary } from "./chat-vocabulary.ts";
 import { type Problem, problem } from "./check-shape.ts";
 
+const BACKSLASH = 0x5c;
+const ZERO = 0x30;
+const NINE = 0x39;
+const UPPER_A = 0x41;
+const UPPER_Z = 0x5a;
+const LOWER_A = 0x61;
+const LOWER_Z = 0x7a;
+
 /** Credentials and destinations that clients read at any depth. No client uses them as data. */
 const deepNames = new Set([
   "accesstoken", "apibase", "apikey", "apikeyenv", "apiurl", "authtoken", "awsaccesskeyid",
@@ -207,11 +215,10 @@ function plainHash(body: Buffer, start: number, end: number): number | undefined
   let hash = 0;
   for (let at = start; at < end; at += 1) {
     let code = body[at] ?? 0;
-    // A backslash begins an escape.
-    if (code > 0x7f || code === 0x5c) return undefined;
-    if (code >= 0x41 && code <= 0x5a) code += 0x20;
-    const isLetter = code >= 0x61 && code <= 0x7a;
-    if (isLetter || (code >= 0x30 && code <= 0x39)) hash = (Math.imul(hash, 31) + code) | 0;
+    if (code > 0x7f || code === BACKSLASH) return undefined;
+    if (code >= UPPER_A && code <= UPPER_Z) code += LOWER_A - UPPER_A;
+    const isLetter = code >= LOWER_A && code <= LOWER_Z;
+    if (isLetter || (code >= ZERO && code <= NINE)) hash = (Math.imul(hash, 31) + code) | 0;
   }
   return hash;
 }

@@ -1,6 +1,7 @@
 import {
   asObject,
   compactJson,
+  findMember,
   findMembers,
   findPath,
   skipSpace,
@@ -64,11 +65,13 @@ export function withNeeded(
   const lacking = Object.keys(needed).filter((key) => !fits(fields[key], needed[key]));
   const object = lacking.length === 0 ? undefined : find(text);
   if (object === undefined) return text;
-  // Edits within the object do not move its start, which is all that `withMember` reads.
-  return lacking.reduce(
-    (whole, key) => withMember(whole, object, { key, json: needed[key] ?? "null" }),
-    text,
-  );
+  // Edits within the object do not move its start.
+  const { start } = object;
+  return lacking.reduce((whole, key) => {
+    const span = fields[key] === undefined ? undefined : findMember(whole, start, key);
+    const edit = replaceOrAdd(whole, start, { span, key, json: needed[key] ?? "null" });
+    return whole.slice(0, edit.start) + edit.json + whole.slice(edit.end);
+  }, text);
 }
 
 function fits(value: unknown, json = "null"): boolean {

@@ -27,8 +27,8 @@ const PACKED_WIDE_MARK = "tmiw_";
 const LEGAL = /^[a-zA-Z0-9_-]+$/;
 
 /**
- * Keeps a legal id that does not look packed. Different ids stay different, and
- * `fromMessagesToolId` undoes it.
+ * Converts a wire_a id to one that wire_b accepts. Keeps a legal id that does not look packed.
+ * Different ids stay different, and `fromMessagesToolId` undoes it.
  */
 export function toMessagesToolId(id: string): string {
   if (LEGAL.test(id) && !isMarked(id)) return id;

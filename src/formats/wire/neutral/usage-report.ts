@@ -91,7 +91,8 @@ export function costAt(text: string, span: Span | undefined): string | undefined
 
 /**
  * `usage.cost` in USD, else `usage.cost_in_usd_ticks`, as plain decimal text ("0.0832"), read digit
- * by digit from valid JSON. An amount too large for any bill becomes `hugeUsd`.
+ * by digit from valid JSON. An amount too large for any bill becomes `hugeUsd`, which is above
+ * every reserve.
  */
 export function readReportedCost(text: string): string | undefined {
   const usage = findPath(text, "usage");

@@ -173,7 +173,7 @@ function relayed(
   const hasCalls = containsCalls(message);
   const { finish_reason: finish } = choice;
   // An answer without a finish reason gets one, as at the end of a stream.
-  const word = clientWord(textOf(finish), hasCalls, label.usesFunctions);
+  const word = clientWord(textOf(finish), { hasCalls, usesFunctions: label.usesFunctions });
   let text = withoutCostDetails(json.text, usage, "usage");
   text = withOneChoice(withWholeCalls(text, message["tool_calls"], label.idTail), choices);
   text = withPlainContent(text, "message", message);

@@ -181,7 +181,10 @@ export function toWord(reason: FinishReason, usesFunctions: boolean): string {
 }
 
 /** Strict clients accept no other word than the five of wire_a. */
-export function clientWord(word: string, hasCalls: boolean, usesFunctions: boolean): string {
+export function clientWord(
+  word: string,
+  { hasCalls, usesFunctions }: { readonly hasCalls: boolean; readonly usesFunctions: boolean },
+): string {
   if (wireWords.has(word)) return word;
   return toWord(settledFinish(toReason(word), hasCalls), usesFunctions);
 }

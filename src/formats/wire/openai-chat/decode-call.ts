@@ -42,7 +42,7 @@ const carried: ReadonlySet<string> = new Set<ChatWord>([
 ]);
 
 export function decodeCall(doc: JsonDocument, notes: TranslationIssues): ChatCall {
-  noteFields(doc, notes, refused, carried);
+  noteFields(doc, notes, { refused, carried });
   const user = findRaw(doc, 0, word.user);
   const safetyId = findRaw(doc, 0, word.safety_identifier);
   if (user !== undefined && safetyId !== undefined) notes.drop("safety_identifier");

@@ -130,8 +130,15 @@ function toolText(tool: ToolSpec): JsonText {
 }
 
 function toolChoiceText(choice: ToolChoice): JsonText {
-  if (choice.kind === "tool") {
-    return objectText({ type: '"function"', function: objectText({ name: choice.name }) });
+  switch (choice.kind) {
+    case "auto":
+    case "none":
+      return textToken(choice.kind);
+    case "any":
+      return textToken("required");
+    case "tool":
+      return objectText({ type: '"function"', function: objectText({ name: choice.name }) });
+    default:
+      return unreachable(choice);
   }
-  return textToken(choice.kind === "any" ? "required" : choice.kind);
 }

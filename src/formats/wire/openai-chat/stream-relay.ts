@@ -217,7 +217,8 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   #clientWord(word: string): string {
-    return clientWord(word, this.#hasCalls, this.#label.usesFunctions);
+    const { usesFunctions } = this.#label;
+    return clientWord(word, { hasCalls: this.#hasCalls, usesFunctions });
   }
 
   /** Takes the held last chunk, without usage, because it must be sent before a later chunk. */

@@ -179,9 +179,15 @@ class OpenCall {
   }
 }
 
+interface Fragment {
+  readonly id: string;
+  readonly name: string;
+  readonly json: string;
+}
+
 /**
  * Servers differ in all parts of a fragment: the index may be missing or always 0, the id or the
- * name may come late or in every fragment. A fragment takes constant time.
+ * name may come late or in every fragment. The time for a fragment does not depend on earlier ones.
  */
 export class ToolCallReader {
   readonly #byIndex = new Map<number, OpenCall>();
@@ -201,7 +207,7 @@ export class ToolCallReader {
     const id = textOf(fields["id"]);
     const name = textOf(fn?.["name"]);
     const json = argumentText(fn?.["arguments"]);
-    const call = this.#find(fields["index"], id, name, json);
+    const call = this.#find(fields["index"], { id, name, json });
     if (call.id === "" && !call.isStarted) this.#name(call, id);
     if (call.name === "") call.name = name;
     if (this.#reading.toolSignature !== undefined) call.signature ||= readSignature(fields);
@@ -223,16 +229,16 @@ export class ToolCallReader {
     return this.#calls.some((call) => !call.isStarted && call.held !== "");
   }
 
-  #find(index: unknown, id: string, name: string, json: string): OpenCall {
-    if (typeof index !== "number") return this.#findWithoutIndex(id, name);
+  #find(index: unknown, fragment: Fragment): OpenCall {
+    if (typeof index !== "number") return this.#findWithoutIndex(fragment);
     const known = this.#byIndex.get(index);
-    if (known !== undefined && !isAnother(known, id, name, json)) return known;
+    if (known !== undefined && !isAnother(known, fragment)) return known;
     const opened = this.#open();
     this.#byIndex.set(index, opened);
     return opened;
   }
 
-  #findWithoutIndex(id: string, name: string): OpenCall {
+  #findWithoutIndex({ id, name }: Fragment): OpenCall {
     const last = this.#calls.at(-1);
     if (last === undefined) return this.#open();
     if (id !== "") return this.#byId.get(id) ?? this.#open();
@@ -272,7 +278,7 @@ export class ToolCallReader {
  * A named fragment at a used index is a new call if its id differs, or if it has no id but
  * arguments, although those of the known call are complete.
  */
-function isAnother(known: OpenCall, id: string, name: string, json: string): boolean {
+function isAnother(known: OpenCall, { id, name, json }: Fragment): boolean {
   if (name === "") return false;
   if (id === "") return known.progress.isWhole && json.trim() !== "";
   return known.id !== "" && id !== known.id;

@@ -217,7 +217,10 @@ export interface TextFrame {
   readonly after: string;
 }
 
-/** A stream that varies in more than its text is no longer learned after this many events. */
+/**
+ * No more events are learned after this many in a row without a match: such a stream varies in more
+ * than its text.
+ */
 const UNUSED_FRAMES_MAX = 4;
 /** Matches the inside of a JSON string that is not empty and has no escapes. */
 const PLAIN_TEXT = /^[ !#-[\]-\uffff]+$/;

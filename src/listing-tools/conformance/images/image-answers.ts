@@ -1,5 +1,6 @@
 import { type Deployment, exactCost, quoteImages } from "../../../catalog/index.ts";
 import {
+  assert,
   floorToMicroUsd,
   parseUsdToPico,
   promptTokensTotal,
@@ -55,8 +56,9 @@ function shapeFinding(
   const count = imageCount(probe);
   const evidence = { probe: seen.probe, status: seen.status, asked: count };
   const flaw = jsonFlaw(seen);
+  if (flaw !== undefined) return failed(flaw, evidence);
   const answer = readImages(seen);
-  if (flaw !== undefined || answer === undefined) return failed(flaw ?? "", evidence);
+  assert(answer !== undefined, "an answer without a flaw is a JSON object");
   const { sizes } = answer;
   if (sizes.length !== count) {
     return failed(`${sizes.length} images where ${count} were asked for`, evidence);
