@@ -17,7 +17,10 @@ import { signInAddress, type SignInReason } from "./sign-in.ts";
 
 /** Milliseconds between two reads of the session, balance and notices while the page is visible. */
 const BALANCE_MS = 10_000;
-/** Without credit, reads are closer: the banner then goes seconds after a purchase in any tab. */
+/**
+ * Milliseconds between two reads while there is no credit: the banner then goes seconds after a
+ * purchase in any tab.
+ */
 const UNFUNDED_MS = 3_000;
 
 /** Reads the session before it shows any page. Without a verified email, shows only `/verify`. */

@@ -27,6 +27,7 @@ export function pickSampleModel(
   return first?.model.id;
 }
 
+/** Micro-dollars for a million input plus a million output tokens. */
 function sumPrices({ providers }: Model): bigint | undefined {
   const prices = providers[0]?.prices;
   return prices == null ? undefined : parseUsd(prices.prompt) + parseUsd(prices.completion);

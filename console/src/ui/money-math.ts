@@ -46,7 +46,10 @@ export function toCents(usd: string): string {
   return `${sign}${cents / 100n}.${String(cents % 100n).padStart(2, "0")}`;
 }
 
-/** Writes an amount as a person would type it: exactly, with at least two decimals. */
+/**
+ * Writes an amount as a person would type it: exactly, with at least two decimals. `usd` must have
+ * six decimals, as in API answers.
+ */
 export function plainUsd(usd: string): string {
   return usd.replace(/0{1,4}$/, "");
 }

@@ -1,6 +1,7 @@
 /**
- * Milliseconds until the purchase is polled again, after `answers` polls. Most payments are
- * reported within seconds, a bank may take minutes, and after a quarter of an hour polling ends.
+ * Milliseconds until the purchase is polled again, after `answers` polls. Undefined ends the
+ * polling, after about a quarter of an hour: most payments are reported within seconds and a bank
+ * may take minutes, but an open page must not poll forever.
  */
 export function pollAfterMs(answers: number): number | undefined {
   return PACES.find(({ until }) => answers < until)?.everyMs;

@@ -8,6 +8,7 @@ const STRING_CHARS_MAX = 400;
 export interface GuideQuote {
   /** Dollars that the gateway would reserve. Undefined if the call is free or would be refused. */
   readonly mostUsd: string | undefined;
+  /** Why the call would be refused; undefined if it would be accepted. */
   readonly refusal: string | undefined;
 }
 

@@ -31,6 +31,7 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
       {named.name}
     </Text>
   );
+  // A plain element instead of Mantine's, as in `RowButton`.
   return (
     <div className={tables.line}>
       {isLink ? (

@@ -145,6 +145,7 @@ const COLUMNS: readonly Column<Key>[] = [
   }),
 ];
 
+/** Plain elements instead of Mantine's, as in `RowButton`. */
 function NameAndKey({ shown }: { readonly shown: Key }) {
   return (
     <div className={`${tables.line} ${tables.first}`}>

@@ -78,7 +78,10 @@ function runsOnlyIn({ datacenters }: ModelProvider, country: string): boolean {
   return datacenters.length > 0 && datacenters.every((each) => each === country);
 }
 
-/** `max` is in micro-dollars per million tokens. It matches only listings billed by token. */
+/**
+ * `max` is in micro-dollars per million tokens. Undefined matches everything; any other only
+ * listings billed by token.
+ */
 function costsWithin(listing: ModelProvider, sku: Sku, max: bigint | undefined): boolean {
   if (max === undefined) return true;
   const price = tokenPrice(listing, sku);

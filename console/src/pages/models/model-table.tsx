@@ -123,7 +123,9 @@ function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Pick
   );
 }
 
-/** Figures of the first provider; only the share of calls covers all providers. */
+/**
+ * Figures of the last 30 days, of the first provider; only the share of calls covers all providers.
+ */
 const SERVED_COLUMNS: readonly Column<Row>[] = [
   numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokensPerSecond, {
     isSortable: true,

@@ -45,7 +45,10 @@ const DAYS = 30;
 
 export interface ServedDay {
   readonly day: string;
-  /** The share of hours with calls in which one succeeded. Null if the day had no calls. */
+  /**
+   * The share, from 0 to 1, of hours with calls in which at least one succeeded. Null if the day had
+   * no calls.
+   */
   readonly uptime: number | null;
 }
 

@@ -38,6 +38,7 @@ export function IconButton(props: {
   readonly disabled?: boolean;
   readonly onClick: () => void;
 }) {
+  // `button` also has the `aria-describedby` that `Tip` adds.
   const { icon: Icon, label, ...button } = props;
   return (
     <ActionIcon variant="subtle" color="gray" aria-label={label} {...button}>

@@ -86,14 +86,18 @@ export function contentAddress(videoId: string): string {
 /** The waits grow, because the gateway reads a stopped answer for a while before it settles. */
 const RECORD_WAITS_MS = [0, 500, 1_500, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
 
-/** Waits for the settlement of a request. Undefined if that takes more than two minutes. */
+/**
+ * Waits for the settlement of a request, and returns its cost in dollars. Undefined if that takes
+ * more than two minutes.
+ */
 export async function settledCost(requestId: string): Promise<string | undefined> {
   for (const waitMs of RECORD_WAITS_MS) {
     await new Promise((resolve) => setTimeout(resolve, waitMs));
     try {
       const record = await sendJson(`/generation?id=${encodeURIComponent(requestId)}`);
       if (text(member(member(record.json, "data"), "outcome")) === "in_flight") continue;
-      // The first match is the total of the request: the costs of the attempts come later.
+      // The first match is the total of the request: in the JSON, the costs of the attempts come
+      // later.
       const micro = /"cost_micro_usd"\s*:\s*(\d+)/.exec(record.bodyText)?.[1];
       return micro === undefined ? undefined : writeUsd(BigInt(micro));
     } catch {
@@ -121,7 +125,10 @@ export function parseJson(json: string): unknown {
   }
 }
 
-/** Dollars with six decimals, from the text: `JSON.parse` would round the cost to a float. */
+/**
+ * Dollars with six decimals; undefined if there is none. They are read from the text, because
+ * `JSON.parse` would round the cost to a float.
+ */
 export function exactCost(answerText: string): string | undefined {
   const found = [...answerText.matchAll(/"(?:cost|total_cost)"\s*:\s*([0-9.]+)/g)].at(-1)?.[1];
   const [, whole, fraction = ""] = /^(\d+)(?:\.(\d{1,6}))?$/.exec(found ?? "") ?? [];

@@ -172,7 +172,10 @@ function Figures({ filters, search, change }: SearchProps & { readonly filters: 
   );
 }
 
-/** The figures of the previous time range, up to the same moment. Loaded after the current ones. */
+/**
+ * The figures of the previous time range, up to the same moment. They are loaded last, so that the
+ * current figures do not wait for them.
+ */
 function useFiguresBefore(
   { from: _from, to: _to, ...filters }: Filters,
   search: UsageSearch,

@@ -27,7 +27,10 @@ export type Range = "1h" | "24h" | "7d" | "30d" | "90d" | "month" | "custom";
 export type Metric = "spend" | "requests" | "tokens" | "errors" | "rejected" | "ttft";
 export type GroupBy = NonNullable<QueryOf<"GET /api/console/usage">["group_by"]>;
 
-/** The metrics by which the server selects the largest groups. Times have no sum. */
+/**
+ * The metrics by which the server selects the largest groups. Times have no sum, so the number of
+ * requests selects the groups.
+ */
 export const RANKS: Readonly<
   Record<Metric, NonNullable<QueryOf<"GET /api/console/usage">["rank_by"]>>
 > = {

@@ -21,8 +21,8 @@ const RUNNING_SHARE = 0.25;
 
 /**
  * Places the attempts one after the other, because the duration of a request is the sum of theirs.
- * By their start times, which include the gateway's work between two attempts, the last attempt
- * would end after its request.
+ * By their start times, which come from the wall clock and include the gateway's work between two
+ * attempts, the last attempt would end after its request.
  */
 export function buildWaterfall(
   { duration_ms }: Pick<RequestRow, "duration_ms">,

@@ -21,6 +21,7 @@ import { parseJson } from "../gateway.ts";
 export interface AnswerActions {
   readonly onRegenerate: (modelId: string) => void;
   readonly onEdit: (modelId: string, text: string) => void;
+  /** Undefined if the answer's tool calls have results already. */
   readonly onResults: ((modelId: string, results: readonly ToolResult[]) => void) | undefined;
 }
 

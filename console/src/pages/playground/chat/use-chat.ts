@@ -79,10 +79,12 @@ export function useChat(options: {
         const files = conversation.turns[at]?.attachments ?? [];
         if (at >= 0) say(conversation.turns.slice(0, at), said, files);
       },
+      /** Gets a new answer from one model, and drops all later turns. */
       regenerate: (turnId: string, modelId: string): void => {
         const turns = turnsBefore(conversation.turns, turnId, modelId);
         if (turns !== undefined) go(turns);
       },
+      /** Changes the text of an answer. Later messages send the changed text to the model. */
       editAnswer: (turnId: string, modelId: string, text: string): void => {
         const change = { text, isEdited: true };
         setConversation((before) => withAnswer(before, { turnId, modelId }, change));
@@ -135,6 +137,7 @@ function useKeeping(
   return [isKept, keep];
 }
 
+/** Streams only the answers of the last turn that are waiting, with one stream per model. */
 function useAnswers(models: readonly Model[], setConversation: SetConversation) {
   const [running, setRunning] = useState(0);
   const freshBalance = useFreshBalance();

@@ -28,7 +28,7 @@ export interface VideoJob extends Kept {
   readonly prompt: string;
   readonly modelName: string;
   readonly status: "queued" | "in_progress" | "completed" | "failed";
-  /** Percent. */
+  /** Percent, from 0 to 100. */
   readonly progress: number;
   readonly seconds: string | undefined;
   readonly createdAtMs: number;
