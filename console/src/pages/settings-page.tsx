@@ -48,15 +48,14 @@ function ProfilePanel({ user }: { readonly user: Settings["user"] }) {
               </StatusBadge>
             </Group>,
           ],
-          ...user.identities.map(
-            ({ issuer, linked_at }) =>
-              [
-                "Signs in with",
-                <span>
-                  {issuer}, since <Time at={linked_at} precision="day" />
-                </span>,
-              ] as const,
-          ),
+          [
+            "Signs in with",
+            user.identities.map(({ issuer, linked_at }) => (
+              <div key={`${issuer} ${linked_at}`}>
+                {issuer}, since <Time at={linked_at} precision="day" />
+              </div>
+            )),
+          ],
         ]}
       />
     </Panel>

@@ -189,14 +189,36 @@ export function json(value: unknown): string {
  * Usual fields that the client libraries know. A listing may declare any others, which the examples
  * pass as extra fields: a Python client refuses an argument that it does not know.
  */
-const OPENAI_FIELDS = (
-  "frequency_penalty max_completion_tokens max_tokens messages model presence_penalty " +
-  "reasoning_effort response_format seed stop stream temperature tools top_logprobs top_p " +
-  "verbosity"
-).split(" ");
+const OPENAI_FIELDS = [
+  "frequency_penalty",
+  "max_completion_tokens",
+  "max_tokens",
+  "messages",
+  "model",
+  "presence_penalty",
+  "reasoning_effort",
+  "response_format",
+  "seed",
+  "stop",
+  "stream",
+  "temperature",
+  "tools",
+  "top_logprobs",
+  "top_p",
+  "verbosity",
+];
 /** Anthropic's clients (TypeScript 1, Python 2) have no `temperature`, `top_p` and `top_k`. */
-const MESSAGES_FIELDS =
-  "max_tokens messages model output_config stop_sequences stream system thinking tools".split(" ");
+const MESSAGES_FIELDS = [
+  "max_tokens",
+  "messages",
+  "model",
+  "output_config",
+  "stop_sequences",
+  "stream",
+  "system",
+  "thinking",
+  "tools",
+];
 
 /** Writes a body as Python keyword arguments. Fields that are not `known` go into `extra_body`. */
 export function pythonArguments(

@@ -73,8 +73,16 @@ await writeFile("image.png", Buffer.from(answer.data?.[0]?.b64_json ?? "", "base
 }
 
 /** Fields that the client library knows; models may also have `aspect_ratio`, `seed` and others. */
-const IMAGE_FIELDS =
-  "background model n output_compression output_format prompt quality size".split(" ");
+const IMAGE_FIELDS = [
+  "background",
+  "model",
+  "n",
+  "output_compression",
+  "output_format",
+  "prompt",
+  "quality",
+  "size",
+];
 
 function videoCalls(body: Body, root: string): readonly Snippet[] {
   const videos = `${root}/v1/videos`;

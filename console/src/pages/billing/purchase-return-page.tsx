@@ -35,7 +35,6 @@ export function PurchaseReturnPage() {
 function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }) {
   const [answers, setAnswers] = useState(0);
   const waitMs = pollAfterMs(answers);
-  const { next } = useSearch({ strict: false }) as { readonly next?: string };
   const answer = useAnswer(
     "GET /api/console/purchases/:purchase_id",
     { params: { purchase_id: purchaseId } },
@@ -49,6 +48,7 @@ function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }) {
     setAnswers((count) => count + 1);
   }, [dataUpdatedAt, errorUpdateCount]);
   useRefreshWhenGranted(data);
+  const { next } = useSearch({ strict: false }) as { readonly next?: string };
   // A purchase that was started on the welcome page leads back there when it is paid.
   if (next === "welcome" && data?.status === "paid") return <Redirect to="/welcome" />;
   return (

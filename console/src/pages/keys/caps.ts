@@ -105,7 +105,8 @@ export function strictestCap(key: CapFacts, nowMs: number): StrictestCap | undef
     (a, b) => periodEndMs(b.period, nowMs) - periodEndMs(a.period, nowMs),
   )
     .flatMap(({ name, field, spent: spentField }) => {
-      const [cap, spent] = [key[field], key[spentField]];
+      const cap = key[field];
+      const spent = key[spentField];
       if (cap === null || spent === null) return [];
       const share = parseUsd(cap) === 0n ? 1 : computeShare(spent, cap);
       return [{ name, share, leftUsd: leftUnder(cap, spent, "0") }];

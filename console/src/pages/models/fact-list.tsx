@@ -15,7 +15,7 @@ export function FactList({ facts }: { readonly facts: SomeFacts }) {
             <Text component="dt" size="sm" c="dimmed">
               {label}
             </Text>
-            <Text component="dd" fw={500} className={styles.cardFact}>
+            <Text component="dd" fw={500}>
               {value}
             </Text>
           </div>

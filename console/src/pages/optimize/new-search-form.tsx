@@ -29,6 +29,9 @@ import { useForm, UnplacedFault, type Problems } from "../../ui/form-dialog.tsx"
 import { Note } from "../../ui/note.tsx";
 
 const MODELS_MAX = 8;
+const NAME_CHARS_MAX = 64;
+const TOKENS_MAX = 4_096;
+const TOKENS_DEFAULT = 512;
 
 /** The fields have the names that the API uses. */
 interface Draft {
@@ -82,7 +85,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
             <TextInput
               label="Name"
               description={`Its spend appears as "Optimize search ${draft.name.trim() || "…"}"`}
-              maxLength={64}
+              maxLength={NAME_CHARS_MAX}
               {...form.text("name")}
             />
             <Textarea
@@ -139,9 +142,9 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
               <NumberInput
                 label="Max output tokens"
                 description="1 to 4,096"
-                placeholder="512"
+                placeholder={String(TOKENS_DEFAULT)}
                 min={1}
-                max={4_096}
+                max={TOKENS_MAX}
                 allowDecimal={false}
                 value={draft.max_tokens ?? ""}
                 onChange={(value) =>

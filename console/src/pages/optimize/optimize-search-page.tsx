@@ -86,6 +86,7 @@ const UNDECIDED =
 function SearchView({ search }: { readonly search: OptimizeSearch }) {
   const share = search.calls_planned === 0 ? 0 : search.calls_done / search.calls_planned;
   const best = findWinner(search);
+  const noWinner = isUndecided(search) ? UNDECIDED : "No answer yet";
   const { org } = useSession();
   const mayRead = useMay("keys");
   return (
@@ -100,11 +101,7 @@ function SearchView({ search }: { readonly search: OptimizeSearch }) {
           }
           hint={
             best === undefined ? (
-              isUndecided(search) ? (
-                UNDECIDED
-              ) : (
-                "No answer yet"
-              )
+              noWinner
             ) : (
               <AppLink to="/playground" search={{ tab: "chat", model: best.model }} size="xs">
                 Try it in the playground

@@ -24,7 +24,7 @@ import {
 } from "./usage-search.ts";
 import styles from "./usage.module.css";
 
-export interface GroupsTableProps {
+export interface FiguresProps {
   readonly usage: Usage;
   readonly by: GroupBy;
   readonly metric: Metric;
@@ -36,7 +36,7 @@ type Group = Usage["groups"][number];
 /** The request log on the same page uses the names of query parameters without a prefix. */
 const KEPT: Kept = { id: "usage-groups", rows: ["group", "groups"], prefix: "group-" };
 
-export function GroupsTable({ usage, by, metric, change }: GroupsTableProps) {
+export function GroupsTable({ usage, by, metric, change }: FiguresProps) {
   const { groups } = usage;
   const bars = useMemo(() => barsOf(usage, metric, by), [usage, metric, by]);
   const columns = useMemo(

@@ -107,9 +107,9 @@ function Cards({ detail: { request, attempts } }: { readonly detail: RequestDeta
         label="Tokens"
         value={sums === null ? "–" : formatCount(sums.in + sums.out)}
         hint={
-          sums === null
+          tokens === null || sums === null
             ? undefined
-            : `${formatCount(sums.in)} in (${formatCount(tokens?.cached_prompt ?? 0)} cached), ${formatCount(sums.out)} out`
+            : `${formatCount(sums.in)} in (${formatCount(tokens.cached_prompt)} cached), ${formatCount(sums.out)} out`
         }
       />
       <FigureCard

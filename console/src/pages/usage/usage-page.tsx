@@ -15,7 +15,7 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Tip } from "../../ui/tip.tsx";
 import { FilterFields } from "./filter-fields.tsx";
-import { GroupsTable, type GroupsTableProps } from "./groups-table.tsx";
+import { GroupsTable, type FiguresProps } from "./groups-table.tsx";
 import { RangeFields } from "./range-fields.tsx";
 import { RequestLog } from "./request-log.tsx";
 import {
@@ -208,7 +208,7 @@ function FiguresSkeleton() {
   );
 }
 
-function UsageChart({ usage, by, metric, change }: GroupsTableProps) {
+function UsageChart({ usage, by, metric, change }: FiguresProps) {
   const { parts, buckets } = useMemo(() => chartData(usage, metric, by), [usage, metric, by]);
   const name = METRICS.find(({ value }) => value === metric)?.label ?? "";
   const isTimes = metric === "ttft";

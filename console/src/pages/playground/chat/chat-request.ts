@@ -20,9 +20,16 @@ interface ShownParameter {
 }
 
 /** Parameters without a field: their values are objects, or they only declare a capability. */
-const STRUCTURES = new Set(
-  "tools tool_choice parallel_tool_calls thinking reasoning logit_bias stream_options n".split(" "),
-);
+const STRUCTURES = new Set([
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "thinking",
+  "reasoning",
+  "logit_bias",
+  "stream_options",
+  "n",
+]);
 
 export function presentParameters(models: readonly Model[]): readonly ShownParameter[] {
   const shown = new Map<string, Descriptor>();

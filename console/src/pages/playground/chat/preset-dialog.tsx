@@ -9,6 +9,7 @@ import type { ChatSettings } from "./chat-types.ts";
 import { Note } from "../../../ui/note.tsx";
 
 const PRESETS_MAX = 50;
+const NAME_CHARS_MAX = 60;
 
 interface Preset extends Kept {
   readonly name: string;
@@ -44,7 +45,7 @@ export default function PresetDialog(props: {
               className={shared.grow}
               label="Save these settings as"
               {...controlled(typed, setTyped)}
-              maxLength={60}
+              maxLength={NAME_CHARS_MAX}
             />
             <Button type="submit" variant="default" disabled={name === ""}>
               Save preset

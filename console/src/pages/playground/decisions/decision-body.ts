@@ -86,8 +86,9 @@ function fieldsProblem(
     if (isRange) return undefined;
     return { field: "range", message: "The scale needs a minimum and a larger maximum." };
   }
+  if (needs !== "labels") return undefined;
   const [least, word] = wire === "systemone" || type === "classification" ? [2, "two"] : [1, "one"];
-  return needs !== "labels" || parseLabels(labels).length >= least
+  return parseLabels(labels).length >= least
     ? undefined
     : { field: "labels", message: `Enter at least ${word}, one per line.` };
 }

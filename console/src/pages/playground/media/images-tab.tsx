@@ -38,15 +38,17 @@ export default function ImagesTab(props: TabProps) {
       hidden={HIDDEN}
       make={async ({ body, modelName, signal }) => {
         const answer = await sendJson("/images/generations", { body, signal });
-        const { json, bodyText: _text, ...figures } = answer;
+        const { json, costUsd, provider, requestId } = answer;
         keep({
-          ...figures,
           id: crypto.randomUUID(),
           orgId,
           updatedAtMs: Date.now(),
           prompt: body.prompt,
           modelName,
-          pictures: readPictures(json, figures.requestId),
+          pictures: readPictures(json, requestId),
+          costUsd,
+          provider,
+          requestId,
         });
       }}
     >

@@ -6,7 +6,8 @@ import { useFreshBalance } from "../tab-props.ts";
 import type { MediaCall } from "./media-form.tsx";
 import { isRunning, readJob, chooseWaitMs, type VideoJob } from "./media-answer.ts";
 
-const shelf = new BrowserShelf<VideoJob>("videos", 100);
+const KEPT_MAX = 100;
+const shelf = new BrowserShelf<VideoJob>("videos", KEPT_MAX);
 
 /** The video jobs that this browser stores. Each job is polled until it has ended. */
 export function useVideos(orgId: string) {
