@@ -215,7 +215,7 @@ async function openFirstAccount(
   );
 }
 
-/** It first exports the keys of `--keys-file`: a server reads them from its environment only. */
+/** The command exports `--keys-file` first: a server reads keys from its environment only. */
 function serveCommand(flags: Flags): string {
   const places = ["config", "data", "manifests", "port"].flatMap((name) => {
     const value = readText(flags, name);

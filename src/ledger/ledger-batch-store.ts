@@ -141,8 +141,8 @@ export interface LedgerBatchStore {
   /** Raises the epoch of every dead instance that has holds. Returns the ids of these instances. */
   takeOverDeadInstances(): Promise<readonly string[]>;
   /**
-   * Closes every open attempt of an older epoch without a provider job at its reserve, and returns
-   * their number. One whose closing breaks a constraint is added to `stuck`, or rejects without it.
+   * Closes open attempts of older epochs at their reserves, except those with a provider job.
+   * Returns how many. If one breaks a constraint, adds it to `stuck`; rejects if `stuck` is absent.
    */
   recoverOpenAttempts(stuck?: StuckAttempts): Promise<number>;
   /**

@@ -15,7 +15,7 @@ export const theme: MantineThemeOverride = createTheme({
     'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", sans-serif',
   fontFamilyMonospace:
     'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace',
-  // There are three text sizes; only titles and figures are larger.
+  // Three sizes for texts; titles and figures are larger.
   fontSizes: { xs: "0.75rem", sm: "0.875rem", md: "1rem", lg: "1rem", xl: "1rem" },
   headings: {
     fontWeight: "600",

@@ -10,7 +10,7 @@ export interface ReceiptFacts {
   readonly seller: Seller;
 }
 
-/** `bad_amount`: outside the bounds, or not whole cents; `too_many` were started in an hour. */
+/** `bad_amount`: out of bounds or not whole cents; `too_many`: begun in the last hour. */
 export class PurchaseFault extends Error {
   override readonly name = "PurchaseFault";
   readonly kind: "bad_amount" | "too_many" | "not_configured" | "provider_failed";

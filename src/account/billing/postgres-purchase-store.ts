@@ -219,7 +219,7 @@ export class PostgresPurchaseStore {
     return microUsd(rows[0]?.owed ?? 0n);
   }
 
-  /** Returns undecided ones, or those without a receipt URL, and marks them as checked. */
+  /** Returns undecided purchases and those without receipt URL; marks them as checked. */
   async takeUnfinished(
     asked: Readonly<Record<"beforeMs" | "sinceMs" | "nowMs" | "limit", number>>,
   ): Promise<readonly KnownPurchase[]> {

@@ -106,7 +106,7 @@ export class StripeTopUps {
     }
   }
 
-  /** Creates the customer if none is known to the payment provider; `work` may run again. */
+  /** Creates a customer if none is stored, or if Stripe lacks it: then reruns `work`. */
   async withCustomer<T>(orgId: OrgId, work: (customerId: string) => Promise<T>): Promise<T> {
     const { topUps, isTestMoney, clock } = this.#deps;
     const { customerId } = await topUps.read(orgId, isTestMoney, clock.nowMs());

@@ -67,7 +67,7 @@ async function* streamRest(
       yield step.value;
     }
   } finally {
-    // Ends the turn before the last byte: who has the whole file can request the next one.
+    // Ends the turn before the response ends: its client may then request another file.
     end();
   }
 }

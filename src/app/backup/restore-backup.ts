@@ -116,8 +116,8 @@ interface BackupCheck {
 }
 
 /**
- * Checks of the age of open attempts, whose failures are ignored: in a restored copy, these are at
- * least as old as the backup.
+ * Checks whose failures are ignored, since they test the age of open attempts too: in a restored
+ * copy, at least the backup's.
  */
 const ASK_FOR_AGES = new Set(["I9", "I15"]);
 

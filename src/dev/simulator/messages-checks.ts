@@ -182,7 +182,7 @@ function togetherComplaint(body: JsonObject): Complaint {
     : undefined;
 }
 
-/** The user's comes first, only the last may be empty, and each tool call needs its result. */
+/** The first message must be a user's, only the last may be empty, tool calls need results. */
 function orderComplaint(messages: readonly JsonObject[]): Complaint {
   const [first] = messages;
   if (first === undefined) return "messages: at least one message is required";

@@ -142,7 +142,7 @@ export async function claimScopes(
 function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
   if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
   const { id, limit, used = limit } = outcome;
-  // Other processes may read some of the answers: then the longest possible wait is reported.
+  // If other processes read some of them, their ends are unknown: reports the longest wait.
   const endsAtMs = input.drains?.endsAtMs(input.principal.orgId, id, used - limit + 1) ?? Infinity;
   const seconds = Math.ceil((endsAtMs - input.monotonicMs) / 1000);
   const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));

@@ -234,8 +234,8 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
    */
   #endWith(pieces: readonly Output[], bytes: number, keyId?: KeyId): void {
     const { request, response, server } = this.#input;
-    // Many pipelined responses can wait for an earlier one, so they count whatever their size. They
-    // have no socket until then, so the request's socket is destroyed.
+    // A pipelined response has no socket while it waits for an earlier one. Many can wait, so each
+    // counts whatever its size; `destroy` uses the request's socket.
     if (keyId !== undefined && (bytes > ANSWER_SLICE_BYTES || response.socket === null)) {
       this.#unread = { keyId, bytes, destroy: () => request.socket.destroy() };
       server.unread.add(this.#unread);

@@ -42,7 +42,7 @@ export class PostgresOperatorDesk {
       /** Seven days and today, newest first; a day without calls is left out. */
       days: days.map(dayColumns.read),
       orgs: orgs.map(orgColumns.read),
-      /** Providers with twenty calls or more in 25 hours, a tenth of them failed; worst first. */
+      /** The ten worst providers with 20 or more calls in 25 hours, at least a tenth failed. */
       providers: providers.map(providerColumns.read),
       /** The number of organizations that had credit and have less than a cent. */
       outOfCredit: empty.map(emptyColumns.read)[0]?.total ?? 0,

@@ -43,7 +43,7 @@ export class TraceRules {
   }
 
   /**
-   * True for failures, slow requests, and chosen requests, as far as the ceiling allows. Without a
+   * True if the request failed, was slow or was sampled, and `ceiling` has room for it. Without a
    * valid key, only a failure is kept.
    */
   isKept(notes: JudgedRequest): boolean {

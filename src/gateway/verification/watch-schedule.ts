@@ -6,8 +6,8 @@ import type { KnownRuns } from "./postgres-watch-store.ts";
 import type { VerifiedListing } from "./verification.ts";
 
 /**
- * Why a run is due: the listing never had one (`unchecked`), live answers broke its promises since
- * (`suspect`), it was of another manifest or upstream id (`changed`), had no conclusive verdict
+ * Why a run is due: the listing had none yet (`unchecked`), live answers broke its promises since
+ * (`suspect`), the last run was of another manifest or upstream id (`changed`) or inconclusive
  * (`retry`), or is becoming too old (`interval`).
  */
 export type DueReason = "unchecked" | "suspect" | "changed" | "retry" | "interval";

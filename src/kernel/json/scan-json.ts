@@ -111,7 +111,7 @@ class Scan {
   #top = 0;
   /** The value that was not scanned, because an earlier body had the same bytes. */
   #part: PlacedPart | undefined;
-  /** The number of the part's entries: what comes after the part has an index that much higher. */
+  /** Number of entries in the tape of `#part`; added to the index of each node after it. */
   #partEntries = 0;
   /** The number of entries that `scratch` may get before it grows or the body has too many values. */
   #room = scratch.length;

@@ -130,8 +130,8 @@ export function nameSelection(search: UsageSearch): string {
 }
 
 /**
- * A range of days has whole UTC days and ends with today. The last 24 hours have no bounds and the
- * last hour has no end, so that both follow the server's clock.
+ * A range of days has whole UTC days, up to today. No bounds are sent for the last 24 hours, and no
+ * end for the last hour: the server sets these by its clock.
  */
 function readSpan(search: UsageSearch, nowMs: number): Filters {
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;

@@ -49,7 +49,7 @@ function chooseFormat(asked: unknown): PictureFormat {
   return asked === "jpeg" || asked === "webp" ? asked : "png";
 }
 
-/** From an exact `size`, or from a ratio whose longer side has `resolution` pixels. */
+/** Reads an exact `size`, or uses a ratio, with `resolution` for the longer side. */
 function readSides(body: JsonObject): Pick<Canvas, "width" | "height"> {
   const { size, aspect_ratio: ratio, resolution } = body;
   const exact = parsePair(size, "x");

@@ -8,7 +8,7 @@ export interface Wording {
   readonly pairs?: readonly WordPair[];
 }
 
-/** Matches a `second` with a `first` at most `charsMax` characters before it in its sentence. */
+/** Matches if a `first` is in the `charsMax` characters before a `second`, in one sentence. */
 export interface WordPair {
   readonly first: readonly string[];
   readonly second: readonly string[];

@@ -191,7 +191,7 @@ async function decisionImages(lab: Lab): Promise<Finding> {
   if (isDeepStrictEqual(one, other)) {
     return failed("two different images in the state get the same answer");
   }
-  // Probabilities may vary by chance: the same image must give the same answer again.
+  // Answers may differ by chance, so the red image must get the same answer twice.
   const probe = decisionProbes.image(renderPng(RED), "image in the state, again: red");
   return isDeepStrictEqual(answersIn((await lab.ask(probe)).body, decisions), one)
     ? passed("image: the answer depends on it")
