@@ -74,7 +74,7 @@ export async function attemptCandidate<R extends CallRequest>(
   return end;
 }
 
-/** Sends the attempt unless the client left. Health, pools and metrics count only sent ones. */
+/** Sends the attempt unless the client left. Health, pools and metrics count only sent attempts. */
 async function dispatch<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -110,9 +110,9 @@ async function dispatch<R extends CallRequest>(
 }
 
 /**
- * Returns what to report to the deployment's circuit. Of a failed request that is sent again, only
- * the first failure counts, so that a client that resends what a provider cannot process does not
- * open the circuit for others. A failed probe of a circuit always counts.
+ * Returns what to report to the deployment's circuit. If a client resends a failed request, only
+ * the first failure counts, so that a request that the provider cannot process does not open the
+ * circuit for other clients. A failed probe always counts.
  */
 function healthOutcome(
   { health, repeats, clock }: CallPorts,
@@ -130,7 +130,7 @@ function healthOutcome(
   return repeats.isRepeat(request, nowMs) ? "neutral" : strike;
 }
 
-/** Stores a job that the provider accepted. If that fails, the attempt counts as failed. */
+/** Stores a job that the provider accepted. If storing fails, the attempt counts as failed. */
 async function acceptJob(
   accept: NonNullable<CallKind<CallRequest>["accept"]>,
   result: AttemptResult,
@@ -203,7 +203,7 @@ function startAttempt<R extends CallRequest>(
   return running;
 }
 
-/** For a client that left before the attempt was sent. Nothing is charged. */
+/** The result of an attempt whose client left before it was sent. Nothing is charged. */
 const NEVER_SENT: AttemptResult = {
   bridge: undefined,
   failure: { refusal: CLIENT_HAS_LEFT, failover: false, strike: "neutral" },
@@ -224,8 +224,8 @@ export interface NotedAnswer {
 }
 
 /**
- * Records the promises of its listing that a provider's answer broke. Skips answers for which the
- * provider may not be at fault: those that timed out, are not 2xx, or failed without being
+ * Records which promises of its listing a provider broke with this answer. Skips answers for which
+ * the provider may not be at fault: those that timed out, are not 2xx, or failed without being
  * malformed.
  */
 export function noteConduct({ standing }: Pick<CallPorts, "standing">, noted: NotedAnswer): void {

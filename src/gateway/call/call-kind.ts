@@ -26,7 +26,7 @@ export interface AcceptedJob {
 export interface CallKind<R extends CallRequest> extends Modality<R> {
   /**
    * Set for videos, whose attempts stay open after the answer: stores the job and returns the
-   * answer's body. If it refuses, the attempt is closed and nothing is owed.
+   * answer's body. If it refuses the job, the attempt is closed and nothing is owed.
    */
   readonly accept?: (job: AcceptedJob) => Promise<Result<{ readonly body: Output }>>;
 }
@@ -34,8 +34,8 @@ export interface CallKind<R extends CallRequest> extends Modality<R> {
 /** The estimated tokens that a call claims in its token windows. */
 export interface CallTokens extends TokenCount {
   /**
-   * Estimated prompt tokens minus the bytes of the request body, by which a refusal names the
-   * largest body that fits; default 0. Not 0 for requests with media, and for decisions whose
+   * Estimated prompt tokens minus the bytes of the request body; default 0. A refusal uses this to
+   * name the largest body that fits. Not 0 for requests with media, and for decisions whose
    * provider reads the state again for each question.
    */
   readonly besideBytes?: number;

@@ -28,8 +28,8 @@ import { refuseCall, routingDeadlinePassed } from "./refuse.ts";
 import { sumTokens } from "./settle.ts";
 
 /**
- * Serves one call of any modality and wire: accept, claim, hold, attempt until one candidate has
- * served, settle, answer. Rejects only on an internal fault, after releasing everything.
+ * Serves one call of any modality and wire: accept, claim limits, hold money, try candidates until
+ * one has served, settle, answer. Rejects only on an internal fault, after releasing everything.
  */
 export async function serveCall<R extends CallRequest>(
   ports: CallPorts,
@@ -132,8 +132,8 @@ function refuseHold<R extends CallRequest>(
 }
 
 /**
- * Tries one candidate after another until one serves. Closes each attempt exactly once, except that
- * of an accepted job, which stays open.
+ * Tries one candidate after another until one serves. Closes each attempt exactly once, except the
+ * attempt of an accepted job, which stays open.
  */
 async function attemptUntilServed<R extends CallRequest>(
   ports: CallPorts,

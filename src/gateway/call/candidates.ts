@@ -12,12 +12,12 @@ import { secondsThrottled } from "../limits/limit-store.ts";
 export type CandidatePorts = Pick<CallPorts, "health" | "pools" | "limits" | "clock">;
 
 /**
- * A deployment whose circuit and pool admitted the request. The outcome must be reported to the
- * circuit, or the candidate be released.
+ * A deployment whose circuit and pool admitted the request. Report the attempt's outcome to the
+ * circuit or, if nothing is sent, call `leaveCircuit`.
  */
 export interface Candidate {
   readonly step: Step;
-  /** The claims in the provider's pool and, if needed, of `MarketplaceClaim`; undefined if none. */
+  /** The claims in the provider's pool and, if needed, `MarketplaceClaim`; undefined if none. */
   readonly pool: ClaimedScopes | undefined;
   /** Monotonic time at which the circuit admitted the request; reported with the outcome. */
   readonly probedMs: number;
@@ -25,15 +25,15 @@ export interface Candidate {
 
 type Encode = (deployment: Deployment) => Result<{ readonly upstream: UpstreamRequest }>;
 
-/** The untried deployments of a plan. After the first, each is encoded when its turn comes. */
+/** A plan's untried deployments. Encodes the request for those after the first when needed. */
 export class CandidateList {
   /** Why the request could not be encoded for the first deployment that was skipped. */
   unencoded: Refusal | undefined;
   readonly #plan: RoutePlan;
   readonly #encode: Encode;
-  /** The first that can be tried; undefined once it was taken, or if no deployment can be. */
+  /** The first deployment that can be tried; undefined once it was taken, or if there is none. */
   #first: Step | undefined;
-  /** The deployments after the first. Most calls need none, so they are looked up late. */
+  /** The deployments after the first, looked up on first use, because most calls need none. */
   #others: Iterator<Deployment> | undefined;
 
   constructor(plan: RoutePlan, encode: Encode) {
@@ -74,13 +74,13 @@ export class CandidateList {
 export interface WantedCandidate {
   readonly candidates: CandidateList;
   readonly tokens: CallTokens;
-  /** Undefined if no candidate needs a claim in addition to its pool's. */
+  /** Undefined if no candidate needs a claim besides the claim in its pool. */
   readonly marketplace: MarketplaceClaim | undefined;
 }
 
 /**
- * Returns the next candidate whose circuit and pool admit the request. Otherwise the refusal is
- * that of the full pool with the shortest wait, else of open circuits, else of the encoding.
+ * Returns the next candidate whose circuit and pool admit the request. Otherwise returns the
+ * refusal of the full pool with the shortest wait, else of open circuits, else of the encoding.
  */
 export async function acquireCandidate(
   ports: CandidatePorts,
@@ -157,7 +157,7 @@ function poolCooldowns(poolId: string, waitMs: number, nowMs: number): Refusal {
   );
 }
 
-/** Returns the refusal with the shorter wait; a pool that is too small never admits the request. */
+/** Returns the refusal with the shorter wait; if it is not retryable, the wait is endless. */
 function sooner(known: Refusal | undefined, other: Refusal): Refusal {
   const waitSeconds = ({ retryable, retryAfterSeconds }: Refusal): number =>
     retryable ? (retryAfterSeconds ?? 0) : Infinity;

@@ -50,9 +50,7 @@ export function claimLimits(
   });
 }
 
-/**
- * Lists the limits of the caller, or of its dedicated endpoint instead, and then the platform's.
- */
+/** Lists the caller's limits, then the platform's. A dedicated endpoint's replace the defaults. */
 export function claimParts(
   ports: Pick<CallPorts, "scopesOf" | "platform">,
   principal: Principal,
@@ -91,14 +89,14 @@ const scopesOfEndpoint = memoizeByObject((endpoint: DedicatedEndpoint) => [
 
 export interface ClaimPart {
   readonly slot: string;
-  /** Narrowest scope first, because the refusal names the first one that refuses. */
+  /** Narrowest scope first, because the refusal names the first scope that refuses. */
   readonly scopes: readonly ScopeClaim[];
   readonly departed?: readonly ScopeClaim[];
 }
 
 export interface ClaimInput {
   readonly principal: { readonly orgId: OrgId };
-  /** The parts are claimed in this order, and the first that refuses determines the refusal. */
+  /** Claimed in this order; the first part that refuses determines the refusal. */
   readonly parts: readonly ClaimPart[];
   readonly tokens: CallTokens;
   /** Wall-clock time in milliseconds, from which `retry_at` is computed. */
@@ -138,11 +136,11 @@ export async function claimScopes(
   return { ok: true, claimed };
 }
 
-/** If departed clients' calls fill a limit, the wait ends when enough of their answers are read. */
+/** If calls of departed clients fill the limit, sets the wait until enough of them have ended. */
 function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
   if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
   const { id, limit, used = limit } = outcome;
-  // If other processes read some of them, their ends are unknown: reports the longest wait.
+  // If other processes read some of these answers, their ends are unknown: use the longest wait.
   const endsAtMs = input.drains?.endsAtMs(input.principal.orgId, id, used - limit + 1) ?? Infinity;
   const seconds = Math.ceil((endsAtMs - input.monotonicMs) / 1000);
   const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));

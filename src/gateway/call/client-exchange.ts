@@ -26,7 +26,7 @@ export interface ClientExchange {
   readonly clientAddress: string | undefined;
   /** False for a HEAD request, whose answer ends after its headers. */
   readonly wantsBody: boolean;
-  /** Monotonic start of the gateway's own latency: the first byte, plus the time of the body. */
+  /** Monotonic start of the gateway's own latency: arrival plus the time to read the body. */
   readonly ownTimeFromMs: number;
   /** Returns the value of a request header; `name` is in lower case. */
   header(name: string): string | undefined;

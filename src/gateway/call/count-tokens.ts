@@ -29,14 +29,14 @@ import { refuseCall } from "./refuse.ts";
 export interface CountedCall {
   readonly counting: TokenCounting;
   readonly chat: CallKind<ParsedChatRequest>;
-  /** The requests that wait for a provider's count, by organization; each keeps its body. */
+  /** Requests that wait for a provider's count, by organization; each keeps its body in memory. */
   readonly asking: Turns;
 }
 
 /**
- * Counts tokens free of charge: by the first provider of the plan, if its wire has a token count
- * and the provider answers in time, or else by an estimate that the answer marks as one. An
- * organization with too many waiting counts gets the estimate.
+ * Counts tokens free of charge. Asks the first provider of the plan if its wire has a token count;
+ * otherwise, or if no count comes in time, answers with an estimate that is marked as such. An
+ * organization with too many waiting counts also gets an estimate.
  */
 export async function serveCountTokens(
   deps: CallPorts,
@@ -78,7 +78,7 @@ export async function serveCountTokens(
   });
 }
 
-/** Undefined if the gateway must estimate. Refuses a model that the caller cannot use. */
+/** `deployment` is undefined if the gateway must estimate. Refuses models closed to the caller. */
 function chooseCounter(
   deps: CallPorts,
   principal: Principal,
@@ -133,9 +133,7 @@ async function askProvider(
   return asked.counter.read(await running.ended);
 }
 
-/**
- * Counts a request of a free route in the minute window only: neither calls nor tokens block it.
- */
+/** Counts a free request against requests per minute only: no other limit can refuse it. */
 export async function countRequest(
   ports: CallPorts,
   client: ClientExchange,
@@ -151,10 +149,10 @@ export async function countRequest(
 const SETTING_LIMITS = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
 
 /**
- * Claims one change of a setting by a key, in windows of their own. In the key's window, a key that
- * had lowered its own limit could not raise it again within the minute; in the window of the
- * persons, a stolen key could keep them from the settings. Release the claim if the change was
- * made, else undo it.
+ * Claims one change of a setting by a key, in separate windows. In the key's ordinary window, a key
+ * that had lowered its own limit could not raise it again within the minute; in the window for
+ * changes by persons, a stolen key could block the persons' changes. Release the claim if the
+ * change was made, else undo it.
  */
 export async function claimKeySetting(
   ports: Pick<CallPorts, "limits" | "clock">,
@@ -169,7 +167,7 @@ export async function claimKeySetting(
   ]);
 }
 
-/** The same for a change by a person of the organization. */
+/** Like `claimKeySetting`, for a change of a setting by a person of the organization. */
 export async function claimOrgSetting(
   ports: Pick<CallPorts, "limits" | "clock">,
   orgId: OrgId,

@@ -14,7 +14,7 @@ import type { CallPorts } from "./ports.ts";
 type DeliveryPorts = Pick<CallPorts, "clock" | "deadlines" | "timeouts">;
 
 /**
- * Writes one answer. The first output writes status 200 and the headers; silence gets keep-alives.
+ * Writes one answer: status 200 and headers before the first output, keep-alives during silence.
  */
 export class Delivery implements OutputSink, Deadline {
   dueMs = Infinity;
@@ -129,7 +129,7 @@ export function answerClient(client: ClientExchange, call: EndedCall): void {
   }
 }
 
-/** Returns the last refusal that is no rate limit, because it explains more, or else the last. */
+/** Returns the last refusal that is not a rate limit, because it explains more, else the last. */
 function chooseRefusal(ended: readonly EndedAttempt[]): Refusal | undefined {
   const refusals = ended.flatMap(({ result }) => result.failure?.refusal ?? []);
   return refusals.findLast((each) => each.class !== "rate_limit") ?? refusals.at(-1);

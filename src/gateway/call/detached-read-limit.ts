@@ -39,7 +39,7 @@ export class DetachedReadLimit {
 
   /**
    * Returns the monotonic time by which `count` of the organization's departed requests in this
-   * scope will have ended; Infinity if there are fewer. A scan suffices: only refusals need it.
+   * scope will have ended; Infinity if there are fewer. A scan suffices: only refusals call this.
    */
   endsAtMs(orgId: OrgId, shownId: string, count: number): number {
     const ends: number[] = [];

@@ -28,7 +28,7 @@ import type { AttemptTrace, RequestTrace } from "./trace.ts";
 export interface AcceptedCall<R extends CallRequest> extends WantedCandidate {
   readonly kind: CallKind<R>;
   readonly request: R;
-  /** Identifies the conversation to find what served it last; undefined if that has no effect. */
+  /** Identifies the conversation for `Affinity`; undefined if that cannot change the route. */
   readonly conversation: string | undefined;
   readonly limited: LimitedCall;
   /** The longest time in milliseconds from the claim until the last provider is tried. */
@@ -50,7 +50,7 @@ export interface EndedAttempt {
   readonly startedAtMs: number;
   readonly result: AttemptResult;
   readonly settlement: Settlement;
-  /** As the gateway computed it; for the final attempt, the ledger's debit replaces it. */
+  /** The debit that the gateway computed; for the final attempt, the ledger's debit replaces it. */
   readonly debitMicroUsd: MicroUsd;
   readonly tokens: TokenCount;
 }

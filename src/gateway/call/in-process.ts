@@ -42,8 +42,8 @@ export interface InProcessEnd {
 }
 
 /**
- * Makes a call without a socket, in every other way like one over HTTP. Resolves when the call is
- * settled, even if the caller left earlier; never rejects.
+ * Makes a call without a socket, in every other way like a call over HTTP. Resolves when the call
+ * is settled, even if the caller left earlier; never rejects.
  */
 export async function callInProcess<R extends CallRequest>(
   { ports, authenticator, log, tracing }: InProcessDeps,

@@ -77,7 +77,7 @@ export function claimRefusal(outcome: RefusedClaim, nowMs: number): Refusal {
   return refusal("rate_limit", `${limited}, ${next}`, { origin, ...detail });
 }
 
-/** Refuses a request that never fits into a limit, and names the largest size that does. */
+/** Refuses a request that never fits into a limit, and names the largest size that fits. */
 export function sizeRefusal(
   parts: readonly { readonly scopes: readonly ScopeClaim[] }[],
   tokens: CallTokens,
@@ -102,7 +102,7 @@ export function sizeRefusal(
   return undefined;
 }
 
-/** Names the largest input for this output, and the reverse. One byte counts as one token. */
+/** Names the largest input for this output, and vice versa. One byte counts as one token. */
 function fittingWords(most: TokenCount, asked: CallTokens): string {
   const { promptTokens: input, completionTokens: output, besideBytes = 0 } = asked;
   const mayLower = output > 0 && asked.isOutputFixed !== true;
@@ -154,7 +154,7 @@ function readToTheirEnd(departed: number): string {
 
 export interface HoldAsked {
   readonly needed: MicroUsd;
-  /** The most output tokens that so many micro-USD pay for; undefined if these have no price. */
+  /** The most output tokens that `micros` micro-USD pay for; undefined if output has no price. */
   readonly outputWithin: (micros: bigint) => number | undefined;
 }
 

@@ -56,7 +56,7 @@ export class GatewayMetrics {
   readonly requests: Map<string, number> = new Map();
   /** Attempts by `provider|model|outcome`. */
   readonly attempts: Map<string, number> = new Map();
-  /** Complete answers without usage or a reported cost to charge, by `provider|model`. */
+  /** Complete answers that lack the usage or cost to charge, by `provider|model`. */
   readonly usageMissing: Map<string, number> = new Map();
   /** Answers whose reported usage or cost was impossible, by `provider|model`. */
   readonly usageImpossible: Map<string, number> = new Map();
@@ -69,7 +69,7 @@ export class GatewayMetrics {
   readonly failovers: Map<string, number> = new Map();
   /** Requests sent again because the provider had closed the reused connection, by provider. */
   readonly resends: Map<string, number> = new Map();
-  /** Requests between their first byte and the end of their answer. */
+  /** Requests whose headers have arrived and whose answer has not ended. */
   inFlight = 0;
   readonly fold: ListingFold;
   readonly #durations = new HistogramFamily("tm_request_duration_seconds");
@@ -287,7 +287,7 @@ function classifyEnd({ gone, refusal, hasBroken, status }: EndedRequest): Reques
 /** The public names of the token buckets, in the order of `TOKEN_BUCKET_NAMES`. */
 const TOKEN_KINDS = Object.values(TOKEN_BUCKETS);
 
-/** The metrics of one listing, or of all that share a series because there are too many. */
+/** The metrics of one listing, or of all listings that share a series, being too many. */
 interface ListingSeries {
   readonly labels: ListingLabels;
   readonly isOther: boolean;

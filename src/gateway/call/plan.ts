@@ -125,8 +125,8 @@ export function callPlanInput<R extends CallRequest>(
 
 /**
  * Returns a digest of the name that the caller gave the conversation, or else of the beginning of
- * its messages; undefined if there is neither, or if no deployments have equal priority, among
- * which it chooses. Two organizations never share a digest.
+ * its messages; undefined if there is neither, or if no two deployments have equal priority,
+ * because it decides only among equals. Two organizations never share a digest.
  */
 export function identifyConversation(
   { orgId, keyId }: Pick<Principal, "orgId" | "keyId">,
@@ -141,7 +141,7 @@ export function identifyConversation(
   return createHash("sha256").update(scope).update(bytes).digest("base64");
 }
 
-/** Adds the organization's routing policy and, if they can be decrypted, its own provider keys. */
+/** Adds the organization's routing policy and, if provider keys can be decrypted, its own. */
 export function planInput(
   ports: Pick<CallPorts, "opensOwnKeys" | "standing">,
   principal: Principal,
@@ -164,7 +164,7 @@ export function planInput(
   };
 }
 
-/** Returns the most that a call could hold, whichever candidate serves it. Changes nothing. */
+/** Returns the largest reserve that a call could need with any candidate. Changes nothing. */
 export function quoteCall<R extends CallRequest>(
   ports: Pick<CallPorts, "catalog" | "opensOwnKeys" | "clock" | "standing" | "affinity" | "ledger">,
   kind: CallKind<R>,

@@ -22,9 +22,7 @@ export interface CallTimeouts {
   readonly decisions: AttemptTimeouts;
   readonly routingMs: number;
   readonly keepaliveMs: number;
-  /**
-   * The silence in milliseconds after which a stream's 200 is written all the same; 0 means never.
-   */
+  /** Milliseconds without output after which a stream's status 200 is written; 0 means never. */
   readonly commitSilenceMs: number;
 }
 
@@ -48,7 +46,7 @@ export interface CallPorts {
   readonly refusals: Pick<RefusalWindows, "enter" | "leave" | "note" | "forget">;
   readonly shortfalls: Pick<Shortfalls, "find" | "asking" | "note" | "forget">;
   readonly upstream: UpstreamClient;
-  /** False if customers' provider keys cannot be decrypted here: they are then not used. */
+  /** False if customers' provider keys cannot be decrypted here, and so are not used. */
   readonly opensOwnKeys: boolean;
   readonly timeouts: CallTimeouts;
   /** The limit scopes of a principal, narrowest first. */

@@ -24,7 +24,7 @@ import {
 export interface RefusalWindowOptions {
   readonly limits: Pick<LimitStore, "claim" | "release">;
   readonly clock: Clock;
-  /** Most refused requests of a key per minute; an organization has `ORG_FACTOR` times as many. */
+  /** Most refused requests of a key per minute; an organization: `ORG_FACTOR` times that. */
   readonly refusalsPerMinute: number;
   /** Like `refusalsPerMinute`, for an organization without credit and for each of its keys. */
   readonly unfundedRequestsPerMinute: number;
@@ -32,7 +32,7 @@ export interface RefusalWindowOptions {
 
 /**
  * Bounds the refused requests of a caller per minute. They are free and use no other window, but
- * reading their bodies costs time: while this window is full, requests are refused before. A full
+ * reading their bodies costs time: while this window is full, requests are refused unread. A full
  * window is remembered here, so that these refusals need no call to the limit store.
  */
 export class RefusalWindows {
@@ -64,8 +64,7 @@ export class RefusalWindows {
 
   /**
    * Admits a request before its body is read. An organization without credit may have only as many
-   * undecided requests as its window allows refusals, so that concurrent ones cannot exceed the
-   * window.
+   * undecided requests as its window allows refusals, so that concurrent requests cannot exceed it.
    */
   enter(principal: Principal, request: object): Refusal | undefined {
     const full = this.check(principal);
@@ -86,7 +85,7 @@ export class RefusalWindows {
   }
 
   /**
-   * Forgets full request limits, which may have been changed; undefined means all organizations.
+   * Forgets full request limits, since these may have changed; undefined means all organizations.
    * Full windows of refused requests stay, because an organization cannot change them.
    */
   forget(orgId: OrgId | undefined): void {
@@ -98,7 +97,7 @@ export class RefusalWindows {
     if (isUnfunded(principal) && isFullMinute(value, principal)) {
       this.#remember(principal, value, true);
     }
-    // A failed count does no harm: a store that does not answer refuses the next claim anyway.
+    // A failed count does no harm: if the store does not answer, the next claim is refused anyway.
     void this.#count(principal)
       .catch(() => undefined)
       .then(() => this.leave(principal, request));
@@ -188,7 +187,7 @@ const ORG_FACTOR = 3;
  */
 const MEMORY_MS = 61_000;
 
-/** Returns a key that includes the credit state: buying credit then ends a remembered refusal. */
+/** Returns a key that includes the credit state: buying credit ends a remembered refusal. */
 function toMemoryKey(principal: Principal): string {
   return `${principal.keyId}:${String(isUnfunded(principal))}`;
 }
@@ -198,7 +197,7 @@ function isUnfunded({ funded, managed, rules }: Principal): boolean {
   return !funded && !managed && rules.connections.length === 0 && rules.endpoints.length === 0;
 }
 
-/** True for the limit of all requests; changes of settings have a separate one. */
+/** True if the minute limit on all requests is full; changes of settings have a separate limit. */
 function isFullMinute({ limit }: Refusal, { keyId, orgId }: Principal): boolean {
   return limit?.kind === "rpm" && (limit.id === `key:${keyId}` || limit.id === `org:${orgId}`);
 }
@@ -238,7 +237,7 @@ export interface AskedHold {
  * Remembers reserves that the ledger refused for lack of money, so that a key that repeats them is
  * refused without the ledger. Never admits a request. Returns only refusals that are at most
  * `SHORTFALL_MS` old, for reserves that the ledger would have refused for the same reason. A change
- * of an organization, made here or notified, drops its refusals at once.
+ * of an organization, made by this or another process, drops its refusals at once.
  *
  * The ledger's first refusal only adds the organization to `#watched`; the second is remembered. So
  * an organization that is never refused has no entry, and each of its calls costs two map reads.
@@ -259,7 +258,7 @@ export class Shortfalls {
     const known = this.#known.get(keyId, this.#clock.monotonicMs());
     if (known === undefined || known.unchanged !== unchanged) return undefined;
     const { outcome, refusedMicroUsd } = known;
-    // The ledger may refuse a larger reserve by an earlier rule.
+    // For a larger reserve, the ledger may give another reason, which it checks first.
     if (reserveMicroUsd > refusedMicroUsd || reserveMicroUsd <= freeUnder(outcome))
       return undefined;
     const isPeriodOver = outcome.kind === "cap" && this.#clock.nowMs() >= outcome.resetAtMs;
@@ -283,7 +282,7 @@ export class Shortfalls {
       }
       this.#watched.set(orgId, {});
     }
-    // The reserve may have been refused by the state before a change.
+    // The ledger may have refused the reserve before the organization changed.
     if (unchanged === undefined || unchanged !== asked?.unchanged) return;
     this.#known.set(keyId, { outcome, refusedMicroUsd, unchanged }, asked.askedAtMs);
   }

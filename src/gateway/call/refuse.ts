@@ -36,8 +36,8 @@ export function refuseCall(ports: CallPorts, client: ClientExchange, input: Refu
 }
 
 /**
- * Refuses a caller whose window of refused requests is full. That refusal is recorded, but not
- * counted. If this returns false, call `ports.refusals.leave` when the request ends.
+ * Refuses a caller whose window of refused requests is full. This refusal is recorded, but not
+ * counted in the window. If this returns false, call `ports.refusals.leave` when the request ends.
  */
 export function refuseBeforeBody(ports: CallPorts, client: ClientExchange): boolean {
   const value = ports.refusals.enter(client.principal, client);

@@ -4,7 +4,7 @@ import type { Clock, Refusal, RequestId } from "../../kernel/index.ts";
 import type { Exchange } from "./client-exchange.ts";
 import type { GatewayMetrics } from "./metrics.ts";
 
-/** Counts, logs and traces the end of a request, and takes it out of those in flight. */
+/** Counts, logs and traces the end of a request, which is then no longer in flight. */
 export function reportEnded(
   reports: {
     readonly clock: Clock;

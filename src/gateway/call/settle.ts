@@ -23,7 +23,7 @@ export interface Settlement {
   readonly usage: Usage | null;
   readonly basis: SettlementBasis;
   readonly costPicoUsd: PicoUsd;
-  /** The amount owed to the provider; absent means the cost. */
+  /** The amount owed to the provider; absent means `costPicoUsd`. */
   readonly owedPicoUsd?: PicoUsd;
   /** Set if the provider reported impossible usage or cost, which was ignored. */
   readonly flag?: ReportFlag;
@@ -34,8 +34,8 @@ const NOTHING: Settlement = { usage: null, basis: "none", costPicoUsd: ZERO_PICO
 const IMPOSSIBLE: Settlement = { ...NOTHING, flag: "usage_impossible" };
 
 /**
- * Computes the cost from what the provider reported and nothing else; if a stream broke, from the
- * part that was reported before. A refusal for content, and an answer that the gateway cannot
+ * Computes the cost from what the provider reported and nothing else; if a stream broke, from what
+ * was reported before the break. A refusal for content, and an answer that the gateway cannot
  * present to the client, cost nothing, whatever they report. A complete image answer without usage
  * costs what its listing declares. Any other answer without usage costs nothing, unless it is
  * billed by its reported cost. Impossible usage or cost is ignored, so that a wrong report can
@@ -89,7 +89,7 @@ export function computeSettlement(
 /** True if the reported usage is possible: it fits into the context window plus a full output. */
 function isPossible(usage: Usage, deployment: Deployment): boolean {
   const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality, decisions } = deployment;
-  // For images, `maxOutputTokens` is a price ceiling for each, and pictures do not count in the
+  // For images, `maxOutputTokens` is a price ceiling per picture, and pictures do not count in the
   // context. With one prompt per question, all prompts together may exceed the context window.
   const isBoundByContext =
     contextLength !== undefined && modality !== "image" && decisions?.isStatePerQuestion !== true;
@@ -108,7 +108,7 @@ export function lacksUsage(
   return billed === undefined;
 }
 
-/** Returns the tokens for the token windows: `estimate` for a complete answer without usage. */
+/** Returns the tokens to count in windows; for a complete answer without usage, `estimate`. */
 export function observedTokens(
   settlement: Settlement,
   complete: boolean,

@@ -15,7 +15,7 @@ import {
   WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
 
-/** Bounds the connections of a server. Further ones are answered with a refusal and closed. */
+/** Bounds a server's connections. Further connections are answered with a refusal and closed. */
 export class ConnectionBound {
   readonly #refused = new WeakSet<Duplex>();
   #open = 0;
@@ -82,7 +82,7 @@ export function hasUnreadBody(request: IncomingMessage): boolean {
   return encoding !== undefined || Number(length ?? 0) > 0;
 }
 
-/** Discards the rest of a body. Destroys the connection if that exceeds `DISCARD_BYTES_MAX`. */
+/** Discards the rest of a body. Destroys the connection if the rest exceeds `DISCARD_BYTES_MAX`. */
 export function discardBody(request: IncomingMessage, onEnd: () => void): void {
   let bytes = 0;
   request.on("data", (chunk: Buffer) => {
@@ -184,9 +184,9 @@ export interface ArrivingBody {
 }
 
 /**
- * Bounds the memory for request bodies that have not arrived whole: a client can begin one on each
- * connection and end none. Above the bound, refuses a body of the owner with the most bytes: the
- * one that has waited longest for its next byte.
+ * Bounds the memory for request bodies that have not arrived whole: a client can begin a body on
+ * each connection and finish none. Above the bound, refuses a body of the owner with the most
+ * bytes: the one that has waited longest for its next byte.
  */
 export class ArrivingBodies {
   readonly #bytesMax: number;
@@ -237,7 +237,7 @@ const TOO_MANY_BYTES: Refusal = unavailable(
 
 /**
  * Returns a response class that closes its connection while the instance drains: the next request
- * on it would reach a listener that is about to close.
+ * on the connection would reach a listener that is about to close.
  */
 export function drainingResponse(isDraining: () => boolean): typeof ServerResponse {
   return class DrainingResponse<Request extends IncomingMessage> extends ServerResponse<Request> {

@@ -74,7 +74,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     },
   );
   // Node would answer any `expect` header but 100-continue with a bare 417, without a request id
-  // and past the bound of connections. A server may ignore it (RFC 9110, section 10.1.1).
+  // and even over the connection bound. A server may ignore the header (RFC 9110, section 10.1.1).
   server.on("checkExpectation", (...exchange) => server.emit("request", ...exchange));
   const lastWalks = new WeakMap<Duplex, RequestWalk>();
   const bound = new ConnectionBound(server, { max: options.connectionsMax, lingerMs });
@@ -102,7 +102,7 @@ export function serveKnownCaller(
   new RequestWalk(options, socket.request, socket.response, call).start();
 }
 
-/** Serves one request in this order: path, key, route, body, call. */
+/** Serves one request: checks path, key and route in this order, reads the body, runs the call. */
 class RequestWalk implements OpenRequest {
   readonly #options: GatewayServerOptions;
   readonly #request: IncomingMessage;
@@ -232,7 +232,7 @@ class RequestWalk implements OpenRequest {
     });
   }
 
-  /** Returns the body's buffer only after success: after a fault, some code may still read it. */
+  /** Gives the body's buffer back only on success: after a fault, some code may still read it. */
   #serve(known: { readonly route: Route; readonly id?: string }, loan?: LentBuffer): void {
     const { trace } = this.#exchange;
     trace?.serving();

@@ -77,7 +77,7 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
       this.#closed();
     };
     response.on("close", onClose);
-    // Node does not tell pipelined answers that the connection closed, and they may be any number.
+    // Node does not tell pipelined answers that the connection closed; any number may listen.
     if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
   }
 
@@ -181,7 +181,7 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
     this.#endWith(pieces, bytes, this.principal.keyId);
   }
 
-  /** Makes the next refusal close the connection, because later bytes on it cannot be trusted. */
+  /** Makes the next refusal close the connection, because its later bytes cannot be trusted. */
   closeAfterRefusal(lingerMs: number): void {
     this.#lingerMs = lingerMs;
   }
@@ -205,7 +205,7 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
   /** Disconnects a client that has read no byte for too long. */
   onDue(): void {
     const { response } = this.#input;
-    // A pipelined answer gets its socket after the earlier ones, which have deadlines too.
+    // A pipelined answer gets the socket only after the earlier answers, which have deadlines too.
     if (response.socket === null) this.#boundWriting();
     else response.destroy();
   }
@@ -229,8 +229,8 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
 
   /**
    * Writes the whole body of an answer. If the request's body is still arriving, the response ends
-   * only after it: closing a connection with unread bytes resets it, and a client that sends
-   * everything before it reads would lose the answer.
+   * only after that body: closing a connection with unread bytes resets the connection, and a
+   * client that sends everything before it reads would lose the answer.
    */
   #endWith(pieces: readonly Output[], bytes: number, keyId?: KeyId): void {
     const { request, response, server } = this.#input;

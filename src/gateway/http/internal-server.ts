@@ -5,8 +5,8 @@ import { drainingResponse } from "./connections.ts";
 import type { Readiness } from "./readiness.ts";
 
 /**
- * Serves `/metrics`, `/livez` (also `/healthz`) and `/readyz`, with each check if the query is
- * `?verbose`. It has no authentication, so it listens on loopback unless set otherwise.
+ * Serves `/metrics`, `/livez` (also `/healthz`) and `/readyz`, which shows each check if the query
+ * is `?verbose`. Has no authentication, so it listens on loopback unless configured otherwise.
  */
 export function createInternalServer(options: {
   readonly metrics: Pick<Exposition, "scrape">;

@@ -20,7 +20,7 @@ export function baseHeaders(requestId: string): HeaderList {
   ];
 }
 
-/** The first headers of answers to pages of our own origin, which no other may read or frame. */
+/** The first headers of answers to our own pages, which no other origin may read or frame. */
 export function sameOriginHeaders(requestId: string): HeaderList {
   return [
     HEADERS.requestId.name,
@@ -57,10 +57,10 @@ export function addServedHeaders(list: HeaderList, served: ServedHeaders): Heade
   return list;
 }
 
-/** They carry `x-should-retry: false`: official clients would retry every 429 and 5xx. */
+/** These classes carry `x-should-retry: false`: official clients would retry each 429 and 5xx. */
 const NEVER_RETRY = new Set(["insufficient_quota", "auth"]);
 
-/** Statuses below 500 that official clients retry by themselves. */
+/** Statuses below 500 that official clients retry automatically. */
 const RETRIED_STATUSES = new Set([408, 409, 429]);
 
 /** The longest wait for a one-minute window. For longer waits, clients are told not to retry. */
@@ -98,7 +98,7 @@ export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderLis
   return list;
 }
 
-/** Replaces all but visible ASCII in a text that may come from a client, and bounds its length. */
+/** Replaces all but visible ASCII in text that a client may have sent, and bounds its length. */
 function headerSafe(text: string): string {
   return text.replace(/[^\x21-\x7e]/g, "?").slice(0, 2_048);
 }

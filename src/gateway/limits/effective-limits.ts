@@ -58,8 +58,8 @@ export interface AskedRequest {
    */
   readonly ownKeysOnly?: boolean;
   /**
-   * True if such a request falls back to the platform's keys. Only the limits for organizations
-   * without credit are claimed then, because the others were claimed before. Default false.
+   * True when a request with `ownKeysOnly` falls back to the platform's keys. Only the limits for
+   * organizations without credit are claimed, as the others were claimed before. Default false.
    */
   readonly unfundedOnly?: boolean;
 }
@@ -81,8 +81,8 @@ export function limitScopes(
 }
 
 /**
- * Lists the scopes of a request to a dedicated endpoint but the endpoint's: only limits that the
- * customer set, often none. Cached like those of `limitScopes`.
+ * Lists the scopes of a request to a dedicated endpoint, except the endpoint's own scope: only
+ * limits that the customer set, often none. Cached like those of `limitScopes`.
  */
 export function endpointSelfScopes(
   key: LimitedKey,
@@ -149,7 +149,7 @@ export function endpointSelfRows(
   return selfRows(limitRows({ ...key, funded: true }, modelId, defaults));
 }
 
-/** Lists the scopes that all keys share; for a dedicated endpoint only what the customer set. */
+/** Lists the scopes that all keys share; for a dedicated endpoint only limits the customer set. */
 export function orgScopes(
   org: LimitedOrg,
   asked: { readonly modelId: string | undefined; readonly isOfEndpoint: boolean },
@@ -172,8 +172,8 @@ const CEILINGS: Readonly<Record<Origin, number>> = {
 };
 
 /**
- * Caches with each key's record one result for each model that a stored limit names and one for all
- * others, so that invented model ids take no memory.
+ * Caches, with each key's record, one result per model that a stored limit names and one for all
+ * other models, so that invented model ids take no memory.
  */
 class ScopeMemo<T> {
   readonly #known: WeakMap<LimitedKey, Remembered<T>> = new WeakMap();
@@ -212,7 +212,7 @@ function mapNamedModels<T>({ keyId, rules }: LimitedKey): Map<string, T | undefi
 
 /**
  * The scopes of one key for one model. A request to which the limit for organizations without
- * credit does not apply claims `exempt`, any other `counted`; often the same array.
+ * credit does not apply claims `exempt`, any other `counted`; often both are the same array.
  */
 interface ScopeSet {
   readonly counted: readonly ScopeClaim[];
@@ -253,7 +253,7 @@ function toClaim({ scope, id, shownId, limits }: LimitRow): ScopeClaim {
 
 /*
  * All requests count in the ordinary scope, and only those on the platform's provider keys also in
- * `#unfunded`, the limit for organizations without credit.
+ * the scope `…#unfunded`, the limit for organizations without credit.
  */
 function toClaims(row: LimitRow): readonly ScopeClaim[] {
   return [toClaim(row), ...toUnfundedClaim(row)];

@@ -10,7 +10,7 @@ export interface LimitValues {
  * A limit that replaces or lowers a default for one organization.
  *
  * - `self`: set by the customer; can only lower the default.
- * - `contract`: set by the operator; replaces the default, and the highest limit a key may have.
+ * - `contract`: set by the operator; replaces the default or, for a key, its ceiling; may be higher.
  */
 export interface StoredLimit extends LimitValues {
   readonly source: "self" | "contract";
@@ -114,7 +114,7 @@ export function isNamed(limit: StoredLimit, name: LimitTarget): boolean {
   );
 }
 
-/** Takes the lower value of each limit; a limit that is set only once is kept. */
+/** Takes the lower value of each limit; a limit that only one side sets is kept. */
 export function takeLower(one: LimitValues, other: LimitValues): LimitValues {
   const lower = { ...one };
   for (const field of LIMIT_FIELDS) {

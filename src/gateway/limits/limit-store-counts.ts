@@ -34,7 +34,7 @@ export class LimitStoreCounts {
   }
 }
 
-/** Scripts of other features on this connection are labelled `health`. */
+/** The label of each script. Scripts of other features on this connection get `health`. */
 const OPS: Readonly<Record<string, StoreOp>> = {
   claimLimits: "claim",
   peekLimits: "peek",

@@ -16,8 +16,8 @@ export interface TokenCount {
 export interface DeclaredWindow {
   readonly kind: "request" | "prompt" | "completion";
   /**
-   * 60 buckets of a second, a minute or 24 minutes each. A charge counts for the length of the
-   * window, and at most one bucket longer.
+   * The length, split into 60 buckets of a second, a minute or 24 minutes. A charge counts for the
+   * length of the window, and at most one bucket longer.
    */
   readonly seconds: 60 | 3_600 | 86_400;
   readonly limit: number;
@@ -64,7 +64,7 @@ export interface LimitClaim extends TokenCount {
    * `{platform}`. A scope is always claimed under the same slot.
    */
   readonly slot: string;
-  /** Narrowest scope first, because the refusal names the first that refuses. */
+  /** Narrowest scope first, because the refusal names the first scope that refuses. */
   readonly scopes: readonly ScopeClaim[];
   /**
    * Concurrency scopes of calls whose clients have left, checked last. Each must have a free place,
@@ -196,9 +196,7 @@ export function neverFits(scopes: readonly ScopeClaim[], tokens: TokenCount) {
   return undefined;
 }
 
-/**
- * Returns the seconds until each throttled scope that is now too small has its full limits again.
- */
+/** Returns the seconds until no scope is too small for the request because it is throttled. */
 export function secondsThrottled(scopes: readonly ScopeClaim[], tokens: TokenCount): number {
   const waits = scopes.map(({ whole, ...now }) =>
     whole !== undefined && neverFits([now], tokens) !== undefined ? whole.inSeconds : 0,

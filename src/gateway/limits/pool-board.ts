@@ -31,8 +31,8 @@ const SWEPT_PER_THROTTLE = 2;
 
 /**
  * Tracks, for this process, which pools cool down after a 429 and how much of each is usable. A 429
- * takes a fifth of the usable capacity, down to a tenth of the declared one. Each second without a
- * 429 restores one percent of the declared capacity.
+ * lowers the usable capacity by a fifth, but never below a tenth of the declared capacity. Each
+ * second without a 429 restores one percent of the declared capacity.
  */
 export class PoolBoard {
   readonly #options: PoolBoardOptions;
@@ -155,7 +155,7 @@ export function afterTooMany(known: PoolThrottle | undefined, event: TooMany): P
   };
 }
 
-/** Returns the throttle after another instance's notice, unless that 429 is known already. */
+/** Returns the throttle after another instance's notice. A 429 known already shrinks nothing. */
 export function applyRemoteCooldown(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
   const cooldownUntilMs = cooldownEnd(known, event);
   const isKnown = known !== undefined && cooldownUntilMs - known.cooldownUntilMs < REMOTE_NOTICE_MS;
@@ -169,7 +169,7 @@ export function usablePercent(throttle: PoolThrottle | undefined, nowMs: number)
   return Math.min(100, throttle.percent + quietSeconds);
 }
 
-/** True if the pool cools down and the others know no cooldown that ends at about the same time. */
+/** True if the pool cools down and other instances know no cooldown that ends about then. */
 export function shouldBroadcast(
   { cooldownUntilMs, broadcastUntilMs }: PoolThrottle,
   nowMs: number,
@@ -191,8 +191,8 @@ function cooldownEnd(known: PoolThrottle | undefined, { cooldownMs, nowMs }: Too
 
 /**
  * Builds the claim of an organization: its share of the pool, then the pool. `percent` (1 to 100)
- * of each declared limit is usable, and the share is `orgSharePercent` of that, both rounded down,
- * to at least 1.
+ * of each declared limit is usable, and the share is `orgSharePercent` of the usable limit; both
+ * are rounded down, but at least 1.
  */
 export function poolClaim(pool: Pool, orgId: OrgId, percent: number): PoolClaim {
   const declared = declaredLimits(pool);
@@ -283,7 +283,7 @@ function portionOfAll(limits: LimitSet, percent: number): LimitSet {
   });
 }
 
-/** The length of one generation; a claim is dropped after one to two without use. */
+/** The length of one generation; a claim is dropped after one to two generations without use. */
 const ROUND_MS = 600_000;
 /** The most organizations in one generation; the previous generation is kept too. */
 const ORGS_PER_ROUND_MAX = 10_000;

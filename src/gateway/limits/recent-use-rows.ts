@@ -116,7 +116,7 @@ function tokensSql(observed: string): string {
  */
 const REQUESTS_SQL = "count(*) filter (where ordinal = 1) as requests";
 
-/* The ids contain the time by this database's clock, and have an index over all organizations. */
+/* Attempt ids hold the time by this database's clock, and have an index over all organizations. */
 const RECENT_SQL = "attempt_id >= attempt_id_at(now() - interval '62 seconds')";
 
 /*

@@ -52,7 +52,7 @@ export class RollingWindow {
     this.total += after - before;
   }
 
-  /** Returns the seconds until charges of at least `amount`, or all, have left the window. */
+  /** Returns the seconds until charges of at least `amount`, or all charges, have left. */
   secondsUntilLeft(amount: number): number {
     let left = 0;
     for (let age = WINDOW_SECONDS; age > 0; age -= 1) {
@@ -74,10 +74,10 @@ export class RollingWindow {
 const STEP_BACK_MS_MAX = (WINDOW_SECONDS + 1) * 1000;
 
 /**
- * Turns the caller's clock into seconds that never go backwards. After a small step back, as when
- * two callers read the clock in another order, the second stays. A step back larger than the window
- * means that the clock was changed: time then continues from its last value instead of standing
- * still for hours.
+ * Turns the caller's clock into seconds that never go backwards. After a small step back, such as
+ * when two callers report their readings out of order, the second stays. A step back larger than
+ * the window means that the clock was changed: time then continues from its last value instead of
+ * standing still for hours.
  */
 export class SteadySeconds {
   #latestMs = 0;

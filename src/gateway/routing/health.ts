@@ -31,7 +31,7 @@ export interface HealthOptions {
 const PROBE_LEASE_MS = 20_000;
 const SWEPT_PER_NEW_CIRCUIT = 2;
 
-/** Circuits in the memory of this process. Forgets healthy, idle ones, a few at a time. */
+/** Circuits in the memory of this process. Forgets idle circuits, a few at a time. */
 export class MemoryDeploymentHealth implements DeploymentHealth {
   readonly #circuits: Map<string, CircuitState> = new Map();
   readonly #random: () => number;
@@ -92,7 +92,7 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
     this.#circuits.set(deploymentId, circuit);
   }
 
-  /** Two for each new one, so that idle circuits cannot outnumber live ones. */
+  /** Checks two circuits for each new one, so that idle circuits cannot outnumber live ones. */
   #sweepSome(nowMs: number): void {
     for (let seen = 0; seen < SWEPT_PER_NEW_CIRCUIT; seen += 1) {
       const next = this.#sweep.next();
@@ -135,7 +135,7 @@ export interface ClosedCircuit {
 export interface OpenCircuit {
   readonly phase: "open";
   readonly untilMs: number;
-  /** The cooldown of own outcomes, before jitter; the next is twice as long, up to a minute. */
+  /** This instance's cooldown, before jitter; after a failed probe twice as long, up to 60 s. */
   readonly coolMs: number;
   /** True if another instance's notice opened or prolonged the circuit. */
   readonly isRemote: boolean;
@@ -283,8 +283,8 @@ function toSecond(nowMs: number): number {
 }
 
 /**
- * True if the streak is long enough, or if enough attempts of the window failed, and at least as
- * many as succeeded. Counts in half-strikes.
+ * True if the streak is long enough, or if enough attempts of the window failed and no more
+ * succeeded; never for timeouts alone. Counts in half-strikes.
  */
 function mustOpen(buckets: readonly Bucket[], streak: number): boolean {
   let successes = 0;
@@ -328,7 +328,7 @@ function withOutcome(
 const COUNTER_OF = { success: "successes", strike: "strikes", timeout: "timeouts" } as const;
 
 const REPEAT_MS = 60_000;
-/** Above this number the oldest are forgotten; their repeats then count as strikes again. */
+/** Above this, the oldest requests are forgotten; their repeats then count as strikes again. */
 const REMEMBERED_MAX = 10_000;
 
 /**

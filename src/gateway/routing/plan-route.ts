@@ -11,7 +11,7 @@ import {
 export interface RoutePlan {
   readonly kind: "plan";
   readonly first: Deployment;
-  /** Checked late: with another wire, a check costs as much as translating the request. */
+  /** Checked on use: for another wire, a check costs as much as translating the request. */
   readonly others: () => Generator<Deployment>;
   /** How the caller's own provider keys are used: not at all, first, or exclusively. */
   readonly ownKeys: OwnKeys;
@@ -39,7 +39,7 @@ export interface PlanInput {
   readonly ownKeyOf?: ((deployment: Deployment) => Deployment | undefined) | undefined;
   readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
   readonly isHealthy: (deployment: Deployment) => boolean;
-  /** Id of the deployment that served this conversation last: the first among equals. */
+  /** Id of the deployment that served this conversation last: it comes first among equals. */
   readonly servedLast?: string | undefined;
   /** Absent means that every listing is trusted. */
   readonly standing?: ListingStanding;
@@ -48,7 +48,7 @@ export interface PlanInput {
 export interface ListingStanding {
   /** False if verified listings are required and the deployment's listing is not verified. */
   mayRoute(deployment: Deployment): boolean;
-  /** True if the deployment broke promises of its listing: others are then tried before it. */
+  /** True if the deployment broke promises of its listing, so that others are tried before it. */
   isDistrusted(deployment: Deployment): boolean;
 }
 
@@ -64,9 +64,9 @@ const ROUTE_OF_MODALITY: Readonly<Record<ModalityId, string>> = {
 /**
  * Chooses the deployments that may serve a request: listed, of its modality, permitted by
  * `provider` controls and the organization's policy, verified if required, able to serve it,
- * priced, healthy. The first condition that excludes all determines the refusal. Sorts them by
- * `provider.order`, trust and own key, then in routing order: old prices last, then by priority,
- * then by price. Among equals the one that served the conversation last comes first.
+ * priced, healthy. The first condition that excludes all of them determines the refusal. Sorts them
+ * by `provider.order`, trust and own key, then in routing order: old prices last, then by priority,
+ * then by price. Among equals, the deployment that served the conversation last comes first.
  */
 export function planRoute(input: PlanInput): PlanOutcome {
   const { model, modelId, controls } = input;
@@ -77,7 +77,7 @@ export function planRoute(input: PlanInput): PlanOutcome {
   const trusted = keepTrusted(named, input.standing);
   if (trusted.length === 0) return toRefused(notVerified(modelId));
   const allowed = withOwnKeys(trusted, input);
-  // Only own keys are allowed, but the caller has none for a provider of this model.
+  // Empty if only own keys are allowed, and the caller has none for a provider of this model.
   if (allowed.length === 0) return toRefused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
   const near = putServedLastFirst(usable, input.servedLast);
@@ -96,7 +96,7 @@ function chooseOwnKeys(controls: ProviderControls): OwnKeys {
   return controls.connections === "only" || !controls.allowFallbacks ? "only" : "first";
 }
 
-/** Adds, as `provider.connections` permits, copies with own keys before the marketplace's. */
+/** Adds copies with the caller's keys in front, as far as `provider.connections` permits. */
 function withOwnKeys(
   deployments: readonly Deployment[],
   { controls, ownKeyOf }: Pick<PlanInput, "controls" | "ownKeyOf">,
@@ -113,7 +113,7 @@ function* servable(rest: readonly Deployment[], input: PlanInput): Generator<Dep
   }
 }
 
-/** The first condition that excludes all: able to serve, then priced, then healthy. */
+/** Names the first condition that excludes all: able to serve, then priced, then healthy. */
 function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): Refusal {
   const reasons = allowed.map((each) => input.servabilityProblem(each));
   const eligible = allowed.filter((_, at) => reasons[at] === undefined);
@@ -177,9 +177,7 @@ function applyOrder(
   return deployments.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/**
- * Equals have the same priority and owner of the key, and the prices of both or of neither are old.
- */
+/** Puts `servedLast` before equals: same priority and key owner, prices both old or both not. */
 function putServedLastFirst(
   deployments: readonly Deployment[],
   servedLast: string | undefined,
@@ -205,7 +203,7 @@ function keepTrusted(
   return deployments.filter((each) => standing.mayRoute(each));
 }
 
-/** Candidates with the caller's own key stay: their answers say nothing about the listing. */
+/** Deployments with an own key keep their place: their answers say nothing about the listing. */
 function distrustedLast(
   deployments: readonly Deployment[],
   standing: ListingStanding | undefined,
@@ -281,8 +279,8 @@ function toRefused(value: Refusal): PlanOutcome {
 }
 
 /**
- * The reason of a listing that declares its input kinds is the most specific; if none does, the
- * kinds of all listings are combined.
+ * A reason other than an unaccepted kind of part is the most specific; if there is none, the kinds
+ * that the listings accept are combined.
  */
 function noDeploymentMessage(modelId: string, reasons: readonly Unservable[]): string {
   const declared = reasons.find(({ undeclared }) => undeclared === undefined);
@@ -327,7 +325,7 @@ export function hasEquals({ deployments }: ListedModel): boolean {
 }
 
 /**
- * Plans a route, and says of every other deployment why it would not be tried. There are no
+ * Plans a route, and states for every other deployment why it would not be tried. There are no
  * candidates if and only if there is a refusal.
  */
 export function explainRoute(input: PlanInput) {

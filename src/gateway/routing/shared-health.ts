@@ -69,7 +69,7 @@ export interface CooldownNotice {
 
 /** Shares cooldowns among instances. Without it each instance detects failures alone. */
 export interface SharedHealth {
-  /** Never throws, and nothing waits for it. */
+  /** Never throws; callers do not wait for the result. */
   publish(notice: CooldownNotice): void;
   /** Returns the running cooldowns of other instances; empty if the store does not answer. */
   read(): Promise<readonly CooldownNotice[]>;
@@ -103,7 +103,7 @@ export class RedisSharedHealth implements SharedHealth {
       const member = `${this.#instance} ${kind} ${id}`;
       await this.#link.run("publishCooldown", [KEY], [this.#time(), member, cooldownMs]);
     } catch {
-      // Others detect failures themselves, and the limit store on the same link reports the fault.
+      // The others detect failures too, and the limit store on the same link reports the fault.
     }
   }
 

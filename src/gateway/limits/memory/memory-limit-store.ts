@@ -29,7 +29,7 @@ type Claimed = Pick<LimitClaim, "scopes" | keyof TokenCount>;
 
 class MemoryLease implements LimitLease {
   readonly uses: readonly ScopeUse[];
-  /** Where the lease holds a concurrency place: the claim's scopes, or the departed calls'. */
+  /** Where the lease holds a concurrency place: the claim's scopes or those of departed calls. */
   places: readonly ScopeUse[];
   readonly claim: Claimed;
   readonly second: number;
@@ -90,7 +90,7 @@ export class MemoryLimitStore implements LimitStore {
     for (const place of held.places) place.inFlight -= 1;
     held.places = departed.map(({ id }) => {
       const place = this.#openUse(id);
-      // Counted before the next scope is opened, which sweeps scopes that look idle.
+      // Counted before the next scope is opened, because opening it sweeps scopes that look idle.
       place.inFlight += 1;
       return place;
     });
@@ -268,7 +268,7 @@ class ScopeUse {
   }
 
   /**
-   * Returns the first limit of the scope that the request exceeds, with the longest wait of all.
+   * Returns the first limit of the scope that the request exceeds, with the longest wait of any.
    */
   excess(scope: ScopeClaim, tokens: TokenCount, now: StoreTime): Excess | undefined {
     const { requestsPerMinute, tokensPerMinute, requestsPerSecond, windows, paced } = scope.limits;
@@ -321,7 +321,7 @@ class ScopeUse {
     return waitUs;
   }
 
-  /** Changes the charges of the second `chargedAt`, in the windows where they still count. */
+  /** Changes the charges made in the second `chargedAt`, in the windows where they still count. */
   correct(scope: ScopeClaim, by: TokenCount, requests: number, chargedAt: number): void {
     const second = this.tokens.newestSecond;
     this.tokens.correct(chargedAt, by.tokens);

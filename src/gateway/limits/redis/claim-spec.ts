@@ -17,7 +17,7 @@ import { MARK_SECONDS, USAGE_SECONDS } from "./take-steps.ts";
 export interface ClaimSpec {
   readonly slot: string;
   readonly scopes: readonly ScopeClaim[];
-  /** Redis keys: the slot's marker (absent if it was lost), then usage and leases of each scope. */
+  /** Redis keys: the slot's marker (absent in a lost slot), then usage and leases of each scope. */
   readonly keys: readonly string[];
   /**
    * The limits as JSON, as the scripts read them: how many seconds the marker is kept, then for
@@ -144,7 +144,7 @@ interface Reason {
   readonly limit: number | undefined;
 }
 
-/** By the number in the script's answer; the declared windows have the numbers after these. */
+/** Reasons by number in the script's answer; declared windows have the numbers after these. */
 const REASONS: readonly ((limits: LimitSet) => Reason)[] = [
   () => ({ kind: "capacity", limit: 0 }),
   (limits) => ({ kind: "rps", limit: limits.requestsPerSecond }),

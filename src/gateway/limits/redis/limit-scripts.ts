@@ -6,15 +6,15 @@ import { MARK_SECONDS, TAKE_STEPS, USAGE_SECONDS } from "./take-steps.ts";
  * microseconds for tests, else empty.
  *
  * The marker holds "<last second> <shift> <run id>". Its absence, or the run id of another server
- * process (restored from an old file, or promoted), means that charges may have been lost. The
- * shift is added to the server's clock after it has stepped back, so that a slot's time never does.
+ * process (started from an old file, or promoted), means that charges may have been lost. The shift
+ * is added to the server's clock after it has stepped back, so that a slot's time never steps back.
  *
  * A usage hash has one field per ring of buckets, named by the bucket length in seconds. It holds
  * the newest bucket's number and four amounts (requests, tokens, prompt, completion), the totals of
  * these amounts, the next free pace slot and the end of a cooldown, both in microseconds. Each
  * older bucket is a separate field, "<length>:<number>". A script reads each field once and writes
- * each hash once, at its end (`saveRings`), totals and buckets together: a server that is out of
- * memory fails the first write, and nothing has changed.
+ * each hash once, at its end (`saveRings`), totals and buckets together: if the server is out of
+ * memory, the first write fails and nothing has changed.
  */
 const SLOT_SCRIPT = `
 local function readMark(key)
@@ -211,7 +211,7 @@ return 1
 
 /*
  * Reads the use of scopes. ARGV: time. Answers the requests, tokens and leases of each scope, 0 for
- * a slot that is lost or new. It only reads, so that a replica can answer it too.
+ * a slot that is lost or new. The script only reads, so that a replica can run it too.
  */
 const PEEK = `
 local second = slotTime(ARGV[1], readMark(KEYS[1]) or { second = 0, shift = 0 })
@@ -240,7 +240,7 @@ end
 return answer
 `;
 
-/** The first two are one script; calls with a claim, which clients await, are measured apart. */
+/** The first two are one script: calls with a claim, which clients await, are timed separately. */
 export type LimitScript = "claimLimits" | "handBackLimits" | "rebuildLimits" | "peekLimits";
 
 export const limitScripts: Readonly<Record<LimitScript, { readonly lua: string }>> = {

@@ -23,7 +23,7 @@ export class Asked<T> implements Deadline {
   }
 
   onDue(nowMs: number): void {
-    // If this process was paused, an answer that arrived in time is read before a second check.
+    // After a pause of this process, an answer that came in time is read before the second check.
     if (!this.#isDue) {
       this.#isDue = true;
       this.dueMs = nowMs;
@@ -36,7 +36,6 @@ export class Asked<T> implements Deadline {
 
 export const UNAVAILABLE: ClaimOutcome = { kind: "unavailable" };
 
-/** A claim as it is sent to Redis. */
 export interface SentClaim {
   readonly id: string;
   readonly spec: ClaimSpec;
@@ -63,7 +62,7 @@ export class AskedClaim extends Asked<ClaimOutcome> {
 
 export class RedisLease implements LimitLease {
   readonly sent: SentClaim;
-  /** Where the lease holds a concurrency place: the claim's scopes, or the departed calls'. */
+  /** Where the lease holds a concurrency place: the claim's scopes or those of departed calls. */
   heldIn: ClaimSpec;
   /** The second, by the store's clock, in which this lease was charged. */
   readonly second: number;

@@ -37,10 +37,10 @@ const REFRESH_EVERY_MS = 3_000;
 const FRESH_MS = 1_500;
 /** The most claims and reads that may wait for an answer; further ones are `unavailable`. */
 const ASKED_MAX = 8_192;
-/** How often one claim is sent: Redis may lose its slot again after a refill from the journal. */
+/** Most times that a claim is sent: Redis may lose its slot again after each refill. */
 const TRIES_MAX = 3;
 
-/** Otherwise, one damaged slot among intact ones would be reported at each of its claims. */
+/** Least time between reports: else, one damaged slot would be reported at each of its claims. */
 const REPORT_EVERY_MS = 10_000;
 
 /** The first number of the script's answer to a claim is one of these. */
@@ -62,7 +62,7 @@ export interface RedisLimitStoreOptions {
 }
 
 /**
- * Limits that any number of processes share, in Redis or Valkey and by the server's clock, with one
+ * Limits that any number of processes share, in Redis or Valkey, timed by the server, with one
  * script call for each slot in each turn of the event loop. It stores no money. If Redis has lost a
  * slot, its last minute is restored from the journal before its next claim; longer windows, paces
  * and cooldowns start empty. If the server does not answer in time, claims end as `unavailable`.
@@ -111,9 +111,7 @@ export class RedisLimitStore implements LimitStore {
     return this.#scripts;
   }
 
-  /**
-   * Resolves once the first claim can be sent, or after `withinMs`; it then continues to connect.
-   */
+  /** Resolves once the first claim can be sent, or after `withinMs`; connecting then continues. */
   ready(withinMs: number): Promise<void> {
     return this.#link.ready(withinMs);
   }
@@ -176,7 +174,7 @@ export class RedisLimitStore implements LimitStore {
 
   /**
    * Writes all open leases to Redis, so that they do not expire after fifteen seconds and are
-   * restored if lost. Runs by itself every three seconds; resolves when Redis has answered.
+   * restored if lost. A timer calls this every three seconds; resolves when Redis has answered.
    */
   async refresh(): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
@@ -233,7 +231,7 @@ export class RedisLimitStore implements LimitStore {
 
   #grant(asked: AskedClaim, answer: readonly number[]): void {
     const lease = new RedisLease(asked.sent, answer, this.#clock.monotonicMs());
-    // The caller has given up, so the granted claim is undone.
+    // If the caller has given up, the granted claim is undone.
     if (asked.isLate) this.#finish(lease, NO_TOKENS, -1);
     else this.#open.add(lease);
     this.#end(asked, { kind: "claimed", lease });
@@ -332,7 +330,7 @@ export class RedisLimitStore implements LimitStore {
     if (this.#isDown || this.#isClosed || nowMs < this.#retryReportAtMs) return;
     this.#isDown = true;
     this.#retryReportAtMs = nowMs + REPORT_EVERY_MS;
-    // The client's fault object contains the failed command, which may hold a password.
+    // The Redis client's fault object contains the failed command, which may hold a password.
     const reason = fault instanceof Error ? fault.message : String(fault);
     this.#log.warn({ reason }, "the limit store does not answer: requests are refused");
   }

@@ -68,7 +68,7 @@ export class SlotCalls {
 }
 
 export class SlotCall {
-  /** The slot's marker (absent if the slot was lost), then usage and leases of each named scope. */
+  /** The slot's marker (absent if the slot was lost), then each named scope's usage and leases. */
   readonly keys: string[];
   readonly time: string;
   readonly #places: Map<string, number> = new Map();

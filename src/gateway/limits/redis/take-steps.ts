@@ -2,12 +2,12 @@
 const LEASE_SECONDS = 15;
 
 /**
- * Least seconds that a slot's marker (see `limit-scripts.ts`) is stored after its last call;
- * without it the slot is rebuilt from the journal.
+ * The least seconds for which a slot's marker (see `limit-scripts.ts`) is stored after the slot's
+ * last call; a slot without a marker is rebuilt from the journal.
  */
 export const MARK_SECONDS = 3_600;
 
-/** More than two minutes, in case the clock steps back; for scopes without declared windows. */
+/** Seconds to keep usage without declared windows: over 120, in case the clock steps back. */
 export const USAGE_SECONDS = 130;
 
 /*
