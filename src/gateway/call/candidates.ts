@@ -25,7 +25,7 @@ export interface Candidate {
 
 type Encode = (deployment: Deployment) => Result<{ readonly upstream: UpstreamRequest }>;
 
-/** A plan's untried deployments. Encodes the request for those after the first when needed. */
+/** A plan's untried deployments. Encodes the request for later ones only when they are tried. */
 export class CandidateList {
   /** Why the request could not be encoded for the first deployment that was skipped. */
   unencoded: Refusal | undefined;

@@ -50,7 +50,7 @@ export function claimLimits(
   });
 }
 
-/** Lists the caller's limits, then the platform's. A dedicated endpoint's replace the defaults. */
+/** Lists the caller's limits, then the platform's. Those of an endpoint replace defaults. */
 export function claimParts(
   ports: Pick<CallPorts, "scopesOf" | "platform">,
   principal: Principal,

@@ -287,7 +287,7 @@ function classifyEnd({ gone, refusal, hasBroken, status }: EndedRequest): Reques
 /** The public names of the token buckets, in the order of `TOKEN_BUCKET_NAMES`. */
 const TOKEN_KINDS = Object.values(TOKEN_BUCKETS);
 
-/** The metrics of one listing, or of all listings that share a series, being too many. */
+/** The metrics of one listing, or of all listings beyond the maximum, which share one series. */
 interface ListingSeries {
   readonly labels: ListingLabels;
   readonly isOther: boolean;

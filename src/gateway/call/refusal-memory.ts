@@ -219,7 +219,7 @@ function windowRefusal(outcome: Extract<ClaimOutcome, { kind: "refused" }>): Ref
 
 type Shortfall = Extract<ReserveOutcome, { kind: "low_balance" | "cap" }>;
 
-/** Compared by identity: while it is the same object, the organization has not changed. */
+/** Compared by identity: as long as the object is the same, the organization has not changed. */
 type Unchanged = Record<never, never>;
 
 interface KnownShortfall {

@@ -68,7 +68,7 @@ export class RequestLog {
     this.#log.warn({ request_id: requestId, err: fault }, "the database did not answer a request");
   }
 
-  /** Logs bytes that were no valid request, or did not become one in time. */
+  /** Logs received bytes that were not a valid request, or not a complete one in time. */
   unreadable(requestId: RequestId, { class: error, status }: Refusal): void {
     this.#log.info({ request_id: requestId, route: "unknown", status, error }, "request");
   }

@@ -27,8 +27,8 @@ export interface RoutePorts extends CallPorts {
 export type DryRun = (ports: RoutePorts, client: ClientExchange) => Promise<void>;
 
 /**
- * Answers `POST /v1/route?for=`: what a call with this body would do. Holds, sends and charges
- * nothing. A refusal of the call is part of the 200 answer.
+ * Answers `POST /v1/route?for=`: describes what a call with this body would do. Holds, sends and
+ * charges nothing. A refusal of the call is part of the 200 answer.
  */
 export async function serveRoute(
   ports: RoutePorts,

@@ -77,7 +77,7 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
       this.#closed();
     };
     response.on("close", onClose);
-    // Node does not tell pipelined answers that the connection closed; any number may listen.
+    // Node does not tell pipelined answers that the connection closed; any number may be waiting.
     if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
   }
 
@@ -218,7 +218,7 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
     const bytes = Buffer.byteLength(output);
     const { response } = this.#input;
     const framed = this.#isChunked ? encodeChunk(output, bytes) : output;
-    // ASCII text has the same bytes in both encodings, but Node writes latin1 without converting it,
+    // ASCII text has the same bytes in both encodings, but Node writes latin1 without conversion,
     // which saves 14 % of the time for a stream chunk.
     const encoding = bytes === output.length ? "latin1" : "utf8";
     if (this.#hasSent) return response.write(framed, encoding, onTaken);

@@ -10,7 +10,7 @@ export interface LimitValues {
  * A limit that replaces or lowers a default for one organization.
  *
  * - `self`: set by the customer; can only lower the default.
- * - `contract`: set by the operator; replaces the default or, for a key, its ceiling; may be higher.
+ * - `contract`: set by the operator; replaces the default or a key's ceiling, and may be higher.
  */
 export interface StoredLimit extends LimitValues {
   readonly source: "self" | "contract";
@@ -90,7 +90,7 @@ export function orgCeilings(
   };
 }
 
-/** A contract for this key takes precedence over one for every key. */
+/** A contract for this key takes precedence over a contract for every key. */
 export function keyContract(limits: readonly StoredLimit[], keyId: KeyId): LimitValues {
   return {
     ...findValues(limits, { source: "contract", scope: "key" }),

@@ -30,7 +30,7 @@ export interface Pace {
   readonly waitMsMax: number;
 }
 
-/** The limits of one scope; an absent field is not limited. */
+/** The limits of one scope; an absent field means no limit. */
 export interface LimitSet {
   readonly requestsPerMinute?: number;
   readonly tokensPerMinute?: number;

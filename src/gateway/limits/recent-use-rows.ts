@@ -81,7 +81,7 @@ export class PostgresRecentUse {
 }
 
 interface RecentRow {
-  /** The columns by which queries group; each query returns only the ones that it groups by. */
+  /** The columns by which queries group; each query returns only its own grouping columns. */
   readonly org_id: string;
   readonly key_id: string;
   readonly model_id: string;

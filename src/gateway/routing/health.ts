@@ -199,7 +199,7 @@ export function afterNotice(state: CircuitState, forMs: number, nowMs: number): 
     : state;
 }
 
-/** Returns whether a request may be sent; `probe` permits one that tests a half-open circuit. */
+/** Returns whether a request may be sent; `probe` allows a test of a half-open circuit. */
 export function permission(state: CircuitState, nowMs: number): "yes" | "probe" | "no" {
   if (state.phase === "closed") return "yes";
   return nowMs >= state.untilMs && nowMs >= state.probeUntilMs ? "probe" : "no";

@@ -9,12 +9,12 @@ import { MARK_SECONDS, TAKE_STEPS, USAGE_SECONDS } from "./take-steps.ts";
  * process (started from an old file, or promoted), means that charges may have been lost. The shift
  * is added to the server's clock after it has stepped back, so that a slot's time never steps back.
  *
- * A usage hash has one field per ring of buckets, named by the bucket length in seconds. It holds
- * the newest bucket's number and four amounts (requests, tokens, prompt, completion), the totals of
- * these amounts, the next free pace slot and the end of a cooldown, both in microseconds. Each
- * older bucket is a separate field, "<length>:<number>". A script reads each field once and writes
- * each hash once, at its end (`saveRings`), totals and buckets together: if the server is out of
- * memory, the first write fails and nothing has changed.
+ * A usage hash has one field per ring of buckets, named by the bucket length in seconds. The field
+ * holds the newest bucket's number and four amounts (requests, tokens, prompt, completion), the
+ * totals of these amounts, the next free pace slot and the end of a cooldown, both in microseconds.
+ * Each older bucket is a separate field, "<length>:<number>". A script reads each field once and
+ * writes each hash once, at its end (`saveRings`), totals and buckets together: if the server is
+ * out of memory, the first write fails and nothing has changed.
  */
 const SLOT_SCRIPT = `
 local function readMark(key)

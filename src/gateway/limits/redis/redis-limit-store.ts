@@ -35,12 +35,12 @@ import { SlotCalls, STEPS_MAX, type SlotCall, SlotRebuild } from "./slot-calls.t
 const REFRESH_EVERY_MS = 3_000;
 /** A refresh skips leases that were written less than this time ago. */
 const FRESH_MS = 1_500;
-/** The most claims and reads that may wait for an answer; further ones are `unavailable`. */
+/** The most claims and reads that may wait for an answer; further claims are `unavailable`. */
 const ASKED_MAX = 8_192;
 /** Most times that a claim is sent: Redis may lose its slot again after each refill. */
 const TRIES_MAX = 3;
 
-/** Least time between reports: else, one damaged slot would be reported at each of its claims. */
+/** Least time between reports: otherwise a damaged slot would be reported at each of its claims. */
 const REPORT_EVERY_MS = 10_000;
 
 /** The first number of the script's answer to a claim is one of these. */
