@@ -182,7 +182,7 @@ export function findAction(name: string): Action | undefined {
 }
 
 /**
- * Returns the sentence that follows the actor's name; `name` is that of the changed thing, if any.
+ * Returns the sentence that follows the actor's name; `name` is the changed thing's name, if any.
  */
 export function changeSentence(
   change: {

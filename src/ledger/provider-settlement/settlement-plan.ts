@@ -138,7 +138,7 @@ export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
   readonly late: LateSums;
   readonly carryInPicoUsd: PicoUsd;
   readonly carryOutPicoUsd: PicoUsd;
-  /** Each cost was rounded down when it was debited; this completes the provider's exact sum. */
+  /** `payableMicroUsd` minus what accrued, where each attempt's cost was rounded down singly. */
   readonly roundingMicroUsd: MicroUsd;
   readonly payableMicroUsd: MicroUsd;
   readonly lines: readonly SettlementLine[];
