@@ -172,7 +172,7 @@ export class InstanceLease {
     return this.#stopReason !== undefined || this.#hasGoneOn;
   }
 
-  /** Notes an attempt whose hold has committed. The next renewal checks that it is still there. */
+  /** Notes an attempt whose hold has committed. The next renewal checks that the books have it. */
   noteCommitted(attemptId: AttemptId): void {
     this.#witness = { ...this.#witness, attemptId };
   }

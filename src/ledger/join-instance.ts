@@ -127,7 +127,7 @@ const INSERT_SQL = `
   where not exists (select from instance i where i.number = t.number)`;
 
 // An earlier row of this name may have been removed and have left holds. The new epoch must exceed
-// their epochs too.
+// the epochs of these holds too.
 const JOIN_SQL = `
   with joined as (
     update instance set epoch = greatest(epoch, coalesce((

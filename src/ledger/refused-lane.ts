@@ -75,7 +75,7 @@ export class RefusedLane {
     return this.#queue.length + this.#countsSize;
   }
 
-  /** Tries once to write the queue. Resolves even if the store fails. */
+  /** Tries to write the queue once. Resolves even if the store fails. */
   async drained(): Promise<void> {
     this.#start();
     await this.#sending;

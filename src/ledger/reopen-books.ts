@@ -37,7 +37,7 @@ export interface ReopenRequest {
 
 export type ReopenedBooks = RecordOf<typeof reopenedColumns>;
 
-/** Thrown if the books could not be reopened; nothing has changed then. */
+/** Thrown if the books could not be reopened. Nothing has then changed. */
 export class ReopenFault extends Error {
   override readonly name = "ReopenFault";
 }

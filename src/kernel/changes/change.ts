@@ -91,7 +91,7 @@ export interface RecordedChange {
 
 const ACCOUNT_PREFIX = "acct_";
 
-/** Returns the ids of the accounts that made these changes or were changed by them, each once. */
+/** Returns the ids of the accounts that made these changes or were changed, without duplicates. */
 export function accountsIn(
   changes: readonly Pick<RecordedChange, "by" | "target">[],
 ): readonly string[] {

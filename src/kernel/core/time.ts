@@ -121,7 +121,7 @@ export async function mapInTurns<T, R>(
   return made;
 }
 
-/** Writes a list as JSON between the texts of `frame`, in turns and buffers of about 64 KiB. */
+/** Writes a list as JSON within `frame`, in buffers of about 64 KiB; other work runs in between. */
 export async function listPieces<T>(
   items: readonly T[],
   textOf: (item: T) => string,

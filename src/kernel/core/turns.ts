@@ -23,8 +23,8 @@ export class Turns {
   }
 
   /**
-   * Returns the function that releases the permit, which may be called repeatedly; its promise if
-   * the task has to wait; undefined if too many tasks already wait, or if it has waited too long.
+   * Returns the function that releases the permit, which may be called repeatedly; a promise of
+   * that function if the task must wait; undefined if too many wait, or it has waited too long.
    */
   take(owner: string): (() => void) | undefined | Promise<(() => void) | undefined> {
     const queue = this.#queues.get(owner) ?? { running: 0, waiting: [] };

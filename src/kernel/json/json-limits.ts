@@ -5,7 +5,7 @@ export const JSON_KEYS_MAX: number = 50_000;
 /** The most values and keys that a body may have. Bounds the memory of a scan. */
 export const JSON_VALUES_MAX = 250_000;
 
-/** The most unknown names per object, and escaped or non-ASCII names per body: checks are slow. */
+/** The most unknown names per object, and escaped or non-ASCII names per body: slow to check. */
 export const UNKNOWN_FIELDS_MAX = 1_000;
 
 /**

@@ -99,7 +99,7 @@ export class Splice {
   }
 }
 
-/** Drops edits inside other edits. `edits` must be sorted by start, longer ones first. */
+/** Drops edits inside other edits. `edits` must be sorted by start, longest first at each start. */
 function outermost(edits: readonly Edit[]): readonly Edit[] {
   let end = 0;
   let kept: Edit[] | undefined;

@@ -128,7 +128,7 @@ export interface SystemUser {
 const USER_NAMES = ["postgres", "tokenmarket"];
 const FALLBACK_NAME = "nobody";
 
-/** Chooses PostgreSQL's user if this process is root. A data folder keeps its owner. */
+/** Chooses PostgreSQL's user if this process is root. An existing data folder keeps its owner. */
 export function chooseSystemUser(existingDataDir: string | undefined): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   if (existingDataDir !== undefined) {

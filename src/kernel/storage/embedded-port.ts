@@ -53,7 +53,7 @@ function lastPort(home: EmbeddedHome): number | undefined {
 
 /**
  * Picks a random free port, so that two servers that start together choose different ones. Avoids
- * ephemeral ports: an outgoing connection could take such a port while the server is down.
+ * ephemeral ports if possible: an outgoing connection could take one while the server is down.
  */
 async function freshPort(): Promise<number> {
   const [first, last] = ownPorts(lentPorts());

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient, QueryConfig } from "pg";
 
-/** The server ends a transaction whose process hangs, because its locks stop the traffic. */
+/** The server ends a transaction whose process hangs for 5 s: its locks would stop the traffic. */
 const BEGIN_SQL = "begin; set local idle_in_transaction_session_timeout = 5000";
 
 /**
@@ -43,7 +43,7 @@ export async function transact<T>(
     await client.query("commit");
     return outcome;
   } catch (fault) {
-    // The server rolls a lost connection back by itself. The first fault is the one to report.
+    // The server rolls back if the connection is lost. The first fault is the one to report.
     await client.query("rollback").catch(() => undefined);
     throw fault;
   }

@@ -112,7 +112,7 @@ export interface SettlementLine {
   readonly sums: SettlementSums;
 }
 
-/** Adds up each model's lines of all days, for display. */
+/** Adds up the lines of all days for each model, for display. */
 export function linesByModel(lines: readonly SettlementLine[]): readonly SettlementLine[] {
   return addUp(lines, ({ modelId, upstreamModelId }) => JSON.stringify([modelId, upstreamModelId]));
 }

@@ -267,7 +267,7 @@ export const balanceColumns: Columns<ProviderBalance> = columns({
   marginMicroUsd: micro("margin"),
 });
 
-/** $1: a provider, or null for all. A deposit is our asset, so payments into it are debits. */
+/** $1: a provider, or null for all. A deposit is our asset, so payments into it are its debits. */
 export const BALANCES_SQL: string = `
   select split_part(account_id, ':', 2) as provider_id,
     coalesce(sum(credits - debits) filter (where account_id like 'accrual:%'), 0)::bigint

@@ -80,7 +80,7 @@ export function surveySql(day: Day): string {
   group by grouping sets ((), (a.provider_id), (a.org_id))`;
 }
 
-/** Selects a page of a day's attempts after the id $1, at most $2 rows. */
+/** Selects a page of a day's attempts: at most $2 rows with ids after $1. */
 export function pageSql(day: Day, columns: readonly string[]): string {
   const names = columns.map((name) => `"${name}"`).join(", ");
   return `select ${names} from ${dayTable(day)}
