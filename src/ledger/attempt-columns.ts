@@ -42,7 +42,7 @@ export function requestIdFrom(atMs: number): string {
 }
 
 /**
- * Queries for a request's attempts look at ids up to two days from a known one (`join_attempts`).
+ * Queries for a request's attempts look at ids up to two days around a known id (`join_attempts`).
  */
 export const TWO_DAYS_OF_IDS: bigint = 172_800_000n << 22n;
 

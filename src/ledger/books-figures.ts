@@ -29,7 +29,7 @@ export async function readBooksFigures(pool: Pool): Promise<BooksFigures> {
     await queryInTime(client, { text: `set local statement_timeout = ${STATEMENT_TIMEOUT_MS}` });
     return figureColumns.read(await queryOneInTime<Row>(client, FIGURES_SQL));
   };
-  // The answer is not waited for long, because the program waits for a running read before it stops.
+  // The wait for the answer is bounded, because a stopping program waits for a running read.
   return await inTransaction(pool, read, STORE_ANSWER_TIMEOUT_MS);
 }
 
@@ -136,7 +136,7 @@ export type KnownInstance = RecordOf<typeof instanceColumns>;
 const LISTED_MAX = 200;
 
 /**
- * Reads at most 200 instances, those with a lease first. One that left a day ago may be missing.
+ * Reads at most 200 instances, those with a lease first. An instance gone for a day may be missing.
  */
 export async function readInstances(pool: Pool): Promise<readonly KnownInstance[]> {
   const query = { text: INSTANCES_SQL, values: [LISTED_MAX] };
@@ -147,7 +147,7 @@ const instanceColumns = columns({
   number: integer("number"),
   host: text("host"),
   leaseUntilMs: instantMs("lease_until"),
-  /** False if its lease has ended: it has stopped or lost the database. */
+  /** False if the instance's lease has ended: the instance has stopped or lost the database. */
   isAlive: bool("is_alive"),
   openAttempts: count("open_attempts"),
 });

@@ -58,7 +58,7 @@ export class StoreClock {
   }
 }
 
-/** The store's clock minus the monotonic one at `atMs`. The bounds widen, as clocks drift. */
+/** The store's clock minus the monotonic clock at `atMs`. Drift widens the bounds over time. */
 interface ClockBounds {
   readonly leastMs: number;
   readonly mostMs: number;
@@ -99,7 +99,7 @@ export class InstanceLease {
   #attemptFloorMs: number;
   readonly #storeClock: StoreClock;
   #maintainedAtMs: number;
-  /** The store's day when it was last maintained. */
+  /** The store's UTC day, in days since 1970, at the last maintenance. */
   #maintainedDay: number;
   #validUntilMs: number;
   #heldSinceMs: number;
@@ -161,7 +161,7 @@ export class InstanceLease {
     return this.#member;
   }
 
-  /** True while this instance may take traffic; false as soon as it has slept past its lease. */
+  /** True while this instance may take traffic; false once its process has slept past its lease. */
   get isHeld(): boolean {
     if (this.#isEnded || this.#stopReason !== undefined) return false;
     return this.#options.clock.monotonicMs() < this.#validUntilMs;
@@ -172,7 +172,7 @@ export class InstanceLease {
     return this.#stopReason !== undefined || this.#hasGoneOn;
   }
 
-  /** Notes an attempt whose hold has committed. The next renewal checks that it is still there. */
+  /** Notes an attempt whose hold has committed. The next renewal checks that the books have it. */
   noteCommitted(attemptId: AttemptId): void {
     this.#witness = { ...this.#witness, attemptId };
   }
@@ -220,7 +220,7 @@ export class InstanceLease {
     }
   }
 
-  /** Renews the lease after the running renewal, so that the caller awaits one that began later. */
+  /** Renews the lease after a running renewal, so that this renewal begins after the call. */
   #renewNow(): Promise<void> {
     const renewed = this.#renewing.then(() => this.#renew());
     this.#renewing = renewed.catch(() => undefined);
@@ -340,7 +340,7 @@ function freshWitness({ storeNowMs }: Membership): Witness {
   return { beat: 0n, storeNowMs, attemptId: null };
 }
 
-/** Returns the store's time from which new ids exceed all in the books; 0 if they do already. */
+/** Returns the store's time from which new ids exceed all ids in the books; 0 if they do now. */
 function computeFloorMs(member: Membership): number {
   const nowMs = member.storeNowMs;
   const probe: bigint = attemptIdMaker(member.number)(nowMs);

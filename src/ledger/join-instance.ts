@@ -78,8 +78,8 @@ async function joinFirstFree(
 }
 
 /**
- * True if the instance is alive. Of its own processes this machine asks the system, because an
- * outage of the database may have ended the lease.
+ * True if the instance is alive. On this machine, the operating system decides, because an outage
+ * of the database may have ended the lease of a living instance.
  */
 function isTaken(row: InstanceRow): boolean {
   if (row.host !== hostIdentity()) return row.leased;
@@ -96,7 +96,7 @@ const memberColumns: Columns<Membership> = columns({
   life: integer("life"),
 });
 
-// Takes no lock of the row, for which the batches of a living instance would wait.
+// Locks no row, because the batches of a living instance would have to wait for the lock.
 const FIND_SQL = `
   select i.host, i.process, coalesce(l.lease_until > now(), false) as leased
   from instance i left join instance_lease l using (instance_id)
@@ -127,7 +127,7 @@ const INSERT_SQL = `
   where not exists (select from instance i where i.number = t.number)`;
 
 // An earlier row of this name may have been removed and have left holds. The new epoch must exceed
-// their epochs too.
+// the epochs of these holds too.
 const JOIN_SQL = `
   with joined as (
     update instance set epoch = greatest(epoch, coalesce((

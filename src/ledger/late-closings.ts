@@ -168,7 +168,7 @@ export class LateClosings {
 export interface Closing {
   readonly row: CloseRow;
   readonly queuedAtMs: number;
-  /** Undefined once it was called. The closing itself is kept until it commits. */
+  /** Undefined once it has been called. The closing itself is kept until it commits. */
   answer: ((outcome: CloseOutcome) => void) | undefined;
 }
 

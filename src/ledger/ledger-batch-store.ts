@@ -70,7 +70,7 @@ export interface LedgerBatch {
 }
 
 export interface BatchAnswer {
-  /** One verdict per closing; undefined if `closeBatch` must decide: the attempt is not open. */
+  /** One verdict per closing; undefined if the attempt is not open: then `closeBatch` decides. */
   readonly verdicts: readonly (CloseVerdict | undefined)[];
   readonly outcomes: readonly ReserveOutcome[];
 }
@@ -142,7 +142,7 @@ export interface LedgerBatchStore {
   takeOverDeadInstances(): Promise<readonly string[]>;
   /**
    * Closes open attempts of older epochs at their reserves, except those with a provider job.
-   * Returns how many. If one breaks a constraint, adds it to `stuck`; rejects if `stuck` is absent.
+   * Returns their number. Adds attempts that break a constraint to `stuck`, or rejects without it.
    */
   recoverOpenAttempts(stuck?: StuckAttempts): Promise<number>;
   /**

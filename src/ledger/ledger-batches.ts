@@ -263,9 +263,7 @@ function faultKind(error: unknown): BatchFaultKind {
   return isData ? "rejected" : "busy";
 }
 
-/**
- * A read-only session stays so even after the database accepts writes again: it must be replaced.
- */
+/** A session that was read-only stays so after the database accepts writes again: replace it. */
 function isReadOnly(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === READ_ONLY_TRANSACTION;
 }

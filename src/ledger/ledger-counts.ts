@@ -27,7 +27,7 @@ export interface LedgerState {
 export class LedgerCounts {
   readonly batches: Map<LedgerBatchKind, number> = new Map();
   readonly rows: Map<LedgerRowKind, number> = new Map();
-  /** Number of failed batches by `lane|kind`. */
+  /** The number of failed batches for each `lane|kind`. */
   readonly faults: Map<string, number> = new Map();
   annulled = 0;
   recovered = 0;

@@ -11,7 +11,7 @@ import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 
 interface Waiting {
   readonly row: ReserveRow;
-  /** The closing of the previous attempt, which commits together with this hold, or null. */
+  /** The closing of the request's previous attempt, committed together with this hold, or null. */
   readonly rolled: Closing | null;
   readonly answer: (outcome: ReserveOutcome) => void;
   readonly queuedAtMs: number;
@@ -101,7 +101,7 @@ export class LedgerLane {
   #schedule(): void {
     if (this.#isSending || this.#isScheduled) return;
     this.#isScheduled = true;
-    // It runs after the input that has arrived was handled, so concurrent rows share a batch.
+    // `#flush` runs after all input that has arrived is handled, so concurrent rows share a batch.
     setImmediate(() => void this.#flush());
   }
 

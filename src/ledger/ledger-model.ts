@@ -111,13 +111,13 @@ export class LedgerModel {
     }
   }
 
-  /** Adds an attempt charged at its reserve after a crash, whose transfers are in the accounts. */
+  /** Adds an attempt charged at its reserve after a crash, whose transfers are already booked. */
   keepCrashed(row: ModelReserve): void {
     const charge = { ...NOTHING, debit: row.amount };
     this.attempts.set(row.attempt, endHold(createHold(row, this), "unknown_after_crash", charge));
   }
 
-  /** The first of two closings wins, but one at the reserve after a crash can be corrected once. */
+  /** The first closing wins, but a closing at the reserve after a crash can be corrected once. */
   close(row: ModelClose): ModelCloseOutcome {
     const hold = this.holds.get(row.attempt);
     if (hold !== undefined) return { kind: "closed", ...this.#end(hold, row) };
@@ -136,7 +136,7 @@ export class LedgerModel {
     this.account(creditAccount).credits += amount;
   }
 
-  /** `settled` is the balance minus the debt; if it is negative, no credit is free. */
+  /** `settled` is the balance minus the debt. If it is negative, the wallet has no free credit. */
   wallet(org: string): { readonly settled: bigint; readonly held: bigint } {
     const { credits, debits, reserved } = this.account(`wallet:${org}`);
     return { settled: credits - debits - this.owed(org), held: reserved };

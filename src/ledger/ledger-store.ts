@@ -85,7 +85,7 @@ export type SettlementBasis =
 /** The provider reported more usage than is possible, so all of it was ignored. */
 export type ReportFlag = "usage_impossible";
 
-/** Values in headers of the gateway's answer that no other field of the attempt has, if sent. */
+/** Values that the gateway sent in headers and that no other field has; absent if not sent. */
 export interface AnsweredHeaders {
   readonly remainingRequests?: number;
   readonly remainingTokens?: number;
@@ -102,9 +102,9 @@ export interface CloseRow extends AnsweredHeaders {
   /** Null if void: nothing was observed, and nothing is owed. */
   readonly usage: Usage | null;
   readonly basis: SettlementBasis;
-  /** Exact cost of the observed usage: rounded down, and at most the reserve, it is the debit. */
+  /** Exact cost of the observed usage. The debit is this cost rounded down, at most the reserve. */
   readonly costPicoUsd: PicoUsd;
-  /** The debt to the provider, if it has purchase prices; absent if it equals the cost. */
+  /** The debt to a provider with purchase prices; absent if the debt equals the cost. */
   readonly owedPicoUsd?: PicoUsd;
   readonly upstreamStatus: number | null;
   /** The class of the failure, or what was wrong with the reported usage; null if neither. */
@@ -160,8 +160,8 @@ export interface PricePin {
   /** The pin of the prices at which the provider is paid; absent if they are those of this pin. */
   readonly purchasePinId?: string;
   /**
-   * The price sheets by prompt size, from 0 tokens up; absent for a higher tier, and if costs are
-   * reported.
+   * The price sheets by prompt size, from 0 tokens up; absent in the pin of a higher tier, and if
+   * the provider reports costs.
    */
   readonly sheets?: readonly PinnedSheet[];
 }

@@ -166,6 +166,6 @@ export interface PeriodSpend extends MonthSpend {
 export interface SpendReads {
   balance(orgId: OrgId): Promise<Balance>;
   monthSpend(orgId: OrgId, keyId?: string): Promise<MonthSpend>;
-  /** Returns the spend against the weekly, then the daily cap of a key; of all without `keyId`. */
+  /** Returns the spend against weekly, then daily caps: of one key, or of all without `keyId`. */
   periodSpend(orgId: OrgId, keyId?: string): Promise<readonly PeriodSpend[]>;
 }

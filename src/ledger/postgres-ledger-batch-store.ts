@@ -66,7 +66,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   readonly #changes: ChangeLog;
   readonly #batches: LaneConnection;
   readonly #late: LaneConnection;
-  /** A connection of its own, because a process that cannot renew its lease refuses all calls. */
+  /** Renewals have their own connection: a process that cannot renew a lease refuses all calls. */
   readonly #lease: Pool;
   #prove: () => Promise<void> = () => Promise.resolve();
 

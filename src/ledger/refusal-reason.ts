@@ -9,7 +9,7 @@ import {
 import type { RefusalReason } from "./refusal-reason-schema.ts";
 
 const ID_CHARS_MAX = 200;
-/** All but printable ASCII: PostgreSQL rejects some characters in JSON. */
+/** Matches all but printable ASCII, because PostgreSQL rejects some characters in JSON. */
 const NOT_PLAIN = /[^\x20-\x7e]/g;
 
 /** Returns the part of a refusal that is stored: at most about 3 KB, whatever was refused. */

@@ -34,8 +34,8 @@ const GATHER_COUNTS_MS = 500;
 const RETRY_MS = 1_000;
 
 /**
- * Writes refused requests in the background: the first of a key in a minute as rows, the others as
- * counts. If the queue is full, they are lost, which is acceptable because they move no money.
+ * Writes refused requests in the background: the first of each key and minute as rows, the others
+ * as counts. If the queue is full, requests are lost, which is acceptable: they move no money.
  */
 export class RefusedLane {
   readonly #options: RefusedLaneOptions;
@@ -75,7 +75,7 @@ export class RefusedLane {
     return this.#queue.length + this.#countsSize;
   }
 
-  /** Tries once to write the queue. Resolves even if the store fails. */
+  /** Tries to write the queue once. Resolves even if the store fails. */
   async drained(): Promise<void> {
     this.#start();
     await this.#sending;
@@ -149,7 +149,7 @@ export class RefusedLane {
   }
 }
 
-/** The name is copied, because a slice of a string keeps all of its text in memory. */
+/** The name is copied, because a slice of a string keeps the whole string in memory. */
 function storedModel(modelId: string | null): string | null {
   if (modelId === null) return null;
   const shown = modelId.replaceAll("\0", "").slice(0, REFUSED_MODEL_CHARS_MAX);

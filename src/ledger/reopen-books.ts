@@ -31,13 +31,13 @@ export interface ReopenRequest {
   readonly isNothingLost: boolean;
   /** The time of the restored state in milliseconds since 1970; taken from the ledger if absent. */
   readonly restoredToMs?: number;
-  /** Changes that revoked or limited access, undone by the restore. They are made again. */
+  /** Changes that revoked or limited access and were undone by the restore. They are made again. */
   readonly closings: readonly AccessClosing[];
 }
 
 export type ReopenedBooks = RecordOf<typeof reopenedColumns>;
 
-/** The books could not be reopened; nothing changed. */
+/** Thrown if the books could not be reopened. Nothing has then changed. */
 export class ReopenFault extends Error {
   override readonly name = "ReopenFault";
 }
@@ -189,7 +189,7 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
   return { kind: "read", closings: found, changes };
 }
 
-/** Returns undefined if it is not about access, and no closing if the change opens access. */
+/** Returns undefined for a change that is not about access; no closing if it opens access. */
 function readChange({
   at,
   action,

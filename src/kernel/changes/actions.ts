@@ -3,7 +3,7 @@ import { dayAndHour, dollars, type Facts, plain, quoted, roleName, Told } from "
 /**
  * Every action that the change log can record, with the sentence that follows the actor's name.
  * Owners see the actions that are `seenBy` the `organization`; operators see all. Each command and
- * route that writes has an action (`test/support/change-doors.ts`).
+ * route that writes has an action; `test/support/change-doors.ts` lists them all.
  */
 export const ACTIONS = {
   "org.create": seen((told) => `created the organization${told.with("called", "name")}`),
@@ -182,7 +182,7 @@ export function findAction(name: string): Action | undefined {
 }
 
 /**
- * Returns the sentence that follows the actor's name; `name` is that of the changed thing, if any.
+ * Returns the sentence that follows the actor's name; `name` is the changed thing's name, if any.
  */
 export function changeSentence(
   change: {

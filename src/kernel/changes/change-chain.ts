@@ -5,7 +5,7 @@ import { asObject, tryParse } from "../json/json-edit.ts";
 import type { Facts } from "./change-words.ts";
 import type { ActorKind, RecordedChange } from "./change.ts";
 
-/** Selects changes. An absent member does not restrict them. */
+/** Selects changes. An absent member excludes no change. */
 export interface ChangeFilter {
   readonly orgId?: OrgId;
   readonly sinceMs?: number;
@@ -78,7 +78,7 @@ function toExportedLine(change: RecordedChange, prev: string): Omit<ExportedChan
   };
 }
 
-/** `text` is the JSON text without its closing brace; `hash` is that of the whole text. */
+/** `text` is the JSON text without its closing brace; `hash` is the hash of the whole text. */
 function hashed(fields: object): { readonly text: string; readonly hash: string } {
   const whole = JSON.stringify(fields);
   return { text: whole.slice(0, -1), hash: sha256(whole) };
@@ -101,8 +101,8 @@ export interface ChainCheck {
 }
 
 /**
- * Checks an export: each line must match its hash and follow the line before it, and the last line
- * must be a seal that is signed by this key.
+ * Checks an export: each line must match its own hash and contain the hash of the line before it,
+ * and the last line must be a seal that is signed by this key.
  */
 export async function checkChain(
   lines: AsyncIterable<string> | Iterable<string>,
@@ -155,11 +155,11 @@ export async function checkChain(
  * zeros on the first line. For actions that may revoke access or lower a limit, readers may rely on
  * these values of `target` and `after`:
  * - `key.disable`: key id; `disabled_at`
- * - `key.cap`, `org.cap`: key id, organization id; `cap_usd` (null: none; `before` has the old cap)
+ * - `key.cap`, `org.cap`: key id, organization id; `cap_usd` (null: no cap; `before`: the old cap)
  * - `connection.disable`: connection id; `disabled_at`
  * - `endpoint.remove`: endpoint id; null (`before` has `provider` and the limits)
  * - `limit.change`: key id (for a managed key its feature, such as `playground`) or organization
- *   id; `scope`, `model`, `source`, `rpm`, `tpm`, `concurrency` (all present; null: none)
+ *   id; `scope`, `model`, `source`, `rpm`, `tpm`, `concurrency` (all present; null: no limit)
  * - `hold.place`: organization id; `kind`, `state` (`limited`, `restricted`), `until` (null: no
  *   end), `reason`
  * - `org.keys-may-set-limits`: organization id; `allowed`
@@ -187,7 +187,7 @@ export interface ExportedChange {
 interface ExportSeal {
   readonly sealed: true;
   readonly changes: number;
-  /** The filter of the export: the seal says nothing about changes that it does not select. */
+  /** The filter of the export. The seal says nothing about changes that the filter excludes. */
   readonly since: string;
   readonly org_id: string | null;
   readonly action_prefix: string | null;

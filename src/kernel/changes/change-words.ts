@@ -1,6 +1,6 @@
 import { ROLES, ROLE_WORDS } from "../core/roles.ts";
 
-/** Dollars are decimal strings, instants ISO 8601. No value contains a key, a token or a link. */
+/** Dollars are decimal strings, instants are ISO 8601. No value contains a key, token or link. */
 export type Facts = Readonly<
   Record<string, string | number | boolean | null | readonly string[] | undefined>
 >;
@@ -105,7 +105,7 @@ export function roleName(role: string): string {
   return known === undefined ? role : ROLE_WORDS[known].name;
 }
 
-/** Formats as `31 January 2027, 09:00 (UTC)`. */
+/** Formats an instant as `31 January 2027, 09:00 (UTC)`. */
 export function dayAndHour(at: string): string {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? at : `${CLOCK.format(date)} (UTC)`;

@@ -33,7 +33,7 @@ export function byCaller(caller: {
 }
 
 /**
- * The /24 (IPv4) or /48 (IPv6) of an address, which identify no household; null without an address.
+ * The address's /24 (IPv4) or /48 network (IPv6), which identifies no household; null if unknown.
  */
 export function wideNetwork(address: string | undefined): string | null {
   const ip = address === undefined ? undefined : parseIp(address);
@@ -91,7 +91,7 @@ export interface RecordedChange {
 
 const ACCOUNT_PREFIX = "acct_";
 
-/** Returns the ids of the accounts that made these changes or were changed by them, each once. */
+/** Returns the ids of the accounts that made these changes or were changed, without duplicates. */
 export function accountsIn(
   changes: readonly Pick<RecordedChange, "by" | "target">[],
 ): readonly string[] {

@@ -42,7 +42,7 @@ export const LIMIT_SETTINGS = {
 
 export type LimitConfig = ConfigOf<typeof LIMIT_SETTINGS>;
 
-/** Maximum of `unusual_use.client_addresses`: memory holds all addresses for the whole window. */
+/** Bounds `unusual_use.client_addresses`, since memory holds all addresses for the whole window. */
 const CLIENT_ADDRESSES_MAX = 1_000;
 
 export const UNUSUAL_USE_SETTINGS = {

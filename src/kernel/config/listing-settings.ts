@@ -81,7 +81,7 @@ export const LISTING_SETTINGS = {
 
 const SOURCES = new Set(["litellm", "models.dev", "openrouter", "genai-prices"]);
 
-/** Parses `12h` or `2d`; undefined for anything else. */
+/** Parses an interval such as `12h` or `2d` into hours; undefined for anything else. */
 export function refreshHours(every: string): number | undefined {
   const [, count = "", unit] = /^([1-9]\d{0,3})([hd])$/.exec(every) ?? [];
   return count === "" ? undefined : Number(count) * (unit === "d" ? 24 : 1);

@@ -28,7 +28,7 @@ export type ConfigOutcome =
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
 
-/** The command line wins over the environment, which wins over the file, then the defaults. */
+/** Flags override the environment, which overrides the file, which overrides the defaults. */
 export function loadConfig(sources: ConfigSources): ConfigOutcome {
   const problems: string[] = [];
   const { yamlText, yamlFile = "tokenmarket.yaml" } = sources;
@@ -84,8 +84,8 @@ function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
 }
 
 /**
- * A shorter variable is misspelled only if two characters are swapped: `TM_DATE`, which resembles
- * `TM_DATA`, may be a variable of another tool.
+ * A shorter name counts as misspelled only if two characters are swapped: `TM_DATE`, which
+ * resembles `TM_DATA`, may be a variable of another tool.
  */
 const SHORT_NAME_CHARS = 8;
 
@@ -131,7 +131,7 @@ function readYaml(
   if (text === undefined) return flat;
   try {
     const settings = asObject(parseYaml(text) ?? {});
-    // Without this, a file with `port 9000` and no colon would silently change nothing.
+    // Without this check, a file with `port 9000` and no colon would silently change nothing.
     if (settings !== undefined) flatten(settings, "", flat);
     else problems.push(`${name} must have settings, each as \`name: value\``);
   } catch (error) {

@@ -25,7 +25,7 @@ export function isOwnVariable(name: string): boolean {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns the values that no log line may contain. A variable's name tells that it is secret. */
+/** Returns the values that no log line may contain; a variable's name shows that it is secret. */
 export function secretsIn(env: Environment): readonly string[] {
   return Object.keys(env)
     .filter((name) => /(?:KEY|SECRET|TOKEN|PASSWORD)$/.test(name) || isSecretSetting(name))

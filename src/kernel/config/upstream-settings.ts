@@ -65,7 +65,7 @@ function findRepeated(value: string): string | undefined {
     : "must have one value for all providers at most, and one for each provider";
 }
 
-/** Parses `value,provider=value,…`. `all` is the value for every provider without its own. */
+/** Parses `value,provider=value,…`. `all` applies to every provider without its own value. */
 export function readByProvider(value: string): {
   readonly all: string;
   readonly byProvider: ReadonlyMap<string, string>;

@@ -35,7 +35,7 @@ export class BufferPool {
     return new LentBuffer(this, memory, length);
   }
 
-  /** A loan calls this when it ends. `memory` is undefined if the borrower called `leave`. */
+  /** A `LentBuffer` calls this when its loan ends. `memory` is undefined after `leave`. */
   ended(bytes: number, memory: Buffer | undefined): void {
     this.#lentBytes -= bytes;
     assert(this.#lentBytes >= 0, "no loan ends twice");

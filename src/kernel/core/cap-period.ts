@@ -46,7 +46,7 @@ export function utcDay(nowMs: number): number {
   return Math.floor(nowMs / DAY_MS);
 }
 
-/** The Monday of the week of `day`. Both are days since 1970-01-01, which was a Thursday. */
+/** Returns the Monday of the week of `day`, in days since 1970-01-01, which was a Thursday. */
 export function mondayOf(day: number): number {
   return day - ((((day + 3) % 7) + 7) % 7);
 }

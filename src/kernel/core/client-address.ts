@@ -1,7 +1,7 @@
 import { BlockList, isIP } from "node:net";
 
 const NETWORKS_MAX = 256;
-/** Requests pass fewer proxies than this, so any earlier entry comes from the client itself. */
+/** No request passes this many proxies, so entries further left come from the client itself. */
 const HOPS_MAX = 32;
 const HEADER_CHARS_MAX = 2_048;
 
@@ -18,7 +18,7 @@ export function networksProblem(text: string): string | undefined {
 
 /**
  * Finds the last address of `x-forwarded-for` that is not a trusted proxy. Each proxy appends the
- * address that called it, so the client may have forged every entry before that one.
+ * address that called it, so the client may have forged every entry before the one found.
  */
 export class ClientAddresses {
   readonly #trusted = new IpNetworks();
@@ -42,7 +42,7 @@ export class ClientAddresses {
   }
 }
 
-/** Returns the last 32 entries, without one that the length bound cuts in two. */
+/** Returns the last 32 entries at most, without an entry that the length bound cuts in two. */
 function lastHops(forwarded: string): string[] {
   const entries = forwarded.slice(-HEADER_CHARS_MAX).split(",");
   if (forwarded.length > HEADER_CHARS_MAX) entries.shift();

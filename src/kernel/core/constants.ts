@@ -19,8 +19,8 @@ export const IMAGE_PROMPT_CHARS_MAX: number = 32_000;
 
 export const POOL_BYTES_MAX: number = 64 * MiB;
 /**
- * The smallest length that gets a pooled buffer. undici references a request body until its answer
- * ends, so a body outside of the pool would occupy memory for as long as the answer streams.
+ * The smallest length that gets a pooled buffer. undici keeps a reference to a request body until
+ * the answer ends, so an unpooled body would occupy memory for as long as the answer streams.
  */
 export const POOLED_BYTES_MIN: number = KiB;
 /** Larger bodies get no pooled buffer: they are too rare to keep memory for them. */
@@ -31,8 +31,8 @@ export const SSE_EVENT_BYTES_MAX: number = 4 * MiB;
 
 export const ANSWER_BYTES_MAX: number = 32 * MiB;
 /**
- * The most tool calls that one streamed answer may have. An answer with more is read to its end,
- * because its usage is reported there: the client, who got the first calls, pays for it.
+ * The most tool calls that one streamed answer may have. An answer with more is still read to its
+ * end, because its usage is reported there: the client, who got the first calls, pays for it.
  */
 export const ANSWER_CALLS_MAX = 1_024;
 /** Bytes of all decoded images of one answer. As base64 in the answer, they are a third longer. */
@@ -42,7 +42,7 @@ export const DECISION_ANSWER_BYTES_MAX: number = 4 * MiB;
 export const ERROR_BODY_BYTES_MAX: number = 64 * KiB;
 export const PROVIDER_MESSAGE_CHARS_MAX: number = 300;
 export const RETRY_AFTER_SECONDS_MAX: number = 60;
-/** Calls whose client has left: for all models together, this multiple of one model's limit. */
+/** For calls whose client left: the limit of all models is this multiple of one model's limit. */
 export const DEPARTED_MODELS_MAX: number = 4;
 
 /** If a provider reports more tokens than this for one answer, the report is ignored. */
@@ -56,7 +56,7 @@ export const CONSOLE_KEY_REQUESTS_PER_MINUTE: number = 300;
 export const MANAGED_KEY_REQUESTS_PER_MINUTE: number = 60;
 export const TOKENS_PER_MINUTE: number = 1_000_000;
 export const CONCURRENT_REQUESTS_MAX: number = 8;
-/** Per key and organization. No setting lowers it, so a limit set too low can be raised again. */
+/** Per key and organization. No setting lowers this limit, so a limit set too low can be raised. */
 export const SETTINGS_REQUESTS_PER_MINUTE: number = 60;
 
 export const MODEL_LIMITS_PER_ORG_MAX: number = 200;
@@ -85,7 +85,7 @@ export const LINGER_MS: number = 1_000;
 
 export const CONNECTIONS_MAX: number = 10_000;
 export const INTERNAL_CONNECTIONS_MAX: number = 1_000;
-/** The most connections over `max_connections` that get a refusal; others are closed without. */
+/** The most connections over `max_connections` that get a refusal; the others are just closed. */
 export const REFUSED_CONNECTIONS_MAX: number = 1_000;
 /** Bytes of a refused body that the gateway reads and discards before it closes the connection. */
 export const DISCARD_BYTES_MAX: number = 128 * MiB;
@@ -95,15 +95,15 @@ export const USAGE_FILE_PAGE_ROWS: number = 500;
 export const USAGE_FILE_GROUPS_MAX: number = 100_000;
 export const USAGE_FILES_PER_ORG_MAX: number = 4;
 /**
- * Fewer than the connections for reports. The pages of the console may use two more, so one
- * organization can take all of them for `reports.timeout_ms`.
+ * Fewer than the connections for reports. The console's pages may use two more, so one organization
+ * can still occupy all report connections for `reports.timeout_ms`.
  */
 export const USAGE_SUMS_PER_ORG_MAX: number = 2;
-/** A dashboard asks for several sums at once. */
+/** How many more sums of an organization may wait: a dashboard asks for several sums at once. */
 export const USAGE_SUMS_WAITING_MAX: number = 8;
-/** Longer than a store that is away takes to fail those whose turn it is. */
+/** Longer than running reads take to fail if the store is away, so that waiting reads get turns. */
 export const ORG_READ_WAIT_MS: number = 10_000;
-/** How many token counts of an organization wait for providers at once in a process, with bodies. */
+/** The most token counts, with bodies, of an organization that wait for providers in a process. */
 export const TOKEN_COUNTS_PER_ORG_MAX: number = 32;
 /**
  * How many GET requests of an organization read the database at once in a process, each with up to
@@ -115,7 +115,7 @@ export const ORG_READS_WAITING_MAX: number = 1_000;
 export const VIDEO_FILES_PER_ORG_MAX: number = 16;
 
 export const SETTLEMENT_STATEMENT_BYTES_MAX: number = 64 * MiB;
-/** Lower for a page than for a command, because the server parses it while it serves requests. */
+/** Lower for a page than for a command: the server parses the file while it serves requests. */
 export const PAGE_STATEMENT_BYTES_MAX: number = 1 * MiB;
 export const PAGE_STATEMENT_LINES_MAX: number = 20_000;
 /** The most attempts of a period that a page compares with a provider's statement line by line. */
@@ -123,7 +123,7 @@ export const PAGE_STATEMENT_ATTEMPTS_MAX: number = 100_000;
 /** Bytes of a JSON body with a statement, in which each quote and line break takes two bytes. */
 export const PAGE_STATEMENT_BODY_BYTES_MAX: number = 3 * MiB;
 
-/** Includes disabled keys. */
+/** Disabled keys count too. */
 export const KEYS_PER_ORG_MAX: number = 1_000;
 
 export const KEY_MODELS_MAX: number = 100;
@@ -134,14 +134,14 @@ export const REPORT_CONNECTIONS_MAX: number = 3;
 export const OTHER_CONNECTIONS_MAX: number = REPORT_CONNECTIONS_MAX + 4;
 /** `max_connections` of the embedded PostgreSQL. */
 export const EMBEDDED_CONNECTIONS_MAX: number = 100;
-/** How many of them PostgreSQL keeps for superusers, which the program's role is not. */
+/** How many of these PostgreSQL reserves for superusers; the program's role is not a superuser. */
 export const EMBEDDED_CONNECTIONS_KEPT: number = 3;
 
 export const REPORT_GROUPS_MAX: number = 200;
 export const REPORT_SERIES_GROUPS_MAX: number = 7;
 /** Reports on ranges up to this length have steps of five minutes. */
 export const REPORT_FINE_HOURS_MAX: number = 3;
-/** Reports on ranges up to this length have steps of an hour, on longer ranges of a day. */
+/** Reports on ranges up to this length have steps of an hour; on longer ranges, steps of a day. */
 export const REPORT_HOURS_MAX: number = 48;
 /** For a range of more days, the chart covers only the time from the first request to the last. */
 export const REPORT_DAYS_MAX: number = 400;
@@ -174,7 +174,7 @@ export const LISTING_HOUR_DELAY_MINUTES: number = 5;
 export const LISTING_HOUR_AGAIN_HOURS: number = 3;
 
 /**
- * A day is public only with this many organizations and `PUBLIC_FIGURES_CALLS_MIN` calls in all.
+ * A day is public only with at least this many organizations and `PUBLIC_FIGURES_CALLS_MIN` calls.
  */
 export const PUBLIC_FIGURES_ORGS_MIN: number = 3;
 export const PUBLIC_FIGURES_CALLS_MIN: number = 200;
@@ -184,7 +184,7 @@ export const REFUSED_ROWS_PER_MINUTE: number = 60;
 /** How many refused requests of one organization each process stores as rows per minute. */
 export const REFUSED_ROWS_PER_MINUTE_PER_ORG: number = 3 * REFUSED_ROWS_PER_MINUTE;
 
-/** A refused request may name any text as its model, up to the length of its body. */
+/** Longer model names are cut: a refused request may contain any text as the model's name. */
 export const REFUSED_MODEL_CHARS_MAX: number = 256;
 
 export const KEY_CACHE_MS: number = 5_000;
@@ -202,7 +202,7 @@ export const SHORTFALL_MS: number = 250;
 export const SHORTFALLS_MAX: number = 10_000;
 
 export const STORE_ANSWER_TIMEOUT_MS: number = 2_000;
-/** A claim without an answer by then is refused: no request is served without its limits. */
+/** A claim without an answer by then is refused: no request is served with unchecked limits. */
 export const LIMIT_CLAIM_TIMEOUT_MS: number = 500;
 
 export const SETTLE_WAIT_MS: number = 2_000;

@@ -10,7 +10,7 @@ function csvField(field: string | null): string {
 
 const NEEDS_QUOTES = /^$|[",\r\n]|^\s|\s$/;
 
-/** Puts an apostrophe before text that a spreadsheet would run; only for files people open. */
+/** Puts an apostrophe before text that a spreadsheet would run; use it for files people open. */
 export function plainCell(text: string): string {
   return BEGINS_FORMULA.test(text) ? `'${text}` : text;
 }

@@ -151,7 +151,7 @@ export function decimalSize({ digits, point }: Decimal): {
 
 /**
  * Formats as plain text ("0.0832") without sign; digits beyond `fractionDigitsMax` are cut off. The
- * caller must bound the digits before the point: all are written.
+ * caller must bound the digits before the point, because all of them are written.
  */
 export function plainDecimal({ digits, point }: Decimal, fractionDigitsMax: number): string {
   if (point <= -fractionDigitsMax) return "0";

@@ -206,7 +206,7 @@ export interface Refusal {
   /** Present only for a spend cap that is not monthly. */
   readonly capPeriod?: Exclude<CapPeriod, "month">;
   /**
-   * `error.details.error_code` of wire_b: an official client then resends the whole conversation.
+   * `error.details.error_code` on wire_b, which makes an official client resend the conversation.
    */
   readonly errorCode?: "thread_unsupported_request";
   readonly upstreamStatus?: number;
@@ -258,7 +258,7 @@ export function refusalTimes({
   };
 }
 
-/** Every 429 and 503 has a `retry-after`: the longest possible one if a retry would not help. */
+/** Every 429 and 503 has a `retry-after`: the longest one allowed if a retry would not help. */
 function retryAfter(status: number, retryable: boolean): { readonly retryAfterSeconds?: number } {
   if (status !== 429 && status !== 503) return {};
   return { retryAfterSeconds: retryable ? JOURNAL_RETRY_AFTER_SECONDS : RETRY_AFTER_SECONDS_MAX };

@@ -43,7 +43,7 @@ export const ROLE_WORDS: Readonly<Record<Role, RoleWords>> = {
  * - `keys`: keys, limits, provider keys, and calls that spend credit
  * - `billing`: credit, alerts and caps of the organization
  * - `members`: the organization's members
- * - `organization`: its name and rules
+ * - `organization`: the organization's name and rules
  */
 export const NEEDS = ["account", "read", "keys", "billing", "members", "organization"] as const;
 

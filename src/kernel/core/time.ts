@@ -29,7 +29,7 @@ export const systemClock: Clock = {
 
 /** Work with a deadline. `dueMs` may be changed at any time; Infinity means never. */
 export interface Deadline {
-  /** When `onDue` is called, once, in monotonic milliseconds. `onDue` may set a new `dueMs`. */
+  /** The monotonic time, in ms, at which `onDue` is called, once. `onDue` may set a new `dueMs`. */
   dueMs: number;
   /** Set by `Deadlines`: the index in its array, or -1 while the deadline is not watched. */
   watchedAt: number;
@@ -105,7 +105,7 @@ export class Deadlines {
 const TURN_MS = 10;
 const CHECKED_EVERY = 16;
 
-/** Maps items in slices of about 10 ms, between which others get turns. `make` must be fast. */
+/** Maps items in slices of about 10 ms; other work runs between slices. `make` must be fast. */
 export async function mapInTurns<T, R>(
   items: readonly T[],
   make: (item: T) => R,
@@ -121,7 +121,7 @@ export async function mapInTurns<T, R>(
   return made;
 }
 
-/** Writes a list as JSON between the texts of `frame`, in buffers of about 64 KiB and in turns. */
+/** Writes a list as JSON within `frame`, in buffers of about 64 KiB; other work runs in between. */
 export async function listPieces<T>(
   items: readonly T[],
   textOf: (item: T) => string,
@@ -145,7 +145,7 @@ const PIECE_CHARS = 65_536;
 
 /**
  * Repeats work in this process: each run begins a fixed time after the previous one ended. If only
- * one process may do the work, the store chooses it. The timer never keeps the process alive.
+ * one process may work, it must be chosen through the store. The timer keeps no process alive.
  */
 export class Job {
   readonly #everyMs: number;

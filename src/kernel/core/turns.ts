@@ -9,7 +9,7 @@ export interface TurnsMax {
   readonly running: number;
   /** How many more may wait; 0 to refuse them at once. */
   readonly waiting: number;
-  /** How long each may wait, in milliseconds; then it gets no turn. Default: unlimited. */
+  /** How long each may wait, in milliseconds, before it is refused a turn. Default: unlimited. */
   readonly waitMs?: number;
 }
 
@@ -23,8 +23,8 @@ export class Turns {
   }
 
   /**
-   * Returns the function that releases the permit, which may be called repeatedly; a promise of it
-   * if the task has to wait; undefined if too many tasks already wait, or if it has waited too long.
+   * Returns the function that releases the permit, which may be called repeatedly; a promise of
+   * that function if the task must wait; undefined if too many wait, or it has waited too long.
    */
   take(owner: string): (() => void) | undefined | Promise<(() => void) | undefined> {
     const queue = this.#queues.get(owner) ?? { running: 0, waiting: [] };

@@ -28,7 +28,7 @@ export interface SchemaWords {
  * Returns a function that returns the first fault of a value; the schema is compiled at its first
  * call. The schema has the texts of the messages: `description` continues "must be …", `title`
  * describes a missing field and is the noun for a number of entries, and `says` replaces the whole
- * message, where `description` is written for readers of the API.
+ * message if `description` is written for readers of the API.
  */
 export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
   const validator = compiled(words.readsText === true ? TEXTS : VALUES, schema);
@@ -36,7 +36,7 @@ export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
     const validate = validator();
     if (validate(value)) return undefined;
     const all = validate.errors ?? [];
-    // The last error is the outermost: ajv lists that of a choice after those of its cases.
+    // The last error is the outermost: ajv lists a choice's error after the errors of its cases.
     const outer = all.at(-1);
     return outer === undefined ? undefined : toSchemaFault(outer, all, { value, words });
   };
@@ -144,7 +144,7 @@ function parsePointer({ instancePath }: ErrorObject, value: unknown): (string | 
     });
 }
 
-/** Returns the key or index of the member at fault, where ajv reports an error at its container. */
+/** Returns the key or index of the member at fault if ajv reports the error at its container. */
 function stepInside({ keyword, params }: ErrorObject): readonly (string | number)[] {
   const name = STEP_PARAMS[keyword];
   const step: unknown = name === undefined ? undefined : params[name];

@@ -6,8 +6,8 @@ export interface DescribedDocument {
 }
 
 /**
- * Copies an OpenAPI document with a description for every field and parameter that has none: the
- * entry `parent.name` of `words`, or else `name`. A parent is a field or a named schema.
+ * Copies an OpenAPI document and describes each field and parameter that has no description: with
+ * entry `parent.name` of `words`, or else with entry `name`. A parent is a field or named schema.
  */
 export function describeFields(
   document: object,
@@ -57,7 +57,7 @@ function withWords(value: Json, description: unknown): Json {
   return description === undefined ? value : { ...value, description };
 }
 
-/** Named schemas begin with a capital letter; keywords of JSON Schema do not. */
+/** Named schemas begin with a capital letter; JSON Schema keywords do not and keep `parent`. */
 function nameOf(name: string, parent: string): string {
   return /^[A-Z][a-z]/.test(name) ? name : parent;
 }

@@ -4,7 +4,7 @@ import type { WordTable } from "./json-keys.ts";
 /** The index of a value or key on a document's tape, an array of integers. The root has index 0. */
 export type JsonNode = number;
 
-/** Returned instead of a node if the object has no such member. */
+/** Returned instead of a node if the object has no member with the key. */
 export const ABSENT: JsonNode = -1;
 
 /** A node's tape entries: kind and flags, start, end, next sibling (for a key: its word id). */
@@ -25,9 +25,9 @@ const KIND_MASK = 7;
 export const ESCAPED_FLAG = 8;
 export const KEY_FLAG = 16;
 
-/** A value of a body whose bytes were scanned in an earlier body, with the tape of that scan. */
+/** A value whose bytes were already scanned in an earlier body, with the tape of that scan. */
 export interface KnownPart {
-  /** Offsets and indexes count from the value, so that the tape fits anywhere in a body. */
+  /** Offsets and indexes are relative to the value's start, so the tape fits anywhere in a body. */
   readonly tape: Int32Array;
   readonly passed: Set<object>;
 }
@@ -48,7 +48,7 @@ export class JsonDocument {
   readonly #tape: Int32Array;
   readonly #words: WordTable;
   readonly #part: PlacedPart | undefined;
-  /** The first node that is not at its own index of `#tape`: the part's, or none. */
+  /** The first node that is not at its own index of `#tape`: that of `#part`, or the tape's end. */
   readonly #partNode: JsonNode;
 
   constructor(
@@ -63,7 +63,7 @@ export class JsonDocument {
     this.#partNode = part?.node ?? tape.length;
   }
 
-  /** True if these bytes passed `check`, which must depend on them only, in an earlier body. */
+  /** True if the value passed `check` in an earlier body. `check` must depend on the bytes only. */
   hasPassed(node: JsonNode, check: object): boolean {
     return node === this.#part?.node && this.#part.known.passed.has(check);
   }
@@ -111,7 +111,7 @@ export class JsonDocument {
     return this.#entry(node, NEXT);
   }
 
-  /** Counts this value and what is in it. A container that is too deep to be recorded is one. */
+  /** Counts this value, and values and keys in it. A container too deep to record counts as one. */
   count(node: JsonNode): number {
     return (this.next(node) - node) / NODE_SIZE;
   }
@@ -162,7 +162,6 @@ export class JsonDocument {
     return key + NODE_SIZE;
   }
 
-  /** Returns the key of a member's value. */
   keyOf(value: JsonNode): JsonNode {
     return value - NODE_SIZE;
   }

@@ -1,4 +1,4 @@
-/** Keys that some JSON parsers act on: refused outside of free data, if the word table has them. */
+/** Keys that some JSON parsers act on, refused outside of free data if the word table has them. */
 export const FORBIDDEN_KEYS: readonly string[] = ["__proto__", "constructor", "prototype"];
 /** Keys that are refused even in free data, where customers choose the names. */
 export const FREE_DATA_FORBIDDEN_KEYS: readonly string[] = ["__proto__"];

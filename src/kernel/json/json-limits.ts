@@ -5,11 +5,11 @@ export const JSON_KEYS_MAX: number = 50_000;
 /** The most values and keys that a body may have. Bounds the memory of a scan. */
 export const JSON_VALUES_MAX = 250_000;
 
-/** Most unknown names per object, and escaped or non-ASCII names per body: slow to check. */
+/** The most unknown names per object, and escaped or non-ASCII names per body: slow to check. */
 export const UNKNOWN_FIELDS_MAX = 1_000;
 
 /**
- * Values and keys in a part of an answer that is passed on unparsed: checked in less than 0.1 s.
+ * The most values and keys in a part of an answer that is passed on unparsed: checked within 0.1 s.
  */
 export const PASSED_VALUES_MAX = 1_200_000;
 

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 
 /**
- * JSON text with one character for each byte of its UTF-8 form (latin1). It goes from one body into
- * another without decoding, so digits, escapes and lone surrogates stay unchanged.
+ * JSON text with one character for each byte of its UTF-8 form (latin1). It is copied from one body
+ * to another without decoding, so digits, escapes and lone surrogates stay unchanged.
  */
 export type JsonText = string & { readonly __text: "json" };
 
@@ -167,7 +167,7 @@ function isHex(byte: number | undefined): boolean {
   );
 }
 
-/** Returns the end of the number at `start`; if there is none, `~` of the offset of the fault. */
+/** Returns the end of the number at `start`; if it is invalid, `~offset` of the faulty byte. */
 export function numberEnd(body: Buffer, start: number): number {
   let at = start;
   if (body[at] === 0x2d) at++;

@@ -65,8 +65,8 @@ export class RepeatedParts {
 }
 
 function relative(tape: Int32Array, start: number): Int32Array {
-  // Node 0 of the part is the value itself. Its next sibling comes right after the part on the
-  // tape, so that index minus the part's length is where the part began.
+  // Node 0 of the part is the value itself. Its entry 3 is the index of the next sibling, just
+  // after the part, so the part began at this index minus the part's length.
   const node = (tape[3] ?? 0) - tape.length;
   for (let at = 0; at < tape.length; at += NODE_SIZE) {
     tape[at + 1] = (tape[at + 1] ?? 0) - start;

@@ -80,9 +80,7 @@ const NO_WORDS = new WordTable([]);
 const ENTRIES_MAX = JSON_VALUES_MAX * NODE_SIZE;
 const SCRATCH_ENTRIES = 1 << 14;
 const SCRATCH_KEPT_ENTRIES = 1 << 18;
-/**
- * Scans are synchronous, so all write to this array, which grows; each copies its tape from there.
- */
+/** Scans are synchronous, so all use this array, which grows. Each scan copies its tape from it. */
 let scratch = new Int32Array(SCRATCH_ENTRIES);
 const parts = new RepeatedParts();
 const openNodes = new Int32Array(JSON_DEPTH_MAX + 2);
@@ -118,7 +116,7 @@ class Scan {
   #keys = 0;
   #others = 0;
   #lastKey = 0;
-  /** The node of the value of the member that `KeyRules.repeated` names; -2 before its scan. */
+  /** The node of the value that `KeyRules.repeated` names; -2 if it has not been scanned. */
   #partNode = -2;
   #keysBefore = 0;
   /** True if the string that was skipped last contains a backslash. */
@@ -139,7 +137,7 @@ class Scan {
     return { tape, part: this.#part };
   }
 
-  /** Each step reads a value or what follows one, and returns false at the end or at a fault. */
+  /** Each step reads a value or what follows it, and returns false at the end or at a fault. */
   run(): JsonFault | undefined {
     let more = this.#value();
     while (more) more = this.#depth === 0 ? this.#onlySpaceLeft() : this.#afterValue();
@@ -207,13 +205,13 @@ class Scan {
     return this.#mayRepeat(word) ? this.#repeatedValue() : this.#value();
   }
 
-  /** A document has one part, so the value of a duplicate key is scanned. */
+  /** True if the value may be skipped. A document has only one part: duplicates are scanned. */
   #mayRepeat(word: number): boolean {
     const isNamed = word !== 0 && word === this.#rules.repeated && this.#depth === 1;
     return isNamed && this.#part === undefined;
   }
 
-  /** Skips the value if an earlier body had the same bytes there; otherwise scans it. */
+  /** Skips the value if an earlier body had a value with the same bytes; otherwise scans it. */
   #repeatedValue(): boolean {
     this.#skipSpace();
     const start = this.#at;

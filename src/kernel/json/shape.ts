@@ -21,7 +21,7 @@ type SchemasOf<R, F extends Readonly<Record<string, Field<R, TSchema>>>> = {
 };
 
 /**
- * Builds the schema of an object, and `show`, which makes that object, with fields in one order.
+ * Builds an object's schema, and `show`, which makes the object; both have the same field order.
  */
 export function shape<R, F extends Readonly<Record<string, Field<R, TSchema>>>>(
   make: (is: DefineField<R>) => F,

@@ -9,7 +9,7 @@ import type { JsonText } from "./json-text.ts";
 export class Splice {
   readonly #doc: JsonDocument;
   readonly #edits: Edit[] = [];
-  /** Removed keys by object: which commas to cut depends on all of them, so `result` does it. */
+  /** Removed keys by object. Which commas to cut depends on all of them, so `result` cuts them. */
   readonly #removed = new Map<JsonNode, Set<JsonNode>>();
   readonly #prefixes = new Map<JsonNode, string>();
   #inserted = "";
@@ -76,7 +76,7 @@ export class Splice {
     for (const key of doc.keys(object)) {
       const valueEnd = doc.end(doc.valueOf(key));
       if (removed.has(key)) {
-        // The comma before a removed member is cut if one before it is kept, else the one after it.
+        // The comma before a removed member is cut if an earlier one is kept, else the comma after.
         if (keptEnd !== ABSENT) this.#cut(previousEnd, valueEnd);
         else if (droppedFrom === ABSENT) droppedFrom = doc.start(key);
       } else {
@@ -99,7 +99,7 @@ export class Splice {
   }
 }
 
-/** Drops edits inside other edits. `edits` must be sorted by start, longer ones first. */
+/** Drops edits inside other edits. `edits` must be sorted by start, longest first at each start. */
 function outermost(edits: readonly Edit[]): readonly Edit[] {
   let end = 0;
   let kept: Edit[] | undefined;

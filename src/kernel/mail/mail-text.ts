@@ -25,7 +25,7 @@ export function mailText(parts: MailParts): Pick<MailMessage, "subject" | "text"
   };
 }
 
-// Inline styles, because mail programs ignore style sheets. In dark mode they adapt these colors.
+// Inline styles, because mail programs ignore style sheets. Their dark mode adapts these colors.
 const BODY = "margin:0;padding:24px;background:#f4f5f7;font:16px/1.5 system-ui,sans-serif";
 const SHEET = "max-width:560px;margin:0 auto;padding:32px;background:#ffffff;color:#1c1f24";
 const BRAND = "margin:0 0 24px;font-weight:600;color:#0b5fa5";

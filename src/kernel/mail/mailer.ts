@@ -58,11 +58,11 @@ export function openMailer(
   });
   const send = async (asked: MailMessage): Promise<MailAnswer> => {
     const { to, attachments = [], stopUrl, ...message } = asked;
-    // From any other text, mail programs could read another mailbox, one that was never checked.
+    // Mail programs could read any other text as another mailbox, which was never checked.
     if (!isEmail(to)) return { kind: "refused", answer: "the recipient is not an e-mail address" };
     try {
       const from = options.smtpFrom || user;
-      // As an object, the mailer takes it as one recipient, whatever characters it has.
+      // The mailer takes an object as one recipient, whatever characters the address has.
       const recipient = { name: "", address: to };
       const files = { attachments: [...attachments] };
       const headers: Record<string, string> =

@@ -4,7 +4,7 @@ import { type MetricName, type MetricNameOf, METRICS } from "./metrics-table.ts"
 
 export interface Family {
   readonly name: MetricName;
-  /** Yields head and samples in parts, so that other work can run in between; nothing if empty. */
+  /** Yields head and samples in parts, between which other work runs; nothing without samples. */
   parts(form: TextForm): Iterable<string>;
 }
 
@@ -18,7 +18,7 @@ export class ReadFamily implements Family {
   readonly #names: readonly string[];
   /**
    * Label values of the series that are shown as 0 before their first sample: all series of a
-   * counter whose labels list all their values, unless its row has `mayBeEmpty`.
+   * counter whose labels list all their values, unless the counter's row has `mayBeEmpty`.
    */
   readonly #zeros: readonly (readonly string[])[];
 
@@ -246,8 +246,8 @@ const OTHER = "other";
 const OTHER_LISTING: ListingLabels = [OTHER, OTHER];
 
 /**
- * Bounds the number of series: only the first listings in use have their own; all others share
- * `other`. A listing keeps its series until the process ends, so that no series changes meaning.
+ * Bounds the number of series: only the first listings in use have their own series; all others
+ * share `other`. A listing keeps its series until the process ends, so no series changes meaning.
  */
 export class ListingFold {
   readonly listingsMax: number;
@@ -276,7 +276,7 @@ export class ListingFold {
   }
 
   /**
-   * Makes a family for each map. Its keys are provider, model and further label values, with `|`.
+   * Makes a family for each map, whose keys are provider, model and other labels, joined by `|`.
    */
   counters(
     maps: Readonly<Partial<Record<MetricNameOf<"counter">, ReadonlyMap<string, number>>>>,
@@ -297,8 +297,8 @@ export class ListingFold {
   }
 
   /**
-   * Returns labels for all listings, used or not. Listings without a series of their own get the
-   * free ones, until `listingsMax` is reached, but only in this result; the others get `other`.
+   * Returns labels for all listings, used or not. Listings without a series of their own get free
+   * series, until `listingsMax` is reached, but only in this result; the others get `other`.
    */
   forAll<T extends { readonly providerId: string; readonly modelId: string }>(
     listings: readonly T[],

@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import { asText } from "../json/json-edit.ts";
 import { headText, labelText, type TextForm } from "./family.ts";
 
-/** Left out: gauges with names in `_total`, which metric linters accept for counters only. */
+/** Gauges that are left out: linters accept names that end in `_total` for counters only. */
 const MISNAMED = [
   "nodejs_active_handles_total",
   "nodejs_active_requests_total",

@@ -41,7 +41,7 @@ export async function checkServer(addresses: ServerAddresses, log: Logger): Prom
     if (shared !== undefined) await assertSameDatabase(first, shared, log);
   } finally {
     // The connections are closed, not returned, which also ends a transaction or lock that is left
-    // over. One is closed even if the other failed: `end` would wait for it forever.
+    // over. Each is closed even if the other failed: `end` would wait for an open one forever.
     for (const opened of await Promise.allSettled(connecting)) {
       if (opened.status === "fulfilled") opened.value.release(true);
     }
@@ -96,7 +96,7 @@ const SERVER_SETTINGS_SQL = `select name, current_setting(name) as value
 const OTHER_SCHEMA_SQL = `select case when bool_and(schemaname <> 'public') then min(schemaname) end as schema
   from pg_tables where tablename = 'schema_step'`;
 
-/** True if `first` keeps its session while `second` is busy, which does not see `first`'s mark. */
+/** True if `first` keeps its session while `second` is busy, and `second` does not see its mark. */
 async function hasOwnSessions(first: PoolClient, second: PoolClient): Promise<boolean> {
   const mark = String(randomInt(2 ** 31));
   const own = await queryOneInTime<Session>(first, MARK_SQL, [mark]);

@@ -156,7 +156,7 @@ export function durationMs(name: string): Column<number> {
   return stored(name, "integer", { write: Math.round });
 }
 
-/** A column that reads as what the driver returns (parsed JSON, a list, bytes). No batch has it. */
+/** A column whose values the driver parses (JSON, a list, bytes). No batch writes it. */
 export function opaque<T>(name: string): Column<T> {
   const write = (): never => {
     throw new AssertionFault(`no batch writes the column ${name}`);
@@ -226,7 +226,7 @@ export function capColumn(period: CapPeriod): string {
   return CAP_FIELDS[period].replace("usd", "micro_usd");
 }
 
-/** Returns an SQL condition: the key has a daily or weekly cap, so its spend is stored per day. */
+/** Returns an SQL condition: the key has a daily or weekly cap, so its daily spend is stored. */
 export function hasDailySpendSql(key = "api_key"): string {
   return `(${key}.${capColumn("day")} is not null or ${key}.${capColumn("week")} is not null)`;
 }

@@ -52,7 +52,7 @@ export function openClient(
   return new Made({ ...config, connectionString });
 }
 
-/** The driver ignores a password function beside a connection string, so it is set afterwards. */
+/** The driver ignores a password function beside a connection string, so it is set here. */
 function askingClient({ password }: AskedAddress): typeof Client {
   return class extends Client {
     constructor(config?: string | ClientConfig) {
@@ -85,7 +85,7 @@ export async function beginSession(client: ClientBase, limits: SessionLimits): P
   await queryInTime(client, { text: settingsSql(limits, "session") });
 }
 
-/** Applies the settings to one transaction: a pooler may then lend the session to others. */
+/** Applies the settings to one transaction, after which a pooler may lend the session to others. */
 export async function beginLocally(client: ClientBase, limits: SessionLimits): Promise<void> {
   await client.query(settingsSql(limits, "transaction"));
 }
@@ -133,9 +133,7 @@ function poolConfig(address: DatabaseAddress, max: number): AwaitedConfig {
   };
 }
 
-/**
- * Drops the names of statements: a prepared one would stay in a session that another program gets.
- */
+/** Drops statement names: a prepared statement would stay in a session that other programs get. */
 function forgetNames(of: Pool | PoolClient): void {
   const target = of as { query: (...args: unknown[]) => unknown };
   const run = target.query.bind(of);

@@ -68,7 +68,7 @@ export function locatePostgresPackage(): PostgresPackage {
   }
 }
 
-/** Creates the package's symbolic links, which npm cannot pack, if no install script has. */
+/** Creates the package's symbolic links, which npm cannot pack, if no install script did so. */
 function repairLinks(native: string): void {
   const list = join(native, "pg-symlinks.json");
   if (!existsSync(list)) return;
@@ -128,7 +128,7 @@ export interface SystemUser {
 const USER_NAMES = ["postgres", "tokenmarket"];
 const FALLBACK_NAME = "nobody";
 
-/** Chooses PostgreSQL's user if this process is root. A data folder keeps its owner. */
+/** Chooses PostgreSQL's user if this process is root. An existing data folder keeps its owner. */
 export function chooseSystemUser(existingDataDir: string | undefined): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   if (existingDataDir !== undefined) {
@@ -184,7 +184,7 @@ function createUser(name: string): SystemUser | undefined {
 /** The only variables that PostgreSQL gets from this process. Others may contain a secret. */
 const PASSED_ON = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SystemRoot", "TEMP", "TMP"];
 
-/** Returns a minimal environment: a session that may read files can read the server's. */
+/** Returns a minimal environment: a database session that may read files can read all of it. */
 export function embeddedEnvironment(): Record<string, string> {
   const passed = PASSED_ON.flatMap((name): [string, string][] => {
     const value = process.env[name];

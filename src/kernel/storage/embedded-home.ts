@@ -15,12 +15,12 @@ import type { ServerAddress } from "./embedded-database.ts";
 import { canEnter, chooseSystemUser, type SystemUser } from "./embedded-binaries.ts";
 import { isAlive, ownIdentity } from "./process-identity.ts";
 
-/** The folder of one embedded PostgreSQL, which owns the subfolder `cluster/`; the rest is ours. */
+/** The folder of one embedded PostgreSQL. PostgreSQL owns `cluster/`, this program all the rest. */
 export interface EmbeddedHome {
   /** Lies in the data folder, or in `SYSTEM_ROOT` if PostgreSQL's user cannot enter that folder. */
   readonly folder: string;
   /**
-   * PostgreSQL's data folder with links resolved, as the system shows a process's folder.
+   * PostgreSQL's data folder with links resolved, as the system shows a process's working folder.
    */
   readonly cluster: string;
   readonly user: SystemUser | undefined;

@@ -18,8 +18,8 @@ const LAST_PORT_WAIT_MS = 1_000;
 const POLL_MS = 100;
 
 /**
- * Chooses the port of the previous start, so that running programs find the database again. If it
- * stays taken, chooses another one, or throws if a living program still uses the previous one.
+ * Chooses the port of the previous start, so that running programs find the database again. If that
+ * port stays taken, chooses another one, or throws if a living program still uses the old port.
  */
 export async function choosePort(home: EmbeddedHome, log: Logger): Promise<number> {
   const last = lastPort(home);
@@ -52,8 +52,8 @@ function lastPort(home: EmbeddedHome): number | undefined {
 }
 
 /**
- * Picks a random free port, so that two servers that start together choose different ones: no
- * ephemeral port if possible, which an outgoing connection could take while the server is down.
+ * Picks a random free port, so that two servers that start together choose different ones. Avoids
+ * ephemeral ports if possible: an outgoing connection could take one while the server is down.
  */
 async function freshPort(): Promise<number> {
   const [first, last] = ownPorts(lentPorts());

@@ -91,7 +91,7 @@ export interface LaunchOptions {
   readonly readyWaitMs?: number;
 }
 
-/** Starts the server, detached from this process. Returns undefined when ready, or why it ended. */
+/** Starts the server, detached from this process. Returns undefined once ready, or why it ended. */
 export async function launch(
   home: EmbeddedHome,
   options: LaunchOptions,
@@ -115,7 +115,7 @@ export async function launch(
     if (options.signal.aborted && !isAbandoned) isAbandoned = child.kill("SIGINT");
     await sleep(POLL_MS);
   }
-  // The server stays: it may be replaying a long write-ahead log, and the next start finds it.
+  // The server is left running: it may be replaying a long log, and the next start finds it.
   throw new Error(`the embedded PostgreSQL is not ready yet; see ${logPath}, then start again`);
 }
 
@@ -224,8 +224,8 @@ function isRunning(pid: number): boolean {
 
 /**
  * True if the process works in the data folder of this home. In a container, root often sees only
- * the arguments of another user's process. Outside Linux neither is visible: then only a later
- * login shows whether it is the server of this home.
+ * the arguments of another user's process. Outside Linux, neither the folder nor the arguments are
+ * visible: only a later login shows whether the process is the server of this home.
  */
 function isOwnPostmaster(home: EmbeddedHome, pid: number): boolean {
   const folder = findWorkingFolder(pid);

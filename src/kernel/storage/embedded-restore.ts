@@ -24,13 +24,13 @@ export interface EmbeddedRestore {
 }
 
 /**
- * Replaying a long write-ahead log may take hours. An operator must stop a server without progress.
+ * Replaying a long write-ahead log may take hours. If a server stalls, an operator must stop it.
  */
 const REPLAY_WAIT_MS = 24 * 3_600_000;
 
 /**
  * Restores a base backup into an empty data folder and lets the server replay the write-ahead log.
- * Returns the folder that later starts use. Empties it again after a failure.
+ * Returns the folder that later starts use. After a failure, empties the data folder again.
  */
 export async function restoreEmbedded(options: EmbeddedRestore): Promise<string> {
   const home = openEmbeddedHome(options.dataDir);

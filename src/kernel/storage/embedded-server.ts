@@ -26,7 +26,7 @@ import { withStartLock } from "./start-lock.ts";
 export interface EmbeddedPostgres {
   /** Connects as the program's role. Contains the password: never print it. */
   readonly connectionString: string;
-  /** Connects as the superuser, for backups and tests. Contains that password: never print it. */
+  /** Connects as the superuser, for backups and tests. Contains its password: never print it. */
   readonly adminConnectionString: string;
   /** The subfolder `postgres` of the requested folder, or a folder in `/var/lib/tokenmarket`. */
   readonly dataDir: string;
@@ -50,7 +50,7 @@ export interface EmbeddedPostgresOptions {
 const START_TRIES = 5;
 const START_RETRY_MS = 200;
 const START_RETRY_MAX_MS = 1_000;
-/** Sessions of a killed server block a new one for up to the statement timeout (30 s). */
+/** Sessions of a killed server block a new server for up to the statement timeout (30 s). */
 const LEAVING_WAIT_MS = 35_000;
 const ANSWER_WAIT_MS = 60_000;
 const POLL_MS = 25;

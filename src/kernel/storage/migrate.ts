@@ -127,7 +127,7 @@ function isLockConflict(error: unknown): boolean {
 }
 
 function stepFault(step: Migration, error: unknown): unknown {
-  // A `SchemaFault` says what to do already, and the caller reports faults of the store.
+  // A `SchemaFault` already says what to do, and the caller reports faults of the store.
   if (isStoreFault(error) || error instanceof SchemaFault) return error;
   return new SchemaFault(
     `the schema step ${step.name} fails and has changed nothing: ${reasonOf(error)}; correct the cause and ` +
@@ -165,16 +165,16 @@ const OLDEST_SQL = `
 
 export interface RunnerTimes {
   /**
-   * Lock timeout of a step's last tries. Statements that queue behind the step wait as long. Must
-   * exceed 1 s, after which the server cancels an automatic vacuum that blocks the step.
+   * Lock timeout of a step's last tries. Statements behind the step in the queue wait that long
+   * too. Must exceed 1 s, after which the server cancels an automatic vacuum that blocks the step.
    */
   readonly lockTimeoutMs: number;
-  /** That of its first tries; well below `LEDGER_QUEUE_AGE_MS`, when a waiting hold is refused. */
+  /** Lock timeout of the first tries, well below `LEDGER_QUEUE_AGE_MS`, when holds are refused. */
   readonly firstLockTimeoutMs: number;
   readonly firstTries: number;
   readonly tries: number;
   readonly pauseMs: number;
-  /** How often a process asks whether another one has migrated; `waitMs` is how long in all. */
+  /** How often a process asks whether another one has migrated; it gives up after `waitMs`. */
   readonly pollMs: number;
   readonly waitMs: number;
 }
@@ -189,12 +189,12 @@ export const RUNNER_TIMES: RunnerTimes = {
   waitMs: 300_000,
 };
 
-/** Other sessions block a migration for longer than a start may wait; a retry may succeed. */
+/** Thrown if other sessions block a migration for longer than a start may wait; retry later. */
 export class SchemaBusyFault extends Error {
   override readonly name = "SchemaBusyFault";
 }
 
-/** Runs `work` as the only migration. It polls for the lock, as a statement may not wait long. */
+/** Runs `work` as the only migration. Polls for the lock, since no statement may wait for long. */
 export async function asOnlyRunner<T>(
   pool: Pool,
   times: RunnerTimes,

@@ -33,7 +33,7 @@ export function hostIdentity(): string {
   return `${hostname()} ${boot} ${linkTarget("/proc/self/ns/pid") ?? ""}`.trim();
 }
 
-/** Returns when the process started, as the system writes it; undefined for none or a zombie. */
+/** Returns when a process started, as the system writes it; undefined if it is gone or a zombie. */
 function readStartTime(pid: number): string | undefined {
   if (process.platform === "linux") {
     const stat = readOptional(`/proc/${pid}/stat`) ?? "";

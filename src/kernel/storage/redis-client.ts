@@ -156,7 +156,7 @@ export class RedisLink {
   constructor(servers: RedisServers, scripts: RedisScripts, onFault: (fault: unknown) => void) {
     this.#client = createRedisClient(servers, scripts);
     this.#scripts = this.#client as unknown as ScriptCommands;
-    // Every failed attempt to connect is an "error", which is printed without a listener.
+    // Each failed attempt to connect emits an "error", which is printed unless it has a listener.
     this.#client.on("error", onFault);
     this.#client.connect().catch(() => undefined);
   }

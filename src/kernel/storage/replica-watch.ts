@@ -102,7 +102,7 @@ export class ReplicaWatch {
     const kept = this.#marks.findLastIndex((each) => atMs - each.atMs > ageMsMax);
     this.#marks = this.#marks.slice(Math.max(kept, 0));
     const last = this.#marks.at(-1);
-    // Two queries may be answered in the wrong order: the earlier one is then dropped.
+    // Answers of two queries may arrive in the wrong order: the older answer is then dropped.
     if (last !== undefined && (atMs < last.atMs || position < last.position)) return;
     this.#marks.push({ atMs, position });
   }

@@ -116,7 +116,7 @@ function compared(
     programLevel,
     missing: own.filter(({ name }) => !texts.has(name)),
     newer: names(unknown.filter(({ level }) => level > programLevel)),
-    // All steps count: a newer program may have raised the minimum of a known one.
+    // All steps count: a newer program may have raised the minimum of a known step.
     refusing: applied.find(({ programMin }) => programMin > programLevel),
     foreign: names(unknown.filter(({ level }) => level <= programLevel)),
     changed: names(own.filter(({ name, sha256 }) => (texts.get(name) ?? sha256) !== sha256)),

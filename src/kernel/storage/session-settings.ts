@@ -60,7 +60,7 @@ export async function settleRole(shared: Pool): Promise<void> {
   await shared.query(SETTLE_ROLE_SQL);
 }
 
-/** Returns the names of settings that have other values in sessions of a shared pool. */
+/** Returns the names of own settings that have other values in sessions of a shared pool. */
 export async function missingSettings(shared: Pool): Promise<readonly string[]> {
   const { rows } = await shared.query<{ name: string }>(
     `select name from (values ${ROLE_VALUES}) as own (name, value)

@@ -57,7 +57,7 @@ function tryLink(mine: string, path: string): boolean {
   }
 }
 
-/** Removes a dead process's lock. The guard file keeps others from taking it in between. */
+/** Removes a dead process's lock. The guard file keeps others from taking the lock in between. */
 function dropIfStale(mine: string, path: string): void {
   if (!isDead(readOptional(path))) return;
   const guard = `${path}.guard`;
@@ -66,7 +66,7 @@ function dropIfStale(mine: string, path: string): void {
     unlinkSync(guard);
     return;
   }
-  // The guard's owner may have been killed. The rename lets only one of several waiters remove it.
+  // The guard's owner may be dead. The rename lets only one of several waiters remove the guard.
   const owner = readOptional(guard);
   if (!isDead(owner)) return;
   const aside = `${mine}.aside`;

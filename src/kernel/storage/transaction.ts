@@ -1,6 +1,6 @@
 import type { Pool, PoolClient, QueryConfig } from "pg";
 
-/** The server ends a transaction whose process hangs, because its locks stop the traffic. */
+/** The server ends a transaction whose process hangs for 5 s: its locks would stop the traffic. */
 const BEGIN_SQL = "begin; set local idle_in_transaction_session_timeout = 5000";
 
 /**
@@ -43,7 +43,7 @@ export async function transact<T>(
     await client.query("commit");
     return outcome;
   } catch (fault) {
-    // A lost connection has rolled back by itself. The first fault is the one to report.
+    // The server rolls back if the connection is lost. The first fault is the one to report.
     await client.query("rollback").catch(() => undefined);
     throw fault;
   }
@@ -71,8 +71,8 @@ export function takeRowsSql(
 }
 
 /**
- * Takes a lock by name, and returns the connection that holds it until it is unlocked or lost;
- * undefined if another one does.
+ * Takes a lock by name, and returns the connection that holds it until `unlockConnection` or its
+ * loss; undefined if another connection holds the lock.
  */
 export async function lockedConnection(pool: Pool, name: string): Promise<PoolClient | undefined> {
   const client = await pool.connect();
@@ -87,7 +87,7 @@ export async function lockedConnection(pool: Pool, name: string): Promise<PoolCl
   }
 }
 
-/** Releases the locks, and closes the connection if its settings (`isSpent`) must not stay. */
+/** Releases the connection's locks; also closes it if its settings must not stay (`isSpent`). */
 export async function unlockConnection(client: PoolClient, isSpent = false): Promise<void> {
   // The locks are released explicitly, because the server may notice the end of a connection later.
   const isWell = await client.query("select pg_advisory_unlock_all()").then(

@@ -14,7 +14,7 @@ import {
  * it sorts and replays a whole range at once. An attempt's hold is one line, its closing another.
  */
 const REPLAY_LINES_MAX = 20_000_000;
-/** A range of fewer attempts is not worth its own statement. */
+/** Ranges of fewer attempts are not worth a statement of their own. */
 const PIECE_ATTEMPTS_MIN = 20_000;
 const DAY_OF_IDS = 86_400_000n << 22n;
 

@@ -194,8 +194,8 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
 /**
  * Checks the columns `final` (true on the last attempt of a request) and `earlier` (on that
  * attempt, the sums of the others). The only attempt of a request must be `final` and have no
- * `earlier`. For other requests, an audit that begins at a checkpoint looks for attempts up to
- * `TWO_DAYS_OF_IDS` before and after the known ones; an audit of all books reads every attempt.
+ * `earlier`. For requests with more attempts, an audit that begins at a checkpoint looks up to
+ * `TWO_DAYS_OF_IDS` before and after the known attempts; an audit of all books reads all attempts.
  */
 function requestQuery(span: AuditSpan): AuditQuery {
   const sums = [...Object.values(TOKEN_BUCKETS), "cost_pico", "debit", "duration_ms", HOUR_SKU_NAME]
@@ -357,7 +357,7 @@ function requestAttempts(span: AuditSpan): string {
 
 /**
  * Lets the span begin an hour earlier, so that it also has the first attempts of a request that was
- * in progress at its start. The attempts of a request follow one another within minutes.
+ * in progress when the span began. The attempts of a request follow one another within minutes.
  */
 function hourEarlier(span: AuditSpan): AuditSpan {
   const HOUR_OF_IDS = 3_600_000n << 22n;

@@ -14,8 +14,8 @@ export const transferText = (of: string): string => `case when ${of}.amount is n
       else format('%s from %s to %s', ${of}.amount, ${of}.debit_account, ${of}.credit_account) end`;
 
 /**
- * Selects transfers of `kinds` that are missing, superfluous or different from the relation
- * `expected` of the surrounding query, by reference.
+ * Compares transfers of `kinds`, by reference, with the relation `expected` of the surrounding
+ * query, and selects those that are missing, superfluous or different.
  */
 export function differingTransfersSql(kinds: readonly string[]): string {
   return `

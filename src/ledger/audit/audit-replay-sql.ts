@@ -50,17 +50,17 @@ export function journalSizeSql(span: AuditSpan): string {
       ${retired}`;
 }
 
-/** The organization of a transfer; "" between platform accounts, for the first range. */
+/** The organization of a transfer; "" (it sorts first) for transfers between platform accounts. */
 const TRANSFER_ORG = `coalesce(substring(debit_account from '^(?:wallet|receivable):(.*)$'),
   substring(credit_account from '^(?:wallet|receivable):(.*)$'), '')`;
 const ACCOUNT_ORG = "substring(account_id from '^(?:wallet|receivable):(.*)$')";
 
 /**
- * Selects the journal of some organizations in the order of positions, after the totals before it.
- * At one position, closings come before holds, because a hold may need the credit that a closing of
- * the same batch released. An attempt that was opened and closed at the same position was annulled
- * before it was opened, so it is left out. The last sort columns give duplicates of damaged books a
- * fixed order.
+ * Selects the journal of some organizations: first the totals before it, then the lines by
+ * position. At one position, closings come before holds, because a hold may need the credit that a
+ * closing of the same batch released. An attempt that was opened and closed at the same position
+ * was annulled before it was opened, so it is left out. The last sort columns give duplicates of
+ * damaged books a fixed order.
  */
 export function journalSql(span: AuditSpan, orgs: OrgRange, bounds: ReplayBounds): string {
   const attempts = attemptsSql(span);

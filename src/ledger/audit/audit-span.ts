@@ -1,15 +1,15 @@
 import { escapeLiteral } from "pg";
 
-/** The checkpoint at which an audit begins, which trusts its totals of all earlier writes. */
+/** The checkpoint at which an audit begins. The audit trusts its totals of all earlier writes. */
 export interface AuditStart {
   /** The day of the checkpoint, as YYYY-MM-DD. */
   readonly day: string;
   readonly position: bigint;
-  /** Attempts that ended after `position`, but for corrections, have this id or a later one. */
+  /** Attempts that ended after `position`, except corrected ones, have this id or a later one. */
   readonly fromAttempt: bigint;
 }
 
-/** The part of the books that an audit checks; undefined: all of them. */
+/** The part of the books that an audit checks; undefined for all books. */
 export type AuditSpan = AuditStart | undefined;
 
 /** Ids from `from` (inclusive) to `until` (exclusive). A missing bound is no limit. */
@@ -21,7 +21,7 @@ export type IdRange = Range<bigint>;
 /** Organization ids are compared by their bytes. */
 export type OrgRange = Range<string>;
 
-/** Selects months whose spend the span has in full: from the month before that of its day. */
+/** Selects months whose spend the span has in full: from the month before its day's month. */
 export function monthsSql(span: AuditSpan, column: string): string {
   if (span === undefined) return "true";
   return `${column} >= (date_trunc('month', date '${span.day}') - interval '1 month')::date`;
@@ -36,7 +36,7 @@ export function attemptsSql(span: AuditSpan, range: IdRange = {}): string {
     union all select * from attempt where ${correctedLater(span, range)})`;
 }
 
-/** Returns a table of the attempts' transfers after the start, and of `attemptsSql` before it. */
+/** Selects the attempts' transfers after the span's start, and all transfers of `attemptsSql`. */
 export function attemptTransfersSql(span: AuditSpan, range: IdRange): string {
   const ids = boundsSql("attempt_id", range);
   if (span === undefined) {
@@ -74,7 +74,7 @@ export function accountSumsSql(span: AuditSpan, through?: bigint): string {
     ) x group by account_id`;
 }
 
-/** Selects scope, id, month and settled spend; rows of the span and before it must be added up. */
+/** Selects settled spend by scope, id and month; the caller must add up rows with equal keys. */
 export function spendSql(span: AuditSpan): string {
   const before =
     span === undefined

@@ -33,7 +33,7 @@ import { lifeAuditQuery, settlementAuditQuery } from "./settlement-audit.ts";
 import { purchaseAuditQuery } from "./purchase-audit.ts";
 
 export interface AuditOptions {
-  /** True to check all of the books. Default: it begins at the newest checkpoint, if possible. */
+  /** True to check all books. By default, the audit begins at the newest usable checkpoint. */
   readonly isFull?: boolean;
   /** The public key of trusted checkpoints. Without it, the audit checks all of the books. */
   readonly trustedKey?: KeyObject | undefined;
@@ -47,8 +47,8 @@ export interface AuditOutcome {
   /** The day of the checkpoint at which the audit began; undefined if it checked everything. */
   readonly sinceDay: string | undefined;
   /**
-   * Why the audit did not begin at an existing checkpoint. Undefined if it did, if there is none,
-   * or if a full audit was wanted and the checkpoints are as signed.
+   * Why the audit did not begin at an existing checkpoint. Undefined if it did begin there, if
+   * there is none, or if a full audit was wanted and the checkpoints are as signed.
    */
   readonly reason: string | undefined;
   /**

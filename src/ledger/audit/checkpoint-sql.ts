@@ -11,7 +11,7 @@ const RETIRED_TRANSFERS = `transfer t join retired_day r on r.day = ${attemptDay
 
 /**
  * $1 is a position. Selects the first id after the retired days, and whether a retired attempt has
- * moved money after the position. The spend of such an attempt can no longer be computed.
+ * moved money after the position. That attempt's spend can no longer be computed.
  */
 export const RETIRED_SINCE_SQL = `
   select ${RETIRED_IDS} as ids,
@@ -26,8 +26,8 @@ export const spendLinesSql = (day: string): string => `
   where day = '${day}' order by scope, id collate "C", month`;
 
 /**
- * $1 is the day. Selects whether it is over, the number of attempts up to then that are open, and
- * whether a transaction that began before its end could still add one.
+ * $1 is the day. Selects whether the day is over, the number of open attempts up to its end, and
+ * whether a transaction that began before its end could still add an attempt.
  */
 export const CLOSABLE_SQL = `
   with d as (
@@ -113,7 +113,7 @@ export const INSERT_CHECKPOINT_SQL = `
   insert into audit_checkpoint (day, position, from_attempt, document, signature)
   values ($1, $2, $3, $4, $5)`;
 
-/** Selects stored balances of checkpoints that differ from the transfers up to there. */
+/** Selects checkpoint balances that differ from the sums of the transfers up to the checkpoint. */
 export const CHECKPOINT_BALANCES_SQL = `
   with start as (
     select day, position, row_number() over (order by day) - 1 as n

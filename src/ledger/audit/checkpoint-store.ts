@@ -48,7 +48,7 @@ export async function newestUsable(
 }
 
 /**
- * Verifies signature, stored rows and chain of the newest `count` of `checkpoints`, newest first.
+ * Verifies the newest `count` of `checkpoints` (newest first): signatures, stored rows and chain.
  */
 export async function verifyCheckpoints(
   client: PoolClient,
@@ -80,7 +80,7 @@ export function checkpointCheck(broken: readonly AuditExample[]): AuditCheck {
 
 /**
  * Returns how many of the newest checkpoints an audit must verify to begin at the newest one: those
- * of two months, whose spend it adds up. May exceed the number of checkpoints by one.
+ * of two months, whose spend the audit adds up. May exceed the number of checkpoints by one.
  */
 export function neededFor(checkpoints: readonly SignedCheckpoint[]): number {
   const DAYS_OF_TWO_MONTHS = 63;
@@ -92,7 +92,7 @@ export function neededFor(checkpoints: readonly SignedCheckpoint[]): number {
   return checkpoints.filter(({ day }) => Date.parse(day) >= from).length + 1;
 }
 
-/** Throws a `CheckpointFault` unless the day is over and no attempt of it is open or can come. */
+/** Throws a `CheckpointFault` unless the day is over and can have no open or further attempt. */
 export async function assertClosable(
   client: PoolClient,
   day: string,
@@ -124,7 +124,7 @@ export interface ChangedBooks {
   readonly by: ChangedBy;
 }
 
-/** Signs and stores sums up to the day's last closing. The caller must have audited the books. */
+/** Signs and stores the sums up to the day's last closing. The books must have been audited. */
 export async function writeCheckpoint(
   books: ChangedBooks,
   of: {

@@ -1,6 +1,6 @@
 import { type AuditQuery, differingTransfersSql } from "./audit-query.ts";
 
-/** Selects wallets whose debt is not their receivable, or that owe and still have free credit. */
+/** Selects wallets whose debt differs from their receivable, or that have both debt and credit. */
 const BROKEN_DEBTS = `
   select concat('account ', coalesce(account_id, 'wallet:' || org_id)) as what,
     format('owes %s, has %s free', coalesce(w.owed, 0), coalesce(w.free, 0)) as found,
@@ -33,7 +33,7 @@ const BROKEN_MOVES = `
   )
   ${differingTransfersSql(["purchase", "purchase_refund", "refund_reversal", "dispute", "dispute_won"])}`;
 
-/** Selects purchases whose claims did not take back their sum, at most what the purchase gave. */
+/** Selects purchases whose claims took back another sum than their total (at most the credit). */
 const BROKEN_CLAIMS = `
   select concat('purchase ', p.purchase_id), concat('taken back ', c.taken),
     concat('taken back ', c.due)

@@ -46,7 +46,7 @@ export type JournalEntry =
   | EndEntry;
 
 export interface OpenEntry {
-  /** Before the journal, the attempt was opened (`held`) or charged at its reserve (`crashed`). */
+  /** `held`: opened before the journal begins. `crashed`: charged at its reserve before that. */
   readonly kind: "open" | "held" | "crashed";
   readonly position: bigint;
   readonly attempt: bigint;
@@ -167,7 +167,7 @@ export class JournalReplay {
     return shared;
   }
 
-  /** Reports what was replayed, is not empty and was never compared. Call it last. */
+  /** Reports non-empty replayed accounts and months that were never compared. Call it last. */
   finish(): readonly AuditCheck[] {
     for (const id of this.#model.accounts.keys()) this.compareAccount(id, EMPTY_ACCOUNT);
     for (const of of this.#names()) {

@@ -7,7 +7,7 @@ const PERIOD_NAME = "format('period of %s from %s', provider_id, start_at at tim
 const HALF_DAY = "to_timestamp(floor(extract(epoch from ended_at) / 43200) * 43200)";
 
 /**
- * Selects periods that do not continue the previous one, are not over, or are not their lines' sum.
+ * Selects periods that do not continue the previous one, are not over, or differ from their lines.
  */
 const BROKEN_PERIODS = `
   select ${PERIOD_NAME} as what,

@@ -68,12 +68,12 @@ export class PostgresSettlementStore {
     this.#changes = changes;
   }
 
-  /** Closes every period that is over and in which an attempt ended, once over all processes. */
+  /** Closes each period that is over and has ended attempts, once even if several processes try. */
   closeDuePeriods(request: ClosingRequest, by: ChangedBy): Promise<ClosingOutcome> {
     return closeDuePeriods({ pool: this.#pool, changes: this.#changes }, request, by);
   }
 
-  /** Lists closed periods, newest first: at most `limit`, or all without one. */
+  /** Lists closed periods, newest first: at most `limit`, or all if no limit is given. */
   async periods(providerId?: string, limit?: number): Promise<readonly ProviderPeriod[]> {
     const values = [providerId ?? null, null, limit ?? null];
     const { rows } = await this.#pool.query<Row>(PERIODS_SQL, values);

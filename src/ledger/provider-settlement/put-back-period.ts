@@ -76,7 +76,7 @@ function lostCosts(
   ours: readonly SettlementLine[],
 ): LostCost[] {
   const known = new Map(ours.map((line) => [toLineKey(line), line.sums]));
-  // A lost cost that ended before the time up to which the provider is settled has no period.
+  // A cost from before the time up to which the provider is settled would get into no period.
   const endedMs = Math.max(file.startMs, provider.progressMs ?? file.startMs);
   const lost = file.lines.flatMap((line): LostCost[] => {
     const have = known.get(toLineKey(line));

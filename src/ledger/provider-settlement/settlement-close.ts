@@ -35,8 +35,8 @@ import type {
 const DEFAULT_TERMS: SettlementTerms = { mode: "arrears", interval: "monthly" };
 
 /**
- * Closes every period that is over: moves the settlement horizon forward, before which then no
- * attempt can end any more, and writes the periods in one transaction.
+ * Closes every period that is over. First moves the settlement horizon forward, before which no
+ * attempt can then end any more; then writes the periods in one transaction.
  */
 export async function closeDuePeriods(
   { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
@@ -83,7 +83,7 @@ export async function writePlans(
   await moveBetweenPlatformAccounts(client, plans.flatMap(planMoves));
 }
 
-/** Reads up to when a provider is settled. `terms` are the terms of its next period. */
+/** Reads the time up to which a provider is settled. `terms` are those of its next period. */
 export async function findProvider(
   client: PoolClient,
   providerId: string,

@@ -61,8 +61,8 @@ const FIELDS: readonly Field[] = [
 export const ENTRY_COLUMNS: string = csvLine(FIELDS.map(([name]) => name));
 
 /**
- * Writes an attempt as a CSV line. An unknown cost is an empty field. No spreadsheet runs its names
- * as formulas.
+ * Writes an attempt as a CSV line. An unknown cost is an empty field. Model ids are written so that
+ * no spreadsheet runs them as formulas.
  */
 export function entryLine(entry: SettlementEntry): string {
   return csvLine(FIELDS.map(([, show]) => show(entry)));

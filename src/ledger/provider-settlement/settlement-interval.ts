@@ -44,7 +44,7 @@ export function boundaryAtOrBefore(atMs: number, interval: SettlementInterval): 
 }
 
 const DAY_MS = 2 * HALF_DAY_MS;
-/** The intervals of equal length: each boundary is a multiple of the length after `fromMs`. */
+/** The intervals of fixed length: each boundary is a whole number of lengths after `fromMs`. */
 const STEPS = {
   half_daily: { lengthMs: HALF_DAY_MS, fromMs: 0 },
   daily: { lengthMs: DAY_MS, fromMs: 0 },

@@ -22,8 +22,8 @@ const LOCKED_IDLE_MS = 5_000;
 
 /**
  * Runs `work` in a transaction whose statements have no time limit, and records in it the changes
- * that `work` has noted. Over all processes, one such transaction runs at a time. `nowMs` is the
- * store's clock. After a deadlock with traffic, it tries again, three times in all.
+ * that `work` has noted. Only one such transaction runs at a time in all processes. `nowMs` is the
+ * store's clock. After a deadlock with traffic, runs `work` again, three times in all.
  */
 export async function inSettlement<T>(
   changes: ChangeLog,
@@ -47,7 +47,7 @@ export async function inSettlement<T>(
   }
 }
 
-/** Writes transfers and their accounts. Call it last in a transaction: traffic waits for these. */
+/** Writes transfers and accounts. Call it last in a transaction: traffic waits for the accounts. */
 export async function moveBetweenPlatformAccounts(
   client: PoolClient,
   moves: readonly PlatformMove[],

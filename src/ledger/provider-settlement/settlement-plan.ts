@@ -112,7 +112,7 @@ export interface SettlementLine {
   readonly sums: SettlementSums;
 }
 
-/** Adds up each model's lines of all days, for display. */
+/** Adds up the lines of all days for each model, for display. */
 export function linesByModel(lines: readonly SettlementLine[]): readonly SettlementLine[] {
   return addUp(lines, ({ modelId, upstreamModelId }) => JSON.stringify([modelId, upstreamModelId]));
 }
@@ -138,7 +138,7 @@ export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
   readonly late: LateSums;
   readonly carryInPicoUsd: PicoUsd;
   readonly carryOutPicoUsd: PicoUsd;
-  /** Each cost was rounded down when it was debited; this completes the provider's exact sum. */
+  /** `payableMicroUsd` minus what accrued, where each attempt's cost was rounded down singly. */
   readonly roundingMicroUsd: MicroUsd;
   readonly payableMicroUsd: MicroUsd;
   readonly lines: readonly SettlementLine[];

@@ -48,7 +48,7 @@ export interface Reconciliation extends ClaimComparison {
 
 const DIFFERING_LINES_SHOWN = 20;
 
-/** Compares totals and lines exactly; a request's line with the sum of its attempts. */
+/** Compares totals and lines exactly: a line for a request with the sum of its attempts. */
 export async function reconcile(
   claim: ProviderClaim,
   ourTotalPicoUsd: PicoUsd,

@@ -44,8 +44,8 @@ const NOTHING_LOST_SQL = "0::bigint as lost_claims, 0::numeric as lost_pico, 0::
 
 /**
  * Selects the ends of attempts from `from` to before `until`: closings, and corrections of attempts
- * closed as unknown, to which then the observed values of the attempt's row belong. Attempts that a
- * restore lost and that their provider claims end at the time stored in `lost_cost`.
+ * closed as unknown. What was observed of a corrected attempt belongs to its correction. Attempts
+ * that a restore lost and that their provider claims end at the time stored in `lost_cost`.
  */
 export function endsSql(from: string, until: string): string {
   return `
@@ -92,7 +92,7 @@ function halfDaySql(column: string): string {
 }
 
 /**
- * $1: providers; $2: the start of the unsettled time of each; $3: the earliest start; $4: the end.
+ * $1: providers; $2: when each one's unsettled time begins; $3: the earliest of these; $4: the end.
  */
 export const FACTS_SQL: string = `
   select provider_id, model_id, upstream_model_id,
@@ -267,7 +267,7 @@ export const balanceColumns: Columns<ProviderBalance> = columns({
   marginMicroUsd: micro("margin"),
 });
 
-/** $1: a provider, or null for all. A deposit is our asset, so payments into it are debits. */
+/** $1: a provider, or null for all. A deposit is our asset, so payments into it are its debits. */
 export const BALANCES_SQL: string = `
   select split_part(account_id, ':', 2) as provider_id,
     coalesce(sum(credits - debits) filter (where account_id like 'accrual:%'), 0)::bigint

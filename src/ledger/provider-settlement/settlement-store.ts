@@ -44,7 +44,7 @@ export interface SettlementEntry {
   readonly overrunMicroUsd: MicroUsd;
   /** Debit plus overrun minus the debt to the provider; negative if the debt is larger. */
   readonly marginMicroUsd: MicroUsd;
-  /** True if it was admitted before the period, or corrected in it and closed before it. */
+  /** True if the attempt was admitted before the period, or closed before and corrected in it. */
   readonly isLate: boolean;
   /** True if the attempt's end was observed after it had been charged as unknown. */
   readonly isCorrected: boolean;
@@ -109,7 +109,7 @@ export interface RecordedClaim extends ClaimComparison {
   readonly recordedAtMs: number;
 }
 
-/** A settlement command was refused, for the reason in the message; it changed nothing. */
+/** Thrown if a settlement command was refused, for the reason in the message; nothing changed. */
 export class SettlementFault extends Error {
   override readonly name = "SettlementFault";
   readonly kind:

@@ -247,7 +247,7 @@ interface BoundsRow {
   readonly open: bigint;
 }
 
-/** The day's requests with attempts on other days, and their organizations; null without any. */
+/** The day's requests with attempts on other days, and their organizations; null if none exist. */
 interface SharedRow {
   readonly orgs: string[] | null;
   readonly requests: string[] | null;

@@ -47,7 +47,7 @@ export function writeDayCsv(
 }
 
 /**
- * Sums up and hashes a day's CSV file. Rejects with `CsvFault` or `TallyFault` for another text.
+ * Sums up and hashes a day's CSV file. Rejects with `CsvFault` or `TallyFault` for any other text.
  */
 export async function countDayCsv(
   ids: DayIds,

@@ -80,7 +80,7 @@ export function surveySql(day: Day): string {
   group by grouping sets ((), (a.provider_id), (a.org_id))`;
 }
 
-/** Selects a page of a day's attempts after the id $1, at most $2 rows. */
+/** Selects a page of a day's attempts: at most $2 rows with ids after $1. */
 export function pageSql(day: Day, columns: readonly string[]): string {
   const names = columns.map((name) => `"${name}"`).join(", ");
   return `select ${names} from ${dayTable(day)}
@@ -124,7 +124,7 @@ export function retiredDaysSql(day: Day): string {
   group by 2, 3 having sum(debit) > 0`;
 }
 
-/** Selects the requests that have attempts outside of the ids from $1 to before $2 too. */
+/** Selects the day's requests that also have open attempts, or ids outside of $1 to before $2. */
 export function sharedRequestsSql(day: Day): string {
   return `
   select array_agg(org_id) as orgs, array_agg(request_id) as requests from ${dayTable(day)} d

@@ -30,7 +30,7 @@ export interface ChangeNotes {
   readonly by: ChangedBy;
 }
 
-/** Runs `work`, then records the change: its log is not locked while `work` waits for locks. */
+/** Runs `work`, then records the change, so that the change log is not locked during `work`. */
 export async function changing(
   client: PoolClient,
   { log, by }: ChangeNotes,

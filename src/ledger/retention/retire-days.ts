@@ -5,7 +5,7 @@ import { countDayCsv, findDifference, writeDayCsv } from "./retention-export.ts"
 import { type DayManifest, readManifest, signManifest } from "./retention-manifest.ts";
 import { type Day, type DaySurvey, sameSums } from "./retention-tally.ts";
 
-/** The export of a day failed; the day is still in the journal. */
+/** Thrown if the export of a day failed; the day is then still in the journal. */
 export class RetentionFault extends Error {
   override readonly name = "RetentionFault";
 }
