@@ -38,9 +38,7 @@ export function parseChatRequest(
 
 const BETA_HEADER = "anthropic-beta";
 
-/**
- * `kept` are forwarded to providers of the client's wire. `others` are always dropped and reported.
- */
+/** `kept` names go to providers of the client's wire. `others` are always dropped and reported. */
 export interface BetaNames {
   readonly kept: readonly string[];
   readonly others: readonly string[];
@@ -66,7 +64,7 @@ function splitBetaNames(header: string | undefined): BetaNames {
   return { kept: [...kept], others: [...others] };
 }
 
-/** Customers choose the keys in free data, which stays bytes, so fewer keys are forbidden there. */
+/** Customers choose the keys in free data. Its bytes are forwarded, so fewer keys are forbidden. */
 const keyRules: KeyRules = {
   forbidden: FORBIDDEN_KEYS,
   freeData: [

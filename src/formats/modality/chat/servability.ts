@@ -137,7 +137,7 @@ function lostFieldProblem(names: readonly string[]): Unservable | undefined {
   };
 }
 
-/** Undeclared priced fields, and fields that need a dropped beta name. No answer needs them. */
+/** Undeclared priced fields, and fields of a dropped beta name. No answer depends on them. */
 export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment): SameWireDrops {
   const { dropped, longMarks: found } = request.pricedFields();
   const passes = deployment.passesPricedFields === true;

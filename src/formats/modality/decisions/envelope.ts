@@ -33,8 +33,8 @@ export function readDecisionWording(body: Buffer): ProviderErrorText {
 }
 
 /**
- * The message of an envelope can contain the model's own error, which is again JSON: `AiError:
- * {"error":{"message":"…"}} (request id)`.
+ * The message of an envelope can contain the model's own error, which is again JSON:
+ * `AiError: {"error":{"message":"…"}} (request id)`.
  */
 export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
   const outer = extractErrorText(value);

@@ -38,8 +38,8 @@ export interface GlinerQuestion {
   readonly id: string;
   readonly kind: "classification" | "entities" | "relations" | "structure";
   /**
-   * The key of the result in the provider's answer, unique in a request. Without a name, it is
-   * `entities`, `relation_extraction`, or for other kinds the question's id.
+   * The key of the result in the provider's answer, unique in a request. If the client gave no
+   * name, it is `entities`, `relation_extraction`, or for other kinds the question's id.
    */
   readonly resultName: string;
   /**

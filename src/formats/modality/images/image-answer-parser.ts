@@ -2,8 +2,8 @@ import { HeldBytes, IMAGE_ANSWER_OTHER_BYTES_MAX, tryParse } from "../../../kern
 
 /**
  * Each string under a key `b64_json` becomes a `Base64Text`. All other bytes form a small JSON
- * text, in which an index into `texts` replaces the string: `{"data":[{"b64_json":"0"}]}`. To check
- * both that JSON and the base64 is to check the whole answer.
+ * text, in which an index into `texts` replaces the string: `{"data":[{"b64_json":"0"}]}`. Checking
+ * that JSON and the base64 strings checks the whole answer.
  */
 export class ImageAnswerParser {
   readonly texts: Base64Text[] = [];
@@ -11,7 +11,7 @@ export class ImageAnswerParser {
   #rest = "";
   #mode: "between" | "string" | "base64" = "between";
   #isEscaped = false;
-  /** The first characters of the string that is being read or was read last; it may be a key. */
+  /** The first characters of the current or last string, because that string may be a key. */
   #string = "";
   /** The key of the member whose value comes next, with its escapes; else empty. */
   #key = "";

@@ -109,7 +109,7 @@ function pickEchoed(answer: Readonly<Record<string, unknown>>): Readonly<Record<
 }
 
 /**
- * True if the content of the whole answer or of an image was refused. `items` is of bounded length.
+ * True if the content of the whole answer or of an image was refused. `items` has a bounded length.
  */
 function saysModerated(answer: Fields, items: readonly unknown[]): boolean {
   return [answer, ...items]

@@ -144,7 +144,7 @@ function readFields(doc: JsonDocument): VideoFields | Problem {
   return found === undefined ? { seconds, nodes } : under("prompt", found);
 }
 
-/** Accepts a string of digits too, because one official client sends it. */
+/** Accepts a string of digits too, because one official client sends the seconds as text. */
 function secondsIn(doc: JsonDocument, node: JsonNode): number | undefined {
   if (doc.isString(node)) {
     const text = doc.text(node);

@@ -12,7 +12,7 @@ import type { FinishReason } from "../neutral/chat-event.ts";
 /** Bytes for the client. A string, which is sent as UTF-8, saves a copy into a buffer. */
 export type Output = Buffer | string;
 
-/** The last bytes of a stream, or a whole body: a list if it is too large to copy. */
+/** The last bytes of a stream, or a whole body: a list of buffers if it is too large to copy. */
 export type WholeBody = Output | readonly Buffer[];
 
 export function isPieces(body: WholeBody): body is readonly Buffer[] {
@@ -43,7 +43,7 @@ export interface AnswerBridge {
   /** Why the reported token counts must be wrong; undefined if they can be right or are absent. */
   readonly usageFlaw?: string | undefined;
   /**
-   * True if a `complete` answer lacks a finish reason, or names a tool call that it does not have.
+   * True if a `complete` answer has no finish reason, or one that announces a missing tool call.
    */
   readonly hasWrongFinish: boolean;
   readonly finishReason?: FinishReason | undefined;

@@ -5,7 +5,7 @@ import type { ChatEvent, Emit, FinishReason } from "../neutral/chat-event.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import type { OutputPieces, SseEvent } from "../sse/sse.ts";
 
-/** `silent`: an event without content. `content`: no failover now. `end`: a complete answer. */
+/** `silent`: an event without content. `content`: no more failover. `end`: a complete answer. */
 export type StepOutcome = "silent" | "content" | "end" | UpstreamFailure;
 
 /** Relays a stream of the client's own wire, or translates one of another wire. */

@@ -167,7 +167,7 @@ class CredentialWalk {
     return false;
   }
 
-  /** Odd names (escaped or beyond ASCII) take 100 times longer, so their number is bounded. */
+  /** Odd names (escaped, non-ASCII) take 100 times longer to check, so their number is bounded. */
   #isRefused(doc: JsonDocument, key: JsonNode): boolean {
     const bytes = doc.end(key) - doc.start(key);
     if (doc.keyWord(key) !== 0 || bytes > NAME_BYTES_MAX) return false;

@@ -78,7 +78,7 @@ export function usageChunkText(head: string, usage: string): string {
   return sseDataText(`${head}"choices":[],"usage":${usage}}`);
 }
 
-/** It has a choice, because clients that did not ask for usage read `choices[0]` of every chunk. */
+/** The chunk has a choice: clients that did not ask for usage read `choices[0]` of every chunk. */
 export function lastChunk(head: string, finish: string | null, usage?: string): string {
   const choice = `{"index":0,"delta":{},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}`;
   return `${head}"choices":[${choice}]${usage === undefined ? "" : `,"usage":${usage}`}}`;

@@ -236,7 +236,7 @@ class MessageList {
   }
 }
 
-/** `push(...more)` would fail: a body can have more parts than JavaScript allows arguments. */
+/** `push(...more)` would fail: a body can have more parts than JavaScript allows as arguments. */
 function append<T>(list: T[], more: readonly T[]): void {
   for (const item of more) list.push(item);
 }

@@ -52,7 +52,7 @@ const KEEP_ALIVE_TEXT = sseCommentText("keep-alive");
 
 /**
  * Replaces the model id, and holds the usage until the cost is known. The client gets the usage in
- * the chunk with the finish reason, or in a chunk of its own if it asked for one.
+ * the chunk with the finish reason, or on request in a chunk of its own.
  */
 export class OpenaiChatRelay implements StreamDriver {
   readonly keepAliveText: string = KEEP_ALIVE_TEXT;
