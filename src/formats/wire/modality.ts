@@ -46,7 +46,7 @@ export interface CallRequest {
   readonly droppedParams: readonly string[];
   readonly estimatedInputTokens: number;
   readonly outputTokens: number;
-  /** For each output token, how many entries of log probabilities the answer has; absent: none. */
+  /** The number of log-probability entries for each output token of the answer; absent: none. */
   readonly logprobsPerToken?: number;
   /** Absent: the modality has no conversations. */
   conversation?(): Conversation | undefined;
@@ -64,9 +64,7 @@ export interface Conversation {
 export interface Unservable {
   readonly field: string;
   readonly message: string;
-  /**
-   * Set if the field is a media part that the listing does not accept; `taken` are those it does.
-   */
+  /** Set for a media part of a kind that the listing refuses; `taken` are the accepted kinds. */
   readonly undeclared?: { readonly kind: string; readonly taken: ReadonlySet<string> };
 }
 
@@ -75,7 +73,7 @@ export interface UpstreamRequest {
   readonly path: string;
   /** Header names in lower case. The header with the provider's key is not among them. */
   readonly headers: Readonly<Record<string, string>>;
-  /** It is never the client's own buffer, because that one is reused after the call. */
+  /** Never the client's own buffer, because that buffer is reused after the call. */
   readonly body: Buffer | EditedBytes;
   /** Set if the request asks for cache writes that last an hour and the listing prices those. */
   readonly asksHourWrites?: true;

@@ -72,7 +72,7 @@ function declares({ supportedParameters, wireProfile }: Target, name: string): b
   return false;
 }
 
-/** A member that the client sent under one of these new names is dropped. */
+/** The new names of renamed members. A member that the client sent under one of them is dropped. */
 function takenNames(doc: JsonDocument, target: Target): ReadonlySet<string> {
   const taken = new Set<string>();
   for (const key of doc.keys(0)) {
@@ -158,7 +158,7 @@ export function profiledMembers(
     taken[newName(target, name) ?? name] = changed === undefined ? token : textToken(changed);
   }
   for (const { name, json } of fixedBody) {
-    // A `provider` that is there has this one in it: `aggregatorControls` wrote it.
+    // `aggregatorControls` has already merged the fixed `provider` into one that is present.
     if (name !== "provider" || taken[name] === undefined) taken[name] = json;
   }
   return taken;

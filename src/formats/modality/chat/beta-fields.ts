@@ -4,8 +4,8 @@ import { type ChatWord, word } from "../../wire/fields/chat-vocabulary.ts";
 type Place = "" | "tools." | "output_config.";
 
 /**
- * Body fields that a provider accepts only if a name in `anthropic-beta` matches. They are dropped
- * with that name; no answer depends on them.
+ * Body fields that a provider accepts only with a matching name in `anthropic-beta`. A field is
+ * dropped if that name is dropped; no answer depends on these fields.
  */
 const OPENED: readonly (readonly [beta: RegExp, place: Place, names: readonly ChatWord[]])[] = [
   [/^(?:context-management|compact)-/, "", ["context_management"]],
@@ -22,7 +22,7 @@ const OPENED: readonly (readonly [beta: RegExp, place: Place, names: readonly Ch
 
 export const NO_DROPS: SameWireDrops = { members: [], names: [] };
 
-/** Finds fields that the provider would refuse, because they need a beta name in `dropped`. */
+/** Finds fields that the provider would refuse: they need a beta name that is in `dropped`. */
 export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
   const members: DroppedMembers[] = [];
   const names = new Set<string>();

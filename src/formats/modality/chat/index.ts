@@ -8,7 +8,7 @@ import { openChatAnswer } from "./open-answer.ts";
 import { parseChatRequest, type ParsedChatRequest } from "./parse-request.ts";
 import { asksHourWrites, servabilityProblem } from "./servability.ts";
 
-/** Returns chat for clients of `wire`. Its providers may speak any wire of `wires`. */
+/** Returns the chat modality for clients of `wire`. Providers may speak any wire of `wires`. */
 export function chatOn(wire: Wire, wires: WireTable): Modality<ParsedChatRequest> {
   return {
     modality: "text",
@@ -22,7 +22,7 @@ export function chatOn(wire: Wire, wires: WireTable): Modality<ParsedChatRequest
       if (target === wire) {
         return { ok: true, upstream: encodeSameWire(wire.requests, request, deployment) };
       }
-      // Only the translation finds content that the provider's wire cannot express.
+      // Content that the provider's wire cannot express is found only by decoding the call.
       const [problem] = request.decoded().needs.refused;
       if (problem !== undefined) return refused(invalidRequest(problem.message));
       return { ok: true, upstream: encodeAcross(target.requests, request, deployment) };

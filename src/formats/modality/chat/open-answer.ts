@@ -33,7 +33,7 @@ export interface OpenChatAnswer {
   readonly createdSeconds: number;
 }
 
-/** A relay if client and provider use the same wire, else a translation. */
+/** Returns a relay if client and provider use the same wire, else a translation. */
 export function openChatAnswer(open: OpenChatAnswer): AnswerBridge {
   return open.request.stream ? openStream(open) : openJson(open);
 }
@@ -92,7 +92,7 @@ function listCallIds({ messages }: ChatCall): readonly string[] {
   );
 }
 
-/** Parses the body only when it is first called, because few answers need it. */
+/** The returned function parses the body at its first call, because few answers need it. */
 function stopSequences(body: Buffer): (word: string) => boolean {
   let words: ReadonlySet<unknown> | undefined;
   return (word) => {

@@ -38,9 +38,7 @@ export function parseChatRequest(
 
 const BETA_HEADER = "anthropic-beta";
 
-/**
- * `kept` names are forwarded to the client's own wire. `others` are always dropped and reported.
- */
+/** `kept` names go to providers of the client's wire. `others` are always dropped and reported. */
 export interface BetaNames {
   readonly kept: readonly string[];
   readonly others: readonly string[];
@@ -66,7 +64,7 @@ function splitBetaNames(header: string | undefined): BetaNames {
   return { kept: [...kept], others: [...others] };
 }
 
-/** In free data customers choose the keys, so fewer are forbidden: it stays bytes. */
+/** Customers choose the keys in free data. Its bytes are forwarded, so fewer keys are forbidden. */
 const keyRules: KeyRules = {
   forbidden: FORBIDDEN_KEYS,
   freeData: [
@@ -106,7 +104,7 @@ const noThread = refusal(
   { errorCode: "thread_unsupported_request" },
 );
 
-/** This many first bytes identify a conversation, because prompt caches compare the start, too. */
+/** This many first bytes identify a conversation: prompt caches also compare the prompt's start. */
 const CONVERSATION_START_BYTES = 1_024;
 
 /** Only the fields that decide billing, routing or a refusal have been read. */
@@ -120,7 +118,7 @@ export class ParsedChatRequest extends ParsedBody implements CallRequest {
   readonly usesFunctions: boolean;
   /** The client's output bound, or the default, which is then written into the body. */
   readonly outputTokens: number;
-  /** For each output token, how many entries of log probabilities the answer has; usually 0. */
+  /** The number of log-probability entries that the answer has for each output token; usually 0. */
   readonly logprobsPerToken: number;
   /** The client's temperature; absent if the client sent none. Some wires accept at most 1. */
   declare readonly temperature?: number;
@@ -205,7 +203,7 @@ function readWantsUsageChunk(doc: JsonDocument): boolean {
   return asked !== ABSENT && doc.isTrue(asked);
 }
 
-/** Counts the token itself and its alternatives. */
+/** Counts one entry for the token itself and one for each of its alternatives. */
 function readLogprobsPerToken(doc: JsonDocument): number {
   const asked = doc.member(0, word.logprobs);
   if (asked === ABSENT || !doc.isTrue(asked)) return 0;

@@ -29,7 +29,7 @@ export function servabilityProblem(
   );
 }
 
-/** The maximum of a wire is 1 or 2. Parsing has refused anything above 2. */
+/** The maximum temperature of a wire is 1 or 2. Parsing has refused any value above 2. */
 function temperatureProblem(
   request: ParsedChatRequest,
   { requests }: Wire,
@@ -79,8 +79,8 @@ function undeclaredMedia(
 }
 
 /**
- * Such an answer would be too large to read: a 502 that nobody pays, after the provider's work. The
- * rule is the same for all deployments, so that none is used because it drops the field.
+ * Refuses an answer too large to read, which would be a 502 that nobody pays after the provider's
+ * work. The rule is the same for all deployments, so none is used just because it drops the field.
  */
 function logprobsProblem({
   stream,
@@ -137,7 +137,7 @@ function lostFieldProblem(names: readonly string[]): Unservable | undefined {
   };
 }
 
-/** Undeclared priced fields, and fields that need a dropped beta. No answer depends on them. */
+/** Undeclared priced fields, and fields of a dropped beta name. No answer depends on them. */
 export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment): SameWireDrops {
   const { dropped, longMarks: found } = request.pricedFields();
   const passes = deployment.passesPricedFields === true;
@@ -210,8 +210,8 @@ const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
 };
 
 /**
- * The choices that the listing accepts, if the client's is not one of them. Undefined if it is, if
- * the listing names no choices, or if the client sent none or an unknown one.
+ * The tool choices that the listing accepts, if the client's choice is not one of them. Undefined
+ * if the client's choice is accepted, absent or unknown, or if the listing names no choices.
  */
 function findOtherChoices(
   doc: JsonDocument,

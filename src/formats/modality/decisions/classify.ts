@@ -34,7 +34,7 @@ import {
   findEnvelopeStatus,
 } from "./envelope.ts";
 
-/** A 2xx can be a failure too: some providers wrap answers in an envelope that says so. */
+/** A 2xx can be a failure too: some providers wrap answers in an envelope with a success flag. */
 export function classifyDecision(
   failed: FailedAnswer,
   deployment: Deployment,
@@ -94,7 +94,7 @@ function classifyByRules(failed: Failed, deployment: Deployment): UpstreamFailur
 
 function special(failed: Failed): UpstreamFailure | undefined {
   const { status, errorText } = failed;
-  // One provider gives up with a 504 after a minute. As a timeout it would count only half.
+  // One provider gives up with a 504 after a minute. As a `timeout` it would be half a strike.
   if (status === 504) return { ...timeoutFailure(failed.upstreamStatus), strike: "strike" };
   if (status === 425) return warmingUp(failed);
   const isRejected = status >= 400 && status < 500 && status !== 429;
@@ -124,14 +124,14 @@ const allowanceWording: Wording = {
   patterns: [/daily free allocation/],
 };
 
-/** Too many requests and an exhausted allowance both cool the pool, and neither is a strike. */
+/** Too many requests and an exhausted allowance both start a cooldown, and neither is a strike. */
 function throttled(failed: Failed): UpstreamFailure {
   if (!matchesWording(failed.errorText, allowanceWording)) return rateLimited(failed);
   const coolSeconds = failed.waitSeconds ?? failed.resetSeconds ?? RETRY_AFTER_SECONDS_MAX;
   return { ...allowanceRefused(failed), strike: "neutral", coolSeconds };
 }
 
-/** A customer with a key of its own gets the status unchanged, and no other provider is tried. */
+/** A refusal of the customer's own key keeps its status, and no other provider is tried. */
 function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure {
   // Some providers send a 400 in place of the 401 or 402.
   const meant = matchesWording(failed.errorText, billingWording) ? 402 : 401;
@@ -165,8 +165,8 @@ function allowanceRefused(failed: Failed): UpstreamFailure {
 const WARMING_RETRY_SECONDS = 5;
 
 /**
- * The provider loads the model. The class is not `model_unavailable`, after which clients wait
- * longer, and there is no strike: a retry can succeed after a few seconds.
+ * The provider is still loading the model. The class is not `model_unavailable`, after which
+ * clients wait longer, and there is no strike: a retry can succeed after a few seconds.
  */
 function warmingUp(failed: Failed): UpstreamFailure {
   const retryAfter = failed.waitSeconds ?? WARMING_RETRY_SECONDS;

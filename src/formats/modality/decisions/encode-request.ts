@@ -85,7 +85,7 @@ function glinerMembers({ doc, members, stateNode, read }: ParsedDecisionRequest)
   };
 }
 
-/** `servabilityProblem` refuses a second question for entities or for relations. */
+/** At most one question is for entities and one for relations (see `servabilityProblem`). */
 function schemaText(read: readonly ReadQuestion[]): JsonText {
   const tasks = listEncoded(read, "classification");
   const structures = read
@@ -104,8 +104,8 @@ function listEncoded(read: readonly ReadQuestion[], kind: string): readonly Json
 }
 
 /**
- * One per byte, and an allowance for each image. If the provider runs one prompt per question, the
- * `state` is reserved for each.
+ * One token per byte, and an allowance for each image. If the provider runs one prompt per
+ * question, the tokens of the `state` are reserved for each question.
  */
 export function inputTokens(request: ParsedDecisionRequest, deployment: Deployment): number {
   const once = request.estimatedInputTokens;

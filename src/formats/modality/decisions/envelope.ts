@@ -28,12 +28,12 @@ export function openEnvelope(
 export function readDecisionWording(body: Buffer): ProviderErrorText {
   const parsed = tryParse(body.toString("utf8").trim());
   if (parsed !== undefined) return envelopeWording(parsed.value);
-  // The text of an HTML page is a proxy's.
+  // A body that is not JSON, such as an HTML page, comes from a proxy, so it is not quoted.
   return { ...readProviderErrorText(body), message: "" };
 }
 
 /**
- * A model behind an envelope writes its own error, again JSON, into the envelope's message:
+ * The message of an envelope can contain the model's own error, which is again JSON:
  * `AiError: {"error":{"message":"…"}} (request id)`.
  */
 export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
@@ -52,7 +52,7 @@ export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
   };
 }
 
-/** Maximum number of errors read from inside the message of another; known providers nest one. */
+/** Maximum depth of errors inside the message of another error; known providers nest one. */
 const ENVELOPES_MAX = 2;
 
 const PREFIX_CHARS_MAX = 64;

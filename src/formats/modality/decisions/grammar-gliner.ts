@@ -140,7 +140,7 @@ export function readGlinerQuestion(doc: JsonDocument, entry: Entry): ReadGliner 
   return isProblem(members) ? atEntry(entry, members) : readAs(doc, entry, members);
 }
 
-/** `type` is passed if the section of a public GLiNER `schema` implies it. */
+/** `type` is passed only for a section of a public GLiNER `schema`, which implies the type. */
 function readAs(
   doc: JsonDocument,
   entry: Entry,
@@ -205,7 +205,7 @@ function encoded(
   });
 }
 
-/** The public GLiNER format has thresholds only for single labels. */
+/** The public GLiNER format has thresholds only for single labels, so each label gets `all`. */
 function spansText(doc: JsonDocument, node: JsonNode, all: JsonText | undefined): JsonText {
   if (all === undefined) return doc.raw(node);
   if (doc.isArray(node)) {

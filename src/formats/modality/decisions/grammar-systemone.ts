@@ -160,7 +160,7 @@ type Asks = Omit<SystemOneQuestion, "wire" | "id" | "instructions">;
 interface Typed {
   readonly asks: Asks;
   readonly criteria?: JsonText;
-  /** Criteria can state the whole question. A list of values, or `min` and `max`, states none. */
+  /** True if the criteria can state the whole question. `values`, `min` and `max` cannot. */
   readonly hasCriteria?: boolean;
 }
 
@@ -247,7 +247,7 @@ interface TypedFields {
   readonly max?: number | null;
 }
 
-/** Refuses combinations that the schema, which the question has passed, cannot express. */
+/** Refuses combinations of fields that the question's schema check cannot express. */
 function readTyped(
   doc: JsonDocument,
   members: Members,

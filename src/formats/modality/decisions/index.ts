@@ -27,7 +27,7 @@ export const decisions: Modality<ParsedDecisionRequest> = {
       output: request.outputTokens,
     });
   },
-  // Some providers bill the `state` once per question. The largest number is claimed.
+  // Some providers bill `state` per question, so the largest count of any deployment is claimed.
   inputTokens: (request, deployments) =>
     Math.max(
       request.estimatedInputTokens,

@@ -31,7 +31,7 @@ export interface OpenDecisionAnswer extends Omit<AnswerContext, "reserveMicroUsd
   readonly deployment: Deployment;
 }
 
-/** Returns the bridge for a 2xx answer. It fails unless every question has a value of its type. */
+/** Returns the bridge for a 2xx. It fails unless every question gets a value of its type. */
 export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
   const { deployment, request } = open;
   const note = new ServedModelNote(deployment);
@@ -44,7 +44,7 @@ export function openDecisionAnswer(open: OpenDecisionAnswer): AnswerBridge {
     renderError: (refusal) => openaiChat.errorBody(refusal, open.requestId),
     bytesMax: DECISION_ANSWER_BYTES_MAX,
     classifyError: (value) =>
-      // Flat GLiNER answers have results and the provider's own fields in one object.
+      // A flat GLiNER answer can have a result named `error` among the provider's own fields.
       isErrorBody(value, deployment) && !asksForError
         ? classifyDecisionWording(envelopeWording(value), deployment)
         : undefined,

@@ -48,7 +48,7 @@ import {
   readQuestions,
 } from "./read-questions.ts";
 
-/** Top-level fields that this schema checks. `questions` and others have checks of their own. */
+/** Top-level fields that this schema checks. Others, such as `questions`, have their own checks. */
 const fields = {
   model: Type.Unsafe({ ...FILLED, title: "an id from GET /v1/models" }),
   state: orNull({
@@ -203,7 +203,7 @@ interface ImagePart {
   readonly inlineBytes: number;
 }
 
-/** The shortest value that can have a duplicate key or an image: `{"":0,"":0}`. */
+/** Bytes of the shortest value that can have a duplicate key or an image: `{"":0,"":0}`. */
 const TELLING_BYTES_MIN = 11;
 /** The only body members in which a model reads images. */
 const readByModels = new Set<string | number>(["state", "questions", "schema"]);

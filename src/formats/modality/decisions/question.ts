@@ -23,8 +23,8 @@ export interface SystemOneQuestion {
   /** The instructions, followed by the schema's description; undefined if both are absent. */
   readonly instructions: unknown;
   /**
-   * For `noul`, an object with "true" and "false"; for `choice`, one by label; for `score`, a list
-   * of levels.
+   * For `noul`, an object with "true" and "false"; for `choice`, an object by label; for `score`, a
+   * list of levels.
    */
   readonly criteria: unknown;
   /** Only a `choice` has labels. */
@@ -38,13 +38,13 @@ export interface GlinerQuestion {
   readonly id: string;
   readonly kind: "classification" | "entities" | "relations" | "structure";
   /**
-   * The key of the result in the provider's answer, unique in a request. Without a name it is
-   * `entities` or `relation_extraction`.
+   * The key of the result in the provider's answer, unique in a request. If the client gave no
+   * name, it is `entities`, `relation_extraction`, or for other kinds the question's id.
    */
   readonly resultName: string;
   /**
-   * The client's values under the names of the fields, without the question's own name. A `boolean`
-   * has no `labels`, because its labels are fixed.
+   * The client's values by canonical field name, without the question's own name. A `boolean` has
+   * no `labels`, because its labels are fixed.
    */
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -135,7 +135,7 @@ export function plainSpellings(names: readonly string[]): Spellings {
   return new Map(names.map((name) => [name, name]));
 }
 
-/** The members of a question: those of both grammars, and the grammar's own. */
+/** The accepted spellings of a question's members: those common to both grammars, and `own`. */
 export function questionSpellings(...own: readonly string[]): Spellings {
   return new Map([
     ...plainSpellings(["type", "instructions", ...own]),

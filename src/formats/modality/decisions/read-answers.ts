@@ -13,7 +13,7 @@ export function readGlinerAnswers(
   return read.every((each) => each !== undefined) ? read : undefined;
 }
 
-/** Members of the body itself that are never results, even if a question has such a name. */
+/** Top-level members that are never results, even if a question has the same name. */
 const NO_RESULTS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
 
 /** Providers put the results into `answers`, into `result`, or directly into the body. */
@@ -30,8 +30,8 @@ function findResult({ id, kind, resultName }: GlinerQuestion, results: Fields): 
 }
 
 /**
- * The provider's result is `value`. A classification keeps the result's other fields; a list of
- * labels with their confidences becomes `labels`.
+ * The provider's result becomes `value`. A classification keeps the result's other fields; if the
+ * result is a list of labels with confidences, the list becomes `labels`.
  */
 function glinerAnswer(question: GlinerQuestion, found: unknown): NamedAnswer | undefined {
   const { resultName: name, kind, body } = question;
@@ -64,7 +64,7 @@ export function readSystemOneAnswers(
 }
 
 /**
- * Providers send answers as an object by id, or as a list, with names or in the questions' order.
+ * Providers send answers as an object by id, a list with names, or a list in the questions' order.
  */
 function makeFinder(
   answers: unknown,
@@ -78,7 +78,7 @@ function makeFinder(
   const isNamed = names.some((name) => name !== undefined);
   if (!isNamed && answers.length !== questions.length) return () => undefined;
   const order = isNamed ? names : questions.map(({ id }) => id);
-  // The first answer of a name counts: a Map keeps the last value of each key.
+  // The first answer with a name counts. A Map keeps the last, so the list is reversed.
   const places = new Map(order.map((name, at) => [name, at] as const).reverse());
   return (id) => answers[places.get(id) ?? -1] as unknown;
 }
@@ -152,7 +152,7 @@ const SCORE_DIGITS = 10;
 
 /**
  * The provider counts levels from 0, the client from `min` if it sent `min`. A score can be between
- * two levels; an integer question gets the nearest one.
+ * two levels; an integer question gets the nearest level.
  */
 function onScale(question: SystemOneQuestion, { score, value }: Fields): number | undefined {
   const { asked, criteria, scoreFrom = 0 } = question;

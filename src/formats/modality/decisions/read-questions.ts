@@ -39,7 +39,7 @@ export function readQuestions(doc: JsonDocument, body: Members): ReadQuestions |
   return isProblem(entries) ? entries : readInGrammar(doc, body, entries);
 }
 
-/** Only GLiNER models accept a `schema`, in place of `questions`. */
+/** Only GLiNER models accept a top-level `schema`, which replaces `questions`. */
 export const foreignSchema: Problem = problem(
   'this model reads "questions"; a top-level schema belongs to another model\'s format',
   "schema",
@@ -115,7 +115,7 @@ function whole(container: string, questions: ReadQuestions): ReadQuestions | Pro
 
 /**
  * The clearest sign counts: a `schema`, then a type, then fields that only one format has. A
- * `boolean` without a schema is GLiNER, because systemone has it only in a schema.
+ * `boolean` without a schema is GLiNER, because systemone has that type only in a schema.
  */
 function detectGrammar(doc: JsonDocument, question: JsonNode): Grammar | undefined {
   const fields = indexMembers(doc, question);
@@ -156,8 +156,8 @@ function countProblem(grammar: Grammar, container: string, count: number): Probl
 }
 
 /**
- * Maximum number of JSON keys and values, because a label takes far longer to check than a value
- * that is only forwarded.
+ * Maximum number of JSON keys and values in GLiNER questions, because a label takes far longer to
+ * check than a value that is only forwarded.
  */
 const GLINER_VALUES_MAX = 20_000;
 
@@ -198,8 +198,8 @@ function duplicateNameProblem(container: string, { read }: ReadQuestions): Probl
 }
 
 /**
- * Finds a question named like the fixed key of another kind: in the answer both results could have
- * that key. Returns the places of both, counted from 1.
+ * Finds a question named like the fixed key of another kind: in the answer, both results could have
+ * that key. Returns the places of both questions, counted from 1.
  */
 function twiceByKind(read: readonly ReadQuestion[]): readonly [number, number] | undefined {
   for (const [kind, name] of fixedNames) {

@@ -54,7 +54,7 @@ function foreignToGliner(
   return problem(`this model reads GLiNER questions; ${has}`, "questions");
 }
 
-/** The public GLiNER format has only one section for each kind. */
+/** The public GLiNER format has one section for all entities and one for all relations. */
 function visibilityProblem(questions: readonly Question[]): Problem | undefined {
   const twice = ["entities", "relations"].find(
     (kind) => questions.filter((question) => question.kind === kind).length > 1,

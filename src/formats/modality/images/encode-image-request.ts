@@ -7,8 +7,8 @@ import { isForListing, type ParsedImageRequest } from "./parse-request.ts";
 
 /**
  * Copies the client's members that the listing declares, byte for byte. `response_format` is
- * written only if the listing declares `b64_json`: that provider may otherwise answer with URLs,
- * and others may refuse the field.
+ * written only if the listing declares `b64_json`: without the field, that provider may answer with
+ * URLs; other providers may refuse the field.
  */
 export function encodeImageRequest(
   request: ParsedImageRequest,
@@ -32,9 +32,7 @@ export function encodeImageRequest(
   };
 }
 
-/**
- * Only one image is reserved without `n`, so it is written if the provider's default is another.
- */
+/** Without `n`, only one image is reserved, so `n` is written if the provider's default differs. */
 function isOneImageUnsaid({ doc, fields }: ParsedImageRequest, deployment: Deployment): boolean {
   const sent = fields.get("n");
   if (sent !== undefined && !doc.isNull(sent)) return false;

@@ -2,8 +2,8 @@ import { HeldBytes, IMAGE_ANSWER_OTHER_BYTES_MAX, tryParse } from "../../../kern
 
 /**
  * Each string under a key `b64_json` becomes a `Base64Text`. All other bytes form a small JSON
- * text, in which the index into `texts` replaces it: `{"data":[{"b64_json":"0"}]}`. Parsing that
- * text and checking the base64 check the whole answer.
+ * text, in which an index into `texts` replaces the string: `{"data":[{"b64_json":"0"}]}`. Checking
+ * that JSON and the base64 strings checks the whole answer.
  */
 export class ImageAnswerParser {
   readonly texts: Base64Text[] = [];
@@ -11,7 +11,7 @@ export class ImageAnswerParser {
   #rest = "";
   #mode: "between" | "string" | "base64" = "between";
   #isEscaped = false;
-  /** The first characters of the string that is being read or was read last; it may be a key. */
+  /** The first characters of the current or last string, because that string may be a key. */
   #string = "";
   /** The key of the member whose value comes next, with its escapes; else empty. */
   #key = "";
@@ -105,7 +105,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const KEY = "b64_json";
-/** Most characters that are kept of a string: the key with every character escaped, and 8 more. */
+/** Maximum characters kept of a string: the key with every character escaped, and 8 more. */
 const KEY_BYTES_MAX = KEY.length * "\\u0000".length + 8;
 /** Maximum images in an answer, far more than one request can ask for. */
 const TEXTS_MAX = 16;
@@ -119,8 +119,8 @@ function isBase64Key(written: string): boolean {
 }
 
 /**
- * Characters are only counted, because the client gets the provider's bytes, escapes included; the
- * first ones are decoded to detect the file type.
+ * Checks and counts the characters of one image. Only the first ones are decoded, to detect the
+ * file type: the client gets the provider's bytes, escapes included.
  */
 export class Base64Text {
   readonly #held = new HeldBytes();
@@ -131,7 +131,7 @@ export class Base64Text {
   /** A JSON escape that is not complete yet, with its backslash. */
   #escape = "";
 
-  /** Takes bytes from `start`. Returns the offset of the closing quote, or of the end. */
+  /** Reads `bytes` from `start`. Returns the offset of the closing quote, or `bytes.length`. */
   push(bytes: Buffer, start: number): number {
     let at = start;
     while (at < bytes.length) {
@@ -203,7 +203,7 @@ const PADDING = 0x3d;
 const SLASH = 0x2f;
 const NO_CHARACTER = 0;
 const UNICODE_ESCAPE_CHARACTERS = "\\u002b".length;
-/** A multiple of four, as decoding needs, that reaches the first tag of an SVG file. */
+/** A multiple of four, as decoding needs, and enough to reach the first tag of an SVG file. */
 const HEAD_CHARACTERS = 1_024;
 
 /** Indexed by byte: 1 for the 64 characters of base64 (RFC 4648, section 4), else 0. */

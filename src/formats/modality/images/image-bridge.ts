@@ -33,8 +33,8 @@ export interface OpenImageAnswer extends AnswerContext {
 /**
  * An answer must have exactly the requested images, as base64, and cost no more than the reserve.
  * It can be tens of megabytes long, so it is checked while it arrives and never joined: the client
- * gets the provider's bytes between new JSON. Before the end, only its size can fail it. A failed
- * answer reports no usage and no cost.
+ * gets the provider's bytes between new JSON. Before its end, an answer can fail only by its size.
+ * A failed answer reports no usage and no cost.
  */
 export class ImageBridge extends BaseBridge implements AnswerBridge {
   readonly #open: OpenImageAnswer;
@@ -113,7 +113,7 @@ export class ImageBridge extends BaseBridge implements AnswerBridge {
   }
 }
 
-/** The maximum has no room for white space in the JSON or escapes in the base64. */
+/** Maximum bytes of an answer without white space in its JSON or escapes in its base64. */
 const ANSWER_BYTES_MAX = Math.ceil(IMAGE_BYTES_MAX / 3) * 4 + IMAGE_ANSWER_OTHER_BYTES_MAX;
 
 const ABOVE_RESERVE = failedRead(

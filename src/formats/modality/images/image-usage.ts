@@ -10,7 +10,7 @@ import {
 import type { ParsedImageRequest } from "./parse-request.ts";
 
 export interface ImageReport {
-  /** Undefined if the provider reported no token counts, because none are estimated. */
+  /** Undefined if the provider reported no token counts; the gateway does not estimate any. */
   readonly usage: Usage | undefined;
   readonly costUsd: string | undefined;
   readonly flaw?: string;
@@ -19,8 +19,8 @@ export interface ImageReport {
 }
 
 /**
- * Reads either pair of names. `text` is the JSON of `answer`, from which the cost is read so that
- * no digit is lost.
+ * Reads `input_tokens` and `output_tokens`, or `prompt_tokens` and `completion_tokens`. The cost is
+ * read from `text`, the JSON of `answer`, so that no digit is lost.
  */
 export function readImageReport(
   answer: Readonly<Record<string, unknown>>,
@@ -51,7 +51,7 @@ export function readImageReport(
   };
 }
 
-/** An image billed by tokens has output, so a proxy has filled in the zeros. */
+/** An image billed by tokens has output tokens, so a proxy must have filled in a count of 0. */
 export function withoutEmptyUsage(
   report: ImageReport,
   { billing }: Pick<Deployment, "billing">,

@@ -110,7 +110,7 @@ const count: Check = (doc, node) =>
     : problem(`must be a whole number from 1 to ${IMAGES_PER_REQUEST_MAX}`);
 
 /**
- * Checks of fields, in this order, that do not depend on the listing. Null means absent, except for
+ * The field checks that do not depend on the listing, in this order. Null means absent, except for
  * `model` and `prompt`, which are required.
  */
 const CHECKS: readonly (readonly [string, Check])[] = [
@@ -145,7 +145,7 @@ function checkImageBody(doc: JsonDocument, fields: ImageFields): Problem | undef
   return undefined;
 }
 
-/** A surrogate pair is one character. */
+/** Counts a surrogate pair as one character. */
 function countCharacters(text: string): number {
   let characters = 0;
   for (const _character of text) characters += 1;

@@ -54,7 +54,7 @@ export function readImageAnswer(
     (item) => toAnsweredImage(item, parser.texts, asked.outputFormat) ?? [],
   );
   if (images.length !== asked.count || items.length !== asked.count) {
-    // After a content refusal, even of a part, no other provider is tried.
+    // After a content refusal, even of a single image, no other provider is tried.
     if (images.length < asked.count && saysModerated(answer, counted)) {
       return failedRead(classifyEmbeddedError({ error: { code: "moderation_blocked" } }));
     }
@@ -89,7 +89,7 @@ function toAnsweredImage(
 
 const REVISED_PROMPT_CHARS_MAX = 32_000;
 
-/** Undefined if it is too long, or empty, which some providers send for an unchanged prompt. */
+/** Undefined if the text is too long or empty. Some providers send "" for an unchanged prompt. */
 function readRevisedPrompt(value: unknown): string | undefined {
   const text = textOf(value);
   return text !== "" && text.length <= REVISED_PROMPT_CHARS_MAX ? text : undefined;
@@ -109,7 +109,7 @@ function pickEchoed(answer: Readonly<Record<string, unknown>>): Readonly<Record<
 }
 
 /**
- * True if content was refused, for the whole answer or an image. `items` is as long as requested.
+ * True if the content of the whole answer or of an image was refused. `items` has a bounded length.
  */
 function saysModerated(answer: Fields, items: readonly unknown[]): boolean {
   return [answer, ...items]

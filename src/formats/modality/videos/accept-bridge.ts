@@ -22,8 +22,8 @@ const UNUSABLE = failedRead(unusableFailure());
 const RECORD_BYTES_MAX = 1_048_576;
 
 /**
- * The answer to a new video job; the client gets a job record of the gateway instead. The cost and
- * the model are read later, from the finished job.
+ * Reads the provider's answer to a new video job; the client gets a job record of the gateway
+ * instead. The cost and the model are read later, from the finished job.
  */
 export class AcceptBridge extends BaseBridge implements AnswerBridge {
   readonly seconds: number;

@@ -56,7 +56,7 @@ export class ParsedVideoRequest extends ParsedBody implements CallRequest {
   /** `resolution`, `aspect_ratio`, `size` and `generate_audio` as sent. */
   readonly options: Readonly<Record<string, string | boolean>>;
   readonly estimatedInputTokens: number;
-  /** 0, because a video has seconds and no output tokens. */
+  /** 0, because a video is measured in seconds, not in output tokens. */
   readonly outputTokens = 0;
   /** The prompt and every field that a listing must declare, by name. */
   readonly nodes: ReadonlyMap<string, JsonNode>;
@@ -144,7 +144,7 @@ function readFields(doc: JsonDocument): VideoFields | Problem {
   return found === undefined ? { seconds, nodes } : under("prompt", found);
 }
 
-/** Accepts a string of digits too, because one official client sends it. */
+/** Accepts a string of digits too, because one official client sends the seconds as text. */
 function secondsIn(doc: JsonDocument, node: JsonNode): number | undefined {
   if (doc.isString(node)) {
     const text = doc.text(node);
@@ -185,8 +185,8 @@ const BOUNDARY = /;\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s;"]{1,70}))/i;
 const LINE_END = "\r\n";
 
 /**
- * Converts the text fields of a form (RFC 7578): one official client sends every video request so.
- * A file is refused by its name, because no images are accepted.
+ * Converts a form's text fields (RFC 7578) to JSON, because one official client sends every video
+ * request as a form. A file is refused with its field's name, because no images are accepted.
  */
 export function formToJson(body: Buffer, contentType: string): Result<{ readonly json: Buffer }> {
   const found = BOUNDARY.exec(contentType);
@@ -207,7 +207,7 @@ export function formToJson(body: Buffer, contentType: string): Result<{ readonly
   return { ok: true, json: Buffer.from(toJson(members)) };
 }
 
-/** A value of a form; a string is the JSON text of a value that is no object and no list. */
+/** A value of a form. A string is the JSON text of a value other than an object or a list. */
 type FormValue = string | FormValue[] | FormObject;
 type FormObject = Map<string, FormValue>;
 
@@ -253,7 +253,7 @@ interface FormPart {
   readonly text: string;
 }
 
-/** Ends with undefined if the bytes are not a part. */
+/** Yields undefined and ends if the next bytes are not a part. */
 function* iterateParts(body: Buffer, delimiter: string): Generator<FormPart | undefined> {
   let at = body.indexOf(delimiter) === 0 ? delimiter.length : -1;
   while (at !== -1) {

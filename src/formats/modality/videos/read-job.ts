@@ -71,8 +71,8 @@ function isRefused(record: Fields, state: "completed" | "failed"): boolean {
 const FILE_NAMES = ["video", "videos", "video_url", "unsigned_urls", "urls", "url", "output"];
 
 /**
- * A completed job without any field for a file has one too, unless its status is `done`, which
- * alone proves nothing.
+ * A completed job whose record has no field for a file counts as having a file, unless its status
+ * is `done`, which alone proves nothing.
  */
 function showsFile(record: Fields, word: string): boolean {
   const places = FILE_NAMES.map((name) => record[name]).filter((each) => each !== undefined);

@@ -12,7 +12,7 @@ import type { FinishReason } from "../neutral/chat-event.ts";
 /** Bytes for the client. A string, which is sent as UTF-8, saves a copy into a buffer. */
 export type Output = Buffer | string;
 
-/** The last bytes of a stream, or a whole body: a list if it is too large to copy. */
+/** The last bytes of a stream, or a whole body: a list of buffers if it is too large to copy. */
 export type WholeBody = Output | readonly Buffer[];
 
 export function isPieces(body: WholeBody): body is readonly Buffer[] {
@@ -43,7 +43,7 @@ export interface AnswerBridge {
   /** Why the reported token counts must be wrong; undefined if they can be right or are absent. */
   readonly usageFlaw?: string | undefined;
   /**
-   * True if a `complete` answer lacks a finish reason, or it names a tool call that is not there.
+   * True if a `complete` answer has no finish reason, or one that announces a missing tool call.
    */
   readonly hasWrongFinish: boolean;
   readonly finishReason?: FinishReason | undefined;
@@ -60,15 +60,15 @@ export interface AnswerBridge {
    */
   finish(costUsd: string): WholeBody;
   /**
-   * The last bytes of a failed answer: an error body, or in a stream the usage, if the wire reports
-   * it before an error, and an error event.
+   * Returns the last bytes of a failed answer: an error body; in a stream, an error event, after
+   * the usage if the wire reports usage before an error.
    */
   fail(refusal: Refusal, costUsd: string): Output;
   /** Bytes that keep a silent stream open; undefined if the wire has none. */
   keepAlive(): Output | undefined;
 }
 
-/** The model that an answer reports: the first name, unless a later one is not the listing's. */
+/** The model that an answer reports: the first name, or a later name that is not the listing's. */
 export class ServedModelNote {
   served: ServedModel | undefined;
   readonly #names: ModelNames;

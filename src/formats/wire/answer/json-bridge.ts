@@ -32,15 +32,13 @@ export interface JsonBridgeOptions {
   readonly read: (json: AnswerJson) => ReadAnswer<ReadyAnswer>;
   readonly note: ServedModelNote;
   readonly renderError: (refusal: Refusal) => Buffer;
-  /**
-   * Default: `ANSWER_BYTES_MAX`. A body above a given maximum is a strike: no request can cause it.
-   */
+  /** Default: `ANSWER_BYTES_MAX`. If set, a larger body is a strike: no request can cause it. */
   readonly bytesMax?: number;
-  /** Default: `classifyEmbeddedError`. Undefined: the body of the 200 is an answer nevertheless. */
+  /** Default: `classifyEmbeddedError`. Returns undefined if the 200 is an answer nevertheless. */
   readonly classifyError?: (body: Readonly<Record<string, unknown>>) => UpstreamFailure | undefined;
 }
 
-/** Collects and checks the provider's body, and returns the client's once the cost is known. */
+/** Checks the whole body of the provider, and returns the client's body once the cost is known. */
 export class JsonBridge extends BaseBridge implements AnswerBridge {
   readonly #options: JsonBridgeOptions;
   #held = new HeldBytes();
@@ -135,7 +133,7 @@ function parseRestored(text: string, restored: ParsedAnswer["restored"]): ReadAn
   return json === undefined ? UNUSABLE : { ok: true, ...json, restored };
 }
 
-/** Finds the first `logprobs` object, whose million values would block other requests. */
+/** Finds the first `logprobs` object: parsing its many values would block other requests. */
 function logprobsIn(body: Buffer): { readonly start: number; readonly end: number } | undefined {
   let at = body.indexOf(KEY);
   for (let tries = 0; at !== -1 && tries < TRIES_MAX; tries += 1) {
@@ -159,10 +157,10 @@ export function logprobTokensMax(entries: number): number {
 
 const KEY = '"logprobs"';
 const BLANKS_MAX = 100;
-/** The first matches can be `"logprobs":null` or the end of a string. */
+/** Maximum matches that are tried: the first can be `"logprobs":null` or the end of a string. */
 const TRIES_MAX = 16;
 /** Maximum size of the log probabilities, enough for 4,700 tokens with 20 alternatives each. */
 const PART_BYTES_MAX = 8_000_000;
-/** Usual size of one entry. */
+/** Usual size of one log-probability entry. */
 const ENTRY_BYTES = 80;
 const REST_VALUES_MAX = 50_000;

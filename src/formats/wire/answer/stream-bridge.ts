@@ -37,7 +37,7 @@ export class StreamBridge extends BaseBridge implements AnswerBridge {
   readonly #driver: StreamDriver;
   readonly #reader: SseReader;
   readonly #out = new OutputPieces();
-  /** The first bytes of a body without events so far: it may be an error as plain JSON. */
+  /** The first bytes of a body that has had no event yet: the body may be a plain JSON error. */
   readonly #head = new GrowingBuffer();
   #state: BridgeState = "waiting";
   #hasContent = false;
@@ -73,7 +73,7 @@ export class StreamBridge extends BaseBridge implements AnswerBridge {
   end(): void {
     if (!this.#isReading()) return;
     const fault = this.#reader.end();
-    // The end of the body cut the last event in half: the answer broke off.
+    // If the last event is unreadable, the end of the body has cut it: the answer broke off.
     if (this.failure?.isMalformed === true) this.failure = brokenOffFailure();
     if (!this.#isReading()) return;
     if (fault !== undefined) this.#conclude(TOO_LONG);

@@ -5,7 +5,7 @@ import type { ChatEvent, Emit, FinishReason } from "../neutral/chat-event.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import type { OutputPieces, SseEvent } from "../sse/sse.ts";
 
-/** `silent`: no content yet. `content`: failover is impossible. `end`: the answer is complete. */
+/** `silent`: an event without content. `content`: no more failover. `end`: a complete answer. */
 export type StepOutcome = "silent" | "content" | "end" | UpstreamFailure;
 
 /** Relays a stream of the client's own wire, or translates one of another wire. */
@@ -15,7 +15,7 @@ export interface StreamDriver extends AnswerFacts {
   /** Ends a body without an end mark: `end` if the answer is complete, else a failure. */
   endOfBody(out: OutputPieces): StepOutcome;
   finishText(costUsd: string): string;
-  /** Returns the known usage, if the wire allows it there, then the terminal error event. */
+  /** Returns the final error event, after the known usage if the wire allows usage before it. */
   failText(refusal: Refusal, costUsd: string): string;
   readonly keepAliveText: string;
 }

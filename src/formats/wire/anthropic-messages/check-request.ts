@@ -86,7 +86,7 @@ const tool: Check = shape({
   strict: optional(isBoolean),
 });
 
-/** Known fields have a type; unknown members pass. */
+/** Checks the types of known fields. Unknown members pass unless their names are forbidden. */
 export const checkBody: Check = shape(
   {
     ...commonFields,

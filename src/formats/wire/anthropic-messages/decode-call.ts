@@ -34,7 +34,7 @@ const refused: ReadonlySet<string> = new Set<ChatWord>([
   "function_call",
 ]);
 
-/** Fields of other wires or of the gateway itself. All others are dropped or refused. */
+/** Fields that are translated or that the gateway reads. All others are dropped or refused. */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
   ...GATEWAY_FIELDS,
   "system",

@@ -83,7 +83,7 @@ function assistantContent(parts: readonly AssistantPart[], ids: HistoryIds): Jso
   );
 }
 
-/** wire_b continues a last assistant message, and refuses white space at its end. */
+/** wire_b continues an assistant message that comes last, and refuses white space at its end. */
 function trimmedPrefill(parts: readonly AssistantPart[]): readonly AssistantPart[] {
   const last = parts.at(-1);
   if (last?.kind !== "text") return parts;

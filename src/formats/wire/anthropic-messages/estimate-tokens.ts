@@ -7,7 +7,7 @@ const MESSAGE_TOKENS = 4;
 const TOOL_TOKENS = 8;
 /** Tokens that providers commonly count for a picture, whatever the size of its file. */
 const IMAGE_TOKENS = 1_600;
-/** A document page has about 3,000 tokens and 100,000 base64 characters, so 32 for each token. */
+/** A document page has about 3,000 tokens and 100,000 base64 characters: 32 for each token. */
 const BASE64_CHARS_PER_TOKEN = 32;
 
 /**
@@ -104,8 +104,8 @@ const CHARS_PER_TOKEN: Readonly<Record<RunKind, number>> = {
 };
 
 /**
- * A short word is one token, a long one several, digits count in groups of three, each ideograph is
- * one. Takes linear time.
+ * A short word counts as one token and a long word as several; digits count in groups of three, and
+ * each ideograph is one token. Takes linear time.
  */
 export function textTokens(text: string): number {
   let tokens = 0;

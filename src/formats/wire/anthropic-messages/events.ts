@@ -9,7 +9,7 @@ export function eventText(type: string, members: string): string {
 
 export const pingText: string = eventText("ping", "");
 
-/** No event may follow it. */
+/** No event may follow this event. */
 export function errorEventText(refusal: Refusal): string {
   return sseEventText("error", JSON.stringify({ type: "error", error: describeError(refusal) }));
 }
@@ -28,7 +28,7 @@ export function closingText(delta: string, usage: string): string {
   );
 }
 
-/** Defaults of the members, beside content and usage, that official clients read unchecked. */
+/** Defaults for members, other than content and usage, that official clients read unchecked. */
 export function neededInMessage(idTail: string): Readonly<Record<string, string>> {
   return {
     id: `"msg_${idTail}"`,
@@ -72,8 +72,8 @@ const wireWords: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Strict clients accept no other words. `end_turn` becomes `tool_use` if the client has calls to
- * run, because tool runners stop at `end_turn`.
+ * Strict clients accept only the words of the wire. `end_turn` becomes `tool_use` if the client has
+ * calls to run, because tool runners stop at `end_turn`.
  */
 export function clientWord(word: string, hasClientCalls: boolean): string {
   if (word !== "end_turn" && wireWords.has(word)) return word;

@@ -150,7 +150,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     emit({ type: "tool_arguments", call: tool.call, json });
   }
 
-  /** A call without a fragment of arguments gets those of the block's start, or `{}`. */
+  /** A call without a fragment of arguments gets the arguments of the block's start, or `{}`. */
   #blockStop(index: unknown, emit: Emit): void {
     const tool = this.#tools.get(index);
     if (tool === undefined) return;

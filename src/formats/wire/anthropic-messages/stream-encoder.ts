@@ -33,7 +33,7 @@ type Block = TextBlock | ToolBlock;
 
 /**
  * wire_b expects contiguous indexes and one open block at a time. The first block of the queue is
- * streamed at once; deltas of later blocks wait until it is complete.
+ * streamed at once; deltas of later blocks wait until the first is complete.
  */
 export class AnthropicMessagesEncoder implements StreamEncoder {
   readonly keepAliveText: string = pingText;
@@ -41,7 +41,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
   readonly #ids: UniqueIds;
   readonly #queue: Block[] = [];
   readonly #tools = new Map<number, ToolBlock>();
-  /** Blanks at the start of a text wait, because wire_b refuses a history with a blank text. */
+  /** Blanks at the start of a text are held, because wire_b refuses a history with a blank text. */
   #blank = "";
   #index = 0;
   #isOpen = false;
@@ -65,7 +65,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
       case "text":
         return this.#text(event.text, out);
       case "reasoning":
-        // The gateway cannot sign a thinking block, so only the message starts.
+        // The gateway cannot sign a thinking block, so reasoning only starts the message.
         return event.text === "" ? undefined : this.#begin(out);
       case "tool_start":
         return this.#startTool(event, out);

@@ -46,7 +46,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();
   #repeated = new RepeatedEvent();
-  /** Maps the provider's index of a block, or of the latest with that index, to the client's. */
+  /** Maps the provider's block index to the client's. A reused index means the latest block. */
   readonly #blocks = new Map<unknown, number>();
   #blockCount = 0;
   #heldDeltas: string[] = [];
@@ -107,7 +107,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
   }
 
   finishText(costUsd: string): string {
-    // Clients take the stop reason from the last `message_delta`, so it repeats the one sent last.
+    // Clients take the stop reason from the last `message_delta`, so the last one sent is repeated.
     const sent = this.#stopReason === "" ? undefined : this.#sentDelta;
     const last = this.#heldDeltas.pop() ?? sent;
     if (last === undefined) {
@@ -242,9 +242,7 @@ function withPart(text: string, path: readonly string[], key: string, json: stri
   return object === undefined ? text : withMember(text, object, { key, json });
 }
 
-/**
- * Sets the model id, removes the provider's cost, and adds what official clients read unchecked.
- */
+/** Sets the model id, removes the provider's cost, and adds members that clients read unchecked. */
 function withStart(text: string, message: Fields = {}, { modelId, idTail }: AnswerLabel): string {
   const path = ["message"];
   const { content, usage } = message;
@@ -292,7 +290,7 @@ function lacksPart(type: string, event: Fields): boolean {
   return delta === undefined || (member !== undefined && typeof delta[member] !== "string");
 }
 
-/** Returns the block that should have been started before this delta; `none` if it is unknown. */
+/** Returns the block that should have started before this delta; `none` for an unknown delta. */
 function missingBlock(event: Fields): string {
   switch (asObject(event["delta"])?.["type"]) {
     case "text_delta":

@@ -71,8 +71,8 @@ function findFlaw(counts: ReportedCounts): string | undefined {
 }
 
 /**
- * Undefined while neither input nor output was reported. Hour-long cache writes are at most all
- * writes; without that number, it is the sum of the 5-minute and hour-long ones.
+ * Undefined while neither input nor output was reported. Hour-long cache writes are capped at the
+ * total of cache writes; a missing total is the sum of 5-minute and hour-long writes.
  */
 export function toUsage(counts: ReportedCounts): Usage | undefined {
   const { input, cacheRead, cacheWrite5m = 0, cacheWrite1h = 0, output, thinking } = counts;
@@ -91,7 +91,7 @@ export function toUsage(counts: ReportedCounts): Usage | undefined {
   };
 }
 
-/** Has every field of the official client's type. `costUsd` is number text, printed unchanged. */
+/** Writes all fields of the official client's type. `costUsd` is number text, printed unchanged. */
 export function usageJson(usage: Usage | undefined, costUsd?: string): string {
   const known = usage ?? ZERO_USAGE;
   const thinking = known.internalReasoning;
@@ -108,7 +108,7 @@ export function usageJson(usage: Usage | undefined, costUsd?: string): string {
 }
 
 /**
- * Adds counts that official clients read unchecked to the object at `path` (`reported`, parsed).
+ * Adds counts that official clients read unchecked to the object at `path`, parsed as `reported`.
  */
 export function withCounts(
   text: string,

@@ -89,7 +89,7 @@ const CHAT_RULES: FailureRules = {
   rejected: quoteProvider,
 };
 
-/** Wording counts before the status: providers report one failure under many statuses. */
+/** Checks the wording before most statuses: providers report one failure under many statuses. */
 export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): UpstreamFailure {
   const { status, errorText } = failed;
   if (status === 408) return timeoutFailure(failed.upstreamStatus);
@@ -119,8 +119,8 @@ function isOfAccount(status: number): boolean {
 }
 
 /**
- * Removes what a rejection may quote. A client's own words, such as a tool parameter named
- * `rate_limits`, must not pause a model for all.
+ * Removes what a rejection may quote from the request. A client's own words, such as a tool
+ * parameter named `rate_limits`, must not pause a model for all clients.
  */
 function withoutQuotedRequest(failed: Failed): Failed {
   if (isOfAccount(failed.status)) return failed;

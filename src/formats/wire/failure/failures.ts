@@ -23,7 +23,7 @@ export function upstreamFailure(
 
 /** The provider is at fault. */
 export const STRUCK = { failover: true, strike: "strike" } as const;
-/** Another provider may serve the request, and this one is healthy. */
+/** Another provider may serve the request, and this provider is healthy. */
 export const PASSED_ON = { failover: true, strike: "neutral" } as const;
 /** There is no failover and no strike. */
 export const FINAL = { failover: false, strike: "neutral" } as const;
@@ -55,7 +55,7 @@ export function unusableFailure(upstreamStatus = 200): UpstreamFailure {
   return upstreamFailure("gateway_error", message, { status: 502, upstreamStatus }, outcome);
 }
 
-/** The failure is then no breach of the listing: the client's request may have caused it. */
+/** Makes the failure no breach of the listing: the client's request may have caused it. */
 export function withoutBlame({
   isMalformed: _isMalformed,
   ...failure
@@ -115,8 +115,8 @@ export function errorMetadata(answered: Refusal): Record<string, string | boolea
 }
 
 /**
- * The message of an error. For a context overflow it always has `wording`, or the `sign` in it, by
- * which the clients of a wire know that they must shorten their history.
+ * The message of an error. For a context overflow it always contains `wording`, or at least its
+ * part `sign`, by which the clients of a wire know that they must shorten their history.
  */
 export function messageWith(answered: Refusal, wording: string, sign = wording): string {
   const isMissing = answered.class === "context_overflow" && !answered.message.includes(sign);

@@ -20,7 +20,7 @@ const ACCOUNT_NAME =
 const NAMED_SECRET =
   /\b(pass(?:word|wd|phrase)|pwd|secret)["'`]?\s{0,3}[:=]\s{0,3}["'`]?[^\s"'`]{3,}|\b(pass(?:word|wd|phrase)|pwd|secret|credentials?|(?:api|access|secret)[ _-]?key|token)["'`]?\s{0,3}(?:[:=]|is|was)\s{0,3}["'`]?(?=[^\s"'`]{0,64}\d)(?!\d+(?![\w-]))[^\s"'`]{4,}/gi;
 
-/** All that is removed from a provider's sentence, in this order. */
+/** Everything that is removed from a provider's sentence, in this order. */
 const REMOVED: readonly RegExp[] = [
   /[\w.+-]+@[\w-]+\.[\w.]+/g,
   /\b[a-z][a-z0-9+.-]*:\/\/\S+/gi,
@@ -104,8 +104,8 @@ const QUOTE_START = /(?<!\w)["'`“‘]|\[/;
 const QUOTE_END = /["'`”’](?!\w)|\]/g;
 
 /**
- * Removes quotations and names of fields from each line. All from a line's first mark to its last
- * is removed, because quoted text can contain such marks.
+ * Removes quotations and names of fields from each line. All text from a line's first quotation
+ * mark to its last is removed, because quoted text can itself contain marks.
  */
 export function withoutQuotes(text: string): string {
   const lines = text.split("\n");
@@ -116,7 +116,7 @@ export function withoutQuotes(text: string): string {
 function withoutLineQuotes(text: string, isLineCut: boolean): string {
   const start = text.search(QUOTE_START);
   const end = [...text.matchAll(QUOTE_END)].at(-1)?.index ?? start;
-  // Of a text or quotation that was cut, all after the first mark can be quoted.
+  // If the line or its quotation was cut off, all text after the first mark may be quoted.
   const isCut = end <= start || isLineCut;
   const after = isCut ? "" : text.slice(end + 1);
   const own = start === -1 ? text : `${text.slice(0, start)} ${after}`;

@@ -7,13 +7,13 @@ export interface Waits {
   /** Undefined if the provider asks for no wait. */
   readonly waitSeconds?: number | undefined;
   /**
-   * Until the rate-limit windows reset. Some providers tell it in every answer, so it counts only
-   * after a rate limit.
+   * Time until the rate-limit windows reset. Some providers report it in every answer, so it is
+   * used only after a rate limit.
    */
   readonly resetSeconds?: number | undefined;
 }
 
-/** Dates are compared with `nowMs`, or if that is absent, with the answer's `date`. */
+/** Dates are compared with `nowMs`, or if that is absent, with the answer's `date` header. */
 export function readWaits(headers: Headers, nowMs?: number): Waits {
   const now = nowMs ?? parseDate(readHeader(headers, "date"));
   const ms = readHeader(headers, "retry-after-ms") ?? "";
@@ -39,7 +39,7 @@ const RESET_HEADERS = [
   "anthropic-ratelimit-output-tokens-reset",
 ];
 
-/** The wait is in milliseconds. If no window is exhausted, all windows are considered. */
+/** Returns milliseconds. If no window is exhausted, all windows are considered. */
 function longestReset(headers: Headers, nowMs: number | undefined): number | undefined {
   const exhausted = RESET_HEADERS.filter(
     (name) => readHeader(headers, name.replace("reset", "remaining")) === "0",

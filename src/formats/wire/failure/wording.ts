@@ -81,7 +81,7 @@ export const rateLimitWording: Wording = {
   ],
 };
 
-/** Codes of a 429 without quota left, which gets a longer cooldown. */
+/** Codes of a 429 for an exhausted quota, which gets a longer cooldown. */
 export const QUOTA_CODES: readonly string[] = ["insufficient_quota", "quota_exceeded"];
 
 export const contentPolicyWording: Wording = {

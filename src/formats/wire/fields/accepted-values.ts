@@ -32,7 +32,7 @@ export function findUnlistedField(
       const taken = ["prompt", ...supportedParameters.keys()].join(", ");
       return { field, message: `${field} is not accepted by this model; it accepts ${taken}` };
     }
-    // A listing declares an object of notes without saying what is in it.
+    // A listing declares `metadata` with type `unknown`, which otherwise accepts no object.
     if (name === "metadata" && descriptor.type === "unknown" && doc.isObject(value)) continue;
     const taken = describeAccepted(doc, value, descriptor);
     if (taken !== undefined) return { field, message: `${field} must be ${taken}` };

@@ -151,8 +151,8 @@ export function shape(fields: Fields, rules: ShapeRules = {}): Check {
 const mustBeObject = problem("must be an object");
 
 /**
- * For each word id, the last object (`round`) that had the word as a key. Numbering objects avoids
- * clearing a set for each.
+ * For each word id, the last object (`round`) that had the word as a key. Numbering the objects
+ * avoids clearing a set for each object.
  */
 const seenInRound = new Float64Array(chatVocabulary.size + 1);
 let round = 0;
@@ -243,7 +243,7 @@ export function variant(tag: ChatWord, variants: Fields, otherwise: Check): Chec
   };
 }
 
-/** Names are kept in a list up to this number: a set for each small object costs more. */
+/** Up to this number, names are kept in a list: a set for each small object costs more. */
 const LISTED_MAX = 8;
 
 export class SeenNames {

@@ -30,7 +30,7 @@ import { refuseCredential } from "./forbidden-fields.ts";
 const ids = optional(listOf(isFilledText));
 const connectionModes = new Set(["prefer", "only", "never"]);
 
-/** Accepts no other members. */
+/** Returns a check that refuses members other than `fields`. */
 function closed(fields: Fields): Check {
   const names = Object.keys(fields);
   const known = `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
@@ -176,7 +176,7 @@ function readDroppedParams(doc: JsonDocument): readonly string[] {
 
 const NOTHING_DROPPED: readonly string[] = [];
 
-/** The part that checked requests of all modalities have. */
+/** The part that the checked requests of all modalities have in common. */
 export class ParsedBody {
   readonly doc: JsonDocument;
   readonly modelId: string;
@@ -195,8 +195,8 @@ export class ParsedBody {
 export type OutputBoundName = "max_tokens" | "max_completion_tokens";
 
 /**
- * The field of the output bound that the listing declares: the provider could ignore another and
- * generate without a bound.
+ * The field of the output bound that the listing declares: the provider could ignore another field
+ * and generate without a bound.
  */
 export function outputBoundName(deployment: Deployment, sent?: OutputBoundName): OutputBoundName {
   const taken = deployment.supportedParameters;
@@ -222,7 +222,7 @@ export function writeBound(
   else if (doc.isNull(sent)) splice.replace(sent, text);
 }
 
-/** The client's `provider.upstream`, for aggregators (priority 1 and above) alone. */
+/** The client's `provider.upstream`, only for aggregators (priority 1 and above). */
 export function upstreamControls(
   doc: JsonDocument,
   deployment: Pick<Deployment, "priority">,
@@ -235,7 +235,7 @@ export function upstreamControls(
 
 export class MediaCollector {
   readonly parts: MediaPart[] = [];
-  /** Added to the bytes of the body: the media allowance minus the inline images it covers. */
+  /** Added to the body's bytes: the media allowance, minus the bytes of inline images. */
   extraTokens = 0;
 
   /**

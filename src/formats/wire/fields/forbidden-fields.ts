@@ -39,12 +39,12 @@ const topNames = new Set([
 const deepHashes = new Set(
   [...deepNames].map((name) => plainHash(Buffer.from(name), 0, name.length)),
 );
-/** The smallest container that can have a forbidden name: `{"proxy":0}`. */
+/** Bytes of the smallest container that can have a forbidden name: `{"proxy":0}`. */
 const TELLING_BYTES_MIN = 11;
 
 /** Maximum length of a key that is compared with forbidden names, all of which are shorter. */
 const NAME_CHARS_MAX = 64;
-/** Maximum bytes with quotes of such a key. An escaped letter (`\u0061`) has six bytes. */
+/** Maximum bytes of such a key, with its quotes. An escaped letter (`\u0061`) has six bytes. */
 const NAME_BYTES_MAX = 6 * NAME_CHARS_MAX + 2;
 
 /** Names that some JSON parsers treat specially. No chat request has them at its top level. */
@@ -160,14 +160,14 @@ class CredentialWalk {
       const inside = skippedIn(name, skipped);
       const oddNames = this.#oddNames;
       if (this.visit(doc, value, depth + 1, inside)) return true;
-      // Odd names count against a bound of the whole body, so a value with any is searched again.
+      // Odd names count against a bound for the whole body, so a value with any is searched again.
       if (this.#oddNames === oddNames) doc.notePassed(value, CredentialWalk);
       this.#path.pop();
     }
     return false;
   }
 
-  /** A name with escapes or beyond ASCII takes 100 times longer, so their number is bounded. */
+  /** Odd names (escaped, non-ASCII) take 100 times longer to check, so their number is bounded. */
   #isRefused(doc: JsonDocument, key: JsonNode): boolean {
     const bytes = doc.end(key) - doc.start(key);
     if (doc.keyWord(key) !== 0 || bytes > NAME_BYTES_MAX) return false;

@@ -32,7 +32,7 @@ export interface ChatCall {
 const PORTABLE_ID = /^"[A-Za-z0-9_-]{1,64}"$/;
 
 /**
- * Undefined for an empty id. An odd or long one becomes its SHA-256: some providers refuse those.
+ * Undefined for an empty id. An odd or long id, which some providers refuse, becomes its SHA-256.
  */
 export function portableUserId(id: JsonText | undefined): JsonText | undefined {
   if (id === undefined || id === '""') return undefined;
@@ -92,8 +92,8 @@ export interface Effort {
 const WORDS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /**
- * The nearest declared effort, or of two the lesser. Undefined if the listing declares none,
- * because servers without efforts refuse the field.
+ * The nearest declared effort, or the lesser of two equally near ones. Undefined if the listing
+ * declares no efforts, because servers without efforts refuse the field.
  */
 export function effortFor({ effort }: ChatCall, deployment: Deployment): JsonText | undefined {
   if (effort === undefined) return undefined;

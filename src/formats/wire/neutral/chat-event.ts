@@ -26,8 +26,8 @@ export type ChatEvent =
 export type Emit = (event: ChatEvent) => void;
 
 /**
- * An answer with a call finishes with `tool_calls`, unless it was cut or refused. One without never
- * does: the client would wait for a call.
+ * An answer with a call finishes with `tool_calls`, unless it was cut or refused. An answer without
+ * calls never does: the client would wait for a call.
  */
 export function settledFinish(reason: FinishReason, hasCalls: boolean): FinishReason {
   if (reason === "length" || reason === "refusal") return reason;

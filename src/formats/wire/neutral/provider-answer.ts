@@ -36,7 +36,7 @@ export function objectsIn(value: unknown): readonly Fields[] {
   return value.map(asObject).filter((each) => each !== undefined);
 }
 
-/** `finish` is the reported reason. */
+/** `finish` is the finish reason that the provider reported. */
 export function readCommonMembers(
   json: Fields | undefined,
   finish: unknown,

@@ -52,9 +52,9 @@ export function compactObject(text: string, span: Span | undefined): string {
 }
 
 /**
- * Adds members (JSON texts by key) that official clients read unchecked to the object that `find`
- * finds; `fields` is that object, parsed. A member of another type than the needed one is replaced,
- * but if the needed one is null, any member is kept.
+ * Adds the members `needed` (JSON texts by key), which official clients read unchecked, to the
+ * object that `find` finds; `fields` is that object, parsed. A member is replaced if its type
+ * differs from the needed value's, but if the needed value is null, any member is kept.
  */
 export function withNeeded(
   text: string,
@@ -84,7 +84,7 @@ function fits(value: unknown, json = "null"): boolean {
 /** Members in which OpenRouter and xAI explain `usage.cost`. */
 const COST_DETAILS = ["cost_details", "cost_in_usd_ticks"];
 
-/** The client pays another amount. `usage` is the object at `path`, parsed. */
+/** Removes cost details: the client pays another amount. `usage` is the parsed object at `path`. */
 export function withoutCostDetails(
   text: string,
   usage: unknown,

@@ -28,7 +28,7 @@ const LEGAL = /^[a-zA-Z0-9_-]+$/;
 
 /**
  * Converts a wire_a id to one that wire_b accepts. Keeps a legal id that does not look packed.
- * Different ids stay different, and `fromMessagesToolId` undoes it.
+ * Different ids stay different, and `fromMessagesToolId` undoes the conversion.
  */
 export function toMessagesToolId(id: string): string {
   if (LEGAL.test(id) && !isMarked(id)) return id;
@@ -56,7 +56,7 @@ function isMarked(id: string): boolean {
 
 /** Separates the provider's id from the signature in a signed call id. */
 const MARK = "_tmsig_";
-/** A longer signature is lost: the provider gets `PLACEHOLDER_SIGNATURE` back. */
+/** A longer signature is lost: the provider gets `PLACEHOLDER_SIGNATURE` instead. */
 const SIGNATURE_CHARS_MAX = 16_384;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
@@ -67,8 +67,8 @@ export interface SignedId {
 }
 
 /**
- * Clients send ids back, and other wires have no field for a signature. The result has only
- * letters, digits, "_" and "-" after the provider's id.
+ * Puts the signature into the call's id, which clients send back, because other wires have no field
+ * for a signature. The result has only letters, digits, "_" and "-" after the provider's id.
  */
 export function signedId({ id, signature }: SignedId): string {
   if (signature === undefined || signature.length > SIGNATURE_CHARS_MAX) return id;
@@ -92,7 +92,7 @@ function original(carried: string): string {
 
 /**
  * Keeps a provider's id if it is unique. `listUsed` gives ids of earlier answers, because clients
- * pair results by id alone and some providers begin anew in every answer.
+ * pair results by id alone and some providers restart their ids in every answer.
  */
 export class UniqueIds {
   readonly #prefix: string;
@@ -120,14 +120,14 @@ export function answerToolIds(label: Pick<AnswerLabel, "idTail" | "listUsedIds">
 }
 
 /**
- * wire_b refuses an id that was used before: a later use gets another id, the same in every
- * request, and the results that follow it get that id too.
+ * wire_b refuses a call id that was used before, so a later use gets another id, the same in every
+ * request. The results that follow such a call get its new id too.
  */
 export class HistoryIds {
   readonly #ids = new UniqueIds("toolu");
   #open = new Map<string, { readonly names: string[]; answered: number }>();
 
-  /** Begins an assistant message: results that follow belong to its calls alone. */
+  /** Begins an assistant message: the results that follow belong only to its calls. */
   begin(): void {
     this.#open = new Map();
   }

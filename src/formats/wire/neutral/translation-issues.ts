@@ -10,7 +10,7 @@ export class TranslationIssues {
   /** Reported in `x-tm-dropped-params`. */
   readonly dropped: Set<string> = new Set();
 
-  /** `message` continues after the field, as in "must be …". */
+  /** `message` is the text that follows the field, as in "must be …". */
   refuse(field: string, message: string): void {
     this.refused.push({ field, message: `${field} ${message}` });
   }
@@ -25,7 +25,7 @@ export function headerName(name: string): string {
   return name.slice(0, NAME_CHARS_MAX).replaceAll(/[^\w.[\]\-:/@+]/g, "?");
 }
 
-/** Only the author of earlier reasoning can read it, so no request can require these fields. */
+/** Only the model that wrote this reasoning can read it, so no request can require the fields. */
 export const HISTORY_REASONING: ReadonlySet<string> = new Set([
   "messages.content.redacted_thinking",
   "messages.content.thinking",
@@ -51,10 +51,10 @@ interface DropRule {
 /** Cache marks can be in many places, so they are reported once and without a path. */
 const namedWithoutPlace = new Set([word.cache_control]);
 
-/** Members whose false means the same as their absence. */
+/** Members for which false means the same as absence. */
 const usuallyFalse = new Set([word.is_error, word.strict]);
 
-/** Reports other members than `rule.carried` as dropped, except nulls and usual values. */
+/** Reports members outside `rule.carried` as dropped, except nulls and usual values. */
 export function dropOthers(doc: JsonDocument, object: JsonNode, rule: DropRule): void {
   for (const key of doc.keys(object)) {
     const wordId = doc.keyWord(key);

@@ -44,8 +44,8 @@ const INPUT_AND_OUTPUT = [
 ];
 
 /**
- * Why such a report cannot be right; undefined if it can. Only input or only output may be
- * reported. The total is their sum, and cached tokens are part of the input.
+ * Why the reported counts cannot be right; undefined if they can. The input or the output count may
+ * be missing. The total is their sum, and cached tokens are part of the input.
  */
 export function inputOutputFlaw(reported: Fields): string | undefined {
   const odd = flawedCount(reported, INPUT_AND_OUTPUT);
@@ -62,7 +62,7 @@ export function inputOutputFlaw(reported: Fields): string | undefined {
   return cached > input ? "more input tokens are cached than there are" : undefined;
 }
 
-/** Reads either pair of names; undefined if neither input nor output is reported. */
+/** Reads input and output, or prompt and completion; undefined if neither count is reported. */
 export function readInputOutput(reported: Fields): UsageReport | undefined {
   const input = firstCount(reported["input_tokens"], reported["prompt_tokens"]);
   const output = firstCount(reported["output_tokens"], reported["completion_tokens"]);

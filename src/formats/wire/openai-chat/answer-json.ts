@@ -111,8 +111,8 @@ function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefin
 }
 
 /**
- * Undefined if a call lacks a name or a JSON object. The last call of a cut answer gets `{}`,
- * because the stop reason tells the client.
+ * Undefined if a call has no name, or arguments that are no JSON object. The last call of a cut
+ * answer gets `{}` instead, because the finish reason tells the client about the cut.
  */
 function readCalls(
   { text }: AnswerJson,

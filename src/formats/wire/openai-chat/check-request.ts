@@ -132,7 +132,7 @@ const toolChoice: Check = textOr(
   "must be a string or an object",
 );
 
-/** Known fields have a type; unknown members pass. */
+/** Checks the types of known fields. Unknown members pass unless their names are forbidden. */
 export const checkBody: Check = shape(
   {
     ...commonFields,

@@ -78,7 +78,7 @@ export function usageChunkText(head: string, usage: string): string {
   return sseDataText(`${head}"choices":[],"usage":${usage}}`);
 }
 
-/** Has a choice, because clients that did not ask for usage read `choices[0]` of every chunk. */
+/** The chunk has a choice: clients that did not ask for usage read `choices[0]` of every chunk. */
 export function lastChunk(head: string, finish: string | null, usage?: string): string {
   const choice = `{"index":0,"delta":{},"logprobs":null,"finish_reason":${JSON.stringify(finish)}}`;
   return `${head}"choices":[${choice}]${usage === undefined ? "" : `,"usage":${usage}`}}`;
@@ -89,7 +89,7 @@ export function isSomeCost(costUsd: string): boolean {
   return /[1-9]/.test(costUsd);
 }
 
-/** No event may follow it. */
+/** No event may follow this event. */
 export function errorChunkText(head: string, refusal: Refusal): string {
   const error = JSON.stringify({
     code: refusal.class,
@@ -104,7 +104,7 @@ export function errorChunkText(head: string, refusal: Refusal): string {
 
 const SAID: ReadonlySet<string> = new Set(["content", "role"]);
 
-/** False for a chunk with usage, because the last usage that is reported counts. */
+/** True if a chunk has only text, so that similar chunks need no parsing. Usage must be parsed. */
 export function isTextAlone({ value }: AnswerJson): boolean {
   const { choices, usage, x_groq: groq } = value;
   const isOne = Array.isArray(choices) && choices.length === 1;
@@ -189,7 +189,7 @@ export function clientWord(
   return toWord(settledFinish(toReason(word), hasCalls), usesFunctions);
 }
 
-/** xAI omits the finish reason of an answer with calls. */
+/** An answer with calls may lack the finish reason, because xAI omits it. */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
   return !hasCalls && (word === "" || toReason(word) === "tool_calls");
 }

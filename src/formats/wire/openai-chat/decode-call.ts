@@ -23,7 +23,7 @@ import { decodeMessages } from "./decode-messages.ts";
 /** Fields without which the answer would differ: refused if the provider speaks another wire. */
 const refused: ReadonlySet<string> = new Set<ChatWord>(["response_format", "thinking"]);
 
-/** Fields of other wires or of the gateway itself. All others are dropped or refused. */
+/** Fields that are translated or that the gateway reads. All others are dropped or refused. */
 const carried: ReadonlySet<string> = new Set<ChatWord>([
   ...GATEWAY_FIELDS,
   "stream_options",

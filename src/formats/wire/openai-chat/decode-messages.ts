@@ -18,8 +18,8 @@ import { CANNOT_CROSS, dropOthers, type TranslationIssues } from "../neutral/tra
 import { partKind } from "./check-request.ts";
 
 /**
- * Tool results become part of a user message. Without any message the last system text becomes the
- * user's, because wire_b requires one and wire_a does not.
+ * Tool results become part of a user message. If there is no other message, the last system text
+ * becomes a user message, because wire_b requires one and wire_a does not.
  */
 export function decodeMessages(
   doc: JsonDocument,
@@ -181,7 +181,7 @@ interface OpenAssistantMessage {
 
 /**
  * Joins adjacent messages of one role: wire_b requires all parallel results in one message. Empty
- * messages are left out, but an empty user message is refused unless another is next to it.
+ * messages are left out; an empty user message is refused unless another one is next to it.
  */
 class MessageList {
   readonly #notes: TranslationIssues;
@@ -193,7 +193,7 @@ class MessageList {
     this.#notes = notes;
   }
 
-  /** True if there is no message, and no empty one that is refused. */
+  /** True if there is neither a message nor an empty message that will be refused. */
   get isEmpty(): boolean {
     return this.#messages.length === 0 && this.#emptyPath === undefined;
   }
@@ -236,12 +236,12 @@ class MessageList {
   }
 }
 
-/** `push(...more)` would fail: a body can have more parts than a call can have arguments. */
+/** `push(...more)` would fail: a body can have more parts than JavaScript allows as arguments. */
 function append<T>(list: T[], more: readonly T[]): void {
   for (const item of more) list.push(item);
 }
 
-/** `function_call` has no ids: a call gets one by its position, and the next result takes it. */
+/** `function_call` has no ids: a call gets an id by position, and the next result takes that id. */
 class LegacyCalls {
   #count = 0;
   #openId: string | undefined;

@@ -45,7 +45,7 @@ export const openaiChat: Wire = {
     countsHourWrites: false,
     isUsualPrice: (field, value) => field === "service_tier" && value === "default",
     isClientTool: (doc, type) => doc.word(type) === word.function || doc.word(type) === word.custom,
-    // The count is never shown, because this wire has none at the start of an answer.
+    // This count is never shown, because answers of this wire do not begin with a token count.
     countTokens: (doc) => doc.body.length,
     headers: () => headers,
   },
@@ -124,7 +124,7 @@ function eachItem(doc: JsonDocument, array: JsonNode, act: (item: JsonNode) => v
   for (let item = array + NODE_SIZE; item < end; item = doc.next(item)) act(item);
 }
 
-/** Many clients lose the provider's signature, which the provider requires. */
+/** Adds a placeholder, because many clients lose the signature that the provider requires. */
 function addPlaceholderSignatures(doc: JsonDocument, splice: Splice): void {
   eachItem(doc, doc.present(0, word.messages), (message) => {
     const calls = doc.present(message, word.tool_calls);

@@ -51,8 +51,8 @@ import { choiceUsage, firstChoice, readUsage, usageJson, withCounts } from "./us
 const KEEP_ALIVE_TEXT = sseCommentText("keep-alive");
 
 /**
- * Replaces the model id, and holds the usage until the cost is known: it is in the chunk with the
- * finish reason, or in its own chunk for a client that asked for one.
+ * Replaces the model id, and holds the usage until the cost is known. The client gets the usage in
+ * the chunk with the finish reason, or on request in a chunk of its own.
  */
 export class OpenaiChatRelay implements StreamDriver {
   readonly keepAliveText: string = KEEP_ALIVE_TEXT;
@@ -114,7 +114,7 @@ export class OpenaiChatRelay implements StreamDriver {
     const content = classifyContent(choice);
     this.#hasCalls ||= content === "calls";
     const isSilent = textOf(choice["finish_reason"]) === "";
-    // Clients read the delta of every chunk, so one with neither is dropped.
+    // Clients read each chunk's delta, so a chunk without delta and finish reason is dropped.
     if (isSilent && asObject(choice["delta"]) === undefined) return "silent";
     const isContent = content !== "none";
     this.#relay(json, choice, isContent, out);
@@ -251,7 +251,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#usageText = withCounts(text, findPath, fields, report.usage);
   }
 
-  /** A client that asked for usage gets chunks with an empty list of choices and no usage. */
+  /** Relays a chunk without choices and usage only to a client that asked for a usage chunk. */
   #relayEmpty({ text, value }: AnswerJson, out: OutputPieces): StepOutcome {
     const { choices, usage } = value;
     const isEmpty = Array.isArray(choices) && choices.length === 0;
@@ -280,7 +280,7 @@ export class OpenaiChatRelay implements StreamDriver {
     return chunkHead(this.#names);
   }
 
-  /** The provider's own object, which may have details that the gateway does not know. */
+  /** The provider's own usage, which may have details unknown to the gateway, with the cost. */
   #usageJson(costUsd: string): string {
     const text = this.#usageText;
     if (text === undefined) return usageJson(this.report?.usage, costUsd);

@@ -21,7 +21,7 @@ import { findHeld, type Holder } from "./chunks.ts";
 /**
  * Official clients join fragments by index and concatenate all texts: a shared index, a repeated id
  * or name, or arguments that are an object would spoil a call. They throw if a call has no type,
- * and cannot answer one without an id. Correct fragments are passed on byte for byte.
+ * and cannot answer a call without an id. Correct fragments are passed on byte for byte.
  */
 export class CallFragments {
   readonly #reader: ToolCallReader;
@@ -275,8 +275,8 @@ export class ToolCallReader {
 }
 
 /**
- * A named fragment at a used index is a new call if its id differs, or if it has no id but
- * arguments, although those of the known call are complete.
+ * A named fragment at a used index is a new call if its id differs, or if it has arguments and no
+ * id while the arguments of the known call are complete.
  */
 function isAnother(known: OpenCall, { id, name, json }: Fragment): boolean {
   if (name === "") return false;

@@ -21,8 +21,8 @@ import {
 } from "../neutral/usage-report.ts";
 
 /**
- * Corrects the deviations of vendors; undefined without usage. `text` is the JSON of `body`, from
- * which the cost is read digit by digit.
+ * Corrects the deviations of vendors. Undefined if `body` has no usage. `text` is the JSON of
+ * `body`, from which the cost is read digit by digit.
  */
 export function readUsage(
   body: Fields,
@@ -36,7 +36,7 @@ export function readUsage(
   const counted = splitBuckets(reported);
   if (counted === undefined) return undefined;
   const gap = usageGap === undefined ? 0 : computeGap(reported);
-  // The gap is not added if the provider has reported its tokens as reasoning.
+  // The gap is not added if the provider has already reported these tokens as reasoning.
   const isBeside = gap > 0 && counted.internalReasoning !== gap;
   const internalReasoning = counted.internalReasoning + (isBeside ? gap : 0);
   const hasCost = own?.["cost"] !== undefined;
@@ -61,7 +61,7 @@ function computeGap(reported: Fields): number {
 
 const COUNTS = ["prompt_tokens", "completion_tokens", "total_tokens"];
 
-/** Counts may be missing, and vendors may count reasoning in addition to the completion. */
+/** Why the counts must be wrong. Counts may be missing, and completion may exclude reasoning. */
 export function usageFlaw(reported: Fields): string | undefined {
   const odd = flawedCount(reported, COUNTS);
   if (odd !== undefined) return odd;

@@ -21,9 +21,9 @@ const DATA = Buffer.from("data");
 const EVENT = Buffer.from("event");
 
 /**
- * Reads bytes that are split anywhere, with LF, CRLF or lone CR, a byte order mark, several data
- * lines, comments, and a last event without its blank line. One data line within one chunk is a
- * view, not a copy.
+ * Reads an event stream whose bytes are split anywhere. Accepts LF, CRLF or lone CR, a byte order
+ * mark, several data lines, comments, and a last event without its blank line. Data of one line
+ * within one chunk is a view, not a copy.
  */
 export class SseReader {
   readonly #onEvent: (event: SseEvent) => void;
@@ -39,7 +39,7 @@ export class SseReader {
     this.#onEvent = onEvent;
   }
 
-  /** After a fault, every call returns it. */
+  /** After a fault, every call returns that fault. */
   push(bytes: Buffer): SseFault | undefined {
     let at = this.#skipLf && bytes[0] === LF ? 1 : 0;
     if (bytes.length > 0) this.#skipLf = false;
@@ -227,8 +227,8 @@ const PLAIN_TEXT = /^[ !#-[\]-\uffff]+$/;
 const LINE_BREAK = /[\r\n]/;
 
 /**
- * Most events of a stream differ only in their text. They are not parsed: what was checked for the
- * learned event holds for them.
+ * Most events of a stream differ only in their text. Such events are not parsed: what was checked
+ * for the learned event holds for them too.
  */
 export class RepeatedEvent {
   #frame: TextFrame | undefined;
