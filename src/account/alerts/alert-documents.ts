@@ -16,7 +16,7 @@ interface DocumentStores {
   readonly accountStore: Pick<AccountStore, "findOrg">;
 }
 
-/** Makes the PDF that an alert's e-mail attaches; undefined if the event has none or it is gone. */
+/** The result makes an alert e-mail's PDF; undefined if the event has none or the PDF is gone. */
 export function openAlertDocuments(
   stores: DocumentStores,
   seller: () => Seller,

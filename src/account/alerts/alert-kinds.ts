@@ -281,14 +281,14 @@ export type AlertEvent = RecordOf<typeof eventColumns>;
 
 export interface NewEvent extends Pick<AlertEvent, "kind" | "facts"> {
   readonly orgId: string;
-  /** Of events with the same text only the first is reported; it begins with a word of its own. */
+  /** Of events with the same text, only the first is reported. Each kind has its own first word. */
   readonly once?: string;
 }
 
 /**
  * Stores an event and one delivery per destination that wants its kind, in the caller's
- * transaction. False if it was reported before. `postgres-statement-store.ts` calls the same
- * database function.
+ * transaction. False if the event was reported before. `postgres-statement-store.ts` calls the
+ * same database function.
  */
 export async function reportEvent(
   client: Pick<PoolClient, "query">,

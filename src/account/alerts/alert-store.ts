@@ -32,7 +32,7 @@ export type AlertRules = RecordOf<typeof ruleColumns>;
 
 export type AlertChannel = "email" | "webhook";
 
-/** The change log may be kept longer than an e-mail address, so that is masked. */
+/** The change log may be kept longer than an e-mail address, so the address is masked. */
 export function nameDestination(at: { readonly channel: string; readonly address: string }): Facts {
   const { channel, address } = at;
   return { channel, address: channel === "email" ? maskedEmail(address) : address };
@@ -132,8 +132,8 @@ export interface DueDelivery extends RecordOf<typeof dueColumns> {
 }
 
 /**
- * Only `failed` has another try. `gone`: every delivery to this destination would fail; `unsent`:
- * this installation cannot send, which does not count against the destination.
+ * Only a `failed` delivery is tried again. `gone`: every delivery to this destination would
+ * fail; `unsent`: this installation cannot send, which does not count against the destination.
  */
 export interface TryAnswer {
   readonly end: "delivered" | "failed" | "refused" | "gone" | "unsent";

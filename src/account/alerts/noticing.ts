@@ -203,7 +203,7 @@ const RESTRICTIONS_SQL = `
     and r.restrictions_since is not null and h.lifted_at is null
     and not exists (select from alert_event e where e.once = 'restriction ' || h.hold_id)`;
 
-/* Deliveries are retried for three days, and the queries look back three: older events can go. */
+/* Older events are not needed: deliveries are retried for three days, queries look back three. */
 const FORGET_SQL: readonly string[] = [
   "delete from alert_event where at < now() - interval '90 days'",
   `delete from alert_destination t

@@ -21,7 +21,7 @@ import { reportEvent } from "./alert-kinds.ts";
 
 /** The lease of a delivery lasts longer than any try. */
 const LEASE_S = 120;
-/** Limits the tries in flight per destination, so that a slow one cannot occupy a whole process. */
+/** Limits the tries in flight per destination, so that no slow one occupies a process. */
 const TRIES_AT_ONCE = 2;
 
 /** A lease moves a delivery's next try to the end of the lease. */

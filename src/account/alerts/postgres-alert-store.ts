@@ -43,7 +43,7 @@ const NO_RULES: AlertRules = {
   isBalanceFollowing: false,
 };
 
-/** Every method is limited to one organization; the token of an e-mail's link leads to it. */
+/** Every method is limited to one organization, named by its id or by an e-mail link's token. */
 export class PostgresAlertStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -87,7 +87,7 @@ export class PostgresAlertStore {
     return (await this.destinations(orgId)).length >= DESTINATIONS_MAX;
   }
 
-  /** `taken`: the address is there; `bound`: a limit of confirmation e-mails is reached. */
+  /** `taken`: the address is in use; `bound`: a limit of confirmation e-mails is reached. */
   async addDestination(
     orgId: OrgId,
     wanted: NewDestination,
@@ -142,7 +142,7 @@ export class PostgresAlertStore {
 
   /**
    * Disabling drops waiting deliveries. Undefined if the destination does not exist; `taken`:
-   * another one has its address; `reader`: only the reader of its address can enable it.
+   * another destination has its address; `reader`: only the reader of its address can enable it.
    */
   async changeDestination(
     orgId: OrgId,
@@ -205,7 +205,7 @@ export class PostgresAlertStore {
     });
   }
 
-  /** Returns the event's id; undefined if no such destination is enabled, false if many wait. */
+  /** Returns the event's id; undefined: not an enabled destination; false: too many wait. */
   async sendTest(orgId: OrgId, destinationId: string): Promise<string | false | undefined> {
     return await inTransaction(this.#pool, async (client) => {
       const { rowCount } = await client.query(sql.ACTIVE_SQL, [orgId, destinationId]);
@@ -219,8 +219,8 @@ export class PostgresAlertStore {
   }
 
   /**
-   * Queues a failed delivery again with the same event id. `busy` if it has not failed or is being
-   * tried; undefined if it does not exist or its destination is disabled.
+   * Queues a failed delivery again with the same event id. `busy` if the delivery has not failed or
+   * is being tried; undefined if it does not exist or its destination is disabled.
    */
   async sendAgain(
     orgId: OrgId,

@@ -10,7 +10,7 @@ export interface ReceiptFacts {
   readonly seller: Seller;
 }
 
-/** `bad_amount`: out of bounds or not whole cents; `too_many`: begun in the last hour. */
+/** `bad_amount`: out of bounds or not whole cents; `too_many`: purchases in the last hour. */
 export class PurchaseFault extends Error {
   override readonly name = "PurchaseFault";
   readonly kind: "bad_amount" | "too_many" | "not_configured" | "provider_failed";
@@ -21,7 +21,7 @@ export class PurchaseFault extends Error {
   }
 }
 
-/** `monthMicroUsd`: this UTC month's automatic purchases, but those that failed or expired. */
+/** `monthMicroUsd`: this UTC month's automatic purchases, without those that failed or expired. */
 export interface TopUpView extends Pick<
   TopUpState,
   "rule" | "pause" | "monthMicroUsd" | "hasOpenPurchase"
@@ -86,7 +86,7 @@ export interface ClaimUpdate {
   readonly kind: "refund" | "dispute";
   readonly paymentId: string;
   readonly amountMicroUsd: MicroUsd;
-  /** The amount is taken from the wallet only if it `stands`, and returned if it is `reversed`. */
+  /** A claim takes its amount from the wallet only if it `stands`; a `reversed` one returns it. */
   readonly state: "waits" | "stands" | "reversed";
   /** True if the payment provider will not change the state any more. */
   readonly isOver: boolean;

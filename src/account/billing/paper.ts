@@ -200,8 +200,8 @@ interface Run {
 
 /**
  * Makes a document print characters that its embedded font lacks. Chinese, Japanese and Korean ones
- * use a font of the PDF viewer, since a font with all of them takes 5 to 20 MB. Any other is
- * printed as its code point, so that nothing is lost silently.
+ * use a font of the PDF viewer, since a font with all of them takes 5 to 20 MB. Any other
+ * character is printed as its code point, so that nothing is lost silently.
  */
 function printForeignLetters(pdf: Pdf): void {
   const inner = pdf as unknown as Inner;

@@ -109,7 +109,7 @@ export class PostgresPurchaseStore {
     return await this.#select(rest, [orgId, max]);
   }
 
-  /** Parked ones come first, and among these those that nobody has granted or returned. */
+  /** Lists parked purchases first, starting with those that nobody has granted or returned. */
   async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
     const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
     return rows.map((row) => {

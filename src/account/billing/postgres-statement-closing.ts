@@ -95,7 +95,7 @@ interface PassRow {
   readonly month: Month;
   readonly after_org_id: string;
   readonly has_failed: boolean;
-  /** It is text, because a `Date` would lose the microseconds, which the updates compare. */
+  /** The lease is text, because a `Date` would lose the microseconds, which the updates compare. */
   readonly lease: string;
 }
 
@@ -161,7 +161,7 @@ const NEXT_SQL = `
   from org o where o.org_id > $1 and o.created_at < $3::timestamptz
   order by o.org_id limit $4`;
 
-/* Both updates change nothing if another process has taken over the month: the lease differs. */
+/* `GO_ON_SQL` and `END_SQL` change nothing if another process has taken over the month's lease. */
 const GO_ON_SQL = `
   update org_statement_pass
   set after_org_id = $3, has_failed = $4, until_at = '-infinity'
@@ -176,13 +176,13 @@ const END_SQL = `
 
 interface ClosedPiece {
   readonly examined: number;
-  /** An hour after the last organization of the month, every organization is examined again. */
+  /** Organizations that failed; all are examined again an hour after the last one of the month. */
   readonly failed: readonly {
     readonly orgId: OrgId;
     readonly month: Month;
     readonly fault: unknown;
   }[];
-  /** False if nothing is left to do now, or if another process does it. */
+  /** False if nothing is left to do now, or if another process is doing it. */
   readonly hasMore: boolean;
 }
 

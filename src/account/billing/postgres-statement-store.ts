@@ -54,8 +54,8 @@ export class PostgresStatementStore {
   }
 
   /**
-   * First closes this and earlier months that are over. `unknown`: there is no such month; `later`:
-   * one call cannot close all earlier months, so call again.
+   * First closes this month and earlier ones, if they are over. `unknown`: there is no such
+   * month; `later`: one call cannot close all earlier months, so call again.
    */
   async read(orgId: OrgId, month: Month): Promise<Statement | "unknown" | "later"> {
     const months = await this.months(orgId);
@@ -111,8 +111,8 @@ export class PostgresStatementStore {
   }
 
   /**
-   * The first of two statements stays. The same command reports the alert `statement.ready`, so
-   * that a crash cannot separate the two.
+   * Changes nothing if the month's statement exists already. The same SQL command reports the
+   * alert `statement.ready`, so that a crash cannot lose the alert.
    */
   async #close(figures: StatementFigures, { isNews }: { readonly isNews: boolean }): Promise<void> {
     const { openingMicroUsd, closingMicroUsd } = figures;
@@ -174,7 +174,7 @@ export interface KeptRow {
   readonly sha256: string;
 }
 
-/** Oldest first, up to the current one. */
+/** An organization's months, oldest first, up to the current one. */
 interface OrgMonths {
   readonly all: readonly Month[];
   readonly nowMs: number;

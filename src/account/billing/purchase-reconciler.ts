@@ -9,9 +9,9 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const TICK_MS = MINUTE_MS;
 const PURCHASES_EVERY_MS = 10 * MINUTE_MS;
-/** Until then the returning browser or the webhook usually reports the payment. */
+/** Within this time the returning browser or the webhook usually reports the payment. */
 const PURCHASE_WAIT_MS = 10 * MINUTE_MS;
-/** Only an event can still report the payment of an older purchase. */
+/** Older purchases are not polled: only an event can still report their payment. */
 const PURCHASE_AGE_MAX_MS = 30 * DAY_MS;
 const PURCHASES_PER_QUERY = 50;
 const PURCHASES_PER_ROUND = 500;
@@ -23,7 +23,7 @@ const CLAIMS_PER_ROUND = 5_000;
 const OPEN_CLAIM_AGE_MAX_MS = 180 * DAY_MS;
 const OPEN_CLAIMS_PER_ROUND = 500;
 const EVENTS_KEPT_MS = 40 * DAY_MS;
-/** The payment provider is then assumed to be down, and the rest is left to the next run. */
+/** After this many failures the payment provider counts as down: the next run does the rest. */
 const FAILURES_MAX = 5;
 
 interface ReconcilerDeps extends BillingParts {
@@ -31,7 +31,7 @@ interface ReconcilerDeps extends BillingParts {
   readonly charges: TopUpCharges;
 }
 
-/** Polls what was not reported. One process does each run; if it dies, the next does the rest. */
+/** Polls for unreported changes. One process does each run; after a crash the next run goes on. */
 export class PurchaseReconciler {
   readonly job: Job;
   readonly #deps: ReconcilerDeps;
@@ -78,7 +78,7 @@ export class PurchaseReconciler {
   async check(purchase: KnownPurchase): Promise<void> {
     const { store, payments, service, charges, isTestMoney, clock, log } = this.#deps;
     const { purchaseId, sessionId } = purchase;
-    // The payment provider keeps test money apart, and the configured key opens only one account.
+    // The payment provider separates test from real money, and the configured key reads only one.
     if (purchase.isTestMoney !== isTestMoney) return;
     if (purchase.isAutomatic) return await charges.check(purchaseId);
     const session = sessionId === null ? undefined : await payments.session(sessionId);

@@ -14,7 +14,7 @@ interface PurchaseServiceDeps extends BillingParts {
   readonly takeCharge: (charge: ChargeUpdate) => Promise<void>;
 }
 
-/** Each report may be repeated, late or missing. */
+/** Applies the payment provider's reports. Each may be repeated, late or missing. */
 export class PurchaseService {
   readonly #deps: PurchaseServiceDeps;
 
@@ -120,7 +120,7 @@ export class PurchaseService {
   }
 }
 
-// What a person granted is not taken back: its amount may differ from that of the payment.
+// Credit that a person granted is not taken back: it may differ from the payment's amount.
 const GRANT_STAYS =
   "a payment was refunded or disputed after its purchase was credited by hand: the credit stays; " +
   "settle the amount with the organization";

@@ -41,7 +41,7 @@ export interface KnownPurchase extends Omit<StoredPurchase, "state" | "receipt">
 }
 export type PurchaseRecord = Omit<KnownPurchase, "cents" | "sessionId" | "expiresAtMs">;
 
-/** `parked` waits for an operator, `pending` for a bank. */
+/** A `parked` purchase waits for an operator, a `pending` one for a bank. */
 export interface WaitingPurchase extends Omit<PurchaseRecord, "state"> {
   readonly state: "parked" | "pending";
 }
@@ -95,7 +95,7 @@ type StoredPurchase = RecordOf<typeof purchaseColumns>;
 
 /**
  * Refunds are subtracted before disputes; both together never exceed the purchase's amount. A
- * purchase that is not granted has them too: what went back is not credited any more.
+ * purchase that is not granted can have both too: the returned amounts must not be credited.
  */
 export const SELECT_PURCHASE_SQL: string = `
   select p.*, exists (select from top_up t where t.purchase_id = p.purchase_id) as is_automatic,

@@ -281,8 +281,8 @@ const KEY_NAMES_SQL: string = `
   from api_key where org_id = $1 and key_id = any ($2)`;
 
 /**
- * True if the journal lost a day of usage up to the end of the month since the statement was
- * closed. $1: organization; $2: when it was closed; $3: the end of its month.
+ * True if, since the statement was closed, the journal lost a day of usage before the month's end.
+ * $1: organization; $2: when the statement was closed; $3: the end of its month.
  */
 export const LEFT_SINCE_SQL = `
   select exists (select from retired_spend s join retired_day d using (day)

@@ -14,7 +14,7 @@ export interface RecoveredPayments {
   readonly granted: number;
   readonly claims: number;
   /**
-   * An operator has to recreate each organization and grant the credit of these payments by hand.
+   * Payers that do not exist: an operator must recreate the organization and grant its credit.
    */
   readonly unknownOrgs: readonly UnknownPayer[];
   /** Ids of checkouts, charges and claims that could not be applied; run the recovery again. */
@@ -29,9 +29,9 @@ interface RecoveryDeps extends BillingParts {
 }
 
 /**
- * After a restore, applies what the payment provider knows since a day before `sinceMs`, because a
- * checkout can be paid up to a day after it was opened. It changes nothing that the ledger has. A
- * checkout's metadata name its purchase and its organization.
+ * After a restore, applies what the payment provider recorded since a day before `sinceMs`, because
+ * a checkout can be paid up to a day after it was opened. It changes nothing that the ledger has.
+ * A checkout's metadata name its purchase and its organization.
  */
 export async function recoverPayments(
   deps: RecoveryDeps,

@@ -206,7 +206,7 @@ export class StripeBilling {
     try {
       await this.#reconciler.check(purchase);
     } catch (fault) {
-      // An event, the next poll or the reconciler will report the end.
+      // An event, the next poll or the reconciler will report the purchase's end.
       log.warn({ purchaseId, err: fault }, "the payment provider did not answer");
     }
     return await store.findOwn(orgId, purchaseId);
@@ -274,7 +274,7 @@ function isUnfinished({ state, receiptUrl }: KnownPurchase): boolean {
   return state === "created" || state === "pending" || (state === "paid" && receiptUrl === null);
 }
 
-/** With real payments on, such credit buys service that costs the operator real money. */
+/** Warns of credit from test money: it buys service that costs the operator real money. */
 async function announceTestMoney(store: PurchaseStore, log: Logger): Promise<void> {
   try {
     const { purchases, orgIds } = await store.testMoney();

@@ -166,7 +166,7 @@ export async function orMissing<T>(asking: () => Promise<T>): Promise<T | undefi
   }
 }
 
-/** The parameters of a list at Stripe, which reads further pages by itself. */
+/** The parameters of a list request; Stripe's client fetches further pages automatically. */
 export function createdSince(sinceMs: number) {
   return { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
 }

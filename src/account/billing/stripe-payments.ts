@@ -152,7 +152,7 @@ export class StripePayments {
     );
   }
 
-  /** The few disputes come before the refunds: a caller that reads a limited number gets them. */
+  /** Yields the few disputes before the refunds, so a caller with a limit gets all disputes. */
   async *claimsSince(sinceMs: number): AsyncGenerator<ClaimUpdate> {
     const range = createdSince(sinceMs);
     for await (const dispute of this.#stripe.disputes.list(range)) {

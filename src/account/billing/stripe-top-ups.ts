@@ -52,7 +52,7 @@ export class StripeTopUps {
     return { rule, pause, card, isCardPending, monthMicroUsd, hasOpenPurchase };
   }
 
-  /** Rejects with `TopUpFault`: invalid, or without a card. Turning a rule on ends its pause. */
+  /** Rejects with `TopUpFault` if invalid or without a card. Turning a rule on ends its pause. */
   async setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void> {
     const { topUps, bounds, isTestMoney, clock } = this.#deps;
     const month = monthStartMs(clock.nowMs());
@@ -106,7 +106,7 @@ export class StripeTopUps {
     }
   }
 
-  /** Creates a customer if none is stored, or if Stripe lacks it: then reruns `work`. */
+  /** Runs `work` with the stored customer, or a new one if none is stored or Stripe lost it. */
   async withCustomer<T>(orgId: OrgId, work: (customerId: string) => Promise<T>): Promise<T> {
     const { topUps, isTestMoney, clock } = this.#deps;
     const { customerId } = await topUps.read(orgId, isTestMoney, clock.nowMs());

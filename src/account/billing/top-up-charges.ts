@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
 const STARTED_PER_ROUND = 50;
 const REPAIRED_PER_ROUND = 50;
 const ASK_PAUSE_MS = 20_000;
-/** Later, for example if the process was suspended, `#repair` decides about the charge. */
+/** If the first send is later (the process was suspended), `#repair` decides about the charge. */
 const FIRST_SEND_WITHIN_MS = MINUTE_MS;
 /**
  * `#repair` sends a charge only within this time after the purchase began, well below the day for
@@ -25,14 +25,13 @@ const FIRST_SEND_WITHIN_MS = MINUTE_MS;
 const SEND_WITHIN_MS = 60 * MINUTE_MS;
 /**
  * A purchase whose card was replaced, or whose rule or automatic top-up is off, expires after this
- * time if the payment provider knows no charge of it. It exceeds the time for which a request can
- * be in flight.
+ * time if the payment provider knows no charge of it. No request can be in flight for that long.
  */
 const UNWANTED_AFTER_MS = 10 * MINUTE_MS;
 const GIVEN_UP_AFTER_MS = SEND_WITHIN_MS + UNWANTED_AFTER_MS;
 /** The expiry stored with a purchase: later than the times at which `#repair` ends the purchase. */
 const EXPIRES_AFTER_MS = 2 * SEND_WITHIN_MS;
-/** The payment provider is then assumed to be down, and the rest is left to the next run. */
+/** After this many failures the payment provider counts as down: the next run does the rest. */
 const FAILURES_MAX = 3;
 
 const TOP_UP = byGateway("top-up");
@@ -48,7 +47,7 @@ interface TopUpChargesDeps extends BillingParts {
 /**
  * The purchase is committed before the charge is sent, and its id is the charge's idempotency key.
  * A process that finds it undecided asks the payment provider first, and sends the charge again
- * only if the provider has none.
+ * only if the provider has no such charge.
  */
 export class TopUpCharges {
   readonly #deps: TopUpChargesDeps;

@@ -102,8 +102,8 @@ const OF_STATUS: ReadonlyMap<number, FrameworkProblem> = new Map([
 ]);
 
 /**
- * Returns the 4xx status that Fastify or its plugin for files gave. Any other error's status is of
- * another server: a payment provider's 401 does not mean that this request was wrong.
+ * Returns the 4xx status that Fastify or its plugin for files gave. Any other error's status came
+ * from another server: a payment provider's 401 does not mean that this request was wrong.
  */
 function findStatus(fault: unknown): number | undefined {
   const { code, status, statusCode, expose } = fault as Readonly<Record<string, unknown>>;

@@ -13,7 +13,7 @@ export interface SchemaProblem {
  */
 export type SchemaCheck = (value: unknown) => SchemaProblem | undefined;
 
-/** Compiles the check of one part of a request; it adds and drops nothing. */
+/** Compiles the check of one part of a request; the check adds and drops no fields. */
 export function compileCheck(schema: TSchema, part: "body" | "text"): SchemaCheck {
   const check = schemaCheck(schema, part === "body" ? WORDS : { ...WORDS, readsText: true });
   return (value) => {
@@ -25,8 +25,8 @@ export function compileCheck(schema: TSchema, part: "body" | "text"): SchemaChec
 const WORDS = { missing: "is missing", unknown: "is not a field of this route; remove it" };
 
 /**
- * Finds what schemas accept and cannot be stored: U+0000, which PostgreSQL stores in no text, and a
- * number such as 1e999 in a query, which is read as infinite.
+ * Finds a value that schemas accept but that cannot be stored: a text with U+0000, which PostgreSQL
+ * rejects, or a number such as 1e999 in a query, which is read as infinite.
  */
 function unstorableIn(value: unknown): SchemaProblem | undefined {
   const left = [{ field: "", value }];

@@ -38,7 +38,7 @@ export class ConcurrencyGate {
 
 export interface ReportGates {
   readonly reads: ConcurrencyGate;
-  /** For file downloads: each holds its permit as long as the client takes to read the file. */
+  /** For file downloads: each keeps its turn as long as the client takes to read the file. */
   readonly files: ConcurrencyGate;
   readonly checks: ConcurrencyGate;
   readonly payments: ConcurrencyGate;

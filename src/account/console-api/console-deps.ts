@@ -76,7 +76,7 @@ export interface OperationDeps {
   readonly abuseRestrictions: AbuseRestrictionStore;
   readonly companies: CompanyStore;
   readonly statements: StatementStore;
-  /** Without a trailing slash; known once the listener is open, as is the gateway's. */
+  /** Has no trailing slash. Like the gateway's address, it is known once the listener is open. */
   readonly consoleUrl: () => string;
   readonly config: Pick<Config, keyof IssuerConfig>;
   readonly limitUse: Pick<LimitUseDeps, "catalog" | "limitDefaults" | "clock"> & {
@@ -176,7 +176,7 @@ export interface OperatorDeps {
 
 export type TermsRead =
   | { readonly ok: true; readonly terms: ReadonlyMap<string, SettlementTerms> }
-  /** Then no period is closed: one that was closed by wrong terms would stay closed. */
+  /** Without terms no period is closed: one closed by wrong terms would stay closed. */
   | { readonly ok: false; readonly problem: string };
 
 export interface Installation {

@@ -49,7 +49,7 @@ export function missing(message: string): ConsoleRefusal {
   return new ConsoleRefusal(404, "not_found", message);
 }
 
-/** Also for what another organization has, so that nobody learns that it exists. */
+/** Also refuses an object of another organization, so that nobody learns that it exists. */
 export function notFound(what: string): ConsoleRefusal {
   return missing(`there is no such ${what} in your organization; check the ID`);
 }

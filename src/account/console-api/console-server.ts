@@ -65,7 +65,7 @@ export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleSer
   });
   app.addHook("onResponse", async (request, reply) => {
     const { method, id, routeOptions } = request;
-    // The pattern is logged and not the address, since addresses of callbacks contain codes.
+    // The route's pattern is logged, not the address, since addresses of callbacks contain codes.
     const detail = { request_id: id, method, route: routeOptions.url ?? null };
     const status = reply.statusCode;
     const isRead = method === "GET" || method === "HEAD";

@@ -25,7 +25,7 @@ export interface OpenedFile {
 
 /**
  * Starts a file within the organization's concurrency limit. The first piece is made before the
- * first byte is sent, so that an early fault is an ordinary answer. A late file ends with a reset.
+ * first byte is sent, so that its fault gets an ordinary answer. A slow file ends with a reset.
  */
 export async function openFile(
   { gate, clock }: { readonly gate: ConcurrencyGate; readonly clock: Clock },

@@ -62,7 +62,7 @@ export class BusyFault extends Error {
   override readonly name = "BusyFault";
 }
 
-/** Browsers report it in `sec-fetch-site`; older browsers and programs send `origin`. */
+/** Browsers tell this by `sec-fetch-site`, older browsers and programs by `origin`. */
 export function isFromOwnPage(headers: IncomingHttpHeaders, consoleUrl: string): boolean {
   const site = headers["sec-fetch-site"];
   return site === undefined
@@ -95,7 +95,7 @@ const NOT_JSON = new ConsoleRefusal(
 /** Names the organization that the page shows; another tab may have switched the session since. */
 const SHOWN_ORG_HEADER = "x-tm-org";
 
-/** Moves the query's `org` into the header that a link cannot send. A sent header counts more. */
+/** Moves the query's `org` into the header that a link cannot send. A sent header wins. */
 export function takeLinkedOrg({
   headers,
   query,
@@ -110,7 +110,7 @@ export function readQuery({ query }: FastifyRequest, name: string): unknown {
   return (query as Readonly<Record<string, unknown>>)[name];
 }
 
-/** Reads the browser's session; a refusal if the role of its member lacks the right `need`. */
+/** Reads the browser's session; refuses if the member's role lacks the right `need`. */
 export async function readOpenSession(
   identity: Pick<Identity, "readSession">,
   headers: IncomingHttpHeaders,

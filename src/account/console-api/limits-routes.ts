@@ -62,8 +62,8 @@ export function limitHandlers(deps: ConsoleDeps): Handlers<keyof typeof limitRou
       const found = await findRequest(deps, session.orgId, params.request_id);
       if (found === undefined) return notFound("request");
       const { requestId, createdAtMs, errorClass, status } = found.request;
-      // A request that succeeded or was cancelled can have an error class too: of impossible token
-      // counts or costs.
+      // A request that succeeded or was cancelled can have an error class too: that of
+      // impossible token counts or costs.
       const isNeither = status === "succeeded" || status === "cancelled";
       if (errorClass === null || isNeither) return NOT_REFUSED;
       return {
@@ -209,7 +209,7 @@ interface NamedRow {
   readonly row: LimitRow;
   readonly name: string;
   readonly modelId: string | null;
-  /** The scope's own, and the request window that applies until the organization has credit. */
+  /** The scope's own claim, and that of the request window of an organization without credit. */
   readonly claims: readonly ScopeClaim[];
 }
 

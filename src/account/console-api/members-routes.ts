@@ -95,7 +95,7 @@ export function teamHandlers(
   };
 }
 
-/** For a caller who lost the role after the request was admitted. */
+/** The refusal for a caller who lost the role after the request was admitted. */
 const NOT_ALLOWED = forbidden(
   "nothing was done: your role in this organization has just changed; reload the page",
 );

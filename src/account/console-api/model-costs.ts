@@ -152,7 +152,7 @@ function compareSpend(a: UsedModel, b: UsedModel): number {
   return b.requests - a.requests;
 }
 
-/** The last group of a report, which sums up all others. */
+/** The last group of a report, which sums up all groups that are not listed. */
 const OTHER_GROUPS = "other";
 
 function hasTokens({ figures }: { readonly figures: ReportFigures }): boolean {

@@ -118,7 +118,7 @@ function capNotices({ month, facts }: NoticeInput): Notice[] {
 function keyCapNotices({ facts, nowMs }: NoticeInput): Notice[] {
   const isFull = (key: CappedKey): boolean => key.spentMicroUsd >= key.capMicroUsd;
   const fullCaps = facts.cappedKeys.filter(isFull);
-  // Of several full caps of a key, the last to reset counts: until then it does not work.
+  // Of several full caps of a key, the last to reset counts: until then the key does not work.
   const full = onePerKey(
     fullCaps.toSorted((a, b) => periodEndMs(b.period, nowMs) - periodEndMs(a.period, nowMs)),
   );
@@ -159,7 +159,7 @@ function fullText(full: readonly CappedKey[], nowMs: number): string {
   return `${full.length} keys have used up their ${commonWord(full)}caps: their requests are rejected until the caps reset. ${firstReset(full, nowMs)}`;
 }
 
-/** What is held may come back, so it is told apart from what is used. */
+/** Mentions amounts held by requests in progress, since these may be returned. */
 function nearText(key: CappedKey, nowMs: number): string {
   const { name, period, spentMicroUsd: spent, heldMicroUsd: held } = key;
   const cap = `${ADJECTIVES[period]} cap of ${money(key.capMicroUsd)}`;

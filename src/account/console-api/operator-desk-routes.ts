@@ -86,7 +86,7 @@ export function deskHandlers(deps: ConsoleDeps): Handlers<DeskRoute> {
   };
 }
 
-/** Of the query, it logs a masked address, the beginning of a key, or an id, and nothing else. */
+/** Logs no more of the query than a masked address, the beginning of a key, or an id. */
 function lookedUp(asked: string, found: readonly { readonly orgId: OrgId }[]): Change {
   const text = asked.trim();
   const shown = text.includes("@")
@@ -163,7 +163,7 @@ async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHealth> {
   };
 }
 
-/** Without books, the page shows everything else. */
+/** Undefined if the books cannot be read: the page then shows everything else. */
 async function readBooks({ operator, log }: ConsoleDeps): Promise<BooksFigures | undefined> {
   try {
     return await operator.installation.readBooks();

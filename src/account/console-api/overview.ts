@@ -18,7 +18,7 @@ import { requireOrg } from "./read-values.ts";
 import { isActive } from "./present-key.ts";
 import { presentFigures, presentRequest } from "./present-request.ts";
 
-/** Tracks the age of the oldest part that a replica served; `asOf` is empty if none did. */
+/** Tracks the age of the oldest part that a replica served; `asOf` is empty if it served none. */
 export function datedReports(reports: UsageReports) {
   let oldestMs: number | undefined;
   const noted = reports.noting((asOfMs) => {
@@ -37,7 +37,7 @@ const TOP_MODELS = 5;
 const LATEST_ERRORS = 5;
 const TROUBLE: readonly RequestStatus[] = ["rejected_by_gateway", "rejected_by_provider", "failed"];
 
-/** Its queries of the journal run one after another: the request has one turn at the reports. */
+/** Runs its journal queries one after another, since the request has one turn at the reports. */
 export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promise<Overview> {
   const { records, accounts, clock } = deps;
   const { reports, asOf } = datedReports(deps.reports);
@@ -96,7 +96,7 @@ export function lastDays(nowMs: number, days: number): Span {
 
 type Span = Pick<ReportFilter, "fromMs" | "toMs">;
 
-/** As much of the previous month as has passed of this one; all of it if it is shorter. */
+/** The previous month up to the same time of the month as now, or whole if it is shorter. */
 export function sameSpanOfMonthBefore(nowMs: number): Span {
   const now = new Date(nowMs);
   const startMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
@@ -194,7 +194,7 @@ const DAYS_MAX = 365n;
 
 /**
  * Estimates until when a balance lasts at the pace of the last seven whole days. Days before the
- * first spend do not count. Undefined if fewer than two are left, or if there is no balance.
+ * first spend do not count. Undefined if fewer than two days are left, or if there is no balance.
  */
 export function estimateRunway(
   availableMicroUsd: MicroUsd,
@@ -210,7 +210,7 @@ export function estimateRunway(
   if (counted.length < WHOLE_DAYS_MIN || availableMicroUsd <= 0n) return undefined;
   const length = BigInt(counted.length);
   const spent = counted.reduce((sum, { spentMicroUsd }) => sum + spentMicroUsd, 0n);
-  // Rounded up, so that it does not promise too much.
+  // The pace is rounded up, so that the estimate does not promise too much.
   const perDayMicroUsd = (spent + length - 1n) / length;
   const lastsMs = (availableMicroUsd * length * BigInt(DAY_MS)) / spent;
   const untilMs = lastsMs > DAYS_MAX * BigInt(DAY_MS) ? undefined : nowMs + Number(lastsMs);

@@ -50,7 +50,7 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
 
 /**
  * Answers with a page if the browser wants one, else with a refusal. Paths of the API and of the
- * gateway are never pages, so that one address for both keeps its 404s.
+ * gateway are never pages, so that they answer 404 even at an address that also serves pages.
  */
 export async function refuseUnknownPath(
   deps: ConsoleDeps,

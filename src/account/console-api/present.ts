@@ -106,7 +106,7 @@ function field(name: string, source: string, show: (value: never) => unknown): F
   return { name, read };
 }
 
-/** Shows the objects in a value of this schema; a nullable one has its schema first. */
+/** Returns the converter for a schema's values; a nullable schema is a union ending in null. */
 function shower(schema: TSchema): (value: never) => unknown {
   if (Type.IsUnion(schema)) return shower(schema.anyOf[0] ?? schema);
   if (Type.IsObject(schema)) return (record: object) => showFields(schema, record);

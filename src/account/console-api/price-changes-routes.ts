@@ -25,7 +25,7 @@ const DAYS = 30;
 const NOTICES_MAX = 20;
 /** How long notices are cached: every page reads them, and changes are announced days ahead. */
 const KEPT_MS = 60_000;
-/** Short, because the organization may just be calling such a model for the first time. */
+/** How long an empty answer is cached: short, since use of such a model may have just begun. */
 const NONE_KEPT_MS = 5_000;
 const KEPT_ORGS_MAX = 1_000;
 
@@ -76,7 +76,7 @@ async function readNotices(
     const served = providers.groups.filter(({ group }) => group !== "none");
     const figures = served.find(({ group }) => group === providerId)?.figures;
     if (figures === undefined) continue;
-    // Sizes are known by model only: they say nothing if another provider served it too.
+    // Sizes are known by model only: they say nothing if another provider served the model too.
     const isAlone = served.length === 1;
     const { requests, usage } = figures;
     const own = isAlone ? sized?.filter((each) => each.modelId === modelId) : undefined;
@@ -100,7 +100,7 @@ interface ListingUse {
   readonly sized: readonly SizedTokens[] | undefined;
 }
 
-/** The next change of what customers pay, of each routed listing that bills by the token. */
+/** Finds the next change of customers' prices for each routed listing that bills by the token. */
 export function comingChanges({ models }: Catalog, nowMs: number): readonly ComingChange[] {
   return models.flatMap(({ displayName, deployments }) =>
     deployments.flatMap((each): ComingChange[] => {
@@ -155,7 +155,7 @@ export function priceNotice(
   };
 }
 
-/** Two are the same if customers pay the same, even if the provider's own price changes. */
+/** Two results are equal if customers pay the same, even if the provider's own price changes. */
 function serializeSale(prices: PriceSheet): string {
   return JSON.stringify([presentPrices(prices), presentTiers(prices)]);
 }

@@ -4,7 +4,7 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import type { KeyChange } from "./contract.ts";
 import { readCaps } from "./read-values.ts";
 
-/** An absent field changes nothing; null removes the expiry, or allows all models. */
+/** In the result, an absent field changes nothing; null means no expiry, or all models. */
 export async function readKeyFields(
   deps: Pick<ConsoleDeps, "catalog" | "rules" | "clock">,
   orgId: OrgId,
@@ -25,8 +25,8 @@ const YEAR_MS = 366 * 86_400_000;
 const INSTANT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/;
 
 /**
- * Undefined changes nothing, null means never. Disabling stops a key at once, so the past is
- * refused.
+ * Returns undefined for no change, null for never. Refuses the past, since disabling is the way to
+ * stop a key at once.
  */
 export function readExpiry(
   text: string | null | undefined,
@@ -55,8 +55,8 @@ const TOO_FAR = invalidField(
 );
 
 /**
- * Undefined changes nothing, null allows every model. An unlisted id is refused, so that a typo
- * does not block production, unless `kept`, the key's present models, contains it.
+ * Returns undefined for no change, null for every model. An unlisted id is refused, so that a
+ * typo does not block production, unless `kept`, the key's present models, contains it.
  */
 async function readAllowedModels(
   { catalog, rules }: Pick<ConsoleDeps, "catalog" | "rules">,

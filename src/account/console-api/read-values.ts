@@ -12,7 +12,7 @@ import type { OrgSummary } from "../../gateway/index.ts";
 import type { SignedIn } from "../identity/identity-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 
-/** Reads a cap. Undefined means that the cap stays, null that it is removed. */
+/** Reads a cap. Returns undefined if the cap stays, null if it is removed. */
 export function readCap(text: string | null | undefined): MicroUsd | null | undefined {
   if (text === undefined || text === null || text === "") return undefined;
   const amount = readAmount(text);

@@ -1,4 +1,4 @@
-/** Of every answer that is not a page: it may load and run nothing, and no page may frame it. */
+/** For answers that are not pages: they may load and run nothing, and no page may frame them. */
 const DATA_POLICY =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -16,7 +16,7 @@ export function securityHeaders(consoleUrl: string): Readonly<Record<string, str
 
 const HSTS = "max-age=31536000";
 
-/** Our own scripts and no inline ones, our own styles and those with this answer's nonce. */
+/** Allows our own scripts (no inline ones), our own styles, and those with this answer's nonce. */
 export function pagePolicy(nonce: string): string {
   return [
     "default-src 'none'",

@@ -165,7 +165,7 @@ export function readFilters(
 
 /**
  * Requests store no tags: the tags that a key has now apply to all its requests. Managed keys have
- * none.
+ * no tags.
  */
 export function onlyTagged(
   { managed, ...filter }: ReportFilter,

@@ -124,7 +124,7 @@ function presentCheck(check: RecordedCheck, hidden: readonly string[]): CheckFin
   return { ...presentFlaw(check, hidden), evidence: presentEvidence(check.evidence, hidden) };
 }
 
-/** Our own checks report fewer, but a report that another program signed may contain anything. */
+/** Our own checks report less, but a report that another program signed may contain anything. */
 const EVIDENCE_MAX = 12;
 
 function presentEvidence(evidence: unknown, hidden: readonly string[]): CheckFinding["evidence"] {

@@ -24,8 +24,8 @@ type CookieKind = "tx" | "session";
 const HEADER_CHARS_MAX = 16_384;
 
 /**
- * On https the names begin with `__Host-`, so that neither another host nor plain http can set the
- * cookies; browsers accept that prefix on https only.
+ * On https the cookie names begin with `__Host-`, so that neither another host nor plain http can
+ * set the cookies; browsers accept that prefix on https only.
  */
 export function cookieJar(consoleUrl: string) {
   const isSecure = consoleUrl.startsWith("https:");
@@ -56,7 +56,7 @@ function readCookie(
   return undefined;
 }
 
-/** True for an encrypted pending sign-in. Browsers accept cookies of up to 4,096 characters. */
+/** True if a text can be a sealed pending sign-in. Browsers limit cookies to 4,096 characters. */
 function isSealed(text: string): boolean {
   return /^[A-Za-z0-9_-]{44,3800}$/.test(text);
 }
@@ -66,13 +66,13 @@ export function isToken(text: string): boolean {
 }
 
 const RETURN_PATH_CHARS_MAX = 512;
-/** A path of the console stays on this placeholder; any other URL leaves it. */
+/** A placeholder base URL: a console path resolves to this origin, any other URL does not. */
 const SOME_ORIGIN = "http://console.invalid";
 const OWN_ROUNDS = /^\/(auth|sign-in|api)(\/|$)/;
 
 /**
- * Returns the path to which a browser may go after signing in. Undefined if it names another
- * origin, could be parsed as one, or leads to a sign-in or API route.
+ * Returns the path to which a browser may go after signing in. Undefined if `asked` names
+ * another origin, could be parsed as one, or leads to a sign-in or API route.
  */
 export function safeReturnPath(asked: string | undefined): string | undefined {
   if (asked === undefined || asked.length > RETURN_PATH_CHARS_MAX) return undefined;

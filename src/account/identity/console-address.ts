@@ -1,6 +1,6 @@
 import type { Config, OrgId } from "../../kernel/index.ts";
 
-/** The console would send session cookies over a network in plain text. */
+/** Thrown if the console would send session cookies over a network in plain text. */
 export class InsecureConsoleFault extends Error {
   override readonly name = "InsecureConsoleFault";
 }
@@ -22,7 +22,7 @@ export function chooseSignInKind(config: AddressConfig): SignInKind {
   return config.localSignIn || isLoopback(findConsoleHost(config)) ? "local" : "none";
 }
 
-/** Names the organization that the page is about: its reader may be in several. */
+/** Returns a page's URL with the organization's id, since the reader may be in several. */
 export function orgPage(consoleUrl: string, path: string, orgId: OrgId): string {
   return `${consoleUrl}${path}${path.includes("?") ? "&" : "?"}org=${orgId}`;
 }

@@ -73,7 +73,7 @@ type Trial = Pick<OwnOrgStart, "sessionId" | "trialKey"> & {
   readonly welcomeMicroUsd?: MicroUsd | undefined;
 };
 
-/** Creates the trial key that is due and its reveal in the session, and the starting credit. */
+/** Creates the due trial key, its reveal in the session, and the starting credit. */
 export async function startTrial(run: Run, orgId: OrgId, trial: Trial): Promise<readonly Change[]> {
   return [await mintTrialKey(run, orgId, trial), ...(await grantWelcome(run, orgId, trial))];
 }
@@ -119,7 +119,7 @@ async function grantWelcome(
 }
 
 /**
- * Starts once what an invitation deferred, and moves the session to the account's own organization.
+ * Starts the deferred trial of the account's own organization once, and moves the session there.
  */
 export async function startOwnOrg(
   changes: ChangeLog,

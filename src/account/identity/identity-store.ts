@@ -36,7 +36,7 @@ export interface SignInToResolve {
   };
   /** A trial key, made before it is known whether one is due. Only `sealedKey` has the raw key. */
   readonly trialKey: SealedReveal & { readonly digest: Buffer; readonly ceiling: number };
-  /** This sign-in ends it. A key not saved yet moves to the new session of the same account. */
+  /** The session that this sign-in ends. Its unsaved key moves to a session of the same account. */
   readonly previous?: { readonly sessionId: Buffer; readonly reveal: SealedReveal | undefined };
   readonly from?: AskedFrom;
   readonly welcomeMicroUsd?: MicroUsd;
@@ -103,8 +103,8 @@ export type StoredSession = RecordOf<typeof sessionColumns>;
 
 /*
  * Chooses the organization of a session: the one that the person switched to, else the account's
- * own unless an invitation deferred its trial key, else the one joined last. Every request reads
- * this, so a removed member loses access with the next request.
+ * own unless an invitation deferred its trial key, else the one joined last. Every request runs
+ * this query, so a removed member loses access with the next request.
  */
 const CURRENT_MEMBER_SQL = `
   select org_id, role from org_member
@@ -143,7 +143,7 @@ export const revealColumns = columns({
   name: text("name"),
   expiresAtMs: instantMs("expires_at"),
 });
-/** It is encrypted under a key derived from the session token, which only the browser has. */
+/** A trial key, encrypted under a key from the session token, which only the browser has. */
 export type SealedReveal = RecordOf<typeof revealColumns>;
 
 export const END_SESSION_SQL = `

@@ -58,8 +58,8 @@ export interface OpenIdentityOptions extends Pick<
 
 /**
  * The first sign-in, not this call, contacts the identity provider, so the gateway starts while
- * that is down. Rejects with an `InsecureConsoleFault` or an `IdentitySettingFault` if the settings
- * cannot work.
+ * the provider is down. Rejects with an `InsecureConsoleFault` or an `IdentitySettingFault` if the
+ * settings cannot work.
  */
 export function openIdentity(options: OpenIdentityOptions): Promise<Identity> {
   // Inside `then`, a fault of the constructor rejects the promise instead of throwing here.
@@ -201,7 +201,7 @@ class OpenedIdentity extends Sessions {
     return this.#store.switchOrg(Buffer.from(sessionId, "hex"), orgId);
   }
 
-  /** Starts what an invitation deferred; undefined if nothing was. */
+  /** Starts the trial that an invitation deferred; undefined if none was deferred. */
   async startOwnOrganization(
     cookieHeader: string | undefined,
     { accountId }: SignedIn,
@@ -235,7 +235,7 @@ const SWEEP_EVERY_MS = 60_000;
 /** A used logout token is remembered longer than it would be accepted, so it works only once. */
 const LOGOUT_TOKEN_KEPT_MS = 15 * 60_000;
 
-/** The issuer stored for sign-ins by a link. A provider's issuer is a URL, so none equals it. */
+/** The issuer stored for sign-ins by a link. A provider's issuer is a URL, so it differs. */
 const LINK_ISSUER = "console-link";
 
 const signInsDisabled: Redirect = { location: "/sign-in?reason=failed", cookies: [] };

@@ -17,7 +17,7 @@ export function chooseOrgName(name: string | null, email: string): string {
 
 const ORG_NAME_CHARS_MAX = 64;
 
-/** Of a cause a log shows only the code or the name: its message may contain secrets. */
+/** Shows only the code or name of a fault's cause, since the cause's message may have secrets. */
 export function faultMessage(fault: unknown): Readonly<Record<string, string>> {
   if (!(fault instanceof Error)) return { fault: "unknown" };
   const words: Record<string, string> = { fault: fault.name, message: fault.message };

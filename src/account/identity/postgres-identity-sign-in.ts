@@ -96,7 +96,7 @@ async function recordSignIn(
   from: AskedFrom | undefined,
 ): Promise<SignedIn> {
   const owner = { account_id: resolved.accountId, org_id: resolved.orgId };
-  // It is recorded under its own account, so that neither organization learns of the other.
+  // The session's end is recorded under its account, so neither organization learns of the other.
   const end =
     ended === undefined
       ? []
@@ -170,7 +170,7 @@ async function findAccount(run: Run, signIn: SignInToResolve): Promise<FoundAcco
   return { ...plain(account), isTrialDue: false, kind: "known", ...followed };
 }
 
-// A verified account keeps its address if the new one is not verified or another's.
+// A verified account keeps its address if the new one is unverified or belongs to another account.
 async function followEmail(
   run: Run,
   account: AccountRow,
@@ -314,7 +314,7 @@ async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise
 
 /**
  * Deletes an organization that never had money, a key or a change of caps, unless another table
- * refers to it. Locks its row before its wallet, as every transaction does.
+ * refers to it. Locks the organization's row before its wallet, as every transaction does.
  */
 async function dropEmptyOrg(run: Run, orgId: string): Promise<void> {
   await run("savepoint before_drop");

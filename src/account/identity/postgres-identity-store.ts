@@ -67,8 +67,8 @@ export class PostgresIdentityStore {
   }
 
   /**
-   * All is one transaction: concurrent sign-ins with one address create only one trial key. Also
-   * consumes the link, if any; undefined if it is used, expired or for another address.
+   * Runs in one transaction: concurrent sign-ins with one address create only one trial key. Also
+   * consumes the link, if any; undefined if the link is used, expired or for another address.
    */
   resolveSignIn(signIn: SignInToResolve, linkHash?: Buffer): Promise<ResolvedSignIn | undefined> {
     const parts = { pool: this.#sessions, changes: this.#changes };
@@ -131,8 +131,8 @@ export class PostgresIdentityStore {
   }
 
   /**
-   * Ends the sessions that match what the token has of `sid` and subject. False, with nothing
-   * changed, if a token with this id was handled before.
+   * Ends the sessions that match those of `sid` and subject that the token has. False, with
+   * nothing changed, if a token with this id was handled before.
    */
   async endByLogoutToken(logout: LogoutOrder): Promise<boolean> {
     const { issuer, tokenId, subject = null, sid = null } = logout;
@@ -246,8 +246,8 @@ export class PostgresIdentityStore {
 export type IdentityStore = Public<PostgresIdentityStore>;
 
 /**
- * How many days the rows of a table stay after they have expired. A session tells why a browser is
- * signed out.
+ * How many days the rows of a table stay after they have expired. An ended session tells
+ * a browser why it is signed out.
  */
 const DAYS_KEPT = {
   console_reveal: 0,
@@ -257,7 +257,7 @@ const DAYS_KEPT = {
   org_invitation: 30,
 };
 
-// One statement also inserts the token's id, so only one of two copies has an effect.
+// The same statement inserts the token's id, so only one of two copies of a token has an effect.
 const END_BY_LOGOUT_TOKEN_SQL = `
   with seen as (
     insert into seen_logout_token (issuer, token_id, expires_at) values ($1, $2, $3)

@@ -73,7 +73,7 @@ export class RelyingParty {
     return { url: url.href, secrets };
   }
 
-  /** Throws errors of `openid-client`; with `AuthorizationResponseError` the provider refuses. */
+  /** Throws `openid-client` errors; an `AuthorizationResponseError` is the provider's refusal. */
   async redeem(callbackQuery: string, secrets: SignInSecrets): Promise<ProviderAnswer> {
     const { config } = await this.#discover();
     const callback = new URL(this.#options.redirectUri());
@@ -186,7 +186,7 @@ const isLogout = conforms(
 
 type LogoutToken = Omit<LogoutOrder, "nowMs" | "rememberUntilMs">;
 
-/** By such a token a provider reports that its session has ended (Back-Channel Logout). */
+/** Verifies tokens by which a provider reports that a session has ended (Back-Channel Logout). */
 function openLogoutVerifier(
   metadata: ServerMetadata,
   { clientId, clock }: RelyingPartyOptions,
@@ -212,7 +212,7 @@ function openLogoutVerifier(
   };
 }
 
-/** Undefined if it is another kind of token, or if its time differs by more than 2 minutes. */
+/** Undefined for another kind of token, or if its time is over 2 minutes before or after now. */
 export function readLogout(
   payload: Readonly<Record<string, unknown>>,
   nowMs: number,

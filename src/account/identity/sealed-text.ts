@@ -62,7 +62,7 @@ export function sealPending(pending: PendingSignIn, key: Buffer): string {
   return sealText(text, key, Buffer.from(pending.state)).toString("base64url");
 }
 
-/** Undefined if another installation sealed it, it is for another `state`, or it has expired. */
+/** Undefined if the text is of another installation or another `state`, or has expired. */
 export function openPending(
   sealed: string,
   of: { readonly state: string; readonly key: Buffer; readonly nowMs: number },
@@ -80,7 +80,7 @@ const REVEAL_MS = 15 * 60_000;
 const TRIAL_KEY_NAME = "Trial key";
 const PURPOSE = "key shown once";
 
-/** Makes it before it is known whether one is due; only the session token opens it. */
+/** Makes a trial key before it is known whether one is due; only the session token opens it. */
 export function createTrialKey(session: BrowserToken, nowMs: number): SignInToResolve["trialKey"] {
   const { raw, digest, label } = createVirtualKey();
   return {

@@ -51,7 +51,7 @@ export interface ProvedSignIn {
 
 export class Sessions {
   readonly #options: SessionsOptions;
-  /** Bounds the reads of sessions, because anyone can send cookies that cost one. */
+  /** Bounds the reads of sessions, because anyone can send cookies that cost a read. */
   readonly #reads = new Turns({
     running: SESSION_READS_MAX,
     waiting: Number.POSITIVE_INFINITY,
@@ -199,8 +199,8 @@ export class Sessions {
   }
 
   /**
-   * Remembers for a moment that a token is unknown; no later session gets a token that was sent.
-   * Reads of a token that was just known do not wait for those of unknown ones.
+   * Caches for a moment that a token is unknown, since no later session gets a token that was sent.
+   * Reads of a token that was found recently do not wait for reads of unknown tokens.
    */
   async #find(hash: Buffer): Promise<StoredSession | undefined> {
     const { store, clock } = this.#options;
@@ -247,7 +247,7 @@ export function isLive(session: StoredSession, nowMs: number): boolean {
 
 /** Fewer than the default connections of the pool, which serves the gateway's calls too. */
 const SESSION_READS_MAX = 3;
-/** How long the reads of a token that was found do not wait. */
+/** For this time after a token was found, its reads do not wait for other reads. */
 const KNOWN_MS = 60_000;
 
 const MINUTE_MS = 60_000;

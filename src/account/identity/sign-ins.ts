@@ -51,7 +51,7 @@ export class SignIns {
     const session = await sessions.readSession(cookieHeader);
     if (session === undefined) return { location: signInAgain("expired", back), cookies: [] };
     const sessionId = Buffer.from(session.sessionId, "hex");
-    // It is stored first, so that a browser that never returns is not redirected on every page.
+    // The try is stored first, so a browser that never returns is not redirected on every page.
     await store.noteTried(sessionId, clock.nowMs());
     try {
       // With the hint, a person with several accounts at the provider is not asked to choose one.
@@ -158,7 +158,7 @@ export class SignIns {
     }
     const isShort = lacksEmailClaim(claims, emailRules);
     const more = isShort ? await answer.moreClaims() : {};
-    // Address and verification from two sources could describe different addresses.
+    // If address and verification came from two sources, they could describe different addresses.
     const email = readEmailClaim(asText(more["email"]) === undefined ? claims : more, emailRules);
     if (email === undefined) return undefined;
     return {
@@ -242,7 +242,7 @@ interface EmailRules {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Reads the person's e-mail address; undefined if the provider names none or a malformed one. */
+/** Reads the person's e-mail address; undefined if it is missing or malformed. */
 export function readEmailClaim(
   claims: Claims,
   rules: EmailRules,

@@ -113,7 +113,7 @@ export class HeldFeeds {
   endSoon(searchId: string): void {
     const held = this.#held.get(searchId);
     if (held === undefined) return;
-    // The map then has the ended searches in the order in which they ended.
+    // Adding the search again keeps the map's ended searches in the order in which they ended.
     this.#held.delete(searchId);
     this.#held.set(searchId, held);
     held.ending = setTimeout(() => this.#forget(searchId), HELD_AFTER_END_MS).unref();

@@ -47,8 +47,8 @@ export interface OptimizeOptions {
 
 /**
  * Each search has a managed key; its cap is the budget, and it is disabled when the search ends. A
- * method that gets an organization treats searches of others as unknown. A job ends searches whose
- * process has died as `interrupted`.
+ * method that gets an organization treats other organizations' searches as unknown. A job ends
+ * searches whose process has died as `interrupted`.
  */
 export class OptimizeRuns {
   readonly #options: OptimizeOptions;
@@ -128,7 +128,7 @@ export class OptimizeRuns {
 
   /**
    * Returns the answers after the first `after` events, only to the person who started the search.
-   * Undefined if this process does not hold them; it does until ten minutes after the end.
+   * Undefined if this process does not hold them; it does until ten minutes after the search ends.
    */
   answers(
     orgId: OrgId,
@@ -140,7 +140,7 @@ export class OptimizeRuns {
 
   /** An ended search stays as it is. Undefined if there is no such search. */
   async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
-    // It must be of the caller's organization, so that nobody can stop another one's search.
+    // Only a search of the caller's organization is found, so nobody can stop another's search.
     const search = await this.#options.store.find(orgId, searchId);
     const run = search === undefined ? undefined : this.#runs.get(searchId);
     run?.stop({ state: "stopped", message: null }, by);

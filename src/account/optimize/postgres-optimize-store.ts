@@ -97,7 +97,7 @@ export interface SearchEstimate {
   readonly judge: EstimatedModel | null;
   /** The most that all calls together can cost; a smaller budget may end the search early. */
   readonly mostMicroUsd: MicroUsd;
-  /** The sum of the gaps between calls; a search is longer if answers take longer than two. */
+  /** The sum of the gaps between calls; answers that take over two gaps prolong a search. */
   readonly leastMs: number;
 }
 
@@ -145,7 +145,7 @@ export class PostgresOptimizeStore {
     return (await this.#select("where s.org_id = $1 and s.search_id = $2", [orgId, searchId]))[0];
   }
 
-  /** `too_many`, with nothing created: `runningMax` searches of the organization are running. */
+  /** Creates nothing if `runningMax` searches of the organization are running (`too_many`). */
   async begin(
     search: NewSearch,
     runningMax: number,
@@ -167,7 +167,7 @@ export class PostgresOptimizeStore {
     return begun;
   }
 
-  /** Also renews the lease; false if the search has ended, so that its process stops. */
+  /** Stores progress and renews the lease; false if the search ended, so that its process stops. */
   async keep(searchId: string, progress: SearchProgress, leaseMs: number): Promise<boolean> {
     const values = [searchId, progress.callsDone, resultsJson(progress.results), leaseMs];
     const result = await queryInTime(this.#pool, { text: KEEP_SQL, values });

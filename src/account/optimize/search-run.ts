@@ -100,7 +100,7 @@ export class SearchRun {
   }
 
   /**
-   * Repeats a call, after a wait or with no other call in flight. Undefined if the search ended.
+   * Makes a call and may repeat it, later or as the only one. Undefined if the search ended.
    */
   async #ask(task: SearchTask): Promise<EndedCall | undefined> {
     let mustBeAlone = false;

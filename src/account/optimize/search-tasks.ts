@@ -23,8 +23,8 @@ interface TasksOptions {
 
 /**
  * One prompt goes to every candidate before the next prompt, so that a search that ends early has
- * asked all the same. The judge is called once all answers to a prompt are in; then they are
- * dropped.
+ * asked all candidates the same prompts. The judge is called once all answers to a prompt have
+ * arrived; then the answers are dropped.
  */
 export class SearchTasks {
   readonly #options: TasksOptions;
@@ -179,7 +179,7 @@ const MARGIN_MS = 2 * 60_000;
 
 /**
  * True in the last two minutes of a UTC month, when a delayed call could be charged to the next
- * one. The cap of the search's key starts anew with it, so the search could exceed its budget.
+ * month. The cap of the search's key starts anew then, so the search could exceed its budget.
  */
 export function endsMonthSoon(nowMs: number): boolean {
   return new Date(nowMs).getUTCMonth() !== new Date(nowMs + MARGIN_MS).getUTCMonth();

@@ -62,7 +62,7 @@ export class PostgresTeamStore {
     return await readRows(this.#pool, invitationColumns, sql.INVITATIONS_SQL, [orgId]);
   }
 
-  /** Finds the e-mail addresses of those accounts that are or were members of the organization. */
+  /** Finds the addresses of the given accounts that are or were members of the organization. */
   async people(
     orgId: OrgId,
     accountIds: readonly string[],
@@ -324,7 +324,7 @@ async function giveOwnOrg(
   const orgName = chooseOrgName(name, email);
   await client.query(CREATE_ORG_SQL, [orgId, orgName, email, true]);
   await client.query(sql.SET_OWN_ORG_SQL, [accountId, orgId]);
-  // The remover belongs to another organization, which this change log must not reveal.
+  // This change log must not reveal who removed the member, a person of another organization.
   const query = async (...asked: [string, unknown[]]) => (await client.query<Row>(...asked)).rows;
   return await recordChanges(client, byGateway("members"), [
     createdOrg(orgId, orgName, email),

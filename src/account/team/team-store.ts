@@ -57,7 +57,7 @@ export const invitationColumns = columns({
   expiresAtMs: instantMs("expires_at"),
   mailedAtMs: orNull(instantMs("mailed_at")),
 });
-/** It was neither accepted nor revoked; it may have expired. */
+/** An invitation that was neither accepted nor revoked; it may have expired. */
 export type Invitation = RecordOf<typeof invitationColumns>;
 
 /** SQL with these columns must use the aliases `org_invitation i` and `org o`. */
@@ -98,7 +98,7 @@ export interface PersonRow {
   readonly masked: string | null;
 }
 
-/* Includes what the account rotated: it knows the newer secret too. */
+/* Includes keys and webhooks that the account rotated, since it knows their newer secrets. */
 export const MADE_BY_SQL = `
   with made as (
     select distinct target from change
@@ -166,7 +166,7 @@ export const COUNT_TEAM_SQL = `
     + (select count(*) from org_invitation
       where org_id = $1 and ended_at is null and expires_at > now())::integer as size`;
 
-/* Limits e-mails by mailbox, by organization and, since one person can own many, by hour. */
+/* Limits e-mails per mailbox, per organization and, as a person can own many, per hour overall. */
 export const CLAIM_MAIL_SQL = `
   with allowed as (
     select i.invitation_id from org_invitation i

@@ -25,8 +25,8 @@ export const Descriptor = Type.Object({
 export type Descriptor = Static<typeof Descriptor>;
 
 /**
- * Dollars per million tokens. A price that the listing does not set is that of the prompt or
- * completion; without `cache_write_1h`, the price of `cache_write` holds for it.
+ * Dollars per million tokens. A price that the listing does not set equals that of the prompt
+ * or completion; an unset `cache_write_1h` equals `cache_write`.
  */
 export const PricesPerMillion = BySku(Type.String());
 export type PricesPerMillion = Static<typeof PricesPerMillion>;
@@ -38,7 +38,7 @@ export const PriceCardLine = Type.Object({
   variant: nullable(Type.String()),
 });
 
-/** The prices of all tokens, output included, of a request with a longer prompt than this. */
+/** The prices of all tokens, output too, of requests with prompts above `above_prompt_tokens`. */
 export const PriceTier = Type.Object({
   above_prompt_tokens: Count,
   prices: PricesPerMillion,

@@ -254,7 +254,7 @@ export type LimitValue = Static<typeof LimitValue>;
 export const LimitRow = Type.Object({
   scope: oneOf("org", "key", "model", "endpoint"),
   key_id: nullable(Id),
-  /** By `scope`: the name of the key or organization, the model's id or the endpoint's provider. */
+  /** Depends on `scope`: a key's or organization's name, a model id or an endpoint's provider. */
   name: Type.String(),
   model: nullable(Type.String()),
   rpm: LimitValue,

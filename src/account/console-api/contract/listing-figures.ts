@@ -30,7 +30,7 @@ export const ListingFigures = Type.Object({
 });
 export type ListingFigures = Static<typeof ListingFigures>;
 
-/** Of all listings of a provider together; it does not follow from those of single listings. */
+/** Figures over all of a provider's listings; those of single listings do not determine them. */
 export const ProviderFigures = Type.Omit(ListingFigures, ["model", "calls", "days", "hours"]);
 export type ProviderFigures = Static<typeof ProviderFigures>;
 
@@ -84,7 +84,7 @@ export type CheckFinding = Static<typeof CheckFinding>;
 /** Whole percent; at least 1 if any answer had the defect. */
 const Percent = Type.Integer({ minimum: 0, maximum: 100 });
 
-/** Counts instead of shares would reveal the traffic of other customers. */
+/** Percentages are used, since counts would reveal the traffic of other customers. */
 export const Suspicion = Type.Object({
   since: Instant,
   substituted_percent: Percent,

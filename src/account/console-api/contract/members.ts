@@ -46,7 +46,7 @@ export type Team = Static<typeof Team>;
 export const SentInvitation = Type.Object({
   invitation: Invitation,
   link: Type.String(),
-  /** `off`: there is no mail server; `bound`: a limit is reached; `failed`: it was not accepted. */
+  /** `off`: no mail server; `bound`: a limit is reached; `failed`: the mail was not accepted. */
   mail: oneOf("sent", "off", "bound", "failed"),
 });
 export type SentInvitation = Static<typeof SentInvitation>;

@@ -210,7 +210,7 @@ export const OperatorListing = Type.Object({
   pool_usable_percent: Count,
   verdict: TrustState,
   checked_at: nullable(Instant),
-  /** Since when live answers have had the defects that `Suspicion` lists; null if they have not. */
+  /** Since when live answers have had the defects that `Suspicion` lists; null if they had none. */
   suspect_since: nullable(Instant),
 });
 export type OperatorListing = Static<typeof OperatorListing>;

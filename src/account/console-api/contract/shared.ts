@@ -52,8 +52,8 @@ interface RouteShape {
 }
 
 /**
- * A route as a command. Its flags are the fields of the query and the body, with the same
- * descriptions; it acts for the organization of `--org` or of its argument.
+ * A route that is also a command. The command's flags are the fields of the query and the
+ * body, with the same descriptions; it acts for the organization of `--org` or of its argument.
  */
 export interface CommandFace {
   /** Such as `key show <key_id>`. An argument names a field of the path or body, or `org_id`. */
@@ -111,7 +111,7 @@ const Month = Type.String({
   description: "a month like 2026-11",
 });
 
-/** The placeholders of paths that are no ids. */
+/** The path placeholders that are not ids. */
 const PLACEHOLDERS = { month: Month, period_start: Instant } as const;
 
 type NamesIn<N> = N extends `${string}:${infer P}/${infer Rest}`
@@ -152,7 +152,7 @@ export const Name = Type.String({
   description: "a name of 1 to 64 characters",
 });
 
-/** A schema with its description, which is that of a command's flag too. */
+/** Adds a description to a schema; a command's flag gets it too. */
 export function described<S extends TSchema>(schema: S, description: string) {
   return Type.Unsafe<Static<S>>({ ...schema, description });
 }
@@ -186,7 +186,7 @@ export const AsOf = { as_of: Type.Optional(Instant) };
 
 export const Page = { next_cursor: nullable(Type.String()) };
 
-/** Without true, a change that stops requests at once is refused with 409 `confirm_needed`. */
+/** Unless this is true, a change that stops requests at once is refused: 409 `confirm_needed`. */
 export const Confirm = Type.Optional(
   Type.Boolean({ description: "true, to make it also where it stops requests at once" }),
 );

@@ -101,7 +101,7 @@ export const Usage = Type.Object({
   ),
   groups: Type.Array(
     Type.Object({
-      /** Of managed keys, it is `playground` or `optimize`. */
+      /** For managed keys, it is `playground` or `optimize`. */
       group: Type.String(),
       name: Type.String(),
       figures: UsageFigures,
