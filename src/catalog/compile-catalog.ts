@@ -66,7 +66,7 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
       input.pools ?? NO_POOLS,
       entries.map(({ deployment }) => deployment),
     );
-  // Listings past their end date count only if the pools would be invalid without them.
+  // Listings past their deprecation date count only if the pools would be invalid without them.
   const current = compileFor(single);
   const pools = current.issues.length === 0 ? current : compileFor(compiled);
   const issues = [...modalityConflicts(single), ...pools.issues];
@@ -230,7 +230,7 @@ function listProviders(routed: readonly CompiledEntry[]): readonly ListedProvide
   return [...byId.values()].sort((a, b) => byText(a.name, b.name) || byText(a.id, b.id));
 }
 
-/** Holds the catalog in force. A request that reads `current` once works with one catalog. */
+/** Holds the catalog in force. A request keeps using the catalog that it read from `current`. */
 export class CatalogHolder {
   #current: Catalog;
 

@@ -114,7 +114,7 @@ const priceChange = Type.Object(
     ...CLOSED,
   },
 );
-/** All prices of a listing from the instant `from` on. Prices that it omits end at `from`. */
+/** All prices of a listing from `from` on. Prices that the change omits end at that instant. */
 export type ManifestPriceChange = Accepted<typeof priceChange>;
 
 const checked = Type.Object(

@@ -38,7 +38,7 @@ export interface MergeInput {
   readonly recentFrom: string;
 }
 
-/** The newest source gives the prices. Without a recent second source, it is staged. */
+/** The newest source gives the prices. Without a recent second source, the listing is staged. */
 export function mergeDrafts({ lead, others, alone, recentFrom }: MergeInput): MergedDraft {
   const everyone = [lead, ...others];
   const newest = everyone.reduce((a, b) => (b.dated > a.dated ? b : a));
@@ -98,7 +98,7 @@ export function findNewestDay(sources: readonly { readonly dated: string }[]): s
   return sources.reduce((newest, { dated }) => (dated > newest ? dated : newest), "");
 }
 
-/** Uses the highest price of each SKU. A price of only one source must exceed the default. */
+/** Uses the highest price of each SKU. A price from only one source must exceed the default. */
 function mergePrices(
   lead: DraftPrices,
   agreeing: readonly Opinion[],
@@ -144,7 +144,7 @@ function dearest(prices: readonly string[]): string | undefined {
   return prices.toSorted(comparePrices).at(-1);
 }
 
-/** Takes the first source's changes. A fall that only one source announces stages the listing. */
+/** Uses the first source with changes. A fall that only one source announces stages the listing. */
 function adoptChanges(
   draft: Draft,
   agreeing: readonly Opinion[],

@@ -150,7 +150,7 @@ const CONTAINERS: ReadonlySet<string> = new Set([
 ]);
 
 const isGlob = (key: string): boolean => key.includes("*");
-/** The key is place, blank and name: no place or name in the table has a blank. */
+/** The key is place, blank and name: no name in the table contains a blank. */
 const exact: ReadonlyMap<string, SettingGroup> = new Map(
   settingGroups.flatMap((group) => {
     const names = group.keys.filter((key) => !isGlob(key));

@@ -56,7 +56,7 @@ export interface AccountsInput {
 export const KEYS_ROOT = "keys_file";
 export const TEAMS_ROOT = "teams_file";
 
-/** Puts a bare list into a map, so that paths are alike, such as `keys_file.keys[0]`. */
+/** Puts a bare list into a map, so that both forms have paths such as `keys_file.keys[0]`. */
 export function exportTree(setting: RawJson, list: "keys" | "teams"): RawJson {
   return asList(setting) === undefined ? setting : new Map([[list, setting]]);
 }
@@ -206,7 +206,7 @@ function isTrue(item: RawJson, field: string): boolean {
   return settingAt(item, field) === true;
 }
 
-/** A monthly budget becomes a cap. With `hasCredit`, the rest of a lasting one becomes credit. */
+/** A monthly budget becomes a cap; with `hasCredit`, the rest of a lasting budget is a credit. */
 function planBudget(
   item: RawJson,
   path: SettingPath,

@@ -54,7 +54,7 @@ class YamlFlaw extends Error {
   override readonly name = "YamlFlaw";
 }
 
-/** Checks the depth before the composer, which recurses for each level; the parser does not. */
+/** Checks the depth before the composer recurses into each level. The parser does not recurse. */
 function boundedTokens(text: string, { depthMax, settingsMax }: YamlBounds): CST.Token[] {
   const tokens = [...new Parser().parse(text)];
   const waiting: { readonly token: CST.Token; readonly depth: number }[] = tokens.map((token) => ({

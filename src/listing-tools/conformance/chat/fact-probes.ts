@@ -24,7 +24,7 @@ export interface FactProbe extends Probe {
   /** Copies of the measured text in a description of tool parameters. `copies` includes them. */
   readonly toolCopies: number;
   readonly about: string;
-  /** Asks in the same way about fact `of` alone, to give a disobedient model another chance. */
+  /** Builds a like probe about fact `of` alone, to give a disobedient model another chance. */
   readonly again: (of: string) => FactProbe;
 }
 

@@ -114,7 +114,7 @@ async function tableFindings(
 
 const GROWTH_TOLERANCE = 0.03;
 const GROWTH_TOKENS_MIN = 10;
-/** Maximum tokens of a fact with its question, if the fact is a number or (`OTHER`) words. */
+/** Maximum tokens of a fact and its question. `OTHER`: the fact is words of another alphabet. */
 const FACT_TOKENS_MAX = 26;
 const OTHER_FACT_TOKENS_MAX = 60;
 const QUESTION_TOKENS_MAX = 80;
@@ -228,7 +228,7 @@ const FRAME_TOKENS_MAX = 90;
 const TEMPLATE_TOKENS_MAX = 600;
 const FRAMED_SYSTEM_TOKENS = 10;
 
-/** Half the difference of three copies and one: the tokens of the chat template cancel out. */
+/** Half the difference of three copies and one, in which the chat template cancels out. */
 async function countPerCopy(lab: Lab, { usage }: Observation): Promise<number | undefined> {
   const thrice = await lab.ask(chatProbes.measured(lab, 3));
   if (!isServed(thrice) || thrice.usage === undefined || usage === undefined) return undefined;

@@ -46,7 +46,7 @@ type NamedAnswer = readonly [name: string, answer: unknown];
 /** Members of a flat answer that are metadata and answer no question. */
 const NO_ANSWERS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
 
-/** Answers by the provider's names, from a list, an object, or (GLiNER) top-level members. */
+/** Lists answers by the provider's names: from a list, an object, or (GLiNER) top-level members. */
 export function listAnswers(body: Fields, wire: DecisionsListing["wire"]): readonly NamedAnswer[] {
   const { answers, result } = body;
   if (Array.isArray(answers)) {
