@@ -20,7 +20,7 @@ export type InputModality = ManifestInputModality;
  * defaults), except that `cacheWrite1h` is absent if the listing offers no hour-long cache writes.
  */
 export interface PriceSheet extends BySku<bigint> {
-  /** Hash of the deployment's id and all prices, by which an attempt is settled as admitted. */
+  /** Hash of the deployment id and all prices. An attempt is settled at the prices of its pin. */
   readonly pinId: string;
   /** The prices at which the provider is paid; absent: the prices of this sheet. */
   readonly purchase?: PriceSheet;
@@ -43,9 +43,9 @@ export interface DatedPrices {
 }
 
 export interface CheckedPrices extends ManifestChecked {
-  /** `late` after 45 days, and `old` after 90 days: routing then tries the listing last. */
+  /** `late` 45 days after the check, `old` after 90 days: routing tries an `old` listing last. */
   readonly age: "recent" | "late" | "old";
-  /** The next change of `age` or end of routing, in milliseconds since 1970; Infinity: none. */
+  /** When `age` changes next or routing ends, in milliseconds since 1970; Infinity: never. */
   readonly ageUntilMs: number;
 }
 
@@ -80,7 +80,7 @@ export interface PriceCardLine {
   readonly variant?: string;
 }
 
-/** Shared capacity of deployments of one provider. A 429 puts all of it into cooldown. */
+/** Shared capacity of deployments of one provider. A 429 puts the whole pool into cooldown. */
 export interface PoolDeclaration {
   readonly id: string;
   readonly capacity: readonly CapacityDeclaration[];
@@ -131,7 +131,7 @@ export interface Deployment {
   readonly prices: PriceSheet | null;
   /** All prices, oldest first, each valid until the next; absent: `prices` never change. */
   readonly datedPrices?: readonly DatedPrices[];
-  /** When and how the prices were last checked; absent: that is unknown. */
+  /** When and how the prices were last checked; absent: unknown. */
   readonly checked?: CheckedPrices;
   /** SKUs without their own price, which cost as much as prompt or completion; absent: none. */
   readonly defaultedSkus?: readonly PricedSku[];
@@ -142,7 +142,7 @@ export interface Deployment {
    * cost in micro-dollars if `billing` is `reported_cost`.
    */
   readonly maxOutputTokens?: number;
-  /** Output tokens of an image without usage, by first match; absent: it costs nothing. */
+  /** Output tokens of an image without reported usage; the first match counts; absent: none. */
   readonly imageTokens?: readonly ImageTokens[];
   readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
   /** `imagesPath` and `videosPath` are relative to `baseUrl` and start with a slash. */
@@ -155,10 +155,10 @@ export interface Deployment {
   readonly capacity: readonly CapacityDeclaration[];
   readonly pool: PoolDeclaration;
   readonly wireProfile?: WireProfile;
-  /** Body members that replace the client's of the same name in every chat request. */
+  /** Members of every chat request; each replaces the client's member of the same name. */
   readonly fixedBody?: readonly FixedMember[];
   readonly ownKey?: OwnKey;
-  /** True where the provider bills the customer, who then may send fields that raise the price. */
+  /** True if the provider bills the customer, who may then send fields that raise the price. */
   readonly passesPricedFields?: true;
   readonly settlement: Pick<ManifestSettlement, "mode" | "interval">;
   /** Why the deployment is not routed; absent: it is routed. */

@@ -66,7 +66,7 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
       input.pools ?? NO_POOLS,
       entries.map(({ deployment }) => deployment),
     );
-  // A past listing counts only if the pools would be invalid without its capacity.
+  // Listings past their deprecation date count only if the pools would be invalid without them.
   const current = compileFor(single);
   const pools = current.issues.length === 0 ? current : compileFor(compiled);
   const issues = [...modalityConflicts(single), ...pools.issues];
@@ -197,7 +197,7 @@ function pastNote({ file, deployment: { id } }: CompiledEntry): CatalogNote {
   return { file, deploymentId: id, reason: "past_dated", message };
 }
 
-/** Freezes a value and all in it. The entries of maps and sets have only read-only types. */
+/** Freezes a value and all in it. Only its type keeps a map or set from getting other entries. */
 function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   if (value instanceof Map) for (const member of value.values()) deepFreeze(member);
@@ -230,7 +230,7 @@ function listProviders(routed: readonly CompiledEntry[]): readonly ListedProvide
   return [...byId.values()].sort((a, b) => byText(a.name, b.name) || byText(a.id, b.id));
 }
 
-/** Holds the catalog in force. A request that read `current` keeps one consistent catalog. */
+/** Holds the catalog in force. A request keeps using the catalog that it read from `current`. */
 export class CatalogHolder {
   #current: Catalog;
 

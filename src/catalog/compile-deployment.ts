@@ -116,7 +116,7 @@ export function listingTerms(
   return Object.hasOwn(terms, id) ? terms[id] : undefined;
 }
 
-/** `private` comes after the key, which a private deployment needs for its dedicated endpoint. */
+/** Checks the key before `private`: a private deployment's dedicated endpoint needs the key. */
 function readinessProblem(
   { provider, endpoint }: Manifest,
   model: ManifestModel,

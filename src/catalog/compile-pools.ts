@@ -10,7 +10,7 @@ export interface StatedPool extends Omit<PoolDeclaration, "orgSharePercent"> {
   readonly id: string;
   /** Deployment ids, or `<provider id>/*` for all listings of a provider. */
   readonly listings: readonly string[];
-  /** Percent of every limit that one organization may use; absent: the modalities decide. */
+  /** Percent of every limit that one organization may use; absent: it depends on the modalities. */
   readonly orgSharePercent?: number;
 }
 
@@ -41,7 +41,7 @@ export function ownPool(
   return { id, capacity, orgSharePercent: isPrivate ? 100 : defaultSharePercent([{ modality }]) };
 }
 
-/** A pool's own limits replace those of its members; else the only member with limits decides. */
+/** A pool's own limits replace its members'. Without any, the only member with limits decides. */
 export function compilePools(stated: StatedPools, deployments: readonly Member[]): CompiledPools {
   const { file, pools } = stated;
   const poolOf = new Map<string, PoolDeclaration>();

@@ -4,7 +4,7 @@ import { shortHash } from "./price-sheet.ts";
 
 /**
  * Copies a deployment for a customer's own key: own health and capacity, and no charge. Returns the
- * same object while deployment and key are unchanged, because caches are keyed by it.
+ * same object while deployment and key are unchanged, because caches use the object as a key.
  */
 export function ownKeyDeployment(
   deployment: Deployment,
@@ -69,7 +69,7 @@ function remember(copies: Copies, connectionId: string, copy: Deployment): void 
   copies.set(connectionId, copy);
 }
 
-/** The deployment at `atMs`, in ms since 1970. Equal prices give one object, as caches need. */
+/** The deployment at `atMs`, in ms since 1970. The same prices give the same object, for caches. */
 export function deploymentAt(deployment: Deployment, atMs: number): Deployment {
   const { datedPrices } = deployment;
   if (datedPrices === undefined) return deployment;

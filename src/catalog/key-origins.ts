@@ -9,7 +9,7 @@ export type KeyOrigins = ReadonlyMap<string, ReadonlySet<string>>;
 export interface KeyRules {
   /** True if the program itself reads a setting or a secret from this variable. */
   readonly isOwnVariable: (name: string) => boolean;
-  /** Where each key may be sent. Other keys are sent only to their owner (`KeyOwners`). */
+  /** Where each listed key may be sent. Any other key is sent only to its owner (`KeyOwners`). */
   readonly origins: KeyOrigins;
   /** The owners of the variables in the catalog that is replaced; absent at the program's start. */
   readonly owners?: KeyOwners;

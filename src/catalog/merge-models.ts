@@ -61,8 +61,8 @@ export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] 
 }
 
 /**
- * Each text is of the first listing that has it. Input modalities and parameters are unions, and
- * bounds are maxima. All else but the deprecation date is the first listing's.
+ * Each text comes from the first listing that has it. Input modalities and parameters are unions,
+ * and bounds are maxima. All else except the deprecation date comes from the first listing.
  */
 function mergeOne(listings: readonly Listing[]): ListedModel {
   const first = listings[0]?.deployment;
@@ -100,7 +100,7 @@ function findText(
   return listings.find(({ model }) => model[field] !== undefined)?.model[field];
 }
 
-/** The latest date, because the last listing ends the model; undefined if one has no date. */
+/** The latest date, because the last listing ends the model; undefined if any has no date. */
 function lastDeprecation(listings: readonly Listing[]): string | undefined {
   const dates = listings.map(({ model }) => model.deprecation_date ?? "");
   return dates.includes("") ? undefined : dates.sort().at(-1);

@@ -4,10 +4,10 @@ import type { Catalog, CheckedPrices, Deployment, PriceSheet } from "./catalog.t
 import { byText } from "./merge-models.ts";
 import { computeRates, costsMore, findTier } from "./pricing/quote.ts";
 
-/** The highest plausible price, in USD per million tokens: sixty times the highest known. */
+/** The highest plausible price, in USD per million tokens: sixty times the highest known price. */
 const PLAUSIBLE_USD = 10_000n;
 const PICO_PER_TOKEN_OF_ONE_USD = 1_000_000n;
-/** A change by this factor is probably a mistake of unit or point; real ones are smaller. */
+/** A change by this factor is probably a wrong unit or decimal point: real ones are smaller. */
 const JUMP_FACTOR = 100n;
 
 /**

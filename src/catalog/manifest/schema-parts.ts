@@ -28,7 +28,7 @@ export function rule(id: string, help: string): RuleNote {
 export type Accepted<S extends TSchema> = DeepReadonly<Static<S>>;
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
-/** With `type: "string"`, a validator looks a word up by its hash, not one by one. */
+/** With `type: "string"`, a validator finds a word by its hash instead of comparing each word. */
 export function oneOf<const Words extends readonly string[]>(
   words: Words,
   options: RuleNote & { readonly description: string; readonly default?: Words[number] },
@@ -70,7 +70,7 @@ export function needs(property: string, note: RuleNote): TSchema {
   return { type: "object", required: [property], ...note };
 }
 
-/** Requires the property, with this value. `missing` and `wrong` say what breaks either half. */
+/** Requires the property and the value: `missing` and `wrong` are the rules for these two. */
 export function mustBe(
   property: string,
   value: unknown,

@@ -18,7 +18,7 @@ export const TERMS_RULES = {
     "must not have image_tokens above max_output_tokens, or for a listing of another modality",
 } as const;
 
-/** Finds problems beyond the schema, to which values of a wrong type are left. */
+/** Finds problems that the schema cannot express; wrong types are left to the schema. */
 export function brokenTerms(document: unknown): ManifestProblem[] {
   const { models, endpoint, listing_terms: byModel } = asFields(document);
   if (byModel === undefined) return [];
@@ -39,7 +39,7 @@ export function brokenTerms(document: unknown): ManifestProblem[] {
   });
 }
 
-/** Nothing above `max_output_tokens` can be billed, because only that is reserved for an image. */
+/** An image is billed for at most `max_output_tokens`, because only that many are reserved. */
 function imageTokensProblems(place: Place, declared: unknown, model: Fields): ManifestProblem[] {
   if (declared === undefined) return [];
   if (model["output_modality"] !== "image") {
@@ -144,14 +144,14 @@ function tiersInOrder(place: Place, tiers: readonly Fields[], base: BasePrices):
   });
 }
 
-/** Lists priced SKUs for a message, and no other text: it may be a key pasted by mistake. */
+/** Lists priced SKUs for a message, but no unknown text: it may be a key pasted by mistake. */
 function listPricedSkus({ pricing, extra }: BasePrices): string {
   const types = new Set(asFieldsList(pricing).map(({ type }) => type));
   const extras = EXTRA_SKUS.filter((sku) => Object.hasOwn(asFields(extra), sku));
   return [...MANIFEST_SKUS.filter((sku) => types.has(sku)), ...extras].join(", ");
 }
 
-/** A change ends all prices that it does not declare, so these must be declared again. */
+/** A price change ends all prices that it does not declare, so it must repeat these terms. */
 const LASTING_TERMS = ["extra_pricing", "purchase_pricing"];
 
 function changesInOrder(place: Place, terms: Fields): ManifestProblem[] {

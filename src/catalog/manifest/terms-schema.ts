@@ -79,7 +79,7 @@ function purchase(field: string, why: string): TSchema {
 }
 
 /**
- * With `purchase_pricing`, whatever else has a sale price needs a purchase price too: otherwise the
+ * If `purchase_pricing` is declared, all other sale prices need a purchase price too: otherwise the
  * provider would be owed a price that nobody stated.
  */
 const PURCHASE_RULES: TSchema[] = [
@@ -114,7 +114,7 @@ const priceChange = Type.Object(
     ...CLOSED,
   },
 );
-/** All prices of a listing from the instant `from` on. Prices that the change omits end then. */
+/** All prices of a listing from `from` on. Prices that the change omits end at that instant. */
 export type ManifestPriceChange = Accepted<typeof priceChange>;
 
 const checked = Type.Object(

@@ -76,7 +76,7 @@ function schemaProblems(value: unknown): ManifestProblem[] {
   return (compiled.errors ?? []).filter(isCause).map(toManifestProblem);
 }
 
-/** Skips validating the schema and optimizing its code: a fifth of the startup time. */
+/** Skips validating the schema and optimizing its code, which saves a fifth of the startup time. */
 const COMPILED_QUICKLY = { meta: false, validateSchema: false, code: { optimize: false } } as const;
 
 function compileSchema(): ValidateFunction {
@@ -86,7 +86,7 @@ function compileSchema(): ValidateFunction {
   return ajv.compile(manifestSchema);
 }
 
-/** False for errors beside the cause: a failed `if`, and candidates in `contains` and `anyOf`. */
+/** False for errors that accompany a cause: a failed `if`, or one part of `contains` or `anyOf`. */
 function isCause({ keyword, schemaPath }: ErrorObject): boolean {
   return keyword !== "if" && !/\/(?:contains|anyOf)\/./.test(schemaPath);
 }

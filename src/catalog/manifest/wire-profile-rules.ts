@@ -68,7 +68,7 @@ function ownedNames(
   });
 }
 
-/** A new name must not be another parameter's old or new name: the key would occur twice. */
+/** A new name must not be another parameter's old or new name: a body would have it twice. */
 function renameProblems(map: unknown): ManifestProblem[] {
   const renames = asObject(map) ?? {};
   const old = new Set(Object.keys(renames).map(plainName));

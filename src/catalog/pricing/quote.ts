@@ -12,7 +12,7 @@ import {
 } from "../../kernel/index.ts";
 import type { PriceSheet, PriceTier } from "../catalog.ts";
 
-/** All input and all output at their highest rates. The sum is rounded up once. */
+/** The cost of all input and output at their highest rates. The sum is rounded up once. */
 export function quoteWorstCase(prices: PriceSheet, tokens: WorstTokens): MicroUsd {
   const { tiers } = prices;
   return tiers === undefined ? quoteAtRates(prices, tokens) : quoteTiers(prices, tiers, tokens);
@@ -25,7 +25,7 @@ interface WorstTokens {
   readonly asksHourWrites?: boolean;
 }
 
-/** The highest quote of all tiers that the prompt can reach, each for its longest prompt. */
+/** The highest quote of all tiers that the prompt can reach, each at the tier's longest prompt. */
 function quoteTiers(
   prices: PriceSheet,
   tiers: readonly PriceTier[],
@@ -102,7 +102,7 @@ export interface TokensOfSize {
   readonly usage: Usage;
 }
 
-/** The cost of `tokens` at `prices`, each in the tier of its prompts. Rounded down once. */
+/** The cost of `tokens` at `prices`, each entry in the tier of its prompts. Rounded down once. */
 export function costElsewhere(prices: PriceSheet, tokens: readonly TokensOfSize[]): MicroUsd {
   let sum = 0n;
   for (const { abovePromptTokens, usage } of tokens) {

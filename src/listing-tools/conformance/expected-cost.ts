@@ -40,7 +40,7 @@ export function expectedCosts(
   return { ok: true, costs: { expected_usd: formatUsd(microUsd(sum)), models } };
 }
 
-/** Output tokens are an honest provider's; `input` is given where the body does not tell it. */
+/** `output` is what an honest provider bills; `input` is set if the body does not show it. */
 type Expected = readonly [probe: Probe, output: number, input?: number];
 
 /** Expected output tokens, by the kind of probe. `FILE_TOKENS` are the input tokens of a file. */
@@ -52,7 +52,7 @@ const FILE_TOKENS = 300;
 const ENGLISH_BYTES_PER_TOKEN = 4;
 const REPEATS = 10;
 
-/** A complete run in which every answer is right: wrong ones cost more. Undefined: no prices. */
+/** The cost of a run with only right answers: wrong ones cost more. Undefined without prices. */
 function expectedCost(deployment: Deployment): MicroUsd | undefined {
   const { prices, modality } = deployment;
   if (prices === null) return undefined;

@@ -66,7 +66,7 @@ export type SuiteOutcome =
   /** `problems`: the manifest is invalid, its key is missing, or it has no model to test. */
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Checks every listing. Rejects only for unusable options: the report has a provider's faults. */
+/** Checks every listing. Rejects only for bad options: the provider's faults are in the report. */
 export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
   const { budgetUsd = "1.00", concurrency = 2, timeoutMs = PROBE_TIMEOUT_MS, onProgress } = options;
   const budgetMicroUsd = parseUsd(budgetUsd);

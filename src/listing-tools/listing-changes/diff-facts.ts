@@ -25,7 +25,7 @@ export function diffProviderFacts(before: Manifest, after: Manifest): readonly F
   return differences(providerFields(before), providerFields(after), isLess);
 }
 
-/** Fields that are no facts, or (parameters) are compared one by one. */
+/** Fields that are not compared as facts: the id, prices, and parameters (compared one by one). */
 const PRICED = new Set(["id", "pricing", "price_card", "supported_parameters"]);
 const PRICED_TERMS = new Set(["price_tiers", "extra_pricing", "price_changes"]);
 
@@ -40,7 +40,7 @@ function listFields({ model, terms }: Listing): Fields {
   ]);
 }
 
-/** Parts of single listings, the origin of the prices, and notes: no facts of a provider. */
+/** Members that state no facts of the provider: listings, the origin of prices, and notes. */
 const PER_LISTING = new Set(["models", "listing_terms", "catalog_source", "note"]);
 
 function providerFields(manifest: Manifest): Fields {

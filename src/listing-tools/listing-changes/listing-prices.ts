@@ -151,7 +151,7 @@ function withPercent({
   return { old, new: next, percent };
 }
 
-/** Customers see these prices, and pay by them where the provider reports its cost. */
+/** Nothing is billed from a price card, but customers see it, and expect its prices. */
 function diffPriceCards(
   before: Listing | undefined,
   after: Listing | undefined,

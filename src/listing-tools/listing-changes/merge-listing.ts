@@ -30,8 +30,8 @@ export interface PriceRules {
   /** Largest rise that needs no person's consent, in millionths of a percent. */
   readonly riseMax: bigint;
   /**
-   * True: a rise begins at once where the old price is below cost. Else all are announced, and the
-   * operator pays the difference until the rise begins.
+   * True: a rise begins at once where the old price is below cost. Absent: all rises are announced,
+   * and the operator pays the difference until a rise begins.
    */
   readonly neverBelowCost?: true;
 }
@@ -64,7 +64,7 @@ export function mergeListing(
     if (rises.some((each) => isAbove(each, rules.riseMax))) {
       const waits = { kind: "waits", reason: "rise", prices: rises } as const;
       if (rules.neverBelowCost !== true) return waits;
-      // Until a person accepts, this sells below cost: the ledger books the loss, and alerts.
+      // Until a person accepts, the listing sells below cost. The ledger books the loss and alerts.
       return { ...waits, listing: announced(before, after, { nowMs, saleFromMs: Infinity }) };
     }
   }

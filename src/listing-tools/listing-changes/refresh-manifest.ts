@@ -15,7 +15,7 @@ export interface RefreshInput {
   /** Models that a source still has, but on which no two sources agree. Their listings are kept. */
   readonly unsettled: ReadonlySet<string>;
   readonly rules: PriceRules;
-  /** Models of which a person accepted the rise, staging or removal. */
+  /** Models whose rise, staging or removal a person has accepted. */
   readonly accepted: ReadonlySet<string>;
 }
 
@@ -38,7 +38,7 @@ export interface RefreshFinding {
 }
 
 export interface Refreshed {
-  /** If nothing changes, this is the very object `current`. */
+  /** If nothing changes, this is the object `current` of the input. */
   readonly manifest: Manifest;
   readonly isUnchanged: boolean;
   readonly findings: readonly RefreshFinding[];

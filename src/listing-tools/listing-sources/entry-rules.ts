@@ -44,7 +44,7 @@ export function isUpstreamId(id: string): boolean {
 }
 
 const PREVIEW = /(?:^|[-_./])(?:preview|beta|alpha|exp|experimental)(?=$|[-_./\d])/i;
-/** Models that search by themselves, for a fee per search on top of their tokens. */
+/** Models that search the web unasked, for a fee per search on top of the price of tokens. */
 const SEARCHING = /(?:^|[-_./])(?:search|deep-research|compound|online|sonar)(?=$|[-_./\d])/i;
 
 export function listNameReasons(upstreamId: string): StageCode[] {
@@ -83,7 +83,7 @@ export function judgeEnd(
   return { gone: day <= dated, day };
 }
 
-/** A bound as large as the context counts as unknown; the gateway's own bound is the most. */
+/** A bound as large as the context counts as unknown. Others are cut at the gateway's bound. */
 export function outputBound(
   model: string,
   output: number | undefined,
@@ -168,7 +168,7 @@ export function dayAt(value: RawJson | undefined, key: string): string | undefin
   return day !== undefined && isDay(day) ? day : undefined;
 }
 
-/** `flags` maps each ability to its field. Abilities that an entry does not state are left out. */
+/** `flags` maps each ability to its field. Abilities that the entry does not state are left out. */
 export function abilitiesAt(
   entry: RawObject,
   flags: Readonly<Record<string, string>>,

@@ -13,8 +13,8 @@ export interface SourceOpinions {
 export type Groups = ReadonlyMap<string, readonly Opinion[]>;
 
 /**
- * Keeps a model if the leading source has it, or at least two others agree on it. Of two names of
- * the leading source for one model, drops one, and calls `twin` with it.
+ * Keeps a model if the leading source has it, or at least two others agree on it. If the leading
+ * source has two names for one model, drops one of them, and calls `twin` with the dropped name.
  */
 export function groupOpinions(
   lead: SourceOpinions,
@@ -71,8 +71,8 @@ function matching({ opinions }: SourceOpinions, upstreamId: string): Opinion | u
 }
 
 /**
- * For models that the leading source lacks: first a source with the provider's own names, with
- * which another one agrees; without such a source, the result is empty.
+ * For a model that the leading source lacks: puts first a source that uses the provider's own names
+ * and agrees with another source. Returns nothing if no source does.
  */
 function agreeingFirst(group: readonly Opinion[]): readonly Opinion[] {
   const lead = group.find(

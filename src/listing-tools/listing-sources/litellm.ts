@@ -151,7 +151,7 @@ function litellmSheet(entry: RawObject, suffix: string): RawSheet {
 
 const TIER = /^(?:in|out)put_cost_per_token(_above_(\d+)k_tokens)$/;
 
-/** LiteLLM writes tiers as suffixes, which leave base prices out, or as whole ranges. */
+/** Tiers are complete ranges, or fields with a suffix, where base prices fill the gaps. */
 function litellmPrices(entry: RawObject): {
   readonly sheet: RawSheet;
   readonly tiers: readonly RawTier[];

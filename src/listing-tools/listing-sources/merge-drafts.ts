@@ -38,7 +38,7 @@ export interface MergeInput {
   readonly recentFrom: string;
 }
 
-/** The newest source gives the prices. Without a recent second one, the listing is staged. */
+/** The newest source gives the prices. Without a recent second source, the listing is staged. */
 export function mergeDrafts({ lead, others, alone, recentFrom }: MergeInput): MergedDraft {
   const everyone = [lead, ...others];
   const newest = everyone.reduce((a, b) => (b.dated > a.dated ? b : a));
@@ -98,7 +98,7 @@ export function findNewestDay(sources: readonly { readonly dated: string }[]): s
   return sources.reduce((newest, { dated }) => (dated > newest ? dated : newest), "");
 }
 
-/** The higher of two prices is used, and a lone one only if it is above the SKU's default. */
+/** Uses the highest price of each SKU. A price from only one source must exceed the default. */
 function mergePrices(
   lead: DraftPrices,
   agreeing: readonly Opinion[],
@@ -144,7 +144,7 @@ function dearest(prices: readonly string[]): string | undefined {
   return prices.toSorted(comparePrices).at(-1);
 }
 
-/** The changes of the first source with some. A fall that only one announces stages the listing. */
+/** Uses the first source with changes. A fall that only one source announces stages the listing. */
 function adoptChanges(
   draft: Draft,
   agreeing: readonly Opinion[],
@@ -163,7 +163,7 @@ function adoptChanges(
   return { changes, stagedBecause: isTrusted ? [] : ["dated"] };
 }
 
-/** Keeps the SKUs that `other` states, too: a missing price would look like a fall. */
+/** Keeps only SKUs that `other` also states: a price missing there would look like a fall. */
 function statedIn(sheet: DraftSheet, other: DraftSheet): DraftSheet {
   const kept = Object.entries(sheet).filter(([sku]) => Object.hasOwn(other, sku));
   return Object.fromEntries(kept) as unknown as DraftSheet;
@@ -213,8 +213,8 @@ function wholePrices(
 }
 
 /**
- * A limit is the smallest that a current source states, and an ability holds unless one denies it.
- * Older sources give only the facts that no current source states.
+ * A limit is the smallest that a current source states, or else the smallest of any source. An
+ * ability holds unless a source denies it; reasoning holds if at least one source states it.
  */
 function mergeFacts(all: readonly Draft[], current: readonly Draft[]): Partial<Draft> {
   const least = (key: "contextLength" | "maxOutputTokens"): number | undefined =>

@@ -31,7 +31,7 @@ const EXACT_DIGITS_MAX = 60;
 
 /**
  * `places` moves the decimal point to USD per million tokens: 6 for a price per token, 0 for one
- * per million. Too many digits are rounded up, but a float's rounding error to the nearest price.
+ * per million. Excess digits are rounded up, but a float's error is rounded to the nearest price.
  */
 export function readPrice(raw: string, places: number): PriceReading {
   const written = parseDecimal(raw);

@@ -19,11 +19,11 @@ export function isListingSource(text: string): text is ListingSource {
 
 type Parameters = Readonly<Record<string, ManifestDescriptor>>;
 
-/** A manifest but for its models, read on the provider's own pages on the day `checked_on`. */
+/** A manifest without models, read on the provider's own pages on the table's `checked_on`. */
 export interface ProviderHead {
   /**
    * `import`: models come from the sources. `init`: the operator states address or models. `local`:
-   * they come from the operator's server, for which legal addresses are stated, too.
+   * models come from the operator's server, and the operator states its privacy policy.
    */
   readonly use: "import" | "init" | "local";
   readonly provider: HeadProvider;
@@ -35,7 +35,7 @@ export interface ProviderHead {
   readonly output_bound: { readonly usual: string; readonly reasoning: string };
   readonly parameters: HeadParameters;
   readonly wire_profile?: ManifestWireProfile;
-  /** Path in the body of the highest acceptable price; no dearer endpoint is then chosen. */
+  /** Path in the request body of the highest price at which an endpoint may be chosen. */
   readonly price_ceiling?: { readonly path: readonly string[] };
   readonly staged_because?: readonly string[];
   /** The provider's name in each source. `*` takes every entry of the source. */
@@ -113,7 +113,7 @@ export function headParameters(
   return taken;
 }
 
-/** Bounds a provider by `pricing`, the highest prices; undefined if it takes no ceiling. */
+/** Body members that cap prices at `pricing`; undefined if the provider takes no ceiling. */
 export function ceilingBody(
   { price_ceiling: ceiling }: ProviderHead,
   pricing: readonly ManifestPrice[],

@@ -94,7 +94,7 @@ type Placement =
   /** `problem` says why the listing would be invalid; absent if an equal listing exists already. */
   | { readonly ok: false; readonly problem?: string };
 
-/** Adds it to the first manifest of its account without a listing of this id, or a new one. */
+/** Adds the listing to its account's first manifest that lacks this id, or to a new manifest. */
 function place(
   deployment: MovedDeployment,
   { listing, terms }: { listing: ManifestModel; terms: ManifestListingTerms | undefined },

@@ -53,7 +53,7 @@ function limitFlags(limits: PlannedLimits): readonly string[] {
   return Object.entries(limits).map(([name, value]) => `--${name}=${value}`);
 }
 
-/** A script for `sh`. It prints no key: they go to a new file that only its owner can read. */
+/** A script for `sh`. It prints no key: keys go to a new file that only its owner can read. */
 export function renderScript(commands: readonly PlannedCommand[]): string {
   return [HEAD, ...commands.map(renderLine), TAIL, ""].join("\n");
 }

@@ -41,7 +41,7 @@ export class Fates {
 }
 
 /**
- * One note for every setting, or one for the map or list around it; decisions precede the table.
+ * One note per setting, or for the map or list around it. Decisions override the reviewed table.
  */
 export function listNotes(tree: RawJson, root: SettingPath, fates: Fates): MoveNote[] {
   const said = fates.find(root);
@@ -104,7 +104,7 @@ function tableNote(value: RawJson, group: SettingGroup | undefined): NoteTexts {
   const { fate, what, why, next } = group ?? UNKNOWN;
   if (fate !== "carried") return { fate, what, why, next };
   if (isEmpty(value)) return { fate: "ignored", what, why: "it is empty", next: "" };
-  // The table says that it can be carried, but the importer could not use this value.
+  // The table says that the setting can be carried, but the importer could not use this value.
   return {
     fate: "not_carried",
     what,
@@ -150,7 +150,7 @@ const CONTAINERS: ReadonlySet<string> = new Set([
 ]);
 
 const isGlob = (key: string): boolean => key.includes("*");
-/** By place and name, with a blank between, which no name of the table has. */
+/** The key is place, blank and name: no name in the table contains a blank. */
 const exact: ReadonlyMap<string, SettingGroup> = new Map(
   settingGroups.flatMap((group) => {
     const names = group.keys.filter((key) => !isGlob(key));

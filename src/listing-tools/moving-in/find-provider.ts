@@ -135,7 +135,7 @@ export type FoundAddress =
 
 interface AddressInput {
   readonly head: ProviderHead;
-  /** The configured address. Undefined means the usual one, which LiteLLM knows by itself. */
+  /** The configured address; undefined: the usual address, which LiteLLM knows. */
   readonly apiBase: string | undefined;
   readonly region: string | undefined;
 }
@@ -157,7 +157,7 @@ export function findAddress({ head, apiBase, region }: AddressInput): FoundAddre
   }
   if (url.origin === new URL(standard).origin) return own(standard);
   const path = cleanPath(url.pathname);
-  // LiteLLM's addresses omit a version that the standard address has, and it adds them.
+  // Addresses may omit the version that the standard address has, because LiteLLM adds it.
   const needsVersion = /\/v\d+$/.test(readPath(standard)) && !/\/v\d/.test(path);
   const isCompatible = head.provider.id === "openai";
   const version = needsVersion && !isCompatible ? "/v1" : "";

@@ -21,7 +21,7 @@ export interface KeyQuestion {
   readonly isLocal: boolean;
 }
 
-/** Deployments with the same key name the same variable. No key is in a result or message. */
+/** Deployments with the same key get the same variable. No result or message has a key. */
 export class KeyNames {
   readonly #isOwnVariable: (name: string) => boolean;
   /** Maps a configured key, or a reference to an unusable variable, to the chosen variable. */
@@ -100,7 +100,7 @@ function nameOfHost(baseUrl: string): string {
 const SECRET_NAME =
   /(api_?key|_key|secret|token|password|passwd|pwd|credentials?|database_url|redis_url|dsn|webhook_url|authorization|cookie)$/i;
 
-/** The form of providers' keys. A text of this form is a secret in whatever setting it is. */
+/** The form of providers' keys. A text of this form is a secret in every setting. */
 const SECRET_FORM =
   /(?:\b(?:sk|pk|rk|gsk|xai|hf|ghp|glpat|nvapi|r8|pplx|fw|csk)[-_][\w-]{12,}|\bAKIA[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\beyJ[\w-]{20,}|:\/\/[^/\s:@]*:[^/\s@]+@)/;
 

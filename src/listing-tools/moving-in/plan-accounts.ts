@@ -23,9 +23,9 @@ import {
 
 export interface PlannedOrg {
   readonly name: string;
-  /** Reference of the credit grant. The same export gives the same one, so it is granted once. */
+  /** Reference of the credit grant: the same for the same export, so credit is granted once. */
   readonly ref: string;
-  /** Dollars per month. */
+  /** Cap in dollars per month. */
   readonly capUsd?: string;
   /** The unspent dollars of a LiteLLM budget that has no period. */
   readonly creditUsd?: string;
@@ -56,7 +56,7 @@ export interface AccountsInput {
 export const KEYS_ROOT = "keys_file";
 export const TEAMS_ROOT = "teams_file";
 
-/** Wraps a bare list into a map, so that items have one path, such as `keys_file.keys[0]`. */
+/** Puts a bare list into a map, so that both forms have paths such as `keys_file.keys[0]`. */
 export function exportTree(setting: RawJson, list: "keys" | "teams"): RawJson {
   return asList(setting) === undefined ? setting : new Map([[list, setting]]);
 }
@@ -66,7 +66,7 @@ interface OpenOrg {
   readonly keys: PlannedKey[];
 }
 
-/** An organization for each team, and new keys: LiteLLM has only hashes of the old ones. */
+/** Plans an organization per team, and new keys: LiteLLM has only hashes of the old keys. */
 export function planAccounts({ keys, teams, fates, nowMs }: AccountsInput): PlannedOrg[] {
   const orgs = new Map<string, OpenOrg>();
   const blockedTeams = new Set<string>();
@@ -206,7 +206,7 @@ function isTrue(item: RawJson, field: string): boolean {
   return settingAt(item, field) === true;
 }
 
-/** A monthly budget becomes a cap, and the rest of one without a period a credit, if it may. */
+/** A monthly budget becomes a cap; with `hasCredit`, the rest of a lasting budget is a credit. */
 function planBudget(
   item: RawJson,
   path: SettingPath,

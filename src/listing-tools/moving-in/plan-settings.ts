@@ -57,7 +57,7 @@ export function planSettings(
   return [...planned.values()];
 }
 
-/** Manifests may need two servers to share a key, or private addresses to be allowed. */
+/** The settings that manifests need if servers share a key or have private addresses. */
 export function planManifestSettings(manifests: readonly Manifest[]): PlannedSetting[] {
   const origins = new Map<string, Set<string>>();
   for (const { endpoint } of manifests) {

@@ -179,7 +179,7 @@ function nameUnusable(deployment: MovedDeployment, fates: Fates): void {
   }
 }
 
-/** An entry of the same provider with exactly the deployment's model, or its base model. */
+/** Finds the provider's entry for the model, with or without its date, or its base model. */
 export function priceFileListings(
   source: Omit<SourceInput, "from">,
 ): (deployment: MovedDeployment) => WrittenListing | undefined {

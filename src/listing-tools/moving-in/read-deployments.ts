@@ -58,7 +58,7 @@ export interface DeploymentsInput {
   readonly addressOf: (envName: string) => string | undefined;
   /** Secrets of the configuration, which no listing may contain. */
   readonly secrets: readonly string[];
-  /** Shipped ids of one provider, or of all, which a note suggests instead of a wildcard. */
+  /** Shipped ids of one or all providers. A note suggests these instead of a wildcard. */
   readonly shippedIds: (providerId: string | undefined) => readonly string[];
 }
 

@@ -22,7 +22,7 @@ export type YamlReading =
   /** `message` names the problem and its place, but quotes no value, which may be secret. */
   | { readonly ok: false; readonly message: string };
 
-/** Refuses duplicate keys and unusual tags. Expanded aliases count for the bounds. */
+/** Refuses duplicate keys and unusual tags. Expanded aliases count toward the bounds. */
 export function readYaml(text: string, bounds: YamlBounds = CONFIG_BOUNDS): YamlReading {
   if (Buffer.byteLength(text) > bounds.bytesMax) {
     return failReading(`is larger than ${bounds.bytesMax} bytes; split it`);
@@ -54,7 +54,7 @@ class YamlFlaw extends Error {
   override readonly name = "YamlFlaw";
 }
 
-/** The composer calls itself for each level, so depth is checked before; the parser has a stack. */
+/** Checks the depth before the composer recurses into each level. The parser does not recurse. */
 function boundedTokens(text: string, { depthMax, settingsMax }: YamlBounds): CST.Token[] {
   const tokens = [...new Parser().parse(text)];
   const waiting: { readonly token: CST.Token; readonly depth: number }[] = tokens.map((token) => ({
@@ -165,7 +165,7 @@ class TreeReader {
 
   #alias(name: string): RawJson {
     const value = this.#anchors.get(name);
-    // An anchor is registered when its value is complete, so an alias inside it fails, too.
+    // An anchor is registered when its value is complete: an alias inside that value fails, too.
     if (value === undefined) throw this.#flaw("has an alias without an anchor before it");
     this.#count += countSettings(value);
     this.#checkSize(this.#path.length + measureDepth(value));

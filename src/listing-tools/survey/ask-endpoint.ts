@@ -108,7 +108,7 @@ export function stripVersion(baseUrl: string): string {
   return baseUrl.replace(/\/+$/, "").replace(/\/v\d+$/, "");
 }
 
-/** The client sends requests only to deployments, also where there is no manifest yet. */
+/** Makes a deployment for the client, which needs one even before a manifest exists. */
 function buildDeployment(wire: Wire, baseUrl: string, asked: Asked): Deployment {
   const text = renderManifest(wire, baseUrl, asked);
   const files = parseManifestFiles([{ file: "survey", text }]);

@@ -20,7 +20,7 @@ export interface OwnEndpoint {
 
 export type ListableModel = SurveyedModel & { readonly contextLength: number };
 
-/** The manifest says: tried first, no prompts logged, no capacity, one price for all models. */
+/** All models have one price, are tried first, log no prompts, and declare no capacity. */
 export function draftManifest(own: OwnEndpoint, models: readonly ListableModel[]): Manifest {
   const head = chooseHead(own.kind);
   return {

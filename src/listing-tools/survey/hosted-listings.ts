@@ -20,7 +20,7 @@ export function splitServed(
   };
 }
 
-/** With `isChosen`, the manifest records the ids, so that a later import adds no others. */
+/** With `isChosen`, the manifest records the ids, so a later import adds no other listings. */
 export function withListings(
   manifest: Manifest,
   models: readonly ManifestModel[],
@@ -54,7 +54,7 @@ export interface NamedDeployment {
   readonly model: ManifestModel;
 }
 
-/** Another provider's model by another name: limits and prices are those of the model. */
+/** Lists `model` under a deployment's own name. Limits and prices are those of `model`. */
 export function deploymentListing({ upstreamId, model }: NamedDeployment): ManifestModel {
   const { upstream_id: own = model.id, resolves_to: others = [] } = model;
   const resolvesTo = [...new Set([own, ...others])].filter((name) => name !== upstreamId);

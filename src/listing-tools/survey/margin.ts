@@ -2,7 +2,7 @@ import type { Manifest, ManifestListingTerms, ManifestModel } from "../../catalo
 import { listingHash } from "../listing-sources/ids.ts";
 import { raisedPrices, withMargin as priceWithMargin } from "../listing-sources/price-text.ts";
 
-/** For a raised price that is too large: validation refuses this value and names its place. */
+/** Replaces a raised price that is too large, so that validation refuses and locates it. */
 const TOO_LARGE = "99999999";
 
 /**
@@ -29,7 +29,7 @@ export function withMargin(manifest: Manifest, percent: string): Manifest {
   return { ...raised, catalog_source: { ...source, margin_percent: percent, imported } };
 }
 
-/** Leaves edited listings out: they keep their hash, so that they count as edited. */
+/** Omits edited listings, which keep their old hash, so that they still count as edited. */
 function importedHashes(
   before: Manifest,
   { models, listing_terms: terms }: Manifest,

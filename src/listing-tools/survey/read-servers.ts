@@ -17,7 +17,7 @@ export interface ModelList {
   readonly skipped: readonly SkippedModel[];
 }
 
-/** OpenAI's format with the additions of vLLM and llama.cpp. Undefined for any other JSON. */
+/** Reads OpenAI's format, as vLLM and llama.cpp extend it. Undefined for any other JSON. */
 export function readModels(json: unknown): ModelList | undefined {
   const data = asObject(json)?.["data"];
   if (!Array.isArray(data)) return undefined;
@@ -72,7 +72,7 @@ function statedContext(entry: Entry): Pick<SurveyedModel, "contextLength" | "con
   return named === undefined ? {} : { contextLength: named, contextFrom: "context_length" };
 }
 
-/** `GET /props` says what a request really gets, often less context than the model's own. */
+/** Reads `GET /props`: the real context of a request is often shorter than the model's own. */
 export function withLlamaProps(
   models: readonly SurveyedModel[],
   json: unknown,

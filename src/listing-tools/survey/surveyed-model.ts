@@ -2,7 +2,7 @@ import { Type } from "typebox";
 
 import { conforms, cutText } from "../../kernel/index.ts";
 
-/** The program that serves the endpoint. It decides which further requests a survey sends. */
+/** The program that serves the endpoint, by which a survey chooses its further requests. */
 export type ServerKind = "vllm" | "llama-cpp" | "ollama" | "lmstudio" | "other";
 
 export interface SurveyedModel {

@@ -105,7 +105,7 @@ const RECITED = {
 
 const BOTH_TEXT = "What are the weather and the time in Lisbon? Use both get_weather and get_time.";
 
-/** About ten tokens, for which C4 allows (`FRAMED_SYSTEM_TOKENS`) beside the chat template. */
+/** About ten tokens. C4 allows these (`FRAMED_SYSTEM_TOKENS`) besides the chat template. */
 const FRAMED_SYSTEM = "You are a reader of short texts.";
 
 /** Maximum output bound of all probes; a listing's own maximum is used instead if it is smaller. */
@@ -140,12 +140,12 @@ export const chatProbes = {
   /** Asks the model to repeat a text, so that the length of the answer is known. */
   recited: (subject: Subject, what: keyof typeof RECITED, stream: boolean): Probe =>
     chatProbe(subject, `recited text, ${what}${stream ? ", stream" : ""}`, {
-      // Only `alphabets` has a system message and, if declared, tools.
+      // Only `alphabets` has a system message, and tools if the listing declares them.
       ...(what === "alphabets" && besideText(subject)),
       text: `Repeat the following text exactly.\n${RECITED[what](subject.chance)}`,
       stream,
     }),
-  /** Sends `text`, which the model answered before, back to the model, `copies` times. */
+  /** Sends `copies` copies of `text`, an earlier answer of the model, back to the model. */
   echoed: (
     subject: Subject,
     text: string,
@@ -193,7 +193,7 @@ export const chatProbes = {
         stream,
       },
     ),
-  /** With `required`, only the parameter can cause a call; with `none`, it forbids the call. */
+  /** The text for `required` needs no tool call, and the text for `none` asks for a call. */
   toolChoice: (subject: Subject, choice: "none" | "required", stream: boolean): Probe =>
     chatProbe(subject, `tool choice ${choice}${stream ? ", stream" : ""}`, {
       text:
@@ -221,7 +221,7 @@ export const chatProbes = {
       schema: FORMAT_SCHEMA,
       stream,
     }),
-  /** A request with an output bound of 16 tokens, the base of requests that should be refused. */
+  /** A request for at most 16 tokens, from which requests that should be refused are made. */
   bounded: (deployment: Deployment, stream = false): Probe =>
     probe(deployment, { name: "" }, { text: SHORT_TEXT, maxTokens: 16, stream }),
   tooHot: (deployment: Deployment): Probe => ({
@@ -262,7 +262,7 @@ export function coldest({ supportedParameters }: Deployment): { readonly tempera
   return temperature?.type === "range" && temperature.min <= 0 ? { temperature: 0 } : {};
 }
 
-/** The wires, besides the listing's own, on which the gateway offers the listing translated. */
+/** The wires other than the listing's own, to which the gateway can translate the listing. */
 export function otherWires(deployment: Deployment): readonly Wire[] {
   return wires.all.filter(
     ({ id, providerQuestions }) => id !== deployment.wire && providerQuestions !== undefined,

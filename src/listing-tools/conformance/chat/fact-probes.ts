@@ -11,7 +11,7 @@ export interface Fact {
   readonly value: string;
 }
 
-/** C4 computes from the counts how many prompt tokens the provider may bill. */
+/** From the counts, C4 computes how many prompt tokens the provider may bill. */
 export interface FactProbe extends Probe {
   readonly facts: readonly Fact[];
   /** Number of facts whose value is words in another alphabet, not a number. */
@@ -24,7 +24,7 @@ export interface FactProbe extends Probe {
   /** Copies of the measured text in a description of tool parameters. `copies` includes them. */
   readonly toolCopies: number;
   readonly about: string;
-  /** The same kind of prompt about the fact `of` alone: a disobedient model gets another chance. */
+  /** Builds a like probe about fact `of` alone, to give a disobedient model another chance. */
   readonly again: (of: string) => FactProbe;
 }
 
@@ -35,7 +35,7 @@ interface Row {
   readonly alphabet: "latin" | "others";
 }
 
-/** Here and in `ROWS_WITHOUT_TOOLS`, any two values of different fields are in one row together. */
+/** Here and in `ROWS_WITHOUT_TOOLS`, any two values of different fields share a row. */
 const ROWS: readonly Row[] = [
   { hasSystem: false, hasHistory: false, tools: "without", alphabet: "latin" },
   { hasSystem: false, hasHistory: true, tools: "offered", alphabet: "others" },
@@ -276,7 +276,7 @@ const PLAIN_TEXT = {
 const CONTEXT_SHARE = 0.6;
 const LONG_TOKENS_MAX = 12_000;
 const STREAMED_LONG_TOKENS_MAX = 4_000;
-/** The most that one copy has in any common tokenizer, so that a long text stays below its size. */
+/** Maximum tokens of a copy in common tokenizers, so that a long text stays below its target. */
 const COPY_TOKENS = 85;
 
 /** Target size of the long text: at most 60 % of the listing's context. */
@@ -303,7 +303,7 @@ export function longFacts(subject: Subject, stream: boolean, again?: Again): Fac
   const before = MIDDLES.map(([from, end]) =>
     chance.whole(`${name} ${attempt} ${from}`, Math.floor(from * copies), Math.floor(end * copies)),
   );
-  // The same first fact, whole and streamed, exposes a cache by the start of a prompt.
+  // The whole and the streamed text start alike, to expose a cache keyed by a prompt's start.
   const parts = [said.in("the start of a long text", `long ${attempt}`)];
   for (const [at, count] of before.entries()) {
     parts.push(
@@ -326,7 +326,7 @@ export function longFacts(subject: Subject, stream: boolean, again?: Again): Fac
   };
 }
 
-/** A short streamed question. Each `number` has another fact, so that C10 notices mixed answers. */
+/** A short streamed question. Each `number` has another fact, so C10 notices swapped answers. */
 export function shortFact(subject: Subject, number: number): FactProbe {
   const said = new Facts(subject.chance, `short ${number}`, "latin");
   const text = `${said.in("a short message")} ${said.question()}`;

@@ -75,7 +75,7 @@ export function manyImages(deployment: Deployment): readonly ManyImages[] {
 interface MediaPair {
   readonly first: Probe;
   readonly second: Probe;
-  /** Shows whether answers vary by chance, if those to `first` and `second` lack the words. */
+  /** Shows if answers vary by chance, where the answers to `first` and `second` lack the words. */
   readonly firstAgain: Probe;
   readonly words: readonly [string, string];
 }

@@ -30,7 +30,7 @@ const ESTIMATED_TOLERANCE = 0.3;
 /** No tokenizer in use differs from the estimate for English by more than this factor. */
 const ESTIMATE_FACTOR_MAX = 2;
 
-/** `odd`: a rare tokenizer may explain it. `right` allows up to `tolerancePercent`. */
+/** `right`: differs by at most `tolerancePercent`. `odd`: a rare tokenizer may explain it. */
 export function compareTokens(
   billed: number,
   { tokens, isExact }: ReferenceCount,

@@ -114,7 +114,7 @@ async function tableFindings(
 
 const GROWTH_TOLERANCE = 0.03;
 const GROWTH_TOKENS_MIN = 10;
-/** Maximum tokens of one fact with its question: with a number, or words of another alphabet. */
+/** Maximum tokens of a fact and its question. `OTHER`: the fact is words of another alphabet. */
 const FACT_TOKENS_MAX = 26;
 const OTHER_FACT_TOKENS_MAX = 60;
 const QUESTION_TOKENS_MAX = 80;
@@ -168,7 +168,7 @@ function besideTokensMax(
   return Math.max(0, around) + own + more;
 }
 
-/** An output token has at least one byte; these are allowed beside, per answer and per call. */
+/** An output token has at least one byte; these tokens are allowed on top, per answer and call. */
 const OUTPUT_TOKENS_BESIDE = 16;
 const CALL_TOKENS_BESIDE = 60;
 
@@ -228,14 +228,14 @@ const FRAME_TOKENS_MAX = 90;
 const TEMPLATE_TOKENS_MAX = 600;
 const FRAMED_SYSTEM_TOKENS = 10;
 
-/** Three copies minus one copy are two: the tokens of the chat template cancel out. */
+/** Half the difference of three copies and one, in which the chat template cancels out. */
 async function countPerCopy(lab: Lab, { usage }: Observation): Promise<number | undefined> {
   const thrice = await lab.ask(chatProbes.measured(lab, 3));
   if (!isServed(thrice) || thrice.usage === undefined || usage === undefined) return undefined;
   return (promptTokensTotal(thrice.usage) - promptTokensTotal(usage)) / 2;
 }
 
-/** The template may add a system message, up to a limit and with a warning: customers pay it. */
+/** Warns if a template adds a system message, which customers pay, and fails one over a limit. */
 async function frameFindings(
   lab: Lab,
   once: Observation,
@@ -291,7 +291,7 @@ async function echoFinding(lab: Lab, what: string, probe: Probe): Promise<Findin
   if (!isServed(recited) || recited.usage === undefined || text === "") return undefined;
   const { completion: answered, internalReasoning: apart } = recited.usage;
   if (answered < ECHO_TOKENS_MIN) return undefined;
-  // Shown reasoning that is billed in the answer hides the tokens of the answer alone.
+  // If shown reasoning is billed as part of the answer, the tokens of the text are unknown.
   if (apart === 0 && readChat(deployment, recited)?.thinking !== "") return undefined;
   const once = await lab.ask(chatProbes.echoed(lab, text, { what, copies: 1 }));
   const more = await lab.ask(chatProbes.echoed(lab, text, { what, copies: ECHO_COPIES }));

@@ -49,7 +49,7 @@ export const finishReasons: Check = {
   },
 };
 
-/** Fails an answer of exactly its bound that does not report a cut. C9 judges longer ones. */
+/** Fails an answer as long as its bound that reports no cut. C9 judges longer answers. */
 function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | undefined {
   const { deployment } = lab;
   const [bound] = smallBounds(lab);

@@ -18,7 +18,7 @@ import { readChat } from "../chat/read-chat.ts";
 const FEATURES = ["tools", "response_format"];
 const NO_FEATURE = "the listing declares neither tools nor formats";
 
-/** C6: tool calls come as requested and match the tool's schema, and JSON answers match theirs. */
+/** C6: tool calls come as requested, and calls and JSON answers match their schemas. */
 export const toolCalls: Check = {
   id: "C6",
   title: "tool calls and formats",

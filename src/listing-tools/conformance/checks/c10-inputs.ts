@@ -106,7 +106,7 @@ function answerText(lab: Lab, seen: Observation): string {
     .trim();
 }
 
-/** The model must know the facts of each prompt, and name none of another request. */
+/** The model must know the facts of each prompt, and name no fact of another request. */
 async function factFindings(lab: Lab): Promise<readonly Finding[]> {
   const rows = factRows(lab).flatMap(({ whole, stream, longer }) => [whole, stream, longer]);
   const parts: Finding[] = [];
@@ -125,12 +125,12 @@ async function factFindings(lab: Lab): Promise<readonly Finding[]> {
   return bad.length > 0 ? bad : [passed(`${good} prompts are read with all that they say`)];
 }
 
-/** Sent two at a time. C12 sends these and more by the same names, so that each is paid once. */
+/** Repeats, two at a time. C12 sends more under the same names, so that each is paid once. */
 const AT_ONCE_REPEATS = 4;
 
 /**
- * A provider that cuts prompts loses a fact; one that mixes up or caches answers names a foreign
- * one. A model may disobey, so a missing fact is asked for alone, twice.
+ * A provider that cuts prompts loses a fact, and a provider that mixes up or caches answers names a
+ * fact of another request. A model may disobey, so a missing fact is asked for alone, twice.
  */
 async function factFinding(
   lab: Lab,

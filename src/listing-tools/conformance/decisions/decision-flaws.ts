@@ -31,7 +31,7 @@ export function otherMembers(
   return Object.keys(json).filter((name) => !ENVELOPE_MEMBERS.has(name));
 }
 
-/** The answers of a provider's body. A body that is not a JSON object has none. */
+/** The answers in a provider's body; none if the body is not a JSON object. */
 export function answersIn(
   body: Buffer,
   decisions: Deployment["decisions"],
@@ -46,7 +46,7 @@ type NamedAnswer = readonly [name: string, answer: unknown];
 /** Members of a flat answer that are metadata and answer no question. */
 const NO_ANSWERS: ReadonlySet<string> = new Set(["id", "model", "object", "usage", "token_usage"]);
 
-/** By the provider's own names. It sends a list, an object, or (GLiNER) top-level members. */
+/** Lists answers by the provider's names: from a list, an object, or (GLiNER) top-level members. */
 export function listAnswers(body: Fields, wire: DecisionsListing["wire"]): readonly NamedAnswer[] {
   const { answers, result } = body;
   if (Array.isArray(answers)) {
@@ -113,7 +113,7 @@ function choiceFlaw(answer: unknown, question: AskedQuestion["body"]): string | 
     : undefined;
 }
 
-/** The chosen label, as System One, GLiNER or a plain `value`, which the gateway reads too. */
+/** The chosen label, from the form of System One or GLiNER, or else from a plain `value`. */
 export function chosenIn(answer: unknown): string | undefined {
   if (Array.isArray(answer)) return chosenIn(answer[0]);
   const { choice, label, value } = asObject(answer) ?? { value: answer };

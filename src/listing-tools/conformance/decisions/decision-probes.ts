@@ -19,7 +19,7 @@ export interface ToldState {
   /** Index of the state, from 0 to 2: a run has three states. */
   readonly at: number;
   readonly isFirst: boolean;
-  /** Wrong answers to the first version, by question id; the facts of a second one differ. */
+  /** Wrong answers to the first version, by question id. The second version has other facts. */
   readonly wrong?: ReadonlyMap<string, string | number>;
 }
 
@@ -43,7 +43,7 @@ export const decisionProbes = {
   },
   several: (deployment: Deployment): DecisionProbe =>
     asking("four questions, longer state", STATE_COPIES, SEVERAL[findGrammar(deployment)]),
-  /** Questions with one true answer each: of a run's states, a constant one is wrong for two. */
+  /** Each question has one true answer. A constant label is wrong for two of the three states. */
   told: ({ deployment, chance }: Subject, { at, isFirst, wrong }: ToldState): ToldProbe => {
     const pick = (name: keyof typeof TOLD): string => {
       const values = chance.shuffled(`told ${name}`, TOLD[name]);

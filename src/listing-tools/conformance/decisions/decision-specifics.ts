@@ -53,7 +53,7 @@ async function sameNameFinding(lab: Lab): Promise<Finding | undefined> {
   return failed(`two questions of one name are answered with ${status}`, { status });
 }
 
-/** Tokens of four questions to those of one: near 1 if the state is billed once, else near 4. */
+/** Ratio of tokens, four questions to one: near 1 if the state is billed once, else near 4. */
 const PER_QUESTION_RATIO = 2.5;
 
 async function countFinding(lab: Lab): Promise<Finding | undefined> {

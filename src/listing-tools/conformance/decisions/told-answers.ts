@@ -15,7 +15,7 @@ export async function checkTold(
   judgesAnswer: boolean,
 ): Promise<readonly (Finding | undefined)[]> {
   const parts: (Finding | undefined)[] = [];
-  // Two states start with the same text, which exposes a cache by the start of a state.
+  // Two states start with the same text, which exposes a cache keyed by a state's start.
   for (const [at, isFirst] of [true, false, false].entries()) {
     const first = decisionProbes.told(lab, { at, isFirst });
     const seen = await lab.ask(first);

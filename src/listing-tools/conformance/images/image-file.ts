@@ -9,7 +9,7 @@ export interface ImageSize {
   readonly height: number;
 }
 
-/** Bytes that are searched for the size. In a JPEG, a color profile and a preview precede it. */
+/** Bytes searched for the size: in a JPEG, a color profile and a preview can precede the size. */
 export const SIZE_BYTES = 262_144;
 
 /** Reads format, width and height. Undefined if the file is not a PNG, JPEG or WebP. */

@@ -38,7 +38,7 @@ export const imageProbes = {
   },
   plain: (subject: Subject): readonly Probe[] =>
     [imageProbes.one(subject), imageProbes.two(subject)].filter((probe) => probe !== undefined),
-  /** The default shape names no file format; the others name the declared ones in turn. */
+  /** The default shape names no file format; other shapes name the declared formats in turn. */
   shapes: (subject: Subject): readonly ShapeProbe[] => {
     const { supportedParameters } = subject.deployment;
     const prompt = writePrompt(subject, 1);

@@ -8,7 +8,7 @@ export const BODY_KEPT_BYTES_MAX = 4_194_304;
 /** Maximum bytes kept of a provider's body with images: as many as the gateway accepts. */
 export const IMAGE_BODY_KEPT_BYTES_MAX = 50_331_648;
 
-/** Records what a client would receive, and what the provider sent for it, unchanged. */
+/** Records the provider's answer, unchanged, and what a client would receive of the answer. */
 export class AnswerRecorder implements OutputSink {
   readonly committed: boolean = true;
   headers: Readonly<Record<string, string | string[] | undefined>> = {};
@@ -57,7 +57,7 @@ export class AnswerRecorder implements OutputSink {
         this.#close();
       },
       onResponseError: (controller, error) => {
-        // An attempt that has read enough aborts the connection itself, and that is no reset.
+        // An attempt that has read enough aborts the connection itself, which is no reset.
         // Without a connection, `controller` is undefined, although its type does not say so.
         const { aborted } = (controller as Partial<typeof controller> | undefined) ?? {};
         this.wasReset = aborted !== true;

@@ -127,7 +127,7 @@ async function readPart(
         const piece = chunk.subarray(0, wanted - length);
         kept.push(Buffer.from(piece));
         length += piece.length;
-        // A provider that ignores the range sends the whole film, of which the rest is not needed.
+        // A provider that ignores the range sends the whole film, but the rest is not needed.
         if (piece.length < chunk.length) setImmediate(() => running.abandon());
         return true;
       },

@@ -67,7 +67,7 @@ export class Lab {
     return { parts };
   }
 
-  /** Varies a large output bound by probe and run, so that it does not reveal a probe. */
+  /** Varies a large output bound by probe and run, so that the bound does not reveal a probe. */
   #varied(probe: Probe): Probe {
     const bound = asNumber(probe.body["max_tokens"]) ?? 0;
     if (bound < ENOUGH_TOKENS) return probe;

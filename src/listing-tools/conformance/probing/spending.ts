@@ -2,7 +2,7 @@ import { assert, microUsd, type MicroUsd, ZERO_MICRO_USD } from "../../../kernel
 
 /**
  * The budget of a run. Worst-case costs are held before sending, so that concurrent probes cannot
- * exceed it together. A bill above its hold is spent whole.
+ * exceed the budget together. A cost above its hold counts in full.
  */
 export class Spending {
   readonly budgetMicroUsd: MicroUsd;

@@ -8,7 +8,7 @@ const REMOVED = "[removed]";
 const SECRET_CHARS_MIN = 6;
 /** Any substring of a secret with this length is redacted. */
 const SECRET_PIECE_CHARS = 8;
-/** Any part of a prompt with at least twice this length contains such a piece. */
+/** Prompts are cut into pieces of this length. Each is redacted wherever a text contains it. */
 const PROMPT_PIECE_CHARS = 16;
 
 export class Redaction {

@@ -22,7 +22,7 @@ export type ReadReport =
 
 export const REPORT_BYTES_MAX = 16_777_216;
 
-/** The longest text that a report may contain. A run writes none that is longer. */
+/** The longest text that a report may contain. No run writes a longer text. */
 const text = Type.String({ maxLength: 300 });
 const id = Type.String({ maxLength: 256 });
 const EVIDENCE_CHARS_MAX = 8_192;
@@ -61,7 +61,7 @@ export function readSignedReport(file: string, trusted: KeyObject): ReadReport {
   if (Buffer.byteLength(file) > REPORT_BYTES_MAX) return problem("it is larger than 16 MiB");
   const read = reportDocument(file);
   if (!read.ok) return read;
-  // Checked by the schema, which keeps unknown members, so the signature covers them, too.
+  // The schema has checked the members. It keeps unknown ones, so the signature covers these, too.
   const { signature, ...report } = read.document as unknown as Partial<SignedReport> &
     ConformanceReport;
   if (signature === undefined) {

@@ -113,7 +113,7 @@ async function fileFinding(jobs: JobQuestions, id: string): Promise<Finding> {
   return passed("completed, with a cost under the ceiling, and read by ranges");
 }
 
-/** A film ends at a frame: its length may differ by this or `SHARE_TOLERANCE`, if that is more. */
+/** A film ends at a frame: its length may differ by the larger of this and `SHARE_TOLERANCE`. */
 const SECONDS_TOLERANCE = 0.5;
 const SHARE_TOLERANCE = 0.1;
 const WINDOW_BYTES = 16_384;
@@ -125,7 +125,7 @@ async function filmFinding(
 ): Promise<Finding | undefined> {
   const { contentRange = "" } = await jobs.read(id, FIRST_PART);
   const lengthBytes = Number(/\/(\d+)$/.exec(contentRange)?.[1] ?? 0);
-  // Without a total length, as of a provider that ignores ranges, it cannot be read in parts.
+  // A film without a stated total length cannot be read in parts: the provider ignores ranges.
   if (lengthBytes === 0) return undefined;
   const film = await readFilm(async (from) => {
     const last = Math.min(lengthBytes, from + WINDOW_BYTES) - 1;
