@@ -20,5 +20,5 @@ export interface Alert {
   readonly isLong?: true;
 }
 
-/** 26 hours in seconds: the longest time without something that must happen once a day. */
+/** 26 hours in seconds: the longest time that a daily task may take to happen again. */
 export const HOURS_26 = 93_600;

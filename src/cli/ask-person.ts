@@ -7,7 +7,7 @@ export interface Needed<T> {
   /** The flag that gives the answer, with an example: `--price-prompt 0.25`. */
   readonly flag: string;
   readonly question: string;
-  /** The answer to an empty line, or without a terminal; if absent, the flag is then required. */
+  /** Used for an empty line or without a terminal, where the flag is required if this is absent. */
   readonly fallback?: string;
   readonly read: (text: string) => T;
 }

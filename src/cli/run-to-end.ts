@@ -8,7 +8,7 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-/** For the last events of streams, settlements and closing the stores, after the grace time. */
+/** Time after the grace time for the last stream events, settlements and closing the stores. */
 const STOP_EXTRA_MS = 10_000;
 
 class StopFault extends Error {
@@ -16,7 +16,7 @@ class StopFault extends Error {
 }
 
 /**
- * Runs a server until a signal stops it; a second one ends it at once. SIGHUP reads settings,
+ * Runs a server until a signal stops it; a second signal ends it at once. SIGHUP reads settings,
  * secrets and manifests again. A stop never takes longer than the drain delay, the grace time and
  * `STOP_EXTRA_MS` together.
  */

@@ -5,8 +5,8 @@ import type { ReceivedCall } from "./received-call.ts";
 import type { ErrorWriter, RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 
 /**
- * Refuses a key with `invalid`, and a virtual key, which a gateway must never send to a provider;
- * accepts every other key, and none.
+ * Refuses a key that contains `invalid`, and a virtual key, which a gateway must never send to a
+ * provider. Accepts every other key, and a request without a key.
  */
 export function findKeyProblem(
   headers: RequestHeaders,
