@@ -20,5 +20,5 @@ export interface Alert {
   readonly isLong?: true;
 }
 
-/** 26 hours in seconds: the longest time that a daily task may take to happen again. */
+/** 26 hours in seconds: a daily task that has not happened for longer is overdue. */
 export const HOURS_26 = 93_600;

@@ -51,7 +51,7 @@ export class Answers {
     if (this.isPerson) this.#write(`${text}\n`);
   }
 
-  /** Undefined if there is neither flag, person nor fallback; `needAll` then names the flag. */
+  /** Undefined without a flag, a person and a fallback: `needAll` then reports the missing flag. */
   async get<T>(given: string | undefined, needed: Needed<T>): Promise<T | undefined> {
     const { flag, fallback, question, read } = needed;
     if (given !== undefined) return read(given);

@@ -120,7 +120,7 @@ async function planned(
   flags: Flags,
   { keys, warnings }: FoundKeys,
 ): Promise<FirstRunPlan> {
-  // A provider's key does not suffice to list it: a shipped manifest is needed, too.
+  // To list a provider, its key does not suffice: a shipped manifest is needed, too.
   const heads = headsWithKey(keys).filter(
     ({ provider }) => shippedManifest(provider.id) !== undefined,
   );

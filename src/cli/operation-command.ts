@@ -276,7 +276,7 @@ function hasField(schema: TSchema | undefined, name: string): boolean {
   return name in (((schema ?? {}) as Shape).properties ?? {});
 }
 
-/** Makes a field an option (`cap_usd` becomes `--cap-usd <text>`) with its description as help. */
+/** Turns a field into an option (`cap_usd` into `--cap-usd <text>`), its description into help. */
 function fieldOption(name: string, shape: Shape, isRequired: boolean): Option {
   const made = new Option(`${flagName(name)}${VALUES[classifyShape(shape)]}`, describe(shape));
   made.makeOptionMandatory(isRequired);

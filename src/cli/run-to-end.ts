@@ -71,7 +71,7 @@ function giveUp(context: CommandContext, afterMs: number): void {
   endServer(context, 2);
 }
 
-/** Does work that SIGTERM and SIGINT abort. */
+/** Runs `work`, which SIGTERM and SIGINT abort. */
 export async function untilSignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const stop = new AbortController();
   const abort = (): void => stop.abort();

@@ -62,7 +62,7 @@ export function openCommandLogging(io: CommandIo, config: Config, quiet = false)
   return openLogging({ level, secrets, output: io.stderr });
 }
 
-/** The user of the machine, with the name from `--by`, if given, for users that people share. */
+/** The user of the machine; `--by` adds a person's name if several people share that user. */
 function readAuthor(flags: Flags): ChangedBy {
   const named = pickTexts(flags)["by"];
   const user = userOfMachine();

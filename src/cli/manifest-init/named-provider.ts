@@ -34,7 +34,7 @@ export function requireHead(id: string): ProviderHead {
   throw new UsageFault(`--provider: ${id} is not one of ${ids.join(", ")}; or give --base-url`);
 }
 
-/** Lists a hosted provider that this program knows, with its shipped listings and prices. */
+/** Writes a manifest for a provider that this program knows, with shipped listings and prices. */
 export async function initNamedProvider(
   io: CommandContext,
   flags: Flags,

@@ -31,7 +31,7 @@ export interface ManifestPlace {
   readonly margin: string | undefined;
 }
 
-/** Writes a manifest, and completes `known`. If something is wrong with it, writes nothing. */
+/** Writes a manifest, and completes the result `known`. Writes no manifest that has a problem. */
 export function placeManifest(
   { stdout }: Pick<CommandContext, "stdout">,
   { config, file, margin }: ManifestPlace,

@@ -38,7 +38,7 @@ export function findRequestProblem(
   return { status: 404, message, code: "model_not_found" };
 }
 
-/** Sends a refusal, for `problem` or for a fault. Returns false if there is nothing to refuse. */
+/** Refuses a call with a `problem` or with a fault that asks for a refusal; else returns false. */
 export async function isRefused(
   host: { readonly error: ErrorWriter; readonly troubles: Troubles },
   delivery: Delivery,

@@ -53,7 +53,7 @@ export function priceImages({ count }: ImageOrder): string {
   return toUsd(count * CENTS_PER_IMAGE);
 }
 
-/** A provider that takes sizes, and reports token usage. */
+/** A provider that takes exact sizes, and reports token usage. */
 export const referenceImages: ImageHost = {
   accepts: fields({
     ...styled,
@@ -118,7 +118,7 @@ export const relayImages: ImageHost = {
   blocked: (created) => ({ created, data: [], block_reason: "PROHIBITED_CONTENT" }),
 };
 
-/** A provider that takes aspect ratios, answers with URLs, and reports ticks of 10^-10 USD. */
+/** A provider that takes aspect ratios, answers with URLs, and reports cost in 10^-10 USD. */
 export const plainImages: ImageHost = {
   accepts: fields({
     ...ordered,
