@@ -100,7 +100,7 @@ function tableOf(figures: readonly Figure[], group: string, title: string): Tabl
 /** Filling stops when the disk has fewer free bytes than this. */
 const FREE_BYTES_MIN = 12_000_000_000;
 const LOOK_EVERY_MS = 5_000;
-/** PostgreSQL settings while the database is filled. After a crash it is filled anew. */
+/** Fast PostgreSQL settings for the filling. After a crash, the database is filled anew. */
 const FILLING: Readonly<Record<string, string>> = {
   wal_level: "minimal",
   max_wal_senders: "0",
@@ -121,7 +121,7 @@ function readFilled(folder: string): Filled | undefined {
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Filled) : undefined;
 }
 
-/** Fills the database of an empty folder. Throws an error if a half-filled one is there. */
+/** Fills a database in an empty folder. Throws an error if a half-filled database is there. */
 async function fillBigBooks(folder: string, sizes: Sizes, say: Say): Promise<Filled> {
   const dataDir = join(folder, "data");
   if (existsSync(dataDir)) throw new Error(`${dataDir} is half filled; remove it and begin again`);

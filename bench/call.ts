@@ -228,7 +228,7 @@ class CallBench {
   }
 }
 
-/** Rotates the targets, so that each round begins with another one. */
+/** Rotates the targets, so that each round begins with a different target. */
 function turned(ids: readonly TargetId[], round: number): readonly TargetId[] {
   const first = (round - 1) % ids.length;
   return [...ids.slice(first), ...ids.slice(0, first)];

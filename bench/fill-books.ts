@@ -192,7 +192,7 @@ function accountsSql(
 /**
  * Returns SQL that fills one day of the journal. The indexes of the day's table are built after its
  * rows, when it is attached. A few organizations, and a few keys of each, have most of the
- * attempts; a key always uses one model. One in twenty attempts is void.
+ * attempts; each key always uses the same model. One in twenty attempts is void.
  */
 function daySql(sizes: Sizes, { position }: NewBooks, { ago, todayMs }: DayAgo): readonly string[] {
   const firstPosition = position + GRANTED_POSITIONS;

@@ -131,7 +131,7 @@ function readyLine(program: TetheredProgram): ReadyLine | undefined {
   return line === undefined ? undefined : (JSON.parse(line) as ReadyLine);
 }
 
-/** Returns the JSON answer, even if the exit code is 1, as after an audit that finds violations. */
+/** Returns a command's JSON answer, even if it exits with 1, as an audit with violations does. */
 export async function commandAnswer(
   command: readonly string[],
   env: Readonly<Record<string, string>>,

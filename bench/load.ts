@@ -60,7 +60,7 @@ export interface Watched {
   readonly processes: ByPart<readonly number[]>;
 }
 
-/** `count` is requests answered, events received or streams, depending on the kind of job. */
+/** `count` counts answered requests, received events or streams, depending on the kind of job. */
 export interface LoadReport {
   readonly count: number;
   readonly windowMs: number;
@@ -210,7 +210,7 @@ function send(connection: Connection, bytes: Buffer): void {
   connection.socket.write(bytes);
 }
 
-/** Lets every request in flight end, so that the next measurement starts on a quiet target. */
+/** Lets requests in flight end within 5 s, then closes, so that the next target starts quiet. */
 async function closeConnections(connections: readonly Connection[]): Promise<void> {
   const isQuiet = (): boolean => !connections.some((c) => c.busy && !c.socket.destroyed);
   await until(isQuiet, 5_000).catch(() => undefined);

@@ -93,7 +93,7 @@ const FALL = 0.03;
 /**
  * Runs `work` on a target until its CPU cost stops falling, by the same rule for every target. A
  * JavaScript engine compiles code during the first half minute, and figures from that time include
- * the compiler's work. Returns the seconds that it took; 0 if the target does not serve the route.
+ * the compiler's work. Returns the seconds of warm-up; 0 if the target does not serve the route.
  */
 export async function warmUp(
   tools: Tools,

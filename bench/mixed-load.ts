@@ -145,7 +145,7 @@ class MixedLoad {
 
   /**
    * Replaces a closed connection. If `isSentAgain`, its request is sent again, as HTTP clients do
-   * when a load balancer that reloads closes idle connections; otherwise it counts as an error.
+   * when a load balancer that reloads closes idle connections; any other request counts as failed.
    */
   #closed(connection: Connection): void {
     this.#open -= 1;

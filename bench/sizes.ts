@@ -3,7 +3,7 @@ import type { KeyId, ModelId, OrgId, ProviderId } from "../src/kernel/core/ids.t
 
 export interface Sizes {
   readonly organizations: number;
-  /** Number of keys. The organizations get one each in turn until none is left. */
+  /** Number of keys. The organizations get one key each in turn until no key is left. */
   readonly keys: number;
   /** Each listing is one model of one provider. */
   readonly listings: number;
@@ -58,7 +58,7 @@ export function activeOf(sizes: Sizes, active: number): readonly Active[] {
 
 export const MODELS_PER_PROVIDER = 100;
 
-/** Must equal the names that the SQL in `bench/fill-books.ts` makes. */
+/** The IDs must equal those that the SQL in `bench/fill-books.ts` makes. */
 export function modelIdOf(listing: number): string {
   return `growth/model-${listing}`;
 }

@@ -33,7 +33,7 @@ const FAST = [...OWN, ...FAST_PEERS];
 const ALL = [...OWN, ...PEERS];
 const GROWN: readonly TargetId[] = ["gateway", "gateway-grown"];
 
-/** What is measured, in the order of the report. `--only x` picks those whose id starts with x. */
+/** What is measured, in report order. `--only x` picks the works whose id starts with x. */
 export const WORKS: readonly Work[] = [
   {
     ...request("deployed", "1 KB, as deployed"),

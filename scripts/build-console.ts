@@ -14,8 +14,8 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { build } from "vite";
 
 /**
- * Builds the console's pages into `dist/console`, unless what is there was built from the same
- * sources. `npm start` and the tests call it each time.
+ * Builds the console's pages into `dist/console`, unless the pages there were built from the same
+ * sources. `npm start` and the tests run this each time.
  */
 const ROOT = resolve(import.meta.dirname, "..");
 const PAGES = join(ROOT, "dist/console");

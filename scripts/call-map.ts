@@ -36,7 +36,7 @@ interface CalledFile {
 }
 
 /**
- * Returns a module to preload. On each SIGUSR2 it writes which functions ran since the last one.
+ * Returns a module to preload. On each SIGUSR2 it writes which functions ran since the last signal.
  */
 function preload(folder: string): string {
   const text = `

@@ -161,7 +161,7 @@ interface Variant {
   readonly keys?: Partial<GatewayKeys>;
 }
 
-/** Starts an instance. Makes keys for it, unless `known` has those of an earlier instance. */
+/** Starts an instance. Makes new keys, unless `known` has the keys of an earlier instance. */
 async function startServing(
   installation: Installation,
   variant: Variant,

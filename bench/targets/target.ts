@@ -17,7 +17,7 @@ export interface Route {
   readonly upstream: Wire;
 }
 
-/** Whose keys the measured requests carry, if not that of one customer with credit. */
+/** Whose keys the measured requests carry. Default: the key of one customer with credit. */
 export type Callers = "many" | "bad_key" | "no_credit";
 
 export interface Pace {

@@ -17,7 +17,7 @@ import { matchesGlob } from "../../src/kernel/core/glob.ts";
 export interface HandEdit {
   readonly model: string;
   readonly reason: string;
-  /** Replaces drafted fields; null removes one. */
+  /** Replaces drafted fields; null removes a field. */
   readonly listing?: Readonly<Record<string, unknown>>;
   readonly terms?: Readonly<Record<string, unknown>>;
 }
@@ -52,7 +52,7 @@ export interface Drafted {
   readonly edits: readonly HandEdit[];
 }
 
-/** The first snapshot that lists a provider decides its listings; the newest, its prices. */
+/** The first snapshot that lists a provider decides its listings; the newest decides its prices. */
 const SNAPSHOTS: readonly (readonly [ListingSource, dated: string, file: string])[] = [
   ["litellm", "2026-11-01", "litellm-2026-11-01.json"],
   // The prices in this file date from July to October, so the oldest day counts.

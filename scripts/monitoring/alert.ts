@@ -20,5 +20,5 @@ export interface Alert {
   readonly isLong?: true;
 }
 
-/** 26 hours in seconds: the longest time without something that must happen once a day. */
+/** 26 hours in seconds: a daily task that has not happened for longer is overdue. */
 export const HOURS_26 = 93_600;

@@ -11,7 +11,7 @@ type Histogram = MetricNameOf<"histogram">;
 type Counter = MetricNameOf<"counter">;
 type Gauge = MetricNameOf<"gauge">;
 
-/** Each becomes one file in deploy/grafana. */
+/** Each dashboard becomes one file in deploy/grafana. */
 export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
   overview: {
     title: "Token Market: overview",

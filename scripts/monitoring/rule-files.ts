@@ -83,7 +83,7 @@ interface AlertTest {
   readonly expected: object;
 }
 
-/** Each alert has an example that fires and one that does not. */
+/** The two tests of an alert: one example fires it, the other does not. */
 function alertTests([name, alert]: [string, Alert]): AlertTest[] {
   const labels = labelsOf(alert);
   const shown = alert.summary.replace(

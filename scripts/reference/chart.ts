@@ -5,7 +5,7 @@ import { environmentName, SETTINGS, type Setting } from "../../src/kernel/config
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Settings that the chart sets itself, from its other values or as the image needs them. */
+/** Settings that the chart itself derives from its other values or sets for the image. */
 const OF_THE_CHART: ReadonlySet<string> = new Set(
   [
     SETTINGS.autoMigrate,

@@ -7,7 +7,7 @@ export interface Needed<T> {
   /** The flag that gives the answer, with an example: `--price-prompt 0.25`. */
   readonly flag: string;
   readonly question: string;
-  /** The answer to an empty line, or without a terminal; if absent, the flag is then required. */
+  /** Used for an empty line or without a terminal, where the flag is required if this is absent. */
   readonly fallback?: string;
   readonly read: (text: string) => T;
 }
@@ -51,7 +51,7 @@ export class Answers {
     if (this.isPerson) this.#write(`${text}\n`);
   }
 
-  /** Undefined if there is neither flag, person nor fallback; `needAll` then names the flag. */
+  /** Undefined without a flag, a person and a fallback: `needAll` then reports the missing flag. */
   async get<T>(given: string | undefined, needed: Needed<T>): Promise<T | undefined> {
     const { flag, fallback, question, read } = needed;
     if (given !== undefined) return read(given);

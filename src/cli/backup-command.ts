@@ -82,7 +82,7 @@ async function restore(context: CommandContext, flags: Flags): Promise<CommandAn
   };
 }
 
-/** Works on a copy, for which the stores stay closed. */
+/** Runs `work` on a backup, without opening the stores. */
 async function onCopy<T>(
   context: CommandContext,
   flags: Flags,

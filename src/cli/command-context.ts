@@ -30,7 +30,7 @@ export type StandardInput = AsyncIterable<unknown> & { readonly isTTY?: boolean 
  */
 export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Opens standard input. Only its readers call this: an open input can keep a process alive. */
+  /** Opens standard input, only to read from it: an open input can keep a process alive. */
   readonly stdin: () => StandardInput;
   readonly stdout: NodeJS.WritableStream;
   /** Receives messages and log lines. `isTTY`: a person reads the output while it is written. */
@@ -61,7 +61,7 @@ export interface CommandAnswer {
   readonly text?: string;
   /** Default: 1 if `ok` of `json` is false, else 0. */
   readonly exitCode?: ExitCode;
-  /** Done after the answer was written. */
+  /** Work that runs after the answer was written. */
   readonly next?: () => Promise<void>;
 }
 
@@ -227,7 +227,7 @@ export function readText(flags: Flags, name: string): string | undefined {
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** The milliseconds of a flag that has a default. Durations are texts such as 30m, 12h or 7d. */
+/** Reads a duration such as 30m, 12h or 7d, in milliseconds, from a flag that has a default. */
 export function readDurationMs(
   flags: Flags,
   name: string,
@@ -259,7 +259,7 @@ export function readDay(text: string, flag: string): string {
 
 const INSTANT = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;
 
-/** The host of a URL that reaches this listening address; loopback if it is every address. */
+/** The host of a URL that reaches this listening address; loopback if it means all addresses. */
 export function reachableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";

@@ -10,7 +10,7 @@ import { clock, type CommandContext } from "./command-context.ts";
 import type { ListingVerdict } from "../gateway/index.ts";
 import { readAskDeps } from "./with-backend.ts";
 
-/** On a terminal, it is one line below the checks that did not pass, elsewhere a line a check. */
+/** Shows a line for each check; on a terminal, only for flawed checks, above one progress line. */
 export async function showProgress<T>(
   { stderr }: Pick<CommandContext, "stderr">,
   run: (onProgress: (progress: SuiteProgress) => void) => Promise<T>,

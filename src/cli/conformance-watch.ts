@@ -32,7 +32,7 @@ import { withBackend } from "./with-backend.ts";
 const EVERY_RANGE = { min: "1h", max: "30d" };
 const EVERY_DEFAULT = "7d";
 const INTERVAL_BUDGET_USD_DEFAULT = "20.00";
-/** Manifests can change, and listings can become suspect, at any time. */
+/** The longest idle wait: manifests can change, and listings can become suspect, at any time. */
 const POLL_MS = 30_000;
 const BUSY_MS = 1_000;
 /** The wait while the database does not answer. */
@@ -80,7 +80,7 @@ async function watch(context: CommandContext, flags: Flags): Promise<CommandAnsw
 
 type Step =
   | { readonly kind: "ran"; readonly exitCode: ExitCode }
-  /** `isShort` is true if listings are due, but the interval's budget is used up. */
+  /** `isShort`: listings are due, but the rest of the interval's budget is less than a run's. */
   | { readonly kind: "idle"; readonly waitMs: number; readonly isShort?: boolean }
   | { readonly kind: "busy" | "invalid"; readonly waitMs: number }
   | { readonly kind: "away"; readonly waitMs: number; readonly fault: unknown };
@@ -131,7 +131,7 @@ async function takeStep(parts: Watch): Promise<Step> {
   }
 }
 
-/** Checks at most one due listing. The session's lock keeps other processes from doing so. */
+/** Checks at most one due listing. The session's lock keeps other processes from checking any. */
 async function takeLockedStep(
   parts: Watch,
   session: WatchSession,

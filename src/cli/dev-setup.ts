@@ -73,8 +73,8 @@ async function startSimulatorSomewhere(): Promise<Simulator> {
 }
 
 /**
- * The key is kept in the data folder. The organization is found by it, else by its ID, because its
- * name may have changed.
+ * The key is kept in the data folder. The organization is found by this key, else by its fixed ID,
+ * but not by its name, which may have changed.
  */
 async function devKey(config: Config, backend: Backend): Promise<DevKey> {
   const { accountStore } = backend;

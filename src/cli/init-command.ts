@@ -120,7 +120,7 @@ async function planned(
   flags: Flags,
   { keys, warnings }: FoundKeys,
 ): Promise<FirstRunPlan> {
-  // A provider's key does not suffice to list it: a shipped manifest is needed, too.
+  // To list a provider, its key does not suffice: a shipped manifest is needed, too.
   const heads = headsWithKey(keys).filter(
     ({ provider }) => shippedManifest(provider.id) !== undefined,
   );
@@ -183,7 +183,7 @@ const NOTES_MAX = 5;
 const NOTHING_TO_SELL =
   "no listing can be sold yet; compare a staged one with its provider's price list, set is_ready to true in the manifest, and run init again";
 
-/** For each provider that has a manifest, whether this run wrote it or not. */
+/** The cheapest listing of each provider that has a manifest, even if this run did not write it. */
 function listingsToTry(
   deployments: readonly Deployment[],
   config: Config,
@@ -215,7 +215,7 @@ async function openFirstAccount(
   );
 }
 
-/** The command exports `--keys-file` first: a server reads keys from its environment only. */
+/** The command first exports the keys file: a server reads keys only from its environment. */
 function serveCommand(flags: Flags): string {
   const places = ["config", "data", "manifests", "port"].flatMap((name) => {
     const value = readText(flags, name);

@@ -109,7 +109,7 @@ async function exportDay(context: CommandContext, flags: Flags): Promise<Command
 }
 
 const JOBS = { min: 1, max: 8 };
-/** Most of the database's connections are left to the gateways. */
+/** Few, so that most of the database's connections are left to the gateways. */
 const JOBS_DEFAULT_MAX = 4;
 const PROGRESS_LINES = 250_000;
 const MS_PER_DAY = 86_400_000;
@@ -145,7 +145,7 @@ async function audit(context: CommandContext, flags: Flags): Promise<CommandAnsw
   });
 }
 
-/** The key of `--public-key`, else this installation's key; undefined if it has none. */
+/** The key of `--public-key`, else this installation's key; undefined if neither exists. */
 function readTrustedKey(config: Config, flags: Flags): ReturnType<typeof readExportKey> {
   const file = readText(flags, "public-key");
   const key = readExportKey(config, file);
@@ -240,7 +240,7 @@ async function retire(context: CommandContext, flags: Flags): Promise<CommandAns
   });
 }
 
-/** Retries, because a run that was just killed may hold the lock. */
+/** Opens a session. Retries, because a run that was just killed may still hold the lock. */
 async function openSession(store: RetentionStore, by: ChangedBy): Promise<RetentionSession> {
   for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
     if (tried > 0) await sleep(LOCK_PAUSE_MS);
@@ -251,9 +251,9 @@ async function openSession(store: RetentionStore, by: ChangedBy): Promise<Retent
 }
 
 /**
- * Closes the monthly statements that are due before any day is retired: they list requests, and a
- * retired day keeps only totals. If one is still open, because another process is closing it or
- * closing it failed, returns the first day that must not be retired.
+ * Closes the due monthly statements before any day is retired: statements list requests, and a
+ * retired day keeps only totals. If a statement stays open, because another process is closing it
+ * or closing it failed, returns the first day that must not be retired.
  */
 async function closeStatements(
   closing: Backend["statementClosing"],

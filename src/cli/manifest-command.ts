@@ -133,7 +133,7 @@ function manifestFiles(path: string): string[] {
   return files.map((file) => join(path, file));
 }
 
-/** The problems of each file, then those of all files in one catalog. */
+/** The problems of each file, then the conflicts of all files in one catalog. */
 function checkFiles(
   files: readonly string[],
   providerKeyOrigins: string,
@@ -179,7 +179,7 @@ function printable(_key: string, value: unknown): unknown {
   return value instanceof Map ? Object.fromEntries(value) : value;
 }
 
-/** They are charged already, but readers of the file expect the current prices in `pricing`. */
+/** Notes about changes that are in force: readers expect the current prices in `pricing`. */
 export function pastPriceChanges(
   manifest: Manifest,
   nowMs: number,

@@ -44,7 +44,7 @@ export function listManifestFiles(folder: string): readonly string[] {
   return listJsonFiles(folder).map((name) => join(folder, name));
 }
 
-/** Undefined for a broken file: it must not keep the caller from finding another provider's. */
+/** Undefined for a broken file, which must not stop the search for another provider's manifest. */
 function readProviderId(file: string): string | undefined {
   try {
     const { provider } = JSON.parse(readText(file)) as { provider?: { id?: string } };

@@ -82,7 +82,7 @@ async function refresh(
   };
 }
 
-/** Without a database, the gateway that reads the files later records their prices. */
+/** Without a database, only writes the files; a gateway that reads them records the prices. */
 async function writeRecorded(
   context: CommandContext,
   flags: Flags,
@@ -98,7 +98,7 @@ async function writeRecorded(
   }
 }
 
-/** The files are replaced before the entries are committed. */
+/** Replaces the files before the entries in the change log are committed. */
 export async function writeChanges(
   changeLog: Pick<ChangeLog, "write">,
   by: ChangedBy,

@@ -145,7 +145,7 @@ function readNamedFile(file: string, flag: string): string {
   return readFileSync(file, "utf8");
 }
 
-/** The file of an answer. `--json` requires it: standard output then gets a single document. */
+/** The file for the answer. `--json` requires it, since standard output then gets one document. */
 function readOut(flags: Flags): string | undefined {
   const { out } = pickTexts(flags);
   if (flags["json"] === true && out === undefined) {
@@ -276,7 +276,7 @@ function hasField(schema: TSchema | undefined, name: string): boolean {
   return name in (((schema ?? {}) as Shape).properties ?? {});
 }
 
-/** Makes a field an option (`cap_usd` becomes `--cap-usd <text>`) with its description as help. */
+/** Turns a field into an option (`cap_usd` into `--cap-usd <text>`), its description into help. */
 function fieldOption(name: string, shape: Shape, isRequired: boolean): Option {
   const made = new Option(`${flagName(name)}${VALUES[classifyShape(shape)]}`, describe(shape));
   made.makeOptionMandatory(isRequired);
@@ -302,7 +302,7 @@ export function readField(flags: Flags, field: Field, face: CommandFace): unknow
     : readValue(text, field, { face, said: flagName(field[0]) });
 }
 
-/** A text that is no number stays as it is where a number is due, and the schema refuses it. */
+/** In a field for a number, a text that is not a number stays a text, and the schema refuses it. */
 function readValue(
   text: string,
   [name, shape]: Field,

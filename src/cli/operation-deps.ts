@@ -23,7 +23,7 @@ import type { CommandDeps } from "../account/index.ts";
 import { clock, type CommandContext, type Flags, UsageFault } from "./command-context.ts";
 import type { Config } from "../kernel/index.ts";
 
-/** Manifests are read at the first use. */
+/** The manifests are read when an operation first needs them. */
 export function openOperationDeps(
   context: CommandContext,
   flags: Flags,
@@ -83,9 +83,9 @@ export function openOperationDeps(
 }
 
 /**
- * Reads the manifest files and not the compiled catalog: a manifest is private whether or not its
- * key is set. If the optional folder is missing, the check is skipped: the server may run
- * elsewhere.
+ * Reads the manifest files, not the compiled catalog: a manifest is private whether or not its key
+ * is set. If an optional folder is missing, skips the check, because the server may run on another
+ * machine.
  */
 function checkPrivateManifest(
   folder: string,
@@ -121,7 +121,7 @@ function readManifests(folder: string): readonly ManifestFile[] {
 
 /**
  * Compiles the manifests folder, to check ids of providers and models. Private addresses are
- * allowed, because the HTTP client refuses them itself.
+ * allowed here, because the HTTP client itself refuses to connect to them.
  */
 function readCatalog({ env }: CommandContext, { manifestsDir }: Config): Catalog {
   const loaded = loadCatalog({ manifestsDir, env, clock, allowPrivateUpstreams: true });

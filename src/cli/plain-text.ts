@@ -12,8 +12,8 @@ export function csvText(rows: readonly object[], columns: readonly string[] = []
 }
 
 /**
- * A record becomes aligned lines of name and value, a list an aligned table; lists in a record
- * follow below it, under their names.
+ * Writes a record as aligned lines of name and value, and a list as an aligned table. The lists in
+ * a record follow its lines, each under its name.
  */
 export function plainText(answer: unknown, columns?: readonly string[]): string {
   const entries = Object.entries(flatten(answer));
@@ -44,7 +44,7 @@ function isRecord(value: unknown): boolean {
   return asObject(value) !== undefined;
 }
 
-/** True for a list of records. An empty list counts as one, unless it is in an inner record. */
+/** True for a list of records, and for an empty list that is not in an inner record. */
 function isList([name, value]: readonly [string, unknown]): boolean {
   return Array.isArray(value) && value.every(isRecord) && (value.length > 0 || !/\./.test(name));
 }

@@ -5,7 +5,7 @@ import { isListingSource, LISTING_SOURCES, type ListingSource } from "../listing
 import { clock, describeFault, UsageFault } from "./command-context.ts";
 
 const SOURCE_BYTES_MAX = 16 * 1_048_576;
-/** More than three times the number of values in the largest price list. */
+/** More than three times the number of values in the largest known price list. */
 const SOURCE_VALUES_MAX = 1_500_000;
 const FETCH_TIMEOUT_MS = 60_000;
 const REDIRECTS_MAX = 3;
@@ -16,7 +16,7 @@ const FIRST_DAY = "2023-01-01";
 export interface SourceFile {
   readonly bytes: Uint8Array;
   readonly document: RawJson;
-  /** YYYY-MM-DD: the caller's, else that in the file's name, else its server's, else today. */
+  /** YYYY-MM-DD: the caller's day, else the file name's, else the server's, else today. */
   readonly dated: string;
 }
 
@@ -38,7 +38,7 @@ export async function readSourceFile(
   const { bytes, modified } = isUrl ? await download(named, stopped) : await readFile(named);
   const inName = /\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])/.exec(named)?.[0];
   const today = new Date(clock.nowMs()).toISOString().slice(0, 10);
-  // Days out of this range are ignored: some servers always report 1970 or 1985, and a future day
+  // Days outside this range are ignored: some servers always report 1970 or 1985, and a future day
   // would make later price lists look older.
   const known = [inName, modified].find((day = "") => FIRST_DAY <= day && day <= today);
   return { bytes, document: parse(named, bytes), dated: dated ?? known ?? today };

@@ -72,7 +72,7 @@ export function startRefreshes(schedule: RefreshSchedule): { close(): Promise<vo
         writeRefreshState(config.dataDir, { atMs: tryAgainMs - hours * HOUR_MS, waits });
       })
       .catch((fault: unknown) => {
-        // The data folder can be what made the refresh fail.
+        // Writing the state fails, too, if the data folder is what made the refresh fail.
         log.error({ err: fault }, "the operator's pages cannot show that the refresh failed");
       })
       .finally(() => (isBusy = false));

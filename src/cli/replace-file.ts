@@ -17,7 +17,7 @@ import { type CommandIo, UsageFault } from "./command-context.ts";
 
 /**
  * Writes pieces to standard output, or to a new file that only its owner can read, because exports
- * name customers. A failure leaves no file, because a part of an export looks like all of it.
+ * name customers. A failure leaves no file, because a partial export looks like a complete one.
  */
 export async function writeOut(
   { stdout }: Pick<CommandIo, "stdout">,

@@ -8,7 +8,7 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-/** For the last events of streams, settlements and closing the stores, after the grace time. */
+/** Time after the grace time for the last stream events, settlements and closing the stores. */
 const STOP_EXTRA_MS = 10_000;
 
 class StopFault extends Error {
@@ -16,7 +16,7 @@ class StopFault extends Error {
 }
 
 /**
- * Runs a server until a signal stops it; a second one ends it at once. SIGHUP reads settings,
+ * Runs a server until a signal stops it; a second signal ends it at once. SIGHUP reads settings,
  * secrets and manifests again. A stop never takes longer than the drain delay, the grace time and
  * `STOP_EXTRA_MS` together.
  */
@@ -71,7 +71,7 @@ function giveUp(context: CommandContext, afterMs: number): void {
   endServer(context, 2);
 }
 
-/** Does work that SIGTERM and SIGINT abort. */
+/** Runs `work`, which SIGTERM and SIGINT abort. */
 export async function untilSignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const stop = new AbortController();
   const abort = (): void => stop.abort();

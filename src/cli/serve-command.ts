@@ -146,7 +146,7 @@ async function runWorkers(context: CommandContext, flags: Flags): Promise<void> 
   logging.flush();
 }
 
-/** Without this check, workers would fail later, when traffic fills their pools. */
+/** Refuses too many workers, which would fail later, when traffic fills their connection pools. */
 function checkConnections({ databaseUrl, databasePoolMax }: Config, count: number): void {
   if (databaseUrl !== "") return;
   const perProcess = databasePoolMax + OTHER_CONNECTIONS_MAX;

@@ -92,7 +92,7 @@ interface WatchedRun {
   readonly problem?: string;
 }
 
-/** Before the run, its whole budget is booked as spent; after it, the actual cost replaces that. */
+/** Books the whole budget as spent before the run, and replaces it by the actual cost later. */
 export async function runWatched(
   watch: Watch,
   session: WatchSession,

@@ -62,7 +62,7 @@ export function openCommandLogging(io: CommandIo, config: Config, quiet = false)
   return openLogging({ level, secrets, output: io.stderr });
 }
 
-/** The user of the machine, with the name of `--by` if several people share that user. */
+/** The user of the machine; `--by` adds a person's name if several people share that user. */
 function readAuthor(flags: Flags): ChangedBy {
   const named = pickTexts(flags)["by"];
   const user = userOfMachine();
@@ -76,7 +76,7 @@ function readAuthor(flags: Flags): ChangedBy {
 const NAME_CHARS_MAX = 64;
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]*$/u;
 
-/** The name of the operating system's user; the user ID if it has no name, as in a container. */
+/** The name of the operating system's user; the user ID if no name exists, as in a container. */
 function userOfMachine(): string {
   try {
     return userInfo().username;

@@ -30,7 +30,7 @@ export function announceReady(line: ReadyLine): void {
   process.send?.(line);
 }
 
-/** Calls `stop` or `reload` when the supervisor asks for it, and `stop` when it is gone. */
+/** Calls `stop` or `reload` when the supervisor asks for it, and `stop` if the supervisor dies. */
 export function followSupervisor(listener: {
   readonly stop: () => void;
   readonly reload: () => void;

@@ -14,7 +14,7 @@ export function gatewayDocument(): object {
   return describedGateway().document;
 }
 
-/** Returns the document, and the field descriptions that no field of it uses. */
+/** Returns the document, and the field descriptions that none of its fields uses. */
 export function describedGateway(): DescribedDocument {
   const paths: Record<string, Record<string, object>> = {};
   for (const [name, operation] of Object.entries(OPERATIONS)) {

@@ -15,7 +15,7 @@ export interface Operation {
   readonly body?: string | Schema;
   /** A body that readers can try. */
   readonly example?: object;
-  /** True if the route has a smaller limit for its body. */
+  /** True if the body of a request has a smaller limit than on other routes. */
   readonly isSmall?: boolean;
   /** By media type: the name of a schema, or a schema. */
   readonly answers: Readonly<Record<string, string | Schema>>;

@@ -40,8 +40,8 @@ function schemaCheck({ databaseLevel, newer }: SchemaState): DoctorCheck {
 }
 
 /**
- * Warns about settings that sessions through a pooler lack, but for `synchronous_commit`, without
- * which the stores refuse to open.
+ * Warns about settings that sessions through a pooler lack. `synchronous_commit` is not among them,
+ * because the stores refuse to open without it.
  */
 function settingsCheck(missing: readonly string[]): DoctorCheck {
   const detail =

@@ -10,7 +10,7 @@ export interface DoctorCheck {
   readonly level: CheckLevel;
   /** The finding and, if something is wrong, the next step. */
   readonly detail: string;
-  /** Only `--json` prints these. */
+  /** Values that only `--json` prints. */
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 

@@ -91,7 +91,7 @@ function costChecks({ deployments }: Catalog): readonly DoctorCheck[] {
 const EXPIRES_WITHIN_MS = 7 * 86_400_000;
 const WATCH = "run `tokenmarket conformance watch --once`, or leave a watch running";
 
-/** Names the routed listings that no valid conformance run verifies, by reason. */
+/** Warns, by reason, about watched listings that are unverified, suspect or soon to expire. */
 export const listingChecks: DatabaseCheckGroup = async (examined, backend) => {
   const found = watchedListings(examined.env, examined.config);
   if (!found.ok || found.listings.length === 0) return [];
@@ -126,7 +126,7 @@ interface KnownListing {
 interface ListingState {
   readonly id: string;
   readonly isOf: (known: KnownListing) => boolean;
-  /** False: it advises a `conformance run` of the first listing, which shows what is wrong. */
+  /** True: advises a watch. False: advises a run of the first listing, which shows the fault. */
   readonly isDue: boolean;
 }
 

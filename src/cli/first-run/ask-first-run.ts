@@ -9,7 +9,7 @@ export interface FirstRunPlan {
   readonly heads: readonly ProviderHead[];
   readonly margin: string | undefined;
   readonly account: FirstAccount;
-  /** 0: no model is tried. */
+  /** The most that trying the models may cost; 0: no model is tried. */
   readonly budgetMicroUsd: MicroUsd;
   readonly isServing: boolean;
 }

@@ -8,7 +8,7 @@ export type ProviderKeys = ReadonlyMap<string, string>;
 
 export interface FoundKeys {
   readonly keys: ProviderKeys;
-  /** They never contain a value of the file. */
+  /** Texts that never contain a value from the file. */
   readonly warnings: readonly string[];
 }
 

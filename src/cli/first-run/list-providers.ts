@@ -26,7 +26,7 @@ export interface ListedProvider {
   readonly wasThere: boolean;
 }
 
-/** An existing manifest is kept unless `isForced`; a key must be accepted unless `isOffline`. */
+/** Keeps old manifests unless `isForced`; a provider must accept its key unless `isOffline`. */
 export async function listProviders(
   heads: readonly ProviderHead[],
   plan: ListingPlan,

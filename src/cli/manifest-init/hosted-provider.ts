@@ -48,7 +48,7 @@ async function keepServed(request: HostedRequest): Promise<Served> {
   const { base_url: baseUrl, dialect, api_key_env: apiKeyEnv } = manifest.endpoint;
   const everything = { found: manifest, skipped: [], notes: [] };
   if (key === undefined || apiKeyEnv === undefined) return everything;
-  // Checks that the key may be sent to `baseUrl`, because it may belong to another endpoint.
+  // Checks that the key may be sent to `baseUrl`, because the key may be another endpoint's.
   const issue = keyIssue(config, file, { baseUrl, apiKeyEnv });
   if (issue !== undefined) throw new UsageFault(issue);
   const { wire_profile: wireProfile } = manifest;

@@ -50,7 +50,7 @@ export function toValues(value: Flags[string]): readonly string[] {
   return [value].flat().flatMap((each) => asText(each) ?? []);
 }
 
-/** The values of such an option as one answer to its question; undefined if there are none. */
+/** The values of a repeatable option as one answer to its question; undefined if there are none. */
 export function joinValues(value: Flags[string]): string | undefined {
   const values = toValues(value);
   return values.length === 0 ? undefined : values.join(" ");
@@ -61,8 +61,8 @@ export function splitWords(text: string): readonly string[] {
 }
 
 /**
- * The models whose names match a pattern (`*` is any text), or all without patterns. A pattern that
- * matches none is a fault, which begins with `unknown`: a typing error would leave out a model.
+ * The models of which a name matches a pattern (`*` is any text), or all if there are no patterns.
+ * Throws a fault (`unknown`) if a pattern matches no model: a typing error would leave out a model.
  */
 export function chosenBy<T>(
   globs: readonly string[],
@@ -108,7 +108,7 @@ export function startResult(
   return { ...nothing, conformance: undefined, providerId, ...known };
 }
 
-/** How many listed models, notes and skipped models a person is shown. JSON has them all. */
+/** The text answer shows at most this many of each list; the JSON answer has all entries. */
 const SHOWN_MAX = 20;
 
 export function initAnswer(result: InitResult): CommandAnswer {

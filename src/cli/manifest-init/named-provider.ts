@@ -34,7 +34,7 @@ export function requireHead(id: string): ProviderHead {
   throw new UsageFault(`--provider: ${id} is not one of ${ids.join(", ")}; or give --base-url`);
 }
 
-/** Lists a hosted provider that this program knows, with its shipped listings and prices. */
+/** Writes a manifest for a provider that this program knows, with shipped listings and prices. */
 export async function initNamedProvider(
   io: CommandContext,
   flags: Flags,
@@ -43,8 +43,8 @@ export async function initNamedProvider(
   const config = readConfig(io, flags);
   const head = requireHead(String(flags["provider"]));
   const file = chooseFile(config, flags, head.provider.id);
-  // If the operator names the deployments, the provider's model list does not have them, so the
-  // provider is not asked.
+  // If the operator names the deployments, the provider's model list does not contain them, so the
+  // provider is not asked for the list.
   const isNamed = head.use === "init";
   const { manifest, notes } = isNamed
     ? await askDeployments(head, flags, answers)

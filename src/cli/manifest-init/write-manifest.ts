@@ -31,7 +31,7 @@ export interface ManifestPlace {
   readonly margin: string | undefined;
 }
 
-/** Writes a manifest, and completes `known`. If something is wrong with it, writes nothing. */
+/** Writes a manifest, and completes the result `known`. Writes no manifest that has a problem. */
 export function placeManifest(
   { stdout }: Pick<CommandContext, "stdout">,
   { config, file, margin }: ManifestPlace,
@@ -79,7 +79,7 @@ function placeProblems(config: Config, file: string, text: string): readonly str
 
 /**
  * Why the key in this variable must not be sent to this endpoint: it is a secret of this program,
- * or another provider's. Callers check this before they send the key.
+ * or another provider's key. Callers check this before they send the key.
  */
 export function keyIssue(
   config: Config,
@@ -105,7 +105,7 @@ export function toManifestPath(config: Config, providerId: string): string {
   return join(config.manifestsDir, `${providerId}.json`);
 }
 
-/** The file to write. An existing one may have been edited, so only `--force` replaces it. */
+/** The file to write. An existing file may have been edited, so only `--force` replaces it. */
 export function chooseFile(config: Config, flags: Flags, providerId: string): string {
   const file = readText(flags, "out") ?? toManifestPath(config, providerId);
   if (file === "-" || flags["force"] === true || !existsSync(file)) return file;
@@ -173,7 +173,7 @@ export function shippedManifests(): Manifest[] {
   });
 }
 
-/** By model ID. Makers of models, whose priority number is smallest, come before resellers. */
+/** By model ID: the maker's listing, or a reseller's. Makers have the smallest priority numbers. */
 export function shippedListings(): ReadonlyMap<string, ShippedListing> {
   const real = shippedManifests().filter(({ provider }) => findHead(provider.id) !== undefined);
   const listings = new Map<string, ShippedListing>();

@@ -120,7 +120,7 @@ function makeCalls(request: SimRequest): readonly SimCall[] {
   return (request.parallel ? chosen : chosen.slice(0, 1)).map((tool) => makeCall(tool, request));
 }
 
-/* The tools that the text names; two, even if it names fewer, with "both" or "parallel". */
+/* The tools that the text names; at least two if it has the word "both" or "parallel". */
 function wantedTools(request: SimRequest): readonly SimTool[] {
   const text = request.userText.toLowerCase();
   const named = request.tools.filter((tool) => text.includes(tool.name.toLowerCase()));
@@ -159,7 +159,7 @@ function showsThinking(request: SimRequest, reasoning: number): boolean {
   return request.thinking || (reasoning > 0 && request.userText.includes("[reasoning-text]"));
 }
 
-/** The number in a marker such as `[cached:40]` of the last user text; 0 without one. */
+/** The number in a marker such as `[cached:40]` of the last user text; 0 without such a marker. */
 function marker(request: SimRequest, name: string): number {
   const match = new RegExp(`\\[${name}:(\\d{1,9})\\]`).exec(request.userText);
   return match === null ? 0 : Number(match[1]);

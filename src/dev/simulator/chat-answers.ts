@@ -113,7 +113,7 @@ function chunkHead(envelope: Envelope): JsonObject {
   };
 }
 
-/* If the client requests usage, every chunk before the last has `usage: null`. */
+/* If the last chunk will report usage, every chunk before it has `usage: null`. */
 function usageSlot({ includeUsage, usage }: Envelope): JsonObject {
   return includeUsage && usage !== null ? { usage: null } : {};
 }

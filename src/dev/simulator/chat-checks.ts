@@ -137,7 +137,7 @@ function togetherComplaint(body: JsonObject): Complaint {
     : `Tool choice '${String(readToolName(choice))}' not found in 'tools' parameter.`;
 }
 
-/* Complains unless each tool call gets its tool message before another role's message. */
+/* Complains unless a tool message answers each tool call before a message of another role. */
 function orderComplaint(body: JsonObject): Complaint {
   let waiting = new Set<string>();
   let known = new Set<string>();

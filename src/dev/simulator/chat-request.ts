@@ -10,7 +10,7 @@ import {
 } from "./sim-request.ts";
 import { contentText, isObject, pickObjects, pickStrings, type JsonObject } from "./json.ts";
 
-/** Reads a body that has passed `chatProblem`; it does not check the fields again. */
+/** Reads a body that has passed `chatProblem`, without checking its fields again. */
 export function readChatRequest(body: JsonObject): SimRequest {
   const messages = pickObjects(body["messages"]);
   const lastAnswer = messages.findLastIndex((message) => message["role"] === "assistant");

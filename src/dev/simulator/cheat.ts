@@ -8,8 +8,8 @@ import type { SimRequest } from "./sim-request.ts";
 import type { VideoOrder } from "./videos/video-order.ts";
 
 /**
- * How a simulated provider deviates from its listing. An absent property means that it is honest
- * there. Only the tests of the conformance suite define cheats.
+ * How a simulated provider deviates from its listing. Where a property is absent, the provider is
+ * honest. Only the tests of the conformance suite define cheats.
  */
 export interface Cheat {
   /** Answers with 307, and serves the request at the target of the redirect. */
@@ -77,7 +77,7 @@ export interface VideoCheat {
 }
 
 export interface DecisionCheat {
-  /** Changes the body from which the provider decides. Usage is still that of the original body. */
+  /** Changes the body from which the provider decides. The original body determines the usage. */
   readonly read?: (body: JsonObject) => JsonObject;
   readonly decide?: (
     decided: Decided,

@@ -25,7 +25,7 @@ const FILLER = Buffer.alloc(64 * 1024, "x");
 const BOMB_MEMBER_BYTES = 10 * 1024 * 1024;
 const BOMB_MEMBERS = 1_000;
 const DRIPS_PER_SECOND = 10;
-/* A reset discards bytes that the client has not read, so it gets time to read them. */
+/* A reset discards unread bytes, so the client first gets this time to read them. */
 const BEFORE_RESET_MS = 20;
 
 export async function failEarly(delivery: Delivery): Promise<void> {

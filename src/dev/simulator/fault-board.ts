@@ -52,7 +52,7 @@ export class FaultBoard {
     this.#rules = [];
   }
 
-  /** Returns the fault of a call. If its rule has `times`, one of them is used up. */
+  /** Returns the fault for a call. If the rule that matches has `times`, uses up one of them. */
   take(call: {
     readonly method: string;
     readonly path: string;
@@ -72,7 +72,7 @@ export class FaultBoard {
   }
 }
 
-/* Compiles a path pattern, in which `*` matches exactly one segment. Without one, all paths match. */
+/* Compiles a path pattern; `*` in it matches exactly one segment. Undefined matches all paths. */
 function compilePattern(path: string | undefined): RegExp {
   const literal = path?.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`);
   return new RegExp(`^${literal?.replaceAll("*", "[^/]+") ?? ".*"}$`);

@@ -130,7 +130,7 @@ const READERS = {
     const scripts = [job?.poll ?? "", job?.content ?? ""];
     return scripts.every((each) => readFaults(each).kind === "faults") ? job : undefined;
   },
-  /** Redirects a request for a file to its own address, or to another host name. */
+  /** Redirects a request for a file to the same URL (`self`) or another host name (`other`). */
   redirect: (argument: string) =>
     argument === "self" || argument === "other" ? argument : undefined,
   envelope: objectReader(conforms(EnvelopeFaults)),
@@ -151,7 +151,7 @@ export type FaultReading =
   | { readonly kind: "faults"; readonly faults: Faults }
   | { readonly kind: "unknown"; readonly message: string };
 
-/** Reads `name` or `name:argument`, separated by `;`. In `cheat:NAME`, NAME is of `cheats`. */
+/** Reads clauses `name` or `name:argument`, separated by `;`. `cheat:NAME` is one of `cheats`. */
 export function readFaults(script: string, cheats: Cheats = {}): FaultReading {
   const faults: Record<string, unknown> = {};
   for (const clause of splitClauses(script)) {

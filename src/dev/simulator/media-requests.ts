@@ -13,7 +13,7 @@ export const PROMPTED: Readonly<Record<string, Rule>> = {
   }),
 };
 
-/** The errors of image and video providers, which differ only in the one for moderated content. */
+/** The errors of image and video providers; only the error for moderated content differs. */
 export function mediaTroubles(content_filter: SimError): Troubles {
   return {
     context_overflow: {

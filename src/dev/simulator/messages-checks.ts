@@ -21,7 +21,7 @@ import {
 } from "./shape.ts";
 import type { RequestHeaders, SimError } from "./sim-error.ts";
 
-/** Fields that are refused as unknown, unless the beta header contains a name that matches. */
+/** By name: fields that are refused as unknown unless the pattern matches the beta header. */
 const GATED: Readonly<Record<string, RegExp>> = {
   context_management: /\b(context-management|compact)-\d/,
   compaction: /\bcompact-\d/,
@@ -215,7 +215,7 @@ function emptyComplaint(messages: readonly JsonObject[], index: number): Complai
     : undefined;
 }
 
-/* Complains unless the message begins with exactly one result for each tool call. */
+/* Complains unless the message begins with exactly one result for each call just before it. */
 function answersComplaint(message: JsonObject, called: readonly string[], at: number): Complaint {
   const types = listTypes(message);
   const other = types.findIndex((type) => type !== "tool_result");
@@ -246,7 +246,7 @@ function unanswered(at: number, ids: readonly string[]): string {
 
 const TIMES: ReadonlySet<unknown> = new Set([undefined, null, "5m", "1h"]);
 
-/** Complains about unknown lifetimes, and about an hour that comes after five minutes. */
+/** Complains about unknown cache lifetimes, and about a mark of 1 hour after one of 5 minutes. */
 export function cacheMarksComplaint(body: JsonObject): Complaint {
   let hasShort = false;
   for (const mark of [

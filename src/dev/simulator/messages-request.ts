@@ -11,7 +11,7 @@ import {
 } from "./sim-request.ts";
 import { contentText, isObject, pickObjects, pickStrings, type JsonObject } from "./json.ts";
 
-/** Reads a body that has passed `messagesProblem`; it does not check the fields again. */
+/** Reads a body that has passed `messagesProblem`, without checking its fields again. */
 export function readMessagesRequest(body: JsonObject): SimRequest {
   const messages = pickObjects(body["messages"]);
   const lastAnswer = messages.findLastIndex((message) => message["role"] === "assistant");

@@ -64,7 +64,7 @@ const media = {
 
 const noRoute: Route = { ...media, answer: answerNoRoute };
 
-/* The first path segment chooses the kind of provider: one simulator acts as several. */
+/* The first path segment chooses the provider that the simulator imitates for this call. */
 const ROWS: readonly Row[] = [
   ...imageRows("img", referenceImages),
   ...imageRows("imgor", relayImages),

@@ -6,7 +6,7 @@ import { isAbsent, isObject, wordSet } from "./json.ts";
 /** A sentence that says what is wrong with a value; undefined if it is valid. */
 export type Complaint = string | undefined;
 
-/** `path` is the place of the value in the body. The complaint names it. */
+/** Checks a value. `path` is the value's place in the body, which the complaint names. */
 export type Rule = (value: unknown, path: string) => Complaint;
 
 export const anything: Rule = () => undefined;
@@ -71,7 +71,7 @@ export function any(names: string): Readonly<Record<string, Rule>> {
 
 const refuseField: Rule = (_value, path) => `${path}: Extra inputs are not permitted`;
 
-/** A field whose name ends with `!` is required; null is absent; `extra` judges other fields. */
+/** A name that ends with `!` is required; null counts as absent; `extra` checks other fields. */
 export function fields(rules: Readonly<Record<string, Rule>>, extra: Rule = refuseField): Rule {
   const named = Object.entries(rules).map(([name, rule]) => {
     return { name: name.replace(/!$/, ""), rule, isRequired: name.endsWith("!") };
@@ -93,7 +93,7 @@ export function fields(rules: Readonly<Record<string, Rule>>, extra: Rule = refu
   };
 }
 
-/** Accepts an object whose field `key` says which of the rules it must follow. */
+/** Accepts an object whose field `key` names the rule that the object must follow. */
 export function tagged(key: string, rules: Readonly<Record<string, Rule>>): Rule {
   return (value, path) => {
     if (!isObject(value)) return dictionary(value, path);

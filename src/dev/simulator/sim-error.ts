@@ -29,7 +29,7 @@ export const referenceError: ErrorWriter = ({ status, message, code }) => {
   return { error: { message, type, param: null, code: code ?? null } };
 };
 
-/** Writes an error with the HTTP status as `code`, and its own code as `metadata.error_type`. */
+/** Writes an error with its HTTP status as `code`, and its `code` as `metadata.error_type`. */
 export const relayError: ErrorWriter = ({ status, message, code }) => ({
   error: {
     code: status,

@@ -21,7 +21,7 @@ export type SimToolChoice =
 export interface SimRequest {
   readonly model: string;
   readonly stream: boolean;
-  /** True if a stream ends with the usage. On the messages wire it always does. */
+  /** True if a stream ends with the usage, as every stream on the messages wire does. */
   readonly includeUsage: boolean;
   readonly maxTokens: number | undefined;
   readonly stops: readonly string[];
@@ -32,7 +32,7 @@ export interface SimRequest {
   /** Results of tools that came after the model's last answer. */
   readonly toolResults: readonly string[];
   readonly media: readonly SimMedia[];
-  /** The answer to a prompt that asks for facts; absent if it asks for none. */
+  /** The answer to a prompt that asks for facts; absent if the prompt asks for none. */
   readonly told?: string;
   /** JSON schema that the answer must match; absent if the client wants plain text. */
   readonly answerSchema?: JsonObject;
@@ -61,7 +61,7 @@ export function estimatePromptTokens(value: unknown): number {
   );
 }
 
-/** Counts the parts that have `cache_control`; with `ttl`, only those that have this `ttl`. */
+/** Estimates the tokens of all parts with `cache_control`, or only of parts with this `ttl`. */
 export function estimateMarkedTokens(value: unknown, ttl?: string): number {
   const { cache_control: mark, ...rest } = asObject(value) ?? {};
   if (isObject(mark)) {
@@ -88,7 +88,7 @@ export function findUserText(messages: readonly JsonObject[]): string {
 const QUESTION = /What is the (code word|(?:number|word) of \p{L}+)\?/gu;
 const FACT = /The (code word|(?:number|word) of \p{L}+) is ([^\s.][^.\n]{0,99})\./gu;
 
-/** The answer to a prompt that asks for facts which it states; of two values the later one. */
+/** Answers the user's questions from facts in the prompt. Of two values, the later one counts. */
 export function toldIn(userText: string, prompt: unknown): string | undefined {
   const asked = [...userText.matchAll(QUESTION)].map(([, what = ""]) => what);
   if (asked.length === 0) return undefined;

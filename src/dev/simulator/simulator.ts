@@ -278,7 +278,7 @@ function sendJson(response: ServerResponse, { status, json }: ControlAnswer): vo
 
 const JITTER_DIGITS = 8;
 
-/** `jitter` acts like many machines, `slow_start` like a model that must be loaded first. */
+/** Delays: `jitter` imitates many machines, `slow_start` a model that must be loaded first. */
 class StartDelay {
   readonly #seed: string;
   #calls = 0;

@@ -1,7 +1,7 @@
 import { asNumber } from "../../kernel/index.ts";
 import { isObject, pickObjects, type JsonObject } from "./json.ts";
 
-/** Plausible arguments of a tool. An enum gets the value that `text` names, or its first. */
+/** Plausible arguments of a tool. An enum gets the value that `text` names, else the first. */
 export function argumentsFor(schema: JsonObject, text = ""): JsonObject {
   const properties = schema["properties"];
   if (!isObject(properties)) return {};

@@ -5,8 +5,8 @@ import type { ReceivedCall } from "./received-call.ts";
 import type { ErrorWriter, RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 
 /**
- * Refuses a key with `invalid`, and a virtual key, which a gateway must never send to a provider;
- * accepts every other key, and none.
+ * Refuses a key that contains `invalid`, and a virtual key, which a gateway must never send to a
+ * provider. Accepts every other key, and a request without a key.
  */
 export function findKeyProblem(
   headers: RequestHeaders,
@@ -38,7 +38,7 @@ export function findRequestProblem(
   return { status: 404, message, code: "model_not_found" };
 }
 
-/** Sends a refusal, for `problem` or for a fault. Returns false if there is nothing to refuse. */
+/** Refuses a call with a `problem` or with a fault that asks for a refusal; else returns false. */
 export async function isRefused(
   host: { readonly error: ErrorWriter; readonly troubles: Troubles },
   delivery: Delivery,

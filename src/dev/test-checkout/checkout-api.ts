@@ -9,7 +9,7 @@ export interface ApiAnswer {
 
 export interface ApiAsked {
   readonly method: string;
-  /** After `/v1/`. */
+  /** The part of the path after `/v1/`. */
   readonly path: string;
   readonly query: FormFields;
   readonly form: FormFields;
@@ -84,7 +84,7 @@ export class CheckoutApi {
   #shownPayment(payment: CheckoutPayment, query: FormFields): Listed {
     const charge = this.#book.charges.get(payment.latest_charge ?? "") ?? null;
     const card = this.#book.cards.get(payment.payment_method ?? "") ?? null;
-    // In a list, the paths begin with `data.`.
+    // In a request for a list, the paths to expand begin with `data.`.
     const has = (what: string) => expandedPaths(query).some((path) => path.endsWith(what));
     return {
       ...payment,

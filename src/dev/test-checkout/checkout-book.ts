@@ -23,7 +23,7 @@ const DECEMBER = 12;
 const KEPT_MAX = 10_000;
 
 export interface NewSession {
-  /** Default: `payment`. If there is no customer, no card is saved. */
+  /** Default: `payment`. `savesCard` needs a `customer`. */
   readonly mode?: "payment" | "setup";
   readonly customer?: string | null;
   readonly savesCard?: boolean;
@@ -112,7 +112,7 @@ export class CheckoutBook {
     this.#happened("checkout.session.expired", session);
   }
 
-  /** If `isSlow`, `finish` ends the payment; otherwise it succeeds at once. */
+  /** If `isSlow`, the payment is open until `finish` is called; otherwise it succeeds at once. */
   pay(
     session: CheckoutSession,
     odd: OddPayment = {},
@@ -193,7 +193,7 @@ export class CheckoutBook {
     return payment;
   }
 
-  /** Refunds all that is left without `cents`. Undefined if the payment does not cover it. */
+  /** Refunds `cents`; default: all that is left. Undefined if the payment does not cover that. */
   refund(payment: CheckoutPayment, cents?: number): CheckoutRefund | undefined {
     const refunded = [...this.refunds.values()]
       .filter((each) => each.payment_intent === payment.id && each.status === "succeeded")
@@ -210,7 +210,7 @@ export class CheckoutBook {
     return refund;
   }
 
-  /** As if the payer's bank had returned it. */
+  /** Fails a refund, as if the payer's bank had returned the money. */
   failRefund(refund: CheckoutRefund): void {
     if (refund.status !== "succeeded") return;
     refund.status = "failed";

@@ -57,7 +57,7 @@ export interface CheckoutCustomer extends Stored<"customer"> {
 /** A saved card. Its last digits determine how it behaves: see `test-cards.ts`. */
 export interface CheckoutCard extends Stored<"payment_method"> {
   readonly type: "card";
-  /** Null if the card was detached from its customer. It can no longer be charged. */
+  /** Null if the card was detached from its customer, and can no longer be charged. */
   customer: string | null;
   readonly card: {
     readonly brand: string;

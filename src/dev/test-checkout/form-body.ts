@@ -21,7 +21,7 @@ export function textAt(form: FormFields, ...path: readonly string[]): string | u
   return form.get(keyOf(path));
 }
 
-/** The texts directly under a path, by name. */
+/** The texts of the fields directly under a path, by field name. */
 export function textsAt(form: FormFields, ...path: readonly string[]): Record<string, string> {
   const start = keyOf([...path, ""]);
   const texts = [...form].flatMap(([key, value]) => {

@@ -23,7 +23,7 @@ export interface TestCheckoutOptions {
   readonly webhookUrl: () => string;
   readonly clock: Clock;
   readonly log?: Logger;
-  /** Milliseconds before each copy of the event; none for an empty list. Default: one at once. */
+  /** Delay in ms of each copy of the event; an empty list sends none. Default: one copy at once. */
   readonly delivery?: (event: CheckoutEvent) => readonly number[];
 }
 

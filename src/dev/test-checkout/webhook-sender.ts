@@ -29,7 +29,7 @@ export class WebhookSender {
     this.#options = options;
   }
 
-  /** Oldest first. */
+  /** The kept events, oldest first. */
   get events(): readonly CheckoutEvent[] {
     return [...this.#events.values()];
   }

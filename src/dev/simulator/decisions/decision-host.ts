@@ -16,7 +16,7 @@ export interface DecisionHost {
   bodyProblem(bodyBytes: number): SimError | undefined;
 }
 
-/** The provider's own public format, or that in which the marketplace sends requests. */
+/** The provider's own public format, or the format in which the marketplace sends requests. */
 export type DecisionForm = "public" | "as_sent";
 
 const OUTPUT_TOKENS_PER_QUESTION = 10;
@@ -35,7 +35,7 @@ export function perQuestionHost(form: DecisionForm): DecisionHost {
   return systemoneHost(form, true);
 }
 
-/** Wraps its answers in an object with `result` and `errors`, and refuses too large a body. */
+/** A `plainHost` that wraps answers with `result` and `errors`, and limits the size of a body. */
 export function envelopeHost(form: DecisionForm): DecisionHost {
   return {
     ...plainHost(form),
@@ -81,7 +81,7 @@ const refusedImage: SimError = {
   message: "this model reads text only, and the request has an image_url object",
 };
 
-/** A provider that bills `isPerQuestion` also reads images. */
+/** If `isPerQuestion`, the provider bills the `state` for each question, and reads images. */
 function systemoneHost(form: DecisionForm, isPerQuestion: boolean): DecisionHost {
   const read = form === "public" ? readPublicSystemone : readSentSystemone;
   return {

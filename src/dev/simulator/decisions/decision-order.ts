@@ -6,7 +6,7 @@ import { estimatePromptTokens } from "../sim-request.ts";
 export interface Decided {
   readonly answers: JsonObject;
   readonly inputTokens: number;
-  /** Saved by counting the `state` once for all questions; 0 if it counts for each. */
+  /** Tokens saved by counting the `state` once for all questions; 0 if each question counts it. */
   readonly stateTokensSaved: number;
   readonly outputTokens: number;
   readonly model: string;
@@ -62,7 +62,7 @@ export function chances(asked: Asked, labels: readonly string[]): readonly numbe
   return weights.map((weight) => rounded(weight / sum));
 }
 
-/** High if the state has the word before the question mark; undefined if there is no such mark. */
+/** High if the state has the word before the question's `?`, else low; undefined without a `?`. */
 export function namedChance({ stateText, words }: Asked): number | undefined {
   const [, word] = /(\p{L}+)\?/u.exec(words) ?? [];
   if (word === undefined) return undefined;

@@ -35,7 +35,7 @@ const CODE_OF_STATUS: Readonly<Record<number, number>> = {
   422: 5012,
   429: 3040,
 };
-/** Error code of a failure that has no more specific one. */
+/** Error code of a failure that has no more specific code. */
 const INFERENCE_FAILED = 5012;
 
 /** Puts a result into the envelope object. A fault can omit the envelope or empty the result. */

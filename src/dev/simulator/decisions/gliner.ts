@@ -182,7 +182,7 @@ function byLabel({ labels }: GlinerTask, find: (label: string) => unknown): Json
   return Object.fromEntries(labels.map((label) => [label, find(label)]));
 }
 
-/* Answers with a word from the request's `state`: the same for equal questions and labels. */
+/* Answers with a word from the request's `state`; equal questions and labels get equal words. */
 function answerSpan(asked: Asked, label: string, { confidence, spans }: Shape): unknown {
   const words = [...asked.stateText.matchAll(/[\p{L}\p{N}]+/gu)];
   const share = chance(asked, label);

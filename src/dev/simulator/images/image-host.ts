@@ -16,12 +16,12 @@ export interface ImageHost {
   readonly troubles: Troubles;
   /** True if the provider answers with URLs unless the request asks for base64. */
   readonly prefersUrl: boolean;
-  /** Fields of an item of the list, in addition to its picture. */
+  /** Fields of an item in the list of images, in addition to its picture. */
   besideImage(mediaType: string): JsonObject;
   besideList(order: ImageOrder): JsonObject;
   /** Fields that report usage. `costUsd` is printed digit for digit; null reports no cost. */
   usage(order: ImageOrder, costUsd: string | null): JsonObject;
-  /** An answer with status 200 whose images moderation removed. */
+  /** The body of an answer with status 200 from which moderation has removed the images. */
   blocked(createdS: number): JsonObject;
 }
 
@@ -53,7 +53,7 @@ export function priceImages({ count }: ImageOrder): string {
   return toUsd(count * CENTS_PER_IMAGE);
 }
 
-/** A provider that takes sizes, and reports token usage. */
+/** A provider that takes exact sizes, and reports token usage. */
 export const referenceImages: ImageHost = {
   accepts: fields({
     ...styled,
@@ -118,7 +118,7 @@ export const relayImages: ImageHost = {
   blocked: (created) => ({ created, data: [], block_reason: "PROHIBITED_CONTENT" }),
 };
 
-/** A provider that takes aspect ratios, answers with URLs, and reports ticks of 10^-10 USD. */
+/** A provider that takes aspect ratios, answers with URLs, and reports cost in 10^-10 USD. */
 export const plainImages: ImageHost = {
   accepts: fields({
     ...ordered,

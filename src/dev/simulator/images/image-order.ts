@@ -26,7 +26,7 @@ const SIDE_OF_RESOLUTION: Readonly<Record<string, number>> = {
   "4K": 4_096,
 };
 
-/** Reads a body that has passed the provider's checks; it does not check the fields again. */
+/** Reads a body that has passed the provider's checks, without checking its fields again. */
 export function readImageOrder(body: JsonObject): ImageOrder {
   const prompt = textOf(body["prompt"]);
   const { n, quality } = body;
@@ -49,7 +49,7 @@ function chooseFormat(asked: unknown): PictureFormat {
   return asked === "jpeg" || asked === "webp" ? asked : "png";
 }
 
-/** Reads an exact `size`, or uses a ratio, with `resolution` for the longer side. */
+/** Reads an exact `size`, else computes the sides from the ratio and the longer side. */
 function readSides(body: JsonObject): Pick<Canvas, "width" | "height"> {
   const { size, aspect_ratio: ratio, resolution } = body;
   const exact = parsePair(size, "x");

@@ -89,8 +89,8 @@ const JPEG_HEAD = Buffer.from("ffd8ffe000104a46494600010100000100010000", "hex")
 /* Quantization table with 64 steps of 16. Such coarse steps lose nothing in a single color. */
 const JPEG_TABLE = Buffer.concat([Buffer.from("ffdb004300", "hex"), Buffer.alloc(64, 16)]);
 /*
- * Huffman codes. Brightness: code 0 means no change; code 10 means that a change of three bits
- * follows. Detail: code 0 means that there is none.
+ * Huffman codes. For a block's brightness, code 0 means no change, and code 10 means that three
+ * bits with the change follow. For its detail, code 0 means that the block has none.
  */
 const JPEG_CODES = Buffer.concat([
   Buffer.from("ffc40015000101", "hex"),
@@ -112,9 +112,9 @@ function jpegParts({ width, height }: Canvas, colour: Buffer): Parts {
 }
 
 /*
- * Encodes the blocks of a gray picture. The first block has six bits: a change of brightness by
- * three bits, and no detail. Each further block has two zeros: no change, no detail. Ones fill the
- * last byte.
+ * Encodes the blocks of a gray picture. The first block has six bits: code 10, three bits for the
+ * change of brightness, and code 0 for no detail. Each further block has two zeros: no change and
+ * no detail. Ones fill the last byte.
  */
 function greyBlocks(blocks: number, colour: Buffer): Parts {
   const first = 0b1000_0000 | (((colour[0] ?? 0) & 0b111) << 3);
@@ -157,7 +157,7 @@ function webpPixels({ width, height }: Canvas, colour: Buffer): Buffer {
   }
   put(0b001, 3n); // a simple code: one symbol of one bit
   put(0, 1n);
-  // The length is even. After an odd length, the chunk would need a padding byte.
+  // The length is even, because a chunk of an odd length would need a padding byte after it.
   const data = Buffer.alloc(14);
   data.writeUInt8(WEBP_SIGNATURE, 0);
   data.writeUInt32LE((width - 1) | ((height - 1) << 14), 1);

@@ -13,7 +13,7 @@ import { readVideoOrder, type VideoOrder } from "./video-order.ts";
 /* Maximum length, in seconds, of a film that the cheat `acceptsLong` makes a provider accept. */
 const SECONDS_ACCEPTED_MAX = 120;
 
-/** Creates a job, or refuses to. A created job exists even if a fault then loses the answer. */
+/** Creates a job, or refuses the request. The job exists even if a fault then loses the answer. */
 export async function answerVideoCreate(host: VideoHost, call: ReceivedCall): Promise<void> {
   const { delivery } = call;
   const problem = findProblem(host, call) ?? orderedTrouble(host.troubles, delivery.faults);
@@ -32,7 +32,7 @@ export async function answerVideoPoll(host: VideoHost, call: ReceivedCall): Prom
   await deliverJson(call.delivery, 200, host.record(presentJob(call, job)));
 }
 
-/** Answers a DELETE. Depending on the provider, it cancels a running job, or deletes any job. */
+/** Answers a DELETE, which cancels a running job or, if the host `forgets`, deletes any job. */
 export async function answerVideoDelete(host: VideoHost, call: ReceivedCall): Promise<void> {
   const job = await findJob(host, call, "cancels");
   if (job === undefined) return;
@@ -45,7 +45,7 @@ export async function answerVideoDelete(host: VideoHost, call: ReceivedCall): Pr
   await deliverJson(call.delivery, 200, host.ended(presentJob(call, job)));
 }
 
-/** Counts the call. If the path names no job, sends an error and returns undefined. */
+/** Finds the call's job and counts the call. Returns undefined if it has sent an error. */
 export async function findJob(
   host: VideoHost,
   { delivery, headers, jobs, path }: ReceivedCall,

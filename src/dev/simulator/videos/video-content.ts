@@ -30,7 +30,7 @@ function buildHead(seconds: number, lengthBytes: number): Buffer {
   return Buffer.concat([TYPE, movie, data]);
 }
 
-/** Sends a job's file: as its `contents`, or at the URL that the job's JSON states (`files`). */
+/** Sends a job's file, at its content path (`contents`) or at the URL in its JSON (`files`). */
 export async function answerVideoFile(
   host: VideoHost,
   call: ReceivedCall,
@@ -62,7 +62,7 @@ function chooseLocation(redirect: "self" | "other", call: ReceivedCall, job: Vid
 
 interface Range {
   readonly from: number;
-  /** Exclusive. */
+  /** The offset after the last byte. */
   readonly to: number;
 }
 
@@ -115,7 +115,7 @@ function findFilm({ delivery, kept }: ReceivedCall, own: VideoJob): Film {
   };
 }
 
-/* Undefined, the whole file, if the header is absent, invalid or has several ranges. */
+/* Returns undefined (the whole file) if the header is absent, invalid or has several ranges. */
 function parseRange(header: string, length: number): Range | "beyond" | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header);
   const [, first = "", last = ""] = match ?? [];

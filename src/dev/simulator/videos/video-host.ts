@@ -123,7 +123,7 @@ function relayWord({ state }: JobView): string {
   return state === "queued" ? "pending" : state;
 }
 
-/** Its jobs are `pending` or `done`, and each film says whether it passed moderation. */
+/** A provider whose jobs are `pending` or `done`, and whose films say if they passed moderation. */
 export const plainVideos: VideoHost = {
   secondsMax: 15,
   accepts: (secondsMax) => fields(filmFields(secondsMax)),
@@ -164,8 +164,8 @@ export function hasFile({ job, view }: Pick<ShownJob, "job" | "view">): boolean 
 }
 
 /*
- * A completed job reports its cost unless `plan.cost` is null or moderation took it; any other job
- * in a final state only if `plan.cost` is an amount.
+ * A completed job that passed moderation reports its cost unless `plan.cost` is null. Any other job
+ * in a final state reports a cost only if `plan.cost` is an amount.
  */
 function reportUsage(
   { job, view }: ShownJob,

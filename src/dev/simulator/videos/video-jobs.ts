@@ -102,7 +102,7 @@ export class VideoJobs {
     }));
   }
 
-  /* A restarted simulator counts from 1 again: the time in an id keeps it from reusing one. */
+  /* A restarted simulator counts jobs from 1 again; the time that it hashes keeps each id new. */
   #add({ idPrefix, ...made }: NewJob): VideoJob {
     this.#made += 1;
     const job: VideoJob = {

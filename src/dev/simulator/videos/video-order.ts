@@ -12,7 +12,7 @@ export interface VideoOrder {
 
 const SECONDS_DEFAULT = 4;
 
-/** Reads a body that has passed the provider's checks; it does not check the fields again. */
+/** Reads a body that has passed the provider's checks, without checking its fields again. */
 export function readVideoOrder(body: JsonObject): VideoOrder {
   return {
     model: textOf(body["model"]),
