@@ -7,7 +7,7 @@ export interface TimeProps {
   readonly precision?: "day" | "minute" | "second";
 }
 
-/** An instant in UTC, as caps and months are in UTC. Its tooltip is in the reader's time zone. */
+/** An instant in UTC, the zone of caps and months. Its tooltip is in the reader's time zone. */
 export function Time({ at, precision = "minute" }: TimeProps) {
   return (
     <time dateTime={at} title={`${inZone(at, "second")} in your time zone`} className={kit.figures}>

@@ -162,8 +162,8 @@ function monthStart(nowMs: number, monthsBefore = 0): number {
 }
 
 /**
- * The time range before the shown one. If the shown range is still running, it is cut to the time
- * that has elapsed. Undefined if the shown range begins in the future.
+ * The time range before the shown one. If the shown range is still running, the earlier range is
+ * cut to the time that has elapsed. Undefined if the shown range begins in the future.
  */
 export function spanBefore(
   search: UsageSearch,

@@ -89,7 +89,7 @@ export function chatMessages(
     if (said === undefined) continue;
     const isLast = at === turns.length - 1;
     const answer = isLast ? undefined : answerMessage(modelId, turn, turns[at + 1]);
-    // An unanswered message is left out: two messages of one role would follow each other.
+    // An unanswered message is left out: otherwise, two messages of one role would be adjacent.
     if (isLast || answer !== undefined) messages.push(...said);
     if (answer !== undefined) messages.push(answer);
   }
