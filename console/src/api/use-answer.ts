@@ -10,7 +10,7 @@ import {
 import type { AnswerOf, RouteName } from "./contract.ts";
 import { call, type ApiFault, type Asked, type NeedsNothing } from "./client.ts";
 
-/** Every change reads this route again: every page shows parts of it, such as the balance. */
+/** Read again after every change, because every page shows parts of it, such as the balance. */
 const SESSION: RouteName = "GET /api/console/session";
 
 export interface AnswerOptions<T> {
@@ -20,8 +20,8 @@ export interface AnswerOptions<T> {
   /** If true, the answer is never fetched again automatically: the server records each access. */
   readonly isRecorded?: boolean;
   /**
-   * Names what the page shows of the route. While it is the same, and the query is another one, the
-   * previous answer stays visible until the new one has loaded.
+   * Names what the page shows of the route. If only the query changes and the subject stays the
+   * same, the previous answer stays visible until the new one has loaded.
    */
   readonly subject?: string;
 }
@@ -61,7 +61,7 @@ export function useChange<N extends RouteName>(
   });
 }
 
-/** True if the change may have been made although this page did not learn of it. */
+/** True if the server may have made the change although this page got no confirmation. */
 export function isAnswerLost({ status }: ApiFault): boolean {
   return status === 0 || status >= 500;
 }
@@ -70,7 +70,7 @@ export function isAnswerLost({ status }: ApiFault): boolean {
 type ChangeAsked<N extends RouteName> =
   NeedsNothing<N> extends true ? Asked<N> | undefined | void : Asked<N>;
 
-/** Reads every cached answer of the routes `names` again, and the session. */
+/** Reads the session again, and every cached answer of the routes `names`. */
 export async function refreshAnswers(
   client: QueryClient,
   names: readonly RouteName[],
@@ -80,7 +80,7 @@ export async function refreshAnswers(
   );
 }
 
-/** `call` with looser types: TypeScript cannot resolve its conditional ones for a generic name. */
+/** `call` with looser types: TypeScript cannot resolve its conditional types for a generic `N`. */
 const callLoosely = call as unknown as <N extends RouteName>(
   name: N,
   asked: object,

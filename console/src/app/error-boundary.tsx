@@ -32,7 +32,7 @@ export class OfflineFault extends Error {
   }
 }
 
-/** Replaces a page that failed to render, or to load: the server may have a newer console. */
+/** Replaces a page that failed to render or load, for example because the console was updated. */
 export function PageFailed({ error }: { readonly error?: unknown }) {
   const isOffline = error instanceof OfflineFault;
   return (

@@ -14,8 +14,8 @@ const GROUP_MAX = 7;
 const WHOLE_GROUPS: ReadonlySet<Command["group"]> = new Set(["Pages", "Docs"]);
 
 /**
- * Finds the commands that contain every word of the query. Labels that start with its first word
- * come first. A pasted virtual key matches by its first 12 characters.
+ * Finds the commands that contain every word of the query. Labels that start with the query's first
+ * word come first. A pasted virtual key matches by its first 12 characters.
  */
 export function findCommands<C extends Command>(
   commands: readonly C[],

@@ -10,7 +10,7 @@ export interface Press {
   readonly isTyping: boolean;
   /** True if the key pressed just before was `g`. */
   readonly isPrefixed: boolean;
-  /** False if the reader switched them off, for example because a device sends stray keys. */
+  /** False if the reader switched these keys off, for example because a device sends stray keys. */
   readonly areSingleKeysOn: boolean;
 }
 

@@ -10,7 +10,7 @@ export interface KeptKey {
 }
 
 const NAME = "tm-key-at-checkout";
-/** How long the stored copy of the key is valid: longer than any payment takes. */
+/** Milliseconds for which the stored copy of the key is valid: longer than any payment takes. */
 const TRIP_MS = 30 * 60_000;
 
 /**

@@ -7,7 +7,7 @@ export type Line =
   | { readonly kind: "development" };
 
 /**
- * Sorts notices by severity. First those about requests that are refused now, then those about
+ * Sorts notices by severity: first those about requests that are refused now, then those about
  * requests that will be refused, then information.
  */
 export function inOrder(lines: readonly Line[]): readonly Line[] {

@@ -44,8 +44,8 @@ export function OrgSwitch({ onLeave }: { readonly onLeave: () => void }) {
 }
 
 /**
- * Above a page whose link is about another organization of this person, such as one in a mail.
- * Nothing is switched before the person asks for it, because a link must change nothing.
+ * Shown above a page if the link to it, for example in a mail, is about another organization of
+ * this person. Only the person's click switches, because opening a link must change nothing.
  */
 export function LinkedLine({ linked }: { readonly linked: string }) {
   const { org, others } = useSession();
@@ -68,7 +68,7 @@ export function LinkedLine({ linked }: { readonly linked: string }) {
   );
 }
 
-/** Switches to another organization, then loads a page anew, as none of this one may stay. */
+/** Switches the organization, then loads a page anew: no data of the old one may stay. */
 function useSwitch(load: () => void): readonly [isBusy: boolean, change: (orgId: string) => void] {
   const [isBusy, setBusy] = useState(false);
   async function change(org_id: string): Promise<void> {

@@ -7,7 +7,7 @@ export interface Place {
   readonly group: "account" | "use" | "market" | "operate";
   readonly isPublic?: boolean;
   readonly isForOperators?: boolean;
-  /** Further words by which the palette finds it. */
+  /** Further words by which the palette finds the page. */
   readonly keywords?: string;
 }
 

@@ -8,8 +8,8 @@ const FRESH_MS = 5_000;
 const RETRIES_MAX = 2;
 
 /**
- * Makes the cache of answers. If a request fails because the session changed or ended, reads the
- * session again; if it has ended, `PrivateGate` leads to the sign-in page.
+ * Makes the cache of answers. If a request fails because the session changed or ended, the session
+ * is read again; if the session has ended, `PrivateGate` leads to the sign-in page.
  */
 export function makeQueryClient(): QueryClient {
   focusManager.setEventListener(listenForReturn);

@@ -18,8 +18,8 @@ import { signInAddress, type SignInReason } from "./sign-in.ts";
 /** Milliseconds between two reads of the session, balance and notices while the page is visible. */
 const BALANCE_MS = 10_000;
 /**
- * Milliseconds between two reads while there is no credit: the banner then goes seconds after a
- * purchase in any tab.
+ * Milliseconds between two reads while there is no credit, so that the banner disappears within
+ * seconds of a purchase in any tab.
  */
 const UNFUNDED_MS = 3_000;
 
@@ -27,8 +27,8 @@ const UNFUNDED_MS = 3_000;
 export function SessionGate() {
   const answer = useAnswer("GET /api/console/session", undefined, { refetchMs: choosePace });
   useForgetting(answer.data);
-  // The visible page. If the page that is still loading counted, this page would stay on the screen
-  // while `/verify` loads.
+  // The path of the page on the screen. The path of a page that is still loading would be `/verify`
+  // too early, and `Outlet` would then show the current page until `/verify` has loaded.
   const pathname = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   if (answer.data === undefined) {
     return answer.isError ? (
@@ -68,7 +68,7 @@ function useForgetting(session: Session | undefined): void {
     const before = last.current;
     last.current = session;
     if (before === undefined || isSame(before, session)) noteShownOrg(session.org?.org_id);
-    // If this page started the switch itself, it is reloading already.
+    // If this page itself started the switch, it is already about to reload.
     else if (!MovedNote.isExpected) {
       noteMove(before, session);
       globalThis.location.reload();
@@ -92,7 +92,7 @@ function choosePace(session: Session | undefined): number | undefined {
   return session.is_funded ? BALANCE_MS : UNFUNDED_MS;
 }
 
-/** Pages for signed-in people. All others go to the sign-in page and then come back. */
+/** Pages for signed-in people. Other visitors are sent to the sign-in page, and return after it. */
 export function PrivateGate() {
   const session = useSession();
   const wasSignedIn = useRef(false);
@@ -120,7 +120,7 @@ export function OperatorGate() {
   return useSession().is_operator ? <Outlet /> : <NotFound />;
 }
 
-/** The frame while the session is read, laid out like `Shell` so that nothing moves. */
+/** The frame while the session loads. It is laid out like `Shell`, so that nothing moves. */
 function ShellFrame() {
   return (
     <div className={shell.frame}>

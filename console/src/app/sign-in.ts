@@ -20,7 +20,7 @@ function here(): string {
   return `${pathname}${search}`;
 }
 
-/** Returns `path` if it belongs to this site, else `/`: signing in must lead to no other site. */
+/** Returns `path` if it is a path on this site, else `/`: sign-in must not lead to another site. */
 export function pathOfOurs(path: string): string {
   return /^\/(?![/\\])[^\\\s]*$/.test(path) ? path : "/";
 }

@@ -2,7 +2,7 @@ import { createTheme, type CSSVariablesResolver, type MantineThemeOverride } fro
 
 /**
  * The console's theme. The shades are chosen by contrast: text on filled buttons and dimmed text
- * have a contrast of at least 4.5 to 1 in light and in dark.
+ * have a contrast of at least 4.5 to 1 in the light and the dark color scheme.
  */
 export const theme: MantineThemeOverride = createTheme({
   primaryColor: "market",

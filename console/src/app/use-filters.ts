@@ -44,9 +44,9 @@ export function useFilters<T extends Record<string, string | undefined>>(): [
 type Change = Readonly<Record<string, string | undefined>>;
 
 /**
- * True if `wanted` continues the last typed change, so that both share one history entry. The URL
- * must still show the last change: otherwise, the reader has pressed Back in between. The rendered
- * page cannot tell that, because it may be older than the URL.
+ * True if `wanted` continues the last typed change, so that both share one history entry. If
+ * `address` no longer shows the last change, the reader has pressed Back in between. `address` is
+ * the URL's query, because the rendered page may be older than the URL.
  */
 function isTypedOn(wanted: Change, last: Change | undefined, address: string): boolean {
   const shown: Change = readSearch(address);

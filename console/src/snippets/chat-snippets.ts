@@ -207,7 +207,7 @@ const OPENAI_FIELDS = [
   "top_p",
   "verbosity",
 ];
-/** Anthropic's clients (TypeScript 1, Python 2) have no `temperature`, `top_p` and `top_k`. */
+/** Anthropic's clients (TypeScript 1.x, Python 2.x) do not know `temperature`, `top_p`, `top_k`. */
 const MESSAGES_FIELDS = [
   "max_tokens",
   "messages",

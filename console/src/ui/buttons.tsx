@@ -17,8 +17,8 @@ export function CompactButton(props: Props) {
 }
 
 /**
- * A button that saves a file, by default under the server's name. A file of the console's API is
- * asked for with the organization that the page shows: another tab may have switched the session.
+ * A button that saves a file, by default under the server's name. A request to the console's API
+ * names the organization that the page shows: another tab may have switched the session.
  */
 export function DownloadLink(props: {
   readonly href: string;

@@ -11,7 +11,7 @@ export interface Change {
 /** Factor from which an increase is shown as `×14` instead of a percentage. */
 const TIMES_MIN = 10n;
 
-/** The change since an earlier amount. Undefined if one is missing, or if the earlier one is 0. */
+/** The change since an earlier amount. Undefined if either is missing or the earlier one is 0. */
 export function computeChange(
   unit: Unit,
   now: Amount,

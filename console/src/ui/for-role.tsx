@@ -5,7 +5,7 @@ import { roleNote } from "../../../src/kernel/core/roles.ts";
 import kit from "./kit.module.css";
 import { Note } from "./note.tsx";
 
-/** Says which roles may do something. Shows nothing if the reader's own role may. */
+/** Says which roles may do something. Shows nothing if the reader's own role may do it. */
 export function RoleNote(props: { readonly need: Need; readonly what: string }) {
   const isAllowed = useMay(props.need);
   const role = useSession().org?.role;

@@ -54,7 +54,7 @@ export function plainUsd(usd: string): string {
   return usd.replace(/0{1,4}$/, "");
 }
 
-/** `part` as a share of `whole`, from 0 to 1. It has six decimals: for lengths, never for sums. */
+/** `part` as a share of `whole`, from 0 to 1, with six decimals. Use it for lengths, not sums. */
 export function computeShare(part: string, whole: string): number {
   const of = parseUsd(whole);
   if (of <= 0n) return 0;

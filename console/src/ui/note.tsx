@@ -8,11 +8,11 @@ export function Note(props: TextProps & Omit<ComponentProps<"p">, keyof TextProp
   return <Text size="sm" c="dimmed" {...props} />;
 }
 
-/** Below a list of at most `max` rows: says that older ones are left out, if it is that long. */
+/** Below a list of at most `max` rows. If the list is full, says that older rows are left out. */
 export function NewestNote(props: {
   readonly rows: readonly unknown[];
   readonly max: number;
-  /** A sentence that says where the older ones are. */
+  /** A sentence that says where the older rows are. */
   readonly older: string;
 }) {
   if (props.rows.length < props.max) return null;

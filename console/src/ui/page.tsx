@@ -19,7 +19,7 @@ export interface PageProps {
   readonly crumbs?: readonly Crumb[];
   readonly actions?: ReactNode;
   readonly lead?: ReactNode;
-  /** If true, the page uses the full width of the window. */
+  /** If true, the page is up to 1840 pixels wide instead of 1320. */
   readonly isWide?: boolean;
   readonly children?: ReactNode;
 }

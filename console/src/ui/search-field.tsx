@@ -13,7 +13,7 @@ export interface SearchFieldProps {
 
 /** A search over a list. The key `/` moves the focus to it. */
 export function SearchField({ label, value, onChange }: SearchFieldProps) {
-  // Renders the field at each input: the caller may shorten the typed text to the same `value`.
+  // Renders at each input, because the caller may shorten the typed text to an unchanged `value`.
   const [, rerender] = useReducer((times: number) => times + 1, 0);
   return (
     <TextInput

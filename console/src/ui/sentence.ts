@@ -20,7 +20,7 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Matches field names: with an underscore, `rpm`, `tpm`, `url`, `ref`, or such as `prompts[2]`. */
+/** Matches `rpm`, `tpm`, `url`, `ref`, names with an underscore, and names such as `prompts[2]`. */
 const FIELD =
   /(?<![\w./?&=-])(?:[a-z]+(?:_[a-z]+)+|rpm|tpm|url|ref)(?:\.[a-z_]+)?(?![\w-])|(?<![\w./])[a-z_]+\[\d+\]/g;
 

@@ -7,7 +7,7 @@ export interface TimeProps {
   readonly precision?: "day" | "minute" | "second";
 }
 
-/** An instant in UTC, which caps and months follow. Its tooltip is in the reader's time zone. */
+/** An instant in UTC, the zone of caps and months. Its tooltip is in the reader's time zone. */
 export function Time({ at, precision = "minute" }: TimeProps) {
   return (
     <time dateTime={at} title={`${inZone(at, "second")} in your time zone`} className={kit.figures}>
@@ -47,7 +47,7 @@ const PARTS: Intl.DateTimeFormatOptions = {
 const OWN_ZONE = new Intl.DateTimeFormat("en-US", PARTS);
 const UTC = new Intl.DateTimeFormat("en-US", { ...PARTS, timeZone: "UTC" });
 
-/** Says how old figures from a replica are. Nothing for current figures, without `at`. */
+/** Says how old figures from a replica are. Shows nothing if `at` is absent (current figures). */
 export function AsOf({ at }: { readonly at: string | undefined }) {
   if (at === undefined) return null;
   return (

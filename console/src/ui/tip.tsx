@@ -43,7 +43,7 @@ export function Tip(props: {
   function onPointerEnter(event: PointerEvent): void {
     if (event.pointerType !== "touch") show(DELAY_MS);
   }
-  /** A tap on a button or link moves the focus to it, but is meant to trigger its action. */
+  /** A tap on a link or button focuses it, but is meant to trigger its action: no tooltip then. */
   function onFocus(event: FocusEvent): void {
     const isFigure = !event.target.matches("a, button");
     if (isFigure || event.target.matches(":focus-visible")) show(0);
@@ -91,8 +91,8 @@ function TipBox(props: {
     <div role="tooltip" id={props.id} ref={box} className={kit.tip}>
       {props.label}
     </div>,
-    // For accessibility, content must be inside a landmark. A dialog is outside of both, so
-    // its tips are put into the body.
+    // For accessibility, content must be inside a landmark. A dialog is outside of `header` and
+    // `main`, so its tips are put into the body.
     host.current?.closest("header, main") ?? document.body,
   );
 }

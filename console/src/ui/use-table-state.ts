@@ -77,7 +77,7 @@ export function useUsualRows(): number {
   const isPhone = useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;
   return isPhone ? PAGE_CARDS : PAGE_ROWS;
 }
-/** In such windows, rows are drawn as cards. Must equal the width in `table.module.css`. */
+/** In windows this narrow, rows are drawn as cards. Must equal the width in `table.module.css`. */
 const PHONE = "(max-width: 36em)";
 
 /** Reads and changes one table's query parameters in the page's URL. Back undoes each change. */

@@ -75,7 +75,7 @@ function Party(props: { readonly title: string; readonly lines: readonly string[
   );
 }
 
-/** Prints a document, and downloads `base` with each of the formats as extension. */
+/** Buttons that print a document, or download it from `base` with each format as extension. */
 export function DocumentActions(props: {
   readonly base: string;
   readonly formats: readonly string[];

@@ -69,7 +69,7 @@ function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }) {
   );
 }
 
-/** Reads everything again that depends on credit when it arrives. */
+/** When the credit is granted, reads every answer again that depends on credit. */
 function useRefreshWhenGranted(purchase: Purchase | undefined): void {
   const client = useQueryClient();
   const grantedAt = purchase?.granted_at ?? null;

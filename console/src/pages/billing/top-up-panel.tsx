@@ -154,7 +154,7 @@ function TopUpForm({ topUp }: { readonly topUp: TopUp }) {
 
   function save(wanted: boolean): void {
     const dollars = (field: Field): string =>
-      // Turning off sends the saved amounts: an invalid typed one would leave the rule on.
+      // Turning off sends the saved amounts: an invalid typed amount would leave the rule on.
       wanted || rule === null ? typed[field].trim().replace(/^\$/, "") : rule[field];
     const body = {
       is_on: wanted,

@@ -77,7 +77,7 @@ interface Section {
   readonly text: string;
 }
 
-/** Finds what contains every word of the query. A match in the name comes first. */
+/** Finds guide sections and operations that contain every word. Matches in the name come first. */
 function useDocsSearch(query: string, operations: readonly OperationView[]): SideGroup["links"] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const guides = useQuery({

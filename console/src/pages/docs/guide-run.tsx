@@ -29,7 +29,7 @@ type State =
   | { readonly kind: "done"; readonly answer: GuideAnswer }
   | { readonly kind: "failed"; readonly fault: unknown };
 
-/** Runs a guide's request with the session instead of a key. */
+/** Runs a guide's request. The session authorizes it instead of a key. */
 export function GuideRun({ call }: { readonly call: GuideCall }) {
   const { state: session, may } = useSession();
   if (session !== "signed_in") {

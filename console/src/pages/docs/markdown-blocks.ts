@@ -15,7 +15,7 @@ export type Block =
     }
   | { readonly kind: "code"; readonly tabs: readonly CodeTab[] };
 
-/** Such as `base-urls` for `Base URLs`. */
+/** The anchor of a heading, such as `base-urls` for `Base URLs`. */
 export function slugOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -25,10 +25,10 @@ export function slugOf(heading: string): string {
 
 const LABELS: Readonly<Record<string, string>> = { python: "Python", ts: "TypeScript" };
 
-/** Consecutive code in different languages becomes one block. */
+/** Parses a guide. Consecutive code fences in different languages become one block. */
 export function readBlocks(markdown: string): readonly Block[] {
   const blocks: Block[] = [];
-  // Fenced code may contain empty lines; every other block ends at one.
+  // Fenced code may contain empty lines; every other block ends at an empty line.
   for (const part of markdown.split(/^(```\w*\n[\s\S]*?^```)$/m)) {
     const fence = /^```(\w*)\n([\s\S]*)```$/.exec(part);
     if (fence === null) blocks.push(...part.split(/\n{2,}/).flatMap(readBlock));

@@ -129,7 +129,7 @@ function resolve(document: unknown, schema: Json): Json {
   return child(document, ...reference.split("/").slice(1));
 }
 
-/** Returns an empty object if there is none at the path. */
+/** Returns the object at the path, or an empty object if there is none. */
 function child(value: unknown, ...path: readonly string[]): Json {
   let found = value;
   for (const step of path) {

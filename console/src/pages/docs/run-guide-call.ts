@@ -12,7 +12,7 @@ export interface GuideQuote {
   readonly refusal: string | undefined;
 }
 
-/** Asks the gateway for a quote, which the session authorizes. Nothing is called or charged. */
+/** Asks the gateway for a quote. The session authorizes it; no model is called or charged. */
 export async function quoteGuideCall({ quotedAs, body }: GuideCall): Promise<GuideQuote> {
   if (quotedAs === undefined || body === undefined) {
     return { mostUsd: undefined, refusal: undefined };
@@ -32,7 +32,7 @@ export interface GuideAnswer {
   readonly costUsd: string | undefined;
 }
 
-/** Runs a call. `onText` gets the text of a stream so far. Rejects with `GatewayFault`. */
+/** Runs a call. `onText` gets all text of a stream so far. Rejects with `GatewayFault`. */
 export async function runGuideCall(
   { path, body, quotedAs }: GuideCall,
   { signal, onText }: { readonly signal: AbortSignal; readonly onText: (text: string) => void },

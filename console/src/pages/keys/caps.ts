@@ -99,7 +99,7 @@ interface StrictestCap {
   readonly leftUsd: string;
 }
 
-/** The cap with the least left; of equal ones the last to reset, as in the gateway's refusals. */
+/** The cap with the least left. Of equal caps, the last to reset, as in the gateway's refusals. */
 export function strictestCap(key: CapFacts, nowMs: number): StrictestCap | undefined {
   const [first] = KEY_CAPS.toSorted(
     (a, b) => periodEndMs(b.period, nowMs) - periodEndMs(a.period, nowMs),
@@ -125,7 +125,7 @@ export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
   readonly capUsd: string | null;
   readonly spentUsd: string;
   readonly inFlightUsd: string;
-  /** The cap less the spent amount and that in flight, at least 0. Undefined without a cap. */
+  /** The cap minus the spent amount and the amount in flight, at least 0; undefined without cap. */
   readonly leftUsd: string | undefined;
   readonly resetAt: string;
 }
@@ -133,9 +133,9 @@ export interface CapRow extends Pick<Cap, "scope" | "key_id" | "name"> {
 type Resets = Pick<KeyList, (typeof KEY_CAPS)[number]["resetAt"]>;
 
 /**
- * Lists caps by the amount left, the least first; rows without a cap come last. Equal ones are in
- * the order in which the gateway refuses: keys' caps, the last to reset first, then the
- * organization's cap.
+ * Lists caps by the amount left, the least first; rows without a cap come last. Caps with equal
+ * amounts are in the order in which the gateway refuses: first the caps of keys, of which the last
+ * to reset is first, then the organization's cap.
  */
 export function capRows(
   caps: readonly Cap[],

@@ -44,7 +44,7 @@ export default function DisableKeyDialog(props: {
   );
 }
 
-/** Shows what tells the key from others with the same name, and whether it is still used. */
+/** Shows how the key differs from others with the same name, and whether it is still used. */
 function KeyAtStake(props: { readonly shown: Key; readonly isOpen: boolean }) {
   const { key_id, label, created_at, last_used_at } = props.shown;
   const asked = { params: { key_id } };

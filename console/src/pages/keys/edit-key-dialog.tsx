@@ -22,8 +22,8 @@ export default editDialog(
 );
 
 function EditKeyForm({ edited: newest, onClose }: EditProps<Key>) {
-  // What was typed is compared with the key as it was then. Compared with a newer one, a field
-  // that nobody typed in would take back another member's change.
+  // The form is compared with the key as it was at opening. Compared with a newer version, a field
+  // that nobody edited would undo another member's change.
   const [edited] = useState(newest);
   const change = useChange("PATCH /api/console/keys/:key_id", KEY_READERS);
   const form = useForm<Omit<TypedKey, "name">>(

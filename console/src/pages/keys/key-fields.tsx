@@ -11,7 +11,7 @@ import { showUtc } from "../../ui/time.tsx";
 import type { ExpiryChoice, TypedExpiry } from "./expiry-choice.ts";
 import type { ModelsFieldProps } from "./models-select.tsx";
 
-/** Starts empty even if there is a cap, so that saving other fields never rewrites the cap. */
+/** Starts empty even if the key has a cap, so that saving other fields never rewrites the cap. */
 export function CapField(props: {
   readonly of: (typeof KEY_CAPS)[number];
   /** The current cap. Null: there is none. Undefined: the form changes several keys. */

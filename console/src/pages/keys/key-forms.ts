@@ -42,7 +42,7 @@ const FIELDS_OF: Readonly<Record<keyof TypedKey, readonly (keyof FieldProblems)[
   models: [],
 };
 
-/** Reads the form of a new key. With blank fields, it gets the rate ceiling and no cap. */
+/** Reads the form of a new key. If fields are blank, the key gets the rate ceiling and no cap. */
 export function readNewKey(
   typed: TypedKey,
   { rpmMax, nowMs }: { readonly rpmMax: number; readonly nowMs: number },
@@ -98,13 +98,13 @@ function toForm<T>(problems: FieldProblems, body: () => T): ReadForm<T> {
 }
 
 interface Bounds {
-  /** Smallest number that may be typed. 1: a new key. 0: an existing key, to remove its limit. */
+  /** Smallest rate limit that may be typed: 1 for a new key; 0 removes an existing key's limit. */
   readonly rpmMin: 0 | 1;
   readonly rpmMax: number;
   readonly nowMs: number;
 }
 
-/** Reads the fields that the forms have in common. `values` has only those that are not blank. */
+/** Reads the fields that the forms have in common. `values` leaves out blank fields. */
 function readLimits(
   typed: Pick<TypedKey, "rpm" | "caps" | "tags" | "expiry">,
   { rpmMin, rpmMax, nowMs }: Bounds,

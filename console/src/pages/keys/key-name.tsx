@@ -43,7 +43,7 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
       )}
       {mayRename ? (
         <RowButton
-          // Set after the form has closed, so that the focus returns to this button.
+          // Becomes true after the form has closed, so that the focus returns to this button.
           autoFocus={renaming === "done"}
           isQuiet
           label={`Rename ${named.name}`}

@@ -91,12 +91,12 @@ interface Choosing {
   readonly onChoose: (chosen: ReadonlySet<string>) => void;
 }
 
-/** Undefined for people who may not change keys. A context, so that no row is redrawn. */
+/** Undefined if the reader may not change keys. A prop, unlike a context, would redraw all rows. */
 const ChoosingContext = createContext<Choosing | undefined>(undefined);
 
 const COLUMNS: readonly Column<Key>[] = [
   {
-    // This column has the checkbox, because the first column is always visible, also on a phone.
+    // This column has the checkbox, because the first column is always visible, even on a phone.
     id: "name",
     label: "Name and key",
     phone: "lead",
@@ -203,7 +203,7 @@ function Spent({ by }: { readonly by: Key }) {
   );
 }
 
-/** Shows the caps of a key, with the period of each cap that is not monthly. */
+/** Shows the caps of a key. A cap that is not monthly is shown with its period. */
 function Caps({ of: key }: { readonly of: Key }) {
   const set = KEY_CAPS.flatMap(({ period, field }) => {
     const usd = key[field];

@@ -79,7 +79,7 @@ function keyOptions(
   ];
 }
 
-/** The limits of the key or organization. A model's limit cannot be above them. */
+/** The limits of the key or organization. A model's limit cannot exceed them. */
 function ceilingsUnder(rows: readonly LimitRow[], keyId: string): Ceilings {
   const parent = rows.find((row) =>
     keyId === "" ? row.scope === "org" : row.scope === "key" && row.key_id === keyId,

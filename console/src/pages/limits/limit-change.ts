@@ -6,7 +6,7 @@ export type LimitKind = "rpm" | "tpm" | "concurrency";
 
 export const LIMIT_KINDS: readonly LimitKind[] = ["rpm", "tpm", "concurrency"];
 
-/** Labels, and the time that the used amount covers. */
+/** The label of each kind, and the time that the used amount covers. */
 export const KIND_LABELS: Readonly<
   Record<LimitKind, { readonly label: string; readonly used: string }>
 > = {
@@ -66,7 +66,7 @@ function readLimit(text: string, ceiling: number | null): number | string {
     : `Enter a whole number from 1 to ${ceiling}. Limits can be lowered, not raised.`;
 }
 
-/** Fewer quiet keys are not worth hiding. */
+/** Quiet keys are hidden only if there are at least this many. */
 const QUIET_MIN = 10;
 /** Share of a limit from which the use of a key is notable. */
 const CLOSE_SHARE = 0.5;

@@ -204,7 +204,7 @@ export function EditButton(props: {
 
 export function QuietNote(props: {
   readonly quiet: number;
-  /** Says what the hidden keys have, such as `"only the default limits"`. */
+  /** Says which limits the hidden keys have, such as `"only the default limits"`. */
   readonly have: string;
   readonly isAll: boolean;
   readonly onChange: (isAll: boolean) => void;

@@ -10,7 +10,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { RefusalReasons } from "../usage/refusal-reasons.tsx";
 
-/** The request's ID is in the page's URL, so that the explanation can be shared. */
+/** Explains a refusal. The request's ID is in the page's URL, so that the page can be shared. */
 export function RefusalPanel() {
   const [filters, setFilters] = useFilters<{ refused?: string }>();
   const asked = filters.refused ?? "";

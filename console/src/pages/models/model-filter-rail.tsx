@@ -23,7 +23,7 @@ interface ModelFilterRailProps {
   readonly search: ModelSearch;
   readonly change: (change: Wanted, how: ChangeHow) => void;
   readonly choices: ModelChoices;
-  /** Only then can the reader filter by speed. */
+  /** If true, the reader can also filter by speed. */
   readonly hasFigures: boolean;
   readonly found: number;
   readonly onClose: () => void;
@@ -130,7 +130,7 @@ const SLIDERS: readonly Slider[] = [
   },
 ];
 
-/** A slider over the steps. A valid value from the URL stays, even if it is none of the steps. */
+/** A slider over the steps. A valid value from the URL is kept, even if it is not a step. */
 function StepSlider(props: {
   readonly slider: Slider;
   readonly value: string | undefined;

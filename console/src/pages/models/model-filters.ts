@@ -73,14 +73,14 @@ export function fittingListings(
   return isCheap ? fitting : [];
 }
 
-/** True if all declared data centers are in `country`. With none, the provider may run anywhere. */
+/** True if all declared data centers are in `country`. A provider without any may be anywhere. */
 function runsOnlyIn({ datacenters }: ModelProvider, country: string): boolean {
   return datacenters.length > 0 && datacenters.every((each) => each === country);
 }
 
 /**
- * `max` is in micro-dollars per million tokens. Undefined matches everything; any other only
- * listings billed by token.
+ * `max` is in micro-dollars per million tokens. Undefined matches every listing; any other value
+ * matches only listings billed by token.
  */
 function costsWithin(listing: ModelProvider, sku: Sku, max: bigint | undefined): boolean {
   if (max === undefined) return true;
@@ -88,7 +88,7 @@ function costsWithin(listing: ModelProvider, sku: Sku, max: bigint | undefined):
   return price !== undefined && parseUsd(price) <= max;
 }
 
-/** Unmeasured listings match no filter by speed. */
+/** A listing without measurements matches no filter by speed. */
 function isServedSo(figures: ServedListing | undefined, search: ModelSearch): boolean {
   const ttftMaxMs = readFigure(search.ttft) ?? Infinity;
   const speedMin = readFigure(search.speed) ?? -Infinity;

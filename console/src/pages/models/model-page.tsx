@@ -252,7 +252,7 @@ function ParameterChips({ model }: { readonly model: Model }) {
   );
 }
 
-/** Undefined if all or no providers accept the parameter. */
+/** Names the providers that accept the parameter; undefined if all or none of them do. */
 function providersWith({ providers }: Model, parameter: string): string | undefined {
   const taking = providers.filter(({ parameters }) => Object.hasOwn(parameters, parameter));
   if (taking.length === providers.length || taking.length === 0) return undefined;

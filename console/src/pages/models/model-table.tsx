@@ -124,7 +124,7 @@ function ModelName({ model, picks }: Pick<Row, "model"> & { readonly picks: Pick
 }
 
 /**
- * Figures of the last 30 days, of the first provider; only the share of calls covers all providers.
+ * Figures of the first provider in the last 30 days. Only the share of calls covers all providers.
  */
 const SERVED_COLUMNS: readonly Column<Row>[] = [
   numberColumn("speed", "Tokens / s", ({ figures }) => figures?.tokensPerSecond, {

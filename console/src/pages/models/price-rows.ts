@@ -78,7 +78,7 @@ export function changeKind(
   return isRise ? "rise" : isFall ? "fall" : undefined;
 }
 
-/** Without a price of its own, a 1-hour cache write costs as much as any other. */
+/** Without a price of its own, a 1-hour cache write costs as much as any other cache write. */
 function unitPrice(prices: PricesPerMillion, sku: Sku): bigint {
   return parseUsd(prices[sku] ?? prices.cache_write);
 }

@@ -17,7 +17,7 @@ interface ServedChartProps {
   readonly caption: string;
   readonly listings: readonly ListingFigures[];
   readonly lineOf: (listing: ListingFigures) => ChartPart;
-  /** The server has the figures of all customers only by day. */
+  /** False for the figures of all customers, which the server has only by day. */
   readonly hasHours: boolean;
   readonly nowMs: number;
 }

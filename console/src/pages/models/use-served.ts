@@ -13,8 +13,8 @@ export interface ServedFor {
 }
 
 /**
- * Measured speed and reliability: of all customers' calls if the operator publishes them, and
- * otherwise of the organization's own. Undefined if there are none.
+ * Measured speed and reliability of all customers' calls if the operator publishes them, otherwise
+ * of the organization's own calls. Undefined if there are no figures.
  */
 export function useServed(): ServedFor | undefined {
   const isSignedIn = useIsSignedIn();

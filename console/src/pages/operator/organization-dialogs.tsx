@@ -20,7 +20,7 @@ interface OrgProps {
   readonly onClose: () => void;
 }
 
-/** Fields for an amount and for its reference, with which the server applies it only once. */
+/** Fields for an amount and its reference. The server applies each reference only once. */
 export function AmountFields<T extends { readonly amount: string; readonly ref: string }>(props: {
   readonly form: Form<T>;
   readonly example: string;
@@ -44,7 +44,7 @@ export function AmountFields<T extends { readonly amount: string; readonly ref: 
 }
 
 interface GrantProps extends OrgProps {
-  /** Set if a purchase is granted by hand, whose amount may differ from the ordered one. */
+  /** ID of the purchase that is granted by hand. The amount may differ from the ordered one. */
   readonly reference?: string;
 }
 

@@ -3,7 +3,7 @@ import type { PromptRow } from "./kept-search.ts";
 
 const HEAD = "prompt_number,prompt,model,answered,answer,judged_best,cost_usd,ttft_ms,total_ms";
 
-/** Writes the answers as CSV, one per line. Escapes what a spreadsheet would run as a formula. */
+/** Writes one line of CSV per answer. Escapes text that a spreadsheet would run as a formula. */
 export function answersCsv(rows: readonly PromptRow[], models: readonly string[]): string {
   const lines = rows.flatMap(({ at, prompt, answers, winner }) =>
     models.flatMap((model) => {

@@ -67,7 +67,7 @@ export function promptRows(kept: KeptSearch, prompts: number): readonly PromptRo
 }
 
 const POLL_MS = 2_000;
-/** One attempt may not be enough: another instance of the server may hold the missing answers. */
+/** Tries after the search has ended: another server instance may hold the missing answers. */
 const TRIES_AFTER_END = 5;
 
 /**

@@ -32,7 +32,7 @@ export const STATES: Readonly<Record<OptimizeSearch["state"], readonly [Tone, st
   failed: ["bad", "Failed"],
 };
 
-/** Undefined without answers, or without the judge's verdicts that the objective needs. */
+/** The winner. Undefined without answers, or without verdicts that the objective needs. */
 export function findWinner({ objective, results }: OptimizeSearch): OptimizeResult | undefined {
   const first = results.find(({ rank }) => rank === 1);
   return objective === "best_judged" && first?.win_rate === null ? undefined : first;

@@ -12,7 +12,7 @@ import { NewSearchForm } from "./new-search-form.tsx";
 import { objectiveLabel, STATES } from "./optimize-labels.ts";
 
 const POLL_MS = 5_000;
-/** The server lists no more. */
+/** Maximum number of searches that the server lists. */
 const LISTED_MAX = 200;
 
 export function OptimizePage() {

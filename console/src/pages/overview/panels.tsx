@@ -73,7 +73,7 @@ function toBucket(day: Day, metric: Metric): ChartBucket {
   };
 }
 
-/** From the bottom up: the models by spend, then all others if any day has spend on them. */
+/** Parts from the bottom up: the models by spend, then all others if they have spend on any day. */
 function spendParts(days: readonly Day[], models: DaysPanelProps["models"]): readonly ChartPart[] {
   const isRest = days.some(({ spent_by_model }) => Object.hasOwn(spent_by_model, OTHER));
   return [

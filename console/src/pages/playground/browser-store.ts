@@ -32,8 +32,8 @@ export class BrowserShelf<T extends Kept> {
 
   /**
    * Stores a record, then removes the oldest beyond `countMax`. Returns false if the record could
-   * not be stored. `choose` gets what is stored under its ID, and returns what to store instead; no
-   * other tab can write in between.
+   * not be stored. `choose` gets the stored record with the same ID, if any, and returns the record
+   * to store; no other tab can write in between.
    */
   async keep(record: T, choose: (stored: T | undefined) => T = () => record): Promise<boolean> {
     let isKept = false;

@@ -83,7 +83,7 @@ export function contentAddress(videoId: string): string {
   return `${ROOT}/videos/${encodeURIComponent(videoId)}/content`;
 }
 
-/** The waits grow, because the gateway reads a stopped answer for a while before it settles. */
+/** The waits grow, because the gateway may read a stopped answer for a while before it settles. */
 const RECORD_WAITS_MS = [0, 500, 1_500, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000];
 
 /**
@@ -126,8 +126,8 @@ export function parseJson(json: string): unknown {
 }
 
 /**
- * Dollars with six decimals; undefined if there is none. They are read from the text, because
- * `JSON.parse` would round the cost to a float.
+ * The cost in dollars with six decimals; undefined if there is none. It is read from the text,
+ * because `JSON.parse` would round it to a float.
  */
 export function exactCost(answerText: string): string | undefined {
   const found = [...answerText.matchAll(/"(?:cost|total_cost)"\s*:\s*([0-9.]+)/g)].at(-1)?.[1];

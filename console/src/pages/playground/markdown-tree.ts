@@ -68,7 +68,7 @@ function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
   return root.children;
 }
 
-/** Returns undefined for an unknown element: only its content is shown. */
+/** Returns undefined for an unknown element, of which only the content is shown. */
 function openElement(token: Token): Open["element"] {
   if (token.type === "heading_open") {
     return { tag: "heading", level: Number(token.tag.slice(1)) };

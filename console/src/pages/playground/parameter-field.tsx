@@ -67,7 +67,7 @@ export function ParameterField(props: ParameterFieldProps) {
 function NumberField(props: ParameterFieldProps & { readonly label: string }) {
   const { label, descriptor, value, onChange } = props;
   const { min, max, type, unit } = descriptor;
-  // The typed text stays while it means the current value, so that "0.50" does not become "0.5".
+  // The typed text stays while it equals the current value, so that "0.50" does not become "0.5".
   const [typed, setTyped] = useState("");
   const isTyped = parseNumber(typed) === value;
   const isSlid = min !== undefined && max !== undefined && max > min;

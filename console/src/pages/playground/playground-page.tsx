@@ -158,7 +158,7 @@ function TabContent(props: {
   );
 }
 
-/** The tab that the page's URL names, else the tab of the model that it names, else the first. */
+/** The tab named by the page's URL, else the tab of the model named there, else the first tab. */
 function activeTab(
   wanted: string | undefined,
   models: readonly Model[],

@@ -31,7 +31,7 @@ export class SseParser {
     return events;
   }
 
-  /** Returns the event that the line completes, if it does. */
+  /** Returns the data of the event that the line completes, or nothing. */
   #endLine(): readonly string[] {
     const line = this.#line;
     this.#line = "";

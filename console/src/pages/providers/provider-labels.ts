@@ -18,7 +18,7 @@ export const PROVIDER_STATUS: Readonly<
   },
 };
 
-/** If the share of answers from another model is unknown (null), only names the time range. */
+/** Labels the share of answers from another model. If it is unknown, names only the time range. */
 export function substitutedShare(share: number | null): string {
   if (share === null) return "in the last 24 hours";
   const part = share === 0 ? "under 1%" : formatShare(share);

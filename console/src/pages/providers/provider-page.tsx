@@ -161,7 +161,7 @@ const KEPT: Kept = { id: "provider-models", rows: ["model", "models"] };
 interface Row {
   readonly model: Model;
   readonly listing: ModelProvider;
-  /** In the routing order of the model, from 1. */
+  /** Position of the listing in the model's routing order, from 1. */
   readonly place: number;
   readonly trust: ListingTrust | undefined;
 }

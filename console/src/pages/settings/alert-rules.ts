@@ -24,8 +24,8 @@ export function typedRules(rules: Rules): TypedRules {
 }
 
 /**
- * Only the rules that differ from those of the opened form: a purchase may have moved the threshold
- * since, and the form must not set it back.
+ * Returns only the rules that differ from the opened form: a purchase may have moved the threshold
+ * since, and saving must not set it back.
  */
 export function changedRules(
   opened: Rules,

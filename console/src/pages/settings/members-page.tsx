@@ -164,7 +164,7 @@ function RemoveDialog(props: {
   );
 }
 
-/** The keys and webhooks that the member created or rotated: they keep working. */
+/** Keys and webhooks that the member created or rotated. They keep working after the removal. */
 function Staying({ accountId }: { readonly accountId: string }) {
   const made = useAnswer("GET /api/console/members/:account_id/made", {
     params: { account_id: accountId },

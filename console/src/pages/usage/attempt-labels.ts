@@ -67,7 +67,7 @@ const ENDINGS: Readonly<Partial<Record<RequestRow["outcome"], string>>> = {
     "The database was restored to a point before this request ended. Nothing was charged.",
 };
 
-/** By error class. For refusals by the gateway, `explainRefusal` has the advice. */
+/** Advice by error class. For refusals by the gateway, `explainRefusal` has the advice. */
 const PROVIDER_ADVICE: Readonly<Record<string, string>> = {
   content_policy:
     "The provider rejected the content under its policy. No other provider was tried and nothing was charged. Change the content.",

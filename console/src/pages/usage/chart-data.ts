@@ -73,7 +73,7 @@ export const UNITS: Readonly<Record<Metric, Unit>> = {
 };
 const OTHER = "other";
 
-/** The groups, largest first: the chart draws the first part at the bottom. Then all others. */
+/** The groups, largest first, then all others. The chart draws the first part at the bottom. */
 function rankParts(usage: Usage, by: GroupBy, metric: Metric): readonly ChartPart[] {
   const sums = new Map<string, bigint>();
   for (const { parts } of usage.series) {

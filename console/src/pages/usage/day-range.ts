@@ -8,8 +8,8 @@ export function writeMinute(ms: number): string {
 }
 
 /**
- * Returns the range of a UTC day such as `"2026-11-22"`; undefined for any other text. In a file of
- * its own, so that the overview, which most people open first, does not load the usage page.
+ * Returns the range of a UTC day such as `"2026-11-22"`; undefined for any other text. It has its
+ * own file, so that the overview, which most people open first, does not load the usage page.
  */
 export function dayRange(
   day: string,

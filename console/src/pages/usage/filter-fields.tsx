@@ -101,7 +101,7 @@ interface FilterMenuProps {
   readonly onChange: (values: readonly string[]) => void;
 }
 
-/** The reader finds further choices by typing. */
+/** Maximum number of choices shown. The reader finds the others by typing. */
 const SHOWN_MAX = 100;
 const SEARCHED_FROM = 8;
 

@@ -33,7 +33,7 @@ export interface FiguresProps {
 
 type Group = Usage["groups"][number];
 
-/** The request log on the same page uses the names of query parameters without a prefix. */
+/** The prefix is needed, because the request log uses the query parameters without a prefix. */
 const KEPT: Kept = { id: "usage-groups", rows: ["group", "groups"], prefix: "group-" };
 
 export function GroupsTable({ usage, by, metric, change }: FiguresProps) {
@@ -132,7 +132,7 @@ function duration(
 
 type Bars = ReadonlyMap<string, ReactElement>;
 
-/** A bar for each group: its length is relative to the largest, its color that of the chart. */
+/** A bar for each group. Its length is relative to the largest; its color is as in the chart. */
 function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
   const unit = UNITS[metric];
   const amounts = usage.groups.map(({ figures }) => toWhole(unit, metricOf(figures, metric)));

@@ -31,7 +31,7 @@ import { Note } from "../../ui/note.tsx";
 
 const LIVE_MS = 3_000;
 const KEPT: Kept = { id: "requests", rows: ["request", "requests"], pages: "server" };
-/** Page sizes without "All", because each page is one query of the request journal. */
+/** Page sizes without "All", because each page is a separate query of the request journal. */
 const SIZES = PAGE_SIZES.filter((size) => size > 0);
 const NONE = "No requests match this time range and these filters.";
 
@@ -53,7 +53,7 @@ export function RequestLog(props: {
 }) {
   const { filters, search, onChange } = props;
   const { cursor } = search;
-  /** Cursors of the visited pages, in order: a cursor itself leads only to the next page. */
+  /** Cursors of the visited pages, in order. A cursor leads only to the next page, not back. */
   const [passed, setPassed] = useState<readonly string[]>([]);
   const usual = useUsualRows();
   const size = readSize(search.rows, usual);

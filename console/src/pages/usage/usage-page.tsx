@@ -78,7 +78,7 @@ export function UsagePage() {
   );
 }
 
-/** Reads the time each minute while the page is visible, and on return: a range may end now. */
+/** Updates the time each minute while the page is visible, and on return: a range may end now. */
 function useClock(): readonly [nowMs: number, readClock: () => void] {
   const [nowMs, readClock] = useReducer(Date.now, 0, Date.now);
   useEffect(() => {
@@ -139,7 +139,7 @@ function Figures({ filters, search, change }: SearchProps & { readonly filters: 
       />
     </div>
   );
-  // A chart of times has no groups: the table then has the choice of groups.
+  // A chart of times has no groups, so the choice of groups moves to the table.
   const isTimes = metric === "ttft";
   return (
     <Answer of={usage} skeleton={<FiguresSkeleton />}>
@@ -173,8 +173,8 @@ function Figures({ filters, search, change }: SearchProps & { readonly filters: 
 }
 
 /**
- * The figures of the previous time range, up to the same moment. They are loaded last, so that the
- * current figures do not wait for them.
+ * The figures of the previous time range, up to the same point in the range. They are loaded last,
+ * so that the current figures do not wait for them.
  */
 function useFiguresBefore(
   { from: _from, to: _to, ...filters }: Filters,

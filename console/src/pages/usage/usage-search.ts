@@ -123,7 +123,7 @@ export function readFilters(search: UsageSearch, nowMs: number): Filters {
   return filters;
 }
 
-/** Names what the filters select. Unlike their times, the name stays the same as time passes. */
+/** Names what the filters select. Unlike their times, the name does not change as time passes. */
 export function nameSelection(search: UsageSearch): string {
   const names = ["range", "from", "to", ...FILTER_NAMES] as const;
   return JSON.stringify(names.map((name) => search[name]));
@@ -162,8 +162,8 @@ function monthStart(nowMs: number, monthsBefore = 0): number {
 }
 
 /**
- * The time range before the shown one; while that is still running, only as long as the time that
- * has elapsed. Undefined if the shown range begins in the future.
+ * The time range before the shown one. If the shown range is still running, the earlier range is
+ * cut to the time that has elapsed. Undefined if the shown range begins in the future.
  */
 export function spanBefore(
   search: UsageSearch,

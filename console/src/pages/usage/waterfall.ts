@@ -1,6 +1,6 @@
 import type { Attempt, RequestRow } from "../../api/contract.ts";
 
-/** An attempt on its request's time line. `from` and `width` are shares of it, from 0 to 1. */
+/** An attempt on a request's time line. `from` and `width` are shares of the line, from 0 to 1. */
 export interface WaterfallBar {
   readonly n: number;
   readonly provider: string;
@@ -21,8 +21,8 @@ const RUNNING_SHARE = 0.25;
 
 /**
  * Places the attempts one after the other, because the duration of a request is the sum of theirs.
- * By their start times, which come from the wall clock and include the gateway's work between two
- * attempts, the last attempt would end after its request.
+ * Start times come from the wall clock and include the gateway's work between attempts: with them,
+ * the last attempt would end after its request.
  */
 export function buildWaterfall(
   { duration_ms }: Pick<RequestRow, "duration_ms">,

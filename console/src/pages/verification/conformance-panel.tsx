@@ -146,12 +146,12 @@ function SuspectNote({ suspect }: Pick<ListingTrust, "suspect">) {
   );
 }
 
-/** One check of a run. At first, it is open if it is the chosen one or did not pass. */
+/** One check of a run. It is open at first if it is the chosen check or has a problem. */
 function Finding(props: {
   readonly check: CheckFinding;
   /**
-   * How often the reader has chosen a check so far; undefined if another one is chosen now. Each
-   * choice moves the focus to the chosen check.
+   * Number of times that the reader has chosen any check; undefined if this check is not chosen.
+   * Each choice moves the focus to the chosen check.
    */
   readonly choices: number | undefined;
 }) {

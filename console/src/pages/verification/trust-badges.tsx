@@ -18,7 +18,7 @@ import kit from "../../ui/kit.module.css";
 import { formatCount } from "../../ui/format.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 
-/** Undefined while they load, and for visitors. */
+/** The trust in each listing. Undefined while it loads, and for visitors. */
 export function useTrusts(
   query?: QueryOf<"GET /api/console/verification">,
 ): readonly ListingTrust[] | undefined {

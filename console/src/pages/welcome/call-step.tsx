@@ -71,7 +71,7 @@ function Measured({ detail: { request } }: { readonly detail: RequestDetail }) {
   );
 }
 
-/** Then a hint about 401 appears: the server does not tell this page about a wrong key. */
+/** Milliseconds until a hint about 401 appears: the server does not report a wrong key here. */
 const SILENT_MS = 20_000;
 
 function Waiting(props: {

@@ -246,7 +246,7 @@ function BarsTip(
   );
 }
 
-/** Draws one line per part, with gaps where nothing was measured: no traffic is not 0 ms. */
+/** Draws one line per part. Times without a measurement are gaps: no traffic is not 0 ms. */
 function Lines({
   parts,
   stacks,

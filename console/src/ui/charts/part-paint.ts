@@ -1,5 +1,5 @@
 export interface Paint {
-  /** `own`: the only part. `other`: the part of all others. Otherwise an index into the palette. */
+  /** `own`: a part with `isWhole`. `other`: all other groups. Else an index into the palette. */
   readonly colour: "own" | "other" | number;
   /** The pattern; 0 for none. */
   readonly mark: number;

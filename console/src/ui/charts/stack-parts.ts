@@ -3,7 +3,7 @@ import { findHighest, toWhole, type Amount, type Unit } from "./measure.ts";
 export interface ChartPart {
   readonly id: string;
   readonly name: string;
-  /** True for the only part of a chart. It gets the color of charts with one part. */
+  /** If true, the part gets the color of charts that have only one part. */
   readonly isWhole?: boolean;
 }
 

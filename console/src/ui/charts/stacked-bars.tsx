@@ -35,7 +35,7 @@ interface StackedBarsProps {
 
 const HEIGHT_PX = 220;
 
-/** Parts over time, with their figures as a table behind a switch. A note if all of them are 0. */
+/** Parts over time, with their figures as a table behind a switch. Shows a note if all are 0. */
 export function StackedBars(props: StackedBarsProps) {
   const { label, unit, parts, buckets, heightPx = HEIGHT_PX } = props;
   const chartId = useId();

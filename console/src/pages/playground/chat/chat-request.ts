@@ -56,7 +56,7 @@ function findPlace(name: string): number {
   return at < 0 ? ORDER.length : at;
 }
 
-/** The body has no parameter that the model does not declare. */
+/** Builds the request body. It has only parameters that the model declares. */
 export function chatBody(model: Model, settings: ChatSettings, turns: readonly Turn[]): object {
   return {
     model: model.id,
@@ -66,7 +66,7 @@ export function chatBody(model: Model, settings: ChatSettings, turns: readonly T
   };
 }
 
-/** Builds the body without messages. A setting for this model overrides that for all models. */
+/** Builds the body without messages. A model's own setting overrides the setting for all models. */
 export function requestParameters(model: Model, settings: ChatSettings): Record<string, unknown> {
   const values = { ...settings.parameters, ...settings.own?.[model.id] };
   return { ...sentParameters(model, values), ...buildStructures(model, settings) };
@@ -89,7 +89,7 @@ export function chatMessages(
     if (said === undefined) continue;
     const isLast = at === turns.length - 1;
     const answer = isLast ? undefined : answerMessage(modelId, turn, turns[at + 1]);
-    // Without an answer, two messages of one role would follow each other.
+    // An unanswered message is left out: otherwise, two messages of one role would be adjacent.
     if (isLast || answer !== undefined) messages.push(...said);
     if (answer !== undefined) messages.push(answer);
   }

@@ -130,7 +130,7 @@ const NOTHING_SET = { own: {}, tools: "", schema: "", isReasoningOff: false, rou
 /** In narrower windows, the settings would cover the conversation, so they are closed at first. */
 const WIDE = "(min-width: 62.01em)";
 
-/** The conversation so far, or else a sample message. */
+/** Code for the conversation so far, or else for a sample message. */
 function buildCode(chat: Chat, model: Model): CodeCall {
   const { settings, turns } = chat.conversation;
   const spoken = turns.length > 0 ? turns : [HELLO];

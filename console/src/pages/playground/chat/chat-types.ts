@@ -1,4 +1,4 @@
-/** A file attached to a message. Only this browser stores it; the model gets it as well. */
+/** A file attached to a message. It is stored only in this browser, and sent to the model. */
 export interface Attachment {
   readonly kind: "image" | "file" | "audio";
   readonly name: string;
@@ -44,7 +44,7 @@ export interface Turn {
   readonly text: string;
   readonly attachments: readonly Attachment[];
   readonly answers: readonly ChatAnswer[];
-  /** Instead of a message: by model ID, the results of the calls in that model's last answer. */
+  /** Replaces the message. By model ID: results of the tool calls in that model's last answer. */
   readonly toolResults?: Readonly<Record<string, readonly ToolResult[]>>;
 }
 
@@ -82,8 +82,8 @@ export interface Conversation {
   readonly updatedAtMs: number;
   readonly settings: ChatSettings;
   readonly turns: readonly Turn[];
-  /** Drawn by each tab that opens it; in a stored one, that of the tab which wrote it last. */
+  /** Random ID of a tab's copy. A stored conversation has the ID of the copy stored last. */
   readonly copyId?: string;
-  /** Drawn at each write. A tab whose copy has another one has missed a write of another tab. */
+  /** Random, new at each write. If the stored one differs, another tab has written since. */
   readonly revision?: string;
 }

@@ -15,7 +15,7 @@ interface ComposerProps {
   readonly onText: (text: string) => void;
   readonly isBusy: boolean;
   readonly canSend: boolean;
-  /** While it is set, nothing can be sent. */
+  /** While this is set, nothing can be sent. */
   readonly settingsProblem: string | undefined;
   readonly kinds: readonly Attachment["kind"][];
   /** Files of earlier messages. Every request sends them again, so they count toward the limits. */
@@ -110,7 +110,7 @@ export function Composer(props: ComposerProps) {
           </Note>
         </Group>
         {isBusy ? (
-          // The keys differ, so that a press that begins on one button cannot click the other.
+          // The React keys differ, so that a press begun on one button cannot click the other.
           <Button
             key="stop"
             variant="default"

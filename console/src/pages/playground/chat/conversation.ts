@@ -28,7 +28,7 @@ export function emptyConversation(orgId: string, settings: ChatSettings): Conver
 
 /**
  * Returns what to store for a tab's copy of a conversation. If another tab has changed the stored
- * one since, the copy becomes a conversation of its own, so that neither loses its answers.
+ * conversation since, the copy gets an ID of its own, so that neither loses its answers.
  */
 export function nextStored(copy: Conversation, stored: Conversation | undefined): Conversation {
   const isOwn =
@@ -36,7 +36,7 @@ export function nextStored(copy: Conversation, stored: Conversation | undefined)
   const next = { ...copy, revision: crypto.randomUUID() };
   if (isOwn) return next;
   const { copyId = copy.id } = copy;
-  // Two writes of one copy, neither of which knows of the other, become one conversation.
+  // If one copy is written twice before it learns of its new ID, both writes get the same ID.
   const id = copyId === copy.id ? crypto.randomUUID() : copyId;
   return { ...next, id, copyId: id };
 }
@@ -54,7 +54,7 @@ function waitingAnswer(modelId: string): ChatAnswer {
 }
 
 /**
- * Resets the answer of `modelId`, or every answer if it is absent, to waiting. Later turns are
+ * Sets the answer of `modelId` to waiting, or every answer if `modelId` is absent. Later turns are
  * dropped, because they reply to the old answer. Undefined if there is no turn `turnId`.
  */
 export function turnsBefore(
@@ -104,7 +104,7 @@ export function isEnd(state: ChatAnswer["state"] | undefined): boolean {
   return state !== undefined && state !== "waiting" && state !== "streaming";
 }
 
-/** Answers that were incomplete when the page was left have ended early in the copy. */
+/** Copies a stored conversation. Answers that are incomplete in it become `ended_early`. */
 export function openCopy(kept: Conversation): Conversation {
   const message = "You left the page before the answer was complete.";
   return {

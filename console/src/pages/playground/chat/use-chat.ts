@@ -102,7 +102,7 @@ export function useChat(options: {
 
 type SetConversation = (change: (before: Conversation) => Conversation) => void;
 
-/** Copies as they were opened. Storing one of them would be a change for the other tabs. */
+/** Copies not changed since opening. Storing one would look like a change to the other tabs. */
 const unchanged = new WeakSet<Conversation>();
 
 function openUnchanged(kept: Conversation): Conversation {
@@ -111,7 +111,7 @@ function openUnchanged(kept: Conversation): Conversation {
   return copy;
 }
 
-/** Stores this tab's copies. One whose stored conversation another tab changed gets another id. */
+/** Stores this tab's copies. A copy gets a new ID if another tab changed the stored version. */
 function useKeeping(
   setConversation: SetConversation,
 ): readonly [isKept: boolean, keep: (copy: Conversation) => void] {

@@ -4,7 +4,7 @@ export interface QuestionDraft {
   readonly name: string;
   readonly type: string;
   readonly instructions: string;
-  /** One label or level per line. A colon and a meaning may follow it. */
+  /** One label or level per line. It may be followed by a colon and its meaning. */
   readonly labels: string;
   readonly min: string;
   readonly max: string;
