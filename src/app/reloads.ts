@@ -60,7 +60,7 @@ export class Reloads {
   readonly #parts: ReloadParts;
   #keyOwners: KeyOwners;
   #last: Promise<void> = Promise.resolve();
-  /** True after a fault of the database or the files: the reload is retried even without a change. */
+  /** True after a fault of the database or the files: the reload is retried without any change. */
   #isBroken = false;
   #stop = (): void => undefined;
 

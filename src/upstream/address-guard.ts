@@ -48,7 +48,7 @@ export function isPrivateHost(hostname: string): boolean {
 }
 
 /**
- * Refuses private addresses unless `allowPrivate` is true. It checks the very address that is then
+ * Refuses private addresses unless `allowPrivate` is true. Checks the very address that is then
  * connected to, so a DNS answer cannot change in between.
  */
 export function guardedLookup(find: FindAddresses, allowPrivate: boolean): LookupFunction {

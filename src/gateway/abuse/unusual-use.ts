@@ -103,7 +103,7 @@ export interface WatchedBounds {
   readonly entriesMax: number;
 }
 
-/** Use by organization and family. At most `entriesMax` entries: the longest idle one is dropped. */
+/** Use by organization and family. Above `entriesMax`, the longest idle entry is dropped. */
 export class WatchedUse {
   readonly #bounds: WatchedBounds;
   /** In order of the last request: the longest idle entry is first. */

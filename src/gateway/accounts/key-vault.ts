@@ -214,7 +214,7 @@ export interface SealedRows {
   ): Promise<number>;
 }
 
-/** Seals rows under other keys with the first key. Rows may change meanwhile; may be repeated. */
+/** Seals rows under other keys with the first key. Rows may change meanwhile. May be repeated. */
 export async function resealRows(tables: readonly SealedRows[], vault: KeyVault, by: ChangedBy) {
   let [resealed, kept] = [0, 0];
   const unopened = new Set<string>();

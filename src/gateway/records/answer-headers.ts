@@ -43,7 +43,7 @@ function listServedHeaders({ attempts }: AnsweredRequest, last: AttemptRecord): 
   ];
 }
 
-/** Finds the `retry-after` of the last attempt that was not throttled, or else of the last one. */
+/** Finds the `retry-after` of the last attempt that was not throttled, or else of the last. */
 function findRetryAfter(attempts: readonly AttemptRecord[]): number | undefined {
   const told =
     attempts.findLast(({ errorClass }) => errorClass !== "rate_limit") ?? attempts.at(-1);

@@ -42,7 +42,7 @@ export class PostgresOperatorDesk {
       /** Seven days and today, newest first; a day without calls is left out. */
       days: days.map(dayColumns.read),
       orgs: orgs.map(orgColumns.read),
-      /** The ten worst of the providers that failed a tenth of 20 or more calls in 25 hours. */
+      /** The ten worst providers: at least a tenth of 20 or more calls failed in 25 hours. */
       providers: providers.map(providerColumns.read),
       /** The number of organizations that had credit and have less than a cent. */
       outOfCredit: empty.map(emptyColumns.read)[0]?.total ?? 0,

@@ -82,7 +82,7 @@ interface ReportPlan {
   readonly rank: ReportRank;
   readonly bucket: keyof typeof BUCKET_MS;
   readonly bucketMs: number;
-  /** The span of the report and its days that are read from sums; none if buckets are shorter. */
+  /** The requested span. No day is read from sums if buckets are shorter than a day. */
   readonly span: SummedSpan;
 }
 

@@ -90,7 +90,7 @@ async function onConnection<T>(pool: Pool, work: (client: PoolClient) => Promise
 
 const SQLSTATE_QUERY_CANCELED = "57014";
 
-/** A wait for a connection that is too long, as other reports use them all, is a timeout, too. */
+/** An overlong wait for a connection, because other reports use them all, is a timeout, too. */
 function asTimeout(fault: unknown): unknown {
   const isCanceled = fault instanceof DatabaseError && fault.code === SQLSTATE_QUERY_CANCELED;
   const isWaitOver =

@@ -59,7 +59,7 @@ class PostgresWatchSession {
       nowMs: first.now.getTime(),
       /** The runs of each listing, by `listingKey`. */
       known,
-      /** The cost of scheduled runs in the last `intervalMs`; an unfinished run costs its budget. */
+      /** The cost of scheduled runs in the last `intervalMs`: for an unfinished run, its budget. */
       spentMicroUsd: microUsd(first.spent),
     };
   }
