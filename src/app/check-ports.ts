@@ -42,7 +42,7 @@ export function listListeners(
   };
 }
 
-/** Opens and closes all listeners: a port in use is reported before a database is started. */
+/** Opens and closes all listeners, so that a port in use is reported before a database starts. */
 export async function checkPorts(listeners: readonly Listener[]): Promise<void> {
   for (const [at, one] of listeners.entries()) {
     const same = listeners.slice(at + 1).find(({ port, host }) => {

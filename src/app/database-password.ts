@@ -6,8 +6,8 @@ export class PasswordFileFault extends Error {
 }
 
 /**
- * Returns a reader of the password file, which passes the password to `hide`, so that the log does
- * not show it; undefined if no file is set. Throws if the file cannot be used now.
+ * Returns a function that reads the password file and passes the password to `hide`, so that the
+ * log does not show it; undefined if no file is set. Throws if the file cannot be used now.
  */
 export function databasePassword(
   { databaseUrl, databasePasswordFile: file }: Pick<Config, "databaseUrl" | "databasePasswordFile">,

@@ -25,11 +25,11 @@ export interface CatalogSources {
   /** If true, a missing folder counts as empty. Default: it is an issue. */
   readonly isFolderOptional?: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** For a variable `X`, why the file that `X_FILE` names cannot be read. */
+  /** By variable name `X`: why the file that `X_FILE` names cannot be read. */
   readonly fileProblems?: ReadonlyMap<string, string>;
   readonly clock: Clock;
   readonly allowPrivateUpstreams: boolean;
-  /** Replaces text in every manifest: that of the simulated provider cannot know its port. */
+  /** Replaces text in all manifests: the simulated provider's manifest cannot know its port. */
   readonly rewrite?: { readonly from: string; readonly to: string };
   /** The file that says which listings share a provider's capacity. Absent or "": none do. */
   readonly poolsFile?: string;
@@ -42,7 +42,7 @@ export interface CatalogSources {
   readonly keyOwners?: KeyOwners;
   /** Comma-separated ids of the providers that get decision requests in their wire's own format. */
   readonly decisionsPublicForm?: string;
-  /** Listings with prices checked over this many days ago are not routed. Absent or 0: off. */
+  /** Listings whose prices were checked over this many days ago are not routed. Default 0: off. */
   readonly staleAfterDays?: number;
 }
 
@@ -130,7 +130,7 @@ function readManifest({ manifestsDir, rewrite }: CatalogSources, file: string): 
   return { file, text, original };
 }
 
-/** Returns an issue for each key whose secret file cannot be read. Each rejects the catalog. */
+/** Returns an issue, which rejects the catalog, for each key whose secret file cannot be read. */
 function unreadKeys(
   manifests: readonly ManifestFile[],
   problems: CatalogSources["fileProblems"],

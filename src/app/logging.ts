@@ -124,7 +124,7 @@ function jsonText(secret: string): string {
   return JSON.stringify(secret).slice(1, -1);
 }
 
-/** JSON does not escape these, but some readers end a line there, so a client could forge one. */
+/** JSON does not escape these, but some readers end a line at them: a client could forge a line. */
 const UNICODE_BREAKS = /[\u0085\u2028\u2029]/g;
 
 function escapeBreaks(line: string): string {
@@ -134,7 +134,7 @@ function escapeBreaks(line: string): string {
   );
 }
 
-/** Six characters match an unpaired half of a surrogate pair: JSON escapes no paired ones. */
+/** A match of six characters is half of a surrogate pair; JSON escapes halves only if unpaired. */
 const ESCAPES = /\\(?:ud[89a-f][0-9a-f]{2}|.)/g;
 
 /** UTF-8 cannot encode half of a surrogate pair, and strict JSON parsers reject its escape. */

@@ -24,7 +24,7 @@ export type Backend = PostgresBackend & {
   readonly migrated: readonly string[];
 };
 
-/** Unlike some faults of the driver, this one has a message. */
+/** Replaces the driver's faults, because some of them have no message. */
 export class DatabaseAwayFault extends Error {
   override readonly name = "DatabaseAwayFault";
 
@@ -46,7 +46,7 @@ export interface BackendOptions {
   readonly isDatabaseKeptUp?: boolean;
   /**
    * `migrate` updates or creates the schema. `check`, the default, throws a fault that says what to
-   * do if this program cannot work with it. `any` does neither, for commands about the schema.
+   * do if the program cannot use the schema. `any` does neither, for commands about the schema.
    */
   readonly schema?: "migrate" | "check" | "any";
   /** Author of the migration in the change log. Default: this program. */
@@ -57,7 +57,7 @@ export class NoDatabaseFault extends Error {
   override readonly name = "NoDatabaseFault";
 }
 
-/** Processes on one data folder share its embedded server, and the last of them stops it. */
+/** Processes with the same data folder share its embedded server; the last to close stops it. */
 export async function openBackend(options: BackendOptions): Promise<Backend> {
   const { config, schema = "check" } = options;
   const password = databasePassword(config, options.hide);

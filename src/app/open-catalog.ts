@@ -114,7 +114,7 @@ export function logNotes(
   log: Logger,
   { notes, leftOut }: Pick<GoodCatalog, "notes" | "leftOut">,
 ): void {
-  // A manifest can have a hundred listings without a key, so it gets one line for each reason.
+  // Logs one line per manifest and reason: a hundred listings of a manifest can lack the same key.
   const groups = new Map<string, { readonly first: (typeof notes)[number]; listings: number }>();
   for (const note of notes) {
     if (note.reason === "purchase_above_price") {

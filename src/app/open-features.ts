@@ -168,7 +168,7 @@ async function stopServing(
 ): Promise<void> {
   const { servers, serve, readiness, videos, console } = parts;
   await drain(readiness, config.shutdownDelayMs);
-  // The poller is closed first, so that no request waits for a poll and leases are released.
+  // Closes the poller first, so that its leases are released and no request waits for a poll.
   const pollerClosed = videos.poller.close();
   const searchesEnded = console.endSearches();
   await finishRequests([servers.gateway, servers.console], config.shutdownGraceMs, {

@@ -26,7 +26,7 @@ export interface RunningGateway {
   makeClaimLink(email?: string): Promise<string | undefined>;
   /** Reads manifests, secrets and settings again. The log reports the changes or the problem. */
   reload(): void;
-  /** Accepts no new requests, lets running ones finish within the grace time, settles, closes. */
+  /** Takes no new requests; lets running ones end in the grace time, settles them, and closes. */
   close(): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import { type KeyVault, openKeyVault, type SealedRows } from "../gateway/index.t
 import type { Config } from "../kernel/index.ts";
 import type { PostgresBackend } from "./open-postgres-backend.ts";
 
-/** Undefined if no encryption key is set. With `inForce`, new keys are used at once. */
+/** Undefined if no encryption key is set. With `inForce`, reloaded keys are used at once. */
 export function openConfiguredVault(
   config: Pick<Config, "encryptionKey">,
   inForce: { readonly current: Pick<Config, "encryptionKey"> } = { current: config },

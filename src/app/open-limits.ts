@@ -61,7 +61,7 @@ const LIMIT_KEYS = "tm:";
 
 /**
  * Removes every key from the shared limit store, which instances refill from the journal. Returns
- * their number; undefined if limits are in memory. Rejects if the store does not answer.
+ * how many were removed; undefined if limits are in memory. Rejects if the store does not answer.
  */
 export async function emptyLimitStore(config: Config): Promise<number | undefined> {
   if (config.redisUrl === "") return undefined;

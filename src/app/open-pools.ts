@@ -27,7 +27,7 @@ export interface DatabaseOptions {
   readonly directConnectionString?: string;
   /** A streaming replica for reports. Default: reports are read from the primary. */
   readonly reportsConnectionString?: string;
-  /** Called for each new connection to an address without a password. */
+  /** Returns the password for each new connection to an address that contains none. */
   readonly password?: (() => Promise<string>) | undefined;
   /** How old the replica's data may be. Default: 10 s. */
   readonly reportsLagMs?: number;
@@ -85,7 +85,7 @@ function openReports(options: DatabaseOptions, sessions: Pool) {
   }
   const replica = databaseAddress(url, password);
   const pool = openReportPool(replica, log, statementTimeoutMs);
-  // The watch has a pool of its own, so that the replica does not seem down when reports use all.
+  // A pool of its own, so that the replica does not seem down while reports use all connections.
   const asked = openPool(replica, log, 1);
   const watch = new ReplicaWatch({
     primary: sessions,

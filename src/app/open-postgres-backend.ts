@@ -146,7 +146,7 @@ function openSchema(pools: Pools, changeLog: ChangeLog) {
       return steps;
     },
     checkSchema: () => checkSchema(sessions),
-    /** Settings that the sessions of a pooler lack; `migrate` stores them in the role. */
+    /** Settings that sessions through a pooler lack; `migrate` stores them in the role. */
     missingSettings: () => pools.missingSettings(),
   };
 }

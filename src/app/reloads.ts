@@ -60,7 +60,7 @@ export class Reloads {
   readonly #parts: ReloadParts;
   #keyOwners: KeyOwners;
   #last: Promise<void> = Promise.resolve();
-  /** True after a fault of the database or the files: the reload is retried without a change. */
+  /** True after a fault of the database or the files: the reload is retried without any change. */
   #isBroken = false;
   #stop = (): void => undefined;
 
@@ -74,7 +74,7 @@ export class Reloads {
     this.#enqueue({ isAsked: true });
   }
 
-  /** Reloads when a file changes or announced prices begin, also if that was during the start. */
+  /** Reloads when a file changes or announced prices begin, even if either was during the start. */
   watch(): void {
     const { settings, secrets, config } = this.#parts.options;
     const named = [config.manifestsDir, config.poolsFile, settings?.file ?? ""];
@@ -85,7 +85,7 @@ export class Reloads {
     );
   }
 
-  /** Returns a text that changes every minute while a reload is due without a changed file. */
+  /** Returns a text that changes every minute while a reload is due although no file changed. */
   #due(): string {
     const { options, holder } = this.#parts;
     const nowMs = options.clock.nowMs();
@@ -131,7 +131,7 @@ export class Reloads {
       const message = "settings and secrets were read again";
       options.log.info({ changed, waiting_for_restart: waiting, variables }, message);
     };
-    // Logs before the log level changes if the old level shows it, else after.
+    // Logs the message before the level changes if the old level shows it, otherwise afterwards.
     const isShown = options.log.isLevelEnabled("info");
     if (isShown) tell();
     const { logLevel } = settings.config;
@@ -214,7 +214,7 @@ export class Reloads {
   }
 }
 
-/** The build id ignores white space and the order of files; a verdict counts for the very bytes. */
+/** The build id ignores white space and file order; a verdict applies only to the exact bytes. */
 function isSameCatalog(one: Catalog, other: Catalog): boolean {
   const hashes = ({ deployments }: Catalog): string =>
     deployments.map(({ id, manifestSha256 }) => `${id} ${manifestSha256}`).join();

@@ -5,7 +5,7 @@ import { type Environment, isOwnVariable, isSecretSetting } from "../kernel/inde
 export interface SecretReading {
   /** The environment; `X` has the content of the file that `X_FILE` names. */
   readonly env: Environment;
-  /** Why the file of `X_FILE` cannot be used, by the name `X`. Contains no secret. */
+  /** By variable name `X`: why the file that `X_FILE` names cannot be used. Contains no secret. */
   readonly problems: ReadonlyMap<string, string>;
   /** Variables whose values in the files differ from the values in force. */
   readonly changed: readonly string[];
@@ -14,7 +14,7 @@ export interface SecretReading {
 /** A larger file cannot be a secret, and is refused. */
 export const SECRET_FILE_BYTES_MAX: number = 65_536;
 
-/** `env` always has the values in force, with the contents of files; `use` replaces them all. */
+/** `env` always has the values in force, including those from files, which `use` replaces. */
 export class SecretFiles {
   readonly env: Environment;
   readonly #given: Environment;
@@ -34,7 +34,7 @@ export class SecretFiles {
     this.env = Object.freeze(view);
   }
 
-  /** Returns the same secrets, with values that replace those of some variables and their files. */
+  /** Returns a copy in which `values` replace some variables and the files of those variables. */
   withValues(values: ReadonlyMap<string, string>): SecretFiles {
     const given = [...values].flatMap(([name, value]) => [
       [name + SUFFIX, ""],
@@ -51,7 +51,7 @@ export class SecretFiles {
     return [...new Set(this.#files.values())];
   }
 
-  /** Reads every file again. Changes nothing; `use` does. */
+  /** Reads every file again. The values in force change only when the result is passed to `use`. */
   read(): SecretReading {
     const { values, problems } = readAll(this.#given, this.#files);
     const names = [...this.#files.keys()];
@@ -111,7 +111,7 @@ function readAll(
   return { values, problems };
 }
 
-/** The problem of a file never contains a part of the secret. */
+/** `problem` never contains a part of the secret. */
 export type SecretText =
   { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string };
 

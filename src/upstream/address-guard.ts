@@ -24,7 +24,7 @@ for (const network of [
   "240.0.0.0/4",
   // The unspecified address, the loopback address, and IPv4-compatible addresses (deprecated).
   "::/96",
-  // A translator maps these to IPv4 (SIIT, NAT64, Teredo, 6to4), so the real target is unknown.
+  // Translators map these to IPv4 (SIIT, NAT64, Teredo, 6to4), so the real target is unknown.
   "::ffff:0:0:0/96",
   "64:ff9b::/96",
   "64:ff9b:1::/48",
@@ -48,7 +48,7 @@ export function isPrivateHost(hostname: string): boolean {
 }
 
 /**
- * Refuses private addresses unless `allowPrivate` is true. It checks the very address that is then
+ * Refuses private addresses unless `allowPrivate` is true. Checks the very address that is then
  * connected to, so a DNS answer cannot change in between.
  */
 export function guardedLookup(find: FindAddresses, allowPrivate: boolean): LookupFunction {
@@ -79,8 +79,8 @@ const REMEMBERED_MS = 30_000;
 
 /**
  * Resolves names in the operator's manifests and settings with the system's resolver, which knows
- * the hosts file and search domains. It has few threads, and a silent name server blocks one for
- * many seconds. So a name has at most one look-up in flight, and its addresses are cached for 30 s.
+ * the hosts file and search domains. A silent name server blocks one of the resolver's few threads
+ * for many seconds, so a name has at most one look-up in flight, and is cached for 30 s.
  */
 export function rememberedNames(): FindAddresses {
   const known = new Map<string, Promise<readonly LookupAddress[]>>();

@@ -31,10 +31,10 @@ export function attemptClassifier(clock: Clock) {
     brokenBody: (status: number): UpstreamFailure => brokenOffFailure(status),
     /** Classifies a 2xx with a compressed body, which was not requested and cannot be read. */
     unusable: (status: number): UpstreamFailure => unusableFailure(status),
-    // Some requests may need more bytes per token than `streamBytesMax` allows, so this is no breach
-    // of the listing. It is a strike, because most such streams would not end for any client.
+    // A request may need more bytes per token than `streamBytesMax` allows, so this failure is no
+    // breach by the listing. But it is a strike: most such streams would not end for any client.
     endless: (status: number): UpstreamFailure => withoutBlame(brokenOffFailure(status)),
-    // The gateway ended it, so the provider's health is the same and no other one is tried.
+    // The gateway ended the attempt: the provider's health is unchanged, and no other is tried.
     abandoned: (status: number | null): UpstreamFailure => ({
       ...withoutBlame(brokenOffFailure(status ?? 200)),
       strike: "neutral",

@@ -125,7 +125,7 @@ class ContentRun implements RunningContent, Deadline {
   }
 
   onDue(nowMs: number): void {
-    // A paused provider is silent because the client is slow, which has a time limit of its own.
+    // A paused provider is silent because the client is slow. The client has its own time limit.
     const isOver = nowMs >= this.#endMs;
     if (!isOver && (this.#sawData || this.#controller?.paused === true)) {
       this.#sawData = false;

@@ -42,7 +42,7 @@ interface Target {
 
 type Connect = buildConnector.BuildOptions & { readonly lookup?: LookupFunction };
 
-/** Opens connections to providers: pools of kept ones, and new ones for a single request. */
+/** Opens connections to providers: pools that are kept alive, and new ones for a single request. */
 export class ProviderConnections {
   readonly #bodies: SentBodies;
   readonly #outbound: Outbound;
@@ -76,8 +76,8 @@ export class ProviderConnections {
   /**
    * Returns a handler for one request. `sendAgain` is called at most once, instead of reporting a
    * failure, if the request was sent on a kept connection that ended before the first byte of an
-   * answer: most likely, the provider had closed it before it saw the request. It is not called if
-   * the client has disconnected, because the answer would cost money and reach no one.
+   * answer: most likely, the provider closed it before it saw the request. If the client has left,
+   * `sendAgain` is not called, because the answer would cost money and reach no one.
    */
   handler(handler: KeptHandler, sendAgain: () => void): Dispatcher.DispatchHandler {
     return new KeptRequest(handler, sendAgain, this.#requests);

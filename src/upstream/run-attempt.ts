@@ -44,7 +44,7 @@ export interface OutputSink {
 const STREAM_BYTES_PER_TOKEN = 2_048;
 /** Bytes that a stream may use in addition for each entry of log probabilities. */
 const STREAM_BYTES_PER_LOGPROB = 256;
-/** They exceed the maximum length of a line, so that an overlong line is reported as such. */
+/** Bytes for any stream: more than the longest line, so that a longer line is reported as such. */
 const STREAM_BYTES_FREE = 2 * SSE_LINE_BYTES_MAX;
 
 export function streamBytesMax({
@@ -63,7 +63,7 @@ export interface AttemptInput {
   /** Maximum bytes of the provider's stream, computed by the function `streamBytesMax`. */
   readonly streamBytesMax: number;
   readonly sink: OutputSink;
-  /** The monotonic instant of the 200 if the answering stream has no content yet. */
+  /** The monotonic time at which the 200 is written even if the stream has no content yet. */
   readonly commitDueMs: number;
   readonly openBridge: () => AnswerBridge;
   readonly classify: AttemptClassifier;

@@ -142,7 +142,7 @@ export class PassingHandler implements Dispatcher.DispatchHandler {
 
   onResponseStart(...head: Parameters<Handler["onResponseStart"]>): void {
     this.#handler.onResponseStart?.(...head);
-    // The raw headers are unused, but undici would keep them and their bytes until the end.
+    // The raw headers are unused, but undici would keep them and their bytes until the answer ends.
     head[0].rawHeaders = null;
   }
 

@@ -79,7 +79,7 @@ export class UpstreamClient {
     this.#connections = new ProviderConnections({ bodies: this.#bodies, allowPrivate, outbound });
   }
 
-  /** Reports everything to `handler`. Sends the attempt's id, to match a provider's records. */
+  /** Reports all events to `handler`. Sends the attempt's id, to match a provider's records. */
   send(
     deployment: Deployment,
     request: UpstreamRequest,
@@ -119,7 +119,7 @@ export class UpstreamClient {
     this.#connections.elsewhere(url.origin, (dispatcher) => dispatcher.dispatch(options, handler));
   }
 
-  /** Sends one request with the key. Resolves with its status; rejects if there is none in time. */
+  /** Sends one request with the key. Resolves with the status; rejects if no answer is in time. */
   async checkKey(deployment: Deployment, request: KeyCheck, timeoutMs: number): Promise<number> {
     const endpoint = this.#findEndpoint(deployment);
     if (endpoint.refused !== undefined) throw endpoint.refused;

@@ -10,7 +10,7 @@ export class BackupFault extends Error {
 
 const text = (pattern: string): TString => Type.String({ pattern });
 const size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-/** A path stays inside the copy: no segment is empty, `.` or `..`. */
+/** Matches a path that stays inside the copy: no segment is empty, `.` or `..`. */
 const insidePath = text(String.raw`^(?!\.{0,2}(?:/|$))[^/\0\\]+(?:/(?!\.{0,2}(?:/|$))[^/\0\\]+)*$`);
 /** Paths are relative to PostgreSQL's data folder. */
 const copiedFile = Type.Object({ path: insidePath, bytes: size, sha256: documentParts.sha256() });

@@ -23,7 +23,7 @@ export const BASE_NAME: RegExp = /^base-\d{8}T\d{6}Z$/;
 const LABEL = "backup_label";
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Maximum wait for the lock on the table `account`, behind which later writers queue. */
+/** Maximum wait for the lock on the table `account`; other writers queue behind this wait. */
 const SUMS_LOCK_TIMEOUT_MS = 1_000;
 const SUMS_TRIES = 20;
 const SUMS_PAUSE_MS = 250;
@@ -45,7 +45,7 @@ export async function createBackup(
   const folder = join(resolve(to), name);
   const staged = `${folder}.partial`;
   await makeFolder(to);
-  // This `mkdir` is not recursive, so it fails if another program made the folder in that second.
+  // Without `recursive`, `mkdir` fails if another backup has made this folder in the same second.
   await mkdir(staged, { mode: 0o700 });
   try {
     const { cluster } = server;
@@ -124,8 +124,8 @@ async function copyServer(client: Client, task: CopyTask): Promise<BackupManifes
 }
 
 /**
- * Makes the server keep its log until this connection ends. The slot has a fixed name, so that only
- * one backup runs.
+ * Makes the server keep its write-ahead log until this connection ends. The slot has a fixed name,
+ * so that only one backup can run at a time.
  */
 async function keepLog(client: Client): Promise<void> {
   try {
@@ -174,7 +174,7 @@ interface RestorePoint {
   readonly sums: string;
 }
 
-/** A lock on `account` keeps the totals of accounts as they are at exactly that point. */
+/** Locks `account` while it makes the restore point, so that the totals are those at that point. */
 async function markPoint(client: Client, name: string): Promise<RestorePoint> {
   for (let tried = 1; ; tried++) {
     try {
@@ -221,7 +221,7 @@ const EMPTY_FOLDERS = new Set([
   "pg_subtrans",
   "pg_wal",
 ]);
-/** Files of the running server process, and those that an earlier restore left behind. */
+/** Files that are not copied: those of the running server process, and those left by a restore. */
 const LEFT_OUT = new Set([
   "postmaster.pid",
   "postmaster.opts",
@@ -239,7 +239,7 @@ const LEFT_OUT_ANYWHERE = /^(?:pgsql_tmp|pg_internal\.init)/;
 /** The file that is copied last: it records up to where the write-ahead log must be replayed. */
 const CONTROL_FILE = "global/pg_control";
 
-/** Call it within a backup: replaying the log repairs files that change or vanish meanwhile. */
+/** Call it in backup mode: a replay of the log repairs files that change or vanish meanwhile. */
 async function copyCluster(
   cluster: string,
   target: string,

@@ -14,7 +14,7 @@ export async function makeFolder(path: string): Promise<void> {
 
 /** Copies a file and hashes the written bytes. The copy is durable only after `flushPath`. */
 export async function copyFile(from: string, to: string) {
-  // A stream that fails before it is read would end the process.
+  // Not a stream, because a stream that fails before it is read would end the process.
   const source = await open(from, "r");
   try {
     return await writeFile(to, readPieces(source));
@@ -50,7 +50,7 @@ export async function writeFile(path: string, pieces: AsyncIterable<Buffer> | It
   }
 }
 
-/** After a fault, it starts no further item, and throws when the running ones have ended. */
+/** After a fault, starts no further item, and throws once the items in progress have ended. */
 export async function sideBySide<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,

@@ -33,7 +33,7 @@ interface RestoreOptions {
 interface Restored {
   readonly folder: string;
   readonly manifest: BackupManifest;
-  /** Another folder than the requested one if PostgreSQL's user has no access to that. */
+  /** Differs from the requested folder if PostgreSQL's user has no access to that one. */
   readonly dataDir: string;
 }
 
@@ -116,8 +116,8 @@ interface BackupCheck {
 }
 
 /**
- * Checks whose failures are ignored, since they test the age of open attempts too: in a restored
- * copy, at least the backup's.
+ * Ledger checks whose failures are ignored: they also test the age of open attempts, which in a
+ * restored copy is at least the age of the backup.
  */
 const ASK_FOR_AGES = new Set(["I9", "I15"]);
 
@@ -155,7 +155,7 @@ export async function verifyBackup(
   }
 }
 
-/** Removes databases of killed runs. A server that still runs ends once its files are gone. */
+/** Removes databases of killed runs. A server that still uses one ends once the files are gone. */
 async function removeLeftovers(scratchDir: string): Promise<void> {
   for (const name of await readdir(scratchDir)) {
     const owner = /^verify-(\d+-\d+)-\w{6}$/.exec(name)?.[1];

@@ -40,9 +40,9 @@ export class PostgresAbuseRestrictionStore {
 
   /**
    * Records a finding and returns the restriction in effect afterwards: `limited`, or `restricted`
-   * if a limited one has ended recently. Two processes with the same finding create one. Undefined
-   * if the organization has bought credit, or if the finding began before the last restriction was
-   * placed or lifted, and so is not new behavior.
+   * if a `limited` one has ended recently. The same finding of two processes creates only one.
+   * Undefined if the organization has bought credit, or if the finding began before the last
+   * restriction was placed or lifted, and so is not new behavior.
    */
   async record(finding: UsageFinding): Promise<AbuseRestriction | undefined> {
     const { orgId, family, reason, ageMs, limitedMs, repeatMs } = finding;
@@ -65,7 +65,7 @@ export class PostgresAbuseRestrictionStore {
     return await this.#changes.write(UNUSUAL_USE, record, STORE_ANSWER_TIMEOUT_MS);
   }
 
-  /** Newest first, at most `LISTED_MAX`. Without `isWithPast`, only those in effect. */
+  /** Newest first, at most `LISTED_MAX`. Without `isWithPast`, only the restrictions in effect. */
   async list(filter: {
     readonly orgId?: OrgId;
     readonly isWithPast: boolean;
@@ -185,7 +185,7 @@ export interface UsageFinding {
   readonly ageMs: number;
   /** How long the restriction for a first finding lasts, in milliseconds from now. */
   readonly limitedMs: number;
-  /** A finding this soon after a `limited` restriction leads to a `restricted` one. */
+  /** A finding within this many ms after a `limited` restriction leads to a `restricted` one. */
   readonly repeatMs: number;
 }
 

@@ -24,7 +24,7 @@ import type { AbuseRestrictionStore, UsageFinding } from "./postgres-abuse-restr
 
 /** The most pairs of an organization and a modality family that are tracked at once. */
 const WATCHED_MAX = 10_000;
-/** Tries to store one finding. The wait doubles each time, from `RETRY_REPORT_AT_MS`. */
+/** Maximum tries to store a finding. The wait doubles after each, from `RETRY_REPORT_AT_MS`. */
 const REPORT_TRIES_MAX = 8;
 const RETRY_REPORT_AT_MS = 1_000;
 
@@ -43,8 +43,8 @@ export interface UsageWatchOptions extends UsageRule {
 }
 
 /**
- * Watches organizations that have only trial credit for unusual use in this process, and stores its
- * findings for all. It applies them at once: no request waits for the store.
+ * Watches organizations that have only trial credit for unusual use in this process. Applies its
+ * findings at once, so that no request waits for the store, and stores them for all processes.
  */
 export class TrialAbuseMonitor implements AbuseMonitor {
   readonly #options: UsageWatchOptions;
@@ -79,7 +79,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   note(event: UsageEvent, nowMs: number): void {
     const { principal, family } = event;
     if (!principal.rules.isTrial) return;
-    // What was refused or in flight during a restriction is not counted.
+    // A request that ends during a restriction, being refused or still in flight, is not counted.
     if (this.#findRestriction(principal, family, nowMs) !== undefined) return;
     const key = watchKey(principal, family);
     const { outcome, debitMicroUsd } = event;

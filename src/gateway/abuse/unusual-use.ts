@@ -90,9 +90,7 @@ function reaches<T extends number | bigint>(seen: T, line: T | undefined): boole
   return line !== undefined && seen >= line;
 }
 
-/**
- * Without the requests that the gateway refused: they could hide that every dispatched one fails.
- */
+/** Ignores requests that the gateway refused: they could hide that all dispatched ones fail. */
 function failsTooOften(policy: UnusualUsePolicy, failed: number, dispatched: number): boolean {
   const { errorPercent, requestsMin } = policy;
   if (errorPercent === undefined || dispatched < requestsMin) return false;
@@ -105,7 +103,7 @@ export interface WatchedBounds {
   readonly entriesMax: number;
 }
 
-/** The use of each organization in the window; at `entriesMax`, the longest idle one is dropped. */
+/** Use by organization and family. Above `entriesMax`, the longest idle entry is dropped. */
 export class WatchedUse {
   readonly #bounds: WatchedBounds;
   /** In order of the last request: the longest idle entry is first. */
@@ -138,7 +136,7 @@ export class WatchedUse {
   }
 }
 
-/** A slice leaves the window as a whole, so a request may stop counting one slice too early. */
+/** Slices per window. Each leaves as a whole, so a request may stop counting a slice too early. */
 const SLICES = 60;
 
 export interface CountedRequest extends Pick<UsageEvent, "outcome" | "debitMicroUsd"> {
@@ -157,9 +155,8 @@ interface Slice {
 }
 
 /**
- * The recent use of one organization, for one family of requests: every request of the last 59
- * slices counts, and none that is older than the window. The memory does not depend on their
- * number.
+ * The recent use by one organization of one family of requests. Every request of the last 59 slices
+ * counts, and none older than the window. Memory does not depend on the number of requests.
  */
 export class WindowUse {
   readonly #windowMs: number;
@@ -177,7 +174,7 @@ export class WindowUse {
     this.#clientsMax = clientsMax;
   }
 
-  /** Wall-clock end of the oldest request that still counts; undefined if none counts. */
+  /** Wall-clock time at which the oldest counted request ended; undefined if none counts. */
   get sinceMs(): number | undefined {
     return this.#slices[0]?.sinceMs;
   }

@@ -35,7 +35,7 @@ export class AccountNotices {
     this.#log = log;
   }
 
-  /** Resolves after the first attempt to connect, even a failed one; others follow. */
+  /** Resolves after the first attempt to connect, even if it failed; further attempts follow. */
   async start(listener: AccountListener): Promise<void> {
     this.#listener = listener;
     await this.#connect();
@@ -103,7 +103,7 @@ export class AccountNotices {
     }
     if (this.#listener === undefined) return this.#drop(client);
     this.#client = client;
-    // Changes that were committed meanwhile were missed, so any organization may have changed.
+    // Changes committed without a connection were missed, so any organization may have changed.
     this.#listener(undefined);
   }
 
@@ -132,7 +132,7 @@ export class AccountNotices {
   }
 }
 
-/** Makes each of `verbs` resolve only once this process was notified of the change it made. */
+/** Makes each method in `verbs` resolve only after this process was notified of its change. */
 export function noticed<T extends object>(
   store: T,
   notices: Pick<AccountNotices, "applied">,

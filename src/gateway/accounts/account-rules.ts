@@ -10,7 +10,7 @@ export interface DedicatedEndpoint {
 }
 
 export interface RoutingPolicy {
-  /** Routing deadline in milliseconds; counts only if it is below the installation's. */
+  /** Routing deadline in milliseconds; applies only if it is below the installation's deadline. */
   readonly timeoutMs?: number;
   /** Defaults, which a request's own `provider.only` or `provider.ignore` replaces. */
   readonly only?: readonly string[];
@@ -41,7 +41,7 @@ export interface AbuseRestriction {
 export interface AccountRules {
   readonly limits: readonly StoredLimit[];
   readonly endpoints: readonly DedicatedEndpoint[];
-  /** There is at most one per provider: the key's own, else the organization's. */
+  /** At most one per provider: the connection of the key itself, else that of the organization. */
   readonly connections: readonly Connection[];
   readonly policy?: RoutingPolicy;
   readonly abuseRestrictions: readonly AbuseRestriction[];

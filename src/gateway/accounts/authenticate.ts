@@ -23,8 +23,8 @@ export interface AuthenticatorOptions {
   readonly keyStore: KeyStore;
   readonly clock: Clock;
   /**
-   * How long a known key is cached, and at most works after it is disabled, unless `forget` drops
-   * it. Milliseconds, default 5,000.
+   * How long a known key is cached. A disabled key works at most this much longer, unless `forget`
+   * drops it. Milliseconds, default 5,000.
    */
   readonly cacheMs?: number;
   /** Time limit of one look-up in the key store. Milliseconds, default 2,000. */
@@ -71,7 +71,7 @@ export function openAuthenticator(options: AuthenticatorOptions) {
   const lookingUp = new Map<string, Promise<AuthOutcome>>();
   let changes = 0;
 
-  /* A key's age counts from before the query, so that one disabled meanwhile expires in time. */
+  /* The cache time starts before the query, so that a key disabled during it expires in time. */
   async function lookUp(digest: string): Promise<AuthOutcome> {
     const askedAtMs = clock.monotonicMs();
     const changesBefore = changes;
@@ -190,7 +190,7 @@ interface Waiting {
 }
 
 /**
- * Reads keys in batches. After a batch with an unknown key the next one waits for
+ * Reads keys in batches. After a batch with an unknown key the next batch waits for
  * `KEY_LOOKUP_PAUSE_MS`, so that a flood of random keys costs few statements.
  */
 class KeyLookups {

@@ -196,7 +196,7 @@ const ROTATE_SQL = `
     old_digest = case when $4::timestamptz is null then null else digest end
   where key_id = $1 returning ${keyColumns.sql}`;
 
-/** Returns the SQL assignments of an edit. $1 is the list of key ids, so they start at $2. */
+/** Returns the SQL assignments of an edit. $1 is the list of key ids, so the values start at $2. */
 function assignments(edit: KeyEdit): {
   readonly sets: readonly string[];
   readonly setValues: readonly unknown[];

@@ -66,7 +66,7 @@ export const keyColumns = columns({
   caps: columns<Caps>(byCapPeriod((period) => orNull(micro(capColumn(period))))),
   createdAtMs: instantMs("created_at"),
   disabledAtMs: orNull(instantMs("disabled_at")),
-  /** Null: never. An expired key works again if this is moved; a disabled key never does. */
+  /** Null: never. A later time makes an expired key work again, but never a disabled key. */
   expiresAtMs: orNull(instantMs("expires_at")),
   /** Ids of the models that the key may call; null means every model. A list is never empty. */
   models: orNull(opaque<readonly string[]>("models")),

@@ -16,7 +16,7 @@ import {
   type Public,
 } from "../../kernel/index.ts";
 
-/** The owner of a sealed key. It opens only with the same three values with which it was sealed. */
+/** The owner of a sealed key. The key opens only with the three values with which it was sealed. */
 export interface KeyContext {
   readonly connectionId: string;
   readonly orgId: OrgId;
@@ -30,7 +30,7 @@ export class EncryptionKeyFault extends Error {
   override readonly name = "EncryptionKeyFault";
 }
 
-/** The bytes were changed, moved to another context, or sealed under another encryption key. */
+/** Thrown for bytes that were changed, moved to another context, or sealed under an unknown key. */
 export class SealedKeyFault extends Error {
   override readonly name = "SealedKeyFault";
 }
@@ -70,7 +70,7 @@ export function readEncryptionKeys(keysBase64: string): readonly Buffer[] {
   return keys;
 }
 
-/** The most keys: each of them is tried before a decryption fails. A rotation needs two. */
+/** Maximum number of keys. A decryption fails only after all were tried. A rotation needs two. */
 const KEYS_MAX = 8;
 
 /**
@@ -98,7 +98,7 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const NAME_BYTES = 8;
-/** First byte of version 1, which names no encryption key. Every release can open it. */
+/** First byte of format version 1, which names no encryption key. Every release can open it. */
 const UNNAMED = 1;
 /** First byte of format version 2, which is followed by the name of the encryption key. */
 const NAMED = 2;
@@ -214,7 +214,7 @@ export interface SealedRows {
   ): Promise<number>;
 }
 
-/** Seals rows of other keys with the first key. They may change meanwhile; it may be repeated. */
+/** Seals rows under other keys with the first key. Rows may change meanwhile. May be repeated. */
 export async function resealRows(tables: readonly SealedRows[], vault: KeyVault, by: ChangedBy) {
   let [resealed, kept] = [0, 0];
   const unopened = new Set<string>();

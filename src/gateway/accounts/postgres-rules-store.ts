@@ -81,7 +81,7 @@ export class PostgresRulesStore {
     return await this.#changes.write(by, (client, note) => changeOrg(client, note, change));
   }
 
-  /** Returns `taken` if the manifest has an endpoint; undefined if there is no organization. */
+  /** Returns `taken` if the manifest has an endpoint; undefined for an unknown organization. */
   async createEndpoint(
     endpoint: Pick<EndpointRecord, "orgId"> & EndpointTerms,
     by: ChangedBy,
@@ -128,7 +128,7 @@ export class PostgresRulesStore {
     });
   }
 
-  /** An empty policy removes it. Returns false if the organization does not exist. */
+  /** An empty policy removes the stored one. Returns false if the organization does not exist. */
   async setPolicy(orgId: OrgId, policy: RoutingPolicy, by: ChangedBy): Promise<boolean> {
     const values = policyValues(policy);
     const isEmpty = values.every((value) => value === null);

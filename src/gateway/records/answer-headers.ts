@@ -7,14 +7,14 @@ export interface AnsweredRequest {
   readonly refused?: Refused;
 }
 
-/** Lists the fields that did not reach the provider, or that were dropped before a refusal. */
+/** Lists the request fields that were dropped in the last attempt, or before a refusal. */
 export function listDroppedParams({ attempts, refused }: AnsweredRequest): readonly string[] {
   const last = attempts.at(-1);
   if (last === undefined) return refused?.reason?.dropped_params ?? [];
   return droppedNames(last.answered.droppedParams);
 }
 
-/** An error that a provider caused has no headers here: its class and status are on the attempt. */
+/** Omits the error headers of a provider's error: its class and status are on the attempt. */
 export function buildAnswerHeaders(request: AnsweredRequest): Readonly<Record<string, string>> {
   const last = request.attempts.at(-1);
   if (last?.outcome === "in_flight") return {};
@@ -43,7 +43,7 @@ function listServedHeaders({ attempts }: AnsweredRequest, last: AttemptRecord): 
   ];
 }
 
-/** Finds the `retry-after` of the last attempt that was not throttled, or else of the last one. */
+/** Finds the `retry-after` of the last attempt that was not throttled, or else of the last. */
 function findRetryAfter(attempts: readonly AttemptRecord[]): number | undefined {
   const told =
     attempts.findLast(({ errorClass }) => errorClass !== "rate_limit") ?? attempts.at(-1);

@@ -48,7 +48,7 @@ export interface PlannedChange {
   readonly change: LimitChange;
 }
 
-/** Checks the key and the model, the scope, the ceilings and the number of limits. Only reads. */
+/** Checks the key, the model, the scope, the ceilings and the number of limits. Changes nothing. */
 export async function planLimitChange(
   deps: Pick<LimitUseDeps, "catalog" | "rules" | "limitDefaults">,
   actor: LimitActor,

@@ -26,7 +26,7 @@ export type LimitUseDeps = Pick<
 export interface UsedScope {
   readonly claim: ScopeClaim;
   readonly usage: ScopeUsage | undefined;
-  /** True if it counts only calls whose clients have left and whose answers are still read. */
+  /** True if the scope counts only calls whose client has left and whose answer is still read. */
   readonly isDeparted: boolean;
 }
 
@@ -54,7 +54,7 @@ export async function readLimitUse(
     isServed: modelId === undefined || model !== undefined,
     endpoint,
     rows: rowsOf(principal, modelId, deps.limitDefaults),
-    /** For each slot of the limit store, narrowest first, the scopes of departed calls last. */
+    /** Each slot's scopes in the limit store: narrowest first, those of departed calls last. */
     scopes: await peekAll(deps, parts),
   };
 }

@@ -61,7 +61,7 @@ const SUMS = [
   "lost",
 ] as const;
 const SUMS_SQL = SUMS.map((column) => `sum(${column}) as ${column}`).join(", ");
-/** Arrays of the numbers and counts of buckets, from rows with one bucket (`span`) or none. */
+/** Combines rows, each with a bucket (`span`) or none, into arrays of bucket numbers and counts. */
 export const spansSql = (count: string): string => `
   coalesce(array_agg(span order by span) filter (where span is not null), '{}'),
   coalesce(array_agg(${count} order by span) filter (where span is not null), '{}')`;

@@ -26,7 +26,7 @@ const SINGLE_NAMES = Object.keys(ModelFilters.properties).filter((name) => !LIST
 /**
  * Returns the models that fit, in the requested order; `newest` is the order of the catalog. All
  * filters of providers must fit the same provider: a cheap provider that keeps prompts and an
- * expensive one that keeps none do not make a cheap model that keeps none.
+ * expensive one that keeps none do not match filters for a low price and no logging.
  */
 export function filterModels(
   models: readonly ListedModel[],

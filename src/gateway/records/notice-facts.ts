@@ -122,7 +122,7 @@ export interface RefusedFor {
 const factColumns = columns({
   /** Number of refusals by cause, among the newest thousand refused requests of the last hour. */
   refused: opaque<Readonly<Partial<Record<RefusalCause, number>>>>("refused"),
-  /** The smallest reserve that the balance refused in the last 15 minutes; null if none. */
+  /** The smallest reserve refused for lack of balance in the last 15 minutes; null if none. */
   neededMicroUsd: orNull(micro("needed")),
   /** Like `neededMicroUsd`, for refusals by the organization's spend cap. */
   neededUnderCapMicroUsd: orNull(micro("needed_under_cap")),

@@ -42,7 +42,7 @@ export class PostgresOperatorDesk {
       /** Seven days and today, newest first; a day without calls is left out. */
       days: days.map(dayColumns.read),
       orgs: orgs.map(orgColumns.read),
-      /** The ten worst providers with 20 or more calls in 25 hours, at least a tenth failed. */
+      /** The ten worst providers: at least a tenth of 20 or more calls failed in 25 hours. */
       providers: providers.map(providerColumns.read),
       /** The number of organizations that had credit and have less than a cent. */
       outOfCredit: empty.map(emptyColumns.read)[0]?.total ?? 0,
@@ -58,8 +58,8 @@ export class PostgresOperatorDesk {
   }
 
   /**
-   * Finds the record that `asked` names in full: an id, the number of a receipt, an e-mail address
-   * or an organization's name; or a key by its first characters.
+   * Finds records by a complete id, receipt number, e-mail address or organization name, and keys
+   * also by their first characters.
    */
   async lookUp(asked: string): Promise<readonly Found[]> {
     const { text: sql, values } = readQuestion(asked.trim());
@@ -169,7 +169,7 @@ function findAttemptSpan(requestId: string): readonly bigint[] {
   return [first - TWO_DAYS_OF_IDS, first + TWO_DAYS_OF_IDS];
 }
 
-/* Attempts are indexed by organization, so the query probes the index for each of them. */
+/* Attempts are indexed by organization, so the query probes the index for each organization. */
 const REQUEST_SQL = `
   select 'request' as kind, $1::text as id, 'Request' as label, o.org_id, o.name as org_name
   from org o where o.org_id in (select org_id from refused_request where request_id = $1::uuid)
@@ -201,7 +201,7 @@ const ORG_SQL = `
   select 'organization' as kind, org_id as id, email as label, org_id, name as org_name from org
   where org_id = $1 or lower(name) = lower($1)`;
 
-/** Largest loss first. Reads sums, which contain an hour soon after its end. */
+/** Returns the largest loss first. Reads sums, which include each hour soon after its end. */
 export async function listingLosses(pool: Pool, days: number): Promise<readonly ListingLoss[]> {
   return (await pool.query<Row>(LOSSES_SQL, [days])).rows.map(lossColumns.read);
 }

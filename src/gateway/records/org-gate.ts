@@ -4,7 +4,7 @@ import { ReportTimeout } from "./report-sources.ts";
 
 const RETRY_AFTER_SECONDS = 10;
 
-/** Bounds an organization's requests of one kind, so that none can occupy what all share. */
+/** Bounds the requests of one kind for each organization, so that none occupies what all share. */
 export class OrgGate {
   readonly #turns: Turns;
   readonly #refusal: Refusal;

@@ -170,7 +170,7 @@ const MONTH_SPEND_SQL = `
   from m, s, org o left join api_key k on k.key_id = $2
   where o.org_id = $1 and ($2 is null or k.org_id = o.org_id)`;
 
-/** Reads keys with a weekly or daily cap, the week first. $2 is the key, or null for all keys. */
+/** Reads the spend of keys under weekly and daily caps, weekly first. $2 key, or null for all. */
 const PERIOD_SPEND_SQL = `
   with d as (select (now() at time zone 'utc')::date as today,
     date_trunc('week', now() at time zone 'utc')::date as monday)
@@ -193,7 +193,7 @@ const periodColumns: Columns<PeriodSpend> = columns({
   capMicroUsd: micro("cap"),
 });
 
-/** By provider it sums attempts, since a request may have attempts at several. */
+/** Groups by provider sum attempts, because a request may have attempts at several providers. */
 async function readUsageGroups(
   client: PoolClient,
   query: UsageQuery,

@@ -35,7 +35,7 @@ import { readWalletRows, walletPage } from "./wallet-lines.ts";
 /**
  * The console's reports on the journal. They have their own connections with a statement time
  * limit, so that they never slow the gateway; a report that takes too long rejects with
- * `ReportTimeout`. A wallet is reported from its beginning. Past days are read from daily sums if
+ * `ReportTimeout`. A wallet's report covers its whole time. Past days are read from daily sums if
  * there are any, with the same results.
  */
 export class PostgresUsageReports {

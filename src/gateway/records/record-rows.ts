@@ -59,7 +59,7 @@ const attemptColumns = columns({
     ),
     /**
      * The sheet is for prompts above this number of tokens (prompt, cached and cache-write tokens
-     * together); 0 for that of all others.
+     * together); 0 for the sheet of all other prompts.
      */
     abovePromptTokens: computed(
       `coalesce((select s.above_prompt_tokens ${SHEET_SQL}), 0)`,
@@ -130,7 +130,7 @@ export interface Recorded {
   readonly refused?: Refused;
 }
 
-/** `row` is the first row found. `query` gets the organization as $1, the request as $2. */
+/** `row` is the first row found. `query` binds the organization to $1 and the request to $2. */
 export async function readRecorded(
   query: (text: string) => Promise<readonly Row[]>,
 ): Promise<(Recorded & { readonly row: Row }) | undefined> {

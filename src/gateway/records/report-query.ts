@@ -62,7 +62,7 @@ const countProperties = {
 const countColumns = columns(countProperties);
 const totalColumns = columns({ ...countProperties, usage: usageColumns });
 
-/** Times to the first byte of last attempts, up to 3.2 percent off: they are histogram buckets. */
+/** First-byte times of last attempts, read from histogram buckets and so up to 3.2 percent off. */
 type FirstByteTimes = ReturnType<typeof readTimes>;
 
 export type ReportFigures = RecordOf<typeof totalColumns> & FirstByteTimes;
@@ -82,7 +82,7 @@ interface ReportPlan {
   readonly rank: ReportRank;
   readonly bucket: keyof typeof BUCKET_MS;
   readonly bucketMs: number;
-  /** Its days that are read from sums; there are none if buckets are shorter than a day. */
+  /** The requested span. No day is read from sums if buckets are shorter than a day. */
   readonly span: SummedSpan;
 }
 
@@ -176,14 +176,14 @@ function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
   const first = Math.floor(filter.fromMs / bucketMs);
   const length = Math.max(1, Math.ceil(filter.toMs / bucketMs) - first);
   if (length > REPORT_DAYS_MAX) return `request_ms(request_id) / ${bucketMs}`;
-  // Comparing an id with the first ids of all buckets is faster than decoding it.
+  // Comparing an id with the first ids of all buckets is faster than decoding its time.
   const bounds = Array.from({ length }, (_, at) => requestIdFrom((first + at) * bucketMs));
   return `width_bucket(request_id, ${$(bounds)}::uuid[]) + ${first - 1}::bigint`;
 }
 
 const NO_TOKENS_SQL = TOKENS_AND_DEBIT.map(() => "0").join(", ");
 
-/* If the answer to a hold was lost, a refused request may have attempts; only they are counted. */
+/* If the answer to a hold was lost, a refused request may have attempts, which alone count. */
 function refusedSql(plan: ReportPlan, $: Bind): string {
   const { from, end, rolledDays } = plan.span;
   return `
@@ -196,7 +196,7 @@ function refusedSql(plan: ReportPlan, $: Bind): string {
         where org_id = $1 and day = any (${$(rolledDays)}::date[]))`;
 }
 
-/* Requests that are only counted by the minute: they have no model, and its start is their time. */
+/* Refused requests counted only by minute. They have no model; their time is the minute's start. */
 function unlistedSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
   return `
     select key_id, null, null, 'none/', null, unlisted, 0, ${NO_TOKENS_SQL},

@@ -33,7 +33,7 @@ export class ReportSources {
     return lagMs;
   }
 
-  /** Runs a query on the replica if that is recent enough, otherwise on the primary. */
+  /** Runs a query on the replica if its data is recent enough, otherwise on the primary. */
   async run<T>(query: (client: PoolClient) => Promise<T>, onServed?: AsOfListener): Promise<T> {
     const { replica } = this.#of;
     if (replica === undefined || !replica.watch.isThere()) return await this.runNow(query);
@@ -90,7 +90,7 @@ async function onConnection<T>(pool: Pool, work: (client: PoolClient) => Promise
 
 const SQLSTATE_QUERY_CANCELED = "57014";
 
-/** A wait for a connection while other reports use them all is a timeout, too. */
+/** An overlong wait for a connection, because other reports use them all, is a timeout, too. */
 function asTimeout(fault: unknown): unknown {
   const isCanceled = fault instanceof DatabaseError && fault.code === SQLSTATE_QUERY_CANCELED;
   const isWaitOver =

@@ -103,7 +103,7 @@ export interface RequestPage {
 /* Parameters: $1 organization, $2 first request id, $3 the id after the last, $4 most rows. */
 const RANGE_SQL = "request_id >= $2::uuid and request_id < $3::uuid";
 
-/** Reads one row more than the page, which tells whether there are more. */
+/** Reads one row more than the page holds, to know whether there is a next page. */
 export async function readRequestPage(
   run: (query: ReportQuery) => Promise<{ readonly rows: readonly Row[] }>,
   filter: ReportFilter,
@@ -180,7 +180,7 @@ function orderSql(
   return { sorted, order, behind };
 }
 
-/** Returns the cursor after this row; for the order newest first it is the request id alone. */
+/** Returns the cursor after this row; in the order newest first it is the request id alone. */
 function writeCursor({ by, direction }: RequestSort, row: Row): string {
   const place = [by, direction, String(row["sorted"]), String(row["request_id"])];
   return by === "time" && direction === "desc" ? String(row["request_id"]) : place.join(".");

@@ -78,7 +78,7 @@ export const ENDED_COLUMNS_SQL: string = `request_id, key_id, model_id, provider
       1 + coalesce((earlier).attempts, 0) as attempts, coalesce(outcome, 'failed') as outcome,
       error_class, first_byte_ms, basis, ${sumsSql()}`;
 
-/** Selects ended requests. The row of the final attempt has the figures of its request. */
+/** Selects ended requests. The row of the final attempt has the figures of the whole request. */
 export function endedRequestsSql(where: string): string {
   return `select ${ENDED_COLUMNS_SQL} from attempt where final and org_id = $1 and ${where}
       and request_id not in (select request_id from hold where org_id = $1 and not annulled)`;
@@ -188,7 +188,7 @@ export async function findSums(
 
 /**
  * Reads each request of a span that reached a provider once, from its own row (`request_id`) or
- * from a daily sum (`request_day`). A request of a sum that is in flight again is subtracted.
+ * from a daily sum (`request_day`). A summed request that is in flight again is subtracted.
  */
 export function attemptedSql(of: SummedSpan, $: Bind): string {
   const { rolledDays, wholeFromMs, wholeToMs } = of;

@@ -85,7 +85,7 @@ function effective(scopes: readonly UsedScope[]): Effective {
   };
 }
 
-/** All are null if no scope has the limit; `used` and `left`, if the store did not answer. */
+/** Null: no scope has the limit or, for `used` and `left` alone, the store did not answer. */
 interface Tightest {
   readonly limit: number | null;
   readonly used: number | null;
@@ -128,7 +128,7 @@ function presentRow(row: LimitRow): LimitScope {
   };
 }
 
-/** Returns the source of the limit that applies; null where nothing limits it. */
+/** Returns the source of the limit that applies; null if no limit applies. */
 export function findSource(
   { limits, self, contract, unfundedRequestsPerMinute }: LimitRow,
   name: keyof LimitValues,

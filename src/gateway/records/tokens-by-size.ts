@@ -34,7 +34,7 @@ const MEDIA_ROUTES = [
   "/v1/decisions",
 ];
 
-/** Reads one attempt more than it may count, to detect that there are more. */
+/** Reads one attempt more than it may count, to detect that there are too many. */
 export function sizesQuery(filter: SizeFilter, bounds: SizeBounds): ReportQuery {
   const { orgId, fromMs, toMs, modelId = null } = filter;
   const sql = `
@@ -68,7 +68,7 @@ export function sizesQuery(filter: SizeFilter, bounds: SizeBounds): ReportQuery 
   return { text: sql, values };
 }
 
-/** Adds 1: an attempt must exceed a bound, but `width_bucket` also counts one that equals it. */
+/** Adds 1: an attempt must exceed a bound, but `width_bucket` also counts sizes that equal it. */
 function toLowerBounds(bounds: readonly number[]): number[] {
   return bounds.map((bound) => bound + 1);
 }

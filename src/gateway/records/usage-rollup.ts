@@ -100,7 +100,7 @@ async function findDue<R extends object>(
   return (await client.query<R>(text, values)).rows[0];
 }
 
-/** Commits before the day is summed, so that no change is missed. */
+/** Creates the day's trigger and commits before the day is summed, so that no change is missed. */
 async function watchDay(client: PoolClient, day: string): Promise<boolean> {
   try {
     await transact(client, async () => {
@@ -116,7 +116,7 @@ async function watchDay(client: PoolClient, day: string): Promise<boolean> {
   }
 }
 
-/** A change that commits after the snapshot leaves its row of `usage_stale`, for the next sum. */
+/** The row in `usage_stale` of a change that commits after the snapshot stays for the next sum. */
 async function rollOrgs(client: PoolClient, { day, orgs }: OrgsOfDay): Promise<true> {
   const { first, end } = idsOfDay(day);
   return await onOneSnapshot(client, [
@@ -174,8 +174,8 @@ const DUE_DAY_SQL = `
   order by d.day desc limit 1`;
 
 /**
- * Makes every later change add a row to `usage_stale`. `day` becomes a part of the SQL text, so it
- * must have only digits and hyphens.
+ * Returns SQL that makes every later change of the day add a row to `usage_stale`. `day` becomes a
+ * part of the SQL text, so it must have only digits and hyphens.
  */
 export function watchDaySql(day: string): string {
   return `create or replace trigger usage_is_watched
@@ -228,8 +228,8 @@ const SUMMED_SQL = SUMMED.map((column) => `coalesce(sum(${column}), 0) as ${colu
 
 /**
  * Sums a day. Counts the requests whose last attempt is of that day, even if other attempts are
- * open. Attempts of the day are counted separately, since a request can span days. $1
- * organizations, $2 the day, $3 its first id, $4 the id after its last.
+ * open. Sums the debits of the day's attempts separately, since a request can span days. $1
+ * organizations, $2 the day, $3 its first attempt id, $4 the id after its last.
  */
 export const ROLL_SQL = `
   with request as materialized (

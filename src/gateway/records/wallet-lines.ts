@@ -14,7 +14,7 @@ const KINDS = {
 } as const;
 
 /**
- * One line of a wallet's statement. The requests of a UTC day form one line at its first instant,
+ * One line of a wallet's statement. The requests of a UTC day form one line at the day's start,
  * including later corrections. The sum of all lines is the settled balance.
  */
 export interface WalletLine {
@@ -35,8 +35,8 @@ export interface WalletRow {
 }
 
 /**
- * Newest first, with one row more than the page. Paying a debt is no line: the refund or dispute
- * behind it is one already.
+ * Reads lines, newest first, and one row more than the page. The payment of a debt is no line,
+ * because the refund or dispute that caused the debt already is one.
  */
 export async function readWalletRows(
   client: PoolClient,

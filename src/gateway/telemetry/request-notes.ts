@@ -114,7 +114,7 @@ export class RequestNotes implements RequestTrace {
     return this.#sink.rules.isContinued ? undefined : this.#incoming;
   }
 
-  /** True if the trace is kept however the request ends. */
+  /** True if the trace is sampled, no matter how the request ends. */
   get isChosen(): boolean {
     return this.parent?.isSampled ?? this.#sink.rules.isChosen(this.request.requestId);
   }

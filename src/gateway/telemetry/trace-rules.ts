@@ -92,12 +92,12 @@ const RANDOM_VALUES = 1n << 56n;
  * keep. Hexadecimal texts of equal length sort like their numbers.
  */
 export class KeepChance {
-  /** The smallest tail (`xx-xxxxxxxxxxxx`) of a request id with which it is sampled. */
+  /** The smallest tail (`xx-xxxxxxxxxxxx`) that the id of a sampled request can have. */
   readonly #leastTail: string;
 
   constructor(samplePerMillion: number) {
     const least = ((MILLION - BigInt(samplePerMillion)) * RANDOM_VALUES) / MILLION;
-    // If the share is 0, no trace is kept, because "g" sorts after every hexadecimal digit.
+    // For a share of 0, "g" sorts after every hexadecimal digit, so that no trace is kept.
     const digits = least === RANDOM_VALUES ? "g" : least.toString(16).padStart(RANDOM_DIGITS, "0");
     this.#leastTail = digits === "g" ? digits : `${digits.slice(0, 2)}-${digits.slice(2)}`;
   }
@@ -154,6 +154,6 @@ export interface TraceFigures {
   exported: number;
   /** Spans dropped because the queue was full or the collector failed. */
   dropped: number;
-  /** Whole traces above the ceiling, which are not counted as spans. */
+  /** Number of whole traces refused by the ceiling; their spans are not counted. */
   readonly tracesAboveCeiling: number;
 }

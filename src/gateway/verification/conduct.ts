@@ -49,7 +49,7 @@ export interface WatchedListing extends ListingName {
   readonly modality?: string;
 }
 
-/** With so many images or videos that could not be charged, a listing is suspect in any case. */
+/** A listing with this many images or videos that could not be charged is suspect in any case. */
 const GIVEN_MEDIA_MAX = 10;
 const MEDIA: ReadonlySet<string | undefined> = new Set(["image", "video"]);
 
@@ -59,7 +59,7 @@ const HALF_WINDOW_ANSWERS = 1_000;
 interface Share {
   answers: number;
   bad: number;
-  /** Those of `bad` that reported no usage. */
+  /** The number of bad answers that reported no usage. */
   given: number;
 }
 
@@ -79,8 +79,8 @@ interface Watched {
 }
 
 /**
- * Counts how many of a listing's last one to two thousand answers broke a promise. Sends and
- * refuses nothing. The counts of a listing that becomes suspect start again at zero.
+ * Counts how many of a listing's last 1,000 to 2,000 answers broke a promise. Only counts: sends
+ * and refuses no request. The counts of a listing that becomes suspect start again at zero.
  */
 export class Conduct {
   readonly #policy: ConductPolicy;
@@ -145,8 +145,8 @@ export class Conduct {
   }
 
   /**
-   * True if without one organization enough answers remain and are good: its requests then cause
-   * the broken promises, and one customer must not demote a provider for all others.
+   * True if enough answers remain, and are good, when those to one organization are left out. Its
+   * requests then cause the breaches, and one customer must not demote a provider for all others.
    */
   #isContradicted(
     all: Share,

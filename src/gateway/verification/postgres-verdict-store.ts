@@ -93,7 +93,7 @@ export class PostgresVerdictStore {
    * Returns each listing's newest conclusive verdict, or an inconclusive one if there is no other.
    */
   async latest(): Promise<readonly ListingVerdict[]> {
-    // Read before the verdicts: what is recorded in between is then read by the next call.
+    // The version is read first, so that the next call reads verdicts that are recorded meanwhile.
     const { rows: versions } = await this.#pool.query<Row>(VERSION_SQL);
     const version = String(versions[0]?.["version"]);
     if (this.#read?.version === version) return this.#read.verdicts;

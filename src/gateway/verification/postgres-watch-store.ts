@@ -24,8 +24,8 @@ export async function openWatchSession(pool: Pool): Promise<WatchSession | undef
 }
 
 /**
- * One process at a time has the session, until it closes it or dies. Its connection only holds the
- * lock, so a run survives the loss of the connection.
+ * At most one process has the session, until it closes the session or dies. The connection only
+ * holds the lock, so a run survives the loss of the connection.
  */
 class PostgresWatchSession {
   readonly #pool: Pool;
@@ -59,7 +59,7 @@ class PostgresWatchSession {
       nowMs: first.now.getTime(),
       /** The runs of each listing, by `listingKey`. */
       known,
-      /** The cost of the scheduled runs of the last `intervalMs`; for a running one, its budget. */
+      /** The cost of scheduled runs in the last `intervalMs`: for an unfinished run, its budget. */
       spentMicroUsd: microUsd(first.spent),
     };
   }

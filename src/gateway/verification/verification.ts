@@ -126,10 +126,10 @@ export function judgeVerdict(
   return verdict.verdict === "warn" ? "verified_in_part" : "verified";
 }
 
-/** The highest percentage that is shown: a signed report of another program could claim any. */
+/** The highest percentage that is shown: a signed report of another program could claim more. */
 const PERCENT_MAX = 100_000;
 
-/** By what percentage the newest run was overbilled; null if it was not or does not tell. */
+/** Percentage by which the newest run was overbilled; null if it was not, or if that is unknown. */
 export function overbilledPercent(verdict: ListingVerdict | undefined): number | null {
   const { evidence } = verdict?.checks.find(({ id }) => id === "C4") ?? {};
   const percent = asNumber(asObject(evidence)?.["percent_too_much"]) ?? 0;

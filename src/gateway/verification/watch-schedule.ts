@@ -6,9 +6,9 @@ import type { KnownRuns } from "./postgres-watch-store.ts";
 import type { VerifiedListing } from "./verification.ts";
 
 /**
- * Why a run is due: the listing had none yet (`unchecked`), live answers broke its promises since
- * (`suspect`), the last run was of another manifest or upstream id (`changed`) or inconclusive
- * (`retry`), or is becoming too old (`interval`).
+ * Why a run is due: the listing had none yet (`unchecked`), live answers have broken its promises
+ * since the last run (`suspect`), or the last run tested another manifest or upstream id
+ * (`changed`), had no conclusive verdict (`retry`), or is becoming too old (`interval`).
  */
 export type DueReason = "unchecked" | "suspect" | "changed" | "retry" | "interval";
 
@@ -19,7 +19,7 @@ export interface DueListing<L extends ListingName = ListingName> {
   readonly reason: DueReason;
 }
 
-/** A run without a result is repeated after one seventh of the interval. */
+/** A run without a conclusive verdict is repeated after one seventh of the interval. */
 const RETRY_PARTS = 7;
 /** Two regular runs are at least a quarter of the interval apart. */
 const EARLIEST_PARTS = 4;
@@ -53,7 +53,7 @@ function computeDue(
     return { atMs: suspectSinceMs, reason: "suspect" };
   }
   const retryMs = lastMs + intervalMs / RETRY_PARTS;
-  // A run that ended with its process may have cost money, so it is not repeated at once.
+  // A run without a recorded verdict may have cost money, so it is not repeated at once.
   const isLost = attempt?.isRecorded === false && startedMs > checkedMs;
   if (isLost || verdict === undefined) return { atMs: retryMs, reason: "retry" };
   const isSame =
@@ -67,7 +67,7 @@ function computeDue(
 /**
  * Returns the listing's next regular time. It depends only on the listing's name, so it survives
  * restarts and spreads listings that were first checked together. If it is too soon after the last
- * run, half an interval is added, once. Never more than an interval after the last run.
+ * run, half an interval is added. The result is at most one interval after the last run.
  */
 export function nextRunMs(listing: ListingName, lastMs: number, intervalMs: number): number {
   assert(intervalMs > 0, "an interval takes time");

@@ -22,7 +22,7 @@ export async function findDeployment(
   return ownKeyDeployment(listed, { connectionId, orgId, sealedKey: connection.sealedKey });
 }
 
-/** Asks the provider for a job's state, or with `delete` to cancel the job, which it may ignore. */
+/** Asks for a job's state or, with `delete`, for a cancellation, which the provider may ignore. */
 export function askProvider(
   { clock, deadlines, upstream, videos }: VideoDeps,
   deployment: Deployment,

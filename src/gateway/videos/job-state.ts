@@ -48,8 +48,8 @@ export const RUNNING_PROGRESS_MAX = 99;
 
 export const firstPollMs: number = SPACINGS_MS[0];
 /**
- * A poll is "missing" if the provider does not know the job. Missing polls closer than this count
- * as one; after `MISSING_MAX` counted ones the job has expired.
+ * A poll is "missing" if the provider does not know the job. Missing polls less than this many
+ * milliseconds apart count as one; after `MISSING_MAX` counted ones the job has expired.
  */
 export const MISSING_INTERVAL_MS = 60_000;
 
@@ -75,7 +75,7 @@ function findEnd(job: TakenJob, poll: PollResult): EndedJob | undefined {
   return poll.kind === "missing" && missingPolls(job) >= MISSING_MAX ? FORGOTTEN : undefined;
 }
 
-/** The error code of a job that ended in this state; undefined if the job has not ended. */
+/** The error code by reported state: null if the job succeeded, undefined if it has not ended. */
 const ENDS: Readonly<Record<ReportedJob["state"], VideoErrorCode | null | undefined>> = {
   completed: null,
   failed: "video_generation_failed",
@@ -139,9 +139,7 @@ function nextPollMs(job: TakenJob, poll: PollResult, random: number): number {
   }
 }
 
-/**
- * Jitter only lengthens the wait: the provider would refuse an earlier poll, or it would not count.
- */
+/** Jitter only lengthens this wait: an earlier poll would be refused, or not count as missing. */
 function waitAtLeast(ms: number, random: number): number {
   return Math.round(ms * (1 + JITTER * random));
 }

@@ -112,7 +112,7 @@ export class PostgresJobStore {
 
   /**
    * Leases the next poll of a running job. Undefined if the last poll was less than `pollMinMs` ago
-   * or another process is polling. After `leaseMs`, other processes may lease it.
+   * or another process is polling. After `leaseMs`, other processes may lease the poll.
    */
   async takeOne(
     orgId: OrgId,
@@ -133,7 +133,7 @@ export class PostgresJobStore {
     return rows.map(takenColumns.read);
   }
 
-  /** Stores the poll of a job, unless the job has ended, and releases its lease. */
+  /** Stores the result of a job's poll, unless the job has ended, and releases the lease. */
   async keep(jobId: JobId, update: JobUpdate): Promise<void> {
     const { state, progress, isFailure, isMissing, nextPollMs } = update;
     const values = [jobId, state, progress, isFailure, isMissing, nextPollMs, MISSING_INTERVAL_MS];

@@ -40,8 +40,8 @@ export async function serveVideo(
 }
 
 /**
- * Finds a job of the caller's organization; another's is answered like an unknown id. Clients that
- * poll wait for their turn; a poll of the provider does not count as such a turn.
+ * Finds a job of the caller's organization; another organization's job counts as an unknown id. The
+ * request may wait here for its turn, which ends before the provider is polled.
  */
 export async function findVideo(
   { jobs, reads }: Pick<VideoDeps, "jobs"> & Pick<VideoGates, "reads">,

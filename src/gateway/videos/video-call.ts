@@ -98,7 +98,7 @@ function toFirstState({
 const STORE_TRIES = 3;
 const STORE_RETRY_MS = 500;
 
-/** False if the job could not be stored. Retries, because the provider is working on it already. */
+/** False if the job could not be stored. Retries, because the provider has the job already. */
 async function isMadeDurable(deps: VideoDeps, job: NewVideoJob): Promise<boolean> {
   for (let left = STORE_TRIES - 1; ; left--) {
     try {

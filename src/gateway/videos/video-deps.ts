@@ -20,7 +20,7 @@ export interface VideoSettings {
   readonly sweepMs: number;
   /** The longest wait in milliseconds for a provider's answer to a poll or a cancellation. */
   readonly answerTimeoutMs: number;
-  /** How long a client's request waits for a poll, which then continues without it. */
+  /** How long a client's request waits for a poll; the poll then continues without the request. */
   readonly clientWaitMs: number;
   /**
    * How long a provider that did not answer is not polled: waiting for it would delay other polls.

@@ -78,7 +78,7 @@ export interface VideoJob extends Omit<NewVideoJob, "deadlineMs"> {
   readonly costMicroUsd: MicroUsd | null;
   readonly deadlineAtMs: number;
   readonly polledAtMs: number | null;
-  /** Successive polls without a result. */
+  /** Number of successive polls that failed. */
   readonly pollFailures: number;
   /** Successive polls, at least a minute apart, at which the provider did not know the job. */
   readonly missingPolls: number;

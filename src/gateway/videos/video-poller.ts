@@ -23,7 +23,7 @@ import type { VideoDeps } from "./video-deps.ts";
 import { type TakenJob, VIDEO_ERRORS, type VideoErrorCode, type VideoJob } from "./video-job.ts";
 
 const SWEEP_JOBS_MAX = 50;
-/** Enough for the poll, a cancellation at the job's deadline, and storing the results. */
+/** Long enough for the poll, a cancellation at the job's deadline, and storing the results. */
 const LEASE_MS = 30_000;
 
 /**
@@ -110,7 +110,7 @@ export class VideoPoller {
     return work;
   }
 
-  /** Polls a job. If the result cannot be stored, the lease ends and the job is polled again. */
+  /** Polls a job. If the result cannot be stored, the job is polled again once its lease ends. */
   async #pollSafely(job: TakenJob): Promise<VideoJob | undefined> {
     try {
       return await this.#poll(job);
@@ -181,7 +181,7 @@ export class VideoPoller {
       await this.#ended(askProvider(this.#deps, deployment, job, "delete"));
   }
 
-  /** At the latest the job's deadline. A poll that the shutdown aborted is due again at once. */
+  /** The next poll is due by the job's deadline; at once, if the shutdown aborted this poll. */
   #planNextPoll(job: TakenJob, update: JobUpdate): JobUpdate {
     const untilDeadlineMs = Math.max(0, job.deadlineAtMs - job.takenAtMs);
     const nextPollMs = this.#job.isStopping && update.isFailure ? 0 : update.nextPollMs;
@@ -286,7 +286,7 @@ export function endOfJob(job: VideoJob, ended: EndedJob, nowMs: number): JobEnd 
   };
 }
 
-/** Undefined if the job failed or reported no cost, `impossible` if far above the reserve. */
+/** Undefined if the job failed or has no cost; `impossible` for a cost far above the reserve. */
 function owedFor(
   job: VideoJob,
   { errorCode, costPicoUsd }: EndedJob,
