@@ -117,7 +117,7 @@ export class LedgerModel {
     this.attempts.set(row.attempt, endHold(createHold(row, this), "unknown_after_crash", charge));
   }
 
-  /** The first closing wins, but a closing at the reserve after a crash can be corrected once. */
+  /** The first closing wins, but one later closing may correct a charge made after a crash. */
   close(row: ModelClose): ModelCloseOutcome {
     const hold = this.holds.get(row.attempt);
     if (hold !== undefined) return { kind: "closed", ...this.#end(hold, row) };

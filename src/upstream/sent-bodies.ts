@@ -87,7 +87,7 @@ export function followSockets(
     });
 }
 
-/** The body is a property of its bytes, because every garbage collection would walk a WeakMap. */
+/** The key of a buffer's `SentBody`. Every garbage collection would walk a WeakMap instead. */
 const SENT = Symbol("sent body");
 
 interface FollowedBytes extends Buffer {

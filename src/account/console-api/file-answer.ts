@@ -96,7 +96,7 @@ function spanName(fromMs: number, toMs: number): string {
   return from === to ? from : `${from}-to-${to}`;
 }
 
-/** Formats `2026-11-24T1030`, without a colon, which not every file system accepts. */
+/** Returns `2026-11-24T1030`, without the colon that some file systems reject. */
 function minuteName(ms: number): string {
   return instant(ms).slice(0, "2026-01-01T00:00".length).replace(":", "");
 }

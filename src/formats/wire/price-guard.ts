@@ -31,7 +31,7 @@ interface FieldRules {
   readonly carried: ReadonlySet<string>;
 }
 
-/** Reports the fields that a translation refuses or drops. No listing can allow a priced field. */
+/** Reports fields a translation refuses or drops, even priced ones that a listing declares. */
 export function noteFields(
   doc: JsonDocument,
   notes: TranslationIssues,

@@ -39,7 +39,7 @@ export interface KeyRecord {
 }
 
 export interface KeyStore {
-  /** Finds keys, disabled ones too, by SHA-256 digests. The map has hexadecimal digests. */
+  /** Finds keys, even disabled ones, by SHA-256 digest. The map's keys are hex digests. */
   findByDigests(digests: readonly Buffer[]): Promise<ReadonlyMap<string, KeyRecord>>;
 }
 

@@ -72,7 +72,7 @@ export function claimParts(
   return parts;
 }
 
-/** Adds the scopes to which a claim's concurrency place, if any, moves when its client leaves. */
+/** Adds the scopes that count the request's concurrency once its client has left, if any. */
 export function toClaimPart(
   slot: string,
   scopes: readonly ScopeClaim[],

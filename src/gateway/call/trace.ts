@@ -21,7 +21,7 @@ export interface TracedRequest {
 /** Collects the times and figures of one request. `closed` decides whether they become a trace. */
 export interface RequestTrace {
   accepted(principal: Principal, traceparent: string | undefined): void;
-  /** Called when the route begins to serve; until `served`, other methods may be called. */
+  /** The route begins to serve: until `served`, it may call methods even after `closed`. */
   serving(): void;
   served(): void;
   asked(call: { readonly request: CallRequest; readonly wire: WireId | undefined }): void;

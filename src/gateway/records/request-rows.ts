@@ -117,7 +117,7 @@ export const REFUSED_COLUMNS_SQL: string = `request_id, key_id, model_id, null a
       ${TOKENS.map((column) => `null::bigint as ${column}`).join(", ")}, 0::bigint as debit,
       null::integer as duration_ms`;
 
-/** False if the filter excludes refused requests, by status or by a provider. */
+/** False if the filter's statuses or providers exclude refused requests. */
 export function mayBeRefused({ providerIds, statuses }: ReportFilter): boolean {
   const isAsked = statuses?.some((each) => each === "rejected_by_gateway" || each === "cancelled");
   return providerIds === undefined && isAsked !== false;

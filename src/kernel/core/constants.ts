@@ -103,7 +103,7 @@ export const USAGE_SUMS_PER_ORG_MAX: number = 2;
 export const USAGE_SUMS_WAITING_MAX: number = 8;
 /** Longer than running reads take to fail if the store is away, so that waiting reads get turns. */
 export const ORG_READ_WAIT_MS: number = 10_000;
-/** The most token counts, with bodies, of an organization that wait for providers in a process. */
+/** The most token-count requests of an organization that a process forwards at once. */
 export const TOKEN_COUNTS_PER_ORG_MAX: number = 32;
 /**
  * How many GET requests of an organization read the database at once in a process, each with up to

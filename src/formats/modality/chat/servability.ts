@@ -96,7 +96,7 @@ function logprobsProblem({
 }
 
 /**
- * Refuses undeclared priced fields and, with `require_parameters`, any field that would be lost.
+ * Applies `undeclaredPrice`. With `require_parameters`, also refuses fields that would be lost.
  */
 function pricingProblem(
   request: ParsedChatRequest,

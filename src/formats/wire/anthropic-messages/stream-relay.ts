@@ -150,7 +150,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     return "silent";
   }
 
-  /** Adds output tokens, which official clients read unchecked, and removes the provider's cost. */
+  /** Adds missing output tokens, which official clients read unchecked, and removes the cost. */
   #withUsage(text: string, usage: unknown): string {
     const fields = asObject(usage);
     const known = this.report?.usage ?? ZERO_USAGE;

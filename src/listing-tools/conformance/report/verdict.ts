@@ -13,7 +13,7 @@ export interface JudgedCheck {
   readonly isUnasked?: boolean;
 }
 
-/** A failure of this check only warns: no listing promises stability during a test. */
+/** C12 checks stability, which no listing promises, so its failure only warns. */
 const WARNING_ONLY: CheckId = "C12";
 
 /** `fail` if the provider breaks a promise of the listing in any check but C12. */

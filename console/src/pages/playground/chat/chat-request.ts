@@ -215,7 +215,7 @@ function reasoningOff({ parameters }: Model): Record<string, unknown> {
   return parameters["thinking"] === undefined ? {} : { thinking: { type: "disabled" } };
 }
 
-/** Reads tools in chat-completions format. Converts tools in the Messages API's format. */
+/** Accepts tools of chat completions or the Messages API; returns the former's format. */
 export function readTools(typed: string): Read<readonly object[]> {
   const { value, problem } = readJson(typed);
   if (problem !== undefined || value === undefined) return { ...(problem && { problem }) };
