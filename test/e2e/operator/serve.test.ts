@@ -165,7 +165,10 @@ test("serve reads price lists over TLS, and lists a new price without a restart"
   const { listing_terms: terms } = JSON.parse(readFileSync(file, "utf8")) as Manifest;
   const today = new Date().toISOString().slice(0, 10);
   expect(terms?.["groq/acme-1"]?.checked).toEqual({ on: today, by: "two-sources" });
-  expect(server.stderr()).toContain('"action":"manifest.refresh"');
+  // The files are replaced before the change is committed and logged.
+  await until("the change is logged", () =>
+    server.stderr().includes('"action":"manifest.refresh"'),
+  );
 });
 
 test("webhooks are sent only to a server with a valid certificate; the log says why others are not", async () => {
