@@ -18,6 +18,7 @@ import {
   secretsIn,
   listSecrets,
   type SettingsInForce,
+  toReason,
 } from "../kernel/index.ts";
 import type { EventCounts } from "./event-counts.ts";
 import { loadCatalog } from "./load-catalog.ts";
@@ -155,7 +156,7 @@ export class Reloads {
       return settings;
     } catch (fault) {
       events.reload("settings", "failed");
-      const problems = (fault instanceof Error ? fault.message : String(fault)).split("\n");
+      const problems = toReason(fault).split("\n");
       log.error({ problems }, "the settings are not valid: nothing has changed");
       return undefined;
     }

@@ -188,10 +188,6 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   EACCES: "this user may not open it; check its permissions",
 };
 
-export function describeFault(fault: unknown): string {
-  return fault instanceof Error ? fault.message : String(fault);
-}
-
 export function progressTo({ stderr }: CommandIo): (line: string) => void {
   return (line) => void stderr.write(`${line}\n`);
 }

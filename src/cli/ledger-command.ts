@@ -26,7 +26,6 @@ import {
   type CommandAnswer,
   type CommandContext,
   CONFIG_OPTION,
-  describeFault,
   type Flags,
   JSON_OPTION,
   onStoredData,
@@ -43,7 +42,13 @@ import { addReopenCommand } from "./ledger-reopen-command.ts";
 import { writeOut } from "./replace-file.ts";
 import { withBackend } from "./with-backend.ts";
 import { type Backend, openDayArchive, openExportKey, readExportKey } from "../app/index.ts";
-import { type ChangedBy, type Config, formatUsd, publicKeyText } from "../kernel/index.ts";
+import {
+  type ChangedBy,
+  type Config,
+  formatUsd,
+  publicKeyText,
+  toReason,
+} from "../kernel/index.ts";
 
 export function addLedgerCommand(program: Command, context: CommandContext): void {
   const ledger = program.command("ledger").description("check and recover the ledger");
@@ -66,7 +71,7 @@ async function recover(context: CommandContext, flags: Flags): Promise<CommandAn
     const stuck: Record<string, string> = {};
     const recovered = await ledgerBatchStore.recoverOpenAttempts(
       new StuckAttempts((attemptId, fault) => {
-        stuck[String(attemptId)] = describeFault(fault);
+        stuck[String(attemptId)] = toReason(fault);
       }),
     );
     // The ledger has already committed the closed attempts, batch by batch. This entry in the
@@ -263,7 +268,7 @@ async function closeStatements(
     const piece = await closing.closeSome();
     for (const { orgId, month, fault } of piece.failed) {
       const what = `the statement of ${orgId} for ${month}`;
-      progress(`${what} could not be closed: ${describeFault(fault)}`);
+      progress(`${what} could not be closed: ${toReason(fault)}`);
     }
     ({ hasMore } = piece);
   }

@@ -187,19 +187,23 @@ async function findOrgId(
   const { org_id: orgId, key_id: keyId, connection_id: connectionId } = args;
   if (keyId !== undefined) {
     const key = await backend.accountStore.findKey("anyone", keyId);
-    return orgOf(key, `key ${keyId}`, "key list --org ID");
+    return requireOrgId(key, `key ${keyId}`, "key list --org ID");
   }
   if (connectionId !== undefined) {
     const connection = await backend.connectionStore.find(connectionId, "operator");
-    return orgOf(connection, `connection ${connectionId}`, "connection list --org ID");
+    return requireOrgId(connection, `connection ${connectionId}`, "connection list --org ID");
   }
   const asked = isNamedByFlag(operation) ? flags["org"] : orgId;
   if (asked === undefined) return undefined;
   const org = await backend.accountStore.findOrg(String(asked));
-  return orgOf(org, `organization ${String(asked)}`, "org list");
+  return requireOrgId(org, `organization ${String(asked)}`, "org list");
 }
 
-function orgOf(found: { readonly orgId: OrgId } | undefined, what: string, list: string): OrgId {
+function requireOrgId(
+  found: { readonly orgId: OrgId } | undefined,
+  what: string,
+  list: string,
+): OrgId {
   if (found !== undefined) return found.orgId;
   throw new UsageFault(`there is no ${what}; \`tokenmarket ${list}\` has the ids`);
 }

@@ -1,8 +1,8 @@
 import { createReadStream, existsSync, statSync } from "node:fs";
 
-import { cutText, defined, type RawJson, readRawJson } from "../kernel/index.ts";
+import { cutText, defined, type RawJson, readRawJson, toReason } from "../kernel/index.ts";
 import { isListingSource, LISTING_SOURCES, type ListingSource } from "../listing-tools/index.ts";
-import { clock, describeFault, UsageFault } from "./command-context.ts";
+import { clock, UsageFault } from "./command-context.ts";
 
 const SOURCE_BYTES_MAX = 16 * 1_048_576;
 /** More than three times the number of values in the largest known price list. */
@@ -97,7 +97,7 @@ async function readable<T>(url: URL, reading: Promise<T>): Promise<T> {
   return await reading.catch((error: unknown) => {
     if (error instanceof UsageFault) throw error;
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    throw new UsageFault(`${url.href}: cannot be read: ${describeFault(cause)}`);
+    throw new UsageFault(`${url.href}: cannot be read: ${toReason(cause)}`);
   });
 }
 

@@ -14,7 +14,7 @@ import {
   openClient,
   parseCapPeriod,
   readPlainColumn,
-  reasonOf,
+  toReason,
   textTypes,
 } from "../kernel/index.ts";
 import { closeColumns, holdColumns } from "./attempt-columns.ts";
@@ -193,7 +193,7 @@ export class LaneConnection {
     } catch (error) {
       const kind = faultKind(error);
       if (kind === "ambiguous" || isReadOnly(error)) this.#drop(client);
-      throw new BatchFault(kind, reasonOf(error), error);
+      throw new BatchFault(kind, toReason(error), error);
     } finally {
       this.#running -= 1;
     }
@@ -233,7 +233,7 @@ export class LaneConnection {
     } catch (error) {
       // Not `client.end()`, which would wait for an answer of a server that may be silent.
       client.connection.stream.destroy();
-      throw new BatchFault("busy", reasonOf(error), error);
+      throw new BatchFault("busy", toReason(error), error);
     }
     try {
       await this.#options.prove?.();

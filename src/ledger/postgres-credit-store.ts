@@ -15,7 +15,7 @@ import {
   orNull,
   type Public,
   queryOne,
-  reasonOf,
+  toReason,
   type RecordOf,
   usdOrNull,
   type Row,
@@ -57,8 +57,8 @@ export class PostgresCreditStore {
       });
     } catch (error) {
       const code = error instanceof DatabaseError ? error.code : undefined;
-      if (code === "TM404") throw new CreditFault("unknown_org", reasonOf(error), error);
-      if (code === "TM409") throw new CreditFault("ref_taken", reasonOf(error), error);
+      if (code === "TM404") throw new CreditFault("unknown_org", toReason(error), error);
+      if (code === "TM409") throw new CreditFault("ref_taken", toReason(error), error);
       throw error;
     }
   }

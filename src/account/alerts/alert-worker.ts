@@ -4,7 +4,7 @@ import {
   type Logger,
   type MailAttachment,
   type Mailer,
-  warnOf,
+  warnWith,
 } from "../../kernel/index.ts";
 import type { AlertEvent } from "./alert-kinds.ts";
 import type { DeliveryEnd, DueDelivery, TryAnswer } from "./alert-store.ts";
@@ -41,7 +41,7 @@ export class AlertWorker {
 
   constructor(deps: AlertWorkerDeps) {
     this.#deps = deps;
-    const failed = warnOf(
+    const failed = warnWith(
       deps.log,
       "alerts could not be noticed or delivered; this will be retried",
     );

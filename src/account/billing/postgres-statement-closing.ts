@@ -10,7 +10,7 @@ import {
   STATEMENT_DELAY_MS,
   systemClock,
   takeRowsSql,
-  warnOf,
+  warnWith,
 } from "../../kernel/index.ts";
 import { hasMovement, PostgresStatementStore } from "./postgres-statement-store.ts";
 import { type Month, spanOfMonth } from "./statements.ts";
@@ -208,7 +208,7 @@ export function startStatementClosing(options: {
     }
   };
   const message = "monthly statements could not be closed; this will be retried";
-  const job = new Job(EVERY_MS, work, warnOf(log, message));
+  const job = new Job(EVERY_MS, work, warnWith(log, message));
   job.start();
   return job;
 }

@@ -1,4 +1,4 @@
-import { Job, warnOf, workOnEach } from "../../kernel/index.ts";
+import { Job, warnWith, workOnEach } from "../../kernel/index.ts";
 import type { ClaimUpdate } from "./billing.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
 import type { PurchaseService } from "./purchase-service.ts";
@@ -38,7 +38,7 @@ export class PurchaseReconciler {
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
-    const failed = warnOf(deps.log, "purchases could not be reconciled; this will be retried");
+    const failed = warnWith(deps.log, "purchases could not be reconciled; this will be retried");
     this.job = new Job(TICK_MS, () => this.#reconcileDue(), failed);
   }
 

@@ -10,7 +10,7 @@ import {
   type MicroUsd,
   type OrgId,
   type Public,
-  warnOf,
+  warnWith,
 } from "../../kernel/index.ts";
 import { orgPage } from "../identity/console-address.ts";
 import { type PurchaseBounds, PurchaseFault } from "./billing.ts";
@@ -101,7 +101,7 @@ export class StripeBilling {
     const charges = new TopUpCharges({ ...parts, service, detachRemoved, isOn });
     this.#charges = charges;
     this.#reconciler = new PurchaseReconciler({ ...parts, service, charges });
-    const failed = warnOf(log, "automatic top-ups could not be checked; this will be retried");
+    const failed = warnWith(log, "automatic top-ups could not be checked; this will be retried");
     this.#topUpJob = new Job(TOP_UP_TICK_MS, (isStopping) => charges.round(isStopping), failed);
   }
 

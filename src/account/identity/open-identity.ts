@@ -10,7 +10,7 @@ import {
   type OrgId,
   parseUsd,
   type Public,
-  warnOf,
+  warnWith,
   ZERO_MICRO_USD,
 } from "../../kernel/index.ts";
 import { RelyingParty } from "./relying-party.ts";
@@ -103,7 +103,7 @@ class OpenedIdentity extends Sessions {
         emailRules: { isTrusted, verifiedAsText },
       });
     }
-    const failed = warnOf(log, "expired sign-ins could not be deleted");
+    const failed = warnWith(log, "expired sign-ins could not be deleted");
     this.#sweeping = new Job(SWEEP_EVERY_MS, () => store.sweep(clock.nowMs()), failed);
     this.#sweeping.start();
   }

@@ -10,7 +10,7 @@ import {
   createRecordId,
   type OrgId,
   type Public,
-  warnOf,
+  warnWith,
 } from "../../kernel/index.ts";
 import { type FedEvents, HeldFeeds } from "./answer-feed.ts";
 import { estimateSearch, type Quote } from "./estimate.ts";
@@ -60,7 +60,7 @@ export class OptimizeRuns {
 
   constructor(options: OptimizeOptions) {
     this.#options = options;
-    const failed = warnOf(options.log, "abandoned Optimize searches could not be listed");
+    const failed = warnWith(options.log, "abandoned Optimize searches could not be listed");
     this.#sweeping = new Job(SWEEP_EVERY_MS, () => this.#sweep(), failed);
     this.#sweeping.startNow();
   }

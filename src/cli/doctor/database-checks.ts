@@ -1,8 +1,7 @@
 import { countSealedBy } from "../../gateway/index.ts";
 import { type Backend, openConfiguredVault, sealedTables } from "../../app/index.ts";
-import { type Config, formatUsd, instant, type SchemaState } from "../../kernel/index.ts";
+import { type Config, formatUsd, instant, type SchemaState, toReason } from "../../kernel/index.ts";
 import type { FlaggedListing } from "../../ledger/index.ts";
-import { describeFault } from "../command-context.ts";
 import {
   type CheckGroup,
   type DatabaseCheckGroup,
@@ -53,7 +52,7 @@ function settingsCheck(missing: readonly string[]): DoctorCheck {
 }
 
 export function unusableDatabase(fault: unknown): DoctorCheck {
-  return { id: "database", level: "problem", detail: describeFault(fault) };
+  return { id: "database", level: "problem", detail: toReason(fault) };
 }
 
 function reportsCheck(flagged: readonly FlaggedListing[]): DoctorCheck {

@@ -87,14 +87,14 @@ export class PostgresAccountStore implements KeyStore {
   }
 
   async renameOrg(orgId: OrgId, name: string, by: ChangedBy): Promise<boolean> {
-    const factsOf = (value: string): Facts => ({ name: value });
-    const change = { orgId, action: "org.rename", column: "name", value: name, factsOf } as const;
+    const toFacts = (value: string): Facts => ({ name: value });
+    const change = { orgId, action: "org.rename", column: "name", value: name, toFacts } as const;
     return await this.#changes.write(by, (client, note) => changeOrg(client, note, change));
   }
 
   async setOrgCap(orgId: string, value: MicroUsd | null, by: ChangedBy): Promise<boolean> {
     const column = "cap_micro_usd";
-    const change = { orgId, action: "org.cap", column, value, factsOf: capFact } as const;
+    const change = { orgId, action: "org.cap", column, value, toFacts: capFact } as const;
     return await this.#changes.write(by, (client, note) => changeOrg(client, note, change));
   }
 

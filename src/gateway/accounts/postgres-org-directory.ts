@@ -59,10 +59,10 @@ export async function changeOrg<T>(
     readonly action: Change["action"];
     readonly column: string;
     readonly value: T;
-    readonly factsOf: (value: T) => Facts;
+    readonly toFacts: (value: T) => Facts;
   },
 ): Promise<boolean> {
-  const { action, column, value, factsOf } = change;
+  const { action, column, value, toFacts } = change;
   const { rows } = await client.query<{ org_id: OrgId; was: T }>(
     `update org o set ${column} = $2
     from (select org_id, ${column} as was from org where org_id = $1 for no key update) old
@@ -71,7 +71,7 @@ export async function changeOrg<T>(
   );
   if (rows[0] === undefined) return false;
   const { org_id: orgId, was } = rows[0];
-  note({ action, orgId, target: orgId, before: factsOf(was), after: factsOf(value) });
+  note({ action, orgId, target: orgId, before: toFacts(was), after: toFacts(value) });
   return true;
 }
 

@@ -75,8 +75,8 @@ export class PostgresRulesStore {
   }
 
   async setKeysMaySetOrgLimits(orgId: OrgId, may: boolean, by: ChangedBy): Promise<boolean> {
-    const factsOf = (allowed: boolean): Facts => ({ allowed });
-    const set = { column: "keys_may_set_org_limits", value: may, factsOf } as const;
+    const toFacts = (allowed: boolean): Facts => ({ allowed });
+    const set = { column: "keys_may_set_org_limits", value: may, toFacts } as const;
     const change = { orgId, action: "org.keys-may-set-limits", ...set } as const;
     return await this.#changes.write(by, (client, note) => changeOrg(client, note, change));
   }

@@ -6,6 +6,6 @@ export interface Logger {
 }
 
 /** Returns a handler that logs a failed run as a warning. */
-export function warnOf(log: Logger, message: string): (fault: unknown) => void {
+export function warnWith(log: Logger, message: string): (fault: unknown) => void {
   return (fault) => log.warn({ err: fault }, message);
 }

@@ -19,6 +19,6 @@ export function isStoreFault(fault: unknown): boolean {
 const CAUSES_MAX = 5;
 
 /** Returns a fault's message, for the end of a sentence. */
-export function reasonOf(fault: unknown): string {
+export function toReason(fault: unknown): string {
   return fault instanceof Error ? fault.message : String(fault);
 }

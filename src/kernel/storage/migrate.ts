@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseError, type Pool, type PoolClient } from "pg";
 
 import type { Logger } from "../core/log.ts";
-import { isStoreFault, reasonOf } from "../core/store-fault.ts";
+import { isStoreFault, toReason } from "../core/store-fault.ts";
 import {
   assertUpgradable,
   assertUsable,
@@ -67,7 +67,7 @@ async function makeList(client: PoolClient): Promise<void> {
   } catch (error) {
     if (isStoreFault(error)) throw error;
     throw new SchemaFault(
-      `the list of schema steps cannot be written: ${reasonOf(error)}; the role that migrates must own the database`,
+      `the list of schema steps cannot be written: ${toReason(error)}; the role that migrates must own the database`,
       { cause: error },
     );
   }
@@ -130,7 +130,7 @@ function stepFault(step: Migration, error: unknown): unknown {
   // A `SchemaFault` already says what to do, and the caller reports faults of the store.
   if (isStoreFault(error) || error instanceof SchemaFault) return error;
   return new SchemaFault(
-    `the schema step ${step.name} fails and has changed nothing: ${reasonOf(error)}; correct the cause and ` +
+    `the schema step ${step.name} fails and has changed nothing: ${toReason(error)}; correct the cause and ` +
       "run `tokenmarket migrate`",
     { cause: error },
   );

@@ -1,6 +1,6 @@
 import { createHash, type KeyObject } from "node:crypto";
 
-import { CsvFault, csvLine, CsvReader, type CsvRow, reasonOf } from "../../kernel/index.ts";
+import { CsvFault, csvLine, CsvReader, type CsvRow, toReason } from "../../kernel/index.ts";
 import { isSignedByItsKey, type DayManifest, type SignedManifest } from "./retention-manifest.ts";
 import { type DayIds, type DaySums, DayTally, sameSums, TallyFault } from "./retention-tally.ts";
 
@@ -127,7 +127,7 @@ async function rowsCheck(
     return { id, ok: difference === undefined, detail };
   } catch (fault) {
     const known = fault instanceof CsvFault || fault instanceof TallyFault;
-    const reason = reasonOf(fault);
+    const reason = toReason(fault);
     return { id, ok: false, detail: known ? reason : `the rows cannot be read: ${reason}` };
   }
 }

@@ -1,4 +1,4 @@
-import { formatUsd, reasonOf, type SignedFile, type SigningKey } from "../../kernel/index.ts";
+import { formatUsd, toReason, type SignedFile, type SigningKey } from "../../kernel/index.ts";
 import type { DayFolder } from "./day-folder.ts";
 import type { RetentionSession } from "./postgres-retention-store.ts";
 import { countDayCsv, findDifference, writeDayCsv } from "./retention-export.ts";
@@ -178,7 +178,7 @@ async function dropProblem(
   try {
     return findDifference(manifest, await countDayCsv(manifest, archive.readPublished(day)));
   } catch (fault) {
-    return `its export cannot be read: ${reasonOf(fault)}`;
+    return `its export cannot be read: ${toReason(fault)}`;
   }
 }
 

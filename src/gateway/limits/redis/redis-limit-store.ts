@@ -7,6 +7,7 @@ import {
   RedisLink,
   type RedisScripts,
   type RedisServers,
+  toReason,
 } from "../../../kernel/index.ts";
 import {
   type ClaimOutcome,
@@ -331,7 +332,7 @@ export class RedisLimitStore implements LimitStore {
     this.#isDown = true;
     this.#retryReportAtMs = nowMs + REPORT_EVERY_MS;
     // The Redis client's fault object contains the failed command, which may hold a password.
-    const reason = fault instanceof Error ? fault.message : String(fault);
+    const reason = toReason(fault);
     this.#log.warn({ reason }, "the limit store does not answer: requests are refused");
   }
 
