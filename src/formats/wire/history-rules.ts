@@ -114,7 +114,7 @@ function findStrict(doc: JsonDocument, edits: HistoryEdits): void {
       for (const object of spec === ABSENT ? [tool] : [tool, spec]) {
         const value = doc.member(object, word.strict);
         if (value === ABSENT) continue;
-        edits.removed.push({ object, key: value - NODE_SIZE });
+        edits.removed.push({ object, key: doc.keyOf(value) });
         if (!doc.isNull(value)) edits.names.add("tools.strict");
       }
     }

@@ -241,7 +241,7 @@ test(
       }),
       { numRuns: quickOrDeep(6, 400) },
     );
-    expect(charges).toBeGreaterThan(5);
+    expect(charges).toBeGreaterThan(0);
     expect(await fixture.broken()).toEqual([]);
   },
 );
