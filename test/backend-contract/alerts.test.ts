@@ -36,18 +36,8 @@ beforeEach(async () => {
   ({ orgId } = await backend.accountStore.createOrg(org, testOperator));
 });
 
-const NO_RULES: AlertRules = {
-  balanceBelowMicroUsd: null,
-  capPercents: [],
-  hasPurchases: false,
-  hasRestrictions: false,
-  hasKeyExpiry: false,
-  hasTrouble: false,
-  isBalanceFollowing: false,
-};
-
 async function setRules(rules: Partial<AlertRules>): Promise<void> {
-  await backend.alertStore.changeRules(orgId, { ...NO_RULES, ...rules }, testOperator);
+  await backend.alertStore.changeRules(orgId, rules, testOperator);
 }
 
 async function setBalance(micro: bigint): Promise<void> {
@@ -178,14 +168,13 @@ describe("a new organization", () => {
 
   test("keeps a balance threshold that a person set, whatever it buys later", async () => {
     await join(true);
-    const balanceBelowMicroUsd = microUsd(7_000_000n);
-    await backend.alertStore.changeRules(orgId, { balanceBelowMicroUsd }, testOperator);
+    await setRules({ balanceBelowMicroUsd: microUsd(7_000_000n) });
     await buy(20_000n);
     expect(await thresholdOf()).toBe(7_000_000n);
   });
 
   test("keeps the rules that were set before its owner signs in", async () => {
-    await backend.alertStore.changeRules(orgId, { hasPurchases: true }, testOperator);
+    await setRules({ hasPurchases: true });
     await join(true);
     expect(await backend.alertStore.rules(orgId)).toMatchObject({ hasRestrictions: false });
     expect(await backend.alertStore.destinations(orgId)).toEqual([]);
@@ -431,7 +420,8 @@ test("the mail of a purchase has its receipt as a PDF file, and other mails have
 
 test("a mail rounds a low balance down, so that it is never equal to its threshold", () => {
   const facts = { balance_usd: "4.999999", threshold_usd: "5.000000" };
-  const event = { eventId: "evt_1", orgId, orgName: "Acme", atMs: 0, kind: "balance.low", facts };
-  const { text } = alertText(event, "https://c.example", "https://c.example/alerts/link");
+  const event = { eventId: "evt_1", orgId, orgName: "Acme", atMs: 0, facts };
+  const kind = "balance.low";
+  const { text } = alertText({ ...event, kind }, "https://c.example", "https://c.example/link");
   expect(text).toContain("$4.99, below your threshold of $5.00.");
 });

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
 import { assert } from "../../src/kernel/core/assert.ts";
 import { pendingKey, sealPending } from "../../src/account/identity/sealed-text.ts";
@@ -17,6 +17,10 @@ const logged: string[] = [];
 const note = (detail: object, message: string): void => {
   logged.push(JSON.stringify({ ...detail, message }));
 };
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 
 const backend = withBackend();
 const console_ = withResource(() =>
@@ -361,4 +365,101 @@ test("no cookie, code, token, secret or key is in the log or in the database", a
     expect(text).not.toContain(secret);
     expect(text).not.toContain(Buffer.from(secret).toString("hex"));
   }
+});
+
+/** These tests are the last ones, because they move the console's clock forward by days. */
+describe("a session at an identity provider", () => {
+  let browser: CookieBrowser;
+  beforeEach(async () => {
+    browser = await signedIn();
+    await console_.identity.endReveal(headerOf(browser));
+  });
+
+  const read = () => sessionOf(browser);
+  const reason = () => console_.identity.sessionEndReason(headerOf(browser));
+
+  async function isDue(): Promise<boolean> {
+    const session = await read();
+    assert(session !== undefined, "signed in");
+    return console_.identity.isRecheckDue(session);
+  }
+  const recheck = () => browser.open(`${console_.url}/auth/recheck?return=/keys`);
+
+  test("lasts seven days and not a second longer, however often it is used", async () => {
+    await read();
+    for (const days of [1, 3, 2]) {
+      console_.clock.forward(days * DAY_MS);
+      expect((await recheck()).path).toBe("/keys");
+    }
+    console_.clock.forward(DAY_MS - MINUTE_MS);
+    expect(await read()).toBeDefined();
+    console_.clock.forward(MINUTE_MS + 1_000);
+    expect(await read()).toBeUndefined();
+    expect(await reason()).toBe("expired");
+    expect((await recheck()).path).toBe("/sign-in?reason=expired&return=%2Fkeys");
+  });
+
+  test("is rechecked at the provider every 12 hours, and returns to its page", async () => {
+    expect(await isDue()).toBe(false);
+    console_.clock.forward(12 * HOUR_MS);
+    expect(await isDue()).toBe(true);
+    const landing = await recheck();
+    expect(landing.path).toBe("/keys");
+    expect(landing.way[1]).toContain("prompt=none");
+    expect(await isDue()).toBe(false);
+    console_.clock.forward(20 * HOUR_MS);
+    expect(await read()).toBeDefined();
+  });
+
+  test("ends when the provider says that nobody is signed in", async () => {
+    provider.endSessions();
+    expect((await recheck()).path).toBe("/sign-in?reason=idp-ended&return=%2Fkeys");
+    expect(await read()).toBeUndefined();
+    expect(await reason()).toBe("idp-ended");
+  });
+
+  test("that the provider ended returns to its page after a new sign-in, and never to another site", async () => {
+    const endedAt = async (page: string): Promise<string> => {
+      provider.endSessions();
+      const { url } = await browser.open(`${console_.url}/auth/recheck?return=${page}`);
+      expect(url.pathname).toBe("/sign-in");
+      const back = new URLSearchParams({ return: url.searchParams.get("return") ?? "" });
+      return (await browser.open(`${console_.url}/auth/start?${back.toString()}`)).path;
+    };
+    expect(await endedAt("%2Fusage%3Frange%3D7d")).toBe("/usage?range=7d");
+    expect(await endedAt(encodeURIComponent("//evil.example"))).toBe("/");
+  });
+
+  test("ends when another user is signed in at the provider", async () => {
+    const other = await signedIn();
+    // This browser gets the other person's session with the identity provider.
+    const idp = new URL(provider.issuer);
+    browser.adopt(other, idp, "idp_session");
+    expect((await recheck()).path).toBe("/sign-in?reason=idp-ended&return=%2Fkeys");
+    expect(await read()).toBeUndefined();
+  });
+
+  test("stays valid for 12 more hours when the provider does not answer, and then ends", async () => {
+    console_.clock.forward(12 * HOUR_MS);
+    expect(await isDue()).toBe(true);
+    const stopAt = (url: URL): boolean => url.origin === provider.issuer;
+    await browser.open(`${console_.url}/auth/recheck`, { stopAt });
+    // The browser did not return: no recheck starts for an hour, and the session is not extended.
+    console_.clock.forward(HOUR_MS / 2);
+    expect(await isDue()).toBe(false);
+    console_.clock.forward(HOUR_MS / 2);
+    expect(await isDue()).toBe(true);
+    console_.clock.forward(10 * HOUR_MS);
+    expect(await read()).toBeDefined();
+    console_.clock.forward(HOUR_MS);
+    expect(await read()).toBeUndefined();
+    expect(await reason()).toBe("idp-ended");
+  });
+
+  test("that was unused for two days is rechecked first, and continues", async () => {
+    console_.clock.forward(2 * DAY_MS);
+    expect(await isDue()).toBe(true);
+    expect((await recheck()).path).toBe("/keys");
+    expect(await isDue()).toBe(false);
+  });
 });
