@@ -249,8 +249,8 @@ describe("a day", () => {
     );
     const outcome = await backend.closeDay(THIRD, { key }, testOperator);
     expect(outcome.checkpoint).toBeUndefined();
-    const later = `select day from audit_checkpoint where day > '${SECOND}'`;
-    expect(await backend.query(later)).toEqual([]);
+    const sql = `select day from audit_checkpoint where day > '${SECOND}'`;
+    expect(await backend.query(sql)).toEqual([]);
   });
 
   test("keeps its checkpoint, whose rows can be neither changed nor deleted", async () => {

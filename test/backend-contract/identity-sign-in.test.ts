@@ -455,11 +455,4 @@ describe("a session at an identity provider", () => {
     expect(await read()).toBeUndefined();
     expect(await reason()).toBe("idp-ended");
   });
-
-  test("that was unused for two days is rechecked first, and continues", async () => {
-    console_.clock.forward(2 * DAY_MS);
-    expect(await isDue()).toBe(true);
-    expect((await recheck()).path).toBe("/keys");
-    expect(await isDue()).toBe(false);
-  });
 });
