@@ -1,5 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
-import type { Pool } from "pg";
+import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { PLAIN_RULES } from "../../src/gateway/accounts/account-rules.ts";
 import type { NewKey } from "../../src/gateway/accounts/key-store.ts";
@@ -7,13 +6,12 @@ import { KEYS_PER_ORG_MAX } from "../../src/kernel/core/constants.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
-import { openPool } from "../../src/kernel/storage/connection.ts";
 import { CreditFault } from "../../src/ledger/postgres-credit-store.ts";
-import { until } from "../support/books.ts";
+import { addOrg } from "../support/add-key.ts";
+import { brokenBooks, until } from "../support/books.ts";
 import { findKey } from "../support/find-key.ts";
 import { keyOf, orgWithKey } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
-import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
 
 const backend = withBackend();
@@ -64,14 +62,16 @@ describe("an organization", () => {
 
 describe("a key", () => {
   test("can be created, renamed, capped, given an expiry and permanently disabled", async () => {
+    const { accountStore } = backend;
     const { orgId, keyId: older } = await orgWithKey(backend, { creditMicroUsd: 0n });
-    const made = await backend.accountStore.createOwnKey(newKey(orgId), testOperator);
+    const made = await accountStore.createOwnKey(newKey(orgId), testOperator);
     if (made === "too_many") throw new Error("another one was possible");
     const { keyId } = made;
-    expect(await backend.accountStore.findKey(orgId, keyId)).toEqual(made);
-    const keys = await backend.accountStore.listOwnKeys(orgId);
+    expect(await accountStore.findKey(orgId, keyId)).toEqual(made);
+    const keys = await accountStore.listOwnKeys(orgId);
     expect(keys.map((key) => key.keyId)).toEqual([keyId, older]);
-    const { accountStore } = backend;
+    const edit = (change: Parameters<typeof accountStore.editKeys>[2]) =>
+      accountStore.editKeys(orgId, [keyId], change, testOperator);
     const expiresAtMs = Date.parse("2099-01-31T00:00:00Z");
     for (const change of [
       { name: "nightly" },
@@ -82,24 +82,21 @@ describe("a key", () => {
       { models: ["acme/b", "acme/a"] },
       { models: null },
     ]) {
-      const edited = await accountStore.editKeys(orgId, [keyId], change, testOperator);
-      expect(edited).toMatchObject([change]);
+      expect(await edit(change)).toMatchObject([change]);
     }
-    const disabled = await accountStore.editKeys(orgId, [keyId], { disable: true }, testOperator);
+    const disabled = await edit({ disable: true });
     expect(disabled?.[0]?.disabledAtMs).not.toBeNull();
-    expect(await accountStore.editKeys(orgId, [keyId], { disable: true }, testOperator)).toEqual(
-      disabled,
-    );
+    expect(await edit({ disable: true })).toEqual(disabled);
     expect(await accountStore.findKey(orgId, keyId)).toEqual(disabled?.[0]);
   });
 
   test("is refused beyond the maximum number of keys of its organization, even for simultaneous requests", async () => {
-    const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+    const orgId = await addOrg(backend);
     await backend.query(
       `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
       select 'key_many_' || n, $1, sha256(('many ' || n)::bytea), 'tm', 'many', 'console', 300
       from generate_series(1, $2::integer) as t(n)`,
-      [orgId, KEYS_PER_ORG_MAX - 3],
+      [orgId, KEYS_PER_ORG_MAX - 2],
     );
     const asked = await Promise.all(
       Array.from({ length: 6 }, () =>
@@ -112,29 +109,21 @@ describe("a key", () => {
 });
 
 test("an organization has exactly one Playground key, which it can neither find nor edit", async () => {
-  const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const { accountStore, rulesStore } = backend;
+  const orgId = await addOrg(backend);
   const asked = await Promise.all(
-    Array.from({ length: 5 }, () => backend.accountStore.playgroundKey(orgId)),
+    Array.from({ length: 5 }, () => accountStore.playgroundKey(orgId)),
   );
+  const [keyId = ""] = asked;
   expect(new Set(asked).size).toBe(1);
-  const rows = await backend.query(
-    "select key_id, rpm_ceiling, label from api_key where org_id = $1 and origin = 'playground'",
-    [orgId],
-  );
-  expect(rows).toEqual([{ key_id: asked[0], rpm_ceiling: 60, label: "playground" }]);
-  const [keyId] = asked;
-  expect(keyId && (await backend.rulesStore.findKey(keyId))).toMatchObject({
-    orgId,
-    origin: "playground",
-    requestsPerMinuteCeiling: 60,
-  });
-  const { accountStore } = backend;
-  // The organization can neither find nor edit this key, as if it did not exist.
-  expect(await accountStore.findKey(orgId, keyId ?? "")).toBeUndefined();
+  const rows = await backend.query("select key_id, label from api_key where org_id = $1", [orgId]);
+  expect(rows).toEqual([{ key_id: keyId, label: "playground" }]);
+  const limits = { requestsPerMinuteCeiling: 60 };
+  expect(await rulesStore.findKey(keyId)).toMatchObject({ orgId, origin: "playground", ...limits });
+  expect(await accountStore.findKey(orgId, keyId)).toBeUndefined();
   const edit = { name: "x", disable: true } as const;
-  expect(await accountStore.editKeys(orgId, [keyId ?? ""], edit, testOperator)).toBeUndefined();
-  const { orgId: other } = await orgWithKey(backend, { creditMicroUsd: 0n });
-  expect(await accountStore.playgroundKey(other)).not.toBe(keyId);
+  expect(await accountStore.editKeys(orgId, [keyId], edit, testOperator)).toBeUndefined();
+  expect(await accountStore.playgroundKey(await addOrg(backend))).not.toBe(keyId);
 });
 
 test("an edit of several keys applies to all of them or to none, and logs each changed value", async () => {
@@ -152,127 +141,83 @@ test("an edit of several keys applies to all of them or to none, and logs each c
     return Number((await backend.query(sql, [orgId]))[0]?.["n"]);
   };
   const before = await logged();
-  expect(
-    await store.editKeys(orgId, [first, another], { ...edit, limit }, testOperator),
-  ).toBeUndefined();
+  const wrong = [first, another];
+  expect(await store.editKeys(orgId, wrong, { ...edit, limit }, testOperator)).toBeUndefined();
   expect(await store.findKey(orgId, first)).toMatchObject({ caps: { day: null }, tags: [] });
   expect(await backend.rulesStore.listLimits(orgId)).toEqual([]);
   expect(await logged()).toBe(before);
   await store.editKeys(orgId, [first, second], { ...edit, limit }, testOperator);
   for (const keyId of [first, second]) {
-    expect(await store.findKey(orgId, keyId)).toMatchObject({
-      name: "both",
-      caps: { day: 7n },
-      tags: ["batch"],
-    });
+    expect(await store.findKey(orgId, keyId)).toMatchObject(edit);
   }
   expect(await backend.rulesStore.listLimits(orgId)).toMatchObject([{ requestsPerMinute: 9 }]);
   expect(await logged()).toBe(before + 7);
 });
 
-/** Makes an account with its organization, but without a membership row. */
-async function plainAccount(pool: Pool, name: string, orgId = `org_${name}`): Promise<void> {
-  await pool.query(
-    "insert into org (org_id, name, email, email_verified) values ($1, $2, $3, true)",
-    [orgId, name, `${name}@example.com`],
-  );
-  await pool.query(
-    `insert into console_account
-      (account_id, org_id, email, email_norm, email_verified_at, name, created_at)
-    values ($1, $2, $3, $3, now(), null, '2026-01-02T03:04:05Z')`,
-    [`acct_${name}`, orgId, `${name}@example.com`],
-  );
-}
-
-async function membersIn(pool: Pool): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ line: string }>(
-    "select org_id || ' ' || account_id || ' ' || role as line from org_member order by 1",
-  );
-  return rows.map(({ line }) => line);
-}
-
 describe("a write to the table of console accounts", () => {
+  /** Makes an account with its organization, but without a membership row. */
+  async function plainAccount(name: string): Promise<void> {
+    const email = `${name}@example.com`;
+    await backend.query(
+      "insert into org (org_id, name, email, email_verified) values ($1, $2, $3, true)",
+      [`org_${name}`, name, email],
+    );
+    await backend.query(
+      `insert into console_account
+        (account_id, org_id, email, email_norm, email_verified_at, name, created_at)
+      values ($1, $2, $3, $3, now(), null, '2026-01-02T03:04:05Z')`,
+      [`acct_${name}`, `org_${name}`, email],
+    );
+  }
+  const membershipsOf = (accountId: string): Promise<unknown> =>
+    backend.query("select org_id, role from org_member where account_id = $1", [accountId]);
+
   test("keeps an account a member of its current organization only", async () => {
-    const pool = openPool(backend.connectionString, silentLog);
-    await plainAccount(pool, "cid");
-    expect(await membersIn(pool)).toContain("org_cid acct_cid owner");
+    await plainAccount("cid");
+    expect(await membershipsOf("acct_cid")).toEqual([{ org_id: "org_cid", role: "owner" }]);
     // The account moves into an organization that an operator made, and leaves its former one.
-    await backend.accountStore.createOrg({ name: "x", email: "cid@example.com" }, testOperator);
-    const { rows } = await pool.query<{ org_id: OrgId }>("select org_id from org where name = 'x'");
-    const [made] = rows;
-    await pool.query("update console_account set org_id = $1 where account_id = 'acct_cid'", [
-      made?.org_id,
+    const orgId = await addOrg(backend);
+    await backend.query("update console_account set org_id = $1 where account_id = 'acct_cid'", [
+      orgId,
     ]);
-    const own = (await membersIn(pool)).filter((line) => line.includes("acct_cid"));
-    expect(own).toEqual([`${made?.org_id} acct_cid owner`]);
-    await pool.query("delete from console_account where account_id = 'acct_cid'");
-    expect((await membersIn(pool)).filter((line) => line.includes("acct_cid"))).toEqual([]);
-    await pool.end();
+    expect(await membershipsOf("acct_cid")).toEqual([{ org_id: orgId, role: "owner" }]);
+    await backend.query("delete from console_account where account_id = 'acct_cid'");
+    expect(await membershipsOf("acct_cid")).toEqual([]);
   });
 
   test("does not add a removed member again if the account stays in its organization", async () => {
-    const pool = openPool(backend.connectionString, silentLog);
-    await plainAccount(pool, "dan");
-    await pool.query("delete from org_member where account_id = 'acct_dan'");
-    await pool.query("update console_account set name = 'Dan' where account_id = 'acct_dan'");
-    await pool.query("update console_account set org_id = org_id where account_id = 'acct_dan'");
-    expect((await membersIn(pool)).filter((line) => line.includes("acct_dan"))).toEqual([]);
-    await pool.end();
+    await plainAccount("dan");
+    await backend.query("delete from org_member where account_id = 'acct_dan'");
+    await backend.query("update console_account set name = 'Dan' where account_id = 'acct_dan'");
+    await backend.query("update console_account set org_id = org_id where account_id = 'acct_dan'");
+    expect(await membershipsOf("acct_dan")).toEqual([]);
   });
 });
 
-test("a key is found by its digest with everything that the gateway needs", async () => {
-  const { accountStore, creditStore, keyStore } = backend;
-  const org = await accountStore.createOrg(
-    { name: "Acme", email: "ops@example.com" },
-    testOperator,
-  );
-  const digest = createHash("sha256").update("tm-secret").digest();
-  const key = await accountStore.createKey(
-    {
-      orgId: org.orgId,
-      name: "ci",
-      origin: "trial",
-      digest,
-      label: "tm-secret-00",
-      requestsPerMinuteCeiling: 20,
-      caps: { month: microUsd(5n) },
-    },
-    testOperator,
-  );
-  const record = {
+test("a key is found by its digest, which no other key can have, with everything that the gateway needs", async () => {
+  const { accountStore, keyStore } = backend;
+  const orgId = await addOrg(backend);
+  const wanted = newKey(orgId, { origin: "trial", caps: { month: microUsd(5n) } });
+  const key = await accountStore.createKey(wanted, testOperator);
+  expect(await findKey(keyStore, wanted.digest)).toEqual({
     keyId: key.keyId,
-    orgId: org.orgId,
+    orgId,
     origin: "trial",
-    name: "ci",
-    requestsPerMinuteCeiling: 20,
+    name: "batch job",
+    requestsPerMinuteCeiling: 300,
     disabled: false,
     emailVerified: true,
     funded: false,
     rules: { ...PLAIN_RULES, isTrial: true },
-  };
-  expect(await findKey(keyStore, digest)).toEqual(record);
-  await creditStore.grant(
-    { orgId: org.orgId, amountMicroUsd: microUsd(1n), ref: "first" },
-    testOperator,
-  );
-  const bought = { ...record, funded: true, rules: PLAIN_RULES };
-  expect(await findKey(keyStore, digest)).toEqual(bought);
+  });
   expect(await findKey(keyStore, Buffer.alloc(32, 7))).toBeUndefined();
-  expect(await accountStore.listKeys(org.orgId)).toEqual([key]);
-});
-
-test("two keys cannot share a digest", async () => {
-  const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
-  const key = newKey(orgId);
-  await backend.accountStore.createKey(key, testOperator);
-  await expect(backend.accountStore.createKey(key, testOperator)).rejects.toThrow(
-    "api_key_digest_key",
-  );
+  const again = accountStore.createKey({ ...wanted, origin: "console" }, testOperator);
+  await expect(again).rejects.toThrow("api_key_digest_key");
+  expect(await accountStore.listKeys(orgId)).toEqual([key]);
 });
 
 test("a grant happens once per reference, however often it is repeated", async () => {
-  const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const orgId = await addOrg(backend);
   const grant = { orgId, amountMicroUsd: microUsd(25_000_000n), ref: "invoice 1" };
   const outcomes = await Promise.all(
     Array.from({ length: 8 }, () => backend.creditStore.grant(grant, testOperator)),
@@ -285,23 +230,21 @@ test("a grant happens once per reference, however often it is repeated", async (
 });
 
 test("a grant that reuses a reference with other terms, or names an unknown organization, is refused", async () => {
-  const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
-  const other = await orgWithKey(backend, { creditMicroUsd: 0n });
-  const amountMicroUsd = microUsd(7n);
-  await backend.creditStore.grant({ orgId, amountMicroUsd, ref: "once" }, testOperator);
-  const wrong = [
-    { orgId: other.orgId, amountMicroUsd, ref: "once" },
-    { orgId, amountMicroUsd: microUsd(8n), ref: "once" },
-    { orgId: "org_unknown" as OrgId, amountMicroUsd, ref: "new" },
-  ];
-  for (const grant of wrong) {
-    await expect(backend.creditStore.grant(grant, testOperator)).rejects.toThrow(CreditFault);
+  const { creditStore, recordStore } = backend;
+  const [orgId, other] = [await addOrg(backend), await addOrg(backend)];
+  const once = { orgId, amountMicroUsd: microUsd(7n), ref: "once" };
+  await creditStore.grant(once, testOperator);
+  for (const change of [
+    { orgId: other },
+    { amountMicroUsd: microUsd(8n) },
+    { orgId: "org_unknown" as OrgId, ref: "new" },
+  ]) {
+    const wrong = creditStore.grant({ ...once, ...change }, testOperator);
+    await expect(wrong).rejects.toThrow(CreditFault);
   }
-  const balances = await Promise.all(
-    [orgId, other.orgId].map((id) => backend.recordStore.balance(id)),
-  );
-  expect(balances.map((balance) => balance.settledMicroUsd)).toEqual([7n, 0n]);
-  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
+  expect((await recordStore.balance(orgId)).settledMicroUsd).toBe(7n);
+  expect((await recordStore.balance(other)).settledMicroUsd).toBe(0n);
+  expect(await brokenBooks({ backend })).toEqual([]);
 });
 
 test("after a database switch-over, account notices reconnect and report that anything may have changed", async () => {

@@ -74,20 +74,19 @@ async function end(day: string, ...rows: ReturnType<typeof closeRow>[]): Promise
 }
 
 async function traffic(day: string, name: string): Promise<void> {
-  ids[name] = await hold(day, 2_000n);
-  const [over, nothing, others] = [
-    await hold(day, 100n),
-    await hold(day, 50n),
-    await hold(day, 500n, other),
-  ];
+  const settled = await hold(day, 2_000n);
+  const over = await hold(day, 100n);
+  const nothing = await hold(day, 50n);
+  const others = await hold(day, 500n, other);
+  ids[name] = settled;
   ids[`${name} over`] = over;
-  await end(day, closeRow(ids[name], 600n), closeRow(over, 130n));
-  await end(day, voidRow(nothing), closeRow(others, 450n));
+  const rows = [closeRow(settled, 600n), closeRow(over, 130n)];
+  await end(day, ...rows, voidRow(nothing), closeRow(others, 450n));
 }
 
 async function close(day: string): Promise<void> {
   const { checkpoint, checks } = await backend.closeDay(day, { key, jobs: 2 }, testOperator);
-  expect(checks.filter(({ violations }) => violations > 0)).toEqual([]);
+  expect(brokenOf({ checks })).toEqual([]);
   expect(checkpoint?.day).toBe(day);
 }
 
@@ -96,15 +95,16 @@ const since = (): Promise<AuditOutcome> =>
 const full = (): Promise<AuditOutcome> =>
   backend.auditBooks({ isFull: true, trustedKey: key.publicKey, jobs: 2 });
 
-async function broken(outcome: Promise<AuditOutcome>): Promise<readonly string[]> {
-  return (await outcome).checks.filter(({ violations }) => violations > 0).map(({ id }) => id);
+function brokenOf({ checks }: Pick<AuditOutcome, "checks">): readonly string[] {
+  return checks.filter(({ violations }) => violations > 0).map(({ id }) => id);
 }
 
-test("an incremental audit begins at the last closed day, and finds no fault in clean books", async () => {
-  expect(await since()).toMatchObject({ sinceDay: SECOND, reason: undefined });
-  expect(await broken(since())).toEqual([]);
-  expect(await full()).toMatchObject({ sinceDay: undefined });
-  expect(await broken(full())).toEqual([]);
+test("an incremental audit begins at the last closed day, runs every check, and finds no fault in clean books", async () => {
+  const [short, whole] = [await since(), await full()];
+  expect(short).toMatchObject({ sinceDay: SECOND, reason: undefined });
+  expect(whole).toMatchObject({ sinceDay: undefined });
+  expect([brokenOf(short), brokenOf(whole)]).toEqual([[], []]);
+  expect(short.checks.map(({ id }) => id)).toEqual(whole.checks.map(({ id }) => id));
 });
 
 test("closing a day writes one entry to the change log, and a refused closing writes none", async () => {
@@ -116,12 +116,6 @@ test("closing a day writes one entry to the change log, and a refused closing wr
     { ...of, target: FIRST },
     { ...of, target: SECOND },
   ]);
-});
-
-test("an incremental audit runs the same checks as a full audit", async () => {
-  const names = async (outcome: Promise<AuditOutcome>): Promise<unknown> =>
-    (await outcome).checks.map(({ id }) => id);
-  expect(await names(since())).toEqual(await names(full()));
 });
 
 /** All kinds of damage in a deep run, the first three in a quick one, as each costs two audits. */
@@ -165,9 +159,10 @@ const later: Readonly<Record<string, () => string>> = {
 describe("an incremental and a full audit both find damage after the last closed day:", () => {
   test.each(someOf(later))("%s", async (_, sql) => {
     await books.damage(sql());
-    expect(await broken(since())).not.toEqual([]);
-    expect(await since()).toMatchObject({ sinceDay: SECOND });
-    expect(await broken(full())).not.toEqual([]);
+    const short = await since();
+    expect(short.sinceDay).toBe(SECOND);
+    expect(brokenOf(short)).not.toEqual([]);
+    expect(brokenOf(await full())).not.toEqual([]);
   });
 });
 
@@ -185,7 +180,7 @@ const earlier: Readonly<Record<string, () => string>> = {
 describe("a full audit finds damage before the last closed day:", () => {
   test.each(someOf(earlier))("%s", async (_, sql) => {
     await books.damage(sql());
-    expect(await broken(full())).not.toEqual([]);
+    expect(brokenOf(await full())).not.toEqual([]);
   });
 });
 
@@ -204,12 +199,13 @@ describe("a checkpoint is trusted only as it was signed:", () => {
 
   test.each(someOf(tampered))("%s makes the audit read the whole journal", async (_, sql) => {
     await books.damage(sql);
-    expect(await broken(since())).toContain("checkpoint");
-    expect(await since()).toMatchObject({
+    const short = await since();
+    expect(brokenOf(short)).toContain("checkpoint");
+    expect(short).toMatchObject({
       sinceDay: undefined,
       reason: "a checkpoint is not what was signed",
     });
-    expect(await broken(full())).toContain("checkpoint");
+    expect(brokenOf(await full())).toContain("checkpoint");
   });
 
   test("a checkpoint signed with another key is reported, and the audit reads the whole journal", async () => {
@@ -232,30 +228,18 @@ describe("a checkpoint is trusted only as it was signed:", () => {
       "update account set debits = debits + 5 where account_id = 'overrun'",
       "update account set credits = credits + 5 where account_id = 'accrual:acme-ai'",
     );
-    expect(await broken(full())).toContain("checkpoint");
+    expect(brokenOf(await full())).toContain("checkpoint");
   });
 });
 
 describe("a day", () => {
-  test("cannot be closed a second time", async () => {
-    await expect(backend.closeDay(SECOND, { key }, testOperator)).rejects.toThrow(
-      /was closed before/,
-    );
-    await expect(backend.closeDay(FIRST, { key }, testOperator)).rejects.toThrow(
-      /was closed before/,
-    );
-  });
-
-  test("is closed only when its attempts have ended", async () => {
-    await expect(backend.closeDay(THIRD, { key }, testOperator)).rejects.toThrow(
-      /1 attempts of 2026-04-01 or earlier days are open/,
-    );
-  });
-
-  test("is closed only when it is over", async () => {
-    await expect(backend.closeDay("2999-01-01", { key }, testOperator)).rejects.toThrow(
-      /is not over yet/,
-    );
+  test.each([
+    ["a second time", SECOND, /was closed before/],
+    ["after a later day was closed", FIRST, /was closed before/],
+    ["while its attempts are open", THIRD, /1 attempts of 2026-04-01 or earlier days are open/],
+    ["before it is over", "2999-01-01", /is not over yet/],
+  ])("cannot be closed %s", async (_when, day, reason) => {
+    await expect(backend.closeDay(day, { key }, testOperator)).rejects.toThrow(reason);
   });
 
   test("is not closed and gets no checkpoint while the audit finds the books broken", async () => {
@@ -265,22 +249,14 @@ describe("a day", () => {
     );
     const outcome = await backend.closeDay(THIRD, { key }, testOperator);
     expect(outcome.checkpoint).toBeUndefined();
-    expect(
-      await backend.query("select day from audit_checkpoint where day > '2026-03-31'"),
-    ).toEqual([]);
+    const sql = `select day from audit_checkpoint where day > '${SECOND}'`;
+    expect(await backend.query(sql)).toEqual([]);
   });
 
   test("keeps its checkpoint, whose rows can be neither changed nor deleted", async () => {
-    for (const table of [
-      "audit_checkpoint",
-      "audit_checkpoint_account",
-      "audit_checkpoint_spend",
-    ]) {
-      for (const sql of [
-        `update ${table} set day = day`,
-        `delete from ${table}`,
-        `truncate ${table}`,
-      ]) {
+    for (const table of ["checkpoint", "checkpoint_account", "checkpoint_spend"]) {
+      for (const change of ["update %s set day = day", "delete from %s", "truncate %s"]) {
+        const sql = change.replace("%s", `audit_${table}`);
         await expect(backend.query(sql), sql).rejects.toThrow(/never changed or deleted/);
       }
     }

@@ -1,13 +1,11 @@
 import { beforeAll, expect, test } from "vitest";
-import type { AttemptId } from "../../src/kernel/core/ids.ts";
-import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
+import type { AttemptId, OrgId } from "../../src/kernel/core/ids.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 import { runCommand, type CommandResult } from "../support/program.ts";
 
-let lost: ReserveRow;
-let filming: ReserveRow;
+let orgId: OrgId;
 
 const backend = withPricedBackend();
 
@@ -15,8 +13,9 @@ beforeAll(async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const { ledgerBatchStore: store } = backend;
   const dead = await store.join("dead", 0);
-  lost = reserveRow({ ...org, attemptId: 1n as AttemptId }, 40n);
-  filming = reserveRow({ ...org, attemptId: 2n as AttemptId }, 300n);
+  ({ orgId } = org);
+  const lost = reserveRow({ ...org, attemptId: 1n as AttemptId }, 40n);
+  const filming = reserveRow({ ...org, attemptId: 2n as AttemptId }, 300n);
   const rows = [lost, filming].map((row) => ({ row, close: null }));
   await store.reserveBatch(dead, rows);
   await store.attachJob(filming.attemptId, "job");
@@ -26,17 +25,12 @@ function ledger(...words: string[]): Promise<CommandResult> {
   return runCommand(["ledger", ...words], { DATABASE_URL: backend.connectionString });
 }
 
-async function statesOf(...rows: readonly ReserveRow[]): Promise<unknown> {
-  const ids = rows.map(({ attemptId }) => attemptId);
-  const sql = "select state, debit from journal where attempt_id = any ($1) order by attempt_id";
-  return await backend.query(sql, [ids]);
-}
-
 test("ledger recover charges the open attempts of a dead instance once, and leaves running jobs open", async () => {
   const first = await ledger("recover", "--json");
   expect(first.code).toBe(0);
   expect(JSON.parse(first.stdout)).toEqual({ recovered: 1, instances: ["dead"], stuck: {} });
-  expect(await statesOf(lost, filming)).toEqual([
+  const states = "select state, debit from journal where attempt_id in (1, 2) order by attempt_id";
+  expect(await backend.query(states)).toEqual([
     { state: "unknown_after_crash", debit: "40" },
     { state: "open", debit: "0" },
   ]);
@@ -53,7 +47,7 @@ test("ledger audit of clean books prints a line per check and how much it replay
 });
 
 test("ledger audit prints broken rows with both values, as text and JSON, and exits with 1", async () => {
-  const wallet = `account wallet:${lost.orgId}`;
+  const wallet = `account wallet:${orgId}`;
   const damage = "update account set reserved = reserved - 1 where reserved > 0";
   await new DamagedBooks(backend).damage(damage);
   const words = await ledger("audit");

@@ -3,6 +3,7 @@ import { type AttemptId, attemptIdMaker } from "../../src/kernel/core/ids.ts";
 import { LEASE_MS } from "../../src/kernel/core/constants.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Membership, Renewal, Witness } from "../../src/ledger/ledger-batch-store.ts";
+import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { type OpenedLedger, openLedger } from "../../src/ledger/open-ledger.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { withPricedBackend, tamper } from "../support/postgres.ts";
@@ -31,23 +32,31 @@ async function open(instanceName: string, onGoneBack?: "stop" | "go_on"): Promis
   return ledger;
 }
 
+/** A reserve of a new organization, whose attempt has this id. */
+async function rowOf(attemptId: AttemptId): Promise<ReserveRow> {
+  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
+  return reserveRow({ ...org, attemptId }, 10n);
+}
+
+const newIdOf = ({ number }: Membership): AttemptId => attemptIdMaker(number)(systemClock.nowMs());
+
 /** Holds an attempt as this member; returns its id. */
 async function hold(member: Membership): Promise<AttemptId> {
-  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
-  const attemptId = attemptIdMaker(member.number)(systemClock.nowMs());
-  const row = reserveRow({ ...org, attemptId }, 10n);
-  await backend.ledgerBatchStore.hold(member, row);
+  const attemptId = newIdOf(member);
+  await backend.ledgerBatchStore.hold(member, await rowOf(attemptId));
   return attemptId;
 }
 
-function renew(member: Membership, witness: Partial<Witness> = {}): Promise<Renewal> {
-  const known = { beat: 0n, storeNowMs: member.storeNowMs, attemptId: null, ...witness };
-  return backend.ledgerBatchStore.renewLease({
-    member,
-    witness: known,
-    leaseMs: LEASE_MS,
-    goesOn: false,
-  });
+/** Annuls an attempt of this member whose reserve never arrived; returns its id. */
+async function annul(member: Membership): Promise<AttemptId> {
+  const attemptId = newIdOf(member);
+  await backend.ledgerBatchStore.annul([await rowOf(attemptId)]);
+  return attemptId;
+}
+
+function renew(member: Membership, known: Partial<Witness> = {}, goesOn = false): Promise<Renewal> {
+  const witness = { beat: 0n, storeNowMs: member.storeNowMs, attemptId: null, ...known };
+  return backend.ledgerBatchStore.renewLease({ member, witness, leaseMs: LEASE_MS, goesOn });
 }
 
 async function alarms(): Promise<unknown> {
@@ -81,10 +90,7 @@ test("no alarm is raised while no commit is lost, even for an attempt that was e
 
 test("no alarm is raised for a reserve whose answer was lost and that was annulled", async () => {
   const member = await backend.ledgerBatchStore.join("doubtful", LEASE_MS);
-  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
-  const attemptId = attemptIdMaker(member.number)(systemClock.nowMs());
-  await backend.ledgerBatchStore.annul([reserveRow({ ...org, attemptId }, 10n)]);
-  expect(await renew(member, { attemptId })).toMatchObject({ kind: "held" });
+  expect(await renew(member, { attemptId: await annul(member) })).toMatchObject({ kind: "held" });
 });
 
 test("an instance that was taken over or deleted must join again, and raises no alarm", async () => {
@@ -103,55 +109,41 @@ test("an instance that was taken over or deleted must join again, and raises no 
 });
 
 test.each([
-  [
-    "its last attempt",
-    (m: Membership) => tamper(backend, `delete from hold where epoch = ${m.epoch}`),
-  ],
-  [
-    "its last renewal",
-    () => tamper(backend, "update instance_lease set beat = 0 where instance_id = 'witness'"),
-  ],
-  [
-    "its start",
-    () => tamper(backend, "update instance set epoch = epoch - 1 where instance_id = 'witness'"),
-  ],
-  ["its row", () => tamper(backend, "delete from instance where instance_id = 'witness'")],
-  ["its membership", () => tamper(backend, "update instance_lease set token = gen_random_uuid()")],
+  ["its last attempt", "delete from hold"],
+  ["its last renewal", "update instance_lease set beat = 0 where instance_id = 'witness'"],
+  ["its start", "update instance set epoch = epoch - 1 where instance_id = 'witness'"],
+  ["its row", "delete from instance where instance_id = 'witness'"],
+  ["its membership", "update instance_lease set token = gen_random_uuid()"],
 ])("an instance that finds %s missing stops all instances", async (_what, goBack) => {
   const member = await backend.ledgerBatchStore.join("witness", LEASE_MS);
   const peer = await backend.ledgerBatchStore.join("peer", LEASE_MS);
   const attemptId = await hold(member);
   expect(await renew(member, { attemptId })).toMatchObject({ kind: "held", beat: 1n });
-  await goBack(member);
+  await tamper(backend, goBack);
   const leaseSql = "select lease_until from instance_lease where instance_id = 'witness'";
   const before = await backend.query(leaseSql);
   expect(await renew(member, { beat: 1n, attemptId })).toMatchObject({ kind: "went_back" });
   // The lease is not renewed, so it ends and the books can be reopened.
   expect(await backend.query(leaseSql)).toEqual(before);
   expect(await alarms()).toBe(1);
-  const token = (
-    await backend.query("select token from instance_lease where instance_id = 'peer'")
-  )[0];
-  const known = { ...peer, token: String(token?.["token"]) };
+  const tokenSql = "select token from instance_lease where instance_id = 'peer'";
+  const [lease] = await backend.query(tokenSql);
+  const known = { ...peer, token: String(lease?.["token"]) };
   expect(await renew(known)).toMatchObject({ kind: "stopped" });
   // `goesOn` concerns only the instance that sets it.
-  const witness = { beat: 0n, storeNowMs: peer.storeNowMs, attemptId: null };
-  const goingOn = { member: known, witness, leaseMs: LEASE_MS, goesOn: true };
-  expect(await backend.ledgerBatchStore.renewLease(goingOn)).toMatchObject({ kind: "held" });
+  expect(await renew(known, {}, true)).toMatchObject({ kind: "held" });
   await tamper(backend, "delete from instance");
   await tamper(backend, "delete from instance_lease");
 });
 
 test("a ledger reserves nothing after its books went back, and a new ledger is unhealthy", async () => {
   const ledger = await open("stopped");
-  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
-  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
-  expect(await ledger.reserve(row)).toEqual({ kind: "reserved" });
+  expect(await ledger.reserve(await rowOf(ledger.newAttemptId()))).toEqual({ kind: "reserved" });
   expect(ledger.hasGoneBack).toBe(false);
   await tamper(backend, "delete from hold");
   await expect.poll(() => ledger.hasGoneBack, PATIENCE).toBe(true);
   expect(ledger.healthy).toBe(false);
-  const again = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
+  const again = await rowOf(ledger.newAttemptId());
   expect(await ledger.reserve(again)).toMatchObject({ kind: "unavailable" });
   const late = await open("late");
   expect(late).toMatchObject({ hasGoneBack: true, healthy: false });
@@ -161,9 +153,7 @@ test("a ledger reserves nothing after its books went back, and a new ledger is u
 
 test("with books.gone_back set to go_on, a ledger reports that the books went back and stays healthy", async () => {
   const ledger = await open("bold", "go_on");
-  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
-  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
-  expect(await ledger.reserve(row)).toEqual({ kind: "reserved" });
+  expect(await ledger.reserve(await rowOf(ledger.newAttemptId()))).toEqual({ kind: "reserved" });
   await tamper(backend, "delete from hold");
   await expect.poll(() => ledger.hasGoneBack, PATIENCE).toBe(true);
   await expect.poll(() => ledger.healthy, PATIENCE).toBe(true);
@@ -172,18 +162,12 @@ test("with books.gone_back set to go_on, a ledger reports that the books went ba
 
 test("reopening the books takes the restored time from the alarm, and closes no annulled attempt", async () => {
   await tamper(backend, "delete from hold");
-  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
-  const member = await backend.ledgerBatchStore.join("reopened", 0);
-  const attemptId = attemptIdMaker(member.number)(systemClock.nowMs());
-  await backend.ledgerBatchStore.annul([reserveRow({ ...org, attemptId }, 10n)]);
+  await annul(await backend.ledgerBatchStore.join("reopened", 0));
   await backend.query("update instance_lease set lease_until = now()");
   const restoredToMs = systemClock.nowMs() - 60_000;
-  const alarm = async (): Promise<void> => {
-    await backend.query(
-      "insert into books_alarm (instance_id, finding, restored_to) values ('reopened', '', $1)",
-      [new Date(restoredToMs)],
-    );
-  };
+  const alarmSql = `insert into books_alarm (instance_id, finding, restored_to)
+    values ('reopened', '', $1)`;
+  const alarm = (): Promise<unknown> => backend.query(alarmSql, [new Date(restoredToMs)]);
   const request = { reason: "a test", closings: [] } as const;
   await alarm();
   const lost = { ...request, openAttempts: "void", isNothingLost: false } as const;

@@ -5,7 +5,6 @@ import { beforeAll, describe, expect } from "vitest";
 import { byGateway } from "../../src/kernel/changes/change.ts";
 import type { ModelId, ProviderId } from "../../src/kernel/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
-import type { PricePin } from "../../src/ledger/ledger-store.ts";
 import {
   isoInstant,
   operator,
@@ -28,11 +27,9 @@ const listing = { providerId: "lab", modelId: "m" };
 
 const WRITES: Readonly<Record<Exclude<OperatorAction, OtherAction>, Write>> = {
   "console-link.create": async () => {
-    const link = { tokenHash: randomBytes(32), email: "ann@example.com" };
-    await books.backend.identityStore.links.addClaim(
-      { ...link, expiresAtMs: Date.now() },
-      operator,
-    );
+    const email = "ann@example.com";
+    const link = { tokenHash: randomBytes(32), email, expiresAtMs: Date.now() };
+    await books.backend.identityStore.links.addClaim(link, operator);
     const after = { expires_at: isoInstant };
     return { by: operator, target: "a…@example.com", before: null, after };
   },
@@ -43,7 +40,10 @@ const WRITES: Readonly<Record<Exclude<OperatorAction, OtherAction>, Write>> = {
     return { by: operator, target: "customers", before: null, after };
   },
   "price.change": async () => {
-    await books.backend.ledgerBatchStore.ensurePricePins([pin(1_250_000n)]);
+    const named = { providerId: "priced" as ProviderId, modelId: "m" as ModelId };
+    const rest = { cachedPrompt: 0n, cacheWrite: 0n, internalReasoning: 0n };
+    const prices = { ...rest, prompt: 1_250_000n, completion: 2_500_000n };
+    await books.backend.ledgerBatchStore.ensurePricePins([{ pinId: "a pin", ...named, prices }]);
     const new_usd_per_million_tokens = ["m: input 1.25, output 2.5"];
     const prices_sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as unknown;
     const after = { new_usd_per_million_tokens, prices_sha256 };
@@ -91,20 +91,12 @@ const WRITES: Readonly<Record<Exclude<OperatorAction, OtherAction>, Write>> = {
   "settlement.pay": async () => {
     await books.backend.settlementStore.pay({ ...period, ref: "bank 1" }, operator);
     const amount_usd = expect.stringMatching(/^0\.00\d{4}$/) as unknown;
-    return {
-      by: operator,
-      target: periodTarget,
-      before: null,
-      after: { amount_usd, ref: "bank 1" },
-    };
+    const after = { amount_usd, ref: "bank 1" };
+    return { by: operator, target: periodTarget, before: null, after };
   },
   "settlement.deposit": async () => {
-    const deposit = {
-      providerId: "acme-ai",
-      amountMicroUsd: microUsd(7_000_000n),
-      ref: "bank 2",
-    };
-    await books.backend.settlementStore.deposit(deposit, operator);
+    const what = { amountMicroUsd: microUsd(7_000_000n), ref: "bank 2" };
+    await books.backend.settlementStore.deposit({ providerId: "acme-ai", ...what }, operator);
     const after = { amount_usd: "7.000000", ref: "bank 2" };
     return { by: operator, target: "acme-ai", before: null, after };
   },
@@ -134,13 +126,6 @@ const WRITES: Readonly<Record<Exclude<OperatorAction, OtherAction>, Write>> = {
     },
   },
 };
-
-function pin(prompt: bigint): PricePin {
-  const named = { providerId: "priced" as ProviderId, modelId: "m" as ModelId };
-  const rest = { cachedPrompt: 0n, cacheWrite: 0n, internalReasoning: 0n };
-  const prices = { ...rest, prompt, completion: prompt * 2n };
-  return { pinId: `pin ${prompt}`, ...named, prices };
-}
 
 async function retireOldest(drop: boolean): Promise<void> {
   expect((await run("days", { drop, by: operator })).stopped).toBeUndefined();

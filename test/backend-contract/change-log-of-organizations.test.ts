@@ -30,7 +30,6 @@ import { withBackend } from "../support/postgres.ts";
 import { completeSignIn, makeClaim, makeSignIn } from "../support/sign-in.ts";
 
 const backend = withBackend();
-const PROVIDER_KEY = "customer-provider-key-0123456789";
 const fresh = createVirtualKey();
 let orgId: OrgId;
 let keyId: KeyId;
@@ -42,23 +41,8 @@ beforeAll(async () => {
   ({ orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 0n }));
 });
 
-const vault = openKeyVault(Buffer.alloc(32, 7).toString("base64"));
-const sealed = (providerId: string): Parameters<typeof backend.connectionStore.create>[0] => {
-  assert(vault !== undefined, "the key is one");
-  const wanted = { orgId, providerId: providerId as ProviderId, keyId: null, name: "ours" };
-  return sealConnection(vault, { ...wanted, providerKey: PROVIDER_KEY });
-};
-
-const finding = (
-  family: "chat" | "images",
-): Parameters<typeof backend.usageHoldStore.record>[0] => ({
-  orgId: trialOrg,
-  family,
-  reason: "refused_requests 200 in 300 s",
-  ageMs: 0,
-  limitedMs: 600_000,
-  repeatMs: 86_400_000,
-});
+const stripe = byProviderNews("stripe");
+const unusual = { kind: "chat", reason: "refused_requests 200 in 300 s" } as const;
 const purchaseId = createRecordId("pur");
 const otherPurchase = createRecordId("pur");
 function purchase(id: string): Parameters<typeof backend.purchaseStore.create>[0] {
@@ -76,14 +60,12 @@ const { session, nowMs } = revealing;
 const byAccount = (id: string) => ({ kind: "account", id, ...from }) satisfies ChangedBy;
 
 const invitationId = createRecordId("inv");
-/** Account ids by the subject of the person's sign-in. */
-const people = new Map<string, string>();
-async function joinable(subject: string): Promise<void> {
-  const { accountId } = await completeSignIn(
-    backend.identityStore,
-    makeSignIn(makeClaim({ subject, email: `${subject}@example.com` })),
-  );
-  people.set(subject, accountId);
+/** The accounts of the organization's owner and of a person who joins it. */
+let ownerId: string;
+let secondId: string;
+async function accountOf(email: string): Promise<string> {
+  const signIn = makeSignIn(makeClaim({ email }));
+  return (await completeSignIn(backend.identityStore, signIn)).accountId;
 }
 
 const LATE = "2099-01-31T00:00:00.000Z";
@@ -93,7 +75,7 @@ function edit(
   change: Parameters<typeof backend.accountStore.editKeys>[2],
   before: object | null,
   after: object,
-  by: ChangedBy = account,
+  by = account,
 ): Write {
   return async () => {
     await backend.accountStore.editKeys(by === account ? orgId : "anyone", [keyId], change, by);
@@ -101,12 +83,8 @@ function edit(
   };
 }
 
-function digestOf({ digest, label }: ReturnType<typeof createVirtualKey>) {
-  return { digest, label };
-}
-
 /** The author of changes to the team, which only members whose role allows it may make. */
-const owner = () => byAccount(people.get("first") ?? "");
+const owner = () => byAccount(ownerId);
 
 const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>, Write>> = {
   "org.create": async () => {
@@ -169,19 +147,11 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   },
   "card.save": async () => {
     await backend.topUpStore.keepCustomer(orgId, false, "cus_1");
-    const shown = { brand: "visa", last4: "4242", expMonth: 12, expYear: 2030 };
+    const card = { cardId: "pm_1", brand: "visa", last4: "4242", expMonth: 12, expYear: 2030 };
     const at = { isTestMoney: false, fromMs: Date.now(), nowMs: Date.now() };
-    const card = { cardId: "pm_1", ...shown };
-    await backend.topUpStore.saveCard(
-      { orgId, customerId: "cus_1", card, ...at },
-      byProviderNews("stripe"),
-    );
-    return {
-      by: byProviderNews("stripe"),
-      target: "pm_1",
-      before: null,
-      after: { brand: "visa", card: "4242" },
-    };
+    await backend.topUpStore.saveCard({ orgId, customerId: "cus_1", card, ...at }, stripe);
+    const after = { brand: "visa", card: "4242" };
+    return { by: stripe, target: "pm_1", before: null, after };
   },
   "card.remove": async () => {
     await backend.topUpStore.removeCard(orgId, false, account);
@@ -189,18 +159,15 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   },
   "member.invite": {
     prepare: async () => {
-      await joinable("first");
-      const first = { email: "first@example.com", role: "owner" } as const;
-      await backend.teamStore.add(orgId, first, operator);
+      const member = { email: "first@example.com", role: "owner" } as const;
+      ownerId = await accountOf(member.email);
+      await backend.teamStore.add(orgId, member, operator);
     },
     run: async () => {
       const by = owner();
       const wanted = { email: "new@example.com", role: "viewer", invitedBy: by.id } as const;
-      const link = {
-        tokenHash: randomBytes(32),
-        nowMs: Date.now(),
-        expiresAtMs: Date.now() + 60_000,
-      };
+      const times = { nowMs: Date.now(), expiresAtMs: Date.now() + 60_000 };
+      const link = { tokenHash: randomBytes(32), ...times };
       await backend.teamStore.invite(orgId, { invitationId, ...wanted, ...link }, by);
       const after = { email: "n…@example.com", role: "viewer", expires_at: isoInstant };
       return { by, target: invitationId, before: null, after };
@@ -212,24 +179,26 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
     return { by: owner(), target: invitationId, before, after: null };
   },
   "member.join": {
-    prepare: () => joinable("second"),
+    prepare: async () => {
+      secondId = await accountOf("second@example.com");
+    },
     run: async () => {
       const member = { email: "second@example.com", role: "billing" } as const;
       await backend.teamStore.add(orgId, member, operator);
       const after = { email: "s…@example.com", role: "billing" };
-      return { by: operator, target: people.get("second") ?? "", before: null, after };
+      return { by: operator, target: secondId, before: null, after };
     },
   },
   "member.role": async () => {
-    const [accountId, role] = [people.get("second") ?? "", "owner"] as const;
-    await backend.teamStore.setRole(orgId, { accountId, role }, owner());
-    return { by: owner(), target: accountId, before: { role: "billing" }, after: { role } };
+    await backend.teamStore.setRole(orgId, { accountId: secondId, role: "owner" }, owner());
+    const [before, after] = [{ role: "billing" }, { role: "owner" }];
+    return { by: owner(), target: secondId, before, after };
   },
   "member.leave": async () => {
-    const accountId = people.get("second") ?? "";
-    await backend.teamStore.remove(orgId, { accountId, why: "left" }, byAccount(accountId));
+    const by = byAccount(secondId);
+    await backend.teamStore.remove(orgId, { accountId: secondId, why: "left" }, by);
     const before = { role: "owner", email: "s…@example.com" };
-    return { by: byAccount(accountId), target: accountId, before, after: null };
+    return { by, target: secondId, before, after: null };
   },
   "member.remove": {
     prepare: async () => {
@@ -237,10 +206,9 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       await backend.teamStore.add(orgId, member, operator);
     },
     run: async () => {
-      const accountId = people.get("second") ?? "";
-      await backend.teamStore.remove(orgId, { accountId, why: "removed" }, owner());
+      await backend.teamStore.remove(orgId, { accountId: secondId, why: "removed" }, owner());
       const before = { role: "viewer", email: "s…@example.com" };
-      return { by: owner(), target: accountId, before, after: null };
+      return { by: owner(), target: secondId, before, after: null };
     },
   },
   "company.change": async () => {
@@ -289,7 +257,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   "key.day-cap": edit({ caps: { day: microUsd(1n) } }, { cap_usd: null }, { cap_usd: "0.000001" }),
   "key.tags": edit({ tags: ["batch", "eu"] }, { tags: [] }, { tags: ["batch", "eu"] }),
   "key.rotate": edit(
-    { rotate: { ...digestOf(createVirtualKey()), oldUntilMs: Date.parse(LATE) } },
+    { rotate: { digest: randomBytes(32), label: "tm_vk_new", oldUntilMs: Date.parse(LATE) } },
     null,
     { old_works_until: LATE },
   ),
@@ -314,11 +282,8 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
     const made = await backend.rulesStore.createEndpoint(endpoint, operator);
     assert(made !== undefined && made !== "taken", "it is made");
     ({ endpointId } = made);
-    const after = expect.objectContaining({
-      provider: "private-ai",
-      rps: 3,
-      rpm: null,
-    }) as unknown;
+    const shown = { provider: "private-ai", rps: 3, rpm: null };
+    const after = expect.objectContaining(shown) as unknown;
     return { by: operator, target: endpointId, before: null, after };
   },
   "endpoint.remove": async () => {
@@ -327,7 +292,10 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
     return { by: operator, target: endpointId, before, after: null };
   },
   "connection.add": async () => {
-    const connection = sealed("acme-ai");
+    const vault = openKeyVault(Buffer.alloc(32, 7).toString("base64"));
+    assert(vault !== undefined, "the key is one");
+    const wanted = { orgId, providerId: "acme-ai" as ProviderId, keyId: null, name: "ours" };
+    const connection = sealConnection(vault, { ...wanted, providerKey: "sk-customer-0123456789" });
     ({ connectionId } = connection);
     await backend.connectionStore.create(connection, account);
     const after = { provider: "acme-ai", name: "ours", key_id: null };
@@ -353,7 +321,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
     const paid = { purchaseId, paymentId: "pi_1", receiptUrl: "https://receipt.example/1" };
     await backend.purchaseStore.grant(paid);
     const after = { amount_usd: "5.000000", payment: "pi_1" };
-    return { by: byProviderNews("stripe"), target: purchaseId, before: null, after };
+    return { by: stripe, target: purchaseId, before: null, after };
   },
   "purchase.claim": {
     prepare: () => backend.purchaseStore.claim(claim(false)),
@@ -362,7 +330,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       const what = { claim: "re_1", kind: "refund", amount_usd: "1.000000" };
       const before = { ...what, is_reversed: false, is_over: false };
       const after = { ...what, is_reversed: true, is_over: true };
-      return { by: byProviderNews("stripe"), target: purchaseId, before, after };
+      return { by: stripe, target: purchaseId, before, after };
     },
   },
   "purchase.state": {
@@ -370,24 +338,24 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
     run: async () => {
       await backend.purchaseStore.decide(otherPurchase, "expired");
       const [before, after] = [{ state: "created" }, { state: "expired" }];
-      return { by: byProviderNews("stripe"), target: otherPurchase, before, after };
+      return { by: stripe, target: otherPurchase, before, after };
     },
   },
   "hold.place": async () => {
-    await backend.usageHoldStore.record(finding("chat"));
-    const { reason } = finding("chat");
-    const after = { kind: "chat", state: "limited", until: isoInstant, reason };
+    const { kind: family, reason } = unusual;
+    const times = { ageMs: 0, limitedMs: 600_000, repeatMs: 86_400_000 };
+    await backend.usageHoldStore.record({ orgId: trialOrg, family, reason, ...times });
+    const after = { ...unusual, state: "limited", until: isoInstant };
     return { by: byGateway("unusual use"), target: trialOrg, before: null, after };
   },
   "hold.lift": async () => {
     await backend.usageHoldStore.lift(trialOrg, undefined, operator);
-    const { reason } = finding("chat");
-    const before = { kind: "chat", state: "limited", until: isoInstant, reason };
+    const before = { ...unusual, state: "limited", until: isoInstant };
     return { by: operator, target: trialOrg, before, after: null };
   },
   "optimize.start": async () => {
-    const { digest, label } = createVirtualKey();
-    const key = { keyId: createRecordId("key") as KeyId, digest, label, requestsPerMinute: 60 };
+    const secret = { digest: randomBytes(32), label: "tm_vk_new" };
+    const key = { keyId: createRecordId("key") as KeyId, ...secret, requestsPerMinute: 60 };
     const asked = { name: "cheaper", objective: "lowest_cost", judgeModelId: null } as const;
     const size = { prompts: 3, callsPlanned: 6, budgetMicroUsd: microUsd(1_000n) };
     const models = { modelIds: ["test/a", "test/b"], leaseMs: 60_000 };
@@ -420,20 +388,14 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   },
   "session.end": async () => {
     const { accountId } = await ownerOfSession();
-    await backend.identityStore.endSession({
-      sessionId: session.sessionId,
-      nowMs,
-      reason: "signed-out",
-      from,
-    });
+    const { sessionId } = session;
+    await backend.identityStore.endSession({ sessionId, nowMs, reason: "signed-out", from });
     const [before, after] = [{ session: "active" }, { session: "ended" }];
     return { by: byAccount(accountId), target: accountId, before, after };
   },
 };
 
-function selfLimit(): { source: "self"; scope: "key"; keyId: KeyId } {
-  return { source: "self", scope: "key", keyId };
-}
+const selfLimit = () => ({ source: "self", scope: "key", keyId }) as const;
 
 function claim(isReversed: boolean): Parameters<typeof backend.purchaseStore.claim>[0] {
   const what = { claimId: "re_1", purchaseId, kind: "refund" } as const;

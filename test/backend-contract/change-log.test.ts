@@ -4,21 +4,27 @@ import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { ACTIONS, actionNames } from "../../src/kernel/changes/actions.ts";
 import { ChangeLog } from "../../src/kernel/changes/change-log.ts";
-import type { Change, RecordedChange } from "../../src/kernel/changes/change.ts";
-import type { OrgId } from "../../src/kernel/core/ids.ts";
+import type { Change } from "../../src/kernel/changes/change.ts";
+import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import { openPool } from "../../src/kernel/storage/connection.ts";
 import { account, changeReader, operator } from "../support/change-writes.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { emptyDatabase, withBackend } from "../support/postgres.ts";
 import { completeSignIn, makeClaim, makeSignIn } from "../support/sign-in.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { withResource } from "../support/with-resource.ts";
 
 const backend = withBackend();
 const recorded = changeReader(() => backend);
+const pool = withResource(
+  () => openPool(backend.connectionString, silentLog),
+  (opened) => opened.end(),
+);
 let orgId: OrgId;
+let keyId: KeyId;
 
 beforeAll(async () => {
-  ({ orgId } = await orgWithKey(backend, { creditMicroUsd: 0n }));
+  ({ orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 0n }));
 });
 
 function noted(change: Partial<Change> = {}): Change {
@@ -30,7 +36,6 @@ describe("the change log", () => {
   test("has no entry and no log line of a write that was rolled back", async () => {
     await recorded();
     const lines: object[] = [];
-    const pool = openPool(backend.connectionString, silentLog);
     const log = new ChangeLog(pool, { info: (line) => void lines.push(line) });
     const broken = log.write(operator, async (client, note) => {
       note(noted());
@@ -54,34 +59,33 @@ describe("the change log", () => {
     const who = { actor_kind: "account", actor_id: "acct_1", client_network: "203.0.113.0/24" };
     expect(line).toMatchObject({ change: true, action: "key.cap", target: "key_1", ...who });
     expect([...log.counts]).toEqual([["key.cap", 1]]);
-    await pool.end();
   });
 
   test("has no entry of a write that changes nothing", async () => {
-    const key = await backend.accountStore.listKeys(orgId);
-    const keyId = key[0]?.keyId ?? "";
-    await backend.accountStore.editKeys("anyone", [keyId], { disable: true }, operator);
+    const disable = () =>
+      backend.accountStore.editKeys("anyone", [keyId], { disable: true }, operator);
+    await disable();
     await recorded();
-    await backend.accountStore.editKeys("anyone", [keyId], { disable: true }, operator);
+    await disable();
     await backend.accountStore.setOrgCap(orgId, null, account);
     expect(await recorded()).toEqual([]);
   });
 
   test("stores no key, whichever field it was pasted into", async () => {
     await recorded();
-    const { raw } = createVirtualKey();
-    const provider = [
+    const secrets = [
+      createVirtualKey().raw,
       "sk-proj-aB3_dE5gH7jK9mN1pQ",
       "sk_live_51H8xYzAbCdEfGhIjKl",
       "whsec_0123456789abcdefgh",
     ];
-    for (const secret of [raw, ...provider]) {
+    for (const secret of secrets) {
       await backend.accountStore.renameOrg(orgId, `ours ${secret}`, account);
       const grant = { orgId, amountMicroUsd: 1n as never, ref: `for ${secret}` };
       await backend.creditStore.grant(grant, { ...operator, id: secret });
     }
     const text = JSON.stringify(await recorded());
-    for (const secret of [raw, ...provider]) expect(text).not.toContain(secret);
+    for (const secret of secrets) expect(text).not.toContain(secret);
     expect(text).toContain("ours tm_vk_[redacted]");
     expect(text).toContain("for [redacted]");
   });
@@ -99,8 +103,6 @@ describe("the change log", () => {
       select -n, now() - n * interval '100 days', 'operator', 'ann', 'org.create', 'old'
       from generate_series(1, 5) n`,
     );
-    // The tests' own connection bypasses triggers, so this uses a connection like the program's.
-    const pool = openPool(backend.connectionString, silentLog);
     for (const sql of [
       "update change set actor_id = 'nobody'",
       "delete from change",
@@ -108,19 +110,17 @@ describe("the change log", () => {
       "truncate change",
       "select retire_changes(0, 10)",
     ]) {
-      await expect(pool.query(sql)).rejects.toThrow(/never changed or deleted|a day at least/);
+      await expect(backend.query(sql)).rejects.toThrow(/never changed or deleted|a day at least/);
     }
     expect(await backend.changeStore.retire(400, operator)).toBe(2);
     const left = await backend.query("select position from change where position < 0 order by 1");
     expect(left.map((row) => Number(row["position"]))).toEqual([-3, -2, -1]);
-    const early = pool.query("delete from change where position = -3");
+    const early = backend.query("delete from change where position = -3");
     await expect(early).rejects.toThrow("never");
-    await pool.end();
   });
 
   test("numbers entries in the order of their commits, however many write at once", async () => {
     await recorded();
-    const pool = openPool(backend.connectionString, silentLog);
     const log = new ChangeLog(pool, silentLog);
     const seen: number[] = [];
     const reading = async (): Promise<void> => {
@@ -139,7 +139,6 @@ describe("the change log", () => {
     // A reader that continues after the last position it has seen misses no entry.
     await Promise.all([reading(), ...writing]);
     expect(new Set(seen).size).toBe(20);
-    await pool.end();
   });
 });
 
@@ -160,12 +159,9 @@ describe("an organization's view of the log", () => {
     const shown = Object.entries(ACTIONS).filter(([, { seenBy }]) => seenBy === "organization");
     const names = page.slice(0, shown.length).map(({ action }) => action);
     expect(names.toSorted()).toEqual(shown.map(([name]) => name).toSorted());
-    const hold = page.find(({ action }) => action === "hold.place");
-    expect(hold?.after).toEqual({ name: "x" });
-    expect(page.find(({ action }) => action === "key.cap")?.after).toEqual({
-      name: "x",
-      reason: "y",
-    });
+    const shownOf = (wanted: string) => page.find(({ action }) => action === wanted)?.after;
+    expect(shownOf("hold.place")).toEqual({ name: "x" });
+    expect(shownOf("key.cap")).toEqual({ name: "x", reason: "y" });
   });
 
   test("has pages by position with the newest first, and a filter by action", async () => {
@@ -180,12 +176,7 @@ describe("an organization's view of the log", () => {
 
 describe("one sign-in", () => {
   const from = { requestId: "sign-in", clientNetwork: "198.51.100.0/24" };
-  async function signIn(
-    subject: string,
-    email: string,
-    isVerified: boolean,
-    before?: Buffer,
-  ): Promise<SignedIn> {
+  async function signIn(subject: string, email: string, isVerified: boolean, before?: Buffer) {
     await recorded();
     const claim = makeClaim({ subject, email, isVerified });
     const previous = before && { previous: { sessionId: before, reveal: undefined } };
@@ -193,54 +184,38 @@ describe("one sign-in", () => {
     const resolved = await completeSignIn(backend.identityStore, signingIn);
     const changes = await recorded();
     expect(JSON.stringify(changes)).not.toContain(email);
-    return { ...resolved, sessionId: signingIn.session.sessionId, changes };
-  }
-  interface SignedIn {
-    readonly accountId: string;
-    readonly orgId: OrgId;
-    readonly sessionId: Buffer;
-    readonly changes: readonly RecordedChange[];
-  }
-  async function actionsOf(...who: Parameters<typeof signIn>): Promise<readonly string[]> {
-    const { accountId, changes } = await signIn(...who);
-    for (const { by } of changes) expect(by).toEqual({ kind: "account", id: accountId, ...from });
-    return changes.map(({ action }) => action);
+    const actions = changes.map(({ action }) => action);
+    return { ...resolved, sessionId: signingIn.session.sessionId, changes, actions };
   }
 
   test("logs each of its effects once", async () => {
-    const first = await actionsOf("new", "new@example.com", false);
-    expect(first).toEqual(["org.create", "account.create", "session.start"]);
-    const verified = await actionsOf("new", "new@example.com", true);
-    expect(verified).toEqual([
-      "account.verify",
-      "session.start",
-      "alert.rules",
-      "alert.destination",
-      "key.create",
-    ]);
-    expect(await actionsOf("new", "moved@example.com", true)).toEqual([
-      "account.email",
-      "alert.destination",
-      "session.start",
-    ]);
-    // The two addresses look alike when masked; the second change is logged nevertheless.
-    expect(await actionsOf("new", "mover@example.com", true)).toEqual([
-      "account.email",
-      "alert.destination",
-      "session.start",
-    ]);
-    expect(await actionsOf("other", "mover@example.com", true)).toEqual([
-      "account.link",
-      "session.start",
-    ]);
-    expect(await actionsOf("other", "mover@example.com", true)).toEqual(["session.start"]);
+    const alerts = ["alert.rules", "alert.destination"];
+    const moved = ["account.email", "alert.destination", "session.start"];
+    for (const [subject, email, isVerified, logged] of [
+      ["new", "new@example.com", false, ["org.create", "account.create", "session.start"]],
+      [
+        "new",
+        "new@example.com",
+        true,
+        ["account.verify", "session.start", ...alerts, "key.create"],
+      ],
+      ["new", "moved@example.com", true, moved],
+      // The two addresses look alike when masked; the second change is logged nevertheless.
+      ["new", "mover@example.com", true, moved],
+      ["other", "mover@example.com", true, ["account.link", "session.start"]],
+      ["other", "mover@example.com", true, ["session.start"]],
+    ] as const) {
+      const { accountId, changes, actions } = await signIn(subject, email, isVerified);
+      expect(actions).toEqual(logged);
+      for (const { by } of changes) expect(by).toEqual({ kind: "account", id: accountId, ...from });
+    }
   });
 
   test("ends the session that the browser had, and logs that for the session's owner", async () => {
     const [subject, email] = ["again", "again@example.com"];
     const first = await signIn(subject, email, false);
     const again = await signIn(subject, email, false, first.sessionId);
-    expect(again.changes.map(({ action }) => action)).toEqual(["session.end", "session.start"]);
+    expect(again.actions).toEqual(["session.end", "session.start"]);
     const other = await signIn("guest", "guest@example.com", false, again.sessionId);
     const [end, ...rest] = other.changes;
     expect(end).toMatchObject({
@@ -252,7 +227,7 @@ describe("one sign-in", () => {
     expect(rest.map(({ orgId: of }) => of)).not.toContain(first.orgId);
     // The session has already ended, and a second end changes nothing.
     const late = await signIn(subject, email, false, again.sessionId);
-    expect(late.changes.map(({ action }) => action)).toEqual(["session.start"]);
+    expect(late.actions).toEqual(["session.start"]);
   });
 });
 

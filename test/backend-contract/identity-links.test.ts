@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 
 import { makeConsoleLink } from "../../src/app/console-link.ts";
 import { loadConfig } from "../../src/kernel/config/load-config.ts";
-import type { Config } from "../../src/kernel/config/settings.ts";
 import { makeClaimLink } from "../../src/account/identity/postgres-claim-links.ts";
 import type { Identity } from "../../src/account/identity/open-identity.ts";
 import { startOidcConsole } from "../support/oidc-console.ts";
@@ -122,11 +121,8 @@ describe("a sign-in link that was printed on the machine", () => {
     const token = await printed();
     const oidc = { oidcIssuer: "https://id.example.com", oidcClientId: "console" };
     for (const config of [oidc, { host: "0.0.0.0" }]) {
-      const elsewhere = await startOidcConsole({
-        store: backend.identityStore,
-        clock: site.clock,
-        config: async () => config,
-      });
+      const how = { store: backend.identityStore, clock: site.clock };
+      const elsewhere = await startOidcConsole({ ...how, config: async () => config });
       expect(await elsewhere.identity.findLink(token)).toBeUndefined();
       expect(await claim(token, { at: elsewhere.identity })).toBeUndefined();
       const session = await read(claimed, elsewhere.identity);
@@ -152,22 +148,12 @@ describe("a sign-in link that was printed on the machine", () => {
 });
 
 describe("a sign-in link that a command made outside the server", () => {
-  function configOf(env: Readonly<Record<string, string>>): Config {
+  async function make(env: Readonly<Record<string, string>>, email?: string) {
     const outcome = loadConfig({ flags: {}, env });
     if (outcome.kind === "invalid") throw new Error(outcome.problems.join());
-    return outcome.config;
+    const how = { config: outcome.config, backend, clock: site.clock, by: testOperator };
+    return await makeConsoleLink({ ...how, ...(email === undefined ? {} : { email }) });
   }
-  const make = (
-    env: Readonly<Record<string, string>>,
-    email?: string,
-  ): ReturnType<typeof makeConsoleLink> =>
-    makeConsoleLink({
-      config: configOf(env),
-      backend,
-      clock: site.clock,
-      by: testOperator,
-      ...(email === undefined ? {} : { email }),
-    });
 
   test("signs a person in at the server", async () => {
     const { url } = await make({ TM_CONSOLE_URL: `${site.url}/` }, "shell@home.example");
@@ -191,16 +177,14 @@ describe("a sign-in link that a command made outside the server", () => {
   });
 
   test("is refused with a reason where it could not work", async () => {
-    const refused: [Readonly<Record<string, string>>, RegExp][] = [
-      [
-        { OIDC_ISSUER: "https://id.example.com" },
-        /people sign in through https:\/\/id.example.com/,
-      ],
-      [{ TM_CONSOLE_URL: "https://console.example.com" }, /local_sign_in/],
-      [{ TM_HOST: "0.0.0.0" }, /oidc\.issuer/],
-      [{ TM_CONSOLE_PORT: "0" }, /console_url/],
-    ];
-    for (const [env, reason] of refused) await expect(make(env)).rejects.toThrow(reason);
+    for (const [name, value, reason] of [
+      ["OIDC_ISSUER", "https://id.example.com", "people sign in through https://id.example.com"],
+      ["TM_CONSOLE_URL", "https://console.example.com", "local_sign_in"],
+      ["TM_HOST", "0.0.0.0", "oidc.issuer"],
+      ["TM_CONSOLE_PORT", "0", "console_url"],
+    ] as const) {
+      await expect(make({ [name]: value })).rejects.toThrow(reason);
+    }
     await expect(make({}, "no address")).rejects.toThrow(/--email/);
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
 import { assert } from "../../src/kernel/core/assert.ts";
 import { pendingKey, sealPending } from "../../src/account/identity/sealed-text.ts";
@@ -18,6 +18,10 @@ const note = (detail: object, message: string): void => {
   logged.push(JSON.stringify({ ...detail, message }));
 };
 
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
 const backend = withBackend();
 const console_ = withResource(() =>
   startOidcSite({ store: backend.identityStore, log: { info: note, warn: note, error: note } }),
@@ -27,9 +31,12 @@ const provider = withResource(
   () => undefined,
 );
 
-/** A console with a separate provider and clock on the same database. */
-const freshConsole = (options: { readonly claimsIn?: "userinfo" } = {}): Promise<OidcSite> =>
-  startOidcSite({ store: backend.identityStore, ...options });
+/** Starts a console with a separate provider and clock on the same database, for one test. */
+async function freshConsole(options: { readonly claimsIn?: "userinfo" } = {}): Promise<OidcSite> {
+  const site = await startOidcSite({ store: backend.identityStore, ...options });
+  onTestFinished(() => site.close());
+  return site;
+}
 
 let people = 0;
 function person(change: object = {}): { subject: string; email: string; emailVerified: boolean } {
@@ -101,9 +108,8 @@ describe("signing in", () => {
   test("that the provider refuses shows the reason, and opens no session", async () => {
     provider.signInAs(null);
     const browser = new CookieBrowser();
-    expect((await signIn(browser)).path).toMatch(
-      /^\/sign-in\?reason=denied&request_id=[0-9a-f-]+$/,
-    );
+    const { path } = await signIn(browser);
+    expect(path).toMatch(/^\/sign-in\?reason=denied&request_id=[0-9a-f-]+$/);
     expect(await sessionOf(browser)).toBeUndefined();
   });
 
@@ -194,17 +200,10 @@ describe("a callback", () => {
     const browser = new CookieBrowser();
     const callback = await arrived(browser);
     const sealed = browser.cookie("tm_tx") ?? "";
-    const other = sealPending(
-      {
-        state: callback.searchParams.get("state") ?? "",
-        nonce: "n",
-        codeVerifier: "v",
-        returnPath: null,
-        sessionId: null,
-        expiresAtMs: Number.MAX_SAFE_INTEGER,
-      },
-      pendingKey(Buffer.alloc(32)),
-    );
+    const state = callback.searchParams.get("state") ?? "";
+    const rest = { nonce: "n", codeVerifier: "v", returnPath: null, sessionId: null };
+    const pending = { state, ...rest, expiresAtMs: Number.MAX_SAFE_INTEGER };
+    const other = sealPending(pending, pendingKey(Buffer.alloc(32)));
     const at = Math.floor(sealed.length / 2);
     const altered = sealed.slice(0, at) + (sealed[at] === "A" ? "B" : "A") + sealed.slice(at + 1);
     for (const cookie of ["", altered, sealed.slice(0, -4), other]) {
@@ -224,9 +223,9 @@ describe("a callback", () => {
       answersAs: console_.url,
       config: async () => oidcConfigOf(provider),
     });
+    onTestFinished(() => other.close());
     const finished = await finish(callback, browser.header(callback), other);
     expect(finished.location).toBe("/welcome");
-    await other.close();
   });
 
   test("needs no row: a hundred started sign-ins leave the database unchanged", async () => {
@@ -251,7 +250,6 @@ describe("a callback", () => {
     const { url } = await browser.open(`${late.url}/auth/start`, stopAtCallback);
     late.clock.forward(600_001);
     expect((await browser.open(url.href)).path).toMatch(/reason=failed/);
-    await late.close();
   });
 });
 
@@ -309,8 +307,9 @@ describe("back-channel logout", () => {
   });
 
   test("is refused with a wrong signature, audience or issuer, or as another kind of token", async () => {
-    const { subject: sub, ...ada } = person();
-    const browser = await signedIn({ subject: sub, ...ada });
+    const ada = person();
+    const { subject: sub } = ada;
+    const browser = await signedIn(ada);
     const wrong = [
       `${(await provider.logoutToken({ sub })).slice(0, -43)}${"A".repeat(43)}`,
       await provider.logoutToken({ sub, aud: "another-client" }),
@@ -334,7 +333,6 @@ test("an identity provider that is down prevents sign-ins and ends no session", 
   await browser.open(`${away.url}/auth/start`);
   away.provider.setDown(true);
   expect(await away.identity.readSession(browser.header(new URL(away.url)))).toBeDefined();
-  await away.close();
 });
 
 test("an address that only the user info endpoint has is read there, with its verification", async () => {
@@ -348,7 +346,6 @@ test("an address that only the user info endpoint has is read there, with its ve
   other.provider.signInAs({ subject: "nobody" });
   const landing = await new CookieBrowser().open(`${other.url}/auth/start`);
   expect(landing.path).toMatch(/reason=failed/);
-  await other.close();
 });
 
 test("no cookie, code, token, secret or key is in the log or in the database", async () => {
@@ -359,14 +356,103 @@ test("no cookie, code, token, secret or key is in the log or in the database", a
   const token = browser.cookie("tm_session");
   const key = await console_.identity.reveal(headerOf(browser));
   assert(code !== null && token !== undefined && key !== undefined, "signed in");
-  const secrets = [code, token, key.key, provider.clientSecret];
-  const tables = ["console_session", "console_reveal", "api_key"];
-  const dump = [];
-  for (const table of tables) dump.push(await backend.query(`select t::text from ${table} t`));
-  const text = JSON.stringify(dump) + logged.join("\n");
+  let text = logged.join("\n");
   expect(logged.length).toBeGreaterThan(0);
-  for (const secret of secrets) {
+  for (const table of ["console_session", "console_reveal", "api_key"]) {
+    text += JSON.stringify(await backend.query(`select t::text from ${table} t`));
+  }
+  for (const secret of [code, token, key.key, provider.clientSecret]) {
     expect(text).not.toContain(secret);
     expect(text).not.toContain(Buffer.from(secret).toString("hex"));
   }
+});
+
+/** These tests are the last ones, because they move the console's clock forward by days. */
+describe("a session at an identity provider", () => {
+  let browser: CookieBrowser;
+  beforeEach(async () => {
+    browser = await signedIn();
+    await console_.identity.endReveal(headerOf(browser));
+  });
+
+  const read = () => sessionOf(browser);
+  const reason = () => console_.identity.sessionEndReason(headerOf(browser));
+
+  async function isDue(): Promise<boolean> {
+    const session = await read();
+    assert(session !== undefined, "signed in");
+    return console_.identity.isRecheckDue(session);
+  }
+  const recheck = () => browser.open(`${console_.url}/auth/recheck?return=/keys`);
+
+  test("lasts seven days and not a second longer, however often it is used", async () => {
+    await read();
+    for (const days of [1, 3, 2]) {
+      console_.clock.forward(days * DAY_MS);
+      expect((await recheck()).path).toBe("/keys");
+    }
+    console_.clock.forward(DAY_MS - MINUTE_MS);
+    expect(await read()).toBeDefined();
+    console_.clock.forward(MINUTE_MS + 1_000);
+    expect(await read()).toBeUndefined();
+    expect(await reason()).toBe("expired");
+    expect((await recheck()).path).toBe("/sign-in?reason=expired&return=%2Fkeys");
+  });
+
+  test("is rechecked at the provider every 12 hours, and returns to its page", async () => {
+    expect(await isDue()).toBe(false);
+    console_.clock.forward(12 * HOUR_MS);
+    expect(await isDue()).toBe(true);
+    const landing = await recheck();
+    expect(landing.path).toBe("/keys");
+    expect(landing.way[1]).toContain("prompt=none");
+    expect(await isDue()).toBe(false);
+    console_.clock.forward(20 * HOUR_MS);
+    expect(await read()).toBeDefined();
+  });
+
+  test("ends when the provider says that nobody is signed in", async () => {
+    provider.endSessions();
+    expect((await recheck()).path).toBe("/sign-in?reason=idp-ended&return=%2Fkeys");
+    expect(await read()).toBeUndefined();
+    expect(await reason()).toBe("idp-ended");
+  });
+
+  test("that the provider ended returns to its page after a new sign-in, and never to another site", async () => {
+    const endedAt = async (page: string): Promise<string> => {
+      provider.endSessions();
+      const { url } = await browser.open(`${console_.url}/auth/recheck?return=${page}`);
+      expect(url.pathname).toBe("/sign-in");
+      const back = new URLSearchParams({ return: url.searchParams.get("return") ?? "" });
+      return (await browser.open(`${console_.url}/auth/start?${back.toString()}`)).path;
+    };
+    expect(await endedAt("%2Fusage%3Frange%3D7d")).toBe("/usage?range=7d");
+    expect(await endedAt(encodeURIComponent("//evil.example"))).toBe("/");
+  });
+
+  test("ends when another user is signed in at the provider", async () => {
+    const other = await signedIn();
+    // This browser gets the other person's session with the identity provider.
+    const idp = new URL(provider.issuer);
+    browser.adopt(other, idp, "idp_session");
+    expect((await recheck()).path).toBe("/sign-in?reason=idp-ended&return=%2Fkeys");
+    expect(await read()).toBeUndefined();
+  });
+
+  test("stays valid for 12 more hours when the provider does not answer, and then ends", async () => {
+    console_.clock.forward(12 * HOUR_MS);
+    expect(await isDue()).toBe(true);
+    const stopAt = (url: URL): boolean => url.origin === provider.issuer;
+    await browser.open(`${console_.url}/auth/recheck`, { stopAt });
+    // The browser did not return: no recheck starts for an hour, and the session is not extended.
+    console_.clock.forward(HOUR_MS / 2);
+    expect(await isDue()).toBe(false);
+    console_.clock.forward(HOUR_MS / 2);
+    expect(await isDue()).toBe(true);
+    console_.clock.forward(10 * HOUR_MS);
+    expect(await read()).toBeDefined();
+    console_.clock.forward(HOUR_MS);
+    expect(await read()).toBeUndefined();
+    expect(await reason()).toBe("idp-ended");
+  });
 });

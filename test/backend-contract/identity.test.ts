@@ -11,6 +11,7 @@ import type {
 } from "../../src/account/identity/identity-store.ts";
 import type { IdentityStore } from "../../src/account/identity/postgres-identity-store.ts";
 import { addKey } from "../support/add-key.ts";
+import { brokenBooks } from "../support/books.ts";
 import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
 import { completeSignIn, makeClaim, SIGN_IN_MS, makeSignIn } from "../support/sign-in.ts";
@@ -27,6 +28,20 @@ beforeAll(async () => {
 
 function resolve(claim: SignInClaim): Promise<ResolvedSignIn> {
   return completeSignIn(store, makeSignIn(claim));
+}
+
+/** The same person after a change of the address. */
+function moved(claim: SignInClaim, email: string): SignInClaim {
+  return { ...claim, email, emailNorm: email };
+}
+
+async function destinationsOf(orgId: OrgId): Promise<readonly string[]> {
+  return (await backend.alertStore.destinations(orgId)).map(({ address }) => address);
+}
+
+async function addDestination(orgId: OrgId, destinationId: string, address: string): Promise<void> {
+  const wanted = { destinationId, address, channel: "email", kinds: null } as const;
+  await backend.alertStore.addDestination(orgId, wanted, testOperator);
 }
 
 async function keysOf(orgId: OrgId): Promise<readonly string[]> {
@@ -59,15 +74,11 @@ describe("an unknown person", () => {
   test("with the verified address of an account joins it, and gets no second trial", async () => {
     const ada = makeClaim();
     const first = await resolve(ada);
+    const { accountId, orgId } = first;
     const again = await resolve(makeClaim({ email: ada.email, issuer: "https://other.example" }));
-    expect(again).toMatchObject({
-      kind: "linked",
-      accountId: first.accountId,
-      orgId: first.orgId,
-      hasReveal: false,
-    });
-    expect(await keysOf(first.orgId)).toEqual(["trial"]);
-    expect(await store.listIdentities(first.accountId)).toHaveLength(2);
+    expect(again).toMatchObject({ kind: "linked", accountId, orgId, hasReveal: false });
+    expect(await keysOf(orgId)).toEqual(["trial"]);
+    expect(await store.listIdentities(accountId)).toHaveLength(2);
   });
 
   test("whose address is not verified gets an empty organization without a key", async () => {
@@ -97,35 +108,25 @@ test("an account with an unverified address shares nothing with the account that
 describe("a person who comes back", () => {
   test("has the same account, and after a change of address is known by the new one", async () => {
     const ada = makeClaim();
-    const first = await resolve(ada);
-    const { accountId, orgId } = first;
+    const { accountId, orgId } = await resolve(ada);
     expect(await resolve(ada)).toMatchObject({ kind: "known", accountId, orgId, hasReveal: false });
-    const moved = { ...ada, email: "ada@new.example", emailNorm: "ada@new.example" };
-    expect(await resolve(moved)).toMatchObject({ kind: "known", isEmailTaken: false });
-    const org = await backend.accountStore.findOrg(first.orgId);
-    expect(org).toMatchObject({ email: "ada@new.example" });
+    const email = "ada@new.example";
+    expect(await resolve(moved(ada, email))).toMatchObject({ kind: "known", isEmailTaken: false });
+    expect(await backend.accountStore.findOrg(orgId)).toMatchObject({ email });
     // A user with the new address is the same person, and the old address is free again.
-    expect(await resolve(makeClaim({ email: "ada@new.example" }))).toMatchObject({
-      kind: "linked",
-      accountId: first.accountId,
-    });
+    expect(await resolve(makeClaim({ email }))).toMatchObject({ kind: "linked", accountId });
     expect(await resolve(makeClaim({ email: ada.email }))).toMatchObject({ kind: "created" });
   });
 
   test("gets alerts at the new address after a change of address, and has no destination twice", async () => {
     const ada = makeClaim();
     const { orgId } = await resolve(ada);
-    const addresses = async (): Promise<readonly string[]> =>
-      (await backend.alertStore.destinations(orgId)).map(({ address }) => address);
-    expect(await addresses()).toEqual([ada.email]);
-    const moved = { ...ada, email: "moved@new.example", emailNorm: "moved@new.example" };
-    await resolve(moved);
-    expect(await addresses()).toEqual(["moved@new.example"]);
-    const wanted = { destinationId: "dst_back", channel: "email", kinds: null } as const;
-    const back = { ...wanted, address: ada.email.toUpperCase() };
-    await backend.alertStore.addDestination(orgId, back, testOperator);
+    expect(await destinationsOf(orgId)).toEqual([ada.email]);
+    await resolve(moved(ada, "moved@new.example"));
+    expect(await destinationsOf(orgId)).toEqual(["moved@new.example"]);
+    await addDestination(orgId, "dst_back", ada.email.toUpperCase());
     await resolve(ada);
-    expect(await addresses()).toEqual([ada.email.toUpperCase()]);
+    expect(await destinationsOf(orgId)).toEqual([ada.email.toUpperCase()]);
   });
 
   test("with an address that another account has keeps the old address", async () => {
@@ -133,8 +134,7 @@ describe("a person who comes back", () => {
     const ada = makeClaim();
     const bobs = await resolve(bob);
     const adas = await resolve(ada);
-    const moved = { ...ada, email: bob.email, emailNorm: bob.emailNorm };
-    const again = await resolve(moved);
+    const again = await resolve(moved(ada, bob.email));
     expect(again).toMatchObject({ accountId: adas.accountId, isEmailTaken: true });
     expect(await backend.accountStore.findOrg(adas.orgId)).toMatchObject({ email: ada.email });
     expect(await resolve(bob)).toMatchObject({ accountId: bobs.accountId });
@@ -143,8 +143,7 @@ describe("a person who comes back", () => {
   test("with an unverified address keeps the verified address", async () => {
     const ada = makeClaim();
     const first = await resolve(ada);
-    const other = { ...ada, email: "x@evil.example", emailNorm: "x@evil.example" };
-    const again = await resolve({ ...other, isVerified: false });
+    const again = await resolve({ ...moved(ada, "x@evil.example"), isVerified: false });
     expect(again).toMatchObject({ accountId: first.accountId, isVerified: true });
     expect(await backend.accountStore.findOrg(first.orgId)).toMatchObject({ email: ada.email });
   });
@@ -153,34 +152,27 @@ describe("a person who comes back", () => {
 describe("an address that is verified later", () => {
   test("opens the existing account, with its first trial key", async () => {
     const ada = makeClaim({ isVerified: false });
-    const before = await resolve(ada);
+    const { accountId, orgId } = await resolve(ada);
     const after = await resolve({ ...ada, isVerified: true });
-    expect(after).toMatchObject({
-      kind: "verified",
-      accountId: before.accountId,
-      orgId: before.orgId,
-      isVerified: true,
-      hasReveal: true,
-    });
-    expect(await keysOf(before.orgId)).toEqual(["trial"]);
-    expect(await isVerifiedOrg(before.orgId)).toBe(true);
+    const same = { accountId, orgId, isVerified: true };
+    expect(after).toMatchObject({ kind: "verified", ...same, hasReveal: true });
+    expect(await keysOf(orgId)).toEqual(["trial"]);
+    expect(await isVerifiedOrg(orgId)).toBe(true);
   });
 
   test("and changed in the same sign-in is the only address that gets alerts", async () => {
     const early = makeClaim({ isVerified: false });
     await resolve(early);
     const email = `own-${early.email}`;
-    const { orgId, kind } = await resolve({ ...early, email, emailNorm: email, isVerified: true });
+    const { orgId, kind } = await resolve({ ...moved(early, email), isVerified: true });
     expect(kind).toBe("verified");
-    expect(await backend.alertStore.destinations(orgId)).toMatchObject([{ address: email }]);
+    expect(await destinationsOf(orgId)).toEqual([email]);
   });
 
   test("keeps the alert destination that was already added for it", async () => {
     const early = makeClaim({ isVerified: false });
     const { orgId } = await resolve(early);
-    const wanted = { destinationId: "dst_own", channel: "email", kinds: null } as const;
-    const own = { ...wanted, address: early.email };
-    await backend.alertStore.addDestination(orgId, own, testOperator);
+    await addDestination(orgId, "dst_own", early.email);
     await resolve({ ...early, isVerified: true });
     const kept = await backend.alertStore.destinations(orgId);
     expect(kept.map(({ destinationId }) => destinationId)).toEqual(["dst_own"]);
@@ -188,41 +180,31 @@ describe("an address that is verified later", () => {
 
   test("and belongs to an older account is linked to it, and its empty organization is deleted", async () => {
     const ada = makeClaim();
-    const older = await resolve(ada);
+    const { accountId, orgId } = await resolve(ada);
     const second = makeClaim({ email: ada.email, isVerified: false });
     const signIn = makeSignIn(second);
     const empty = await completeSignIn(store, signIn);
     const joined = await resolve({ ...second, isVerified: true });
-    expect(joined).toMatchObject({
-      kind: "linked",
-      accountId: older.accountId,
-      orgId: older.orgId,
-      hasReveal: false,
-    });
+    expect(joined).toMatchObject({ kind: "linked", accountId, orgId, hasReveal: false });
     expect(await backend.accountStore.findOrg(empty.orgId)).toBeUndefined();
     // A browser that signed in before the accounts were joined continues in the older account.
-    expect(await store.findSession(signIn.session.sessionId)).toMatchObject({
-      accountId: older.accountId,
-      isVerified: true,
-    });
-    expect(await keysOf(older.orgId)).toEqual(["trial"]);
+    const session = await store.findSession(signIn.session.sessionId);
+    expect(session).toMatchObject({ accountId, isVerified: true });
+    expect(await keysOf(orgId)).toEqual(["trial"]);
   });
 
   test("and belongs to an older account keeps its former organization if that was granted credit", async () => {
     const ada = makeClaim();
     await resolve(ada);
     const second = makeClaim({ email: ada.email, isVerified: false });
-    const empty = await resolve(second);
+    const { orgId } = await resolve(second);
     const amountMicroUsd = microUsd(5_000_000n);
-    await backend.creditStore.grant(
-      { orgId: empty.orgId, amountMicroUsd, ref: "by mistake" },
-      testOperator,
-    );
+    const grant = { orgId, amountMicroUsd, ref: "by mistake" };
+    await backend.creditStore.grant(grant, testOperator);
     await resolve({ ...second, isVerified: true });
-    expect(await backend.accountStore.findOrg(empty.orgId)).toMatchObject({
-      balanceMicroUsd: amountMicroUsd,
-    });
-    for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
+    const kept = await backend.accountStore.findOrg(orgId);
+    expect(kept).toMatchObject({ balanceMicroUsd: amountMicroUsd });
+    expect(await brokenBooks({ backend })).toEqual([]);
   });
 });
 
@@ -285,8 +267,7 @@ describe("simultaneous sign-ins:", () => {
   test("of several people who change to the same free address, only one gets it", async () => {
     const people = [makeClaim(), makeClaim(), makeClaim()];
     for (const each of people) await resolve(each);
-    const wanted = { email: "free@example.com", emailNorm: "free@example.com" };
-    const all = await Promise.all(people.map((each) => resolve({ ...each, ...wanted })));
+    const all = await Promise.all(people.map((each) => resolve(moved(each, "free@example.com"))));
     expect(all.filter((each) => !each.isEmailTaken)).toHaveLength(1);
     expect(new Set(all.map((each) => each.accountId)).size).toBe(3);
   });
@@ -300,17 +281,18 @@ describe("simultaneous sign-ins:", () => {
 
 describe("starting credit", () => {
   const welcomeMicroUsd = microUsd(1_000_000n);
+  const signIn = (claim: SignInClaim): Promise<ResolvedSignIn> =>
+    completeSignIn(store, makeSignIn(claim, { welcomeMicroUsd }));
   const balanceOf = async (orgId: OrgId): Promise<unknown> =>
     (await backend.accountStore.findOrg(orgId))?.balanceMicroUsd;
 
   test("is granted at the first verified sign-in, lifts the unfunded limit, and is trial credit", async () => {
     const eve = makeClaim({ isVerified: false });
-    const unverified = await completeSignIn(store, makeSignIn(eve, { welcomeMicroUsd }));
-    expect(await balanceOf(unverified.orgId)).toBe(0n);
-    const signIn = makeSignIn({ ...eve, isVerified: true }, { welcomeMicroUsd });
-    const { orgId } = await completeSignIn(store, signIn);
+    expect(await balanceOf((await signIn(eve)).orgId)).toBe(0n);
+    const verified = makeSignIn({ ...eve, isVerified: true }, { welcomeMicroUsd });
+    const { orgId } = await completeSignIn(store, verified);
     expect(await balanceOf(orgId)).toBe(1_000_000n);
-    const record = await findKey(backend.keyStore, signIn.trialKey.digest);
+    const record = await findKey(backend.keyStore, verified.trialKey.digest);
     expect(record).toMatchObject({ orgId, funded: true });
     const [org] = await backend.query("select bought_at from org where org_id = $1", [orgId]);
     expect(org).toEqual({ bought_at: null });
@@ -322,23 +304,16 @@ describe("starting credit", () => {
   test("is granted once, however often and in whatever way one address signs in", async () => {
     const ada = makeClaim();
     const again = makeClaim({ email: ada.email, issuer: "https://other.example" });
-    const all = await Promise.all(
-      [ada, ada, again, again].map((claim) =>
-        completeSignIn(store, makeSignIn(claim, { welcomeMicroUsd })),
-      ),
-    );
+    const all = await Promise.all([ada, ada, again, again].map(signIn));
     expect(new Set(all.map(({ orgId }) => orgId)).size).toBe(1);
     expect(await balanceOf(all[0]?.orgId as OrgId)).toBe(1_000_000n);
   });
 
   test("is not granted again to an address whose account moved to another address", async () => {
     const ada = makeClaim();
-    const moved = makeClaim();
-    await store.resolveSignIn(makeSignIn(ada, { welcomeMicroUsd }));
-    const { email, emailNorm } = moved;
-    await store.resolveSignIn(makeSignIn({ ...ada, email, emailNorm }, { welcomeMicroUsd }));
-    const second = makeClaim({ email: ada.email });
-    const { orgId } = await completeSignIn(store, makeSignIn(second, { welcomeMicroUsd }));
+    await signIn(ada);
+    await signIn(moved(ada, "elsewhere@new.example"));
+    const { orgId } = await signIn(makeClaim({ email: ada.email }));
     expect(await balanceOf(orgId)).toBe(0n);
   });
 });
@@ -365,10 +340,11 @@ describe("a new key that is revealed to its owner", () => {
   });
 
   test("is gone after 15 minutes, and other sessions never see it", async () => {
-    const { session } = await withReveal();
-    expect(await store.findReveal(session.sessionId, SIGN_IN_MS + 900_000)).toBeUndefined();
-    expect(await store.showReveal(session.sessionId, SIGN_IN_MS + 900_000)).toBeUndefined();
-    expect(await store.endReveal(session.sessionId, SIGN_IN_MS + 900_000)).toBe(false);
+    const { sessionId } = (await withReveal()).session;
+    const lateMs = SIGN_IN_MS + 900_000;
+    expect(await store.findReveal(sessionId, lateMs)).toBeUndefined();
+    expect(await store.showReveal(sessionId, lateMs)).toBeUndefined();
+    expect(await store.endReveal(sessionId, lateMs)).toBe(false);
     expect(await store.showReveal(randomBytes(32), SIGN_IN_MS)).toBeUndefined();
   });
 
@@ -376,12 +352,11 @@ describe("a new key that is revealed to its owner", () => {
     const first = await withReveal();
     const { sessionId } = first.session;
     const reveal = await store.findReveal(sessionId, SIGN_IN_MS);
-    const stranger = makeSignIn(makeClaim({ isVerified: false }), {
-      previous: { sessionId, reveal },
-    });
+    const previous = { sessionId, reveal };
+    const stranger = makeSignIn(makeClaim({ isVerified: false }), { previous });
     expect(await store.resolveSignIn(stranger)).toMatchObject({ hasReveal: false });
     expect(await store.findReveal(stranger.session.sessionId, SIGN_IN_MS)).toBeUndefined();
-    const same = makeSignIn(first.claim, { previous: { sessionId, reveal } });
+    const same = makeSignIn(first.claim, { previous });
     expect(await store.resolveSignIn(same)).toMatchObject({ hasReveal: true });
     expect(await store.findReveal(sessionId, SIGN_IN_MS)).toBeUndefined();
     expect(await store.findReveal(same.session.sessionId, SIGN_IN_MS)).toBeDefined();
@@ -392,8 +367,7 @@ test("an ended session is kept to explain its end, and is deleted within 31 days
   const old = makeSignIn(makeClaim());
   await store.resolveSignIn(old);
   const { sessionId } = old.session;
-  const afterEndMs = SIGN_IN_MS + 8 * DAY_MS;
-  await store.sweep(afterEndMs);
+  await store.sweep(SIGN_IN_MS + 8 * DAY_MS);
   // The session is kept, because its browser still shows why it ended.
   expect(await store.findSession(sessionId)).toBeDefined();
   expect(await store.findReveal(sessionId, SIGN_IN_MS)).toBeUndefined();
