@@ -28,7 +28,6 @@ export const BRANDING_FILES: Readonly<Record<string, string>> = {
 };
 
 const BRANDED = "(Org|Key|Model|Provider|Job|Request|Attempt)Id|(Micro|Pico)Usd";
-/** A value of a database row may be cast to the brand of its column. */
 const BRANDING = new RegExp(`(?<!\\brow\\.\\w+ |\\brows\\[0\\]\\?\\.\\w+ )\\bas (${BRANDED})\\b`);
 
 export const idsAreParsedAtTheDoor: Rule = (files) =>
