@@ -57,7 +57,6 @@ function install(part: PeerPart): string {
   }
 }
 
-/** Builds our handler with Bifrost's library, in exactly the versions of go.mod and go.sum. */
 function installBifrostCore(): void {
   run("go", ["-C", BIFROST_CORE_SOURCE, "build", "-mod=readonly", "-o", BIFROST_CORE_PROGRAM, "."]);
 }
@@ -90,7 +89,6 @@ function python(): string {
   return join(LITELLM_ENVIRONMENT, "bin", "python3");
 }
 
-/** Returns the output of the command; throws `InstallFailed` if it fails. */
 function run(
   command: string,
   args: readonly string[],
