@@ -43,7 +43,6 @@ export class DamagedBooks {
     }
   }
 
-  /** Runs statements without triggers and foreign keys. */
   async damage(...statements: readonly string[]): Promise<void> {
     await this.#backend.query("begin");
     await this.#backend.query("set local session_replication_role = replica");

@@ -17,7 +17,6 @@ declare module "vitest" {
 }
 
 interface Run {
-  /** Number of projects that still run. */
   users: number;
   readonly folder: string;
   readonly dataDir: string;
@@ -30,10 +29,7 @@ declare global {
   var runOfAllProjects: Run | undefined;
 }
 
-/**
- * Provides the parts that all workers of a run share: one PostgreSQL and one compiled program, each
- * started or built on demand.
- */
+/** Provides what all workers of a run share: one PostgreSQL and one compiled program, on demand. */
 export default function setUp(project: TestProject): () => Promise<void> {
   globalThis.runOfAllProjects ??= beginRun();
   const run = globalThis.runOfAllProjects;

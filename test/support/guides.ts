@@ -12,7 +12,6 @@ export interface GuideSnippet {
   readonly code: string;
 }
 
-/** Returns every code block of the guides and of the first screen of the README. */
 export function guideSnippets(): readonly GuideSnippet[] {
   const guides = readdirSync(FOLDER).map((file) => snippetsOf(file, join(FOLDER, file)));
   return [...guides.flat(), ...firstScreen()];
@@ -36,7 +35,6 @@ function fences(name: string, text: string): readonly GuideSnippet[] {
   );
 }
 
-/** Returns the snippet's code with this gateway's address in place of that of `npm start`. */
 export function codeFor(snippet: GuideSnippet, gatewayUrl: string): string {
   return snippet.code.replaceAll("http://127.0.0.1:8080", gatewayUrl);
 }

@@ -85,7 +85,6 @@ export class JobFixture {
     return job;
   }
 
-  /** Returns the journal row of a job's attempt. */
   async attempt(job: Pick<NewVideoJob, "attemptId">): Promise<Record<string, unknown>> {
     const columns = "state, debit, resumable, provider_job_id, served_model, substituted";
     const sql = `select ${columns} from journal where attempt_id = $1`;

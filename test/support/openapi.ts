@@ -13,7 +13,6 @@ interface Response {
   readonly content?: Readonly<Record<string, { readonly schema: object }>>;
 }
 
-/** Checks answers against the published OpenAPI document of the gateway. */
 export class PublishedApi {
   readonly document = JSON.parse(readFileSync(FILE, "utf8")) as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;

@@ -11,10 +11,7 @@ export interface ArrivedRequest {
 }
 
 const MANNERS = ["answers", "answers early", "fails early", "resets"] as const;
-/**
- * How the provider treats a request. Early: before it has read the body, which it still reads
- * afterwards.
- */
+/** Early: before it has read the body, which it still reads afterwards. */
 export type Manner = (typeof MANNERS)[number];
 
 const READS_ON_AFTER_MS = 10;

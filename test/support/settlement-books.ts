@@ -17,7 +17,6 @@ export interface ClosingTerms {
   readonly every?: SettlementInterval;
 }
 
-/** Closes the periods of one provider that are due at `until`, and returns them. */
 export async function closeUntil(
   backend: PostgresBackend,
   until: string,

@@ -2,7 +2,6 @@ import { systemClock } from "../../src/kernel/core/time.ts";
 import type { HttpAnswer } from "./ask.ts";
 
 interface Sent {
-  readonly beganMs: number;
   readonly tookMs: number;
   /** "" if the request was served. */
   readonly problem: string;
@@ -29,7 +28,6 @@ export class SteadyTraffic {
   }
 }
 
-/** Returns the distinct problems of requests that were not served. */
 export function problemsOf(sent: readonly Sent[]): readonly string[] {
   return [...new Set(sent.map(({ problem }) => problem))].filter((problem) => problem !== "");
 }
@@ -46,5 +44,5 @@ async function timed(send: () => Promise<HttpAnswer>): Promise<Sent> {
     ({ status, text }) => (status === 200 ? "" : `${status} ${text}`),
     (fault: unknown) => String(fault),
   );
-  return { beganMs, tookMs: systemClock.monotonicMs() - beganMs, problem };
+  return { tookMs: systemClock.monotonicMs() - beganMs, problem };
 }

@@ -21,7 +21,6 @@ import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 
 export const JOB_DEADLINE_MS = 7_200_000;
 
-/** Returns a job that a provider accepted for a held attempt. */
 export function newVideoJob(hold: ReserveRow, change: Partial<NewVideoJob> = {}): NewVideoJob {
   const { orgId, keyId, requestId, attemptId, modelId, providerId, reserveMicroUsd } = hold;
   return {
