@@ -4,8 +4,10 @@ import { join } from "node:path";
 import { orReport } from "./or-report.ts";
 import { newFolder } from "./run-folder.ts";
 
+const PROGRAM: string = "openssl";
+
 export const hasOpenssl: boolean = orReport(
-  spawnSync("openssl", ["version"]).status === 0,
+  spawnSync(PROGRAM, ["version"]).status === 0,
   "openssl is not on PATH: servers with a certificate of a private authority were NOT tested",
 );
 
@@ -34,6 +36,6 @@ export function makeAuthority() {
 }
 
 function openssl(...args: readonly string[]): void {
-  const { status, stderr } = spawnSync("openssl", args, { encoding: "utf8" });
+  const { status, stderr } = spawnSync(PROGRAM, args, { encoding: "utf8" });
   if (status !== 0) throw new Error(`openssl ${args[0]}: ${stderr}`);
 }

@@ -9,8 +9,10 @@ import { orReport } from "./or-report.ts";
 import { newFolder } from "./run-folder.ts";
 import { answersOk } from "./tethered-program.ts";
 
+const PROGRAM: string = "nginx";
+
 export const hasNginx: boolean = orReport(
-  spawnSync("nginx", ["-v"]).status === 0,
+  spawnSync(PROGRAM, ["-v"]).status === 0,
   "nginx is not on PATH: restarts behind a balancer were NOT tested",
 );
 
@@ -22,7 +24,7 @@ export async function startNginx(urls: readonly string[]) {
   const write = (servers: readonly string[]): void =>
     writeFileSync(file, configOf(folder, port, servers));
   write(urls);
-  const child = spawn("nginx", ["-p", folder, "-c", file, "-e", "stderr"], { stdio: "ignore" });
+  const child = spawn(PROGRAM, ["-p", folder, "-c", file, "-e", "stderr"], { stdio: "ignore" });
   const url = `http://127.0.0.1:${port}`;
   await until("nginx answers", () => answersOk(`${url}/livez`));
   return {
