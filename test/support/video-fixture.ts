@@ -75,10 +75,8 @@ export async function postVideo(
   gateway: Pick<TestGateway, "url">,
   key: string,
   body: unknown,
-  headers: Readonly<Record<string, string>> = {},
 ): Promise<HttpAnswer> {
-  const url = `${gateway.url}/v1/videos`;
-  return await httpCall(url, { body, headers: { ...bearer(key), ...headers } });
+  return await httpCall(`${gateway.url}/v1/videos`, { body, headers: bearer(key) });
 }
 
 export async function getVideo(gateway: Pick<TestGateway, "url">, key: string, id: string) {

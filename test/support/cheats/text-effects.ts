@@ -99,13 +99,9 @@ const TRAITS: Readonly<Record<string, (asked: Asked) => boolean>> = {
   unguided: ({ body }) => textOfPart(body, "system") === "",
   history: ({ body }) => textOfPart(body, "answers") !== "",
   tools: ({ request }) => request.tools.length > 0,
-  results: ({ body }) => textOfPart(body, "results") !== "",
   long: ({ request }) => request.promptTokens > LONG_TOKENS,
   others: ({ body }) => OTHERS.test(textOfPart(body, "all")),
-  seed: ({ body }) => body["seed"] !== undefined,
-  cold: ({ body }) => body["temperature"] === 0,
   format: ({ request }) => request.answerSchema !== undefined,
-  thinking: ({ request }) => request.thinking,
 };
 
 export function hasTraits(when: string, asked: Asked): boolean {
