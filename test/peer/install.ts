@@ -80,7 +80,6 @@ function installPrismaEngine(): void {
   const schema = join(folder.trim().split("\n").at(-1) ?? "", "proxy", "schema.prisma");
   run(python(), ["-m", "prisma", "generate", "--schema", schema], {
     PRISMA_BINARY_CACHE_DIR: PRISMA_FOLDER,
-    // The generator is a command of the same Python environment.
     PATH: `${join(LITELLM_ENVIRONMENT, "bin")}:${process.env["PATH"] ?? ""}`,
   });
 }

@@ -10,7 +10,6 @@ export type PeerPart = "portkey" | "bifrost-core" | "bifrost" | "litellm" | "lit
 /** The folder of all installed parts and of the reasons why others are absent; ignored by git. */
 export const INSTALLED: string = fileURLToPath(new URL("./packages/installed/", import.meta.url));
 
-/** A Go handler over Bifrost's library, for machines that cannot fetch Bifrost's program. */
 export const BIFROST_CORE_SOURCE: string = fileURLToPath(
   new URL("./bifrost-core/", import.meta.url),
 );

@@ -5,7 +5,6 @@ type ServerName = "llama-cpp-python" | "llama-cpp-python, set up" | "LiteLLM" | 
 /** One model on one wire of a server; each listing has a manifest and a conformance run. */
 export interface RealListing {
   readonly server: ServerName;
-  /** Unique; also the provider id in its manifest. */
   readonly id: string;
   readonly title: string;
   readonly dialect: "wire_a" | "wire_b";

@@ -63,7 +63,6 @@ async function runAll(): Promise<number> {
   }
 }
 
-/** Runs `manifest init`, which makes a manifest by asking the engine and checks it. */
 async function initByAsking(folder: string, { name, port }: RunningServer): Promise<void> {
   const where = ["--base-url", `http://127.0.0.1:${port}/v1`, "--api-key-env", KEY_VARIABLE];
   // Facts that the engine does not report: its context length and its operator's price.

@@ -140,7 +140,6 @@ const REASONS: readonly KnownReason[] = [
   },
 ];
 
-/** Returns a line for each check of a report that did not pass, with the reason if it is known. */
 export function findingsOf(
   listingId: string,
   report: ConformanceReport,

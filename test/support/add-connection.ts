@@ -17,7 +17,6 @@ interface NewConnection {
   readonly encryptionKey?: string;
 }
 
-/** Stores a provider key for an organization or one virtual key; returns the connection's id. */
 export async function addConnection(
   { connectionStore }: Pick<PostgresBackend, "connectionStore">,
   { orgId, provider, providerKey = OWN_KEY, ...more }: NewConnection,

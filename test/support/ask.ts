@@ -122,7 +122,6 @@ export function answerOf(response: IncomingMessage, text: string): HttpAnswer {
   };
 }
 
-/** Returns the value under a path of member names and indexes; undefined if there is none. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   return atSteps(value, path);
 }

@@ -102,7 +102,6 @@ export async function openBillingFixture(options: BillingFixtureOptions = {}) {
     /** Two billing services on the same purchases, as in two processes. */
     billings,
     log,
-    /** The statuses with which payment events were answered, oldest first. */
     statuses: events.statuses,
     /** Answers the next `count` payment events with 500. */
     refuseEvents: (count: number) => void (events.refusals = count),

@@ -203,7 +203,6 @@ export class BillingModel {
     await Promise.all(billings.map((billing) => billing.reconcileAll()));
   }
 
-  /** The balance must be what was paid, minus what was refunded, disputed or spent. */
   async check(): Promise<void> {
     const { backend, billings } = this.#fixture;
     const { settledMicroUsd, heldMicroUsd } = await backend.recordStore.balance(this.orgId);

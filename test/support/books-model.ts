@@ -48,7 +48,6 @@ export class BooksModel extends LedgerModel {
     }
   }
 
-  /** Makes an open attempt resumable by a job. Returns false if it is not open. */
   attachJob(id: bigint): boolean {
     const hold = this.holds.get(id);
     if (hold === undefined) return false;
@@ -123,7 +122,6 @@ export class BooksModel extends LedgerModel {
     this.#collect(org);
   }
 
-  /** Lets a wallet pay its debt with the money in it that is not held. */
   #collect(org: string): void {
     const owed = this.owed(org);
     if (owed === 0n) return;

@@ -54,7 +54,6 @@ async function sharedBrowser(): Promise<Browser> {
   shared ??= launchBrowser();
   const browser = await shared;
   if (browser.isConnected()) return browser;
-  // The browser crashed in an earlier test.
   shared = launchBrowser();
   return await shared;
 }
@@ -95,7 +94,6 @@ export const deepTest: (name: string, walk: () => Promise<void>) => void = isDee
 export interface Visitor {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** Script errors and refused content of the page. */
   readonly complaints: readonly string[];
 }
 
@@ -138,7 +136,6 @@ interface Opened {
   readonly context: BrowserContext;
   /** The options with which it was opened, as JSON; it is reused only for equal options. */
   readonly kind: string;
-  /** The origins that may have stored something in the context. */
   readonly origins: Set<string>;
 }
 
@@ -301,7 +298,6 @@ export async function endlessAnimations(page: Page): Promise<readonly string[]> 
     .map(({ animationName }) => String(animationName))`);
 }
 
-/** Takes a screenshot, in a deep run only: they take an eighth of the time of the page tests. */
 export async function takePicture(page: Page, name: string): Promise<void> {
   if (!isDeep) return;
   mkdirSync(SCREENSHOTS, { recursive: true });

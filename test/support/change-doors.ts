@@ -50,7 +50,6 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   migrate: ["schema.migrate"],
 };
 
-/** Commands that change nothing in an installation; some write a local file. */
 export const READING_COMMANDS: readonly string[] = [
   "version",
   "probe",

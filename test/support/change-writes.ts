@@ -67,7 +67,6 @@ export type Write =
   | (() => Promise<Expected>)
   | { readonly prepare: () => Promise<unknown>; readonly run: () => Promise<Expected> };
 
-/** Returns a function that returns the changes recorded since its last call, oldest first. */
 export function changeReader(
   backend: () => FreshBackend,
 ): () => Promise<readonly RecordedChange[]> {

@@ -47,7 +47,6 @@ export async function startClosingProvider() {
   const listening = await listenLocally(server);
   const provider = {
     url: `${listening.url}/v1`,
-    /** Bodies of requests in order of arrival, each with the number of its connection. */
     requests,
     get connections() {
       return connections;

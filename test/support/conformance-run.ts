@@ -18,7 +18,6 @@ export interface Host {
   readonly manifest: string;
   /** Path in the simulator's URL at which it plays this host. */
   readonly path: string;
-  /** Members that replace or complete those of the listing in the file. */
   readonly listing?: Readonly<Record<string, unknown>>;
   /** Features that some checks need and this host does not declare. */
   readonly lacks?: readonly string[];

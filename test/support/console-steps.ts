@@ -128,7 +128,6 @@ export async function makeKey(
   return { keyId: textAt(json, "key.key_id"), secret: textAt(json, "secret") };
 }
 
-/** Returns everything that the browser keeps: cookies, storage, and its address. */
 export async function everythingKept({ context, page }: Visitor): Promise<string> {
   const stored = await context.storageState({ indexedDB: true });
   const session = await page.evaluate("JSON.stringify(sessionStorage)");

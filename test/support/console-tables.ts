@@ -21,7 +21,6 @@ export async function readTable(page: Page, name: string) {
   };
   return {
     rows,
-    /** The cells of a column, without the totals. */
     column: (label: string) => rows.map((row) => row[placeOf(label)] ?? ""),
     /** The cell of a column in the line of totals; undefined if there is no such line. */
     total: (label: string) => foot?.[placeOf(label)],

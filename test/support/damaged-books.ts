@@ -35,7 +35,6 @@ export class DamagedBooks {
     this.#backend = backend;
   }
 
-  /** Copies the present state of the books, to which `repair` returns. */
   async remember(): Promise<void> {
     await this.#backend.query("create schema remembered");
     for (const table of TABLES) {

@@ -24,7 +24,6 @@ export function decisionManifest(input: DecisionProvider): object {
   });
 }
 
-/** Returns a listing: $1 per million input tokens, and free output as in most such listings. */
 export function decisionModel(id: string, more: object = {}): object {
   return {
     id,

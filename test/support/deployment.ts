@@ -129,7 +129,6 @@ export class SoakDeployment {
     balancer.balance(instances.map(urlOf));
   }
 
-  /** Kills the master, whose replica the sentinels promote, and restarts it as a replica. */
   async failOverRedis(): Promise<void> {
     const { sentinels } = this.#parts;
     const dead = await sentinels.master();

@@ -13,7 +13,6 @@ export interface GatedProvider {
   close(): Promise<void>;
 }
 
-/** Starts a provider that answers like the simulator, but only as far as the test allows. */
 export async function startGatedProvider(simulatorUrl: string): Promise<GatedProvider> {
   const calls: GatedCall[] = [];
   const server = createServer((request, response) => {

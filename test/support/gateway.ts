@@ -65,7 +65,6 @@ export async function startTestGateway(options: TestGatewayOptions = {}) {
   }
 }
 
-/** Opens all parts of a gateway, and adds to `closers` what closes each of them. */
 async function openTestGateway(options: TestGatewayOptions, closers: (() => unknown)[]) {
   const simulator = await startSimulator({
     port: 0,

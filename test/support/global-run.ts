@@ -9,9 +9,7 @@ import { silentLog } from "./silent-log.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Data folder of the run's only PostgreSQL, which the first test that needs it starts. */
     readonly postgresDataDir: string;
-    /** Folder of the run's only compiled program, which the first test that needs it compiles. */
     readonly programFolder: string;
   }
 }

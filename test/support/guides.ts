@@ -17,7 +17,6 @@ export function guideSnippets(): readonly GuideSnippet[] {
   return [...guides.flat(), ...firstScreen()];
 }
 
-/** Returns code blocks of the README's first screen, except the drawing and `npm` commands. */
 export function firstScreen(): readonly GuideSnippet[] {
   const [first = ""] = readFileSync(join(ROOT, "README.md"), "utf8").split("\n## ", 1);
   return fences("README.md", first).filter(

@@ -18,7 +18,6 @@ export function imageModel(id: string, more: object = {}): object {
   };
 }
 
-/** Returns an image listing of a provider that reports its cost, at most $0.05 for an image. */
 export function meteredImageModel(id: string, more: object = {}): object {
   return imageModel(id, {
     max_output_tokens: 50_000,

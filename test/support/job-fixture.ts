@@ -24,7 +24,6 @@ export function withJobFixture(): JobFixture {
   return withResource(() => JobFixture.open());
 }
 
-/** One database of video jobs that two processes have open, and a ledger on it. */
 export class JobFixture {
   readonly backend: FreshBackend;
   /** The same database, opened a second time as by another process. */

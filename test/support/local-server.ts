@@ -7,7 +7,6 @@ export interface LocalServer {
   readonly port: number;
   /** An `http:` address without a path. */
   readonly url: string;
-  /** Closes the server and all its connections. */
   readonly close: () => Promise<void>;
 }
 

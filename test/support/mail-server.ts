@@ -2,7 +2,6 @@ import type { AddressInfo } from "node:net";
 
 import { SMTPServer } from "smtp-server";
 
-/** Starts a real SMTP server on loopback that asks for a password. */
 export async function startMailServer(password = "smtp-password-0123") {
   const received: { readonly to: readonly string[]; readonly source: string }[] = [];
   const server = new SMTPServer({

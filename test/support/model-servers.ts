@@ -17,7 +17,6 @@ export interface PlayedRequest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Returns an HTTP server that answers as `answer` says, and adds each request to `seen`. */
 export function modelServer(answer: PlayedAnswer, seen: PlayedRequest[] = []): Server {
   return createServer((request, response) => void serve(request, response));
 

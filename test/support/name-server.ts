@@ -31,7 +31,6 @@ function nameIn(labels: Buffer): string {
   return parts.join(".");
 }
 
-/** Answers a question for type A with one record, and any other question with none. */
 function answerTo(query: Buffer, nameEnd: number, address: string): Buffer {
   const question = query.subarray(12, nameEnd + 5);
   const isA = query.readUInt16BE(nameEnd + 1) === 1;

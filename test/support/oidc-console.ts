@@ -34,7 +34,6 @@ const PLAIN: IdentityConfig = {
   welcomeUsd: "",
 };
 
-/** Starts a console that has nothing but sign-in, on a free port. */
 export async function startOidcConsole(options: {
   readonly store: IdentityStore;
   /** Called with the console's address; returns settings that depend on it. */

@@ -71,7 +71,6 @@ interface Described {
   readonly schema?: { readonly description?: string };
 }
 
-/** Returns fields, parameters and headers below this value that have no description. */
 export function listUndescribed(value: unknown, at: string, isOfNames = false): readonly string[] {
   if (value === null || typeof value !== "object") return [];
   return Object.entries(value).flatMap(([name, each]) => {

@@ -8,7 +8,6 @@ import { withResource } from "./with-resource.ts";
 
 export type OperatorFolder = ReturnType<typeof operatorFolder>;
 
-/** Creates a folder with one manifest, which lists `op/model` on a simulator. */
 export function operatorFolder(simulatorUrl: string) {
   const root = newFolder("operator");
   const manifestsDir = join(root, "manifests");

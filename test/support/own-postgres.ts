@@ -13,7 +13,6 @@ import { inSession } from "./sql.ts";
 const PASSWORD = "owner-password";
 const DATABASE = "market";
 
-/** The folder of the distribution's newest PostgreSQL programs; undefined if there is none. */
 const programs: string | undefined = findPrograms();
 
 export const hasOwnPostgres: boolean = orReport(

@@ -6,7 +6,6 @@ import { promisify } from "node:util";
 import { newFolder } from "./run-folder.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-/** Entries of the root folder that a fresh clone does not have. */
 const NOT_CLONED = new Set(["node_modules", ".git", "dist", "artefacts", "data", "coverage"]);
 
 const run = promisify(execFile);

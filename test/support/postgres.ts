@@ -175,7 +175,6 @@ export async function addressesOf(
 
 let pooler: Promise<TestPgBouncer> | undefined;
 
-/** Returns the superuser's address of the same database, for what the program's role may not do. */
 export async function asAdmin({ connectionString }: { connectionString: string }): Promise<string> {
   const { admin } = await serverOfRun();
   return databaseUrl(admin, new URL(connectionString).pathname.slice(1));

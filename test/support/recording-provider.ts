@@ -16,7 +16,6 @@ export type Manner = (typeof MANNERS)[number];
 
 const READS_ON_AFTER_MS = 10;
 
-/** A provider that keeps every byte it gets, and treats each request in a random manner. */
 export class RecordingProvider {
   readonly arrived: ArrivedRequest[] = [];
   readonly #random: Random;

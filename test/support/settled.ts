@@ -21,12 +21,10 @@ export async function walletOf(gateway: TestGateway, account: TestAccount) {
   return { settled: balance.settledMicroUsd, held: balance.heldMicroUsd };
 }
 
-/** Returns the cost in dollars at the prices of the standard listings. */
 export function listedCost(promptTokens: number, outputTokens: number): number {
   return (promptTokens + 10 * outputTokens) / 1_000_000;
 }
 
-/** Returns a `fetch` for official clients that counts their requests. */
 export function countingFetch(): { readonly fetch: typeof fetch; readonly count: () => number } {
   let asked = 0;
   return {

@@ -95,7 +95,6 @@ export class SettlementJournal {
     return ids;
   }
 
-  /** Corrects an attempt that was written as `unknown`. */
   async correct(
     id: AttemptId,
     at: string,

@@ -35,12 +35,10 @@ export async function lockWallet(
   return await openTransaction(database, sql, [`wallet:${orgId}`]);
 }
 
-/** Runs one statement on the gateway's database, for changes that no store offers. */
 export async function runSql(gateway: Pick<TestGateway, "config">, sql: string, values: unknown[]) {
   await readSql(gateway, sql, values);
 }
 
-/** Returns the rows of one statement on the gateway's database, for what no store shows. */
 export async function readSql(
   gateway: Pick<TestGateway, "config">,
   sql: string,

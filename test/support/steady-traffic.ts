@@ -32,7 +32,6 @@ export function problemsOf(sent: readonly Sent[]): readonly string[] {
   return [...new Set(sent.map(({ problem }) => problem))].filter((problem) => problem !== "");
 }
 
-/** Returns the milliseconds that this share of the requests, such as 0.99, did not exceed. */
 export function quantileMs(sent: readonly Sent[], share: number): number {
   const sorted = sent.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

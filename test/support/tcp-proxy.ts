@@ -92,7 +92,6 @@ interface LinkRules {
   readonly gone: () => void;
 }
 
-/** One connection: the near end is the client's, the far end is the database's. */
 class Link {
   readonly #ends: readonly [near: Socket, far: Socket];
   readonly #rules: LinkRules;

@@ -99,7 +99,6 @@ export function json(response: ServerResponse, status: number, body: object): vo
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }
 
-/** Returns a handler that sends a file, or one range of it, as a plain file server does. */
 function sendFile(file: Buffer): Handler {
   return (request, response) => {
     const base = { "content-type": "video/mp4", "accept-ranges": "bytes", etag: '"v1"' };
@@ -127,7 +126,6 @@ function sendFile(file: Buffer): Handler {
 
 export const VIDEO_CEILING = 100_000;
 
-/** Returns a video listing: one to twelve seconds, at most ten cents per second. */
 export function videoModel(id: string, more: object = {}): object {
   return {
     id,

@@ -44,7 +44,6 @@ export function newVideoJob(hold: ReserveRow, change: Partial<NewVideoJob> = {})
   };
 }
 
-/** Returns a job that was accepted at the epoch and is taken for a poll; it is in no store. */
 export function takenJob(change: Partial<TakenJob> = {}): TakenJob {
   return {
     jobId: "video_1" as JobId,

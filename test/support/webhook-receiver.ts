@@ -16,7 +16,6 @@ export interface ReceivedWebhook {
   readonly body: string;
 }
 
-/** Starts a real server on loopback that keeps what it receives; with a certificate, over TLS. */
 export async function startWebhookReceiver(certificate?: {
   readonly key: string;
   readonly cert: string;

@@ -91,7 +91,6 @@ function edgesOf(files: readonly SourceFile[]) {
   );
 }
 
-/** Returns the cycles of files that import each other, directly or through other files. */
 export function fileCycles(files: readonly SourceFile[]): string[] {
   const known = new Set(files.map(({ file }) => file));
   const imports = new Map(

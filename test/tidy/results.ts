@@ -19,7 +19,6 @@ export const resultsAreDistinguishedByTheirTag: Rule = (files) =>
       }),
     );
 
-/** Files in which an id or an amount gets its brand, each with the reason. */
 export const BRANDING_FILES: Readonly<Record<string, string>> = {
   "src/gateway/accounts/account-notices.ts": "notices that triggers of this program's tables send",
   "src/catalog/compile-deployment.ts": "ids of a validated manifest",

@@ -6,7 +6,6 @@ import * as results from "./results.ts";
 import type { Rule } from "./source-files.ts";
 import * as values from "./values.ts";
 
-/** A made-up file: its path and its text. */
 type Planted = readonly [file: string, text: string];
 
 interface CheckedRule {
@@ -17,7 +16,6 @@ interface CheckedRule {
   readonly breakages: Readonly<Record<string, Planted>>;
 }
 
-/** Returns a call of the test runner with a marker such as `.only`. */
 const marked = (marker: string): Planted => ["test/a.test.ts", `test${marker}("a", () => {});`];
 
 export const RULES: Readonly<Record<string, CheckedRule>> = {

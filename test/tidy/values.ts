@@ -85,7 +85,6 @@ export const clocksAreReadInOneFile: Rule = (files) =>
       ),
     );
 
-/** Folders through which an answer passes on its way to the client. */
 const ANSWERING = new Set(["call", "upstream", "http", "videos"]);
 
 /** Matches code that stores whether an answer is committed or begun, and Node's flag for that. */

@@ -21,7 +21,6 @@ export interface NamedCheat {
 
 const ALL = ["text", "image", "video", "decisions"] as const;
 
-/** Statuses that refuse a bad request, except 401 and 429. */
 const BAD_REQUEST = new Set([400, 404, 413, 422]);
 
 function refuseWith(status: number): Cheat {

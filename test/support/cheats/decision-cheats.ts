@@ -163,7 +163,6 @@ function first(answer: JsonObject): JsonObject {
   };
 }
 
-/** Returns the body as read by a provider to which all images look the same. */
 export function withoutPictures(value: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, blank(inner)]));
 }

@@ -60,7 +60,6 @@ export const IMAGE_CHEATS: CheatTable<ImageCheat> = {
   "image-model": ["C7", { model: "another-model" }],
 };
 
-/** Returns a file with the same picture and a text added. Files of other formats are unchanged. */
 function pngWithComment(file: Buffer, comment: string): Buffer {
   const end = file.lastIndexOf("IEND", undefined, "latin1") - 4;
   if (end < 0 || file.toString("latin1", 1, 4) !== "PNG") return file;

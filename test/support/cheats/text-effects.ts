@@ -91,7 +91,6 @@ export function textOfPart(body: JsonObject, part: Part | "all"): string {
 const OTHERS = /[\u0250-\uffff]/;
 const LONG_TOKENS = 1_000;
 
-/** The traits of a request that a cheat's `when` may name, each with a test for it. */
 const TRAITS: Readonly<Record<string, (asked: Asked) => boolean>> = {
   stream: ({ request }) => request.stream,
   whole: ({ request }) => !request.stream,

@@ -39,7 +39,6 @@ export type Deeds = Partial<Readonly<Record<Deed, (target: Equipped) => Promise<
 /** Node's own `fetch`, even while a test forbids the global one. */
 const realFetch: typeof fetch = globalThis.fetch;
 
-/** The gateway's answer on a busy machine; clients are right to repeat the request. */
 const OVERLOADED = 503;
 
 export function driverOf(deeds: Deeds): Driver {

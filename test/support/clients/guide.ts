@@ -23,7 +23,6 @@ export function guideBlocks(heading: string): readonly Block[] {
   }));
 }
 
-/** Returns the packages that the guide installs in these sections, with their versions. */
 export function guidePackages(headings: readonly string[]): Readonly<Record<string, string>> {
   const commands = headings.flatMap(guideBlocks).map(({ text }) => INSTALL.exec(text)?.groups);
   return Object.fromEntries(
