@@ -5,23 +5,10 @@ import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 
 import { actionNames } from "../src/kernel/changes/actions.ts";
-import type { CommandContext } from "../src/cli/command-context.ts";
-import { commandLine } from "../src/cli/run-cli.ts";
-import { SecretFiles } from "../src/app/secret-files.ts";
 import { ROUTES } from "../src/account/console-api/contract.ts";
 import { gatewayRoutes } from "../src/gateway/http/gateway-routes.ts";
 import * as doors from "./support/change-doors.ts";
-
-/** A context in which the commands are listed; none of them runs. */
-const nobody: CommandContext = {
-  env: {},
-  stdin: () => process.stdin,
-  stdout: process.stdout,
-  stderr: process.stderr,
-  exit: () => undefined,
-  secrets: new SecretFiles({}),
-  setExitCode: () => undefined,
-};
+import { allCommands } from "./support/terminal.ts";
 
 function commandsOf(command: Command, path: readonly string[] = []): readonly string[] {
   if (command.commands.length === 0) return [path.join(" ")];
@@ -36,7 +23,7 @@ describe("an action of the change log is declared for", () => {
       ...doors.READING_COMMANDS,
       ...doors.UNRECORDED_COMMANDS,
     ];
-    expect(commandsOf(await commandLine(nobody)).toSorted()).toEqual(known.toSorted());
+    expect(commandsOf(await allCommands()).toSorted()).toEqual(known.toSorted());
   });
 
   test("every non-GET route of the console's contract, unless it is listed as read-only", () => {

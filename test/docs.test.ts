@@ -3,15 +3,14 @@ import { dirname, join, resolve } from "node:path";
 
 import type { Command } from "commander";
 import { expect, test } from "vitest";
-import { SecretFiles } from "../src/app/secret-files.ts";
-import type { CommandIo } from "../src/cli/command-context.ts";
-import { commandLine } from "../src/cli/run-cli.ts";
 import { ACTIONS } from "../src/kernel/changes/actions.ts";
 import { parse } from "yaml";
 
 import { environmentName, SETTINGS, type Setting } from "../src/kernel/config/settings.ts";
+import { parseManifestFiles } from "../src/catalog/index.ts";
+import { CHECK_IDS } from "../src/listing-tools/index.ts";
 import { SPAN } from "../src/gateway/telemetry/build-spans.ts";
-import { runCommand } from "./support/program.ts";
+import { allCommands } from "./support/terminal.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 
@@ -95,93 +94,77 @@ function unknownSettings({ file, text }: Page): string[] {
     .map(([name]) => `${file}: ${name.slice(1)}`);
 }
 
-test("every command in the docs exists in the program, with the options that it is given", async () => {
-  const wrong = await Promise.all(pages.map(wrongCommands));
-  expect(wrong.flat()).toEqual([]);
+const program = await allCommands();
+
+test("every command in the docs exists in the program, with the options that it is given", () => {
+  expect(pages.flatMap(wrongCommands)).toEqual([]);
   const planted = "`tokenmarket org remove X` and `tokenmarket serve --worker 4 --port 1`";
-  expect(await wrongCommands({ file: "x", text: planted })).toEqual([
+  expect(wrongCommands({ file: "x", text: planted })).toEqual([
     "x: tokenmarket org remove X",
     "x: tokenmarket serve --worker 4 --port 1",
   ]);
 });
 
-async function wrongCommands({ file, text }: Page): Promise<string[]> {
+function wrongCommands({ file, text }: Page): string[] {
   const written = text.matchAll(/(?:tokenmarket|cli\/main\.js) ([a-z][^`\n#|<>()]*)/g);
-  const found = [...written].map(([, words = ""]) => words.trim());
-  const isRight = await Promise.all(found.map(isCommand));
-  return found
-    .filter((_, at) => isRight[at] === false)
-    .map((each) => `${file}: tokenmarket ${each}`);
+  return [...written]
+    .map(([, words = ""]) => words.trim())
+    .filter((words) => !isCommand(words))
+    .map((words) => `${file}: tokenmarket ${words}`);
 }
 
 /** Returns whether words like `org create "Acme" --email X` are a command with these options. */
-async function isCommand(words: string): Promise<boolean> {
-  const options = words.match(/--[a-z-]+/g) ?? [];
-  const path = (/^[a-z-]+(?: [a-z-]+)*/.exec(words)?.[0] ?? "").replace(/ -.*/, "").split(" ");
-  const [command = "", second] = path;
-  const help = await helpOf(command);
-  if (!help.startsWith(`Usage: tokenmarket ${command} `)) return false;
-  const isGroup = /\[command\]/.test(help.split("\n")[0] ?? "");
-  if (!isGroup || second === undefined) return hasOptions(help, options);
-  const inner = await helpOf(command, second);
-  const isInner = inner.startsWith(`Usage: tokenmarket ${command} ${second} `);
-  return isInner && hasOptions(inner, options);
+function isCommand(words: string): boolean {
+  const command = commandOf(words);
+  const known = new Set(command?.options.map(({ long }) => long));
+  const given = words.match(/--[a-z-]+/g) ?? [];
+  return command !== undefined && given.every((option) => known.has(option) || option === "--help");
 }
 
-test("every command in a block of code has the options that the program requires", async () => {
+/** Returns the command that begins with these words; a group of commands if they name no more. */
+function commandOf(words: string): Command | undefined {
+  const [first, second] = (/^[a-z-]+(?: [a-z][a-z-]*)?/.exec(words)?.[0] ?? "").split(" ");
+  const command = program.commands.find((each) => each.name() === first);
+  if (second === undefined || command?.commands.length === 0) return command;
+  return command?.commands.find((each) => each.name() === second);
+}
+
+test("every command in a block of code has the options that the program requires", () => {
   const file = "deploy/helm/tokenmarket/templates/NOTES.txt";
   const notes = { file, text: `\`\`\`sh\n${readFileSync(join(ROOT, file), "utf8")}\n\`\`\`` };
-  const program = await commandLine({
-    ...IO,
-    secrets: new SecretFiles({}),
-    setExitCode: () => undefined,
-  });
-  expect([...pages, notes].flatMap((page) => incompleteCommands(page, program))).toEqual([]);
+  expect([...pages, notes].flatMap(incompleteCommands)).toEqual([]);
   const planted = "```sh\ndocker compose run migrate org create X\ntokenmarket key list\n```";
-  expect(incompleteCommands({ file: "x", text: planted }, program)).toEqual([
+  expect(incompleteCommands({ file: "x", text: planted })).toEqual([
     "x: org create X: --email",
     "x: key list: --org",
   ]);
 });
 
-/** A context in which the commands are listed; none of them runs. */
-const IO: CommandIo = {
-  env: {},
-  stdin: () => process.stdin,
-  stdout: process.stdout,
-  stderr: process.stderr,
-  exit: () => undefined,
-};
-
-function incompleteCommands({ file, text }: Page, program: Command): string[] {
+function incompleteCommands({ file, text }: Page): string[] {
   const blocks = [...text.replaceAll(/\\\n\s*/g, " ").matchAll(/^```sh\n(.*?)^```/gms)];
   const lines = blocks.flatMap(([, block = ""]) => block.split("\n"));
   return lines.flatMap((line) => {
     const written = /(?:tokenmarket|main\.js|run (?:--rm )?migrate) ([a-z][^#|]*)/.exec(line)?.[1];
     const words = written?.trim() ?? "";
-    const [first, second] = words.split(" ");
-    const group = program.commands.find((each) => each.name() === first);
-    const command = group?.commands.find((each) => each.name() === second) ?? group;
-    const needed = command?.options.filter(({ mandatory }) => mandatory) ?? [];
+    const needed = commandOf(words)?.options.filter(({ mandatory }) => mandatory) ?? [];
     const missing = needed.flatMap(({ long = "" }) => (words.includes(long) ? [] : [long]));
     return missing.map((option) => `${file}: ${words}: ${option}`);
   });
 }
 
-const helps = new Map<string, Promise<string>>();
+const conformance = readFileSync(join(ROOT, "docs/conformance.md"), "utf8");
 
-/** Returns the help of a command. It is run once, as the pages name the same commands often. */
-function helpOf(...words: readonly string[]): Promise<string> {
-  const name = words.join(" ");
-  const known = helps.get(name) ?? runCommand([...words, "--help"]).then(({ stdout }) => stdout);
-  helps.set(name, known);
-  return known;
-}
+test("the manifest that the guide for providers starts from is valid", () => {
+  const [, text = ""] = /```json\n(.*?)```/s.exec(conformance) ?? [];
+  expect(parseManifestFiles([{ file: "lab.json", text }])).toMatchObject({ ok: true });
+  const broken = text.replace("wire_a", "wire_x");
+  expect(parseManifestFiles([{ file: "lab.json", text: broken }])).toMatchObject({ ok: false });
+});
 
-function hasOptions(help: string, options: readonly string[]): boolean {
-  const known = new Set(help.match(/--[a-z-]+/g));
-  return options.every((option) => known.has(option));
-}
+test("every check has a section on how to repair its failures", () => {
+  const sections = [...conformance.matchAll(/^### (C\d+): /gm)].map(([, id]) => id);
+  expect(sections).toEqual([...CHECK_IDS]);
+});
 
 interface Workflow {
   readonly on: object;
@@ -195,13 +178,13 @@ interface Step {
   readonly with?: Readonly<Record<string, unknown>>;
 }
 
-test("the example CI workflow for providers runs existing commands and uploads their reports", async () => {
+test("the example CI workflow for providers runs existing commands and uploads their reports", () => {
   const file = "examples/conformance/conformance.yaml";
   const workflow = parse(readFileSync(join(ROOT, file), "utf8")) as Workflow;
   expect(Object.keys(workflow.on)).toEqual(["schedule", "push", "workflow_dispatch"]);
   const steps = Object.values(workflow.jobs).flatMap((job) => job.steps);
   const text = steps.flatMap(({ run }) => run ?? []).join("\n");
-  expect(await wrongCommands({ file, text })).toEqual([]);
+  expect(wrongCommands({ file, text })).toEqual([]);
   expect(text.match(/tokenmarket \S+ \S+/g)).toEqual([
     "tokenmarket manifest check",
     "tokenmarket conformance run",

@@ -48,10 +48,8 @@ test("the OpenAPI document has every header and class of refusal of the gateway"
 test("every route documents the statuses 200, 400, 401, 403, 404, 413, 429, 500 and 503", () => {
   for (const { name, operation } of operations) {
     const statuses = Object.keys(operation.responses);
-    expect(statuses, name).toContain("200");
-    for (const status of ["400", "401", "403", "404", "413", "429", "500", "503"]) {
-      expect(statuses, name).toContain(status);
-    }
+    const wanted = ["200", "400", "401", "403", "404", "413", "429", "500", "503"];
+    expect(statuses, name).toEqual(expect.arrayContaining(wanted));
   }
 });
 

@@ -1,11 +1,3 @@
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type ServerResponse,
-} from "node:http";
-import { text as readText } from "node:stream/consumers";
-
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { NO_ABUSE_MONITOR } from "../src/gateway/abuse/unusual-use.ts";
@@ -22,7 +14,8 @@ import { WireTable } from "../src/formats/wire/wires.ts";
 import { simulatorManifest, textModel } from "./support/gateway.ts";
 import { httpCall, type HttpAnswer } from "./support/http-call.ts";
 import { Listeners } from "./support/http-listener.ts";
-import { listenLocally, type LocalServer } from "./support/local-server.ts";
+import { withServer } from "./support/local-server.ts";
+import { modelServer, type PlayedRequest } from "./support/model-servers.ts";
 import { plainWire } from "./support/plain-wire.ts";
 import { openRecipe } from "./support/recipe.ts";
 import { TRUSTED_LISTINGS } from "./support/plain-ports.ts";
@@ -49,36 +42,21 @@ const PROVIDERS: Readonly<Record<string, { readonly json: string; readonly strea
   },
 };
 
-interface Asked {
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Readonly<Record<string, unknown>>;
-}
-
-let asked: Asked | undefined;
-let provider: LocalServer;
+const requests: PlayedRequest[] = [];
+const provider = withServer(() =>
+  modelServer(({ path, body: { stream } }) => {
+    const type = stream === true ? "text/event-stream" : "application/json";
+    const body = PROVIDERS[path]?.[stream === true ? "stream" : "json"];
+    return { headers: { "content-type": type }, body };
+  }, requests),
+);
 let url = "";
 const listeners = new Listeners();
 
 beforeAll(async () => {
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body = JSON.parse(await readText(request)) as Asked["body"];
-    const path = request.url ?? "";
-    asked = { path, headers: request.headers, body };
-    const isStream = body["stream"] === true;
-    const type = isStream ? "text/event-stream" : "application/json";
-    response.writeHead(200, { "content-type": type });
-    response.end(PROVIDERS[path]?.[isStream ? "stream" : "json"]);
-  };
-  provider = await listenLocally(
-    createServer((request, response) => void answer(request, response)),
-  );
   url = await openGateway(`${provider.url}/v1`);
 });
-afterAll(async () => {
-  await listeners.close();
-  await provider.close();
-});
+afterAll(() => listeners.close());
 
 async function openGateway(baseUrl: string): Promise<string> {
   const loaded = loadConfig({ flags: { allowPrivateUpstreams: true }, env: {} });
@@ -87,12 +65,7 @@ async function openGateway(baseUrl: string): Promise<string> {
   const { ledger, limits } = openRecipe(systemClock, []).deps;
   const closed = { kind: "closed", debitMicroUsd: microUsd(DEBIT), overrun: false } as const;
   const { serve } = openServing(
-    {
-      config,
-      env: { TEST_PROVIDER_KEY: "sk-1" },
-      clock: systemClock,
-      wires: table,
-    },
+    { config, env: { TEST_PROVIDER_KEY: "sk-1" }, clock: systemClock, wires: table },
     {
       usage: NO_ABUSE_MONITOR,
       standing: TRUSTED_LISTINGS,
@@ -143,7 +116,7 @@ test("a client of a third wire is answered, whole and streamed, by a provider of
     status: 200,
     json: { text: "hi", model: "test/chat", tokens: [3, 2], cost: COST },
   });
-  expect(asked).toMatchObject({
+  expect(requests.at(-1)).toMatchObject({
     path: "/v1/chat/completions",
     headers: { authorization: "Bearer sk-1" },
     body: { messages: [{ role: "user", content: "hello" }], max_tokens: 5 },
@@ -151,7 +124,8 @@ test("a client of a third wire is answered, whole and streamed, by a provider of
   const { text, headers } = await post("/v1/plain", { ...plainBody, stream: true });
   expect(headers["content-type"]).toContain("text/event-stream");
   expect(text).toBe(`data: {"text":"hi"}\n\ndata: {"tokens":[3,2],"cost":${COST.toFixed(6)}}\n\n`);
-  expect(asked?.body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+  const { body } = requests.at(-1) ?? {};
+  expect(body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
 });
 
 test.each([false, true])(
@@ -161,7 +135,7 @@ test.each([false, true])(
     expect(status).toBe(200);
     expect(text).toContain('"text":"hi"');
     expect(text).toContain('"tokens":[3,2]');
-    expect(asked).toMatchObject({
+    expect(requests.at(-1)).toMatchObject({
       path: "/v1/plain",
       headers: { "x-plain-key": "sk-1", "x-plain-version": "1" },
       body: { text: "hello" },
@@ -187,7 +161,10 @@ test("a provider of a third wire answers a client of wire_a and streams to a cli
     choices: [{ message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
     usage: { prompt_tokens: 3, completion_tokens: 2, cost: COST },
   });
-  expect(asked).toMatchObject({ path: "/v1/plain", body: { text: "hello", max_tokens: 5 } });
+  expect(requests.at(-1)).toMatchObject({
+    path: "/v1/plain",
+    body: { text: "hello", max_tokens: 5 },
+  });
   const { text } = await post("/v1/messages", { ...chatBody, model: "test/plain", stream: true });
   expect(text).toContain('"delta":{"type":"text_delta","text":"hi"}');
   expect(text).toContain('"output_tokens":2');

@@ -1,14 +1,14 @@
 import { join } from "node:path";
-import { acceptsConnections, awaitReady, startProgram } from "../support/tethered-program.ts";
+import { startServer } from "../support/tethered-program.ts";
 import { freePort } from "../support/free-port.ts";
 import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
-import { BIFROST_CORE_PROGRAM, BIFROST_CORE_VERSION, requirePart } from "./peer-files.ts";
 import {
-  chatPath,
-  clientHeaders,
-  type Target,
-  type TargetStart,
-} from "../../bench/targets/target.ts";
+  BIFROST_CORE_PROGRAM,
+  BIFROST_CORE_VERSION,
+  requirePart,
+  usualEndpoint,
+} from "./peer-files.ts";
+import type { Target, TargetStart } from "../../bench/targets/target.ts";
 
 const PROVIDERS = { wire_a: "openai", wire_b: "anthropic" } as const;
 
@@ -17,20 +17,18 @@ export async function startBifrostCore(start: TargetStart): Promise<Target> {
   requirePart("bifrost-core", BIFROST_CORE_PROGRAM);
   const port = await freePort();
   const provider = `http://127.0.0.1:${start.mockPort}`;
-  const program = await startProgram({
+  const program = await startServer({
+    port,
     command: BIFROST_CORE_PROGRAM,
     args: ["-listen", `127.0.0.1:${port}`, "-provider", provider],
     logFile: join(start.folder, "bifrost-core.log"),
   });
-  await awaitReady(program, () => acceptsConnections(port));
   return {
     id: "bifrost-core",
     version: BIFROST_CORE_VERSION,
     // Bifrost's program serves wire_b clients with code that the library does not have.
-    endpoint: ({ client }) =>
-      client === "wire_a"
-        ? { port, path: chatPath(client), headers: clientHeaders(client, "bench") }
-        : undefined,
+    endpoint: (route) =>
+      route.client === "wire_a" ? usualEndpoint(port, route, "bench") : undefined,
     modelId: ({ upstream }) => `${PROVIDERS[upstream]}/${UPSTREAM_MODEL_ID[upstream]}`,
     processes: () => ({ own: [program.processId] }),
     stop: () => program.stop(),

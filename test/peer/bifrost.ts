@@ -1,17 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { awaitReady, acceptsConnections, startProgram } from "../support/tethered-program.ts";
-import type { Endpoint } from "../../bench/endpoint.ts";
+import { startServer } from "../support/tethered-program.ts";
 import { freePort } from "../support/free-port.ts";
 import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
-import { BIFROST_PROGRAM, BIFROST_VERSION, requirePart } from "./peer-files.ts";
-import {
-  chatPath,
-  clientHeaders,
-  type Route,
-  type Target,
-  type TargetStart,
-} from "../../bench/targets/target.ts";
+import { BIFROST_PROGRAM, BIFROST_VERSION, requirePart, usualEndpoint } from "./peer-files.ts";
+import type { Target, TargetStart } from "../../bench/targets/target.ts";
 
 const VIRTUAL_KEY = "sk-bf-bench";
 const PROVIDERS = { wire_a: "openai", wire_b: "anthropic" } as const;
@@ -35,26 +28,24 @@ async function startWith(
   writeFileSync(join(start.folder, "config.json"), JSON.stringify(config, null, 2));
   const port = await freePort();
   const args = ["-app-dir", start.folder, "-host", "127.0.0.1", "-port", String(port)];
-  const program = await startProgram({
+  const program = await startServer({
+    port,
     command: BIFROST_PROGRAM,
     args: [...args, "-log-level", "error"],
     logFile: join(start.folder, "bifrost.log"),
   });
-  await awaitReady(program, () => acceptsConnections(port));
   return {
     id,
     version: BIFROST_VERSION,
-    endpoint: ({ client }) => endpoint(port, client),
+    endpoint: (route) => {
+      const usual = usualEndpoint(port, route, VIRTUAL_KEY);
+      return route.client === "wire_a" ? usual : { ...usual, path: `/anthropic${usual.path}` };
+    },
     modelId: ({ upstream }) => `${PROVIDERS[upstream]}/${UPSTREAM_MODEL_ID[upstream]}`,
     // Its databases are files that the program itself writes, so there is no other process.
     processes: () => ({ own: [program.processId] }),
     stop: () => program.stop(),
   };
-}
-
-function endpoint(port: number, client: Route["client"]): Endpoint {
-  const path = client === "wire_a" ? chatPath(client) : `/anthropic${chatPath(client)}`;
-  return { port, path, headers: clientHeaders(client, VIRTUAL_KEY) };
 }
 
 function relayConfig({ mockPort }: TargetStart): object {
@@ -72,12 +63,10 @@ function relayConfig({ mockPort }: TargetStart): object {
 }
 
 function fullConfig(start: TargetStart): object {
-  const relay = relayConfig(start);
-  const { folder } = start;
   const database = (name: string): object => ({
     enabled: true,
     type: "sqlite",
-    config: { path: join(folder, name) },
+    config: { path: join(start.folder, name) },
   });
   const allowed = { allowed_models: ["*"], key_ids: ["*"], weight: 1 };
   const virtualKey = {
@@ -89,7 +78,7 @@ function fullConfig(start: TargetStart): object {
     provider_configs: Object.values(PROVIDERS).map((provider) => ({ provider, ...allowed })),
   };
   return {
-    ...relay,
+    ...relayConfig(start),
     client: {
       enable_logging: true,
       enforce_governance_header: true,

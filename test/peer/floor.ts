@@ -1,11 +1,7 @@
 import { receivePort, startHelper } from "../../bench/children.ts";
 import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
-import {
-  chatPath,
-  clientHeaders,
-  type Target,
-  type TargetStart,
-} from "../../bench/targets/target.ts";
+import type { Target, TargetStart } from "../../bench/targets/target.ts";
+import { usualEndpoint } from "./peer-files.ts";
 
 /** The least that a gateway on node:http and undici costs: no money, no limits, no translation. */
 export async function startFloor(start: TargetStart): Promise<Target> {
@@ -14,10 +10,8 @@ export async function startFloor(start: TargetStart): Promise<Target> {
   return {
     id: "floor",
     version: process.versions.node,
-    endpoint: ({ client, upstream }) =>
-      client === upstream
-        ? { port, path: chatPath(client), headers: clientHeaders(client, "bench") }
-        : undefined,
+    endpoint: (route) =>
+      route.client === route.upstream ? usualEndpoint(port, route, "bench") : undefined,
     modelId: ({ client }) => UPSTREAM_MODEL_ID[client],
     keys: { bad_key: ["unknown"] },
     processes: () => ({ own: [helper.processId] }),

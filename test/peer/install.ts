@@ -57,7 +57,6 @@ function install(part: PeerPart): string {
   }
 }
 
-/** Builds our handler with Bifrost's library, in exactly the versions of go.mod and go.sum. */
 function installBifrostCore(): void {
   run("go", ["-C", BIFROST_CORE_SOURCE, "build", "-mod=readonly", "-o", BIFROST_CORE_PROGRAM, "."]);
 }
@@ -81,7 +80,6 @@ function installPrismaEngine(): void {
   const schema = join(folder.trim().split("\n").at(-1) ?? "", "proxy", "schema.prisma");
   run(python(), ["-m", "prisma", "generate", "--schema", schema], {
     PRISMA_BINARY_CACHE_DIR: PRISMA_FOLDER,
-    // The generator is a command of the same Python environment.
     PATH: `${join(LITELLM_ENVIRONMENT, "bin")}:${process.env["PATH"] ?? ""}`,
   });
 }
@@ -90,7 +88,6 @@ function python(): string {
   return join(LITELLM_ENVIRONMENT, "bin", "python3");
 }
 
-/** Returns the output of the command; throws `InstallFailed` if it fails. */
 function run(
   command: string,
   args: readonly string[],

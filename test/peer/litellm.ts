@@ -1,18 +1,18 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { awaitReady, startProgram, type TetheredProgram } from "../support/tethered-program.ts";
+import { answersOk, startServer, type TetheredProgram } from "../support/tethered-program.ts";
 import { freePort } from "../support/free-port.ts";
 import { descendantsOf } from "../support/process-cost.ts";
 import { startDatabase, type BenchDatabase } from "../../bench/targets/bench-database.ts";
-import { INSTALLED, LITELLM_ENVIRONMENT, PRISMA_FOLDER, requirePart } from "./peer-files.ts";
-import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
 import {
-  chatPath,
-  clientHeaders,
-  type Pace,
-  type Target,
-  type TargetStart,
-} from "../../bench/targets/target.ts";
+  INSTALLED,
+  LITELLM_ENVIRONMENT,
+  PRISMA_FOLDER,
+  requirePart,
+  usualEndpoint,
+} from "./peer-files.ts";
+import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
+import type { Pace, Target, TargetStart } from "../../bench/targets/target.ts";
 
 const PROGRAM = join(LITELLM_ENVIRONMENT, "bin", "python3");
 const MASTER_KEY = "sk-bench-master";
@@ -61,18 +61,17 @@ async function startProxy(
   writeFileSync(configFile, [...modelLines(start.mockPort), ...settings, ""].join("\n"));
   const port = await freePort();
   const where = ["--config", configFile, "--host", "127.0.0.1", "--port", String(port)];
-  const program = await startProgram({
-    command: PROGRAM,
-    args: ["-m", "litellm.proxy.proxy_cli", ...where, "--num_workers", "1", "--run_granian"],
-    logFile: join(start.folder, "litellm.log"),
-    env: {
-      LITELLM_MODE: "PRODUCTION",
-      LITELLM_LOG: "ERROR",
-      LITELLM_LOCAL_MODEL_COST_MAP: "True",
-      ...env,
+  const plain = { LITELLM_MODE: "PRODUCTION", LITELLM_LOG: "ERROR" };
+  const program = await startServer(
+    {
+      port,
+      command: PROGRAM,
+      args: ["-m", "litellm.proxy.proxy_cli", ...where, "--num_workers", "1", "--run_granian"],
+      logFile: join(start.folder, "litellm.log"),
+      env: { ...plain, LITELLM_LOCAL_MODEL_COST_MAP: "True", ...env },
     },
-  });
-  await awaitReady(program, () => isAlive(port));
+    () => answersOk(`http://127.0.0.1:${port}/health/liveliness`),
+  );
   return { program, port };
 }
 
@@ -94,15 +93,6 @@ function modelLines(mockPort: number): readonly string[] {
     "  set_verbose: false",
     "  use_chat_completions_url_for_anthropic_messages: true",
   ];
-}
-
-async function isAlive(port: number): Promise<true | undefined> {
-  try {
-    const answer = await fetch(`http://127.0.0.1:${port}/health/liveliness`);
-    return answer.ok ? true : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 async function makeKey(port: number): Promise<string> {
@@ -128,11 +118,7 @@ function target({ id, program, port, key, database }: RunningProxy): Target {
   return {
     id,
     version: pinnedVersion(),
-    endpoint: ({ client }) => ({
-      port,
-      path: chatPath(client),
-      headers: clientHeaders(client, key),
-    }),
+    endpoint: (route) => usualEndpoint(port, route, key),
     modelId: ({ upstream }) => MODELS[upstream],
     pace: PACE,
     // Its workers count too, and the engine through which they reach the database.
@@ -148,7 +134,6 @@ function target({ id, program, port, key, database }: RunningProxy): Target {
 }
 
 function pinnedVersion(): string {
-  const file = join(INSTALLED, "..", "litellm-requirements.txt");
-  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const text = readFileSync(join(INSTALLED, "..", "litellm-requirements.txt"), "utf8");
   return /^litellm==(\S+)$/m.exec(text)?.[1] ?? "";
 }

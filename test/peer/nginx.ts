@@ -1,17 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { acceptsConnections, awaitReady, startProgram } from "../support/tethered-program.ts";
+import { startServer } from "../support/tethered-program.ts";
 import { freePort } from "../support/free-port.ts";
 import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
 import { descendantsOf } from "../support/process-cost.ts";
-import {
-  chatPath,
-  clientHeaders,
-  TargetAbsent,
-  type Target,
-  type TargetStart,
-} from "../../bench/targets/target.ts";
+import { TargetAbsent, type Target, type TargetStart } from "../../bench/targets/target.ts";
+import { usualEndpoint } from "./peer-files.ts";
 
 /** nginx as a reverse proxy with one worker: it checks no key, parses nothing and bills nothing. */
 export async function startNginx(start: TargetStart): Promise<Target> {
@@ -20,21 +15,17 @@ export async function startNginx(start: TargetStart): Promise<Target> {
   const configFile = join(start.folder, "nginx.conf");
   writeFileSync(configFile, nginxConfig(start, port));
   const args = ["-p", start.folder, "-c", configFile];
-  const program = await startProgram({
+  const program = await startServer({
+    port,
     command,
     args,
     logFile: join(start.folder, "nginx.log"),
   });
-  await awaitReady(program, () => acceptsConnections(port));
   return {
     id: "nginx",
     version: nginxVersion(command),
     // nginx does not translate: on a translated route it relays the client's own wire.
-    endpoint: ({ client }) => ({
-      port,
-      path: chatPath(client),
-      headers: clientHeaders(client, "bench"),
-    }),
+    endpoint: (route) => usualEndpoint(port, route, "bench"),
     modelId: ({ client }) => UPSTREAM_MODEL_ID[client],
     processes: () => ({ own: [program.processId, ...descendantsOf(program.processId)] }),
     stop: () => program.stop(),

@@ -102,7 +102,6 @@ function usageIn(bytes: Buffer): unknown {
   return at === -1 ? undefined : JSON.parse(objectAt(bytes.toString("utf8", at + 8)));
 }
 
-/** Returns the text of the object at the start of a text. */
 function objectAt(text: string): string {
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {

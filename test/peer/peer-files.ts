@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { TargetAbsent } from "../../bench/targets/target.ts";
+import type { Endpoint } from "../../bench/endpoint.ts";
+import { chatPath, clientHeaders, type Route, TargetAbsent } from "../../bench/targets/target.ts";
 
 /** The parts that `install.ts` can install; `litellm-database` lets LiteLLM use PostgreSQL. */
 export type PeerPart = "portkey" | "bifrost-core" | "bifrost" | "litellm" | "litellm-database";
@@ -9,11 +10,9 @@ export type PeerPart = "portkey" | "bifrost-core" | "bifrost" | "litellm" | "lit
 /** The folder of all installed parts and of the reasons why others are absent; ignored by git. */
 export const INSTALLED: string = fileURLToPath(new URL("./packages/installed/", import.meta.url));
 
-/** A Go handler over Bifrost's library, for machines that cannot fetch Bifrost's program. */
 export const BIFROST_CORE_SOURCE: string = fileURLToPath(
   new URL("./bifrost-core/", import.meta.url),
 );
-/** The library's version in the handler's go.mod. */
 export const BIFROST_CORE_VERSION = "v1.3.0";
 export const BIFROST_CORE_PROGRAM: string = join(INSTALLED, "bifrost-core", "bifrost-core");
 export const BIFROST_VERSION = "v1.5.15";
@@ -21,9 +20,17 @@ export const BIFROST_PROGRAM: string = join(INSTALLED, "bifrost", "bifrost-http"
 export const LITELLM_ENVIRONMENT: string = join(INSTALLED, "litellm", "venv");
 export const PRISMA_FOLDER: string = join(INSTALLED, "litellm", "prisma");
 
-/** Returns the file with the reason why a part could not be installed. */
 export function reasonFile(part: PeerPart): string {
   return join(INSTALLED, `${part}.absent`);
+}
+
+/** Returns how a client calls a gateway on this port that answers both wires at their usual paths. */
+export function usualEndpoint(
+  port: number,
+  { client }: Pick<Route, "client">,
+  key: string,
+): Endpoint {
+  return { port, path: chatPath(client), headers: clientHeaders(client, key) };
 }
 
 /** Throws `TargetAbsent` if the part is not installed, with the reason that the installer left. */

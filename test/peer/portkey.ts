@@ -1,18 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { acceptsConnections, awaitReady, startProgram } from "../support/tethered-program.ts";
+import { startServer } from "../support/tethered-program.ts";
 import type { Endpoint } from "../../bench/endpoint.ts";
 import { freePort } from "../support/free-port.ts";
 import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
-import { requirePart } from "./peer-files.ts";
-import {
-  chatPath,
-  clientHeaders,
-  type Route,
-  type Target,
-  type TargetStart,
-} from "../../bench/targets/target.ts";
+import { requirePart, usualEndpoint } from "./peer-files.ts";
+import type { Route, Target, TargetStart } from "../../bench/targets/target.ts";
 
 const PACKAGE = fileURLToPath(
   new URL("./packages/node_modules/@portkey-ai/gateway/", import.meta.url),
@@ -22,13 +16,13 @@ const PACKAGE = fileURLToPath(
 export async function startPortkey(start: TargetStart): Promise<Target> {
   requirePart("portkey", PACKAGE);
   const port = await freePort();
-  const program = await startProgram({
+  const program = await startServer({
+    port,
     command: process.execPath,
     args: [join(PACKAGE, "build", "start-server.js"), `--port=${port}`, "--headless"],
     logFile: join(start.folder, "portkey.log"),
     env: { NODE_ENV: "production" },
   });
-  await awaitReady(program, () => acceptsConnections(port));
   return {
     id: "portkey",
     version: packageVersion(),
@@ -43,18 +37,15 @@ function endpoint(port: number, mockPort: number, route: Route): Endpoint | unde
   const { client, upstream } = route;
   // Portkey answers 500 to a wire_b client of a wire_a provider: "messages is not supported".
   if (client === "wire_b" && upstream === "wire_a") return undefined;
-  return {
-    port,
-    path: chatPath(client),
-    headers: {
-      ...clientHeaders(client, "bench"),
-      "x-portkey-provider": upstream === "wire_a" ? "openai" : "anthropic",
-      "x-portkey-custom-host": `http://127.0.0.1:${mockPort}/v1`,
-    },
+  const usual = usualEndpoint(port, route, "bench");
+  const own = {
+    "x-portkey-provider": upstream === "wire_a" ? "openai" : "anthropic",
+    "x-portkey-custom-host": `http://127.0.0.1:${mockPort}/v1`,
   };
+  return { ...usual, headers: { ...usual.headers, ...own } };
 }
 
 function packageVersion(): string {
-  const described: unknown = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
-  return String((described as { readonly version?: unknown }).version);
+  const text = readFileSync(join(PACKAGE, "package.json"), "utf8");
+  return (JSON.parse(text) as { readonly version: string }).version;
 }

@@ -1,11 +1,10 @@
 import { LITELLM_MODELS, MOCK_MODEL, type RunningServer, TINY_MODEL } from "./servers.ts";
 
-export type ServerName = "llama-cpp-python" | "llama-cpp-python, set up" | "LiteLLM" | "aimock";
+type ServerName = "llama-cpp-python" | "llama-cpp-python, set up" | "LiteLLM" | "aimock";
 
 /** One model on one wire of a server; each listing has a manifest and a conformance run. */
 export interface RealListing {
   readonly server: ServerName;
-  /** Unique; also the provider id in its manifest. */
   readonly id: string;
   readonly title: string;
   readonly dialect: "wire_a" | "wire_b";
@@ -13,77 +12,45 @@ export interface RealListing {
   readonly hasTools: boolean;
 }
 
-export const LISTINGS: readonly RealListing[] = [
-  {
-    server: "llama-cpp-python",
-    id: "llama",
-    title: "llama-cpp-python, chat completions",
-    dialect: "wire_a",
-    upstreamId: TINY_MODEL,
-    hasTools: false,
-  },
-  {
-    server: "llama-cpp-python, set up",
-    id: "llama-set-up",
-    title: "llama-cpp-python set up, chat completions",
-    dialect: "wire_a",
-    upstreamId: TINY_MODEL,
-    hasTools: false,
-  },
-  {
-    server: "LiteLLM",
-    id: "litellm-mock-chat",
-    title: "LiteLLM mock, chat completions",
-    dialect: "wire_a",
-    upstreamId: LITELLM_MODELS.mockChat,
-    hasTools: true,
-  },
-  {
-    server: "LiteLLM",
-    id: "litellm-mock-messages",
-    title: "LiteLLM mock, messages",
-    dialect: "wire_b",
-    upstreamId: LITELLM_MODELS.mockMessages,
-    hasTools: true,
-  },
-  {
-    server: "LiteLLM",
-    id: "litellm-relay-chat",
-    title: "LiteLLM in front of llama-cpp-python, chat completions",
-    dialect: "wire_a",
-    upstreamId: LITELLM_MODELS.relayed,
-    hasTools: false,
-  },
-  {
-    server: "LiteLLM",
-    id: "litellm-relay-messages",
-    title: "LiteLLM in front of llama-cpp-python, messages",
-    dialect: "wire_b",
-    upstreamId: LITELLM_MODELS.relayed,
-    hasTools: false,
-  },
-  {
-    server: "aimock",
-    id: "aimock-chat",
-    title: "aimock, chat completions",
-    dialect: "wire_a",
-    upstreamId: MOCK_MODEL,
-    hasTools: true,
-  },
-  {
-    server: "aimock",
-    id: "aimock-messages",
-    title: "aimock, messages",
-    dialect: "wire_b",
-    upstreamId: MOCK_MODEL,
-    hasTools: true,
-  },
+type Row = readonly [
+  server: ServerName,
+  id: string,
+  what: string,
+  dialect: RealListing["dialect"],
+  upstreamId: string,
+  hasTools: boolean,
 ];
 
-/** The environment variable from which the manifests take the key. */
+const { mockChat, mockMessages, relayed } = LITELLM_MODELS;
+const RELAY = "LiteLLM in front of llama-cpp-python";
+
+const ROWS: readonly Row[] = [
+  ["llama-cpp-python", "llama", "llama-cpp-python", "wire_a", TINY_MODEL, false],
+  [
+    "llama-cpp-python, set up",
+    "llama-set-up",
+    "llama-cpp-python set up",
+    "wire_a",
+    TINY_MODEL,
+    false,
+  ],
+  ["LiteLLM", "litellm-mock-chat", "LiteLLM mock", "wire_a", mockChat, true],
+  ["LiteLLM", "litellm-mock-messages", "LiteLLM mock", "wire_b", mockMessages, true],
+  ["LiteLLM", "litellm-relay-chat", RELAY, "wire_a", relayed, false],
+  ["LiteLLM", "litellm-relay-messages", RELAY, "wire_b", relayed, false],
+  ["aimock", "aimock-chat", "aimock", "wire_a", MOCK_MODEL, true],
+  ["aimock", "aimock-messages", "aimock", "wire_b", MOCK_MODEL, true],
+];
+
+export const LISTINGS: readonly RealListing[] = ROWS.map(
+  ([server, id, what, dialect, upstreamId, hasTools]) => {
+    const title = `${what}, ${dialect === "wire_a" ? "chat completions" : "messages"}`;
+    return { server, id, title, dialect, upstreamId, hasTools };
+  },
+);
+
 export const KEY_VARIABLE = "REAL_SERVER_KEY";
 
-/** Returns the manifest that the server's provider would write. */
 export function manifestOf(listing: RealListing, { port }: Pick<RunningServer, "port">): object {
   const { id, dialect, upstreamId, title, hasTools } = listing;
   // A model of random weights never stops by itself: it fills the output bound every time.

@@ -63,23 +63,14 @@ async function runAll(): Promise<number> {
   }
 }
 
-/** Runs `manifest init`, which makes a manifest by asking the engine and checks it. */
 async function initByAsking(folder: string, { name, port }: RunningServer): Promise<void> {
   const where = ["--base-url", `http://127.0.0.1:${port}/v1`, "--api-key-env", KEY_VARIABLE];
   // Facts that the engine does not report: its context length and its operator's price.
   const said = ["--context", "8192", "--free", "--privacy-url", "https://example.com/privacy"];
-  const { stdout } = await runToEnd(
+  const into = ["--manifests", join(folder, "asked"), "--json"];
+  const stdout = await runToEnd(
     process.execPath,
-    [
-      ...PROGRAM,
-      "manifest",
-      "init",
-      ...where,
-      ...said,
-      "--manifests",
-      join(folder, "asked"),
-      "--json",
-    ],
+    [...PROGRAM, "manifest", "init", ...where, ...said, ...into],
     { env: { [KEY_VARIABLE]: KEY, TM_ALLOW_PRIVATE_UPSTREAMS: "1" } },
   );
   const { listed } = JSON.parse(stdout) as { readonly listed: readonly string[] };
@@ -97,27 +88,16 @@ async function runListing(
   const report = join(folder, `${listing.id}.report.json`);
   writeFileSync(manifest, `${JSON.stringify(manifestOf(listing, server), undefined, 2)}\n`);
   process.stderr.write(`\n${listing.title}\n`);
-  const { stdout } = await runToEnd(
+  const options = ["--allow-private", "--timeout", "30", "--json", report];
+  const stdout = await runToEnd(
     process.execPath,
-    [
-      ...PROGRAM,
-      "conformance",
-      "run",
-      manifest,
-      "--allow-private",
-      "--timeout",
-      "30",
-      "--json",
-      report,
-    ],
+    [...PROGRAM, "conformance", "run", manifest, ...options],
     { env: { [KEY_VARIABLE]: KEY }, mayFail: true },
   );
   process.stdout.write(stdout);
   writeFileSync(join(folder, `${listing.id}.stdout.txt`), stdout);
-  const findings = findingsOf(
-    listing.id,
-    JSON.parse(readFileSync(report, "utf8")) as ConformanceReport,
-  );
+  const reported = JSON.parse(readFileSync(report, "utf8")) as ConformanceReport;
+  const findings = findingsOf(listing.id, reported);
   for (const { text } of findings) process.stdout.write(`${text}\n`);
   return findings.every(({ isExplained }) => isExplained);
 }

@@ -5,7 +5,7 @@ interface KnownReason {
   readonly listings: RegExp;
   readonly check: ConformanceReport["models"][number]["checks"][number]["id"];
   readonly message: RegExp;
-  readonly fault: "the server" | "its setting" | "the model";
+  /** Begins with what is to blame: the server, its setting or the model. */
   readonly sentence: string;
 }
 
@@ -14,150 +14,132 @@ const REASONS: readonly KnownReason[] = [
     listings: /^litellm-/,
     check: "C1",
     message: /^a wrong key gets 400 /,
-    fault: "its setting",
     sentence:
-      "Without a database the proxy searches one for every key that is not its master key, and answers `No connected db.` with 400.",
+      "its setting: Without a database the proxy searches one for every key that is not its master key, and answers `No connected db.` with 400.",
   },
   {
     listings: /^llama/,
     check: "C3",
     message: /^the stream ends without usage$/,
-    fault: "the server",
     sentence:
-      "It ignores `stream_options.include_usage`, so no chunk has usage, and a gateway cannot bill a stream by it.",
+      "the server: It ignores `stream_options.include_usage`, so no chunk has usage, and a gateway cannot bill a stream by it.",
   },
   {
     listings: /^litellm-mock-messages$/,
     check: "C3",
     message: /^content-type is application\/json, /,
-    fault: "the server",
     sentence:
-      "With `mock_response` its messages endpoint ignores `stream: true` and sends the whole answer as JSON.",
+      "the server: With `mock_response` its messages endpoint ignores `stream: true` and sends the whole answer as JSON.",
   },
   {
     listings: /^llama/,
     check: "C4",
     message: /^the tokens billed for a known text /,
-    fault: "the model",
     sentence:
-      "Its vocabulary was learned from one manual and splits ordinary English into 40 % more tokens than other models do; the counts themselves are right.",
+      "the model: Its vocabulary was learned from one manual and splits ordinary English into 40 % more tokens than other models do; the counts themselves are right.",
   },
   {
     listings: /^llama/,
     check: "C4",
     message: /^the same text has more tokens in the prompt than in the answer, or fewer$/,
-    fault: "the model",
     sentence:
-      "Tokens drawn at random are not how its tokenizer splits the same text, so what it says has other counts when it is sent back.",
+      "the model: Tokens drawn at random are not how its tokenizer splits the same text, so what it says has other counts when it is sent back.",
   },
   {
     listings: /^litellm-mock-chat$/,
     check: "C4",
     message: /^the same prompt is billed differently when it is streamed$/,
-    fault: "the server",
     sentence:
-      "A mock answer bills a fixed 10 and 20 tokens, and only its stream counts what was sent and said.",
+      "the server: A mock answer bills a fixed 10 and 20 tokens, and only its stream counts what was sent and said.",
   },
   {
     listings: /^litellm-mock-messages$/,
     check: "C4",
     message: /^the tokens billed for a known text /,
-    fault: "the server",
-    sentence: "A mock answer bills a fixed 2095 and 503 tokens, however long the prompt is.",
+    sentence:
+      "the server: A mock answer bills a fixed 2095 and 503 tokens, however long the prompt is.",
   },
   {
     listings: /^litellm-relay-/,
     check: "C4",
     message: /^the same prompt is billed differently when it is streamed$/,
-    fault: "the server",
     sentence:
-      "Its upstream reports no usage in streams, so the relay counts them with a tokenizer of its own, which is not the model's.",
+      "the server: Its upstream reports no usage in streams, so the relay counts them with a tokenizer of its own, which is not the model's.",
   },
   {
     listings: /^aimock-messages$/,
     check: "C4",
     message: /^the tokens billed for a known text /,
-    fault: "the server",
     sentence:
-      "Its messages endpoint reports 0 input and 0 output tokens unless a fixture names them; its chat completions estimate them.",
+      "the server: Its messages endpoint reports 0 input and 0 output tokens unless a fixture names them; its chat completions estimate them.",
   },
   {
     listings: /^litellm-mock-chat$/,
     check: "C6",
     message: /^the forced tool was not called$/,
-    fault: "the model",
-    sentence: "A mock answer is one fixed word, whatever `tool_choice` says.",
+    sentence: "the model: A mock answer is one fixed word, whatever `tool_choice` says.",
   },
   {
     listings: /^llama/,
     check: "C8",
     message: /^invalid JSON: answered with 500/,
-    fault: "the server",
     sentence:
-      "A body that is not valid JSON ends in `500 Internal Server Error` as plain text; and it answers for every model name, repeating that name as its own.",
+      "the server: A body that is not valid JSON ends in `500 Internal Server Error` as plain text; and it answers for every model name, repeating that name as its own.",
   },
   {
     listings: /^litellm-mock-/,
     check: "C8",
     message: /^temperature 99: answered with 200$/,
-    fault: "the model",
     sentence:
-      "The proxy leaves the check of values to the provider behind it, and a mock answer has none.",
+      "the model: The proxy leaves the check of values to the provider behind it, and a mock answer has none.",
   },
   {
     listings: /^litellm-relay-/,
     check: "C8",
     message: /^temperature 99: answered with 200$/,
-    fault: "the server",
     sentence:
-      "Neither the proxy nor its upstream checks the temperature; the listing's range of 0 to 2 is not enforced.",
+      "the server: Neither the proxy nor its upstream checks the temperature; the listing's range of 0 to 2 is not enforced.",
   },
   {
     listings: /^aimock-/,
     check: "C8",
     message: /^temperature 99: answered with 200$/,
-    fault: "the server",
-    sentence: "It does not check the values of sampling parameters.",
+    sentence: "the server: It does not check the values of sampling parameters.",
   },
   {
     listings: /^litellm-mock-/,
     check: "C9",
     message: /^(20|503) output tokens are billed where 1 were allowed$/,
-    fault: "the server",
-    sentence: "The fixed usage of a mock answer does not depend on `max_tokens`.",
+    sentence: "the server: The fixed usage of a mock answer does not depend on `max_tokens`.",
   },
   {
     listings: /^aimock-chat$/,
     check: "C9",
     message: /^2 output tokens are billed where 1 were allowed$/,
-    fault: "the server",
-    sentence: "It sends the fixture's whole answer and bills it, whatever `max_tokens` says.",
+    sentence:
+      "the server: It sends the fixture's whole answer and bills it, whatever `max_tokens` says.",
   },
   {
     listings: /^(llama|litellm-relay-)/,
     check: "C10",
     message: /at its start is not known$/,
-    fault: "the model",
-    sentence: "A model of random weights repeats no fact.",
+    sentence: "the model: A model of random weights repeats no fact.",
   },
   {
     listings: /^litellm-mock-/,
     check: "C10",
     message: /at its start is not known$/,
-    fault: "the model",
-    sentence: "A mock answer is one fixed word.",
+    sentence: "the model: A mock answer is one fixed word.",
   },
   {
     listings: /^llama$/,
     check: "C12",
     message: /answers broke: /,
-    fault: "its setting",
     sentence:
-      "A new request interrupts the one under way, which then ends in the middle or only sends pings; `--interrupt_requests false` makes it wait, as the next listing shows.",
+      "its setting: A new request interrupts the one under way, which then ends in the middle or only sends pings; `--interrupt_requests false` makes it wait, as the next listing shows.",
   },
 ];
 
-/** Returns a line for each check of a report that did not pass, with the reason if it is known. */
 export function findingsOf(
   listingId: string,
   report: ConformanceReport,
@@ -170,7 +152,7 @@ export function findingsOf(
         ({ check, listings, message: known }) =>
           check === id && listings.test(listingId) && known.test(message),
       );
-      const why = reason ? `${reason.fault}: ${reason.sentence}` : "not explained yet";
+      const why = reason?.sentence ?? "not explained yet";
       return {
         text: `${listingId}: ${id}: ${message} (${why})`,
         isExplained: reason !== undefined,

@@ -2,13 +2,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { awaitReady, startProgram, type TetheredProgram } from "../support/tethered-program.ts";
+import { answersOk, startServer } from "../support/tethered-program.ts";
 import { freePort } from "../support/free-port.ts";
 import { npmFolder } from "../support/clients/client-folder.ts";
 import { pythonWith } from "../support/clients/python.ts";
 import { runToEnd } from "./run-to-end.ts";
 
-/** The key that every server is started with. */
 export const KEY = "sk-real-server";
 
 export interface RunningServer {
@@ -22,14 +21,10 @@ const LITELLM_REQUIREMENTS = join(HERE, "../peer/packages/litellm-requirements.t
 const LLAMA_REQUIREMENTS = join(HERE, "llama-requirements.txt");
 const AIMOCK = "@copilotkit/aimock";
 const AIMOCK_VERSION = "1.43.0";
-/** The names of the tiny model, and of the model that the mock server answers for. */
 export const TINY_MODEL = "tiny-random";
 export const MOCK_MODEL = "mock-chat";
 
-/**
- * Starts a real inference engine with a model of random weights that is made here. If `name` ends
- * in "set up", a new request waits; otherwise it interrupts the one that runs, so that C12 fails.
- */
+/** Starts a real inference engine; in "…, set up" a new request waits for a running one (C12). */
 export async function startLlama(
   folder: string,
   name: "llama-cpp-python" | "llama-cpp-python, set up",
@@ -52,10 +47,7 @@ export async function startLlama(
   });
 }
 
-/**
- * Starts a proxy with a master key and no database. It has two models with mock answers, and one
- * that it relays to the inference engine.
- */
+/** Starts a proxy without a database: two models with mock answers, and one that it relays. */
 export async function startLiteLlm(
   folder: string,
   upstream: RunningServer,
@@ -114,10 +106,7 @@ function mockLines(name: string, model: string): readonly string[] {
 
 /** Starts a mock whose answers fit the probes, so that every failure is the server's own. */
 export async function startAimock(folder: string): Promise<RunningServer> {
-  const made = await npmFolder({
-    name: "aimock",
-    dependencies: { [AIMOCK]: AIMOCK_VERSION },
-  });
+  const made = await npmFolder({ name: "aimock", dependencies: { [AIMOCK]: AIMOCK_VERSION } });
   const port = await freePort();
   const program = join(made, "node_modules", AIMOCK, "dist", "cli.js");
   const fixtures = join(HERE, "aimock-fixtures.json");
@@ -132,33 +121,24 @@ export async function startAimock(folder: string): Promise<RunningServer> {
   });
 }
 
-interface Start {
+/** Starts a server whose `path` answers 200 as soon as it is ready. */
+async function started({
+  name,
+  folder,
+  path,
+  ...start
+}: Omit<Parameters<typeof startServer>[0], "logFile"> & {
   readonly name: string;
   readonly folder: string;
-  readonly port: number;
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-  /** A path that answers 200 as soon as the server is ready. */
   readonly path: string;
-}
-
-async function started(start: Start): Promise<RunningServer> {
-  const { name, folder, port, command, args, env = {}, path } = start;
+}): Promise<RunningServer> {
+  const { port } = start;
   process.stderr.write(`${name}: starting\n`);
   const logFile = join(folder, `${name.replaceAll(/[^\w-]+/g, "-")}.log`);
-  const program: TetheredProgram = await startProgram({ command, args, logFile, env });
-  await awaitReady(program, () => isReady(`http://127.0.0.1:${port}${path}`));
+  const program = await startServer({ ...start, logFile }, () =>
+    answersOk(`http://127.0.0.1:${port}${path}`, KEY),
+  );
   return { name, port, stop: () => program.stop() };
-}
-
-async function isReady(url: string): Promise<true | undefined> {
-  try {
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${KEY}` } });
-    return answer.ok ? true : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns the packages of a file, each with its version, so that all installations are equal. */

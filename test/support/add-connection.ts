@@ -7,7 +7,6 @@ import { testOperator } from "./test-operator.ts";
 
 /** The setting `encryptionKey` of gateways where customers may store their own provider keys. */
 export const ENCRYPTION_KEY: string = Buffer.alloc(32, 7).toString("base64");
-/** A customer's own provider key, which the simulator accepts. */
 export const OWN_KEY = "customer-own-key-0123456789";
 
 interface NewConnection {
@@ -18,7 +17,6 @@ interface NewConnection {
   readonly encryptionKey?: string;
 }
 
-/** Stores a provider key for an organization or one virtual key; returns the connection's id. */
 export async function addConnection(
   { connectionStore }: Pick<PostgresBackend, "connectionStore">,
   { orgId, provider, providerKey = OWN_KEY, ...more }: NewConnection,

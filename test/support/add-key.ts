@@ -5,7 +5,6 @@ import { testOperator } from "./test-operator.ts";
 
 type NewKey = Parameters<PostgresBackend["accountStore"]["createKey"]>[0];
 
-/** A stored virtual key; `key` is the raw key. */
 export interface TestKey {
   readonly orgId: OrgId;
   readonly keyId: KeyId;

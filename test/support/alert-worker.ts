@@ -13,7 +13,6 @@ export interface Delivering extends Partial<Pick<AlertWorkerDeps, "mailer" | "do
   readonly nameServers?: readonly string[];
 }
 
-/** Returns a worker that delivers due alerts when the test calls it. */
 export function alertWorker(how: Delivering): AlertWorker {
   const { from, mailer, ring: vault, allowPrivate = true, nameServers = [] } = how;
   const clock = systemClock;

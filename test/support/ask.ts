@@ -2,6 +2,7 @@ import { request as httpRequest, type ClientRequest, type IncomingMessage } from
 
 import { parseUsd } from "../../src/kernel/core/money.ts";
 import { until } from "./books.ts";
+import { atSteps, bearer, parsed, readAnswer } from "./http-call.ts";
 
 export type Wire = "wire_a" | "wire_b";
 
@@ -21,7 +22,6 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** Undefined if the text is not JSON. */
   readonly json: unknown;
   readonly requestId: string;
 }
@@ -42,29 +42,22 @@ export function bodyOf(asked: Ask): string {
   });
 }
 
-/** Sends a chat request, and reads the answer to its end, whatever its status. */
 export function ask(gatewayUrl: string, asked: Ask): Promise<HttpAnswer> {
-  return post(gatewayUrl, { key: asked.key, path: PATHS[asked.wire], body: bodyOf(asked) });
+  return exchange(openAsk(gatewayUrl, asked));
 }
 
-/**
- * Asks a provider that pauses within its answer (fault `hold:event:N`). The provider continues once
- * `mayContinue` accepts the part that has arrived; by default, once it contains output.
- */
+/** Asks a provider that pauses (`hold:event:N`) until `mayContinue` accepts what has arrived. */
 export async function askInTwo(
   gatewayUrl: string,
   asked: Ask,
   provider: { release(): void },
-  mayContinue: (part: string) => boolean = hasOutput,
+  mayContinue = (received: string) => /You said|word1|"delta"/.test(received),
 ): Promise<HttpAnswer> {
   let part = "";
   let isOver = false;
-  const sent = openPost(gatewayUrl, {
-    key: asked.key,
-    path: PATHS[asked.wire],
-    body: bodyOf(asked),
-  });
-  const answer = exchange(sent, (text) => (part += text)).finally(() => (isOver = true));
+  const answer = exchange(openAsk(gatewayUrl, asked), (text) => (part += text)).finally(
+    () => (isOver = true),
+  );
   await until("the awaited part arrives", () => isOver || mayContinue(part));
   // The part may arrive before the provider has paused, so the release is repeated.
   await until("the answer has ended", () => {
@@ -74,21 +67,20 @@ export async function askInTwo(
   return await answer;
 }
 
-function hasOutput(part: string): boolean {
-  return /You said|word1|"delta"/.test(part);
+interface Post {
+  readonly key: string;
+  readonly path: string;
+  readonly body: string;
 }
 
-export function post(
-  gatewayUrl: string,
-  input: { readonly key: string; readonly path: string; readonly body: string },
-): Promise<HttpAnswer> {
+export function post(gatewayUrl: string, input: Post): Promise<HttpAnswer> {
   return exchange(openPost(gatewayUrl, input));
 }
 
 export function get(gatewayUrl: string, input: { key: string; path: string }): Promise<HttpAnswer> {
   const sent = httpRequest(gatewayUrl + input.path, {
     agent: false,
-    headers: { authorization: `Bearer ${input.key}` },
+    headers: bearer(input.key),
   });
   sent.end();
   return exchange(sent);
@@ -99,15 +91,12 @@ export function openAsk(gatewayUrl: string, asked: Ask): ClientRequest {
   return openPost(gatewayUrl, { key: asked.key, path: PATHS[asked.wire], body: bodyOf(asked) });
 }
 
-function openPost(
-  gatewayUrl: string,
-  input: { readonly key: string; readonly path: string; readonly body: string },
-): ClientRequest {
+function openPost(gatewayUrl: string, input: Post): ClientRequest {
   const sent = httpRequest(gatewayUrl + input.path, {
     agent: false,
     method: "POST",
     headers: {
-      authorization: `Bearer ${input.key}`,
+      ...bearer(input.key),
       "content-type": "application/json",
       ...(input.path.startsWith("/v1/messages") ? { "anthropic-version": "2023-06-01" } : {}),
     },
@@ -116,25 +105,14 @@ function openPost(
   return sent;
 }
 
-async function exchange(
-  sent: ClientRequest,
-  onText: (text: string) => void = () => {},
-): Promise<HttpAnswer> {
-  const response = await new Promise<IncomingMessage>((done, failed) => {
-    sent.once("response", done);
-    sent.once("error", failed);
-  });
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) {
-    chunks.push(chunk as Buffer);
-    onText(String(chunk));
-  }
-  return answerOf(response, Buffer.concat(chunks).toString());
+async function exchange(sent: ClientRequest, onText?: (text: string) => void): Promise<HttpAnswer> {
+  const { response, text } = await readAnswer(sent, onText);
+  return answerOf(response, text);
 }
 
 export function answerOf(response: IncomingMessage, text: string): HttpAnswer {
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(response.headers)) headers[name] = String(value);
+  const entries = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
+  const headers = Object.fromEntries(entries) as Record<string, string>;
   return {
     status: response.statusCode ?? 0,
     headers,
@@ -144,18 +122,10 @@ export function answerOf(response: IncomingMessage, text: string): HttpAnswer {
   };
 }
 
-/** Returns the value under a path of member names and indexes; undefined if there is none. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
-  return path.reduce<unknown>(
-    (inner, step) =>
-      typeof inner === "object" && inner !== null
-        ? (inner as Readonly<Record<string | number, unknown>>)[step]
-        : undefined,
-    value,
-  );
+  return atSteps(value, path);
 }
 
-/** One event of a stream. A comment has no data. */
 export interface SseEvent {
   readonly event: string | undefined;
   readonly data: string | undefined;
@@ -183,12 +153,4 @@ export function eventsOf(text: string): SseEvent[] {
 export function costOf(answer: HttpAnswer): bigint | undefined {
   const digits = [...answer.text.matchAll(/"cost":(-?[0-9.]+)/g)].at(-1)?.[1];
   return digits === undefined ? undefined : parseUsd(digits);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

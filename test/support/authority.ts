@@ -1,32 +1,21 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { orReport } from "./or-report.ts";
+import { newFolder } from "./run-folder.ts";
 
 const PROGRAM: string = "openssl";
 
-/**
- * False if openssl is missing; the tests of TLS with a private authority are then skipped and
- * reported.
- */
 export const hasOpenssl: boolean = orReport(
   spawnSync(PROGRAM, ["version"]).status === 0,
   "openssl is not on PATH: servers with a certificate of a private authority were NOT tested",
 );
 
 /** A certificate authority of one test, and its certificate for the server name `localhost`. */
-export interface TestAuthority {
-  readonly folder: string;
-  readonly caFile: string;
-  readonly certFile: string;
-  readonly keyFile: string;
-  close(): void;
-}
+export type TestAuthority = ReturnType<typeof makeAuthority>;
 
-export function makeAuthority(): TestAuthority {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-authority-"));
-  chmodSync(folder, 0o755);
+export function makeAuthority() {
+  const folder = newFolder("authority");
   const at = (name: string): string => join(folder, name);
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
   const ca = ["-x509", "-subj", "/CN=test authority", "-days", "2"];

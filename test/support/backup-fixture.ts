@@ -1,39 +1,23 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 
-import { type PostgresBackend, openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { createBackup } from "../../src/app/backup/create-backup.ts";
-import {
-  type OrgId,
-  systemClock as clock,
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from "../../src/kernel/index.ts";
+import { systemClock as clock, startEmbeddedPostgres } from "../../src/kernel/index.ts";
 import { addOrg } from "./add-key.ts";
+import { newFolder } from "./run-folder.ts";
 import { silentLog } from "./silent-log.ts";
 
-/** An embedded PostgreSQL with an organization in it, and a folder for copies of the database. */
-export interface BackupFixture {
-  /** A folder of this test, which contains `data` and `backups`. */
-  readonly root: string;
-  readonly backups: string;
-  readonly server: EmbeddedPostgres;
-  readonly backend: PostgresBackend;
-  readonly orgId: OrgId;
-  backUp(): ReturnType<typeof createBackup>;
-  close(): Promise<void>;
-}
-
-export async function openBackupFixture(): Promise<BackupFixture> {
-  const root = mkdtempSync(join(tmpdir(), "tokenmarket-backup-"));
-  chmodSync(root, 0o755);
+/** Opens an embedded PostgreSQL with an organization, and a folder for copies of the database. */
+export async function openBackupFixture() {
+  const root = newFolder("backup");
   const backups = join(root, "backups");
   const server = await startEmbeddedPostgres({ dataDir: join(root, "data"), log: silentLog });
   const backend = openPostgresBackend({ ...server, log: silentLog });
   await backend.migrate();
   const orgId = await addOrg(backend);
   return {
+    /** Contains `data` and `backups`. */
     root,
     backups,
     server,

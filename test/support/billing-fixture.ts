@@ -1,14 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 
-import type { PurchaseRecord } from "../../src/account/billing/purchase-store.ts";
 import type { Logger } from "../../src/kernel/core/log.ts";
 import { openBilling } from "../../src/account/billing/open-billing.ts";
 import type { Billing } from "../../src/account/billing/stripe-billing.ts";
 import type {
   CheckoutEvent,
   CheckoutPayment,
-  CheckoutSession,
 } from "../../src/dev/test-checkout/checkout-objects.ts";
 import {
   startTestCheckout,
@@ -31,37 +29,12 @@ interface LogLine {
   readonly message: string;
 }
 
-export interface BillingFixture {
-  readonly backend: FreshBackend;
-  readonly checkout: TestCheckout;
-  readonly clock: MovableClock;
-  /** Two billing services on the same purchases, as in two processes. */
-  readonly billings: readonly [Billing, Billing];
-  readonly log: readonly LogLine[];
-  /** The statuses with which payment events were answered, oldest first. */
-  readonly statuses: readonly number[];
-  /** Answers the next `count` payment events with 500. */
-  refuseEvents(count: number): void;
-  newOrg(): Promise<OrgId>;
-  buy(orgId: OrgId, dollars: number): Promise<Bought>;
-  /** The balance in micro-dollars, as the console shows it; negative if money is owed. */
-  balance(orgId: OrgId): Promise<bigint>;
-  purchase(bought: Bought): Promise<PurchaseRecord>;
-  /** Returns the audit checks that fail, as JSON. */
-  broken(): Promise<readonly string[]>;
-  close(): Promise<void>;
-}
-
-export interface Bought {
-  readonly orgId: OrgId;
-  readonly purchaseId: string;
-  readonly checkoutUrl: string;
-  readonly session: CheckoutSession;
-}
+export type BillingFixture = Awaited<ReturnType<typeof openBillingFixture>>;
+export type Bought = Awaited<ReturnType<typeof buy>>;
 
 export const MICRO_PER_USD = 1_000_000n;
 
-export const NO_PROVIDER_CONFIG = {
+const NO_PROVIDER_CONFIG = {
   stripeSecretKey: "",
   stripeWebhookSecret: "",
   stripeApiUrl: "",
@@ -90,7 +63,6 @@ export function openOtherBilling(
   });
 }
 
-/** Opens the fixture before the tests of a file and closes it after them. */
 export function withBillingFixture(options: BillingFixtureOptions = {}): BillingFixture {
   return withResource(() => openBillingFixture(options));
 }
@@ -101,9 +73,7 @@ interface BillingFixtureOptions {
 }
 
 /** Purchases end to end, with the payment provider's SDK, a checkout over HTTP and PostgreSQL. */
-export async function openBillingFixture(
-  options: BillingFixtureOptions = {},
-): Promise<BillingFixture> {
+export async function openBillingFixture(options: BillingFixtureOptions = {}) {
   const backend = await freshBackend();
   const clock = new MovableClock();
   const log: LogLine[] = [];
@@ -116,17 +86,9 @@ export async function openBillingFixture(
     webhookUrl: () => `${consoleUrl()}/webhooks/stripe`,
     ...options,
   });
+  const more = { testCheckout: checkout, consoleUrl, log: noting(log) };
   const open = (): Billing =>
-    openBilling({
-      config: { ...NO_PROVIDER_CONFIG, purchaseMaxUsd: "5000.00" },
-      testCheckout: checkout,
-      store: backend.purchaseStore,
-      topUpStore: backend.topUpStore,
-      consoleUrl,
-      seller: testSeller,
-      clock,
-      log: noting(log),
-    });
+    openOtherBilling({ backend, clock }, { purchaseMaxUsd: "5000.00" }, more);
   const billings = [open(), open()] as const;
   const events: EventDoor = { billings, statuses: [], refusals: 0 };
   const opened = await listenLocally(
@@ -137,20 +99,22 @@ export async function openBillingFixture(
     backend,
     checkout,
     clock,
+    /** Two billing services on the same purchases, as in two processes. */
     billings,
     log,
     statuses: events.statuses,
-    refuseEvents: (count) => {
-      events.refusals = count;
-    },
+    /** Answers the next `count` payment events with 500. */
+    refuseEvents: (count: number) => void (events.refusals = count),
     newOrg: () => addOrg(backend),
-    buy: (orgId, dollars) => buy({ billing: billings[0], checkout }, orgId, dollars),
-    balance: async (orgId) => (await backend.recordStore.balance(orgId)).settledMicroUsd,
-    purchase: async ({ orgId, purchaseId }) => {
+    buy: (orgId: OrgId, dollars: number) => buy({ billing: billings[0], checkout }, orgId, dollars),
+    /** The balance in micro-dollars, as the console shows it; negative if money is owed. */
+    balance: async (orgId: OrgId) => (await backend.recordStore.balance(orgId)).settledMicroUsd,
+    purchase: async ({ orgId, purchaseId }: Bought) => {
       const found = await backend.purchaseStore.findOwn(orgId, purchaseId);
       if (found === undefined) throw new Error(`no purchase ${purchaseId}`);
       return found;
     },
+    /** Returns the audit checks that fail, as JSON. */
     broken: async () => {
       const checks = await backend.audit();
       return checks.filter(({ violations }) => violations > 0).map((each) => JSON.stringify(each));
@@ -175,7 +139,7 @@ async function buy(
   { billing, checkout }: { readonly billing: Billing; readonly checkout: TestCheckout },
   orgId: OrgId,
   dollars: number,
-): Promise<Bought> {
+) {
   const amountMicroUsd = microUsd(BigInt(dollars) * MICRO_PER_USD);
   const wanted = { orgId, amountMicroUsd, email: "owner@example.com" };
   const { purchase, checkoutUrl } = await billing.startPurchase(wanted, testOperator);
@@ -191,11 +155,7 @@ interface EventDoor {
 }
 
 /** Receives a payment event as the console's route does. The `billings` take turns. */
-async function takeEvent(
-  events: EventDoor,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+async function takeEvent(events: EventDoor, request: IncomingMessage, response: ServerResponse) {
   const body = await buffer(request);
   const { billings, statuses } = events;
   const signature = request.headers["stripe-signature"];

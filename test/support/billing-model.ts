@@ -50,21 +50,17 @@ export class BillingModel {
   readonly #lanes = new Map<string, Promise<void>>();
   #spent = 0n;
 
-  private constructor(
-    fixture: BillingFixture,
-    member: Membership,
-    of: { orgId: OrgId; keyId: KeyId },
-  ) {
+  private constructor(fixture: BillingFixture, member: Membership, orgId: OrgId, keyId: KeyId) {
     this.#fixture = fixture;
     this.#member = member;
-    this.orgId = of.orgId;
-    this.#keyId = of.keyId;
+    this.orgId = orgId;
+    this.#keyId = keyId;
     this.#eventsBefore = fixture.checkout.webhooks.events.length;
   }
 
   static async make(fixture: BillingFixture, member: Membership): Promise<BillingModel> {
     const orgId = await fixture.newOrg();
-    return new BillingModel(fixture, member, { orgId, keyId: await keyOf(fixture.backend, orgId) });
+    return new BillingModel(fixture, member, orgId, await keyOf(fixture.backend, orgId));
   }
 
   async run(step: BillingCommand): Promise<void> {
@@ -73,19 +69,14 @@ export class BillingModel {
       case "buy":
         this.#bought.push(await this.#fixture.buy(this.orgId, step.dollars));
         return;
-      case "pay": {
-        const session = picked(this.#bought, step.pick)?.session;
-        if (session?.status === "open") book.pay(session, {}, step.isSlow);
-        return;
-      }
-      case "arrive": {
-        const session = picked(this.#bought, step.pick)?.session;
-        if (session !== undefined) book.finish(session, step.isPaid);
-        return;
-      }
+      case "pay":
+      case "arrive":
       case "expire": {
         const session = picked(this.#bought, step.pick)?.session;
-        if (session?.status === "open") book.expire(session);
+        if (session === undefined) return;
+        if (step.do === "arrive") book.finish(session, step.isPaid);
+        else if (session.status === "open" && step.do === "pay") book.pay(session, {}, step.isSlow);
+        else if (session.status === "open") book.expire(session);
         return;
       }
       case "refund":
@@ -188,9 +179,8 @@ export class BillingModel {
   #payments(): CheckoutPayment[] {
     const { payments } = this.#fixture.checkout.book;
     return this.#bought
-      .map(({ session }) => payments.get(session.payment_intent ?? ""))
-      .filter((payment) => payment?.status === "succeeded")
-      .filter((payment) => payment !== undefined);
+      .flatMap(({ session }) => payments.get(session.payment_intent ?? "") ?? [])
+      .filter((payment) => payment.status === "succeeded");
   }
 
   #claims<T extends { readonly payment_intent: string }>(all: ReadonlyMap<string, T>): T[] {
@@ -207,15 +197,12 @@ export class BillingModel {
         .flatMap((event) => [event, event])
         .map((event, i) => ({ event, at: (order[i % order.length] ?? 0) + i / 1_000 }))
         .sort((a, b) => a.at - b.at);
-      for (const { event } of shuffled) {
-        agree(await checkout.webhooks.send(event.id), 200);
-      }
+      for (const { event } of shuffled) agree(await checkout.webhooks.send(event.id), 200);
     }
     clock.moveOn(11 * MINUTE_MS);
     await Promise.all(billings.map((billing) => billing.reconcileAll()));
   }
 
-  /** The balance must be what was paid, minus what was refunded, disputed or spent. */
   async check(): Promise<void> {
     const { backend, billings } = this.#fixture;
     const { settledMicroUsd, heldMicroUsd } = await backend.recordStore.balance(this.orgId);

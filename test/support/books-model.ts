@@ -17,13 +17,9 @@ export interface ModelLine extends Omit<ModelAttempt, "state"> {
   readonly state: ModelAttempt["state"] | "open";
 }
 
-/**
- * The ledger model with additions for tests: instances that start and die, grants, and wallets that
- * pay their debts as soon as they have money.
- */
+/** The ledger model with instances that start and die, grants, and debts that are collected. */
 export class BooksModel extends LedgerModel {
   readonly grants: Map<string, { readonly org: string; readonly amount: bigint }> = new Map();
-  /** The present epoch of each instance, which grows with each of its starts. */
   readonly epochs: Map<string, bigint> = new Map();
 
   reserve(row: ModelReserve): ModelReserveOutcome {
@@ -52,7 +48,6 @@ export class BooksModel extends LedgerModel {
     }
   }
 
-  /** Makes an open attempt resumable by a job. Returns false if it is not open. */
   attachJob(id: bigint): boolean {
     const hold = this.holds.get(id);
     if (hold === undefined) return false;
@@ -84,7 +79,6 @@ export class BooksModel extends LedgerModel {
     return this.#crash(this.#leftOpen());
   }
 
-  /** Charges the reserve of every open attempt except jobs; returns how many. */
   crash(): number {
     return this.#crash([...this.holds.values()]);
   }
@@ -96,11 +90,6 @@ export class BooksModel extends LedgerModel {
     const lost = [...this.holds.values()].filter((hold) => !hold.isResumable);
     for (const { attempt } of lost) this.close({ attempt, costPico: 0n, kind: "void" });
     return lost.length;
-  }
-
-  /** Books a debt to a provider for an attempt that was lost from the books. */
-  bearLost(provider: string, costPico: bigint): void {
-    this.move("lost", `accrual:${provider}`, costPico / PICO_PER_MICRO);
   }
 
   line(id: bigint): ModelLine | undefined {
@@ -122,7 +111,6 @@ export class BooksModel extends LedgerModel {
     return true;
   }
 
-  /** Credits a wallet, which first pays what it owes. */
   credit(from: string, org: string, amount: bigint): void {
     this.move(from, `wallet:${org}`, amount);
     this.#collect(org);
@@ -134,7 +122,6 @@ export class BooksModel extends LedgerModel {
     this.#collect(org);
   }
 
-  /** Lets a wallet pay its debt with the money in it that is not held. */
   #collect(org: string): void {
     const owed = this.owed(org);
     if (owed === 0n) return;
@@ -159,7 +146,6 @@ export class BooksModel extends LedgerModel {
 
 /** More epochs than an instance can have begun between a backup and its restore. */
 const NEW_LIFE_EPOCHS = 1_000_000n;
-const PICO_PER_MICRO = 1_000_000n;
 
 function openLine(hold: ModelHold): ModelLine {
   return { ...hold, state: "open", isCorrected: false, ...NOTHING };

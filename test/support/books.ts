@@ -8,10 +8,7 @@ import type { HttpAnswer } from "./http-call.ts";
 
 const POLL_MS = 10;
 const CALL_EVERY_MS = 100;
-/**
- * Far longer than anything takes on a busy machine, but shorter than a test's time limit, so that
- * the failure names what did not happen.
- */
+/** Longer than anything takes, but shorter than a test, so that a failure names what is missing. */
 const UNTIL_MS = 90_000;
 
 /** Leaves out annulled attempts, whose rows stay for an hour but hold nothing. */
@@ -22,10 +19,7 @@ interface HasBooks {
   readonly backend: PostgresBackend;
 }
 
-/**
- * Repeats `read` until it returns a value other than undefined or false. Give `waitMs` only to
- * prove that something is faster than that.
- */
+/** Repeats `read` until it returns a value. Give `waitMs` only to prove a shorter time. */
 export async function until<T>(
   what: string,
   read: () => Promise<T | undefined | false> | T | undefined | false,
@@ -40,9 +34,7 @@ export async function until<T>(
   }
 }
 
-/**
- * Repeats a call until its answer is as wanted, because a changed rule takes effect with a delay.
- */
+/** Repeats a call until its answer is as wanted: a changed rule takes effect with a delay. */
 export async function callUntil<Answer extends HttpAnswer>(
   what: string,
   call: () => Promise<Answer>,
@@ -63,11 +55,7 @@ export function nothingHeld(gateway: HasBooks, account: TestAccount): Promise<tr
   });
 }
 
-export async function ended(
-  gateway: HasBooks,
-  account: TestAccount,
-  requestId: string,
-): Promise<RequestRecord> {
+export async function ended(gateway: HasBooks, account: TestAccount, requestId: string) {
   const id = parseRequestId(requestId);
   if (id === undefined) throw new Error(`not a request id: ${requestId}`);
   return await until(`request ${requestId} has ended`, async () => {
@@ -88,7 +76,6 @@ export async function brokenBooks(gateway: HasBooks): Promise<readonly string[]>
   return checks.filter((check) => check.violations !== 0).map(({ id, title }) => `${id} ${title}`);
 }
 
-/** Returns the micro-dollars that left the wallet, by the sum of its ledger entries. */
 export async function debitsOf(gateway: HasBooks, account: TestAccount): Promise<bigint> {
   const entries = await gateway.backend.creditStore.ledgerEntries(account.orgId);
   return entries

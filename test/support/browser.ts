@@ -24,7 +24,6 @@ const ACTION_TIMEOUT_MS = 60_000;
 /** Longer than any single wait, so that the wait fails first and says what it waited for. */
 const TEST_TIMEOUT_MS = 180_000;
 
-/** Returns the Chromium of `CHROME_PATH`, or else from PATH; undefined if there is none. */
 export function findChromium(): string | undefined {
   const named = process.env["CHROME_PATH"];
   const folders = (process.env["PATH"] ?? "").split(delimiter);
@@ -43,7 +42,6 @@ function isProgram(file: string): boolean {
   }
 }
 
-/** Without a browser, tests of pages are skipped, and the run reports that. */
 export const hasChromium: boolean = orReport(
   findChromium() !== undefined,
   "tests of the console's pages need chromium (chromium-headless-shell, or CHROME_PATH)",
@@ -56,7 +54,6 @@ async function sharedBrowser(): Promise<Browser> {
   shared ??= launchBrowser();
   const browser = await shared;
   if (browser.isConnected()) return browser;
-  // The browser crashed in an earlier test.
   shared = launchBrowser();
   return await shared;
 }
@@ -89,28 +86,19 @@ async function launchBrowser(): Promise<Browser> {
 
 export type Theme = "light" | "dark";
 
-/**
- * Registers a walk through pages that only a deep run takes. Another test covers the promise in
- * every run: over HTTP, in the stores, or with fewer clicks.
- */
+/** Registers a walk that only a deep run takes; another test holds its promise in every run. */
 export const deepTest: (name: string, walk: () => Promise<void>) => void = isDeep
   ? test
   : () => undefined;
 
-/** One person's browser context and page. An error of the page fails the test. */
 export interface Visitor {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** Script errors and refused content of the page. */
   readonly complaints: readonly string[];
 }
 
-/** The shared browser, for the tests of one file. */
 export interface TestBrowser {
-  /**
-   * Opens a context with its own cookies and storage, as one person has. It is closed at the end of
-   * the test that opened it, or of the file if a hook opened it.
-   */
+  /** Opens a context, as one person has, for the test that opens it, or for the file in a hook. */
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>;
 }
 
@@ -148,7 +136,6 @@ interface Opened {
   readonly context: BrowserContext;
   /** The options with which it was opened, as JSON; it is reused only for equal options. */
   readonly kind: string;
-  /** The origins that may have stored something in the context. */
   readonly origins: Set<string>;
 }
 
@@ -175,7 +162,6 @@ function noteUnanswered(page: Page): void {
   page.on("requestfailed", (request) => requests.delete(request));
 }
 
-/** True if the page has sent a GET request whose answer has not arrived. */
 export function awaitsAnswer(page: Page): boolean {
   return (unanswered.get(page)?.size ?? 0) > 0;
 }
@@ -226,10 +212,7 @@ export async function newVisitor(
   return { context, page, complaints };
 }
 
-/**
- * Fails if the page as shown violates WCAG 2.0 to 2.2, level A or AA. Only a deep run checks
- * colors, because these rules take most of the time.
- */
+/** Fails if the page violates WCAG 2.2 AA. Only a deep run checks colors: they take most time. */
 export async function expectAccessible(page: Page, what: string): Promise<void> {
   const rules = isDeep ? ALL_RULES : { ...ALL_RULES, without: COLOUR_RULES.values };
   expect(await violationsOf(page, rules), what).toEqual([]);
@@ -245,7 +228,6 @@ export const ALL_RULES: AxeRules = {
   type: "tag",
   values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
 };
-/** The rules whose result depends on the colors of a page. */
 export const COLOUR_RULES: AxeRules = {
   type: "rule",
   values: ["color-contrast", "link-in-text-block"],
@@ -310,14 +292,12 @@ export async function expectFits(page: Page): Promise<void> {
   expect(over).toBeLessThanOrEqual(0);
 }
 
-/** Returns the names of endless animations; with reduced motion there must be none. */
 export async function endlessAnimations(page: Page): Promise<readonly string[]> {
   return await page.evaluate<string[]>(`document.getAnimations()
     .filter(({ effect }) => effect.getTiming().iterations === Infinity)
     .map(({ animationName }) => String(animationName))`);
 }
 
-/** Takes a screenshot, in a deep run only: they take an eighth of the time of the page tests. */
 export async function takePicture(page: Page, name: string): Promise<void> {
   if (!isDeep) return;
   mkdirSync(SCREENSHOTS, { recursive: true });

@@ -1,23 +1,20 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
 import { inject } from "vitest";
 
+import { until } from "./books.ts";
 import { compileProgram, programIn, type CompiledProgram } from "./compile-program.ts";
 
-const POLL_MS = 100;
-const COMPILED_WITHIN_MS = 180_000;
-
-/**
- * Returns the compiled program. The first test of a run that needs it compiles it, the others wait.
- * The run's global set-up removes the folder.
- */
+/** Returns the compiled program; the first test of a run that needs it compiles it. */
 export async function builtProgram(): Promise<CompiledProgram> {
   const folder = inject("programFolder");
   const done = join(folder, "compiled");
   if (existsSync(done)) return programIn(folder);
-  if (!isFirst(folder)) return await waitFor(done, folder);
+  if (!isFirst(folder)) {
+    await until("another worker has compiled the program", () => existsSync(done), 180_000);
+    return programIn(folder);
+  }
   const program = await compileProgram(folder);
   writeFileSync(done, "");
   return program;
@@ -31,12 +28,4 @@ function isFirst(folder: string): boolean {
   } catch {
     return false;
   }
-}
-
-async function waitFor(done: string, folder: string): Promise<CompiledProgram> {
-  for (let waitedMs = 0; waitedMs < COMPILED_WITHIN_MS; waitedMs += POLL_MS) {
-    if (existsSync(done)) return programIn(folder);
-    await sleep(POLL_MS);
-  }
-  throw new Error(`another worker did not compile the program within ${COMPILED_WITHIN_MS} ms`);
 }

@@ -1,7 +1,6 @@
 import { type CapPeriod, periodEndMs } from "../../src/kernel/core/cap-period.ts";
 import { at, type HttpAnswer } from "./ask.ts";
 
-/** Returns what the refusal by a cap of this scope must contain. */
 export function capOf(scope: "org" | "key", period: CapPeriod = "month"): object {
   const reset = new Date(periodEndMs(period, Date.now())).toISOString();
   return {
@@ -24,29 +23,21 @@ export function capOf(scope: "org" | "key", period: CapPeriod = "month"): object
   };
 }
 
-/** Returns the parts of the answers that describe the refusing caps, without duplicates. */
 export function capsOf(answers: readonly HttpAnswer[]): unknown[] {
-  const said = answers.map(({ status, headers, json }) => {
+  const refusals = answers.map(({ status, headers, json }) => {
     const message = String(at(json, "error", "message"));
-    return JSON.stringify({
+    const said = JSON.stringify({
       status,
       code: headers["x-tm-error-code"],
       origin: headers["x-tm-error-origin"],
       scope: headers["x-tm-limit-scope"],
       kind: headers["x-tm-limit-kind"],
       reset: headers["x-tm-cap-reset"],
-      metadata: withoutIds(at(json, "error", "metadata")),
+      metadata: at(json, "error", "metadata"),
       named: [/scope \w+/.exec(message)?.[0], /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(message)?.[0]],
     });
+    // Several keys are refused, so the id in `limit_id` is left out of the comparison.
+    return said.replace(/"limit_id":"(org|key):[^"]+"/, '"limit_id":"$1:…"');
   });
-  return [...new Set(said)].map((each) => JSON.parse(each) as unknown);
-}
-
-/** Several keys are refused, so the id in `limit_id` is left out of the comparison. */
-function withoutIds(metadata: unknown): unknown {
-  const text = JSON.stringify(metadata).replace(
-    /"limit_id":"(org|key):[^"]+"/,
-    '"limit_id":"$1:…"',
-  );
-  return JSON.parse(text) as unknown;
+  return [...new Set(refusals)].map((each) => JSON.parse(each) as unknown);
 }

@@ -50,7 +50,6 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   migrate: ["schema.migrate"],
 };
 
-/** Commands that change nothing in an installation; some write a local file. */
 export const READING_COMMANDS: readonly string[] = [
   "version",
   "probe",
@@ -112,7 +111,6 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/optimize/:search_id/stop": ["optimize.end"],
 };
 
-/** Routes other than GET that record no action in the change log. */
 export const READING_CONSOLE_ROUTES: readonly string[] = [
   ...contracts.flatMap(([name, { changes }]) => (changes?.length === 0 ? [name] : [])),
   "POST /api/console/received-invitations/find",
@@ -137,7 +135,6 @@ const SIGNING_IN: readonly ActionName[] = [
   "key.create",
 ];
 
-/** Writing routes of the console's server that are not in its contract. */
 export const OTHER_WRITING_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
   "GET /auth/callback": SIGNING_IN,
   "POST /auth/link": SIGNING_IN,
@@ -155,7 +152,6 @@ export const OTHER_WRITING_ROUTES: Readonly<Record<string, readonly ActionName[]
   ],
 };
 
-/** Routes of the gateway whose changes the change log records. */
 export const WRITING_GATEWAY_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
   "POST /api/admission-limits": ["limit.change"],
 };

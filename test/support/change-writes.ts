@@ -9,7 +9,6 @@ import {
 } from "../../src/kernel/changes/change.ts";
 import type { FreshBackend } from "./postgres.ts";
 
-/** Actions on providers and on the installation. */
 export type OperatorAction = Extract<
   ActionName,
   | "console-link.create"
@@ -23,10 +22,7 @@ export type OperatorAction = Extract<
   | "backup.create"
 >;
 
-/**
- * Actions that the tests of the change log leave to other tests: those that commands record outside
- * the stores, those of which one sign-in records several, and those that need much preparation.
- */
+/** Actions that other tests hold: of commands, sign-ins, and much preparation. */
 export type OtherAction = Extract<
   ActionName,
   | "backup.create"
@@ -71,7 +67,6 @@ export type Write =
   | (() => Promise<Expected>)
   | { readonly prepare: () => Promise<unknown>; readonly run: () => Promise<Expected> };
 
-/** Returns a function that returns the changes recorded since its last call, oldest first. */
 export function changeReader(
   backend: () => FreshBackend,
 ): () => Promise<readonly RecordedChange[]> {
@@ -84,7 +79,6 @@ export function changeReader(
   };
 }
 
-/** Returns the recorded changes of one action, oldest first. */
 export async function changesOf(
   { changeStore }: Pick<FreshBackend, "changeStore">,
   actionPrefix: ActionName,
@@ -93,10 +87,7 @@ export async function changesOf(
 }
 
 /** Declares one test for each write, in order: some change what an earlier one created. */
-export function testWrites(
-  backend: () => FreshBackend,
-  writes: Readonly<Record<string, Write>>,
-): void {
+export function testWrites(backend: () => FreshBackend, writes: Readonly<Record<string, Write>>) {
   const recorded = changeReader(backend);
   test.each(Object.entries(writes))("%s", async (action, write) => {
     if (typeof write === "object") await write.prepare();

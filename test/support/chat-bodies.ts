@@ -1,4 +1,3 @@
-/** Returns a chat body; `more` adds or replaces members. */
 export function chatBody(model: string, more: object = {}): object {
   return { model, max_tokens: 64, messages: [{ role: "user", content: "Hello" }], ...more };
 }
@@ -10,10 +9,7 @@ export function bodyOfSize(body: object, bytes: number): Buffer {
   return Buffer.from(before + "A".repeat(bytes - frame) + after);
 }
 
-/**
- * Returns bodies that are refused on either wire: the fault, the body, the expected message. The
- * tests of `parse-request` and of `kernel/json` have every kind of fault.
- */
+/** Returns bodies that are refused on either wire: the fault, the body, the expected message. */
 export function brokenBodies(
   good: object,
 ): readonly (readonly [string, string | Buffer, string | RegExp])[] {

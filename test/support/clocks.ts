@@ -17,7 +17,6 @@ export class MovableClock implements Clock {
   }
 }
 
-/** A clock that only moves when a test moves it. */
 export class StoppedClock implements Clock {
   // Whole milliseconds: sums of fractions could be a little more than what was added.
   #nowMs = Math.floor(systemClock.nowMs());
@@ -41,11 +40,7 @@ const TICK_MS = 10;
 /** A tick counts at most this much, even if a busy machine delayed it. */
 const STEP_MS = 20;
 
-/**
- * A clock that moves only while the event loop of this process is idle. With the provider in the
- * same process, only a provider that stays silent reaches a short time limit, however busy the
- * process is.
- */
+/** Moves only while this process is idle, so only a silent provider reaches a time limit. */
 export class PatientClock implements Clock {
   #passedMs = 0;
   #seenIdleMs = performance.eventLoopUtilization().idle;

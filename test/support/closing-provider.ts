@@ -2,29 +2,10 @@ import { createServer, type Socket } from "node:net";
 
 import { listenLocally } from "./local-server.ts";
 
-/**
- * How the provider ends a connection: FIN or reset before an answer, or FIN within a status line.
- */
+/** How a provider ends a connection: FIN or reset before an answer, or FIN within a status line. */
 export type Ending = "fin" | "rst" | "half_status";
 
-export interface ClosingProvider {
-  readonly url: string;
-  /** Bodies of requests in order of arrival, each with the number of its connection. */
-  readonly requests: readonly { readonly connection: number; readonly body: string }[];
-  readonly connections: number;
-  readonly open: number;
-  /**
-   * The number, from 1, of the request on each connection at which the provider ends the
-   * connection. Earlier requests are answered. Default 2.
-   */
-  endFrom: number;
-  ending: Ending;
-  /** The header `keep-alive` of every answer; undefined if there is none. */
-  keepAlive: string | undefined;
-  /** Milliseconds without use after which the provider ends a connection; undefined: never. */
-  idleMs: number | undefined;
-  readonly close: () => Promise<void>;
-}
+export type ClosingProvider = Awaited<ReturnType<typeof startClosingProvider>>;
 
 export const CHAT_ANSWER: string = JSON.stringify({
   id: "chatcmpl-1",
@@ -36,7 +17,7 @@ export const CHAT_ANSWER: string = JSON.stringify({
 });
 
 /** Starts a provider of wire_a that ends its kept-alive connections. */
-export async function startClosingProvider(): Promise<ClosingProvider> {
+export async function startClosingProvider() {
   const sockets = new Set<Socket>();
   const requests: { connection: number; body: string }[] = [];
   let connections = 0;
@@ -64,7 +45,7 @@ export async function startClosingProvider(): Promise<ClosingProvider> {
     });
   });
   const listening = await listenLocally(server);
-  const provider: ClosingProvider = {
+  const provider = {
     url: `${listening.url}/v1`,
     requests,
     get connections() {
@@ -73,10 +54,12 @@ export async function startClosingProvider(): Promise<ClosingProvider> {
     get open() {
       return sockets.size;
     },
+    /** The request on each connection, from 1, at which it is ended; earlier ones are answered. */
     endFrom: 2,
-    ending: "fin",
-    keepAlive: undefined,
-    idleMs: undefined,
+    ending: "fin" as Ending,
+    keepAlive: undefined as string | undefined,
+    /** Milliseconds without use after which a connection is ended; undefined: never. */
+    idleMs: undefined as number | undefined,
     close: listening.close,
   };
   return provider;

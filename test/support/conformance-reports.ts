@@ -21,7 +21,6 @@ export interface FoundModel {
   readonly found?: Partial<Record<CheckId, Finding>>;
 }
 
-/** Builds a whole report as a conformance run writes it, without a run. */
 export function reportOf(run: {
   readonly provider: string;
   readonly manifestSha256: string;
@@ -53,7 +52,6 @@ function modelReport({ id, found = {} }: FoundModel): ModelReport {
   return { id, upstream_id: id, ready: true, verdict, checks };
 }
 
-/** Returns the hash of a manifest as the tests' gateways read it from their folder. */
 export function sha256OfManifest(manifest: object, simulatorUrl: string): string {
   const text = JSON.stringify(manifest).replaceAll("{simulator}", simulatorUrl);
   return createHash("sha256").update(text).digest("hex");

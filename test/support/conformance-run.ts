@@ -2,15 +2,11 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
 import type { CheckId } from "../../src/listing-tools/conformance/report/finding.ts";
-import { type ConformanceReport } from "../../src/listing-tools/conformance/report/report.ts";
+import type { ConformanceReport } from "../../src/listing-tools/conformance/report/report.ts";
 import { runSuite } from "../../src/listing-tools/conformance/run-suite.ts";
-import { parseUsd, ZERO_MICRO_USD } from "../../src/kernel/core/money.ts";
+import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
-import {
-  type FaultRule,
-  type Simulator,
-  startSimulator,
-} from "../../src/dev/simulator/simulator.ts";
+import { type FaultRule, startSimulator } from "../../src/dev/simulator/simulator.ts";
 import { type CheatModality, PLAYED_CHEATS } from "./cheats/cheats.ts";
 import { seedOf } from "./depth.ts";
 
@@ -19,11 +15,9 @@ const ROOT = resolve(import.meta.dirname, "../..");
 export interface Host {
   readonly name: string;
   readonly modality: CheatModality;
-  /** Path from the root of the repository. */
   readonly manifest: string;
   /** Path in the simulator's URL at which it plays this host. */
   readonly path: string;
-  /** Members that replace or complete those of the listing in the file. */
   readonly listing?: Readonly<Record<string, unknown>>;
   /** Features that some checks need and this host does not declare. */
   readonly lacks?: readonly string[];
@@ -31,21 +25,15 @@ export interface Host {
 
 /** Seeds the random values of the suite; the simulator's seed is chosen by the caller. */
 const SEED = String(seedOf("conformance"));
+const BUDGET = microUsd(20_000_000n);
 
 const EVERY_INPUT = { input_modalities: ["text", "image", "file", "audio", "video"] };
-const IMAGES_READ = "images in the prompt";
-const STATE_ONCE = "a state that is counted once";
+const CHAT_A = { modality: "text", manifest: "manifests/simulator-a.json", path: "/a/v1" } as const;
 
-/**
- * Hosts of every modality: chat on each wire and without declared reasoning, and decisions on each
- * wire and with images.
- */
 export const HOSTS: readonly Host[] = [
   {
+    ...CHAT_A,
     name: "chat, wire_a",
-    modality: "text",
-    manifest: "manifests/simulator-a.json",
-    path: "/a/v1",
     listing: EVERY_INPUT,
     lacks: ["no reasoning unless asked for", "dear cache writes"],
   },
@@ -58,10 +46,8 @@ export const HOSTS: readonly Host[] = [
     lacks: ["no reasoning unless asked for", "a total in its usage", "single calls", "formats"],
   },
   {
+    ...CHAT_A,
     name: "chat without declared reasoning",
-    modality: "text",
-    manifest: "manifests/simulator-a.json",
-    path: "/a/v1",
     listing: { supported_parameters: { max_tokens: { type: "integer", min: 1, max: 32_768 } } },
     lacks: [
       "tools",
@@ -90,38 +76,36 @@ export const HOSTS: readonly Host[] = [
     modality: "decisions",
     manifest: "manifests/simulator-decisions.json",
     path: "/sys/v1",
-    lacks: [IMAGES_READ, "spans"],
+    lacks: ["images in the prompt", "spans"],
   },
   {
     name: "decisions, gliner",
     modality: "decisions",
     manifest: "examples/manifests/decisions-gliner.json",
     path: "/gli/v1",
-    lacks: [IMAGES_READ, "probabilities", "output tokens", "a model in its answers"],
+    lacks: ["images in the prompt", "probabilities", "output tokens", "a model in its answers"],
   },
   {
     name: "decisions on images",
     modality: "decisions",
     manifest: "examples/manifests/decisions-per-question.json",
     path: "/pplx/v1",
-    lacks: [STATE_ONCE, "spans"],
+    lacks: ["a state that is counted once", "spans"],
   },
 ];
 
-export interface RunAgainst {
-  /** The fault of every answer, in the simulator's syntax. */
+interface RunAgainst {
   readonly fault?: string;
   /** Faults of some answers, which take precedence over `fault`. */
   readonly rules?: readonly FaultRule[];
   readonly seed?: string;
-  readonly budgetUsd?: string;
 }
 
 export async function runAgainst(
   host: Host,
-  { fault, rules = [], seed = "conformance", budgetUsd = "20" }: RunAgainst = {},
+  { fault, rules = [], seed = "conformance" }: RunAgainst = {},
 ): Promise<{ readonly report: ConformanceReport; readonly calls: number }> {
-  const simulator: Simulator = await startSimulator({
+  const simulator = await startSimulator({
     port: 0,
     host: "127.0.0.1",
     seed,
@@ -130,31 +114,26 @@ export async function runAgainst(
   });
   try {
     for (const rule of rules) simulator.script(rule);
-    const baseUrl = simulator.url + host.path;
-    const report = await runListing({ ...host, baseUrl, budgetUsd });
+    const report = await runListing({ ...host, baseUrl: simulator.url + host.path });
     return { report, calls: simulator.counts().total };
   } finally {
     await simulator.close();
   }
 }
 
-export interface ListingAt extends Pick<Host, "manifest" | "listing"> {
+interface ListingAt extends Pick<Host, "manifest" | "listing"> {
   readonly modality?: CheatModality;
   readonly baseUrl: string;
   readonly key?: string;
-  readonly budgetUsd?: string;
   readonly timeoutMs?: number;
   readonly allowPrivate?: boolean;
-  /** Members that replace those of the endpoint in the file. */
   readonly endpoint?: Readonly<Record<string, unknown>>;
   readonly decisionsPublicForm?: boolean;
-  /** Default: empty, which runs all checks. */
   readonly checks?: readonly CheckId[];
 }
 
-/** Runs the checks on the first listing of a manifest, at the given address. */
 export async function runListing(asked: ListingAt): Promise<ConformanceReport> {
-  const { manifest, key = "a-good-key", budgetUsd = "20", timeoutMs = 20_000 } = asked;
+  const { manifest, key = "a-good-key", timeoutMs = 20_000 } = asked;
   const outcome = await runSuite({
     manifestText: manifestAt(asked),
     file: manifest,
@@ -164,7 +143,7 @@ export async function runListing(asked: ListingAt): Promise<ConformanceReport> {
     models: [],
     decisionsPublicForm: asked.decisionsPublicForm ?? false,
     checks: asked.checks ?? [],
-    budgetMicroUsd: parseUsd(budgetUsd) ?? ZERO_MICRO_USD,
+    budgetMicroUsd: BUDGET,
     concurrency: 1,
     timeoutMs,
     jobPollMs: 5,

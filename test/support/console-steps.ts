@@ -12,27 +12,15 @@ import { CookieBrowser } from "./oidc-browser.ts";
 
 export { callUntil } from "./books.ts";
 
-/** Signs a browser in as this person by a link, and waits for the first page of the console. */
-export async function signIn(
-  fixture: ConsoleFixture,
-  visitor: Visitor,
-  email: string,
-): Promise<void> {
+export async function signIn(fixture: ConsoleFixture, visitor: Visitor, email: string) {
   const { page } = visitor;
   await page.goto(await fixture.claimLink(email));
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.waitForURL((url) => !url.pathname.startsWith("/auth/"));
 }
 
-/**
- * Gives a browser a session of this person. It sends the form of the sign-in link without loading
- * the form's page, for tests of what comes afterwards.
- */
-async function addSession(
-  fixture: ConsoleFixture,
-  context: BrowserContext,
-  email: string,
-): Promise<void> {
+/** Gives a browser a session of this person without loading the page of the sign-in link. */
+async function addSession(fixture: ConsoleFixture, context: BrowserContext, email: string) {
   const link = new URL(await fixture.claimLink(email));
   const browser = new CookieBrowser();
   await browser.open(link.origin + link.pathname, {
@@ -50,7 +38,6 @@ async function sessionOf(fixture: ConsoleFixture, page: Page): Promise<Session> 
   return (await answer.json()) as Session;
 }
 
-/** Credits the organization of this browser's user, as an operator does, and returns its id. */
 export async function giveCredit(fixture: ConsoleFixture, page: Page, usd: string): Promise<OrgId> {
   const { org } = await sessionOf(fixture, page);
   if (org === null) throw new Error("no user is signed in at this browser");
@@ -59,10 +46,7 @@ export async function giveCredit(fixture: ConsoleFixture, page: Page, usd: strin
   return orgId;
 }
 
-/**
- * Waits until a page and all of its content have loaded: it shows no placeholder and awaits no
- * answer. A table can show its rows before another answer has filled one of its columns.
- */
+/** Waits until a page shows no placeholder and awaits no answer, also not for one column. */
 export async function pageShown(page: Page): Promise<void> {
   await page.locator("h1", { hasNotText: /^Token Market$/ }).waitFor();
   const isLoaded = async (): Promise<boolean> =>
@@ -70,7 +54,6 @@ export async function pageShown(page: Page): Promise<void> {
   await until("nothing is loading", isLoaded, LOADED_MS);
 }
 
-/** Returns a function that opens a page of the console, and waits until all of it has loaded. */
 export function pageOpener(fixture: ConsoleFixture): (page: Page, path: string) => Promise<void> {
   return async (page, path) => {
     await page.goto(fixture.consoleUrl + path);
@@ -78,7 +61,6 @@ export function pageOpener(fixture: ConsoleFixture): (page: Page, path: string) 
   };
 }
 
-/** Far longer than a page takes to load, so that a busy machine causes no failure. */
 const LOADED_MS = 60_000;
 
 /** An answer changes the page in the next frame, so the page must be loaded in that frame, too. */
@@ -107,7 +89,6 @@ export async function ask(
   return { status: answer.status(), json: text.startsWith("{") ? JSON.parse(text) : undefined };
 }
 
-/** Makes one small chat call with this key, whose answer it does not check. */
 export async function callGateway(
   fixture: ConsoleFixture,
   key: string,
@@ -147,26 +128,19 @@ export async function makeKey(
   return { keyId: textAt(json, "key.key_id"), secret: textAt(json, "secret") };
 }
 
-/** Returns everything that the browser keeps: cookies, storage, and its address. */
 export async function everythingKept({ context, page }: Visitor): Promise<string> {
   const stored = await context.storageState({ indexedDB: true });
   const session = await page.evaluate("JSON.stringify(sessionStorage)");
   return [JSON.stringify(stored), session, page.url()].join("\n");
 }
 
-/** Returns the cost that the element shows, in micro-dollars. */
 export async function shownCost(within: Locator): Promise<bigint> {
   const words = await within.getByText(/^cost \$/).innerText();
   const [, dollars = "", digits = ""] = /\$(\d+)\.(\d+)/.exec(words) ?? [];
   return BigInt(dollars) * 1_000_000n + BigInt(digits.padEnd(6, "0"));
 }
 
-/** Returns the micro-dollars that were debited for the request whose id the element shows. */
-export async function recordedCost(
-  { gateway }: ConsoleFixture,
-  orgId: OrgId,
-  within: Locator,
-): Promise<bigint> {
+export async function recordedCost({ gateway }: ConsoleFixture, orgId: OrgId, within: Locator) {
   const requestId = await within.locator("code[title]").getAttribute("title");
   return debitOf(await ended(gateway, { orgId, keyId: "", key: "" }, requestId ?? ""));
 }

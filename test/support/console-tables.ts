@@ -2,16 +2,9 @@ import type { Page } from "playwright-core";
 
 import { microUsd, parseUsd, type MicroUsd } from "../../src/kernel/core/money.ts";
 
-export interface ShownTable {
-  /** The cells of a column from top to bottom, without the totals. */
-  readonly column: (label: string) => readonly string[];
-  /** The cell of a column in the line of totals; undefined if there is no such line. */
-  readonly total: (label: string) => string | undefined;
-  readonly rows: readonly (readonly string[])[];
-}
+export type ShownTable = Awaited<ReturnType<typeof readTable>>;
 
-/** Waits for a table and reads its cells. */
-export async function readTable(page: Page, name: string): Promise<ShownTable> {
+export async function readTable(page: Page, name: string) {
   const table = page.getByRole("table", { name, exact: true });
   await table.waitFor();
   const cells = async (part: string): Promise<readonly (readonly string[])[]> => {
@@ -28,8 +21,9 @@ export async function readTable(page: Page, name: string): Promise<ShownTable> {
   };
   return {
     rows,
-    column: (label) => rows.map((row) => row[placeOf(label)] ?? ""),
-    total: (label) => foot?.[placeOf(label)],
+    column: (label: string) => rows.map((row) => row[placeOf(label)] ?? ""),
+    /** The cell of a column in the line of totals; undefined if there is no such line. */
+    total: (label: string) => foot?.[placeOf(label)],
   };
 }
 
@@ -46,7 +40,6 @@ export function sumOfMoney(shown: readonly string[]): bigint {
   return shown.reduce((sum, each) => sum + readMoney(each), 0n);
 }
 
-/** Sums whole counts as a page writes them, such as `"1,234"`. */
 export function sumOfCounts(shown: readonly string[]): number {
   return shown.reduce((sum, each) => sum + Number(each.replaceAll(",", "")), 0);
 }

@@ -35,7 +35,6 @@ export class DamagedBooks {
     this.#backend = backend;
   }
 
-  /** Copies the present state of the books, to which `repair` returns. */
   async remember(): Promise<void> {
     await this.#backend.query("create schema remembered");
     for (const table of TABLES) {
@@ -43,7 +42,6 @@ export class DamagedBooks {
     }
   }
 
-  /** Runs statements without triggers and foreign keys. */
   async damage(...statements: readonly string[]): Promise<void> {
     await this.#backend.query("begin");
     await this.#backend.query("set local session_replication_role = replica");

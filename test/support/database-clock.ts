@@ -1,16 +1,10 @@
-import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import type { FreshBackend } from "./postgres.ts";
-import { type ReserveBatchStore, withReserveBatch } from "./reserve-batch.ts";
+import { withReserveBatch } from "./reserve-batch.ts";
 import { silentLog } from "./silent-log.ts";
 
-/** A backend on the clock that `setDatabaseClock` sets. */
-export type ClockedBackend = PostgresBackend & { readonly ledgerBatchStore: ReserveBatchStore };
-
-/**
- * Replaces the clock in the database's functions by one that the test sets. Also moves new sessions
- * to a time zone far from UTC, where a month begins half a day earlier.
- */
-export async function openOnDatabaseClock(plain: FreshBackend): Promise<ClockedBackend> {
+/** Opens a backend on the clock that a test sets, with sessions in a time zone far from UTC. */
+export async function openOnDatabaseClock(plain: FreshBackend) {
   const [{ name } = {}] = await plain.query("select current_database() as name");
   await plain.query("create schema test_clock");
   await plain.query("create table test_clock.hand (at timestamptz not null)");

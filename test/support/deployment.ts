@@ -1,18 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client } from "pg";
 import type { DisposalStack } from "../../src/app/disposal-stack.ts";
 import { OPEN_HOLDS_SQL, until } from "./books.ts";
-import { hasNginx, startNginx, type TestNginx } from "./nginx.ts";
+import { hasNginx, startNginx } from "./nginx.ts";
 import { hasOwnPostgres, startOwnPostgres, type OwnPostgres } from "./own-postgres.ts";
-import { hasPgBouncer, startPgBouncer, type TestPgBouncer } from "./pgbouncer.ts";
+import { hasPgBouncer, startPgBouncer } from "./pgbouncer.ts";
 import { redisProgram } from "./redis.ts";
-import { MASTER, startSentinels, type TestSentinels } from "./sentinels.ts";
-import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
+import { MASTER, startSentinels } from "./sentinels.ts";
+import { inSession } from "./sql.ts";
+import { startTcpProxy } from "./tcp-proxy.ts";
 import {
   commandAnswer,
   startServe,
   writeInstallation,
-  type Installation,
   type MockProvider,
   type RunningServe,
 } from "../../bench/installation.ts";
@@ -32,18 +31,7 @@ const INSTANCES = ["a", "b"];
 
 type Environment = Readonly<Record<string, string>>;
 
-interface Parts {
-  readonly sentinels: TestSentinels;
-  readonly primary: OwnPostgres;
-  readonly standby: OwnPostgres;
-  readonly pooler: TestPgBouncer;
-  /** A proxy to the present primary, without a pooler. */
-  readonly direct: TcpProxy;
-  readonly balancer: TestNginx;
-  readonly installations: readonly Installation[];
-  readonly instances: RunningServe[];
-  readonly env: Environment;
-}
+type Parts = Awaited<ReturnType<typeof startParts>>;
 
 /**
  * Starts two instances behind nginx; PgBouncer in transaction mode before a PostgreSQL with a
@@ -55,10 +43,19 @@ export async function startDeployment(
   { folder, providers }: { readonly folder: string; readonly providers: readonly MockProvider[] },
 ): Promise<SoakDeployment> {
   refuseWhatIsMissing();
+  return new SoakDeployment(await startParts(resources, folder, providers));
+}
+
+async function startParts(
+  resources: DisposalStack,
+  folder: string,
+  providers: readonly MockProvider[],
+) {
   const sentinels = resources.use(await startSentinels());
   const { primary, standby } = await startPostgresPair(resources);
   const { connectionString } = primary;
   const pooler = resources.use(await startPgBouncer({ connectionString }));
+  // A proxy to the present primary, without a pooler.
   const direct = resources.use(await startTcpProxy(targetOf(primary)));
   const directUrl = new URL(connectionString);
   directUrl.hostname = "127.0.0.1";
@@ -82,11 +79,10 @@ export async function startDeployment(
   resources.defer(async () => void (await Promise.all(instances.map((each) => each.stop()))));
   for (const installation of installations) instances.push(await startServe(installation, env));
   const balancer = resources.use(await startNginx(instances.map(urlOf)));
-  const parts = { sentinels, primary, standby, pooler, direct, balancer, installations };
-  return new SoakDeployment({ ...parts, instances, env });
+  const servers = { sentinels, primary, standby, pooler, direct, balancer };
+  return { ...servers, installations, instances, env };
 }
 
-/** The deployment that a long run loads and disturbs. */
 export class SoakDeployment {
   readonly #parts: Parts;
   #database: OwnPostgres;
@@ -105,7 +101,6 @@ export class SoakDeployment {
     return this.#parts.instances;
   }
 
-  /** Returns a key of a new organization, which has more credit than any run uses. */
   async createFundedKey(): Promise<string> {
     const { env } = this.#parts;
     const email = ["--email", "soak@example.com"];
@@ -117,7 +112,6 @@ export class SoakDeployment {
     return String(key["secret"]);
   }
 
-  /** Restarts one instance after the other; each first drains. */
   async restartInTurn(): Promise<void> {
     for (const at of INSTANCES.keys()) await this.#restart(at);
   }
@@ -135,7 +129,6 @@ export class SoakDeployment {
     balancer.balance(instances.map(urlOf));
   }
 
-  /** Kills the master, whose replica the sentinels promote, and restarts it as a replica. */
   async failOverRedis(): Promise<void> {
     const { sentinels } = this.#parts;
     const dead = await sentinels.master();
@@ -145,10 +138,7 @@ export class SoakDeployment {
     await sentinels.whole();
   }
 
-  /**
-   * Kills the primary, and promotes its standby, which has every commit. Reopens the books there as
-   * soon as the leases have ended, then points the pooler and the direct proxy at it.
-   */
+  /** Kills the primary, promotes its standby, and reopens the books there. */
   async failOverPostgres(): Promise<void> {
     const { primary, standby, pooler, direct, env } = this.#parts;
     await primary.kill();
@@ -164,7 +154,6 @@ export class SoakDeployment {
     direct.leadTo(targetOf(standby));
   }
 
-  /** Returns the number of client connections to the database, including the pooler's. */
   async databaseConnections(): Promise<number | undefined> {
     const counted = queryAsAdmin(
       this.#database,
@@ -172,13 +161,14 @@ export class SoakDeployment {
        where backend_type = 'client backend' and pid <> pg_backend_pid()`,
     );
     // No server answers between the death of the primary and the move to the standby.
-    return await counted.then(numberOf, () => undefined);
+    return await counted.then(
+      ([row]) => Number(row?.["count"]),
+      () => undefined,
+    );
   }
 
-  /** Waits up to two minutes for all holds to end; returns the number of those left. */
   async holdsLeft(say: (line: string) => void): Promise<number> {
-    const left = (): ReturnType<typeof queryAsAdmin> =>
-      queryAsAdmin(this.#database, OPEN_HOLDS_SQL);
+    const left = () => queryAsAdmin(this.#database, OPEN_HOLDS_SQL);
     const nothing = async (): Promise<boolean> => (await left()).length === 0;
     await until("no hold is left", nothing, SETTLED_MS_MAX).catch(() => undefined);
     const rows = await left();
@@ -193,9 +183,7 @@ export class SoakDeployment {
   }
 }
 
-async function startPostgresPair(
-  resources: DisposalStack,
-): Promise<{ readonly primary: OwnPostgres; readonly standby: OwnPostgres }> {
+async function startPostgresPair(resources: DisposalStack) {
   const primary = resources.use(await startOwnPostgres());
   const standby = resources.use(await primary.replica());
   // Set only after the standby was copied: with this setting, a promoted standby would wait for its
@@ -234,22 +222,14 @@ async function queryAsAdmin(
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const url = new URL(server.adminConnectionString);
   url.pathname = new URL(server.connectionString).pathname;
-  const client = new Client({ connectionString: url.href });
-  client.on("error", () => undefined);
-  try {
-    await client.connect();
-    return (await client.query<Record<string, unknown>>(text)).rows;
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+  return await inSession(
+    url.href,
+    async (client) => (await client.query<Record<string, unknown>>(text)).rows,
+  );
 }
 
-function numberOf(rows: readonly Readonly<Record<string, unknown>>[]): number {
-  return Number(rows[0]?.["count"]);
-}
-
-function targetOf(server: OwnPostgres): { readonly host: string; readonly port: number } {
-  return { host: "localhost", port: server.port };
+function targetOf({ port }: OwnPostgres) {
+  return { host: "localhost", port };
 }
 
 function urlOf({ port }: RunningServe): string {

@@ -12,18 +12,12 @@ export function quickOrDeep<T>(quick: T, deep: T): T {
   return isDeep ? deep : quick;
 }
 
-/**
- * Returns the number of cases of a cheap property: ten times `usual` in a deep run, a quarter of it
- * in a quick one.
- */
+/** Returns the cases of a cheap property: ten times `usual` in a deep run, else a quarter. */
 export function runs(usual: number): number {
   return quickOrDeep(Math.ceil(usual / QUICK_RUNS_DIVISOR), DEEP_RUNS_FACTOR * usual);
 }
 
-/**
- * Returns the seed of a random search: fixed in a quick run, new and printed in a deep one.
- * `PROPERTY_SEED=<printed seed>` repeats a run.
- */
+/** Returns a fixed seed, or in a deep run a new one, which `PROPERTY_SEED` repeats. */
 export function seedOf(name: string, quickSeed: number = QUICK_SEED): number {
   const wanted = process.env["PROPERTY_SEED"];
   if (wanted !== undefined) return wholeNumber(wanted);

@@ -3,7 +3,6 @@ import { join } from "node:path";
 
 const FOLDER = join(import.meta.dirname, "../../manifests");
 
-/** The simulator's manifests that `npm start` serves; one of them lists `sim/both`. */
 export const DEV_MANIFESTS: readonly object[] = readdirSync(FOLDER)
   .filter((name) => name.startsWith("simulator-"))
   .map((name) => {

@@ -1,6 +1,5 @@
 import type { KeyRecord, KeyStore } from "../../src/gateway/accounts/key-store.ts";
 
-/** Finds one key by the method that finds several. */
 export async function findKey(keyStore: KeyStore, digest: Buffer): Promise<KeyRecord | undefined> {
   return (await keyStore.findByDigests([digest])).get(digest.toString("hex"));
 }

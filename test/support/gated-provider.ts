@@ -7,26 +7,12 @@ import { simulatorManifest, textModel } from "./gateway.ts";
 import { listenLocally } from "./local-server.ts";
 import { withResource } from "./with-resource.ts";
 
-/** A call held at the provider: the simulator's whole answer, which is passed on in parts. */
-export interface GatedCall {
-  /** The body as the gateway sent it. */
-  readonly bodyText: string;
-  /** The events of a stream; a JSON answer is one part. */
-  readonly pieces: readonly string[];
-  /** Passes on the first `count` parts, or all of them. The last part ends the answer. */
-  release(count?: number): void;
-  /** True if the gateway closed the connection before the end of the answer. */
-  readonly abandoned: boolean;
-  readonly ended: boolean;
-}
-
 export interface GatedProvider {
   readonly url: string;
   readonly calls: readonly GatedCall[];
   close(): Promise<void>;
 }
 
-/** Starts a provider that answers like the simulator, but only as far as the test allows. */
 export async function startGatedProvider(simulatorUrl: string): Promise<GatedProvider> {
   const calls: GatedCall[] = [];
   const server = createServer((request, response) => {
@@ -35,12 +21,10 @@ export async function startGatedProvider(simulatorUrl: string): Promise<GatedPro
   return { ...(await listenLocally(server)), calls };
 }
 
-/** Puts a gated provider in front of a simulator, for the tests of the calling file or block. */
 export function withGatedProvider(simulator: Simulator): GatedProvider {
   return withResource(() => startGatedProvider(simulator.url));
 }
 
-/** Sends a request, and waits until it has arrived at the provider. */
 export async function sendToGate<T>(
   provider: GatedProvider,
   send: () => Promise<T>,
@@ -51,7 +35,6 @@ export async function sendToGate<T>(
   return { call, answer };
 }
 
-/** Returns the provider's manifest with one wire_a listing, `gated/model`. */
 export function gatedManifest(provider: GatedProvider): object {
   return simulatorManifest({
     provider: "gated",
@@ -79,35 +62,32 @@ async function receive(
   const type = answer.headers.get("content-type") ?? "";
   const whole = await answer.text();
   const pieces = type.startsWith("text/event-stream") ? whole.match(/.*?\n\n/gs) : undefined;
-  return new Gate(response, {
-    status: answer.status,
-    type,
-    bodyText,
-    pieces: pieces ?? [whole],
-  });
+  return new GatedCall(response, bodyText, { status: answer.status, type }, pieces ?? [whole]);
 }
 
-interface WholeAnswer {
-  readonly status: number;
-  readonly type: string;
+/** A call held at the provider: the simulator's whole answer, which is passed on in parts. */
+export class GatedCall {
+  /** The body as the gateway sent it. */
   readonly bodyText: string;
+  /** The events of a stream; a JSON answer is one part. */
   readonly pieces: readonly string[];
-}
-
-class Gate implements GatedCall {
-  readonly bodyText: string;
-  readonly pieces: readonly string[];
+  /** True if the gateway closed the connection before the end of the answer. */
   abandoned = false;
   ended = false;
   readonly #response: ServerResponse;
-  readonly #head: WholeAnswer;
+  readonly #head: { readonly status: number; readonly type: string };
   #out = 0;
 
-  constructor(response: ServerResponse, answer: WholeAnswer) {
-    this.bodyText = answer.bodyText;
-    this.pieces = answer.pieces;
+  constructor(
+    response: ServerResponse,
+    bodyText: string,
+    head: { readonly status: number; readonly type: string },
+    pieces: readonly string[],
+  ) {
+    this.bodyText = bodyText;
+    this.pieces = pieces;
     this.#response = response;
-    this.#head = answer;
+    this.#head = head;
     response.on("error", () => undefined);
     response.on("close", () => {
       this.ended = response.writableFinished;
@@ -115,6 +95,7 @@ class Gate implements GatedCall {
     });
   }
 
+  /** Passes on the first `count` parts, or all of them. The last part ends the answer. */
   release(count: number = this.pieces.length): void {
     const { status, type } = this.#head;
     if (!this.#response.headersSent) this.#response.writeHead(status, { "content-type": type });

@@ -1,15 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { pino } from "pino";
 
 import { openBackend, type Backend } from "../../src/app/open-backend.ts";
-import {
-  openGateway,
-  type GatewayOptions,
-  type RunningGateway,
-} from "../../src/app/open-gateway.ts";
+import { openGateway, type GatewayOptions } from "../../src/app/open-gateway.ts";
 import { loadConfig } from "../../src/kernel/config/load-config.ts";
 import { SecretFiles } from "../../src/app/secret-files.ts";
 import type { Config, SettingName } from "../../src/kernel/config/settings.ts";
@@ -20,6 +15,7 @@ import { startSimulator, type Simulator } from "../../src/dev/simulator/simulato
 import { addKey } from "./add-key.ts";
 import { PLAYED_CHEATS } from "./cheats/cheats.ts";
 import { addressesOf, freshDatabase } from "./postgres.ts";
+import { newFolder } from "./run-folder.ts";
 import { speakStrictly } from "./strict-providers/strict-dialect.ts";
 import { testOperator } from "./test-operator.ts";
 import { withResource } from "./with-resource.ts";
@@ -30,17 +26,7 @@ export interface TestAccount {
   readonly key: string;
 }
 
-export interface TestGateway {
-  readonly url: string;
-  readonly simulator: Simulator;
-  readonly backend: Backend;
-  readonly running: RunningGateway;
-  readonly config: Config;
-  /** Creates an organization with this balance in dollars, such as "25.00", and one key. */
-  account(usd: string, limits?: AccountLimits): Promise<TestAccount>;
-  log(): string;
-  close(): Promise<void>;
-}
+export type TestGateway = Awaited<ReturnType<typeof startTestGateway>>;
 
 export interface AccountLimits {
   readonly requestsPerMinute?: number;
@@ -52,28 +38,21 @@ export interface AccountLimits {
 export const TEST_KEY_CACHE_MS = 50;
 
 export interface TestGatewayOptions {
-  /** A checkout in which credit is bought with test money; default: none. */
   readonly testCheckout?: GatewayOptions["testCheckout"];
   readonly settings?: Partial<Record<SettingName, string | number | boolean>>;
-  /** Environment variables, which are added to those of the test. */
   readonly env?: Readonly<Record<string, string>>;
   /** May exceed the setting's upper bound, so that a key stays known once it was read. */
   readonly keyCacheMs?: number;
   /** Default: the system's clock. If the clock has `stop`, it is stopped with the gateway. */
   readonly clock?: Clock & { stop?(): void };
-  /** Default: the program's wires. */
   readonly wires?: GatewayOptions["wires"];
-  /** Default: a pool as large as the program's. */
   readonly bodyPool?: GatewayOptions["bodyPool"];
   /** Manifests in place of the standard ones; `{simulator}` is replaced by the simulator's URL. */
   readonly manifests?: readonly object[];
 }
 
-/**
- * Starts a whole gateway in this process: a new database on a real PostgreSQL, real sockets, and
- * the simulator as its provider.
- */
-export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+/** Starts a gateway in this process: a new database, real sockets, a simulated provider. */
+export async function startTestGateway(options: TestGatewayOptions = {}) {
   const closers: (() => unknown)[] = [() => options.clock?.stop?.()];
   const close = async (): Promise<void> => {
     for (const each of closers.splice(0).toReversed()) await each();
@@ -86,11 +65,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   }
 }
 
-/** Opens all parts of a gateway, and adds to `closers` what closes each of them. */
-async function openTestGateway(
-  options: TestGatewayOptions,
-  closers: (() => unknown)[],
-): Promise<Omit<TestGateway, "close">> {
+async function openTestGateway(options: TestGatewayOptions, closers: (() => unknown)[]) {
   const simulator = await startSimulator({
     port: 0,
     host: "127.0.0.1",
@@ -100,22 +75,19 @@ async function openTestGateway(
   closers.push(() => simulator.close());
   const database = options.settings?.databaseUrl === undefined ? await freshDatabase() : undefined;
   closers.push(() => database?.drop());
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-test-"));
+  const folder = newFolder("test");
   closers.push(() => rmSync(folder, { recursive: true, force: true }));
   const texts = (options.manifests ?? STANDARD_MANIFESTS).map((manifest) =>
     JSON.stringify(manifest).replaceAll("{simulator}", simulator.url),
   );
-  for (const [at, text] of texts.entries())
+  for (const [at, text] of texts.entries()) {
     writeFileSync(join(folder, `manifest-${at}.json`), text);
-  const providerKeyOrigins = keyOrigins(texts);
-  const settings = { providerKeyOrigins, ...options.settings };
-  const databaseUrl = options.settings?.databaseUrl ?? database?.connectionString ?? "";
-  const addresses = await addressesOf(String(databaseUrl));
-  const urls = {
-    databaseUrl: addresses.connectionString,
-    databaseDirectUrl: addresses.directConnectionString,
-  };
-  const loaded = testConfig(folder, { ...settings, ...urls });
+  }
+  const address = options.settings?.databaseUrl ?? database?.connectionString ?? "";
+  const { connectionString: databaseUrl, directConnectionString: databaseDirectUrl } =
+    await addressesOf(String(address));
+  const settings = { providerKeyOrigins: keyOrigins(texts), ...options.settings };
+  const loaded = testConfig(folder, { ...settings, databaseUrl, databaseDirectUrl });
   const { keyCacheMs = loaded.keyCacheMs } = options;
   const config = { ...loaded, keyCacheMs };
   const lines: string[] = [];
@@ -145,26 +117,18 @@ async function openTestGateway(
     backend,
     running,
     config,
-    account: (usd, limits) => openAccount(backend, usd, limits),
+    /** Creates an organization with this balance in dollars, such as "25.00", and one key. */
+    account: (usd: string, limits?: AccountLimits) => openAccount(backend, usd, limits),
     log: () => lines.join(""),
   };
 }
 
-/**
- * Starts a gateway before the tests of the calling file or `describe` and closes it after them.
- * Give options as a function if they depend on what an earlier hook opened.
- */
-export function withGateway(
-  options: TestGatewayOptions | (() => TestGatewayOptions) = {},
-): TestGateway {
+/** Starts a gateway for the tests of a file or block. A function gives options known only then. */
+export function withGateway(options: TestGatewayOptions | (() => TestGatewayOptions) = {}) {
   return withResource(() => startTestGateway(typeof options === "function" ? options() : options));
 }
 
-export function withAccount(
-  gateway: TestGateway,
-  usd: string,
-  limits?: AccountLimits,
-): TestAccount {
+export function withAccount(gateway: TestGateway, usd: string, limits?: AccountLimits) {
   return withResource(() => gateway.account(usd, limits));
 }
 
@@ -182,6 +146,7 @@ export function simulatorManifest(input: {
   readonly baseUrl?: string;
   readonly isPrivate?: boolean;
   readonly models: readonly object[];
+  readonly endpoint?: object;
 }): object {
   const root = input.dialect === "wire_a" ? "a" : "b";
   return {
@@ -198,6 +163,7 @@ export function simulatorManifest(input: {
       base_url: input.baseUrl ?? `{simulator}/${root}/v1`,
       dialect: input.dialect,
       api_key_env: "TEST_PROVIDER_KEY",
+      ...input.endpoint,
     },
     settlement: { mode: "arrears", interval: "daily" },
     models: input.models,
@@ -215,7 +181,6 @@ export function textModel(id: string, more: object = {}): object {
   };
 }
 
-/** Returns prices as a manifest has them, from dollars per million tokens of each type. */
 export function tokenPrices(usd: Readonly<Record<string, number | string>>): readonly object[] {
   return Object.entries(usd).map(([type, price]) => ({
     type,
@@ -280,25 +245,22 @@ function testConfig(
   return outcome.config;
 }
 
-/** Creates an organization with this balance in dollars and one key. */
 export async function openAccount(
   backend: Pick<Backend, "accountStore" | "creditStore">,
   usd: string,
   limits: AccountLimits = {},
 ): Promise<TestAccount> {
-  const org = await backend.accountStore.createOrg(
-    { name: "test", email: "t@example.com" },
-    testOperator,
-  );
-  if (dollars(usd) > 0n) await grantCredit(backend, org.orgId, usd);
-  const { keyId, key } = await addKey(backend, org.orgId, {
+  const wanted = { name: "test", email: "t@example.com" };
+  const { orgId } = await backend.accountStore.createOrg(wanted, testOperator);
+  if (dollars(usd) > 0n) await grantCredit(backend, orgId, usd);
+  const { keyId, key } = await addKey(backend, orgId, {
     requestsPerMinuteCeiling: limits.requestsPerMinute ?? 300,
     caps: { month: limits.keyCapUsd === undefined ? null : dollars(limits.keyCapUsd) },
   });
   if (limits.orgCapUsd !== undefined) {
-    await backend.accountStore.setOrgCap(org.orgId, dollars(limits.orgCapUsd), testOperator);
+    await backend.accountStore.setOrgCap(orgId, dollars(limits.orgCapUsd), testOperator);
   }
-  return { orgId: org.orgId, keyId, key };
+  return { orgId, keyId, key };
 }
 
 /** Grants credit once for each organization, amount and kind: they are the grant's reference. */

@@ -9,15 +9,12 @@ import { silentLog } from "./silent-log.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Data folder of the run's only PostgreSQL, which the first test that needs it starts. */
     readonly postgresDataDir: string;
-    /** Folder of the run's only compiled program, which the first test that needs it compiles. */
     readonly programFolder: string;
   }
 }
 
 interface Run {
-  /** Number of projects that still run. */
   users: number;
   readonly folder: string;
   readonly dataDir: string;
@@ -30,10 +27,7 @@ declare global {
   var runOfAllProjects: Run | undefined;
 }
 
-/**
- * Provides the parts that all workers of a run share: one PostgreSQL and one compiled program, each
- * started or built on demand.
- */
+/** Provides what all workers of a run share: one PostgreSQL and one compiled program, on demand. */
 export default function setUp(project: TestProject): () => Promise<void> {
   globalThis.runOfAllProjects ??= beginRun();
   const run = globalThis.runOfAllProjects;

@@ -1,10 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { orReport } from "./or-report.ts";
 
-/** A Python that should have the libraries of the guides. */
 export const GUIDE_PYTHON: string = process.env["GUIDES_PYTHON"] ?? "python3";
 
-/** False if they are missing: the guides' Python is then not run, which the run reports. */
 export const hasGuidePython: boolean = orReport(
   importsLibraries(),
   "the guides' Python needs openai, anthropic, requests, standardwebhooks (or GUIDES_PYTHON)",

@@ -12,13 +12,11 @@ export interface GuideSnippet {
   readonly code: string;
 }
 
-/** Returns every code block of the guides and of the first screen of the README. */
 export function guideSnippets(): readonly GuideSnippet[] {
   const guides = readdirSync(FOLDER).map((file) => snippetsOf(file, join(FOLDER, file)));
   return [...guides.flat(), ...firstScreen()];
 }
 
-/** Returns code blocks of the README's first screen, except the drawing and `npm` commands. */
 export function firstScreen(): readonly GuideSnippet[] {
   const [first = ""] = readFileSync(join(ROOT, "README.md"), "utf8").split("\n## ", 1);
   return fences("README.md", first).filter(
@@ -36,7 +34,6 @@ function fences(name: string, text: string): readonly GuideSnippet[] {
   );
 }
 
-/** Returns the snippet's code with this gateway's address in place of that of `npm start`. */
 export function codeFor(snippet: GuideSnippet, gatewayUrl: string): string {
   return snippet.code.replaceAll("http://127.0.0.1:8080", gatewayUrl);
 }

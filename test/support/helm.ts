@@ -11,15 +11,13 @@ export const CHART: string = join(ROOT, "deploy/helm/tokenmarket");
 /** Some builds of Helm assume Kubernetes 1.20, which the chart refuses, so a version is given. */
 const KUBERNETES = ["--kube-version", "1.30.0"];
 
-/** False if Helm is missing: the chart is then not tested, which the run reports. */
 export const hasHelm: boolean = orReport(
   spawnSync(HELM, ["version", "--short"]).status === 0,
   "helm is not on PATH (helm.sh/helm/v3/cmd/helm@v3.22.0, or HELM): the chart was NOT tested",
 );
 
-export type Values = Readonly<Record<string, unknown>>;
+type Values = Readonly<Record<string, unknown>>;
 
-/** The values of typical installations of the chart. */
 export const INSTALLATIONS: Readonly<Record<string, Values>> = {
   "as it comes": {},
   "everything on": valuesIn("test/deploy/values/everything.yaml"),
@@ -27,22 +25,15 @@ export const INSTALLATIONS: Readonly<Record<string, Values>> = {
   "as the guide says": guidesValues(),
 };
 
-export interface HelmRun {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-export function lintChart(values: Values): HelmRun {
+export function lintChart(values: Values) {
   return runHelm(["lint", CHART, "--strict", ...KUBERNETES], values);
 }
 
-export function renderChart(values: Values, release = "prod"): HelmRun {
+export function renderChart(values: Values, release = "prod") {
   const args = ["template", release, CHART, "--namespace", "money", ...KUBERNETES];
   return runHelm(args, values);
 }
 
-/** Returns the objects that Helm would install. Throws if the chart refuses the values. */
 export function objectsOf(values: Values, release?: string): readonly KubernetesObject[] {
   const { status, stdout, stderr } = renderChart(values, release);
   if (status !== 0) throw new Error(`helm template: ${stderr}`);
@@ -63,7 +54,7 @@ export interface KubernetesObject {
   readonly data?: Values;
 }
 
-function runHelm(args: readonly string[], values: Values): HelmRun {
+function runHelm(args: readonly string[], values: Values) {
   const input = JSON.stringify(values);
   return spawnSync(HELM, [...args, "--values", "-"], { encoding: "utf8", input });
 }

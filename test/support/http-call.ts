@@ -1,14 +1,19 @@
-import { Agent, request, type IncomingHttpHeaders } from "node:http";
+import { once } from "node:events";
+import {
+  Agent,
+  request,
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+} from "node:http";
 
 const agent = new Agent({ keepAlive: true });
 
 export interface HttpCall {
-  /** Default: POST if there is a body, otherwise GET. */
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Strings and buffers are sent as they are, anything else as JSON. */
   readonly body?: unknown;
-  /** True: the body is sent in chunks, without a length. */
   readonly chunked?: boolean;
 }
 
@@ -16,7 +21,6 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** Undefined if the body is not JSON. */
   readonly json: unknown;
 }
 
@@ -30,25 +34,31 @@ export function withoutIds({ status, headers, text }: HttpAnswer): object {
 export async function httpCall(url: string, call: HttpCall = {}): Promise<HttpAnswer> {
   const bytes = call.body === undefined ? undefined : bytesOf(call.body);
   const length = bytes === undefined || call.chunked === true ? {} : lengthOf(bytes);
-  return await new Promise((resolve, reject) => {
-    const sent = request(url, {
-      agent,
-      method: call.method ?? (bytes === undefined ? "GET" : "POST"),
-      headers: { ...length, ...writable(call.headers ?? {}) },
-    });
-    sent.on("error", reject);
-    sent.on("response", (response) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("error", reject);
-      response.on("end", () => {
-        const text = Buffer.concat(chunks).toString();
-        const { statusCode: status = 0, headers } = response;
-        resolve({ status, headers, text, json: parsed(text) });
-      });
-    });
-    sent.end(bytes);
+  const sent = request(url, {
+    agent,
+    method: call.method ?? (bytes === undefined ? "GET" : "POST"),
+    headers: { ...length, ...(call.headers as Record<string, string | string[]> | undefined) },
   });
+  sent.end(bytes);
+  const { response, text } = await readAnswer(sent);
+  const { statusCode: status = 0, headers } = response;
+  return { status, headers, text, json: parsed(text) };
+}
+
+/** Reads an answer to its end. Each part is also given to `onText` as it arrives. */
+export async function readAnswer(
+  sent: ClientRequest,
+  onText: (part: string) => void = () => undefined,
+): Promise<{ readonly response: IncomingMessage; readonly text: string }> {
+  // The connection may also break after the answer has begun, while the body is being sent.
+  sent.on("error", () => undefined);
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) {
+    chunks.push(chunk as Buffer);
+    onText(String(chunk));
+  }
+  return { response, text: Buffer.concat(chunks).toString() };
 }
 
 export function bearer(key: string): { readonly authorization: string } {
@@ -57,19 +67,21 @@ export function bearer(key: string): { readonly authorization: string } {
 
 /** Returns the value at a path such as `error.metadata.retryable`; undefined if there is none. */
 export function at(value: unknown, path: string): unknown {
-  return path.split(".").reduce<unknown>((inner, step) => {
+  return atSteps(value, path.split("."));
+}
+
+export function atSteps(value: unknown, steps: readonly (string | number)[]): unknown {
+  return steps.reduce<unknown>((inner, step) => {
     if (typeof inner !== "object" || inner === null) return undefined;
-    return (inner as Record<string, unknown>)[step];
+    return (inner as Record<string | number, unknown>)[step];
   }, value);
 }
 
-/** Returns the text at a path; "" if there is none. */
 export function textAt(value: unknown, path: string): string {
   const found = at(value, path);
   return typeof found === "string" ? found : "";
 }
 
-/** Returns the array at a path; empty if there is none. */
 export function listAt(value: unknown, path: string): readonly unknown[] {
   const found = at(value, path);
   return Array.isArray(found) ? found : [];
@@ -84,15 +96,7 @@ function lengthOf(bytes: Buffer): Record<string, string> {
   return { "content-type": "application/json", "content-length": String(bytes.length) };
 }
 
-function writable(headers: NonNullable<HttpCall["headers"]>): Record<string, string | string[]> {
-  const entries = Object.entries(headers).map(([name, value]) => [
-    name,
-    typeof value === "string" ? value : [...value],
-  ]);
-  return Object.fromEntries(entries) as Record<string, string | string[]>;
-}
-
-function parsed(text: string): unknown {
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

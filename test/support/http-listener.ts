@@ -24,7 +24,6 @@ import { plainPrincipal } from "./plain-ports.ts";
 
 const PRINCIPAL = plainPrincipal("org_test", "key_test");
 
-/** Longer than any test takes, so that no test waits for this limit. */
 const NEVER_MS = 600_000;
 export const NO_TIMEOUTS: ClientTimeouts = {
   headersMs: NEVER_MS,
@@ -34,30 +33,15 @@ export const NO_TIMEOUTS: ClientTimeouts = {
   checkEveryMs: 20,
 };
 
-export interface Listening {
-  readonly port: number;
-  readonly url: string;
-  readonly server: Server;
-  readonly logged: () => string;
-}
-
+export type Listening = Awaited<ReturnType<Listeners["listen"]>>;
 /** A client that writes bytes and keeps its half of the connection open. */
-export interface RawClient {
-  readonly socket: Socket;
-  readonly text: () => string;
-  readonly receivedBytes: () => number;
-  /** True once the server has ended its half of the connection. */
-  readonly hasEnded: () => boolean;
-}
+export type RawClient = Awaited<ReturnType<Listeners["client"]>>;
 
 export class Listeners {
   readonly #closers: (() => Promise<void>)[] = [];
   readonly #sockets: Socket[] = [];
 
-  async listen(
-    routes: readonly Route[],
-    change: Partial<GatewayServerOptions> = {},
-  ): Promise<Listening> {
+  async listen(routes: readonly Route[], change: Partial<GatewayServerOptions> = {}) {
     const lines: string[] = [];
     const server = createGatewayServer({
       clock: systemClock,
@@ -89,7 +73,7 @@ export class Listeners {
   }
 
   /** Connects a client and sends bytes. If `isReading` is false, it reads nothing that it gets. */
-  async client(port: number, bytes: string | Buffer, isReading = true): Promise<RawClient> {
+  async client(port: number, bytes: string | Buffer, isReading = true) {
     const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
     this.#sockets.push(socket);
     const chunks: Buffer[] = [];

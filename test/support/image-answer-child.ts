@@ -1,7 +1,4 @@
-/**
- * A process that passes one large image answer through the bridge. It reports its peak memory and
- * the longest time for which its event loop was blocked.
- */
+/** Passes one large image answer through the bridge; reports its peak memory and longest block. */
 import { setImmediate as breathe } from "node:timers/promises";
 
 import { imageFile, openBridge } from "../fixtures/images/image-kit.ts";
@@ -13,9 +10,7 @@ export interface ImageAnswerOrder {
 }
 
 export interface ImageAnswerCost {
-  /**
-   * Bytes of the answer as the provider sends it; `writtenBytes` are those that the client gets.
-   */
+  /** As the provider sends it; `writtenBytes` are those that the client gets. */
   readonly answerBytes: number;
   readonly writtenBytes: number;
   /** Peak of heap and external memory in bytes, less their size before the answer. */
@@ -39,10 +34,7 @@ function step(act: () => void): void {
   peakBytes = Math.max(peakBytes, bytesNow());
 }
 
-/**
- * Starts a measurement. It takes the smaller of clock and processor time: other programs delay the
- * clock, and threads of the garbage collector add processor time.
- */
+/** Measures clock or processor time, whichever is less: other programs and threads add to one. */
 function measureFromNow(): () => number {
   const cpu = process.cpuUsage();
   const startedMs = performance.now();

@@ -1,9 +1,6 @@
-import { simulatorManifest } from "./gateway.ts";
+import { simulatorManifest, tokenPrices } from "./gateway.ts";
 
-/**
- * Returns an image listing at round prices: $5 per million prompt tokens, $40 per million output
- * tokens, at most 6,000 output tokens for an image.
- */
+/** Returns a listing: $5 per million prompt tokens, $40 per million output tokens. */
 export function imageModel(id: string, more: object = {}): object {
   return {
     id,
@@ -16,15 +13,11 @@ export function imageModel(id: string, more: object = {}): object {
       output_format: { type: "enum", values: ["png", "jpeg", "webp"] },
       output_compression: { type: "range", min: 0, max: 100 },
     },
-    pricing: [
-      { type: "prompt", unit: "token", cost_usd_per_million: "5" },
-      { type: "completion", unit: "token", cost_usd_per_million: "40" },
-    ],
+    pricing: tokenPrices({ prompt: 5, completion: 40 }),
     ...more,
   };
 }
 
-/** Returns an image listing of a provider that reports its cost, at most $0.05 for an image. */
 export function meteredImageModel(id: string, more: object = {}): object {
   return imageModel(id, {
     max_output_tokens: 50_000,
@@ -33,16 +26,12 @@ export function meteredImageModel(id: string, more: object = {}): object {
       aspect_ratio: { type: "enum", values: ["1:1", "16:9"] },
       resolution: { type: "enum", values: ["1K", "2K"] },
     },
-    pricing: [
-      { type: "prompt", unit: "token", cost_usd_per_million: "0" },
-      { type: "completion", unit: "token", cost_usd_per_million: "1" },
-    ],
+    pricing: tokenPrices({ prompt: 0, completion: 1 }),
     price_card: [{ unit: "image", cost_usd: "0.02" }],
     ...more,
   });
 }
 
-/** Returns a manifest of image listings; `endpoint` adds members to its endpoint. */
 export function imageManifest(input: {
   readonly provider?: string;
   readonly baseUrl: string;
@@ -51,10 +40,5 @@ export function imageManifest(input: {
   readonly dialect?: "wire_a" | "wire_b";
   readonly endpoint?: object;
 }): object {
-  const { provider = "painter", dialect = "wire_a", priority = 0 } = input;
-  const manifest = simulatorManifest({ ...input, provider, dialect, priority }) as {
-    endpoint: object;
-  };
-  Object.assign(manifest.endpoint, input.endpoint);
-  return manifest;
+  return simulatorManifest({ provider: "painter", dialect: "wire_a", ...input });
 }

@@ -1,18 +1,14 @@
 import { NO_ABUSE_MONITOR } from "../../src/gateway/abuse/unusual-use.ts";
 import { openAuthenticator } from "../../src/gateway/accounts/authenticate.ts";
 import { openServing } from "../../src/app/open-serving.ts";
-import {
-  callInProcess,
-  type InProcessEnd,
-  type InProcessRequest,
-} from "../../src/gateway/call/in-process.ts";
+import { callInProcess, type InProcessRequest } from "../../src/gateway/call/in-process.ts";
 import { quoteCall } from "../../src/gateway/call/plan.ts";
 import { CatalogHolder } from "../../src/catalog/compile-catalog.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { MemoryLimitStore } from "../../src/gateway/limits/memory/memory-limit-store.ts";
 import { chatOn } from "../../src/formats/modality/chat/index.ts";
-import { openModelCaller, type ModelCaller } from "../../src/account/optimize/model-caller.ts";
+import { openModelCaller } from "../../src/account/optimize/model-caller.ts";
 import type { Quote } from "../../src/account/optimize/estimate.ts";
 import { PROVIDER_KEY, type TestGateway } from "./gateway.ts";
 import { openaiChat } from "../../src/formats/wire/openai-chat/index.ts";
@@ -25,17 +21,11 @@ import { TRUSTED_LISTINGS } from "./plain-ports.ts";
 export const chat = chatOn(openaiChat, wires);
 
 /** Makes calls without a socket, as a separate ledger instance on the gateway's database. */
-export interface InProcessCalls extends ModelCaller {
-  call(request: InProcessRequest): Promise<InProcessEnd>;
-  readonly quote: Quote;
-  close(): Promise<void>;
-}
-
-export function withInProcessCalls(gateway: () => TestGateway): InProcessCalls {
+export function withInProcessCalls(gateway: () => TestGateway) {
   return withResource(() => openInProcessCalls(gateway()));
 }
 
-async function openInProcessCalls(gateway: TestGateway): Promise<InProcessCalls> {
+async function openInProcessCalls(gateway: TestGateway) {
   const { backend, config, running } = gateway;
   const clock = systemClock;
   const ledger = await openLedger({
@@ -63,12 +53,12 @@ async function openInProcessCalls(gateway: TestGateway): Promise<InProcessCalls>
       throw fault;
     },
   };
-  const call = (request: InProcessRequest): Promise<InProcessEnd> =>
+  const call = (request: InProcessRequest) =>
     callInProcess({ ports, authenticator, log }, chat, request);
   return {
     call,
     ...openModelCaller(call, clock),
-    quote: (principal, body) => quoteCall(ports, chat, { principal, body }),
+    quote: ((principal, body) => quoteCall(ports, chat, { principal, body })) satisfies Quote,
     close: async () => {
       serving.close();
       await ports.upstream.close();

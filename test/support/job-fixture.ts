@@ -24,7 +24,6 @@ export function withJobFixture(): JobFixture {
   return withResource(() => JobFixture.open());
 }
 
-/** One database of video jobs that two processes have open, and a ledger on it. */
 export class JobFixture {
   readonly backend: FreshBackend;
   /** The same database, opened a second time as by another process. */
@@ -85,7 +84,6 @@ export class JobFixture {
     return job;
   }
 
-  /** Returns the journal row of a job's attempt. */
   async attempt(job: Pick<NewVideoJob, "attemptId">): Promise<Record<string, unknown>> {
     const columns = "state, debit, resumable, provider_job_id, served_model, substituted";
     const sql = `select ${columns} from journal where attempt_id = $1`;

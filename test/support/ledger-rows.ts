@@ -117,10 +117,7 @@ export function reserveRow(
   };
 }
 
-/**
- * Returns a closing with reported usage. It costs `costMicroUsd` plus half a micro-dollar, to test
- * rounding.
- */
+/** Returns a closing that costs `costMicroUsd` plus half a micro-dollar, to test rounding. */
 export function closeRow(
   attemptId: AttemptId,
   costMicroUsd: bigint,
@@ -155,10 +152,7 @@ export function voidRow(attemptId: AttemptId, change: Partial<CloseRow> = {}): C
   });
 }
 
-/**
- * Makes the books continue in this month, which may be an earlier one only if nothing has been
- * booked.
- */
+/** Continues the books in this month; it may be an earlier one only if nothing has been booked. */
 export async function moveBooksTo(
   backend: { query(sql: string, values: unknown[]): Promise<unknown> },
   month: string,

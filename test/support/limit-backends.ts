@@ -11,7 +11,6 @@ import {
   type ScopeUsage,
   type TokenCount,
 } from "../../src/gateway/limits/limit-store.ts";
-import type { RecentUse } from "../../src/gateway/limits/recent-use-rows.ts";
 import { MemoryLimitStore } from "../../src/gateway/limits/memory/memory-limit-store.ts";
 import { RedisLimitStore } from "../../src/gateway/limits/redis/redis-limit-store.ts";
 import { redisProgram, startRedis } from "./redis.ts";
@@ -31,8 +30,6 @@ export interface LimitBackend {
   close(): Promise<void>;
 }
 
-export const nothingRecent: RecentUse = { recentUse: () => Promise.resolve([]) };
-
 export const limitBackends: readonly {
   readonly name: string;
   readonly isMissing: boolean;
@@ -42,61 +39,52 @@ export const limitBackends: readonly {
   { name: "in Redis", isMissing: redisProgram === undefined, open: redisBackend },
 ];
 
-function memoryBackend(): LimitBackend {
+/** Returns a clock and slots for a store; `onAdvance` runs when the clock has moved. */
+function timeAndSlots(onAdvance: (ms: number) => Promise<void>) {
   let nowMs = START_MS;
   let slots = 0;
   return {
-    store: new MemoryLimitStore(),
     get nowMs() {
       return nowMs;
     },
-    advance: (ms) => {
+    advance: async (ms: number) => {
       nowMs += ms;
-      return Promise.resolve();
+      await onAdvance(ms);
     },
     newSlot: () => `{org:${(slots += 1)}}`,
-    close: () => Promise.resolve(),
   };
+}
+
+function memoryBackend(): LimitBackend {
+  const close = (): Promise<void> => Promise.resolve();
+  return Object.assign(timeAndSlots(close), { store: new MemoryLimitStore(), close });
 }
 
 async function redisBackend(): Promise<LimitBackend> {
   const redis = await startRedis();
-  let nowMs = START_MS;
-  let slots = 0;
   // The caller's clock moves only in `advance`, so that no claim is too old on a busy machine.
   let movedMs = 0;
   let refreshedMs = 0;
   const clock: Clock = { ...systemClock, monotonicMs: () => movedMs };
+  const time = timeAndSlots(async (ms) => {
+    movedMs += Math.max(0, ms);
+    if (movedMs - refreshedMs < REFRESH_MS) return;
+    refreshedMs = movedMs;
+    await store.refresh();
+  });
   const store = new RedisLimitStore({
     servers: { url: redis.url },
-    recentUse: nothingRecent,
+    recentUse: { recentUse: () => Promise.resolve([]) },
     clock,
     log: silentLog,
-    now: () => nowMs,
+    now: () => time.nowMs,
   });
   await store.ready(10_000);
-  return {
-    store,
-    get nowMs() {
-      return nowMs;
-    },
-    advance: async (ms) => {
-      nowMs += ms;
-      movedMs += Math.max(0, ms);
-      if (movedMs - refreshedMs < REFRESH_MS) return;
-      refreshedMs = movedMs;
-      await store.refresh();
-    },
-    newSlot: () => `{org:${(slots += 1)}}`,
-    close: async () => {
-      store.close();
-      await redis.close();
-    },
+  const close = async (): Promise<void> => {
+    store.close();
+    await redis.close();
   };
-}
-
-export function scopeOf(name: ScopeClaim["scope"], id: string, limits: LimitSet): ScopeClaim {
-  return { scope: name, id: `${name}:${id}`, limits };
+  return Object.assign(time, { store, close });
 }
 
 /** A caller in one slot, which claims at the time of the store's clock. */
@@ -113,7 +101,7 @@ export class LimitCaller {
   }
 
   scope(name: ScopeClaim["scope"], id: string, limits: LimitSet): ScopeClaim {
-    return scopeOf(name, id + this.#mark, limits);
+    return { scope: name, id: `${name}:${id}${this.#mark}`, limits };
   }
 
   async claim(

@@ -34,10 +34,7 @@ export interface Verdict {
   readonly usages?: readonly ScopeUsage[];
 }
 
-/**
- * The oracle for limits. It keeps every charge in a list and answers each question by adding up the
- * list.
- */
+/** The oracle for limits: it keeps every charge in a list, and adds the list up for each answer. */
 export class LimitModel {
   readonly charges: Charge[] = [];
   readonly #nextSlotUs: Map<string, number> = new Map();
@@ -122,10 +119,7 @@ export class LimitModel {
     this.#coolUntilMs.set(id, Math.max(this.#coolUntilMs.get(id) ?? 0, nowMs + seconds * 1000));
   }
 
-  /**
-   * Returns the limits of a scope that refuse, each with its wait in seconds. The refusal names the
-   * first one.
-   */
+  /** Returns the limits of a scope that refuse, each with its wait in seconds. */
   #refusals(scope: ScopeClaim, tokens: TokenCount, nowMs: number): (readonly [string, number])[] {
     const { id, limits } = scope;
     const second = Math.floor(nowMs / 1000);

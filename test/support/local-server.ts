@@ -7,7 +7,6 @@ export interface LocalServer {
   readonly port: number;
   /** An `http:` address without a path. */
   readonly url: string;
-  /** Closes the server and all its connections. */
   readonly close: () => Promise<void>;
 }
 
@@ -15,14 +14,14 @@ export function withServer(make: () => Server): LocalServer {
   return withResource(() => listenLocally(make()));
 }
 
-/** Listens on a free port of 127.0.0.1. Accepts servers of HTTP, HTTPS and TCP. */
-export async function listenLocally(server: Server): Promise<LocalServer> {
+/** Listens on a port of 127.0.0.1, by default a free one. Accepts servers of HTTP, HTTPS and TCP. */
+export async function listenLocally(server: Server, wantedPort = 0): Promise<LocalServer> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  server.listen(0, "127.0.0.1");
+  server.listen(wantedPort, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {

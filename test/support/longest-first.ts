@@ -1,9 +1,6 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/**
- * Files that take longer than their size suggests, because they start and kill processes, wait, or
- * walk through pages.
- */
+/** Files that take long for their size: they start processes, wait, or walk through pages. */
 const LONG = [
   "/test/e2e/browser/every-page.deep.test.ts",
   "/test/e2e/crash/",

@@ -2,25 +2,8 @@ import type { AddressInfo } from "node:net";
 
 import { SMTPServer } from "smtp-server";
 
-/** A mail as the server received it. */
-export interface ReceivedMail {
-  readonly to: readonly string[];
-  readonly source: string;
-}
-
-export interface TestMailServer {
-  readonly port: number;
-  /** The settings of a gateway that sends its mail through this server. */
-  readonly settings: object;
-  readonly received: readonly ReceivedMail[];
-  /** The SMTP code with which recipients are refused; undefined if they are accepted. */
-  refuseWith: number | undefined;
-  close(): Promise<void>;
-}
-
-/** Starts a real SMTP server on loopback that asks for a password. */
-export async function startMailServer(password = "smtp-password-0123"): Promise<TestMailServer> {
-  const received: ReceivedMail[] = [];
+export async function startMailServer(password = "smtp-password-0123") {
+  const received: { readonly to: readonly string[]; readonly source: string }[] = [];
   const server = new SMTPServer({
     authOptional: false,
     allowInsecureAuth: true,
@@ -49,7 +32,7 @@ export async function startMailServer(password = "smtp-password-0123"): Promise<
     server.listen(0, "127.0.0.1", resolve);
   });
   const { port } = server.server.address() as AddressInfo;
-  const opened: TestMailServer = {
+  const opened = {
     port,
     settings: {
       smtpHost: "127.0.0.1",
@@ -60,8 +43,9 @@ export async function startMailServer(password = "smtp-password-0123"): Promise<
       smtpFrom: "Token Market <market@example.com>",
     },
     received,
-    refuseWith: undefined,
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    /** The SMTP code with which recipients are refused; undefined if they are accepted. */
+    refuseWith: undefined as number | undefined,
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
   return opened;
 }

@@ -7,7 +7,6 @@ export type PlayedAnswer = (request: PlayedRequest) => Played | undefined;
 export interface Played {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A string is sent as it is, anything else as JSON. */
   readonly body: unknown;
 }
 
@@ -18,7 +17,6 @@ export interface PlayedRequest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Returns an HTTP server that answers as `answer` says, and adds each request to `seen`. */
 export function modelServer(answer: PlayedAnswer, seen: PlayedRequest[] = []): Server {
   return createServer((request, response) => void serve(request, response));
 
@@ -37,7 +35,6 @@ export function modelServer(answer: PlayedAnswer, seen: PlayedRequest[] = []): S
   }
 }
 
-/** Answers a request for one token on either chat wire. */
 export const chatAnswers: PlayedAnswer = ({ path, body }) => {
   const model = String(body["model"]);
   if (path.endsWith("/chat/completions")) {
@@ -70,37 +67,23 @@ export const chatAnswers: PlayedAnswer = ({ path, body }) => {
 };
 
 /** Answers as vLLM's documentation of its OpenAI-compatible server says. */
-export const vllm: PlayedAnswer = (request) =>
-  request.path === "/v1/models"
-    ? {
-        body: {
-          object: "list",
-          data: [
-            {
-              id: "Qwen/Qwen3-8B",
-              object: "model",
-              created: 1_760_000_000,
-              owned_by: "vllm",
-              root: "Qwen/Qwen3-8B",
-              parent: null,
-              max_model_len: 40_960,
-              permission: [{ id: "modelperm-1", object: "model_permission", allow_sampling: true }],
-            },
-          ],
-        },
-      }
-    : chatAnswers(request);
+export const vllm: PlayedAnswer = (request) => {
+  if (request.path !== "/v1/models") return chatAnswers(request);
+  const id = "Qwen/Qwen3-8B";
+  const permission = [{ id: "modelperm-1", object: "model_permission", allow_sampling: true }];
+  const more = { root: id, parent: null, max_model_len: 40_960, permission };
+  return { body: listOf({ id, created: 1_760_000_000, owned_by: "vllm", ...more }) };
+};
+
+function listOf(...models: readonly object[]): object {
+  return { object: "list", data: models.map((model) => ({ object: "model", ...model })) };
+}
 
 /** llama.cpp's server, by its README: a model trained for 131,072 tokens and served with 65,536. */
 export const llamaCpp: PlayedAnswer = (request) => {
   if (request.path === "/v1/models") {
     const meta = { vocab_type: 2, n_vocab: 128_256, n_ctx_train: 131_072, n_embd: 4_096 };
-    return {
-      body: {
-        object: "list",
-        data: [{ id: "qwen3-4b", object: "model", created: 1, owned_by: "llamacpp", meta }],
-      },
-    };
+    return { body: listOf({ id: "qwen3-4b", created: 1, owned_by: "llamacpp", meta }) };
   }
   if (request.path === "/props") {
     return {
@@ -146,8 +129,7 @@ export const ollama: PlayedAnswer = (request) => {
   const { path, body } = request;
   const names = [...Object.keys(OLLAMA_MODELS), "qwen3:0.6b"];
   if (path === "/v1/models") {
-    const data = names.map((id) => ({ id, object: "model", created: 1, owned_by: "library" }));
-    return { body: { object: "list", data } };
+    return { body: listOf(...names.map((id) => ({ id, created: 1, owned_by: "library" }))) };
   }
   if (path === "/api/tags")
     return { body: { models: names.map((name) => ({ name, model: name })) } };
@@ -168,29 +150,18 @@ export const ollama: PlayedAnswer = (request) => {
 export const lmStudio: PlayedAnswer = (request) => {
   const ids = ["qwen2-vl-7b-instruct", "meta-llama-3.1-8b-instruct", "text-embedding-nomic-v1.5"];
   if (request.path === "/v1/models") {
-    const data = ids.map((id) => ({ id, object: "model", owned_by: "organization_owner" }));
-    return { body: { object: "list", data } };
+    return { body: listOf(...ids.map((id) => ({ id, owned_by: "organization_owner" }))) };
   }
   if (request.path === "/api/v0/models") {
-    const base = { object: "model", compatibility_type: "gguf", state: "not-loaded" };
+    const base = { compatibility_type: "gguf", state: "not-loaded" };
     const [vision, chat, embeddings] = ids;
+    const loaded = { state: "loaded", max_context_length: 131_072, loaded_context_length: 8_192 };
     return {
-      body: {
-        object: "list",
-        data: [
-          { ...base, id: vision, type: "vlm", quantization: "4bit", max_context_length: 32_768 },
-          {
-            ...base,
-            id: chat,
-            type: "llm",
-            state: "loaded",
-            quantization: "Q4_K_M",
-            max_context_length: 131_072,
-            loaded_context_length: 8_192,
-          },
-          { ...base, id: embeddings, type: "embeddings", max_context_length: 2_048 },
-        ],
-      },
+      body: listOf(
+        { ...base, id: vision, type: "vlm", quantization: "4bit", max_context_length: 32_768 },
+        { ...base, id: chat, type: "llm", quantization: "Q4_K_M", ...loaded },
+        { ...base, id: embeddings, type: "embeddings", max_context_length: 2_048 },
+      ),
     };
   }
   return chatAnswers(request);

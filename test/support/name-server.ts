@@ -3,22 +3,14 @@ import { once } from "node:events";
 
 import { onTestFinished } from "vitest";
 
-export interface NameServer {
-  /** Address and port in the form that resolvers expect. */
-  readonly address: string;
-  /** The names that resolvers asked for, once for each question. */
-  readonly asked: readonly string[];
-  close(): void;
-}
-
-export async function nameServer(answer: string): Promise<NameServer> {
+export async function nameServer(answer: string) {
   const server = await startNameServer(answer);
   onTestFinished(() => server.close());
   return server;
 }
 
-/** Starts a loopback name server. It answers every name with `answer`, or never if "silent". */
-export async function startNameServer(answer: string): Promise<NameServer> {
+/** Starts a name server that answers every name with `answer`, or never if "silent". */
+export async function startNameServer(answer: string) {
   const socket = createSocket("udp4");
   const asked: string[] = [];
   socket.on("message", (query, from) => {
@@ -28,7 +20,7 @@ export async function startNameServer(answer: string): Promise<NameServer> {
   });
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
-  return { address: `127.0.0.1:${socket.address().port}`, asked, close: () => socket.close() };
+  return { address: `127.0.0.1:${socket.address().port}`, asked, close: () => void socket.close() };
 }
 
 function nameIn(labels: Buffer): string {
@@ -39,7 +31,6 @@ function nameIn(labels: Buffer): string {
   return parts.join(".");
 }
 
-/** Answers a question for type A with one record, and any other question with none. */
 function answerTo(query: Buffer, nameEnd: number, address: string): Buffer {
   const question = query.subarray(12, nameEnd + 5);
   const isA = query.readUInt16BE(nameEnd + 1) === 1;

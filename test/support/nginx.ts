@@ -1,48 +1,36 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { until } from "./books.ts";
 import { freePort } from "./free-port.ts";
 import { orReport } from "./or-report.ts";
+import { newFolder } from "./run-folder.ts";
+import { answersOk } from "./tethered-program.ts";
 
 const PROGRAM: string = "nginx";
 
-/** False if nginx is missing; the tests behind a real balancer are then skipped and reported. */
 export const hasNginx: boolean = orReport(
   spawnSync(PROGRAM, ["-v"]).status === 0,
   "nginx is not on PATH: restarts behind a balancer were NOT tested",
 );
 
-export interface TestNginx {
-  readonly url: string;
-  /** Sends new requests only to these servers; running requests end where they are. */
-  balance(urls: readonly string[]): void;
-  close(): Promise<void>;
-}
-
 /** Starts nginx on a free port of loopback. It repeats no request and keeps connections open. */
-export async function startNginx(urls: readonly string[]): Promise<TestNginx> {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-nginx-"));
-  chmodSync(folder, 0o755);
+export async function startNginx(urls: readonly string[]) {
+  const folder = newFolder("nginx");
   const port = await freePort();
   const file = join(folder, "nginx.conf");
   const write = (servers: readonly string[]): void =>
-    writeFileSync(file, configOf({ folder, port, servers }));
+    writeFileSync(file, configOf(folder, port, servers));
   write(urls);
   const child = spawn(PROGRAM, ["-p", folder, "-c", file, "-e", "stderr"], { stdio: "ignore" });
   const url = `http://127.0.0.1:${port}`;
-  await until("nginx answers", () =>
-    fetch(`${url}/livez`).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
-  );
+  await until("nginx answers", () => answersOk(`${url}/livez`));
   return {
     url,
-    balance: (servers) => {
+    /** Sends new requests only to these servers; running requests end where they are. */
+    balance: (servers: readonly string[]) => {
       write(servers);
       child.kill("SIGHUP");
     },
@@ -55,12 +43,7 @@ export async function startNginx(urls: readonly string[]): Promise<TestNginx> {
   };
 }
 
-function configOf(input: {
-  readonly folder: string;
-  readonly port: number;
-  readonly servers: readonly string[];
-}): string {
-  const { folder, port, servers } = input;
+function configOf(folder: string, port: number, servers: readonly string[]): string {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   );

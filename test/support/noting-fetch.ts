@@ -1,31 +1,19 @@
 import { afterAll, beforeAll, vi } from "vitest";
 
-/** Node's own `fetch`, even while the global one is forbidden. */
 const realFetch: typeof fetch = globalThis.fetch;
 
-export interface NotingFetch {
-  readonly fetch: typeof fetch;
-  /** Returns the request id of the last answer, which most frameworks do not expose. */
-  readonly lastRequestId: () => string | null;
-}
-
-/** Returns a `fetch` for a client that notes the request id of each answer. */
-export function notingFetch(): NotingFetch {
+/** Returns a `fetch` that notes the id of the last request, which most frameworks do not expose. */
+export function notingFetch() {
   let requestId: string | null = null;
-  return {
-    fetch: async (...call) => {
-      const response = await realFetch(...call);
-      requestId = response.headers.get("x-request-id");
-      return response;
-    },
-    lastRequestId: () => requestId,
+  const noting: typeof fetch = async (...call) => {
+    const response = await realFetch(...call);
+    requestId = response.headers.get("x-request-id");
+    return response;
   };
+  return { fetch: noting, lastRequestId: () => requestId };
 }
 
-/**
- * Refuses every call of the global `fetch` in this test file, because clients have a `fetch` of
- * their own. Returns a function that returns the addresses of the refused calls.
- */
+/** Refuses the global `fetch` in a file: clients have their own. Returns the addresses. */
 export function forbidGlobalFetch(): () => readonly string[] {
   const tried: string[] = [];
   beforeAll(() => {

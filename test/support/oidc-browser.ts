@@ -5,17 +5,13 @@ interface Cookie {
   readonly path: string;
 }
 
-/** The page on which a browser is after it has followed every redirect. */
 export interface Landing {
   readonly url: URL;
   readonly path: string;
   readonly status: number;
-  readonly html: string;
-  /** Every address on the way, including the last one. */
   readonly way: readonly string[];
 }
 
-/** Handles cookies and redirects as a person's browser does, without showing anything. */
 export class CookieBrowser {
   readonly userAgent: string;
   readonly seen: { readonly place: string; readonly text: string }[] = [];
@@ -29,7 +25,6 @@ export class CookieBrowser {
   async open(
     address: string,
     options: {
-      /** A form that is posted as if by a page of the same origin. */
       readonly form?: Readonly<Record<string, string>>;
       readonly stopAt?: (url: URL) => boolean;
     } = {},
@@ -40,7 +35,7 @@ export class CookieBrowser {
     for (let hops = 0; hops < 20; hops += 1) {
       way.push(url.href);
       if (options.stopAt?.(url) === true) {
-        return { url, path: url.pathname + url.search, status: 0, html: "", way };
+        return { url, path: url.pathname + url.search, status: 0, way };
       }
       const answer = await fetch(url, {
         method: form === undefined ? "GET" : "POST",
@@ -60,7 +55,7 @@ export class CookieBrowser {
       const heads = [...answer.headers].map(([name, value]) => `${name}: ${value}`);
       this.seen.push({ place: url.origin + url.pathname, text: [...heads, html].join("\n") });
       if (location === null) {
-        return { url, path: url.pathname + url.search, status: answer.status, html, way };
+        return { url, path: url.pathname + url.search, status: answer.status, way };
       }
       url = new URL(location, url);
     }

@@ -1,40 +1,24 @@
 import { createServer } from "node:http";
 
 import { createRequestId } from "../../src/kernel/core/ids.ts";
-import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
 import type { Redirect } from "../../src/account/identity/identity-store.ts";
-import type { Identity } from "../../src/account/identity/open-identity.ts";
 import type { IdentityStore } from "../../src/account/identity/postgres-identity-store.ts";
 import { openIdentity, type IdentityConfig } from "../../src/account/identity/open-identity.ts";
 import type { Logger } from "../../src/kernel/core/log.ts";
 import { assert } from "../../src/kernel/core/assert.ts";
+import { MovableClock } from "./clocks.ts";
 import { listenLocally } from "./local-server.ts";
 import { startOidcProvider, type ScriptedProvider } from "./oidc-provider.ts";
 import { silentLog } from "./silent-log.ts";
 
-/** A clock that a test can move forward; durations that span such a move become longer. */
-export class ShiftedClock implements Clock {
-  #shiftMs = 0;
-
-  nowMs(): number {
-    return systemClock.nowMs() + this.#shiftMs;
-  }
-
-  monotonicMs(): number {
-    return systemClock.monotonicMs() + this.#shiftMs;
-  }
-
+export class ShiftedClock extends MovableClock {
   forward(ms: number): void {
-    this.#shiftMs += ms;
+    this.moveOn(ms);
   }
 }
 
-export interface OidcConsole {
-  readonly url: string;
-  readonly identity: Identity;
-  readonly clock: ShiftedClock;
-  close(): Promise<void>;
-}
+export type OidcConsole = Awaited<ReturnType<typeof startOidcConsole>>;
+export type OidcSite = Awaited<ReturnType<typeof startOidcSite>>;
 
 const PLAIN: IdentityConfig = {
   consoleUrl: "",
@@ -50,7 +34,6 @@ const PLAIN: IdentityConfig = {
   welcomeUsd: "",
 };
 
-/** Starts a console that has nothing but sign-in, on a free port. */
 export async function startOidcConsole(options: {
   readonly store: IdentityStore;
   /** Called with the console's address; returns settings that depend on it. */
@@ -59,7 +42,7 @@ export async function startOidcConsole(options: {
   readonly log?: Logger;
   /** The address that the console believes to be its own, such as that of another process. */
   readonly answersAs?: string;
-}): Promise<OidcConsole> {
+}) {
   const server = createServer();
   const { url, close } = await listenLocally(server);
   const clock = options.clock ?? new ShiftedClock();
@@ -87,14 +70,10 @@ export async function startOidcConsole(options: {
         }),
     };
     const step = steps[target.pathname];
-    if (step === undefined) {
-      response.end(`page ${target.pathname}`);
-      return;
-    }
+    if (step === undefined) return void response.end(`page ${target.pathname}`);
     step().then(
-      ({ location, cookies }) => {
-        response.writeHead(303, { location, "set-cookie": [...cookies] }).end();
-      },
+      ({ location, cookies }) =>
+        response.writeHead(303, { location, "set-cookie": [...cookies] }).end(),
       () => response.writeHead(500).end(),
     );
   });
@@ -109,21 +88,15 @@ export async function startOidcConsole(options: {
   };
 }
 
-/** Returns the settings of a console that uses this provider. */
 export function oidcConfigOf({ issuer, clientId, clientSecret }: ScriptedProvider) {
   return { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret };
 }
 
-export interface OidcSite extends OidcConsole {
-  readonly provider: ScriptedProvider;
-}
-
-/** Starts a console together with its own identity provider. */
 export async function startOidcSite(options: {
   readonly store: IdentityStore;
   readonly log?: Logger;
   readonly claimsIn?: "userinfo";
-}): Promise<OidcSite> {
+}) {
   const { claimsIn = "id_token", ...more } = options;
   const started: ScriptedProvider[] = [];
   const site = await startOidcConsole({

@@ -15,24 +15,7 @@ export interface ScriptedAccount {
   name?: string;
 }
 
-export interface ScriptedProvider {
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /** Signs every user in as this person from now on, without a prompt; null: they decline. */
-  signInAs(account: ScriptedAccount | null): void;
-  /** Ends all sessions of the provider, so that silent requests get `login_required`. */
-  endSessions(): void;
-  /** While true, every connection is closed without an answer. */
-  setDown(isDown: boolean): void;
-  /** Returns the number of requests on a path since the start. */
-  countOf(path: string): number;
-  /** Returns a signed logout token; `change` replaces claims, and undefined removes one. */
-  logoutToken(change: JWTPayload): Promise<string>;
-  /** Returns the session id (`sid`) of the provider's last session. */
-  lastSid(): string | undefined;
-  close(): Promise<void>;
-}
+export type ScriptedProvider = Awaited<ReturnType<typeof startOidcProvider>>;
 
 const CLIENT_ID = "console";
 const CLIENT_SECRET = "a-secret-of-the-console-0123456789";
@@ -41,9 +24,8 @@ const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
 /** Starts a real OpenID provider on a loopback port, whose people are scripted. */
 export async function startOidcProvider(options: {
   readonly redirectUris: readonly string[];
-  /** The place of the email address. Default: the id token. */
   readonly claimsIn?: "id_token" | "userinfo";
-}): Promise<ScriptedProvider> {
+}) {
   const server = createServer();
   const { url: issuer, close } = await listenLocally(server);
   const script = new Script();
@@ -62,18 +44,20 @@ export async function startOidcProvider(options: {
     issuer,
     clientId: CLIENT_ID,
     clientSecret: CLIENT_SECRET,
-    signInAs: (account) => {
-      script.signInAs(account);
-    },
+    /** Signs every user in as this person from now on, without a prompt; null: they decline. */
+    signInAs: (account: ScriptedAccount | null) => script.signInAs(account),
+    /** Ends all sessions of the provider, so that silent requests get `login_required`. */
     endSessions: () => script.forget(["Session", "Grant"]),
-    setDown: (isDown) => {
+    setDown: (isDown: boolean) => {
       script.isDown = isDown;
       if (isDown) server.closeAllConnections();
     },
-    countOf: (path) => script.counts.get(path) ?? 0,
     lastSid: () => script.lastSid(),
-    logoutToken: (change) => {
-      const claims = { iss: issuer, aud: CLIENT_ID, jti: crypto.randomUUID(), ...NOW() };
+    /** Returns a signed logout token; `change` replaces claims, and undefined removes one. */
+    logoutToken: (change: JWTPayload) => {
+      const iat = Math.floor(systemClock.nowMs() / 1_000);
+      const life = { iat, exp: iat + 120 };
+      const claims = { iss: issuer, aud: CLIENT_ID, jti: crypto.randomUUID(), ...life };
       return new SignJWT({ ...claims, events: { [LOGOUT_EVENT]: {} }, ...change })
         .setProtectedHeader({ alg: "RS256", kid: "scripted", typ: "logout+jwt" })
         .sign(privateKey);
@@ -82,10 +66,7 @@ export async function startOidcProvider(options: {
   };
 }
 
-/**
- * On Node 20 the provider warns while loading that it needs a later version, although the parts in
- * use work. Suppresses that warning.
- */
+/** Suppresses the provider's warning that it needs a later Node: the parts in use work on 20. */
 async function loadOidcProvider(): Promise<typeof Provider> {
   const warn = console.warn;
   console.warn = (...words: unknown[]) => {
@@ -100,34 +81,21 @@ async function loadOidcProvider(): Promise<typeof Provider> {
 
 let madeKey: Promise<CryptoKey> | undefined;
 
-/**
- * All providers of a process share one key, because creating one takes longer than most of their
- * tests.
- */
+/** All providers of a process share one key, because creating one takes long. */
 function signingKey(): Promise<CryptoKey> {
   madeKey ??= generateKeyPair("RS256", { extractable: true }).then((pair) => pair.privateKey);
   return madeKey;
 }
 
-const NOW = (): { readonly iat: number; readonly exp: number } => {
-  const iat = Math.floor(systemClock.nowMs() / 1_000);
-  return { iat, exp: iat + 120 };
-};
-
 class Script {
-  readonly counts = new Map<string, number>();
   readonly records = new Map<string, AdapterPayload>();
   isDown = false;
   #current: ScriptedAccount | null = null;
-  readonly #accounts = new Map<string, ScriptedAccount>();
+  readonly accounts = new Map<string, ScriptedAccount>();
 
   signInAs(account: ScriptedAccount | null): void {
     this.#current = account;
-    if (account !== null) this.#accounts.set(account.subject, account);
-  }
-
-  account(subject: string): ScriptedAccount | undefined {
-    return this.#accounts.get(subject);
+    if (account !== null) this.accounts.set(account.subject, account);
   }
 
   forget(kinds: readonly string[]): void {
@@ -141,25 +109,14 @@ class Script {
     return sessions.at(-1)?.[1].authorizations?.[CLIENT_ID]?.sid;
   }
 
-  async serve(
-    provider: Provider,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<void> {
-    if (this.isDown) {
-      request.socket.destroy();
-      return;
-    }
+  async serve(provider: Provider, request: IncomingMessage, response: ServerResponse) {
+    if (this.isDown) return void request.socket.destroy();
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
-    this.counts.set(pathname, (this.counts.get(pathname) ?? 0) + 1);
     // Drops the cookie, so that the provider prompts and a browser may sign in as another person.
     if (pathname === "/auth" && searchParams.get("prompt") !== "none") {
       delete request.headers.cookie;
     }
-    if (!pathname.startsWith("/interaction/")) {
-      await provider.callback()(request, response);
-      return;
-    }
+    if (!pathname.startsWith("/interaction/")) return await provider.callback()(request, response);
     const { prompt } = await provider.interactionDetails(request, response);
     await provider.interactionFinished(request, response, this.#answer(prompt.name));
   }
@@ -173,7 +130,7 @@ class Script {
 
 function configurationOf(script: Script, redirectUris: readonly string[]): Configuration {
   return {
-    adapter: (kind: string) => new MapAdapter(kind, script.records),
+    adapter: (kind: string) => mapAdapter(kind, script.records),
     clients: [
       {
         client_id: CLIENT_ID,
@@ -199,7 +156,7 @@ function configurationOf(script: Script, redirectUris: readonly string[]): Confi
       Session: 86_400,
     },
     findAccount: (_context, subject) => {
-      const account = script.account(subject);
+      const account = script.accounts.get(subject);
       if (account === undefined) return undefined;
       const { email, emailVerified, name } = account;
       return {
@@ -224,53 +181,27 @@ function configurationOf(script: Script, redirectUris: readonly string[]): Confi
   };
 }
 
-class MapAdapter implements Adapter {
-  readonly #kind: string;
-  readonly #records: Map<string, AdapterPayload>;
-
-  constructor(kind: string, records: Map<string, AdapterPayload>) {
-    this.#kind = kind;
-    this.#records = records;
-  }
-
-  upsert(id: string, payload: AdapterPayload): Promise<void> {
-    this.#records.delete(this.#key(id));
-    this.#records.set(this.#key(id), structuredClone(payload));
-    return Promise.resolve();
-  }
-
-  find(id: string): Promise<AdapterPayload | undefined> {
-    return Promise.resolve(structuredClone(this.#records.get(this.#key(id))));
-  }
-
-  findByUid(uid: string): Promise<AdapterPayload | undefined> {
-    const all = [...this.#records].filter(([key]) => key.startsWith(`${this.#kind}:`));
-    return Promise.resolve(structuredClone(all.find(([, record]) => record.uid === uid)?.[1]));
-  }
-
-  findByUserCode(): Promise<undefined> {
-    return Promise.resolve(undefined);
-  }
-
-  consume(id: string): Promise<void> {
-    const record = this.#records.get(this.#key(id));
-    if (record !== undefined) record.consumed = Math.floor(systemClock.nowMs() / 1_000);
-    return Promise.resolve();
-  }
-
-  destroy(id: string): Promise<void> {
-    this.#records.delete(this.#key(id));
-    return Promise.resolve();
-  }
-
-  revokeByGrantId(grantId: string): Promise<void> {
-    for (const [key, record] of this.#records) {
-      if (record.grantId === grantId) this.#records.delete(key);
-    }
-    return Promise.resolve();
-  }
-
-  #key(id: string): string {
-    return `${this.#kind}:${id}`;
-  }
+/** Keeps the provider's records of one kind in a map that all kinds share. */
+function mapAdapter(kind: string, records: Map<string, AdapterPayload>): Adapter {
+  const key = (id: string): string => `${kind}:${id}`;
+  return {
+    upsert: async (id, payload) => {
+      records.delete(key(id));
+      records.set(key(id), structuredClone(payload));
+    },
+    find: async (id) => structuredClone(records.get(key(id))),
+    findByUid: async (uid) => {
+      const own = [...records].filter(([name]) => name.startsWith(key("")));
+      return structuredClone(own.find(([, record]) => record.uid === uid)?.[1]);
+    },
+    findByUserCode: async () => undefined,
+    consume: async (id) => {
+      const record = records.get(key(id));
+      if (record !== undefined) record.consumed = Math.floor(systemClock.nowMs() / 1_000);
+    },
+    destroy: async (id) => void records.delete(key(id)),
+    revokeByGrantId: async (grantId) => {
+      for (const [name, record] of records) if (record.grantId === grantId) records.delete(name);
+    },
+  };
 }

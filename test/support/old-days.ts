@@ -1,10 +1,8 @@
 import { join } from "node:path";
 
 import type { ChangedBy } from "../../src/kernel/changes/change.ts";
-import type { AttemptId, OrgId, KeyId, ProviderId } from "../../src/kernel/core/ids.ts";
+import type { AttemptId, ProviderId } from "../../src/kernel/core/ids.ts";
 import { picoUsd } from "../../src/kernel/core/money.ts";
-import type { SigningKey } from "../../src/kernel/json/signed-document.ts";
-import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { retireDays, type RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
@@ -29,6 +27,7 @@ import { testOperator } from "./test-operator.ts";
 import { withResource } from "./with-resource.ts";
 
 const PROVIDER = "acme-ai" as ProviderId;
+const NONE = 0n as AttemptId;
 
 /** The debt to the provider for the attempt that costs 1,700 micro-dollars on each filled day. */
 export const OLD_OWED_PICO = picoUsd(1_200_000_001n);
@@ -39,30 +38,14 @@ export function dayOf(text: string): Day {
   return day;
 }
 
-/** Books with attempts on days in the past. */
-export interface OldBooks {
-  readonly backend: FreshBackend;
-  readonly member: Membership;
-  readonly org: { readonly orgId: OrgId; readonly keyId: KeyId };
-  readonly other: { readonly orgId: OrgId; readonly keyId: KeyId };
-  /**
-   * Writes attempts of every kind on this day: settled, settled with an overrun and a margin, void,
-   * charged after a crash, and corrected afterwards. Returns their ids.
-   */
-  fill(day: Day): Promise<readonly AttemptId[]>;
-  hold(day: Day, change?: Partial<ReserveRow>): Promise<AttemptId>;
-  close(...rows: CloseRow[]): Promise<void>;
-  /** Moves recent ends of attempts to the day of their admission, or soon after it. */
-  pretendThen(): Promise<void>;
-  /** Closes provider periods until all ended attempts are in one. */
-  settle(): Promise<void>;
-}
+type OldBooks = Awaited<ReturnType<typeof openOldBooks>>;
 
+/** Opens books with attempts on days in the past. */
 export function withOldBooks(): OldBooks {
   return withResource(openOldBooks, (books) => books.backend.close());
 }
 
-async function openOldBooks(): Promise<OldBooks> {
+async function openOldBooks() {
   const backend = await freshBackend();
   await moveBooksTo(backend, "2025-12-01");
   await pinPrices(backend);
@@ -71,7 +54,7 @@ async function openOldBooks(): Promise<OldBooks> {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
   const other = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
   let made = 0n;
-  const hold: OldBooks["hold"] = async (day, change = {}) => {
+  const hold = async (day: Day, change: Partial<ReserveRow> = {}): Promise<AttemptId> => {
     await backend.query("select ensure_attempt_partition($1)", [day]);
     const [first] = await backend.query("select attempt_id_at($1::timestamptz)::text as id", [
       `${day}T00:00:00Z`,
@@ -82,7 +65,7 @@ async function openOldBooks(): Promise<OldBooks> {
     await backend.ledgerBatchStore.hold(member, row);
     return attemptId;
   };
-  const close: OldBooks["close"] = async (...rows) => {
+  const close = async (...rows: CloseRow[]): Promise<void> => {
     await backend.ledgerBatchStore.closeBatch(rows);
     await pretendThen(backend);
   };
@@ -93,20 +76,19 @@ async function openOldBooks(): Promise<OldBooks> {
     other,
     hold,
     close,
+    /** Moves recent ends of attempts to the day of their admission, or soon after it. */
     pretendThen: () => pretendThen(backend),
-    fill: async (day) => {
+    /**
+     * Writes attempts of every kind on this day: settled, settled with an overrun and a margin,
+     * void, charged after a crash, and corrected afterwards. Returns their ids.
+     */
+    fill: async (day: Day) => {
       const ids: AttemptId[] = [];
       const sold = { ...other, pricePinId: marginPinOf(PROVIDER) };
       for (const change of [{}, sold, { stream: true }, { upstreamModelId: 'a "b",\nc' }, other]) {
         ids.push(await hold(day, change));
       }
-      const [settled, over, nothing, crashed, corrected] = ids as [
-        AttemptId,
-        AttemptId,
-        AttemptId,
-        AttemptId,
-        AttemptId,
-      ];
+      const [settled = NONE, over = NONE, nothing = NONE, crashed = NONE, corrected = NONE] = ids;
       await close(
         closeRow(settled, 320n),
         closeRow(over, 1_700n, { usage: usageOwing(OLD_OWED_PICO), owedPicoUsd: OLD_OWED_PICO }),
@@ -117,6 +99,7 @@ async function openOldBooks(): Promise<OldBooks> {
       await close(closeRow(corrected, 7n));
       return ids;
     },
+    /** Closes provider periods until all ended attempts are in one. */
     settle: () => settle(backend),
   };
 }
@@ -131,10 +114,9 @@ export function unknownRow(attemptId: AttemptId): CloseRow {
   });
 }
 
-/** The age in days from which a day may be retired. */
 const OLD_DAYS = 30;
 
-export interface RetireRun {
+interface RetireRun {
   readonly archive?: DayFolder;
   readonly drop?: boolean;
   readonly by?: ChangedBy;
@@ -142,17 +124,8 @@ export interface RetireRun {
   readonly session?: (real: RetentionSession) => RetentionSession;
 }
 
-export interface Retirement {
-  /** Contains the folders of all runs. */
-  readonly root: string;
-  readonly key: SigningKey;
-  readonly folder: (name: string) => DayFolder;
-  /** Retires old days; the folder is named by its first argument. */
-  readonly run: (folder?: string, more?: RetireRun) => Promise<RetireOutcome>;
-}
-
-/** Returns a way to retire days of these books, with its own signing key and folders. */
-export function retirementOf(books: OldBooks): Retirement {
+/** Returns a way to retire days of these books, with its own signing key and folders in `root`. */
+export function retirementOf(books: OldBooks) {
   const root = newFolder("retire");
   const key = openSigningKey(join(root, "key.pem"));
   const folder = (name: string): DayFolder => new DayFolder(join(root, name));
@@ -160,35 +133,24 @@ export function retirementOf(books: OldBooks): Retirement {
     root,
     key,
     folder,
-    run: (name = "days", more = {}) =>
-      retireOldDays(books, { key, ...more, archive: more.archive ?? folder(name) }),
+    run: async (name = "days", more: RetireRun = {}): Promise<RetireOutcome> => {
+      // A run that was killed a moment ago may still hold the lock.
+      const real = await until("no other run is under way", () =>
+        books.backend.retentionStore.open(more.by ?? testOperator),
+      );
+      const session = more.session?.(real) ?? real;
+      const archive = more.archive ?? folder(name);
+      const what = { olderThanDays: OLD_DAYS, drop: more.drop ?? false };
+      try {
+        return await retireDays({ session, archive, key, progress: () => undefined }, what);
+      } finally {
+        await real.close();
+      }
+    },
   };
 }
 
-async function retireOldDays(
-  books: OldBooks,
-  input: RetireRun & { readonly key: SigningKey; readonly archive: DayFolder },
-): Promise<RetireOutcome> {
-  // A run that was killed a moment ago may still hold the lock.
-  const real = await until("no other run is under way", () =>
-    books.backend.retentionStore.open(input.by ?? testOperator),
-  );
-  const session = input.session?.(real) ?? real;
-  const { archive, key } = input;
-  try {
-    return await retireDays(
-      { session, archive, key, progress: () => undefined },
-      { olderThanDays: OLD_DAYS, drop: input.drop ?? false },
-    );
-  } finally {
-    await real.close();
-  }
-}
-
-/**
- * Moves recent ends of attempts to the day of their admission, or to the settlement horizon if that
- * is later, because no attempt may end before the horizon.
- */
+/** Moves recent ends to the admission of their attempt, or to the settlement horizon if later. */
 async function pretendThen(backend: FreshBackend): Promise<void> {
   const admitted = "to_timestamp(1735689600 + ((attempt_id >> 22) / 1000))";
   const isNew = (column: string): string => `${column} > now() - interval '1 hour'`;

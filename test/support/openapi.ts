@@ -13,7 +13,6 @@ interface Response {
   readonly content?: Readonly<Record<string, { readonly schema: object }>>;
 }
 
-/** Checks answers against the published OpenAPI document of the gateway. */
 export class PublishedApi {
   readonly document = JSON.parse(readFileSync(FILE, "utf8")) as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -72,7 +71,6 @@ interface Described {
   readonly schema?: { readonly description?: string };
 }
 
-/** Returns fields, parameters and headers below this value that have no description. */
 export function listUndescribed(value: unknown, at: string, isOfNames = false): readonly string[] {
   if (value === null || typeof value !== "object") return [];
   return Object.entries(value).flatMap(([name, each]) => {

@@ -1,31 +1,22 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { PROVIDER_KEY, simulatorManifest, TEST_KEY_CACHE_MS, textModel } from "./gateway.ts";
-import { runCommand, startProgram, type RunningProgram } from "./program.ts";
+import { type CommandResult, runCommand, startProgram, type RunningProgram } from "./program.ts";
+import { newFolder } from "./run-folder.ts";
 import { withResource } from "./with-resource.ts";
 
-export interface OperatorFolder {
-  readonly root: string;
-  readonly dataDir: string;
-  readonly manifestsDir: string;
-  writeManifest(file: string, manifest: object | string): string;
-  remove(): void;
-}
+export type OperatorFolder = ReturnType<typeof operatorFolder>;
 
-/** Creates a folder with one manifest, which lists `op/model` on a simulator. */
-export function operatorFolder(simulatorUrl: string): OperatorFolder {
-  const root = mkdtempSync(join(tmpdir(), "tokenmarket-operator-"));
-  // If this runs as root, the database runs as another user, who must be able to enter.
-  chmodSync(root, 0o755);
+export function operatorFolder(simulatorUrl: string) {
+  const root = newFolder("operator");
   const manifestsDir = join(root, "manifests");
   mkdirSync(manifestsDir);
-  const folder: OperatorFolder = {
+  const folder = {
     root,
     dataDir: join(root, "data"),
     manifestsDir,
-    writeManifest: (file, manifest) => {
+    writeManifest: (file: string, manifest: object | string) => {
       const path = join(manifestsDir, file);
       writeFileSync(path, typeof manifest === "string" ? manifest : JSON.stringify(manifest));
       return path;
@@ -45,7 +36,6 @@ export function operatorManifest(simulatorUrl: string, models: readonly string[]
   });
 }
 
-/** The environment variables of the programs and commands that the operator tests run. */
 export const OPERATOR_ENV: Readonly<Record<string, string>> = {
   TM_ALLOW_PRIVATE_UPSTREAMS: "1",
   TEST_PROVIDER_KEY: PROVIDER_KEY,
@@ -53,7 +43,6 @@ export const OPERATOR_ENV: Readonly<Record<string, string>> = {
   TM_AUTH_KEY_CACHE_MS: String(TEST_KEY_CACHE_MS),
 };
 
-/** Flags with which `serve` and `dev` listen on free ports. */
 export const ANY_PORTS = ["--port", "0", "--console-port", "0", "--internal-port", "0"] as const;
 
 export function serve(
@@ -79,11 +68,8 @@ export function withPrograms(start: () => readonly Promise<RunningProgram>[]): R
   );
 }
 
-export interface JsonAnswer {
-  readonly code: number | null;
+export interface JsonAnswer extends CommandResult {
   readonly json: Readonly<Record<string, unknown>>;
-  readonly stdout: string;
-  readonly stderr: string;
 }
 
 let commandLogs: string[] = [];
@@ -108,7 +94,6 @@ export async function jsonCommand(
   return { ...result, json: JSON.parse(result.stdout) as Record<string, unknown> };
 }
 
-/** Creates an organization with credit and one key by an operator's commands. */
 export async function openAccountByCommands(
   place: readonly string[],
   usd: string,
@@ -117,20 +102,15 @@ export async function openAccountByCommands(
   const create = ["org", "create", "acme", "--email", "a@example.com"];
   const org = await jsonCommand([...create, ...place], env);
   const orgId = String(org.json["org_id"]);
+  const credit = ["--org", orgId, "--amount-usd", usd, "--ref", orgId];
   const [, key] = await Promise.all([
-    jsonCommand(
-      ["credit", "grant", "--org", orgId, "--amount-usd", usd, "--ref", orgId, ...place],
-      env,
-    ),
+    jsonCommand(["credit", "grant", ...credit, ...place], env),
     jsonCommand(["key", "create", "--org", orgId, "--name", "one", ...place], env),
   ]);
   return { orgId, ...createdKey(key) };
 }
 
-export function createdKey({ json }: Pick<JsonAnswer, "json">): {
-  readonly key: string;
-  readonly keyId: string;
-} {
+export function createdKey({ json }: Pick<JsonAnswer, "json">) {
   const { key_id: keyId } = json["key"] as { readonly key_id: string };
   return { key: String(json["secret"]), keyId };
 }

@@ -26,10 +26,7 @@ export class OrganizationGuard {
     return new OrganizationGuard(client);
   }
 
-  /**
-   * From now on only rows of these organizations may be touched, or all rows if none is given. Also
-   * stores to which organization each present key belongs.
-   */
+  /** Allows only rows of these organizations from now on, or all; stores whose each key is. */
   async allow(...orgIds: readonly string[]): Promise<void> {
     await this.#client.query("truncate guard_org, guard_key");
     await this.#client.query(

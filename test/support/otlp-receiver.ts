@@ -1,28 +1,21 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 
 import definitions from "otlp-definitions/build/src/generated/root.js";
 
-/** The parts of the generated definitions that decode exported spans. */
-interface Definitions {
-  readonly opentelemetry: {
-    readonly proto: {
-      readonly collector: {
-        readonly trace: { readonly v1: { readonly ExportTraceServiceRequest: Decoder } };
-      };
-    };
-  };
-}
+import { at } from "./http-call.ts";
+import { listenLocally } from "./local-server.ts";
 
 interface Decoder {
   decode(bytes: Uint8Array): object;
   toObject(message: object, options: object): unknown;
 }
 
-const { ExportTraceServiceRequest } = (definitions as unknown as Definitions).opentelemetry.proto
-  .collector.trace.v1;
+/** The part of the generated definitions that decodes exported spans. */
+const decoder = at(
+  definitions,
+  "opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest",
+) as Decoder;
 
 /** A span as received: ids in hexadecimal, times in nanoseconds. */
 export interface ReceivedSpan {
@@ -44,20 +37,10 @@ export interface ReceivedSpan {
   readonly schemaUrl: string;
 }
 
-/** A collector that receives OTLP over HTTP and decodes it by the published definitions. */
-export interface OtlpReceiver {
-  readonly url: string;
-  readonly spans: readonly ReceivedSpan[];
-  readonly headers: readonly Readonly<Record<string, unknown>>[];
-  /** Returns the bytes of all exports as text. */
-  text(): string;
-  close(): Promise<void>;
-}
-
-/** Starts a collector. `answer` is its status, or "never" for no answer; `port`: default any. */
+/** Starts a collector of OTLP over HTTP. `answer` is its status, or "never" for no answer. */
 export async function startOtlpReceiver(
   options: { readonly answer?: number | "never"; readonly port?: number } = {},
-): Promise<OtlpReceiver> {
+) {
   const spans: ReceivedSpan[] = [];
   const headers: Readonly<Record<string, unknown>>[] = [];
   const bodies: Buffer[] = [];
@@ -71,20 +54,10 @@ export async function startOtlpReceiver(
     response.writeHead(answer, { "content-type": "application/x-protobuf" }).end();
   };
   const server = createServer((request, response) => void take(request, response));
-  server.listen(options.port ?? 0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    spans,
-    headers,
-    text: () => Buffer.concat(bodies).toString("latin1"),
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
+  const { url, close } = await listenLocally(server, options.port);
+  /** Returns the bytes of all exports as text. */
+  const text = (): string => Buffer.concat(bodies).toString("latin1");
+  return { url, spans, headers, text, close };
 }
 
 interface KeyValue {
@@ -92,18 +65,14 @@ interface KeyValue {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-interface DecodedSpan {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId: string;
-  readonly name: string;
-  readonly kind: number;
-  readonly flags: number;
+interface DecodedSpan extends Pick<
+  ReceivedSpan,
+  "traceId" | "spanId" | "parentSpanId" | "name" | "kind" | "flags" | "links"
+> {
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
   readonly attributes: readonly KeyValue[];
   readonly status: { readonly code: number } | null;
-  readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
 }
 
 interface DecodedRequest {
@@ -114,14 +83,9 @@ interface DecodedRequest {
   }[];
 }
 
-/** Decodes the body of one export of spans. */
 export function spansOf(body: Buffer): readonly ReceivedSpan[] {
-  const message = ExportTraceServiceRequest.decode(body);
-  const shown = ExportTraceServiceRequest.toObject(message, {
-    longs: String,
-    bytes: String,
-    defaults: true,
-  });
+  const form = { longs: String, bytes: String, defaults: true };
+  const shown = decoder.toObject(decoder.decode(body), form);
   return (shown as DecodedRequest).resourceSpans.flatMap(({ resource, schemaUrl, scopeSpans }) =>
     scopeSpans.flatMap(({ spans }) =>
       spans.map((span) => ({
@@ -135,9 +99,9 @@ export function spansOf(body: Buffer): readonly ReceivedSpan[] {
         attributes: valuesOf(span.attributes),
         status: span.status?.code ?? 0,
         flags: span.flags,
-        links: span.links.map((link) => ({
-          traceId: hex(link.traceId),
-          spanId: hex(link.spanId),
+        links: span.links.map(({ traceId, spanId }) => ({
+          traceId: hex(traceId),
+          spanId: hex(spanId),
         })),
         resource: valuesOf(resource.attributes),
         schemaUrl,

@@ -1,34 +1,20 @@
 import { spawnSync } from "node:child_process";
-import {
-  appendFileSync,
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, chmodSync, copyFileSync, existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-
-import { Client } from "pg";
 
 import type { TestAuthority } from "./authority.ts";
 import { until } from "./books.ts";
 import { freePort } from "./free-port.ts";
-import { startTethered, type Tethered } from "./tethered.ts";
+import { startTethered, type Tethered } from "./tethered-program.ts";
 import { orReport } from "./or-report.ts";
+import { newFolder } from "./run-folder.ts";
+import { inSession } from "./sql.ts";
 
 const PASSWORD = "owner-password";
 const DATABASE = "market";
 
-/** The folder of the distribution's newest PostgreSQL programs; undefined if there is none. */
 const programs: string | undefined = findPrograms();
 
-/**
- * False if PostgreSQL's programs are missing; the tests on a separate server are then skipped and
- * reported.
- */
 export const hasOwnPostgres: boolean = orReport(
   programs !== undefined,
   "no PostgreSQL in /usr/lib/postgresql: replicas, TLS and an ordinary role were NOT tested",
@@ -38,10 +24,8 @@ export const hasOwnPostgres: boolean = orReport(
 export interface OwnPostgres {
   readonly port: number;
   readonly data: string;
-  /** Connects as the ordinary role that owns the database. */
   readonly connectionString: string;
   readonly adminConnectionString: string;
-  /** Starts a streaming replica of this server. */
   replica(): Promise<OwnPostgres>;
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -52,34 +36,48 @@ export interface OwnPostgres {
 
 export async function startOwnPostgres(authority?: TestAuthority): Promise<OwnPostgres> {
   const folder = newPostgresFolder();
-  run("initdb", "-D", join(folder, "data"), "-U", "admin", "-A", "trust", "-E", "UTF8", "-N");
+  runAsPostgres(
+    program("initdb"),
+    "-D",
+    join(folder, "data"),
+    "-U",
+    "admin",
+    "-A",
+    "trust",
+    "-E",
+    "UTF8",
+    "-N",
+  );
   appendFileSync(join(folder, "data", "postgresql.conf"), await serverSettings(folder, authority));
   const server = await openOwnPostgres(folder);
-  const admin = new Client({ connectionString: server.adminConnectionString });
-  await admin.connect();
-  await admin.query(`create role owner login password '${PASSWORD}'`);
-  await admin.query(`create database ${DATABASE} owner owner`);
-  await admin.end();
+  await inSession(server.adminConnectionString, async (admin) => {
+    await admin.query(`create role owner login password '${PASSWORD}'`);
+    await admin.query(`create database ${DATABASE} owner owner`);
+  });
   return server;
 }
 
-/** Returns a folder in which the server's user may create a data folder. */
 export function newPostgresFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-own-postgres-"));
+  const folder = newFolder("own-postgres");
   chmodSync(folder, 0o777);
   return folder;
 }
 
 async function serverSettings(folder: string, authority?: TestAuthority): Promise<string> {
-  const tls =
-    authority === undefined
-      ? ""
-      : `ssl = on\nssl_cert_file = '${take(authority.certFile, folder)}'\n` +
-        `ssl_key_file = '${take(authority.keyFile, folder)}'\n`;
-  return (
-    `\nport = ${await freePort()}\nlisten_addresses = 'localhost'\n` +
-    `unix_socket_directories = ''\nmax_connections = 100\n${tls}`
-  );
+  const tls = authority && [
+    "ssl = on",
+    `ssl_cert_file = '${take(authority.certFile, folder)}'`,
+    `ssl_key_file = '${take(authority.keyFile, folder)}'`,
+  ];
+  const own = ["listen_addresses = 'localhost'", "unix_socket_directories = ''"];
+  return [
+    "",
+    `port = ${await freePort()}`,
+    ...own,
+    "max_connections = 100",
+    ...(tls ?? []),
+    "",
+  ].join("\n");
 }
 
 /** Copies a file, readable by the server's user only; returns the copy. */
@@ -91,7 +89,6 @@ function take(file: string, folder: string): string {
   return copy;
 }
 
-/** Starts the server whose data folder is `data` in `folder`. */
 export async function openOwnPostgres(folder: string): Promise<OwnPostgres> {
   const data = join(folder, "data");
   let server: Tethered | undefined;
@@ -99,10 +96,12 @@ export async function openOwnPostgres(folder: string): Promise<OwnPostgres> {
   const adminConnectionString = `postgres://admin@localhost:${port}/postgres`;
   const start = async (): Promise<void> => {
     server = await startTethered([...asUser(), program("postgres"), "-D", data]);
-    await until("the server answers", () => answers(adminConnectionString));
+    await until("the server answers", () =>
+      inSession(adminConnectionString, () => Promise.resolve(true)).catch(() => false),
+    );
   };
   const stop = async (): Promise<void> => {
-    run("pg_ctl", "stop", "-D", data, "-m", "fast", "-w");
+    runAsPostgres(program("pg_ctl"), "stop", "-D", data, "-m", "fast", "-w");
     await server?.kill();
     server = undefined;
   };
@@ -121,7 +120,8 @@ export async function openOwnPostgres(folder: string): Promise<OwnPostgres> {
     replica: async () => {
       const copy = newPostgresFolder();
       const from = ["-h", "localhost", "-p", String(port), "-U", "admin"];
-      run("pg_basebackup", ...from, "-D", join(copy, "data"), "-R", "-X", "stream", "-c", "fast");
+      const into = ["-D", join(copy, "data"), "-R", "-X", "stream", "-c", "fast"];
+      runAsPostgres(program("pg_basebackup"), ...from, ...into);
       appendFileSync(join(copy, "data", "postgresql.conf"), `\nport = ${await freePort()}\n`);
       return await openOwnPostgres(copy);
     },
@@ -138,28 +138,12 @@ function lastSetting(data: string, name: string): string | undefined {
   return stdout.trim().split("\n").at(-1);
 }
 
-async function answers(connectionString: string): Promise<boolean> {
-  const client = new Client({ connectionString });
-  client.on("error", () => undefined);
-  try {
-    await client.connect();
-    await client.end();
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** PostgreSQL refuses to run as root, so root starts it as the user `postgres`. */
 function asUser(): readonly string[] {
   return process.getuid?.() === 0 ? ["setpriv", "--reuid=postgres", "--clear-groups"] : [];
 }
 
 const IN_ROOT = { encoding: "utf8", cwd: "/" } as const;
-
-function run(name: string, ...args: readonly string[]): void {
-  runAsPostgres(program(name), ...args);
-}
 
 export function runAsPostgres(name: string, ...args: readonly string[]): void {
   const words = [...asUser(), name, ...args];

@@ -1,57 +1,34 @@
 import { execFile } from "node:child_process";
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 
+import { newFolder } from "./run-folder.ts";
+
 const ROOT = resolve(import.meta.dirname, "../..");
-/** Entries of the root folder that a fresh clone does not have. */
 const NOT_CLONED = new Set(["node_modules", ".git", "dist", "artefacts", "data", "coverage"]);
 
 const run = promisify(execFile);
 
 /** The package as installed in a folder outside the repository. */
-export interface PackedProgram {
-  /** Contains nothing but `node_modules` and npm's own files. */
-  readonly folder: string;
-  /** The folder `node_modules/tokenmarket`. */
-  readonly packageFolder: string;
-  /** The sorted paths in the tarball. */
-  readonly files: readonly string[];
-  remove(): void;
+export type PackedProgram = Awaited<ReturnType<typeof installPackedProgram>>;
+
+/** Packs a copy of the repository, and installs the tarball into an empty folder. */
+export async function installPackedProgram() {
+  const root = newFolder("packed");
+  const { tarball, files } = await packProgram(join(root, "repository"), root);
+  const folder = join(root, "empty");
+  await install(tarball, folder);
+  return {
+    /** Contains nothing but `node_modules` and npm's own files. */
+    folder,
+    packageFolder: join(folder, "node_modules", "tokenmarket"),
+    files,
+    remove: () => rmSync(root, { recursive: true, force: true }),
+  };
 }
 
-/**
- * Runs `npm pack` in a copy of the repository, and installs the tarball into an empty folder as a
- * customer does, with its dependencies from the registry.
- */
-export async function installPackedProgram(): Promise<PackedProgram> {
-  const root = mkdtempSync(join(tmpdir(), "tokenmarket-packed-"));
-  // If this runs as root, the database runs as another user, who must be able to enter.
-  chmodSync(root, 0o755);
-  try {
-    const packed = await packProgram(join(root, "repository"), root);
-    const folder = join(root, "empty");
-    const packageFolder = join(folder, "node_modules", "tokenmarket");
-    await install(packed.tarball, folder);
-    return {
-      folder,
-      packageFolder,
-      files: packed.files,
-      remove: () => rmSync(root, { recursive: true, force: true }),
-    };
-  } catch (error) {
-    rmSync(root, { recursive: true, force: true });
-    throw error;
-  }
-}
-
-interface Packed {
-  readonly tarball: string;
-  readonly files: readonly string[];
-}
-
-async function packProgram(repository: string, target: string): Promise<Packed> {
+async function packProgram(repository: string, target: string) {
   cpSync(ROOT, repository, {
     recursive: true,
     filter: (path) => path === ROOT || dirname(path) !== ROOT || !NOT_CLONED.has(basename(path)),

@@ -1,43 +1,22 @@
 import { spawnSync } from "node:child_process";
-import {
-  appendFileSync,
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-import {
-  hasOwnPostgres,
-  type OwnPostgres,
-  runAsPostgres,
-  startOwnPostgres,
-} from "./own-postgres.ts";
 import { orReport } from "./or-report.ts";
+import { hasOwnPostgres, runAsPostgres, startOwnPostgres } from "./own-postgres.ts";
+import { newFolder } from "./run-folder.ts";
 
 const DEPLOY = resolve(import.meta.dirname, "../../deploy/postgres");
 
-/** False if pgBackRest is missing; the tests of its configuration are then skipped and reported. */
 export const hasPgbackrest: boolean = orReport(
   hasOwnPostgres && spawnSync("pgbackrest", ["version"]).status === 0,
   "no pgbackrest on PATH, or no PostgreSQL: restores of an operator's own were NOT tested",
 );
 
-/** A PostgreSQL that is backed up by pgBackRest, with the shipped configuration files. */
-export interface ArchivingPostgres {
-  readonly server: OwnPostgres;
-  readonly pgbackrest: (...args: readonly string[]) => void;
-  readonly close: () => Promise<void>;
-}
-
-export async function startArchivingPostgres(): Promise<ArchivingPostgres> {
+/** Starts a PostgreSQL that pgBackRest backs up, with the shipped configuration files. */
+export async function startArchivingPostgres() {
   const server = await startOwnPostgres();
-  const root = mkdtempSync(join(tmpdir(), "tokenmarket-pgbackrest-"));
-  chmodSync(root, 0o755);
+  const root = newFolder("pgbackrest");
   for (const name of ["repo", "lock"]) {
     mkdirSync(join(root, name));
     chmodSync(join(root, name), 0o777);

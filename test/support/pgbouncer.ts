@@ -1,21 +1,18 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { until } from "./books.ts";
 import { freePort } from "./free-port.ts";
-import { startTethered, type Tethered } from "./tethered.ts";
-import { acceptsConnections } from "./tethered-program.ts";
+import { acceptsConnections, startTethered, type Tethered } from "./tethered-program.ts";
 import { withResource } from "./with-resource.ts";
 import { orReport } from "./or-report.ts";
+import { newFolder } from "./run-folder.ts";
 
-/** PgBouncer on PATH, or in the folder of system programs. */
 const PROGRAM: string | undefined = ["pgbouncer", "/usr/sbin/pgbouncer"].find(
   (name) => spawnSync(name, ["--version"]).status === 0,
 );
 
-/** False if PgBouncer is missing; the tests through a real pooler are then skipped and reported. */
 export const hasPgBouncer: boolean = orReport(
   PROGRAM !== undefined,
   "pgbouncer is not on PATH: databases behind a pooler were NOT tested",
@@ -24,25 +21,15 @@ export const hasPgBouncer: boolean = orReport(
 /** How long a client keeps a server session: for its own session, a transaction or a statement. */
 export type PoolMode = "session" | "transaction" | "statement";
 
-export interface TestPgBouncer {
-  /** Returns the address of the same database through the pooler, in this mode. */
-  through(connectionString: string, mode: PoolMode): string;
-  /** Connects clients to this server from now on, by a new configuration and a reload. */
-  leadTo(connectionString: string): void;
-  close(): Promise<void>;
-}
+export type TestPgBouncer = Awaited<ReturnType<typeof startPgBouncer>>;
 
 /** Starts PgBouncer for each mode on a free port of loopback. */
 export async function startPgBouncer(to: {
   /** Any database of the server, with the role that opens the server sessions. */
   readonly connectionString: string;
-  /** Most server sessions for each database in each mode. Default 20. */
-  readonly poolSize?: number;
-  /** The file to which PgBouncer logs who connects. Default: it logs nowhere. */
   readonly logFile?: string;
-}): Promise<TestPgBouncer> {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pgbouncer-"));
-  chmodSync(folder, 0o755);
+}) {
+  const folder = newFolder("pgbouncer");
   const programs: Tethered[] = [];
   const ports = new Map<PoolMode, number>();
   const fileOf = (mode: PoolMode): string => join(folder, `${mode}.ini`);
@@ -55,12 +42,13 @@ export async function startPgBouncer(to: {
     ports.set(mode, port);
   }
   return {
-    through: (connectionString, mode) => {
+    through: (connectionString: string, mode: PoolMode) => {
       const url = new URL(connectionString);
       url.port = String(ports.get(mode));
       return url.href;
     },
-    leadTo: (connectionString) => {
+    /** Connects clients to this server from now on, by a new configuration and a reload. */
+    leadTo: (connectionString: string) => {
       for (const [mode, port] of ports) write(mode, port, connectionString);
       for (const { pid } of programs) process.kill(pid, "SIGHUP");
     },
@@ -88,10 +76,9 @@ function configOf(input: {
   readonly server: URL;
   readonly port: number;
   readonly mode: PoolMode;
-  readonly poolSize?: number;
   readonly logFile?: string;
 }): string {
-  const { server, port, mode, poolSize = 20, logFile } = input;
+  const { server, port, mode, logFile } = input;
   const to = [
     `host=${server.hostname}`,
     `port=${server.port}`,
@@ -106,7 +93,7 @@ listen_port = ${port}
 unix_socket_dir =
 auth_type = any
 pool_mode = ${mode}
-default_pool_size = ${poolSize}
+default_pool_size = 20
 max_client_conn = 1000
 server_idle_timeout = 5
 server_login_retry = 1

@@ -3,14 +3,12 @@ import type { Principal } from "../../src/gateway/accounts/principal.ts";
 import type { CallPorts } from "../../src/gateway/call/ports.ts";
 import type { KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 
-/** Trusts every listing and counts no broken answer. */
 export const TRUSTED_LISTINGS: CallPorts["standing"] = {
   mayRoute: () => true,
   isDistrusted: () => false,
   note: () => undefined,
 };
 
-/** A window of refused requests that never fills. */
 export const NO_REFUSAL_WINDOW: CallPorts["refusals"] = {
   leave: () => undefined,
   enter: () => undefined,

@@ -4,7 +4,6 @@ import { join } from "node:path";
 
 import { findWorkingFolder } from "../../src/kernel/storage/process-identity.ts";
 
-/** Returns the process id of an embedded PostgreSQL; undefined if its pid file is gone. */
 export function postmasterPid(dataDir: string): number | undefined {
   const file = join(dataDir, "cluster", "postmaster.pid");
   return existsSync(file) ? Number.parseInt(readFileSync(file, "utf8"), 10) : undefined;
@@ -27,7 +26,6 @@ export function endIfRunning(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Returns the servers that run on this folder, of which there should be at most one. */
 export function postgresServers(dataDir: string): number[] {
   const cluster = realpathSync(join(dataDir, "cluster"));
   // Root in a container may not see another user's working folder, so the arguments count.

@@ -22,12 +22,10 @@ export interface FreshDatabase {
   drop(): Promise<void>;
 }
 
-/** Creates a database with this program's schema, on the run's PostgreSQL. */
 export async function freshDatabase(): Promise<FreshDatabase> {
   return await createDatabase(await templateOfRun());
 }
 
-/** Returns the address of a new database, which is dropped when the running test ends. */
 export async function databaseOfTest(): Promise<string> {
   const database = await freshDatabase();
   onTestFinished(() => database.drop());
@@ -61,16 +59,19 @@ const TEMPLATE = "tokenmarket_template";
 /** The number of an advisory lock that nothing else uses in the server's first database. */
 const TEMPLATE_LOCK = 1;
 
-let template: Promise<string> | undefined;
-
-function templateOfRun(): Promise<string> {
-  template ??= makeTemplate().catch((error: unknown) => {
-    // The next test file of this worker tries again.
-    template = undefined;
-    throw error;
-  });
-  return template;
+/** Makes a thing once for the files of a worker; after a failure the next file tries again. */
+function shared<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
 }
+
+const templateOfRun = shared(makeTemplate);
 
 /** The first worker creates the template; the others wait for it at the lock. */
 async function makeTemplate(): Promise<string> {
@@ -102,10 +103,7 @@ async function makeTemplate(): Promise<string> {
   }
 }
 
-/**
- * SQL values of settings that an operator may have made for all sessions: they slow queries down,
- * lose commits, and write values in other forms. The program must override them.
- */
+/** Settings that an operator may have made for all sessions, and that the program must override. */
 export const HOSTILE_SETTINGS: Readonly<Record<string, string>> = {
   jit: "on",
   jit_above_cost: "0",
@@ -136,10 +134,7 @@ async function makeHostile(client: Client): Promise<void> {
   }
 }
 
-/**
- * Lets passwords be hashed less often: an ordinary log-in takes both sides milliseconds, and a run
- * has thousands.
- */
+/** Lets passwords be hashed less often: a run has thousands of log-ins, each of milliseconds. */
 async function makeLogInsCheap(client: Client, { program, admin }: ServerOfRun): Promise<void> {
   await client.query("set scram_iterations = 1");
   for (const url of [program, admin].map((text) => new URL(text))) {
@@ -148,34 +143,19 @@ async function makeLogInsCheap(client: Client, { program, admin }: ServerOfRun):
   }
 }
 
-/** Shared by the files of a worker, because finding the server costs a log-in under a lock. */
-let server: Promise<ServerOfRun> | undefined;
-
 /** Addresses of the server's first database, for the program's role and for a superuser. */
 interface ServerOfRun {
   readonly program: string;
   readonly admin: string;
 }
 
-function serverOfRun(): Promise<ServerOfRun> {
-  server ??= startEmbeddedPostgres({ dataDir: inject("postgresDataDir"), log: silentLog }).then(
-    ({ connectionString, adminConnectionString }) => ({
-      program: connectionString,
-      admin: adminConnectionString,
-    }),
-    (error: unknown) => {
-      // The next test file of this worker tries again.
-      server = undefined;
-      throw error;
-    },
-  );
-  return server;
-}
+/** Finding the server costs a log-in under a lock. */
+const serverOfRun = shared(async (): Promise<ServerOfRun> => {
+  const found = await startEmbeddedPostgres({ dataDir: inject("postgresDataDir"), log: silentLog });
+  return { program: found.connectionString, admin: found.adminConnectionString };
+});
 
-/**
- * Returns the addresses for this program's stores: direct, or through PgBouncer in runs with
- * `TM_TEST_POOLER=session` or `transaction`.
- */
+/** Returns the addresses for the stores; through PgBouncer with `TM_TEST_POOLER` set to a mode. */
 export async function addressesOf(
   connectionString: string,
 ): Promise<{ readonly connectionString: string; readonly directConnectionString: string }> {
@@ -195,7 +175,6 @@ export async function addressesOf(
 
 let pooler: Promise<TestPgBouncer> | undefined;
 
-/** Returns the superuser's address of the same database, for what the program's role may not do. */
 export async function asAdmin({ connectionString }: { connectionString: string }): Promise<string> {
   const { admin } = await serverOfRun();
   return databaseUrl(admin, new URL(connectionString).pathname.slice(1));
@@ -208,11 +187,9 @@ export function withDatabase(): FreshDatabase {
 export interface FreshBackend extends PostgresBackend {
   readonly connectionString: string;
   readonly ledgerBatchStore: ReserveBatchStore;
-  /** Runs SQL that no store offers. */
   query(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-/** Opens all stores on a new database; `close` drops it. */
 export async function freshBackend(): Promise<FreshBackend> {
   const database = await freshDatabase();
   const { connectionString } = database;
@@ -239,11 +216,7 @@ export async function freshBackend(): Promise<FreshBackend> {
 }
 
 /** Changes rows without triggers and foreign keys, which the program may never do. */
-export async function tamper(
-  backend: FreshBackend,
-  sql: string,
-  values: unknown[] = [],
-): Promise<void> {
+export async function tamper(backend: FreshBackend, sql: string, values: unknown[] = []) {
   await backend.query("set session_replication_role = replica");
   try {
     await backend.query(sql, values);
@@ -253,7 +226,7 @@ export async function tamper(
 }
 
 export function withBackend(): FreshBackend {
-  return withResource(freshBackend, (backend) => backend.close());
+  return withResource(freshBackend);
 }
 
 export function withOtherBackend(backend: FreshBackend): PostgresBackend {
@@ -269,7 +242,6 @@ export function withPricedBackend(): FreshBackend {
   return backend;
 }
 
-/** Joins the ledger as an instance, for the tests of the calling file. */
 export function withMember(
   backend: Pick<PostgresBackend, "ledgerBatchStore">,
   leaseMs = 3_600_000,
@@ -278,14 +250,9 @@ export function withMember(
 }
 
 export function withLedger(backend: FreshBackend, instanceName: string): Ledger {
+  const more = { clock: systemClock, log: silentLog, instanceName };
   return withResource(
-    () =>
-      openLedger({
-        store: backend.ledgerBatchStore,
-        clock: systemClock,
-        log: silentLog,
-        instanceName,
-      }),
+    () => openLedger({ store: backend.ledgerBatchStore, ...more }),
     (ledger) => ledger.shutDown(),
   );
 }

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Returns the processor time that all threads of these processes have used, in nanoseconds. */
 export function readCpuNs(processIds: readonly number[]): number {
   return processIds.reduce((sum, pid) => sum + readProcessCpuNs(pid), 0);
 }
@@ -9,23 +8,14 @@ export function readResidentBytes(processIds: readonly number[]): number {
   return processIds.reduce((sum, pid) => sum + readOneResidentBytes(pid), 0);
 }
 
-/** Returns all processes below this one, at any depth. */
 export function descendantsOf(processId: number): readonly number[] {
-  const childrenOf = new Map<number, number[]>();
-  for (const name of readdirSync("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    const parent = parentOf(Number(name));
-    if (parent === undefined) continue;
-    childrenOf.set(parent, [...(childrenOf.get(parent) ?? []), Number(name)]);
-  }
-  const found: number[] = [];
-  const open = [processId];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const children = childrenOf.get(next) ?? [];
-    found.push(...children);
-    open.push(...children);
-  }
-  return found;
+  const all = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+  const parents = all.map((pid) => ({ pid, parent: Number(statFields(pid)?.[1]) }));
+  const below = (of: number): readonly number[] =>
+    parents.flatMap(({ pid, parent }) => (parent === of ? [pid, ...below(pid)] : []));
+  return below(processId);
 }
 
 /** Returns false for a process that has ended, even if its parent has not collected it yet. */
@@ -59,11 +49,6 @@ function readOneResidentBytes(processId: number): number {
   const kib = /^VmRSS:\s+(\d+) kB/m.exec(status)?.[1];
   if (kib === undefined) throw new Error(`process ${processId} has no resident memory figure`);
   return Number(kib) * 1_024;
-}
-
-function parentOf(processId: number): number | undefined {
-  const field = statFields(processId)?.[1];
-  return field === undefined ? undefined : Number(field);
 }
 
 /** Fields of `stat` after the process name: state, parent, and so on. A name may contain spaces. */

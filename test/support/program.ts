@@ -13,7 +13,6 @@ const READY_WAIT_MS = 110_000;
 
 export interface RunningProgram {
   readonly process: ChildProcess;
-  /** The JSON of the ready line of `serve`, `dev` or `simulate`. */
   readonly ready: Readonly<Record<string, unknown>>;
   stderr(): string;
   stdout(): string;
@@ -27,7 +26,6 @@ export interface ProgramPlace {
   readonly cwd: string;
 }
 
-/** Starts `tokenmarket <args>` and waits for its ready line. */
 export async function startProgram(
   args: readonly string[],
   env: Environment = {},
@@ -126,12 +124,7 @@ export async function spawnCommand(
   };
 }
 
-/** Runs a command, and kills it with SIGKILL once its standard error contains `word`. */
-export async function killCommand(
-  args: readonly string[],
-  env: Environment,
-  word: string,
-): Promise<CommandResult> {
+export async function killCommand(args: readonly string[], env: Environment, word: string) {
   const child = await spawnProgram(args, env);
   const { said, closed } = listenTo(child);
   child.stderr.on("data", () => {

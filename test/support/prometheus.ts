@@ -1,51 +1,34 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { stringify } from "yaml";
 
-import { systemClock } from "../../src/kernel/core/time.ts";
 import { until } from "./books.ts";
 import { freePort } from "./free-port.ts";
-import { startTethered } from "./tethered.ts";
+import { startTethered } from "./tethered-program.ts";
 import { orReport } from "./or-report.ts";
+import { newFolder } from "./run-folder.ts";
 
 const PROGRAM = "prometheus";
 const RULES = resolve(import.meta.dirname, "../../deploy/prometheus");
 const RULE_FILES = ["recording.yml", "alerts.yml", "genai.yml"];
 
-/** False if Prometheus is missing: no query and no alert is then tried on a real server. */
 export const hasPrometheus: boolean = orReport(
   spawnSync(PROGRAM, ["--version"]).status === 0,
   "prometheus is not on PATH: dashboards and alerts were NOT tried on a real server",
 );
 
-export interface Answered {
+interface Answered {
   readonly metric: Readonly<Record<string, string>>;
 }
 
-/** A real Prometheus that scrapes `targets` every second, with the rules of this repository. */
-export interface TestPrometheus {
-  /** Rejects if the server refuses the query. */
-  query(expr: string): Promise<readonly Answered[]>;
-  /** Waits until each of these alerts fires. */
-  untilFiring(...names: readonly string[]): Promise<void>;
-  /** Waits until each of these alerts has been quiet once; returns those that fire again. */
-  untilQuiet(...names: readonly string[]): Promise<readonly string[]>;
-  close(): Promise<void>;
-}
+export type TestPrometheus = Awaited<ReturnType<typeof startPrometheus>>;
 
-/**
- * Starts Prometheus. With `areShort`, windows and waiting times of rules become seconds; thresholds
- * stay.
- */
-export async function startPrometheus(
-  targets: readonly string[],
-  { areShort = false } = {},
-): Promise<TestPrometheus> {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-prometheus-"));
+/** Starts Prometheus with the shipped rules; `areShort` makes seconds of their waiting times. */
+export async function startPrometheus(targets: readonly string[], { areShort = false } = {}) {
+  const folder = newFolder("prometheus");
   for (const file of RULE_FILES) {
     const text = readFileSync(join(RULES, file), "utf8");
     writeFileSync(join(folder, file), areShort ? shortened(text) : text);
@@ -63,25 +46,21 @@ export async function startPrometheus(
     `--storage.tsdb.path=${join(folder, "data")}`,
     `--web.listen-address=127.0.0.1:${port}`,
   ]);
-  const query = (expr: string): Promise<readonly Answered[]> => asked(port, expr);
+  const query = (expr: string) => asked(port, expr);
   const firing = async (): Promise<readonly string[]> => {
     const alerts = await query('ALERTS{alertstate="firing"}');
     return alerts.map(({ metric }) => metric["alertname"] ?? "");
   };
-  await until("prometheus answers", () =>
-    query("up").then(
-      () => true,
-      () => false,
-    ),
-  );
+  await until("prometheus answers", () => query("up").catch(() => false));
   return {
     query,
-    untilFiring: async (...names) => {
+    untilFiring: async (...names: readonly string[]) => {
       for (const name of names) {
         await patiently(`${name} fires`, async () => (await firing()).includes(name));
       }
     },
-    untilQuiet: async (...names) => {
+    /** Waits until each of these alerts has been quiet once; returns those that fire again. */
+    untilQuiet: async (...names: readonly string[]) => {
       for (const name of names) {
         await patiently(`${name} is quiet`, async () => !(await firing()).includes(name));
       }
@@ -96,11 +75,7 @@ export async function startPrometheus(
 
 /** Waits longer than other tests do, because some metrics are read from the books once a minute. */
 async function patiently(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const endMs = systemClock.monotonicMs() + 200_000;
-  while (!(await isSo())) {
-    if (systemClock.monotonicMs() > endMs) throw new Error(`it did not happen: ${what}`);
-    await sleep(500);
-  }
+  await until(what, async () => (await isSo()) || sleep(500, false), 200_000);
 }
 
 function shortened(rules: string): string {

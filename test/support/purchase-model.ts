@@ -5,7 +5,6 @@ interface ModelPurchase {
   readonly amount: bigint;
   readonly claims: Map<string, { readonly amount: bigint; isReversed: boolean }>;
   isPaid: boolean;
-  /** Micro-dollars that the claims hold back at present. */
   taken: bigint;
 }
 
@@ -56,10 +55,7 @@ export class PurchaseModel {
     return known === undefined;
   }
 
-  /**
-   * Takes or returns money after a change of the claims. All claims of a purchase take at most its
-   * amount; before it is paid, they take nothing.
-   */
+  /** Takes or returns money: all claims take at most the amount, and nothing before it is paid. */
   #settle(purchase: ModelPurchase): void {
     if (!purchase.isPaid) return;
     const claims = [...purchase.claims.values()].filter(({ isReversed }) => !isReversed);

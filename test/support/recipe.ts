@@ -88,14 +88,11 @@ const grantingLedger: Ledger = {
 };
 
 export interface TestRecipe {
-  /** Built as the program builds it, from its default settings. */
   readonly deps: CallPorts;
   readonly sent: readonly Dispatched[];
 }
 
-/**
- * Opens what `serveCall` needs, with the program's default settings, without sockets or database.
- */
+/** Opens what `serveCall` needs, with the program's default settings, without sockets. */
 export function openRecipe(clock: Clock, manifests: readonly object[]): TestRecipe {
   const loaded = loadConfig({ flags: {}, env: {} });
   if (loaded.kind === "invalid") throw new Error(loaded.problems.join("\n"));
@@ -113,14 +110,12 @@ export function openRecipe(clock: Clock, manifests: readonly object[]): TestReci
   return { deps: { ...serve, upstream }, sent: upstream.sent };
 }
 
-/** Returns the catalog of these manifests, with a key for every provider. */
 export function catalogOf(documents: readonly object[]): Catalog {
   const manifests = documents.map((each, at) => manifestFile(`manifest-${at}.json`, each as Json));
   const keys = { isOwnVariable: () => false, origins: keyOrigins(manifests) };
   return compileFiles(manifests, { keys, today: "2026-01-01" }).catalog;
 }
 
-/** Lets every provider of these manifests use the tests' one key. */
 function keyOrigins(manifests: readonly ManifestFile[]): KeyOrigins {
   const origins = manifests.map(({ manifest }) => new URL(manifest.endpoint.base_url).origin);
   return new Map([["TEST_PROVIDER_KEY", new Set(origins)]]);
@@ -136,7 +131,6 @@ export class RecordedExchange implements ClientExchange {
   readonly body: Buffer;
   readonly clientAddress = "192.0.2.1";
   readonly wantsBody = true;
-  /** True once the client has left. */
   gone = false;
   committed = false;
   #left: () => void = () => undefined;

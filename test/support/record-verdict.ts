@@ -2,7 +2,6 @@ import type { ListingVerdict } from "../../src/gateway/verification/postgres-ver
 import type { TestGateway } from "./gateway.ts";
 import { testOperator } from "./test-operator.ts";
 
-/** Records a verdict on a provider's first listing, as another process's run would record it. */
 export async function recordVerdict(
   { running, backend }: TestGateway,
   providerId: string,

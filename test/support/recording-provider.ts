@@ -11,15 +11,11 @@ export interface ArrivedRequest {
 }
 
 const MANNERS = ["answers", "answers early", "fails early", "resets"] as const;
-/**
- * How the provider treats a request. Early: before it has read the body, which it still reads
- * afterwards.
- */
+/** Early: before it has read the body, which it still reads afterwards. */
 export type Manner = (typeof MANNERS)[number];
 
 const READS_ON_AFTER_MS = 10;
 
-/** A provider that keeps every byte it gets, and treats each request in a random manner. */
 export class RecordingProvider {
   readonly arrived: ArrivedRequest[] = [];
   readonly #random: Random;

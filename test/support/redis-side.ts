@@ -60,7 +60,6 @@ export class Side {
   }
 }
 
-/** Returns a charge of the journal whose tokens are all prompt tokens. */
 export function charged(
   charge: Omit<RecentCharge, "promptTokens" | "completionTokens">,
 ): RecentCharge {

@@ -1,14 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Redis } from "ioredis";
 import { freePort } from "./free-port.ts";
-import { startTethered, type Tethered } from "./tethered.ts";
+import { startTethered, type Tethered } from "./tethered-program.ts";
 import { withResource } from "./with-resource.ts";
 import { orReport } from "./or-report.ts";
+import { newFolder } from "./run-folder.ts";
 
 const READY_WAIT_MS = 20_000;
 const STARTS_MAX = 5;
@@ -23,27 +22,11 @@ orReport(
   "no redis-server or valkey-server on PATH: limits shared by processes were NOT tested",
 );
 
-/** A real server on a loopback port. It has its own folder, but stores nothing on disk. */
-export interface TestRedis {
-  readonly port: number;
-  readonly url: string;
-  /** The process id; undefined while the server is killed. */
-  pid(): number | undefined;
-  /** Runs any command over the test's own connection. */
-  command(name: string, ...args: (string | number)[]): Promise<unknown>;
-  /** Stops the process with SIGSTOP: its connections stay, but nothing is answered. */
-  pause(): void;
-  resume(): void;
-  /** Kills the server with SIGKILL. */
-  kill(): Promise<void>;
-  /** Starts the server again after `kill`, empty, on the same port. */
-  restart(): Promise<void>;
-  close(): Promise<void>;
-}
+export type TestRedis = Awaited<ReturnType<typeof startRedis>>;
 
-/** Starts a server; `more` are further command line arguments. */
-export async function startRedis(more: readonly string[] = []): Promise<TestRedis> {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-redis-"));
+/** Starts a real server on a loopback port, with its own folder; it stores nothing on disk. */
+export async function startRedis(more: readonly string[] = []) {
+  const folder = newFolder("redis");
   let server: Tethered | undefined;
   let port = 0;
   for (let tries = 0; server === undefined; tries += 1) {
@@ -62,10 +45,13 @@ export async function startRedis(more: readonly string[] = []): Promise<TestRedi
     port,
     url: `redis://127.0.0.1:${port}`,
     pid: () => server?.pid,
-    command: (name, ...args) => operator.call(name, ...args),
+    command: (name: string, ...args: (string | number)[]): Promise<unknown> =>
+      operator.call(name, ...args),
+    /** Stops the process with SIGSTOP: its connections stay, but nothing is answered. */
     pause: () => signal("SIGSTOP"),
     resume: () => signal("SIGCONT"),
     kill,
+    /** Starts the server again after `kill`, empty, on the same port. */
     restart: async () => {
       server = await started(port, folder, more);
       if (server === undefined) throw new Error("the Redis server does not start again");

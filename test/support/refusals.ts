@@ -34,26 +34,15 @@ export function expectRefusal(answer: HttpAnswer, expected: ExpectedRefusal): vo
   }
 }
 
-/** The state that a refused request may not change. */
-export interface AccountState {
-  readonly calls: number;
-  readonly balance: unknown;
-}
-
-export async function accountState(
-  gateway: TestGateway,
-  account: TestAccount,
-): Promise<AccountState> {
+/** Returns the state that a refused request may not change. */
+export async function accountState(gateway: TestGateway, account: TestAccount) {
   return {
     calls: gateway.simulator.counts().total,
     balance: await gateway.backend.recordStore.balance(account.orgId),
   };
 }
 
-/**
- * Checks the record of a refused request: it has its id, no attempts, and no cost. If the key was
- * refused often in this minute, the request may only be counted.
- */
+/** Checks the record of a refused request; if there are many, it may only be counted. */
 export async function expectRefusedRecord(
   gateway: TestGateway,
   account: TestAccount,
@@ -67,26 +56,14 @@ export async function expectRefusedRecord(
     return (await areSomeOnlyCounted(gateway, account)) ? COUNTED : undefined;
   });
   if (record === COUNTED) return;
-  expect(record).toMatchObject({
-    data: {
-      id,
-      request_id: id,
-      outcome: "refused",
-      attempts: [],
-      total_cost: 0,
-      cost_micro_usd: 0,
-    },
-  });
+  const free = { attempts: [], total_cost: 0, cost_micro_usd: 0 };
+  expect(record).toMatchObject({ data: { id, request_id: id, outcome: "refused", ...free } });
 }
 
 const COUNTED = Symbol("counted");
 const ROWS_MAX = 500;
 
-/** Returns true if more requests were refused in the last two minutes than have rows. */
-async function areSomeOnlyCounted(
-  { backend }: TestGateway,
-  { orgId }: TestAccount,
-): Promise<boolean> {
+async function areSomeOnlyCounted({ backend }: TestGateway, { orgId }: TestAccount) {
   const nowMs = systemClock.nowMs();
   const lately = { orgId, fromMs: nowMs - 120_000, toMs: nowMs + 1, status: "refused" } as const;
   const { totals } = await backend.usageReports.report(lately, "status");
@@ -94,7 +71,6 @@ async function areSomeOnlyCounted(
   return totals.requests > rows.length;
 }
 
-/** A POST route, and the account whose key calls it. */
 export interface CalledRoute {
   readonly gateway: TestGateway;
   readonly account: TestAccount;
@@ -125,9 +101,5 @@ export async function expectCleanRefusal(
 
 /** Returns a pattern for a message that begins with the path of this field. */
 export function named(field: string): RegExp {
-  return new RegExp(`^${escaped(field)}(?![\\w])`);
-}
-
-function escaped(value: string): string {
-  return value.replaceAll(/[.[\]]/g, String.raw`\$&`);
+  return new RegExp(`^${field.replaceAll(/[.[\]]/g, String.raw`\$&`)}(?![\\w])`);
 }

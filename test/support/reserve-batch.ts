@@ -22,7 +22,6 @@ export interface ReserveBatchStore extends LedgerBatchStore {
   hold(member: Membership, ...rows: readonly ReserveRow[]): Promise<void>;
 }
 
-/** Adds these two methods to a store, for tests. */
 export function withReserveBatch(store: LedgerBatchStore): ReserveBatchStore {
   const reserveBatch = async (member: Membership, entries: readonly ReserveEntry[]) => {
     const batch = batchOf(member, entries);

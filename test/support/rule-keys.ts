@@ -5,16 +5,8 @@ import { findKey } from "./find-key.ts";
 import { grantCredit } from "./gateway.ts";
 import type { FreshBackend } from "./postgres.ts";
 
-export interface RuleKeys {
-  /** A key of an organization with bought credit. */
-  readonly key: TestKey;
-  /** Another key of the same organization. */
-  readonly second: TestKey;
-  /** A key of another organization with bought credit. */
-  readonly foreign: TestKey;
-}
-
-export async function makeRuleKeys(backend: FreshBackend): Promise<RuleKeys> {
+/** Makes two keys of an organization with bought credit, and a key of another such organization. */
+export async function makeRuleKeys(backend: FreshBackend) {
   const [key, foreign] = await Promise.all([boughtOrg(backend), boughtOrg(backend)]);
   return { key, second: await addKey(backend, key.orgId), foreign };
 }
@@ -25,11 +17,7 @@ async function boughtOrg(backend: FreshBackend): Promise<TestKey> {
   return await addKey(backend, orgId);
 }
 
-export async function grant(
-  backend: FreshBackend,
-  orgId: OrgId,
-  kind: "bought" | "trial",
-): Promise<void> {
+export async function grant(backend: FreshBackend, orgId: OrgId, kind: "bought" | "trial") {
   await grantCredit(backend, orgId, "1", kind === "trial" ? { isTrial: true } : {});
 }
 

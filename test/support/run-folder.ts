@@ -2,7 +2,6 @@ import { accessSync, chmodSync, constants, mkdtempSync, statfsSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A folder whose files are kept in memory; only Linux has it. */
 const MEMORY_FILES = "/dev/shm";
 /** Several times what a run has needed; a container often has only 64 MiB. */
 const ENOUGH_BYTES = 4 * 1024 ** 3;
@@ -16,16 +15,21 @@ const ENOUGH_BYTES = 4 * 1024 ** 3;
 export function newRunFolder(): string {
   const isChosen = process.env["TMPDIR"] !== undefined;
   const place = !isChosen && hasRoom(MEMORY_FILES) ? MEMORY_FILES : tmpdir();
-  const folder = mkdtempSync(join(place, "tokenmarket-run-"));
-  // If this runs as root, databases run as another user, who must be able to enter.
-  chmodSync(folder, 0o755);
+  const folder = openFolder(join(place, "tokenmarket-run-"));
   process.env["TMPDIR"] = folder;
   return folder;
 }
 
 /** Creates a folder for the files of a test, which the end of the run deletes. */
 export function newFolder(name: string): string {
-  return mkdtempSync(join(tmpdir(), `tokenmarket-${name}-`));
+  return openFolder(join(tmpdir(), `tokenmarket-${name}-`));
+}
+
+/** If this runs as root, databases run as another user, who must be able to enter the folder. */
+function openFolder(prefix: string): string {
+  const folder = mkdtempSync(prefix);
+  chmodSync(folder, 0o755);
+  return folder;
 }
 
 function hasRoom(place: string): boolean {

@@ -4,10 +4,7 @@ import { clientsNotRun } from "./clients/deep-clients.ts";
 
 const SLOWEST_FILES = 10;
 
-/**
- * Reports at the end of a run: the tests of each project, the ten slowest files, and the clients
- * that were left out.
- */
+/** Reports the tests of each project, the ten slowest files, and the clients that were left out. */
 export default class RunSummary implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     if (modules.length < SLOWEST_FILES) return;
@@ -40,7 +37,6 @@ function seconds(files: readonly TestModule[]): string {
   return (files.reduce((sum, file) => sum + durationMsOf(file), 0) / 1_000).toFixed(1);
 }
 
-/** Returns the milliseconds of loading, set-up and tests of a file. */
 function durationMsOf(file: TestModule): number {
   const { duration, collectDuration, setupDuration } = file.diagnostic();
   return duration + collectDuration + setupDuration;

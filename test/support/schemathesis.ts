@@ -4,7 +4,6 @@ import { orReport } from "./or-report.ts";
 /** A fuzzer that sends requests which an OpenAPI document allows and ones that it forbids. */
 export const SCHEMATHESIS: string = process.env["SCHEMATHESIS"] ?? "schemathesis";
 
-/** False if Schemathesis is missing: it is then not run, which the run reports. */
 export const hasSchemathesis: boolean = orReport(
   isInstalled(),
   "the fuzzer of the OpenAPI document needs schemathesis (pip install, or SCHEMATHESIS)",

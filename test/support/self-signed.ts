@@ -1,7 +1,6 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 
 interface Certified {
-  /** The host name in the certificate. */
   readonly host?: string;
   readonly lastYear?: number;
 }
@@ -35,7 +34,6 @@ function time(text: string): Buffer {
   return der(0x18, Buffer.from(text));
 }
 
-/** Returns one DER value: tag, length, content. */
 function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;

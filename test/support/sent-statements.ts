@@ -1,10 +1,7 @@
 const LENGTH_BYTES = 4;
 const TYPE_BYTES = 1;
 
-/**
- * The statements that PostgreSQL clients execute, read from the bytes that they send: the SQL text
- * of each execution, also where the client sends only the name of a prepared statement.
- */
+/** Reads the SQL text of each execution from the bytes of clients, also of prepared statements. */
 export class SentStatements {
   #texts: string[] = [];
 

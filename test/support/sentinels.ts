@@ -1,35 +1,24 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { Redis } from "ioredis";
 
 import { until } from "./books.ts";
 import { freePort } from "./free-port.ts";
-import { redisProgram, startRedis, type TestRedis } from "./redis.ts";
-import { startTethered, type Tethered } from "./tethered.ts";
+import { newFolder } from "./run-folder.ts";
+import { redisProgram, startRedis } from "./redis.ts";
+import { startTethered, type Tethered } from "./tethered-program.ts";
 
-/** The name by which the sentinels know the master. */
 export const MASTER = "tm-test";
 const SENTINELS = 3;
 const DOWN_AFTER_MS = 1_000;
 
-/** A Redis master, its replica, and three sentinels that can promote the replica. */
-export interface TestSentinels {
-  /** Addresses of the sentinels, in the form of the setting `redis_url`. */
-  readonly url: string;
-  readonly servers: readonly TestRedis[];
-  master(): Promise<TestRedis>;
-  /** Resolves when the sentinels see each other, a master, and a replica that follows it. */
-  whole(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export async function startSentinels(): Promise<TestSentinels> {
+/** Starts a Redis master, its replica, and three sentinels that can promote the replica. */
+export async function startSentinels() {
   const leader = await startRedis();
   const follower = await startRedis(["--replicaof", "127.0.0.1", String(leader.port)]);
   const servers = [leader, follower];
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-sentinels-"));
+  const folder = newFolder("sentinels");
   const ports: number[] = [];
   const programs: Tethered[] = [];
   for (let n = 0; n < SENTINELS; n += 1) {
@@ -44,13 +33,13 @@ export async function startSentinels(): Promise<TestSentinels> {
   const ask = (what: string): Promise<unknown> => operator.call("sentinel", what, MASTER);
   return {
     url: ports.map((port) => `redis://127.0.0.1:${port}`).join(","),
-    servers,
     master: async () => {
       const [, port] = (await ask("get-master-addr-by-name")) as string[];
       const found = servers.find((each) => String(each.port) === port);
       if (found === undefined) throw new Error("the sentinels name a server that is none");
       return found;
     },
+    /** Resolves when the sentinels see each other, a master, and a replica that follows it. */
     whole: async () => {
       await until("every sentinel sees the others, and a replica that follows", async () => {
         const master = (await ask("master")) as string[];

@@ -3,15 +3,11 @@ import { nothingHeld } from "./books.ts";
 import type { TestAccount, TestGateway } from "./gateway.ts";
 import { runSql } from "./sql.ts";
 
-/** Midnight of yesterday in UTC, as an ISO timestamp. */
 export const YESTERDAY: string = new Date(
   Math.floor(Date.now() / 86_400_000 - 1) * 86_400_000,
 ).toISOString();
 
-/**
- * Makes requests for a model, and moves their end to yesterday, into a daily period that is over
- * but not closed. Returns the account that made them.
- */
+/** Makes requests, and moves their end into a daily period that is over but not closed. */
 export async function serveYesterday(
   gateway: TestGateway,
   model: string,

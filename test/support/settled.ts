@@ -1,7 +1,6 @@
-import { expect } from "vitest";
 import { until } from "./books.ts";
 import type { TestAccount, TestGateway } from "./gateway.ts";
-import { at, bearer, httpCall, listAt } from "./http-call.ts";
+import { at, bearer, httpCall } from "./http-call.ts";
 
 /** Waits until a request's last attempt has ended; returns the `data` of `/v1/generation`. */
 export async function settledRecord(
@@ -17,40 +16,15 @@ export async function settledRecord(
   });
 }
 
-export async function walletOf(
-  gateway: TestGateway,
-  account: TestAccount,
-): Promise<{ readonly settled: bigint; readonly held: bigint }> {
+export async function walletOf(gateway: TestGateway, account: TestAccount) {
   const balance = await gateway.backend.recordStore.balance(account.orgId);
   return { settled: balance.settledMicroUsd, held: balance.heldMicroUsd };
 }
 
-/**
- * Asserts that the request was settled exactly once: it has one attempt, the wallet was debited its
- * cost, and no hold is left.
- */
-export async function expectSettledOnce(
-  gateway: TestGateway,
-  account: TestAccount,
-  input: { readonly requestId: string | null | undefined; readonly settledBefore: bigint },
-): Promise<unknown> {
-  const record = await settledRecord(gateway, account, input.requestId);
-  expect(listAt(record, "attempts")).toHaveLength(1);
-  const debit = at(record, "attempts.0.settled_cost_micro_usd");
-  expect(at(record, "cost_micro_usd")).toBe(debit);
-  expect(await walletOf(gateway, account)).toEqual({
-    settled: input.settledBefore - BigInt(Number(debit)),
-    held: 0n,
-  });
-  return record;
-}
-
-/** Returns the cost in dollars at the prices of the standard listings. */
 export function listedCost(promptTokens: number, outputTokens: number): number {
   return (promptTokens + 10 * outputTokens) / 1_000_000;
 }
 
-/** Returns a `fetch` for official clients that counts their requests. */
 export function countingFetch(): { readonly fetch: typeof fetch; readonly count: () => number } {
   let asked = 0;
   return {

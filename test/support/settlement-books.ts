@@ -17,7 +17,6 @@ export interface ClosingTerms {
   readonly every?: SettlementInterval;
 }
 
-/** Closes the periods of one provider that are due at `until`, and returns them. */
 export async function closeUntil(
   backend: PostgresBackend,
   until: string,
@@ -52,7 +51,6 @@ export async function balanceOf(backend: PostgresBackend, id: string): Promise<P
   return balance;
 }
 
-/** Returns the start and end of each period, to the minute. */
 export function spansOf(periods: readonly ProviderPeriod[]): readonly string[] {
   const minute = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
   return periods.map(({ startMs, endMs }) => `${minute(startMs)} ${minute(endMs)}`);

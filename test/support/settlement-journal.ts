@@ -8,6 +8,7 @@ import {
   marginPinOf,
   orgWithKey,
   pinMargin,
+  pinPrices,
   reserveRow,
   usageOwing,
   voidRow,
@@ -26,8 +27,6 @@ export interface JournaledAttempt {
   /** Pico-dollars owed to the provider at its own prices. Default: the cost. */
   readonly owed?: bigint;
   readonly reserveMicroUsd?: bigint;
-  /** The later correction of an attempt whose instance died: its instant and the true cost. */
-  readonly corrected?: { readonly at: string; readonly cost: bigint | "void" };
   readonly model?: string;
   readonly upstreamModel?: string;
 }
@@ -36,9 +35,7 @@ const BATCH_ROWS = 500;
 const RESERVE_MICRO_USD = 10_000_000n;
 const ATTEMPT_EPOCH_MS = Date.UTC(2025, 0);
 
-/**
- * Opens books and a journal for the tests of the calling file; their audit must pass afterwards.
- */
+/** Opens books and a journal for the tests of a file; their audit must pass afterwards. */
 export function withSettlementBooks(): {
   readonly backend: FreshBackend;
   readonly journal: SettlementJournal;
@@ -77,10 +74,7 @@ export class SettlementJournal {
     );
   }
 
-  /**
-   * Writes the attempts, and returns their ids in the same order. One call may not mix attempts
-   * that end now with earlier ones.
-   */
+  /** Writes attempts that all end now or all end earlier; returns their ids in the same order. */
   async write(attempts: readonly JournaledAttempt[]): Promise<readonly AttemptId[]> {
     await this.#pinPrices(new Set(attempts.map(({ provider }) => provider)));
     const ids = attempts.map((attempt) => this.#idOf(attempt));
@@ -91,24 +85,16 @@ export class SettlementJournal {
     for (let from = 0; from < attempts.length; from += BATCH_ROWS) {
       const block = attempts.slice(from, from + BATCH_ROWS);
       const idAt = (n: number): AttemptId => ids[from + n] ?? (0n as AttemptId);
-      const held = await ledgerBatchStore.reserveBatch(
-        member,
-        block.map((each, n) => ({ row: this.#reserveRow(each, idAt(n)), close: null })),
-      );
-      if (held.some(({ kind }) => kind !== "reserved")) throw new Error("not reserved");
+      const rows = block.map((each, n) => this.#reserveRow(each, idAt(n)));
+      await ledgerBatchStore.hold(member, ...rows);
       await ledgerBatchStore.closeBatch(
         block.map((each, n) => closing(each.cost, idAt(n), each.owed)),
       );
-      const corrections = block.flatMap(({ corrected, owed }, n) =>
-        corrected === undefined ? [] : [closing(corrected.cost, idAt(n), owed)],
-      );
-      if (corrections.length > 0) await ledgerBatchStore.closeBatch(corrections);
     }
     if (isPast) await this.#setClocks(attempts, ids);
     return ids;
   }
 
-  /** Corrects an attempt that was written as `unknown`. */
   async correct(
     id: AttemptId,
     at: string,
@@ -116,10 +102,8 @@ export class SettlementJournal {
   ): Promise<void> {
     const verdicts = await this.#backend.ledgerBatchStore.closeBatch([closing(cost, id, owed)]);
     if (verdicts[0]?.kind !== "corrected") throw new Error("not corrected");
-    await tamper(this.#backend, "update attempt set corrected_at = $2 where attempt_id = $1", [
-      id,
-      at,
-    ]);
+    const sql = "update attempt set corrected_at = $2 where attempt_id = $1";
+    await tamper(this.#backend, sql, [id, at]);
   }
 
   #idOf({ admitted, closed }: JournaledAttempt): AttemptId {
@@ -141,21 +125,12 @@ export class SettlementJournal {
   }
 
   async #pinPrices(providers: ReadonlySet<string>): Promise<void> {
-    await this.#backend.ledgerBatchStore.ensurePricePins(
-      [...providers].map((provider) => ({
-        pinId: `pin of ${provider}`,
-        providerId: provider as ProviderId,
-        modelId: "acme/small" as ModelId,
-        prices: {
-          prompt: 1n,
-          cachedPrompt: 1n,
-          cacheWrite: 1n,
-          completion: 1n,
-          internalReasoning: 1n,
-        },
-      })),
-    );
-    for (const provider of providers) await pinMargin(this.#backend, provider as ProviderId);
+    for (const provider of providers) {
+      const providerId = provider as ProviderId;
+      const prices = { completion: 1n };
+      await pinPrices(this.#backend, { pinId: `pin of ${provider}`, providerId, prices });
+      await pinMargin(this.#backend, providerId);
+    }
   }
 
   async #makePartitions(ids: readonly AttemptId[]): Promise<void> {
@@ -168,21 +143,16 @@ export class SettlementJournal {
     );
   }
 
-  async #setClocks(
-    attempts: readonly JournaledAttempt[],
-    ids: readonly AttemptId[],
-  ): Promise<void> {
+  async #setClocks(attempts: readonly JournaledAttempt[], ids: readonly AttemptId[]) {
     await tamper(
       this.#backend,
-      `update attempt a set created_at = t.admitted, closed_at = t.closed,
-        corrected_at = t.corrected
-      from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[])
-        as t(id, admitted, closed, corrected) where a.attempt_id = t.id`,
+      `update attempt a set created_at = t.admitted, closed_at = t.closed
+      from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[]) as t(id, admitted, closed)
+      where a.attempt_id = t.id`,
       [
         ids.map(String),
         attempts.map(({ admitted, closed }) => admitted ?? closed),
         attempts.map(({ closed }) => closed),
-        attempts.map(({ corrected }) => corrected?.at ?? null),
       ],
     );
   }
@@ -199,7 +169,6 @@ function closing(
   return voidRow(attemptId, { basis: "unknown_after_crash" });
 }
 
-/** Returns the problems that the audit finds in the provider periods. */
 export async function brokenSettlement(
   backend: FreshBackend,
 ): Promise<readonly Record<string, unknown>[]> {

@@ -1,17 +1,15 @@
 import { Client } from "pg";
 import type { TestGateway } from "./gateway.ts";
 
-/** Opens a connection, runs `work`, and closes the connection. */
-export async function inSession<T>(
-  connectionString: string,
-  work: (client: Client) => Promise<T>,
-): Promise<T> {
+export async function inSession<T>(connectionString: string, work: (client: Client) => Promise<T>) {
   const client = new Client({ connectionString });
-  await client.connect();
+  // If the server dies meanwhile, the statement under way fails, and not the process.
+  client.on("error", () => undefined);
   try {
+    await client.connect();
     return await work(client);
   } finally {
-    await client.end();
+    await client.end().catch(() => undefined);
   }
 }
 
@@ -37,16 +35,10 @@ export async function lockWallet(
   return await openTransaction(database, sql, [`wallet:${orgId}`]);
 }
 
-/** Runs one statement on the gateway's database, for changes that no store offers. */
-export async function runSql(
-  gateway: Pick<TestGateway, "config">,
-  sql: string,
-  values: unknown[],
-): Promise<void> {
+export async function runSql(gateway: Pick<TestGateway, "config">, sql: string, values: unknown[]) {
   await readSql(gateway, sql, values);
 }
 
-/** Returns the rows of one statement on the gateway's database, for what no store shows. */
 export async function readSql(
   gateway: Pick<TestGateway, "config">,
   sql: string,

@@ -2,7 +2,6 @@ import { systemClock } from "../../src/kernel/core/time.ts";
 import type { HttpAnswer } from "./ask.ts";
 
 interface Sent {
-  readonly beganMs: number;
   readonly tookMs: number;
   /** "" if the request was served. */
   readonly problem: string;
@@ -29,12 +28,10 @@ export class SteadyTraffic {
   }
 }
 
-/** Returns the distinct problems of requests that were not served. */
 export function problemsOf(sent: readonly Sent[]): readonly string[] {
   return [...new Set(sent.map(({ problem }) => problem))].filter((problem) => problem !== "");
 }
 
-/** Returns the milliseconds that this share of the requests, such as 0.99, did not exceed. */
 export function quantileMs(sent: readonly Sent[], share: number): number {
   const sorted = sent.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
@@ -46,5 +43,5 @@ async function timed(send: () => Promise<HttpAnswer>): Promise<Sent> {
     ({ status, text }) => (status === 200 ? "" : `${status} ${text}`),
     (fault: unknown) => String(fault),
   );
-  return { beganMs, tookMs: systemClock.monotonicMs() - beganMs, problem };
+  return { tookMs: systemClock.monotonicMs() - beganMs, problem };
 }

@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { listenLocally } from "./local-server.ts";
 import type { FreshDatabase } from "./postgres.ts";
 import { withResource } from "./with-resource.ts";
 
@@ -8,41 +9,28 @@ import { withResource } from "./with-resource.ts";
  * `up`: bytes pass. `down`: connections are reset and refused. `silent`: connections are accepted,
  * but no bytes pass. `delayMs`: bytes pass after this delay, even if their sender is gone.
  */
-export type ProxyState = "up" | "down" | "silent" | { readonly delayMs: number };
+type ProxyState = "up" | "down" | "silent" | { readonly delayMs: number };
 
 export interface TcpTarget {
   readonly host: string;
   readonly port: number;
 }
 
-/** A plain TCP proxy in front of a database, which makes it unreachable and reachable again. */
-export interface TcpProxy {
-  readonly port: number;
-  set(state: ProxyState): void;
-  /** Sends new connections to `target` from now on, and resets the present ones. */
-  leadTo(target: TcpTarget): void;
-  /** Lets no more bytes pass on the present connections, which stay open; new connections work. */
-  lose(): void;
-  /** Number of chunks that the proxy has received and not yet passed on. */
-  readonly underWay: number;
-  close(): Promise<void>;
-}
+export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
 
 /**
- * Listens on a free port of loopback and passes every connection on to `first`. `reader` is called
- * once for each connection and returns a function, which gets all bytes that the client sends.
+ * Starts a TCP proxy in front of a database, which makes it unreachable and reachable again.
+ * `reader` is called once for each connection and returns a function, which gets all bytes that the
+ * client sends.
  */
-export async function startTcpProxy(
-  first: TcpTarget,
-  reader?: () => (piece: Buffer) => void,
-): Promise<TcpProxy> {
+export async function startTcpProxy(first: TcpTarget, reader?: () => (piece: Buffer) => void) {
   let state: ProxyState = "up";
   let target = first;
   let underWay = 0;
   const links = new Set<Link>();
-  const held = async (piece: Buffer, to: Socket): Promise<void> => {
+  const held = async (piece: Buffer, to: Socket, delayMs: number): Promise<void> => {
     underWay += 1;
-    await sleep(typeof state === "object" ? state.delayMs : 0);
+    await sleep(delayMs);
     underWay -= 1;
     if (to.writable) to.write(piece);
   };
@@ -50,27 +38,31 @@ export async function startTcpProxy(
     if (reader !== undefined) near.on("data", reader());
     const link = new Link(near, connect(target), {
       pass: (piece, to) =>
-        typeof state === "object" ? held(piece, to) : void (to.writable && to.write(piece)),
+        typeof state === "object"
+          ? held(piece, to, state.delayMs)
+          : void (to.writable && to.write(piece)),
       gone: () => void links.delete(link),
     });
     links.add(link);
     link.apply(state);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const { port } = await listenLocally(server);
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
+    /** Number of chunks that the proxy has received and not yet passed on. */
     get underWay() {
       return underWay;
     },
-    set: (next) => {
+    set: (next: ProxyState) => {
       state = next;
       for (const link of links) link.apply(state);
     },
-    leadTo: (next) => {
+    /** Sends new connections to `next` from now on, and resets the present ones. */
+    leadTo: (next: TcpTarget) => {
       target = next;
       for (const link of links) link.apply("down");
     },
+    /** Lets no more bytes pass on the present connections, which stay open; new ones work. */
     lose: () => {
       for (const link of links) link.lose();
     },
@@ -82,17 +74,11 @@ export async function startTcpProxy(
   };
 }
 
-export function withProxyTo(
-  database: FreshDatabase,
-  reader?: () => (piece: Buffer) => void,
-): TcpProxy {
-  return withResource(
-    () => {
-      const { hostname, port } = new URL(database.connectionString);
-      return startTcpProxy({ host: hostname, port: Number(port) }, reader);
-    },
-    (proxy) => proxy.close(),
-  );
+export function withProxyTo(database: FreshDatabase, reader?: () => (piece: Buffer) => void) {
+  return withResource(() => {
+    const { hostname, port } = new URL(database.connectionString);
+    return startTcpProxy({ host: hostname, port: Number(port) }, reader);
+  });
 }
 
 export function urlThrough(proxy: TcpProxy, database: FreshDatabase): URL {
@@ -106,7 +92,6 @@ interface LinkRules {
   readonly gone: () => void;
 }
 
-/** One connection: the near end is the client's, the far end is the database's. */
 class Link {
   readonly #ends: readonly [near: Socket, far: Socket];
   readonly #rules: LinkRules;

@@ -1,13 +1,11 @@
 import { Readable } from "node:stream";
 
 import type { CommandIo } from "../../src/cli/command-context.ts";
-import { runCli } from "../../src/cli/run-cli.ts";
+import { commandLine, runCli } from "../../src/cli/run-cli.ts";
+import { SecretFiles } from "../../src/app/secret-files.ts";
 import { CollectedText, type CommandResult } from "./program.ts";
 
-/**
- * Runs `tokenmarket <args>` in this process for a person who types these lines, one at each prompt.
- * At the prompt after the last line the terminal is closed.
- */
+/** Runs a command for a person who types these lines, one at each prompt, and then leaves. */
 export async function runAtTerminal(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -31,6 +29,19 @@ export async function runAtTerminal(
   };
   const code = await runCli(args, io);
   return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+/** Returns all commands of the program, to be listed; none of them can run. */
+export function allCommands(): ReturnType<typeof commandLine> {
+  return commandLine({
+    env: {},
+    stdin: () => process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    exit: () => undefined,
+    secrets: new SecretFiles({}),
+    setExitCode: () => undefined,
+  });
 }
 
 class SeenText extends CollectedText {

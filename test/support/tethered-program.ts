@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,8 +12,8 @@ const STOP_TIMEOUT_MS = 15_000;
 
 // A shell that starts the program, prints its process id, and kills it when its own input closes.
 // That happens however this process ends, even by a kill.
-const TETHER =
-  '"$@" >"$TETHER_LOG" 2>&1 </dev/null & echo $!; read -r _; kill $! 2>/dev/null; wait';
+const TETHER = `"$@" >"$TETHER_LOG" 2>&1 </dev/null & echo $!
+  read -r _; kill -"$TETHER_SIGNAL" $! 2>/dev/null; wait`;
 
 /** An external program that ends with this process. */
 export interface TetheredProgram {
@@ -21,7 +22,7 @@ export interface TetheredProgram {
   stop(): Promise<void>;
 }
 
-export interface ProgramStart {
+interface ProgramStart {
   readonly command: string;
   readonly args: readonly string[];
   readonly logFile: string;
@@ -30,20 +31,42 @@ export interface ProgramStart {
 
 export async function startProgram(start: ProgramStart): Promise<TetheredProgram> {
   writeFileSync(start.logFile, "");
-  const shell = spawn("/bin/sh", ["-c", TETHER, "tether", start.command, ...start.args], {
-    stdio: ["pipe", "pipe", "inherit"],
-    env: { ...process.env, ...start.env, TETHER_LOG: start.logFile },
-  });
-  const firstLine = await new Promise<string>((resolve, reject) => {
-    shell.stdout.once("data", (bytes: Buffer) => resolve(bytes.toString("latin1")));
-    shell.once("error", reject);
-  });
-  const processId = Number(firstLine.trim());
+  const env = { ...start.env, TETHER_LOG: start.logFile, TETHER_SIGNAL: "TERM" };
+  const { shell, pid: processId } = await tether([start.command, ...start.args], env);
   return {
     processId,
     log: () => readFileSync(start.logFile, "utf8"),
     stop: () => stopTethered(shell, processId),
   };
+}
+
+/** A program without a log that ends with this process at the latest. */
+export interface Tethered {
+  readonly pid: number;
+  /** Kills the program with SIGKILL, and resolves when it has ended. */
+  kill(): Promise<void>;
+}
+
+export async function startTethered(command: readonly string[]): Promise<Tethered> {
+  const env = { TETHER_LOG: "/dev/null", TETHER_SIGNAL: "KILL" };
+  const { shell, pid } = await tether(command, env);
+  return {
+    pid,
+    kill: async () => {
+      const ended = once(shell, "exit");
+      shell.stdin.end();
+      await ended;
+    },
+  };
+}
+
+async function tether(command: readonly string[], env: Readonly<Record<string, string>>) {
+  const shell = spawn("/bin/sh", ["-c", TETHER, "tether", ...command], {
+    stdio: ["pipe", "pipe", "ignore"],
+    env: { ...process.env, ...env },
+  });
+  const [line] = (await once(shell.stdout, "data")) as [Buffer];
+  return { shell, pid: Number(line.toString()) };
 }
 
 async function stopTethered(shell: ChildProcess, processId: number): Promise<void> {
@@ -54,10 +77,17 @@ async function stopTethered(shell: ChildProcess, processId: number): Promise<voi
   for (const member of family.filter(isRunning)) process.kill(member, "SIGKILL");
 }
 
-/**
- * Waits until `found` returns a value. Stops a program that ends first or takes a minute; the error
- * then has its last output.
- */
+/** Starts a server, and waits until it accepts connections, or until `isReady`. */
+export async function startServer(
+  start: ProgramStart & { readonly port: number },
+  isReady = (): Promise<true | undefined> => acceptsConnections(start.port),
+): Promise<TetheredProgram> {
+  const program = await startProgram(start);
+  await awaitReady(program, isReady);
+  return program;
+}
+
+/** Waits for a value; stops a program that ends first or takes a minute, and shows its output. */
 export async function awaitReady<T>(
   program: TetheredProgram,
   found: () => T | undefined | Promise<T | undefined>,
@@ -76,11 +106,19 @@ export async function awaitReady<T>(
 /** Resolves with true if something accepts connections on the port, otherwise with undefined. */
 export async function acceptsConnections(port: number): Promise<true | undefined> {
   const socket = connect({ port, host: "127.0.0.1" });
-  return new Promise((resolve) => {
-    socket.once("connect", () => resolve(true));
-    socket.once("error", () => resolve(undefined));
-  }).then((answer) => {
-    socket.destroy();
-    return answer === true ? true : undefined;
-  });
+  const isAccepted = await once(socket, "connect").then(
+    () => true as const,
+    () => undefined,
+  );
+  socket.destroy();
+  return isAccepted;
+}
+
+/** Resolves with true if a GET of the address is answered with 2xx, otherwise with undefined. */
+export async function answersOk(url: string, key = ""): Promise<true | undefined> {
+  const headers = { authorization: `Bearer ${key}` };
+  return await fetch(url, { headers }).then(
+    ({ ok }) => ok || undefined,
+    () => undefined,
+  );
 }

@@ -2,10 +2,7 @@ import { expect } from "vitest";
 
 import { at, type HttpAnswer } from "./ask.ts";
 
-/**
- * Expects the answer to a chat request while the journal is unreachable: the client may retry
- * later, and no provider got the request.
- */
+/** While the journal is unreachable the client may retry, and no provider got the request. */
 export function expectUnavailable(answer: HttpAnswer): void {
   expect(answer.status).toBe(503);
   expect(answer.headers).toMatchObject({

@@ -31,21 +31,8 @@ const LATER_STEPS: Readonly<Record<string, string>> = {
   transfers: "alter table transfer add column upgrade_note text;",
 };
 
-/** A new database with an account; gateways run on it while a later release changes its schema. */
-export interface Upgrade {
-  readonly connectionString: string;
-  /** Starts another process of this program on the same database. */
-  serve(): Promise<RunningProgram>;
-  /** Sends requests to a gateway until the traffic is stopped or the test ends. */
-  traffic(program: RunningProgram, perSecond: number): SteadyTraffic;
-  /** Applies the schema steps of this program that are missing, then those of the later release. */
-  migrate(options?: Omit<MigrateOptions, "steps">): Promise<readonly string[]>;
-  /** Runs an audit of the books and returns its exit code. */
-  audit(): Promise<number | null>;
-}
-
-/** Opens the database and account. Everything ends with the calling test. */
-export async function beginUpgrade(folder: OperatorFolder): Promise<Upgrade> {
+/** Opens a database with an account, whose schema a later release changes under gateways. */
+export async function beginUpgrade(folder: OperatorFolder) {
   const database = await emptyDatabase();
   onTestFinished(() => database.drop());
   const { connectionString } = database;
@@ -54,19 +41,22 @@ export async function beginUpgrade(folder: OperatorFolder): Promise<Upgrade> {
   const { key } = await openAccountByCommands([], "1000.00", env);
   return {
     connectionString,
+    /** Starts another process of this program on the same database. */
     serve: async () => {
       const program = await serve(folder, env);
       onTestFinished(() => void program.process.kill("SIGKILL"));
       return program;
     },
-    traffic: (program, perSecond) => {
+    /** Sends requests to a gateway until the traffic is stopped or the test ends. */
+    traffic: (program: RunningProgram, perSecond: number) => {
       const url = String(program.ready["gateway_url"]);
       const asked = { key, wire: "wire_a", model: "op/model", text: "a" } as const;
       const traffic = new SteadyTraffic(perSecond, () => ask(url, asked));
       onTestFinished(async () => void (await traffic.stop()));
       return traffic;
     },
-    migrate: async (options = {}) => {
+    /** Applies the schema steps of this program that are missing, then those of a later release. */
+    migrate: async (options: Omit<MigrateOptions, "steps"> = {}) => {
       const own = ownSteps();
       const level = computeLevel(own);
       const later = Object.entries(LATER_STEPS).map(([name, sql], at) =>

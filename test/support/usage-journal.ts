@@ -17,7 +17,6 @@ import { unknownRow } from "./old-days.ts";
 import type { FreshBackend } from "./postgres.ts";
 
 export const DAY_MS = 86_400_000;
-/** Number of days of the generated journals; the last day is today. */
 export const DAYS = 6;
 export const MODELS = ["acme/small", "acme/large"];
 export const PROVIDERS = ["acme-ai", "other-ai"];
@@ -41,10 +40,7 @@ export interface RequestSpec {
   readonly model: number;
   readonly day: number;
   readonly atMs: number;
-  /**
-   * True if also recorded as refused, because the answer about its hold was lost; `late` if that is
-   * recorded in `refuseLate`, after the first roll-up.
-   */
+  /** Also refused, because the answer about its hold was lost; `late`: by `refuseLate`. */
   readonly refused: boolean | "late";
   readonly attempts: readonly AttemptSpec[];
 }
@@ -123,7 +119,6 @@ export class UsageJournal {
     return journal;
   }
 
-  /** Returns midnight of a day in UTC; the last day is today. */
   startOf(day: number): number {
     return this.todayMs + (day - DAYS + 1) * DAY_MS;
   }
@@ -161,7 +156,6 @@ export class UsageJournal {
     await this.#close(closes);
   }
 
-  /** Records the refusals that were left out as `late`. */
   async refuseLate(): Promise<void> {
     for (const refusal of this.#refusals.splice(0)) await this.#refuse(...refusal);
   }
@@ -192,39 +186,34 @@ export class UsageJournal {
       final,
       usage: USAGE,
     });
-    const into = each.late ? this.#late : closes;
-    if (each.end === "settled") into.push(observed);
-    if (each.end === "void") into.push(voidRow(attemptId, { final }));
-    if (each.end === "gone") into.push({ ...observed, outcome: "client_disconnected" });
-    if (each.end === "blamed") {
-      into.push(voidRow(attemptId, { final, outcome: "refused", errorClass: "content_policy" }));
-    }
-    if (each.end === "crashed") into.push(unknownRow(attemptId));
-    if (each.end === "restored") {
-      const lost = { outcome: "lost_in_restore", errorClass: "gateway_error" } as const;
-      into.push(voidRow(attemptId, { final, ...lost }));
-    }
-    if (each.end === "corrected") {
-      closes.push(unknownRow(attemptId));
-      this.#crashed.push(observed);
-    }
+    const blamed = { outcome: "refused", errorClass: "content_policy" } as const;
+    const lost = { outcome: "lost_in_restore", errorClass: "gateway_error" } as const;
+    const rows: Partial<Record<AttemptSpec["end"], CloseRow>> = {
+      settled: observed,
+      void: voidRow(attemptId, { final }),
+      gone: { ...observed, outcome: "client_disconnected" },
+      blamed: voidRow(attemptId, { final, ...blamed }),
+      crashed: unknownRow(attemptId),
+      restored: voidRow(attemptId, { final, ...lost }),
+    };
+    const row = rows[each.end];
+    if (row !== undefined) (each.late ? this.#late : closes).push(row);
+    if (each.end !== "corrected") return;
+    closes.push(unknownRow(attemptId));
+    this.#crashed.push(observed);
   }
 
   async #refuse(spec: RequestSpec, requestId: RequestId): Promise<void> {
-    await this.#backend.ledgerBatchStore.recordRefusedBatch(
-      [
-        {
-          requestId,
-          ...this.#of(spec),
-          modelId: MODELS[spec.model] ?? null,
-          route: "/v1/chat/completions",
-          stream: false,
-          errorClass: spec.key === 1 ? "client_left" : "rate_limit",
-          createdAtMs: this.startOf(spec.day) + spec.atMs,
-        },
-      ],
-      [],
-    );
+    const refused = {
+      requestId,
+      ...this.#of(spec),
+      modelId: MODELS[spec.model] ?? null,
+      route: "/v1/chat/completions",
+      stream: false,
+      errorClass: spec.key === 1 ? "client_left" : "rate_limit",
+      createdAtMs: this.startOf(spec.day) + spec.atMs,
+    } as const;
+    await this.#backend.ledgerBatchStore.recordRefusedBatch([refused], []);
   }
 
   async #close(rows: readonly CloseRow[]): Promise<void> {

@@ -135,11 +135,7 @@ export function exactOf({ firstByteP50Ms: _p50, firstByteP95Ms: _p95, ...exact }
 }
 
 /** The relative difference of a report's percentile from the exact one; 0 if neither exists. */
-export function offBy(
-  reported: number | null,
-  requests: readonly ModelRequest[],
-  share: number,
-): number {
+export function offBy(reported: number | null, requests: readonly ModelRequest[], share: number) {
   const values = requests.flatMap(({ firstByteMs }) => firstByteMs ?? []).toSorted((a, b) => a - b);
   const exact = values[Math.ceil(share * values.length) - 1];
   if (exact === undefined || reported === null) return (reported ?? undefined) === exact ? 0 : 1;

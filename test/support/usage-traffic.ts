@@ -21,26 +21,10 @@ export const TRAFFIC_MANIFESTS: readonly object[] = [
   ),
 ];
 
-export interface Traffic {
-  readonly keys: Readonly<
-    Record<"alpha" | "beta" | "capped", { readonly keyId: string; readonly secret: string }>
-  >;
-  /** Id of the request that its third provider served. */
-  readonly threeAttemptsId: string;
-  /** Id of the request that every provider failed. */
-  readonly failedId: string;
-  /** Id of the request that the key's cap refused. */
-  readonly refusedId: string;
-  /** Number of all requests, including refused and failed ones. */
-  readonly requests: number;
-}
+export type Traffic = Awaited<ReturnType<typeof makeTraffic>>;
 
-/**
- * Makes some traffic of every kind with the keys of a new organization: models, streams, the
- * playground, a failover with three attempts, a failure and a refusal. Resolves when all of it is
- * recorded.
- */
-export async function makeTraffic(fixture: ConsoleFixture, page: Page): Promise<Traffic> {
+/** Makes traffic of every kind with keys of a new organization; resolves when it is recorded. */
+export async function makeTraffic(fixture: ConsoleFixture, page: Page) {
   const alpha = await makeKey(fixture, page, { name: "alpha" });
   const beta = await makeKey(fixture, page, { name: "beta" });
   const capped = await makeKey(fixture, page, { name: "capped", cap_usd: "0.000001" });
@@ -55,9 +39,11 @@ export async function makeTraffic(fixture: ConsoleFixture, page: Page): Promise<
   await call(alpha.secret, chatBody("test/b", { stream: true }));
   await call(beta.secret, said("test/a", "[cached:40] [words:30] ".padEnd(400, "lorem ")));
   await call(beta.secret, said("test/both", "[reasoning:7] think"));
-  const threeAttemptsId = await callByTheThird(fixture, () =>
-    call(beta.secret, chatBody("test/three")),
-  );
+  const path = (provider: string): string => `/${provider}/v1/chat/completions`;
+  const { simulator } = fixture.gateway;
+  simulator.script({ path: path("first"), fault: "status:503", times: 1 });
+  simulator.script({ path: path("second"), fault: "reset:headers", times: 1 });
+  const threeAttemptsId = await call(beta.secret, chatBody("test/three"));
   const failedId = await call(alpha.secret, said("test/a", "[[fault:status:500]]"));
   const refusedId = await call(capped.secret, chatBody("test/a"));
   await ask(fixture, page, "POST /playground/v1/chat/completions", chatBody("test/b"));
@@ -77,15 +63,4 @@ export async function makeTraffic(fixture: ConsoleFixture, page: Page): Promise<
 
 function said(model: string, content: string): object {
   return chatBody(model, { messages: [{ role: "user", content }] });
-}
-
-/** Makes one call that the first two providers fail, so that the third one serves it. */
-async function callByTheThird(
-  { gateway }: ConsoleFixture,
-  call: () => Promise<string>,
-): Promise<string> {
-  const path = (provider: string): string => `/${provider}/v1/chat/completions`;
-  gateway.simulator.script({ path: path("first"), fault: "status:503", times: 1 });
-  gateway.simulator.script({ path: path("second"), fault: "reset:headers", times: 1 });
-  return await call();
 }

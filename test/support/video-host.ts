@@ -6,15 +6,13 @@ import {
 } from "node:http";
 import { text as readText } from "node:stream/consumers";
 
-import { simulatorManifest } from "./gateway.ts";
+import { simulatorManifest, tokenPrices } from "./gateway.ts";
 import { listenLocally } from "./local-server.ts";
 
-/** One job at the provider, which the test controls. */
-export interface HostedJob {
+interface HostedJob {
   readonly id: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly headers: IncomingHttpHeaders;
-  /** The answer to polls. */
   record: object;
   /** If set, answers polls in place of the record. */
   answer: Handler | undefined;
@@ -50,13 +48,6 @@ export class VideoHost {
   get last(): HostedJob {
     const job = this.jobs.at(-1);
     if (job === undefined) throw new Error("no job was accepted");
-    return job;
-  }
-
-  /** Returns the job that a client created with this prompt. */
-  of(prompt: string): HostedJob {
-    const job = this.jobs.find(({ body }) => body["prompt"] === prompt);
-    if (job === undefined) throw new Error(`no job for ${prompt}`);
     return job;
   }
 
@@ -108,8 +99,7 @@ export function json(response: ServerResponse, status: number, body: object): vo
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }
 
-/** Returns a handler that sends a file, or one range of it, as a plain file server does. */
-export function sendFile(file: Buffer): Handler {
+function sendFile(file: Buffer): Handler {
   return (request, response) => {
     const base = { "content-type": "video/mp4", "accept-ranges": "bytes", etag: '"v1"' };
     const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? "");
@@ -134,10 +124,8 @@ export function sendFile(file: Buffer): Handler {
   };
 }
 
-/** The most that a second of video may cost, in micro-dollars. */
 export const VIDEO_CEILING = 100_000;
 
-/** Returns a video listing: one to twelve seconds, at most ten cents per second. */
 export function videoModel(id: string, more: object = {}): object {
   return {
     id,
@@ -149,10 +137,7 @@ export function videoModel(id: string, more: object = {}): object {
       aspect_ratio: { type: "enum", values: ["16:9", "9:16"] },
       generate_audio: { type: "boolean" },
     },
-    pricing: [
-      { type: "prompt", unit: "token", cost_usd_per_million: "0" },
-      { type: "completion", unit: "token", cost_usd_per_million: "1" },
-    ],
+    pricing: tokenPrices({ prompt: 0, completion: 1 }),
     price_card: [{ unit: "second", cost_usd: "0.10" }],
     ...more,
   };
@@ -163,18 +148,8 @@ export function videoManifest(input: {
   readonly url: string;
   readonly models: readonly object[];
   readonly priority?: number;
-  readonly endpoint?: object;
 }): object {
-  const { provider, url, models, priority = 0 } = input;
-  const manifest = simulatorManifest({
-    provider,
-    dialect: "wire_a",
-    priority,
-    baseUrl: `${url}/v1`,
-    models,
-  }) as { readonly endpoint: object };
-  return {
-    ...manifest,
-    endpoint: { ...manifest.endpoint, billing: "reported_cost", ...input.endpoint },
-  };
+  const baseUrl = `${input.url}/v1`;
+  const endpoint = { billing: "reported_cost" };
+  return simulatorManifest({ ...input, dialect: "wire_a", baseUrl, endpoint });
 }

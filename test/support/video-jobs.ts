@@ -21,7 +21,6 @@ import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 
 export const JOB_DEADLINE_MS = 7_200_000;
 
-/** Returns a job that a provider accepted for a held attempt. */
 export function newVideoJob(hold: ReserveRow, change: Partial<NewVideoJob> = {}): NewVideoJob {
   const { orgId, keyId, requestId, attemptId, modelId, providerId, reserveMicroUsd } = hold;
   return {
@@ -45,7 +44,6 @@ export function newVideoJob(hold: ReserveRow, change: Partial<NewVideoJob> = {})
   };
 }
 
-/** Returns a job that was accepted at the epoch and is taken for a poll; it is in no store. */
 export function takenJob(change: Partial<TakenJob> = {}): TakenJob {
   return {
     jobId: "video_1" as JobId,

@@ -1,7 +1,6 @@
 import { isNode, nodesWith, parse, placeOf, type Rule, type SyntaxNode } from "./source-files.ts";
 
 const UPPER_CASE = /^[A-Z][A-Z0-9_]*$/;
-/** Names of units, which keep the spelling of their standard. */
 const UNITS = new Set(["KiB", "MiB"]);
 /** Types of nodes whose value is written out: numbers, strings, patterns and lists. */
 const WRITTEN_OUT = new Set([

@@ -83,7 +83,6 @@ function isDoor(file: string): boolean {
   return basename(file) === DOOR && dirname(dirname(file)) === "src";
 }
 
-/** Nothing imports the command line, so it needs no door. */
 const WITHOUT_DOOR = "cli";
 
 /** Returns wings without a door, without a README.md, or with one of more than 30 lines. */

@@ -10,10 +10,7 @@ import {
   type SyntaxNode,
 } from "./source-files.ts";
 
-/**
- * The only conditions on which tests may be skipped: this machine lacks a program or a privilege.
- * Most values name the file that reports the skipped tests.
- */
+/** The only conditions on which tests may be skipped; most values name the file that says so. */
 const SKIP_CONDITIONS: Readonly<Record<string, string>> = {
   "!hasChromium": "no Chromium on PATH: said by test/support/browser.ts",
   "redisProgram === undefined": "no Redis on PATH: said by test/support/redis.ts",

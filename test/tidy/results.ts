@@ -19,7 +19,6 @@ export const resultsAreDistinguishedByTheirTag: Rule = (files) =>
       }),
     );
 
-/** Files in which an id or an amount gets its brand, each with the reason. */
 export const BRANDING_FILES: Readonly<Record<string, string>> = {
   "src/gateway/accounts/account-notices.ts": "notices that triggers of this program's tables send",
   "src/catalog/compile-deployment.ts": "ids of a validated manifest",
@@ -28,7 +27,6 @@ export const BRANDING_FILES: Readonly<Record<string, string>> = {
 };
 
 const BRANDED = "(Org|Key|Model|Provider|Job|Request|Attempt)Id|(Micro|Pico)Usd";
-/** A value of a database row may be cast to the brand of its column. */
 const BRANDING = new RegExp(`(?<!\\brow\\.\\w+ |\\brows\\[0\\]\\?\\.\\w+ )\\bas (${BRANDED})\\b`);
 
 export const idsAreParsedAtTheDoor: Rule = (files) =>

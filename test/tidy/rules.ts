@@ -6,26 +6,21 @@ import * as results from "./results.ts";
 import type { Rule } from "./source-files.ts";
 import * as values from "./values.ts";
 
-/** A made-up file: its path and its text. */
 type Planted = readonly [file: string, text: string];
 
 interface CheckedRule {
   readonly check: Rule;
-  /** The program without its tests, or all source files of the repository. */
-  readonly covers: "product" | "everything";
+  /** Default: the program without its tests. */
+  readonly covers?: "everything";
   /** Made-up files with one violation each, which the rule must report. */
   readonly breakages: Readonly<Record<string, Planted>>;
 }
 
-export type RuleName = keyof typeof RULES;
-
-/** Returns a call of the test runner with a marker such as `.only`. */
 const marked = (marker: string): Planted => ["test/a.test.ts", `test${marker}("a", () => {});`];
 
-export const RULES = {
+export const RULES: Readonly<Record<string, CheckedRule>> = {
   "folders import each other by their doors": {
     check: doors.wingsHaveOneDoor,
-    covers: "product",
     breakages: {
       "a type of one": [
         "src/formats/wire/a.ts",
@@ -35,14 +30,12 @@ export const RULES = {
   },
   "only the commands `dev` and `simulate` import instruments": {
     check: doors.instrumentsStayOutOfTheProduct,
-    covers: "product",
     breakages: {
       "the program": ["src/app/a.ts", 'import type { Simulator } from "../dev/index.ts";'],
     },
   },
   "OpenTelemetry is imported by one file, which is loaded where traces are on": {
     check: doors.tracePackagesAreLoadedOnDemand,
-    covers: "product",
     breakages: {
       "another file": [
         "src/gateway/telemetry/a.ts",
@@ -53,19 +46,16 @@ export const RULES = {
   },
   "no file imports the door of its own wing": {
     check: doors.noFileImportsItsOwnDoor,
-    covers: "product",
     breakages: { "a detour": ["src/kernel/core/a.ts", 'import { microUsd } from "../index.ts";'] },
   },
   "private members are `#private`": {
     check: constants.privateMembersAreHidden,
-    covers: "product",
     breakages: {
       "a field": ["src/kernel/core/a.ts", "class A {\n  private readonly sum = 0;\n}"],
     },
   },
   "constants that are written out have names in capitals": {
     check: constants.constantsAreInCapitals,
-    covers: "product",
     breakages: {
       "a number": ["src/kernel/core/a.ts", "const waitMs = 5;"],
       "a list as const": ["src/kernel/core/a.ts", 'const kinds = ["a", "b"] as const;'],
@@ -73,7 +63,6 @@ export const RULES = {
   },
   "files and sockets are opened at the edge": {
     check: layers.inputAndOutputAreAtTheEdge,
-    covers: "product",
     breakages: {
       "an import of the file system": [
         "src/kernel/core/a.ts",
@@ -85,7 +74,6 @@ export const RULES = {
   },
   "no amount of money becomes a number": {
     check: values.noAmountBecomesANumber,
-    covers: "product",
     breakages: {
       "a conversion": ["src/gateway/http/a.ts", "const shown = Number(row.heldMicroUsd) / 1e6;"],
       "one inside of another call": ["src/cli/a.ts", "Number(floor(totalPicoUsd));"],
@@ -94,7 +82,6 @@ export const RULES = {
   },
   "no name with a unit of money is a number": {
     check: values.noMoneyNameIsANumber,
-    covers: "product",
     breakages: {
       "a field": ["src/cli/a.ts", "interface A {\n  readonly heldMicroUsd: number;\n}"],
       "a number or nothing": ["src/cli/a.ts", "let capMicroUsd: number | null = null;"],
@@ -102,7 +89,6 @@ export const RULES = {
   },
   "money is counted without floats": {
     check: values.moneyIsWithoutFloats,
-    covers: "product",
     breakages: {
       "a fraction": ["src/catalog/pricing/a.ts", "const fee = 0.05;"],
       "a negative power": ["src/gateway/call/a.ts", "const unit = 1e-6;"],
@@ -110,7 +96,6 @@ export const RULES = {
   },
   "prices of sources are texts": {
     check: values.pricesOfSourcesAreTexts,
-    covers: "product",
     breakages: {
       "a document read with floats": [
         "src/listing-tools/listing-sources/a.ts",
@@ -125,7 +110,6 @@ export const RULES = {
   },
   "clocks are read in one file": {
     check: values.clocksAreReadInOneFile,
-    covers: "product",
     breakages: {
       "the time of day": ["src/gateway/call/a.ts", "const startMs = Date.now();"],
       "the monotonic clock": ["src/gateway/call/a.ts", "const startMs = performance.now();"],
@@ -134,14 +118,12 @@ export const RULES = {
   },
   "commands get environment, streams and exit from their caller": {
     check: values.commandsUseTheirCallersProcess,
-    covers: "product",
     breakages: {
       "the environment": ["src/cli/a-command.ts", 'const url = process.env["DATABASE_URL"];'],
     },
   },
   "only the wires know a wire's id": {
     check: values.onlyWiresKnowWireIds,
-    covers: "product",
     breakages: {
       "a comparison": ["src/gateway/call/a.ts", 'const isA = call.wire === "wire_a";'],
       "a wire id that is given": ["src/gateway/http/a.ts", 'serve({ wire: "wire_a" });'],
@@ -149,7 +131,6 @@ export const RULES = {
   },
   "the commit point is one flag": {
     check: values.theCommitPointIsOneFlag,
-    covers: "product",
     breakages: {
       "a private flag": ["src/upstream/a.ts", "class A {\n  #committed = false;\n}"],
       "a variable": ["src/gateway/videos/a.ts", "let hasBegun = false;"],
@@ -158,14 +139,12 @@ export const RULES = {
   },
   "results are distinguished by their tag": {
     check: results.resultsAreDistinguishedByTheirTag,
-    covers: "product",
     breakages: {
       "a refusal's member": ["src/gateway/call/a.ts", 'if ("class" in read) refuse(read);'],
     },
   },
   "ids are parsed at the door": {
     check: results.idsAreParsedAtTheDoor,
-    covers: "product",
     breakages: {
       "a made-up id": ["src/gateway/call/a.ts", 'const NO_KEY = "" as KeyId;'],
       "an amount": ["src/gateway/videos/a.ts", "const debit = owed as MicroUsd;"],
@@ -173,7 +152,6 @@ export const RULES = {
   },
   "no value is cast to never": {
     check: values.nothingIsCastToNever,
-    covers: "product",
     breakages: {
       "a switch that proves nothing": ["src/ledger/a.ts", "unreachable(code as never);"],
     },
@@ -198,4 +176,4 @@ export const RULES = {
       "an option": ["test/a.test.ts", 'test("a", { skip: true }, () => {});'],
     },
   },
-} as const satisfies Record<string, CheckedRule>;
+};

@@ -3,7 +3,6 @@ import { join, relative, resolve } from "node:path";
 
 import { parseSync, type ParseResult } from "oxc-parser";
 
-/** A file of the repository, or a made-up one. */
 export interface SourceFile {
   /** Path from the root of the repository, such as `src/kernel/core/money.ts`. */
   readonly file: string;
@@ -19,7 +18,6 @@ export function readSourceFile(file: string): SourceFile {
   return { file, text: readFileSync(join(ROOT, file), "utf8") };
 }
 
-/** Reads the source files of these folders of the repository. */
 export function readSourceFiles(...folders: readonly string[]): SourceFile[] {
   return folders
     .flatMap((folder) =>
@@ -73,7 +71,6 @@ export interface SyntaxNode {
   readonly [member: string]: unknown;
 }
 
-/** Returns every node of a file, parents first. */
 export function nodesOf(source: SourceFile): SyntaxNode[] {
   const found: SyntaxNode[] = [];
   collect(parse(source).program, found);
@@ -94,10 +91,7 @@ export function isNode(value: unknown): value is SyntaxNode {
   return typeof value === "object" && value !== null && "type" in value && "start" in value;
 }
 
-/**
- * Returns the places of the nodes that match. Only files whose text matches `hint` are parsed:
- * parsing takes a hundred times as long as a search in the text.
- */
+/** Returns the places of matching nodes. Only files that match `hint` are parsed: it takes long. */
 export function nodesWith(
   source: SourceFile,
   hint: RegExp,

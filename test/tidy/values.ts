@@ -6,9 +6,9 @@ import {
   textOf,
   type Rule,
   type SourceFile,
+  type SyntaxNode,
 } from "./source-files.ts";
 
-/** Files that must count amounts of money exactly. */
 const EXACT =
   /\/core\/(money|decimal)\.ts|\/(listing-sources|pricing|ledger|abuse|call)\/|\/videos\/video-poller/;
 
@@ -18,7 +18,6 @@ const FLOATS_ALLOWED = "src/kernel/metrics/dollars.ts";
 /** This file makes attributes of traces, which are floats too. */
 const SHOWN_AMOUNT = "src/gateway/telemetry/build-spans.ts";
 
-/** The one file that may read clocks. */
 const CLOCK_FILE = "src/kernel/core/time.ts";
 
 const AMOUNT = /[mM]icroUsd|[pP]icoUsd|[cC]ost|[dD]ebit/;
@@ -27,17 +26,20 @@ export const noAmountBecomesANumber: Rule = (files) =>
   files
     .filter(({ file }) => file !== FLOATS_ALLOWED && file !== SHOWN_AMOUNT)
     .flatMap((source) =>
-      nodesWith(source, AMOUNT, (node) => {
-        if (node.type === "UnaryExpression") {
-          return node["operator"] === "+" && AMOUNT.test(textOf(source, node));
-        }
-        if (node.type !== "CallExpression" || !isNode(node["callee"])) return false;
-        if (!/^(Number(\.\w+)?|parseFloat|Math\.\w+)$/.test(textOf(source, node["callee"]))) {
-          return false;
-        }
-        return AMOUNT.test(source.text.slice(node["callee"].end, node.end));
-      }),
+      nodesWith(source, AMOUNT, (node) =>
+        isConverted(source, node, AMOUNT, /^(Number(\.\w+)?|parseFloat|Math\.\w+)$/),
+      ),
     );
+
+/** True if a plus sign, or a call of one of these functions, makes a number of such a value. */
+function isConverted(source: SourceFile, node: SyntaxNode, value: RegExp, by: RegExp): boolean {
+  const { type, operator, argument, callee } = node;
+  if (type === "UnaryExpression") {
+    return operator === "+" && isNode(argument) && value.test(textOf(source, argument));
+  }
+  if (type !== "CallExpression" || !isNode(callee)) return false;
+  return by.test(textOf(source, callee)) && value.test(source.text.slice(callee.end, node.end));
+}
 
 export const noMoneyNameIsANumber: Rule = (files) =>
   files.flatMap((source) => codeLinesWith(source, /\w*(MicroUsd|PicoUsd|Pico)\??: number\b/i));
@@ -50,7 +52,6 @@ export const moneyIsWithoutFloats: Rule = (files) =>
     }),
   );
 
-/** This file has no prices. */
 const NO_PRICES = "src/listing-tools/listing-sources/provider-heads.ts";
 
 /** Requires that the importers keep every price as text. */
@@ -61,15 +62,10 @@ export const pricesOfSourcesAreTexts: Rule = (files) =>
     )
     .flatMap((source) =>
       nodesWith(source, /JSON\.parse|Number|parseInt|\+/, (node) => {
-        const what = (each: unknown): string => (isNode(each) ? textOf(source, each) : "");
-        if (node.type === "UnaryExpression") {
-          return node["operator"] === "+" && PRICE.test(what(node["argument"]));
-        }
-        if (node.type !== "CallExpression" || !isNode(node["callee"])) return false;
-        const callee = what(node["callee"]);
-        const rest = source.text.slice(node["callee"].end, node.end);
-        if (callee === "JSON.parse") return true;
-        return /^(Number(\.\w+)?|parseInt)$/.test(callee) && PRICE.test(rest);
+        const { type, callee } = node;
+        const isCall = type === "CallExpression" && isNode(callee);
+        if (isCall && textOf(source, callee) === "JSON.parse") return true;
+        return isConverted(source, node, PRICE, /^(Number(\.\w+)?|parseInt)$/);
       }),
     );
 
@@ -89,7 +85,6 @@ export const clocksAreReadInOneFile: Rule = (files) =>
       ),
     );
 
-/** Folders through which an answer passes on its way to the client. */
 const ANSWERING = new Set(["call", "upstream", "http", "videos"]);
 
 /** Matches code that stores whether an answer is committed or begun, and Node's flag for that. */

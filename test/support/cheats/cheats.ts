@@ -5,6 +5,7 @@ import { DECISION_CHEATS, playDecision, withoutPictures } from "./decision-cheat
 import { IMAGE_CHEATS } from "./image-cheats.ts";
 import { playText } from "./play-text.ts";
 import { TEXT_CHEATS } from "./text-cheats.ts";
+import type { CheatTable } from "./text-effects.ts";
 import { VIDEO_CHEATS } from "./video-cheats.ts";
 
 export type CheatModality = "text" | "image" | "video" | "decisions";
@@ -20,14 +21,12 @@ export interface NamedCheat {
 
 const ALL = ["text", "image", "video", "decisions"] as const;
 
-/** Statuses that refuse a bad request, except 401 and 429. */
 const BAD_REQUEST = new Set([400, 404, 413, 422]);
 
 function refuseWith(status: number): Cheat {
   return { refuse: (honest) => (BAD_REQUEST.has(honest) ? { status } : {}) };
 }
 
-/** Returns the body as read by a provider that clamps numbers outside of their range. */
 function clamp(body: JsonObject): JsonObject {
   // No listing has a narrower range than 0 to 1, and these values do not change an answer.
   const clamped = ["temperature", "top_p", "frequency_penalty", "presence_penalty"].flatMap(
@@ -50,11 +49,7 @@ const COMMON: Readonly<Record<string, NamedCheat>> = {
     needs: "a key",
     plays: { acceptsWrongKey: (isStream) => isStream },
   },
-  redirect: {
-    checks: "C1",
-    modalities: ALL,
-    plays: { redirects: true },
-  },
+  redirect: { checks: "C1", modalities: ALL, plays: { redirects: true } },
   "usage-missing-in-stream": {
     checks: "C3",
     modalities: ["text"],
@@ -83,21 +78,9 @@ const COMMON: Readonly<Record<string, NamedCheat>> = {
     needs: "a range of temperature",
     plays: { readBody: clamp },
   },
-  "errors-as-html": {
-    checks: "C8",
-    modalities: ALL,
-    plays: { refuse: () => ({ isPage: true }) },
-  },
-  "error-as-500": {
-    checks: "C8",
-    modalities: ALL,
-    plays: refuseWith(500),
-  },
-  "error-as-200": {
-    checks: "C8 and others",
-    modalities: ALL,
-    plays: refuseWith(200),
-  },
+  "errors-as-html": { checks: "C8", modalities: ALL, plays: { refuse: () => ({ isPage: true }) } },
+  "error-as-500": { checks: "C8", modalities: ALL, plays: refuseWith(500) },
+  "error-as-200": { checks: "C8 and others", modalities: ALL, plays: refuseWith(200) },
 };
 
 /** All cheats by name; the simulator plays one on the fault `cheat:NAME`. */
@@ -109,15 +92,12 @@ export const CHEATS: Readonly<Record<string, NamedCheat>> = {
   ...nameCheats(DECISION_CHEATS, "decisions", (effect) => ({ decisions: playDecision(effect) })),
 };
 
-/** The value of the simulator's option `cheats`. */
 export const PLAYED_CHEATS: Cheats = Object.fromEntries(
   Object.entries(CHEATS).map(([name, { plays }]) => [name, plays]),
 );
 
-type Row<E> = readonly [checks: string, effect: E, needs?: string];
-
 function nameCheats<E>(
-  table: Readonly<Record<string, Row<E>>>,
+  table: CheatTable<E>,
   modality: CheatModality,
   play: (effect: E) => Cheat,
 ): Readonly<Record<string, NamedCheat>> {

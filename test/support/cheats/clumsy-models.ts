@@ -17,7 +17,6 @@ function worded(change: (text: string, asked: Asked) => string): NonNullable<Tex
 
 const THOUGHT = "The user wants an answer. I look at what was said, and say it. ".repeat(4);
 
-/** Adds a thought to the answer, and counts its tokens as output. */
 function thinking(answer: SimAnswer, { request: { maxTokens = 1e9 } }: Asked): SimAnswer {
   const output = answer.usage.output + estimateTokens(THOUGHT);
   if (output <= maxTokens) {

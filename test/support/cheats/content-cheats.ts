@@ -39,7 +39,6 @@ export const CONTENT_CHEATS: TextCheats = {
     { answer: asIf(({ choice }) => (choice.kind === "none" ? { choice: { kind: "auto" } } : {})) },
     "tools",
   ],
-  /** The first tool is called, whichever tool the request names. */
   "tool-choice-named-ignored": [
     "C6",
     {
@@ -72,7 +71,6 @@ export const CONTENT_CHEATS: TextCheats = {
     { answer: calls((call) => ({ arguments: call.arguments.replace("celsius", "kelvin") })) },
     "tools",
   ],
-  /** The calls of an answer have each other's arguments. */
   "calls-swapped": [
     "C6",
     {
@@ -126,7 +124,6 @@ export const CONTENT_CHEATS: TextCheats = {
     "C9",
     { when: "stream", answer: asIf(() => ({ maxTokens: undefined })) },
   ],
-  /** An answer that is cut at its bound has one token too many. */
   "bound-off-by-one": [
     "C9",
     {
@@ -144,7 +141,6 @@ export const CONTENT_CHEATS: TextCheats = {
 
   "context-truncated": ["C10", { read: lastTokens }],
   "context-truncated-in-stream": ["C10", { when: "stream", read: lastTokens }],
-  /** The middle third of a text of more than 4,000 characters is not read. */
   "middle-dropped": [
     "C10",
     {
@@ -163,7 +159,6 @@ export const CONTENT_CHEATS: TextCheats = {
       ),
     },
   ],
-  /** An image in the prompt has no influence on the answer. */
   "image-ignored": [
     "C10",
     {
@@ -174,7 +169,6 @@ export const CONTENT_CHEATS: TextCheats = {
     },
     "images in the prompt",
   ],
-  /** Only the first of several images in a prompt is read. */
   "second-image-dropped": [
     "C10",
     {
@@ -193,7 +187,6 @@ export const CONTENT_CHEATS: TextCheats = {
   "system-cut": ["C10", { read: rewriteRead("system", (text) => text.slice(0, 200)) }],
   "system-dropped-with-tools": ["C10", { when: "tools", read: unread("system") }, "tools"],
   "history-dropped": ["C10", { read: unread("history") }],
-  /** Of several earlier turns only the last one is read. */
   "turns-forgotten": [
     "C10",
     {

@@ -3,11 +3,11 @@ import type { DecisionCheat } from "../../../src/dev/simulator/cheat.ts";
 import { isObject, type JsonObject } from "../../../src/dev/simulator/json.ts";
 import type { Decided } from "../../../src/dev/simulator/decisions/decision-order.ts";
 import { rounded } from "../../../src/dev/simulator/decisions/decision-order.ts";
+import type { CheatTable } from "./text-effects.ts";
 
-export interface DecisionEffect {
+interface DecisionEffect {
   /** Changes the body that the model reads. The usage counts the whole body. */
   readonly read?: (body: JsonObject) => JsonObject;
-  /** Changes one answer, given all answers to the request. */
   readonly answer?: (answer: unknown, all: readonly unknown[]) => unknown;
   readonly decided?: (decided: Decided) => Partial<Decided>;
   readonly every?: number;
@@ -39,11 +39,7 @@ function rankProbabilities({ probabilities }: JsonObject): readonly (readonly [s
     : [];
 }
 
-type Rows = Readonly<Record<string, readonly [check: string, DecisionEffect, needs?: string]>>;
-
-/** The cheats by name, each with the check that must notice it. */
-export const DECISION_CHEATS: Rows = {
-  /** The probabilities of a choice or a score add up to 1.4. */
+export const DECISION_CHEATS: CheatTable<DecisionEffect> = {
   "decision-probabilities-off": [
     "C2",
     {
@@ -55,7 +51,6 @@ export const DECISION_CHEATS: Rows = {
     },
     "probabilities",
   ],
-  /** A choice is a label that was not offered. */
   "decision-label-foreign": [
     "C2",
     {
@@ -67,7 +62,6 @@ export const DECISION_CHEATS: Rows = {
             : answer,
     },
   ],
-  /** A choice is the second most probable label. */
   "decision-choice-unlikely": [
     "C2 and others",
     {
@@ -85,7 +79,6 @@ export const DECISION_CHEATS: Rows = {
     "C2 and others",
     { answer: (answer, all) => all.find((each) => describeKind(each) === describeKind(answer)) },
   ],
-  /** Every yes-or-no question is answered with yes. */
   "decision-always-yes": [
     "C11",
     {
@@ -97,7 +90,6 @@ export const DECISION_CHEATS: Rows = {
             : answer,
     },
   ],
-  /** Every score is in the middle. */
   "decision-score-constant": [
     "C11",
     {
@@ -114,7 +106,6 @@ export const DECISION_CHEATS: Rows = {
     { answer: (answer) => (isObject(answer) && "choice" in answer ? first(answer) : answer) },
     "probabilities",
   ],
-  /** Entities are words that are not in the text. */
   "decision-spans-invented": [
     "C11",
     {
@@ -125,7 +116,6 @@ export const DECISION_CHEATS: Rows = {
     },
     "spans",
   ],
-  /** The tokens of the state are counted once for each question. */
   "decision-state-per-question": [
     "C11",
     {
@@ -173,7 +163,6 @@ function first(answer: JsonObject): JsonObject {
   };
 }
 
-/** Returns the body as read by a provider to which all images look the same. */
 export function withoutPictures(value: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, blank(inner)]));
 }
@@ -204,17 +193,13 @@ export function playDecision(effect: DecisionEffect): DecisionCheat {
   };
 }
 
-/** Returns the answers to the first request with this key and these questions. */
 function keptAnswers({ answers }: Decided, key: string, kept: Map<string, unknown>): JsonObject {
   const name = `${key} ${Object.keys(answers).join(" ")}`;
   if (!kept.has(name)) kept.set(name, answers);
   return kept.get(name) as JsonObject;
 }
 
-/*
- * Multiplies the probabilities by 1.4. The excess of the first one over 1 is added to the second,
- * so that their order, and the choice, stay the same.
- */
+/** Multiplies the probabilities by 1.4; what exceeds 1 goes to the second, so the order stays. */
 function withSum(likely: JsonObject): JsonObject {
   const scaled = Object.entries(likely)
     .map(([label, value]) => ({ label, value: Number(value) * SUM }))

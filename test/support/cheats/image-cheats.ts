@@ -1,17 +1,14 @@
 import type { ImageCheat } from "../../../src/dev/simulator/cheat.ts";
 import { pngChunk } from "../../../src/dev/simulator/images/picture.ts";
+import type { CheatTable } from "./text-effects.ts";
 
-type Rows = Readonly<Record<string, readonly [check: string, ImageCheat, needs?: string]>>;
-
-/** The cheats by name, each with the check that must notice it. */
-export const IMAGE_CHEATS: Rows = {
+export const IMAGE_CHEATS: CheatTable<ImageCheat> = {
   "image-one-missing": [
     "C2",
     { count: (n) => (n > 1 ? n - 1 : n) },
     "several images in one request",
   ],
   "image-truncated": ["C2", { file: (bytes) => bytes.subarray(0, bytes.length / 2) }],
-  /** A byte near the end of each image file is changed. */
   "image-damaged": [
     "C2",
     {
@@ -63,7 +60,6 @@ export const IMAGE_CHEATS: Rows = {
   "image-model": ["C7", { model: "another-model" }],
 };
 
-/** Returns a file with the same picture and a text added. Files of other formats are unchanged. */
 function pngWithComment(file: Buffer, comment: string): Buffer {
   const end = file.lastIndexOf("IEND", undefined, "latin1") - 4;
   if (end < 0 || file.toString("latin1", 1, 4) !== "PNG") return file;

@@ -18,7 +18,6 @@ import { CLUMSY_MODELS } from "./clumsy-models.ts";
 /** Output bounds that a provider which has read the suite would expect in its requests. */
 const KNOWN_BOUNDS = new Set([1, 5, 16, 512, 1_024, 2_048, 4_096]);
 
-/** The cheats by name, each with the check that must notice it. */
 export const TEXT_CHEATS: TextCheats = {
   "two-end-marks": ["C3", { frames: afterEnd((_frames, end) => [end]) }],
   "text-after-end-mark": [
@@ -59,7 +58,6 @@ export const TEXT_CHEATS: TextCheats = {
     "C4",
     { when: "system history", usage: prompt((n) => n * 1.2) },
   ],
-  /** Characters outside the Latin alphabet are counted twice. */
   "others-billed-twice": [
     "C4",
     {
@@ -88,7 +86,6 @@ export const TEXT_CHEATS: TextCheats = {
     { usage: ({ prompt: n }) => ({ cacheWrite: n, cached: 0 }) },
     "dear cache writes",
   ],
-  /** The token total is 9 more than the sum of its parts. */
   "usage-total-plus-9": [
     "C4",
     {
@@ -124,7 +121,6 @@ export const TEXT_CHEATS: TextCheats = {
     { usage: prompt((n, { body }) => n + 2 * estimateTokens(JSON.stringify(body["tools"] ?? ""))) },
     "tools",
   ],
-  /** The tokens that a stop sequence has cut off are billed. */
   "stop-billed": [
     "C4",
     {
@@ -137,7 +133,6 @@ export const TEXT_CHEATS: TextCheats = {
     "stop sequences",
   ],
   "format-plus-constant": ["C4", { when: "format", usage: prompt((n) => n + 400) }, "formats"],
-  /** Three tokens are billed for each text delta of a stream. */
   "stream-billed-by-piece": [
     "C4 and others",
     {
@@ -156,7 +151,6 @@ export const TEXT_CHEATS: TextCheats = {
     { every: 12, answer: (answer) => ({ ...answer, text: "" }) },
   ],
 
-  /** An answer includes the stop sequence that ends it. */
   "stop-leaked": [
     "C5",
     {
@@ -215,7 +209,6 @@ export const TEXT_CHEATS: TextCheats = {
     "C5",
     { answer: asIf(({ maxTokens = 60 }) => ({ maxTokens: Math.min(60, maxTokens) })) },
   ],
-  /** Every answer ends after 60 tokens, but reports that it ended by itself. */
   "answer-capped-silently": [
     "C2 C3",
     {

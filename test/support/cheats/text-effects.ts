@@ -13,9 +13,7 @@ export interface Asked {
 export interface TextEffect {
   /** Traits that a request must have for the cheat to apply. Default: none. */
   readonly when?: string;
-  /** The cheat applies only to every nth answer. Default: 1. */
   readonly every?: number;
-  /** The cheat does not apply to answers with a lower number than this. Default: 0. */
   readonly after?: number;
   /** The model's name in the answer; `*` stands for the right name. */
   readonly model?: string;
@@ -33,7 +31,6 @@ export interface TextEffect {
 
 type Part = "system" | "history" | "answers" | "results" | "last";
 
-/** Returns the body with every text of one part changed. */
 function mapPart(
   body: JsonObject,
   part: Part | "all",
@@ -94,7 +91,6 @@ export function textOfPart(body: JsonObject, part: Part | "all"): string {
 const OTHERS = /[\u0250-\uffff]/;
 const LONG_TOKENS = 1_000;
 
-/** The traits of a request that a cheat's `when` may name, each with a test for it. */
 const TRAITS: Readonly<Record<string, (asked: Asked) => boolean>> = {
   stream: ({ request }) => request.stream,
   whole: ({ request }) => !request.stream,
@@ -102,13 +98,9 @@ const TRAITS: Readonly<Record<string, (asked: Asked) => boolean>> = {
   unguided: ({ body }) => textOfPart(body, "system") === "",
   history: ({ body }) => textOfPart(body, "answers") !== "",
   tools: ({ request }) => request.tools.length > 0,
-  results: ({ body }) => textOfPart(body, "results") !== "",
   long: ({ request }) => request.promptTokens > LONG_TOKENS,
   others: ({ body }) => OTHERS.test(textOfPart(body, "all")),
-  seed: ({ body }) => body["seed"] !== undefined,
-  cold: ({ body }) => body["temperature"] === 0,
   format: ({ request }) => request.answerSchema !== undefined,
-  thinking: ({ request }) => request.thinking,
 };
 
 export function hasTraits(when: string, asked: Asked): boolean {
@@ -161,7 +153,6 @@ export function calls(
   });
 }
 
-/** Matches a text delta of either wire. */
 const TEXT_PIECE = /"delta":\{(?:"type":"text_delta","text"|"content"):"[^"]/;
 
 export function textFrames(frames: readonly Frame[]): readonly Frame[] {
@@ -181,7 +172,6 @@ export function pieces(
   };
 }
 
-/** Adds events after the end mark. */
 export function afterEnd(
   more: (frames: readonly Frame[], end: Frame) => readonly Frame[],
 ): NonNullable<TextEffect["frames"]> {
@@ -193,11 +183,13 @@ export function afterEnd(
 
 export const FINISH = /"(finish_reason|stop_reason)":"[a-z_]+"/g;
 
-export type TextCheats = Readonly<
-  Record<string, readonly [check: string, effect: TextEffect, needs?: string]>
+/** Cheats by name, each with the check that must notice it. */
+export type CheatTable<Effect> = Readonly<
+  Record<string, readonly [check: string, effect: Effect, needs?: string]>
 >;
+export type TextCheats = CheatTable<TextEffect>;
 
-/* Returns the prompt cut to its last 2,000 tokens, as a model with a short context reads it. */
+/** Returns the prompt cut to its last 2,000 tokens, as a model with a short context reads it. */
 export function lastTokens(body: JsonObject): JsonObject {
   let left = READ_TOKENS_MAX * CHARS_PER_TOKEN;
   const cut = (content: unknown): unknown => {

@@ -1,11 +1,9 @@
 import type { VideoCheat } from "../../../src/dev/simulator/cheat.ts";
+import type { CheatTable } from "./text-effects.ts";
 
 const PAGE = `<!doctype html><html><body>${"Not a film. ".repeat(100)}</body></html>`;
 
-type Rows = Readonly<Record<string, readonly [check: string, VideoCheat, needs?: string]>>;
-
-/** The cheats by name, each with the check that must notice it. */
-export const VIDEO_CHEATS: Rows = {
+export const VIDEO_CHEATS: CheatTable<VideoCheat> = {
   "video-failed-but-billed": ["C11", { billsFailed: true }],
   "video-seconds-over-max-accepted": ["C11", { acceptsLong: true }],
   "video-page": ["C11", { page: PAGE }],

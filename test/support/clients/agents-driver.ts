@@ -30,7 +30,6 @@ interface AgentRun {
   toTextStream(): AsyncIterable<string>;
 }
 
-/** Drives `@openai/agents` over chat completions, through the official client `Client`. */
 export function agentsDriver(agents: AgentsModule, Client: typeof OpenAI): Driver {
   const start = async (target: Equipped, prompt: string, more: object = {}): Promise<AgentRun> => {
     const { stream = false, signal, ...options } = more as { stream?: boolean; signal?: unknown };

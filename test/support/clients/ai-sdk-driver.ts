@@ -12,7 +12,6 @@ import {
   type Equipped,
 } from "./driver.ts";
 
-/** The functions of the AI SDK that the driver calls. */
 type Framework = Pick<
   typeof ai,
   "generateText" | "generateObject" | "streamText" | "jsonSchema" | "stepCountIs" | "tool"
@@ -28,10 +27,7 @@ export function aiSdkDriver(
   framework: Framework,
   modelOf: (settings: AiSettings, modelId: string) => LanguageModel,
 ): Driver {
-  const asked = (
-    { url, key, model, fetch }: Equipped,
-    prompt: string = PROMPT.plain,
-  ): { model: LanguageModel; prompt: string; maxOutputTokens: number } => ({
+  const asked = ({ url, key, model, fetch }: Equipped, prompt: string = PROMPT.plain) => ({
     model: modelOf({ apiKey: key, baseURL: `${url}/v1`, fetch }, model),
     prompt,
     maxOutputTokens: OUTPUT_TOKENS_MAX,
@@ -57,12 +53,9 @@ export function aiSdkDriver(
       return { text, toolInputs };
     },
     structured: async (target) => {
-      const schema = framework.jsonSchema({ ...SCHEMA, required: [...SCHEMA.required] });
-      const { object } = await framework.generateObject({
-        ...asked(target, PROMPT.structured),
-        schema,
-      });
-      return { object };
+      const schema = framework.jsonSchema(SCHEMA);
+      const order = { ...asked(target, PROMPT.structured), schema };
+      return { object: (await framework.generateObject(order)).object };
     },
     cancel: async (target) => {
       const abort = new AbortController();
@@ -86,7 +79,7 @@ export function aiSdkDriver(
 function toolsOf(framework: Framework, toolInputs: unknown[]): ToolSet {
   const get_weather = framework.tool({
     description: TOOL.description,
-    inputSchema: framework.jsonSchema({ ...SCHEMA, required: [...SCHEMA.required] }),
+    inputSchema: framework.jsonSchema(SCHEMA),
     execute: (input: unknown) => {
       toolInputs.push(input);
       return TOOL_RESULT;

@@ -65,7 +65,6 @@ async function streamed(client: Anthropic, target: Equipped): Promise<Answer> {
   return { text, ...tokens };
 }
 
-/** Lets the client itself run the loop of tool calls. */
 async function runTools(client: Anthropic, target: Equipped): Promise<Answer> {
   const toolInputs: unknown[] = [];
   const body = bodyOf(target, PROMPT.tools);
@@ -75,7 +74,7 @@ async function runTools(client: Anthropic, target: Equipped): Promise<Answer> {
     tools: [
       {
         ...TOOL,
-        input_schema: inputSchema(),
+        input_schema: SCHEMA,
         parse: (input: unknown) => input,
         run: (input: unknown): string => {
           toolInputs.push(input);
@@ -89,7 +88,7 @@ async function runTools(client: Anthropic, target: Equipped): Promise<Answer> {
 }
 
 async function callTools(client: Anthropic, target: Equipped): Promise<Answer> {
-  const tools = [{ ...TOOL, input_schema: inputSchema() }];
+  const tools = [{ ...TOOL, input_schema: SCHEMA }];
   const body = { ...bodyOf(target, PROMPT.tools), tools };
   const first = await client.messages.create(body);
   const uses = first.content.flatMap((block) => (block.type === "tool_use" ? block : []));
@@ -128,10 +127,6 @@ async function cancelled(client: Anthropic, target: Equipped): Promise<Answer> {
   stream.abort();
   await stream.done().catch(() => undefined);
   return { text };
-}
-
-function inputSchema(): Anthropic.Tool.InputSchema {
-  return { ...SCHEMA, required: [...SCHEMA.required] };
 }
 
 /** On this wire, the input tokens leave out the cached ones. */

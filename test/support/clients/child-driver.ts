@@ -3,11 +3,7 @@ import { createInterface } from "node:readline";
 import { withResource } from "../with-resource.ts";
 import type { Driver, Outcome } from "./driver.ts";
 
-export interface ClientProcess {
-  driver(client: string): Driver;
-}
-
-export interface Command {
+interface Command {
   readonly file: string;
   readonly args: readonly string[];
 }
@@ -18,11 +14,11 @@ interface Waiting {
 }
 
 /** Starts a process that runs clients, before the tests of the calling file; ends it after them. */
-export function withClientProcess(prepare: () => Promise<Command>): ClientProcess {
+export function withClientProcess(prepare: () => Promise<Command>): Clients {
   return withResource(async () => new Clients(await prepare()));
 }
 
-class Clients implements ClientProcess {
+class Clients {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #waiting = new Map<number, Waiting>();
   #orders = 0;

@@ -7,10 +7,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/**
- * Returns a folder of clients that are too heavy or too new to be dependencies of the repository.
- * It is outside of the repository, created once for these exact versions, and kept for later runs.
- */
+/** Returns a folder outside the repository, made once for these versions and kept. */
 export async function clientFolder(input: {
   readonly name: string;
   /** Exact versions of the content; other versions get another folder. */

@@ -2,10 +2,7 @@ import { isDeep } from "../depth.ts";
 import { guidePackages } from "./guide.ts";
 import { hasPython } from "./python.ts";
 
-/**
- * These packages need Node 22, which is newer than the oldest Node that this repository supports.
- * The install script of the last one calls a host of its maker.
- */
+/** These packages need Node 22. The install script of the last one calls a host of its maker. */
 export const OWN_FOLDER_CLIENTS = {
   openai: "7.57.0",
   "@openai/agents": "0.20.0",

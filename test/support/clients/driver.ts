@@ -2,7 +2,6 @@
 export type Deed = "plain" | "stream" | "streamWithUsage" | "tools" | "structured" | "cancel";
 
 export interface Target {
-  /** The address of the gateway, without a path. */
   readonly url: string;
   readonly key: string;
   readonly model: string;
@@ -12,7 +11,6 @@ export interface Target {
 export interface Answer {
   readonly text?: string;
   readonly tokens?: { readonly input: number; readonly output: number };
-  /** The inputs with which the client's tool was called. */
   readonly toolInputs?: readonly unknown[];
   readonly object?: unknown;
 }
@@ -24,7 +22,6 @@ export interface Outcome extends Answer {
 }
 
 export interface Fault {
-  /** Names of the error's class and of the classes that it extends. */
   readonly classes: readonly string[];
   readonly status: unknown;
   readonly message: string;
@@ -33,7 +30,6 @@ export interface Fault {
 /** A driver does not reject: a fault of the client is part of the outcome. */
 export type Driver = (deed: Deed, target: Target) => Promise<Outcome>;
 
-/** A target, and a `fetch` that counts the requests. */
 export interface Equipped extends Target {
   readonly fetch: typeof fetch;
 }
@@ -43,7 +39,6 @@ export type Deeds = Partial<Readonly<Record<Deed, (target: Equipped) => Promise<
 /** Node's own `fetch`, even while a test forbids the global one. */
 const realFetch: typeof fetch = globalThis.fetch;
 
-/** The gateway's answer on a busy machine; clients are right to repeat the request. */
 const OVERLOADED = 503;
 
 export function driverOf(deeds: Deeds): Driver {
@@ -65,6 +60,18 @@ export function driverOf(deeds: Deeds): Driver {
   };
 }
 
+/** Reads a stream until its first text, and then leaves it. */
+export async function firstText<T>(
+  stream: AsyncIterable<T>,
+  textIn: (chunk: T) => string | null | undefined,
+): Promise<Answer> {
+  for await (const chunk of stream) {
+    const text = textIn(chunk);
+    if (text) return { text };
+  }
+  return {};
+}
+
 export const PROMPT = {
   plain: `${"x".repeat(400)} [cached:40] [reasoning:20]`,
   tools: "Call get_weather",
@@ -76,13 +83,12 @@ export const TOOL = { name: "get_weather", description: "Tells the weather of a 
 export const TOOL_RESULT = "21 degrees";
 export const OUTPUT_TOKENS_MAX = 512;
 
-/** The schema of the tool's input and of the structured answer. */
 export const SCHEMA = {
-  type: "object",
-  properties: { city: { type: "string" } },
+  type: "object" as const,
+  properties: { city: { type: "string" as const } },
   required: ["city"],
-  additionalProperties: false,
-} as const;
+  additionalProperties: false as const,
+};
 
 function faultOf(error: unknown): Fault {
   // A framework that retries wraps the last error in its own.

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { newFolder } from "../run-folder.ts";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
 const GUIDE = join(ROOT, "examples/coding-agents/README.md");
@@ -23,7 +23,6 @@ export function guideBlocks(heading: string): readonly Block[] {
   }));
 }
 
-/** Returns the packages that the guide installs in these sections, with their versions. */
 export function guidePackages(headings: readonly string[]): Readonly<Record<string, string>> {
   const commands = headings.flatMap(guideBlocks).map(({ text }) => INSTALL.exec(text)?.groups);
   return Object.fromEntries(
@@ -41,45 +40,30 @@ export interface GuideEnvironment {
   readonly url: string;
   readonly key: string;
   readonly model: string;
-  /** A folder of programs that is put first on PATH. */
   readonly programs?: string;
   /** Lines of the guide that name one of these variables are left out. */
   readonly without?: readonly string[];
 }
 
-/**
- * Follows a section of `GUIDE` in an empty folder, which is also the home directory: writes each
- * file whose path is the first line of its block, and runs the commands in one shell.
- */
+/** Writes the files of a section of `GUIDE` to an empty home, and runs its commands. */
 export async function followGuide(heading: string, input: GuideEnvironment): Promise<GuideRun> {
   const blocks = guideBlocks(heading).filter(({ text }) => !INSTALL.test(text));
-  return await inEmptyFolder(async (folder) => {
-    for (const { language, text } of blocks) {
-      if (language === "sh" || language === "js") continue;
-      const file = fileOf(text, folder);
-      mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, filledIn(text, input).replace("TM_URL/v1", `${input.url}/v1`));
-    }
-    const commands = blocks.filter(({ language }) => language === "sh").map(({ text }) => text);
-    return await shell(filledIn(commands.join("\n"), input), folder, input);
-  });
+  const folder = newFolder("guide");
+  for (const { language, text } of blocks) {
+    if (language === "sh" || language === "js") continue;
+    const file = fileOf(text, folder);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, filledIn(text, input).replace("TM_URL/v1", `${input.url}/v1`));
+  }
+  const commands = blocks.filter(({ language }) => language === "sh").map(({ text }) => text);
+  return await shell(filledIn(commands.join("\n"), input), folder, input);
 }
 
 /** Runs one complete block of a page, with the key and the model set, as `followGuide` does. */
 export async function runPrinted(code: string, input: GuideEnvironment): Promise<GuideRun> {
-  return await inEmptyFolder((folder) => shell(filledIn(code, input), folder, input));
+  return await shell(filledIn(code, input), newFolder("guide"), input);
 }
 
-async function inEmptyFolder(use: (folder: string) => Promise<GuideRun>): Promise<GuideRun> {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-guide-"));
-  try {
-    return await use(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** Runs the JavaScript of a section of `GUIDE` with the packages of this repository. */
 export async function runGuideScript(heading: string, input: GuideEnvironment): Promise<GuideRun> {
   const script = guideBlocks(heading).find(({ language }) => language === "js")?.text ?? "";
   const args = ["--input-type=module", "--eval", filledIn(script, input)];
@@ -115,15 +99,10 @@ async function shell(
   return await runFile("/bin/sh", ["-eu", "-c", script], { cwd: folder, env });
 }
 
-interface RunOptions {
-  readonly cwd: string;
-  readonly env: NodeJS.ProcessEnv;
-}
-
 async function runFile(
   file: string,
   args: readonly string[],
-  options: RunOptions,
+  options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<GuideRun> {
   return await new Promise((done) => {
     const child = execFile(file, args, options, (error, stdout, stderr) => {

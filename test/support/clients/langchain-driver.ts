@@ -8,6 +8,7 @@ import {
 import type { ChatOpenAI } from "@langchain/openai";
 import {
   driverOf,
+  firstText,
   PROMPT,
   SCHEMA,
   TOOL,
@@ -34,12 +35,8 @@ export function langchainDriver(open: (target: Equipped) => ChatModel): Driver {
       const model = open(target).withStructuredOutput({ title: "city", ...SCHEMA });
       return { object: await model.invoke(PROMPT.structured) };
     },
-    cancel: async (target) => {
-      for await (const chunk of await open(target).stream(PROMPT.cancel)) {
-        if (chunk.text !== "") return { text: chunk.text };
-      }
-      return {};
-    },
+    cancel: async (target) =>
+      await firstText(await open(target).stream(PROMPT.cancel), ({ text }) => text),
   });
 }
 

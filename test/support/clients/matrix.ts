@@ -9,16 +9,10 @@ export interface ClientRow {
   readonly name: string;
   readonly drive: Driver;
   readonly wire: "a" | "b";
-  /**
-   * True for the official client of its wire, whose two ways to read a stream are both tested: on
-   * wire_a with and without usage, on wire_b event by event and with its own accumulator.
-   */
+  /** True for the official client of its wire, whose two ways to read a stream are both tested. */
   readonly isOfficial: boolean;
-  /**
-   * How the client asks for structured output; only a forced tool is translated for the other wire.
-   */
+  /** How it asks for structured output; only a tool is translated for the other wire. */
   readonly structured: "format" | "tool" | "none";
-  /** Names of its error classes for 401, 429 and 404 answers. */
   readonly errors: readonly [wrongKey: string, noCredit: string, noModel: string];
   /** The most requests that the client may send without credit. Default: 1, without a retry. */
   readonly requestsWithoutCredit?: number;
@@ -69,14 +63,8 @@ function answerCells({ gateway, row, model, crosses }: Cells, where: string): vo
     return row.usageRead?.(debited, { deed, crosses }) ?? debited;
   };
 
-  test(`a plain answer is complete and reports the debited usage, ${where}`, async () => {
-    const { outcome, account } = await act("plain");
-    expect(outcome).toMatchObject({ text: SAID, requests: 1 });
-    expect(outcome.tokens).toEqual(await expectedTokens("plain", account));
-  });
-
   const streams: readonly Deed[] = row.isOfficial ? ["stream", "streamWithUsage"] : ["stream"];
-  test.each(streams)(
+  test.each(["plain", ...streams] as const)(
     `%s: the client reads the whole answer and the debited usage, ${where}`,
     async (deed) => {
       const { outcome, account } = await act(deed);

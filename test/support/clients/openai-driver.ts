@@ -1,6 +1,7 @@
 import type OpenAI from "openai";
 import {
   driverOf,
+  firstText,
   OUTPUT_TOKENS_MAX,
   PROMPT,
   SCHEMA,
@@ -11,22 +12,19 @@ import {
   type Equipped,
 } from "./driver.ts";
 
-type OpenAIClass = typeof OpenAI;
 type Usage = OpenAI.CompletionUsage | null | undefined;
 
 /** Works with every version of the official client; only the place of `runTools` differs. */
-export function openaiDriver(Client: OpenAIClass): Driver {
+export function openaiDriver(Client: typeof OpenAI): Driver {
   const open = ({ url, key, fetch }: Equipped): OpenAI =>
     new Client({ apiKey: key, baseURL: `${url}/v1`, fetch });
   return driverOf({
     plain: async (target) => answerOf(await open(target).chat.completions.create(bodyOf(target))),
     stream: (target) => streamed(open(target), { ...bodyOf(target), stream: true }),
-    streamWithUsage: (target) =>
-      streamed(open(target), {
-        ...bodyOf(target),
-        stream: true,
-        stream_options: { include_usage: true },
-      }),
+    streamWithUsage: (target) => {
+      const options = { stream: true, stream_options: { include_usage: true } } as const;
+      return streamed(open(target), { ...bodyOf(target), ...options });
+    },
     tools: (target) => runTools(open(target), target),
     structured: (target) => structured(open(target), target),
     cancel: (target) => cancelled(open(target), target),
@@ -70,7 +68,7 @@ async function runTools(client: OpenAI, target: Equipped): Promise<Answer> {
   const toolInputs: unknown[] = [];
   const weather = {
     ...TOOL,
-    parameters: { ...SCHEMA, required: [...SCHEMA.required] },
+    parameters: SCHEMA,
     parse: (text: string): unknown => JSON.parse(text),
     function: (input: unknown): string => {
       toolInputs.push(input);
@@ -102,15 +100,9 @@ async function structured(client: OpenAI, target: Equipped): Promise<Answer> {
 }
 
 async function cancelled(client: OpenAI, target: Equipped): Promise<Answer> {
-  const stream = await client.chat.completions.create({
-    ...bodyOf(target, PROMPT.cancel),
-    stream: true,
-  });
-  for await (const chunk of stream) {
-    const text = chunk.choices[0]?.delta.content;
-    if (text) return { text };
-  }
-  return {};
+  const body = { ...bodyOf(target, PROMPT.cancel), stream: true } as const;
+  const stream = await client.chat.completions.create(body);
+  return await firstText(stream, ({ choices }) => choices[0]?.delta.content);
 }
 
 function tokensOf(usage: Usage): Pick<Answer, "tokens"> {

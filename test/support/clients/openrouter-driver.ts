@@ -1,5 +1,6 @@
 import {
   driverOf,
+  firstText,
   OUTPUT_TOKENS_MAX,
   PROMPT,
   SCHEMA,
@@ -15,9 +16,7 @@ export interface OpenRouterModule {
   readonly HTTPClient: new (options: { readonly fetcher: typeof fetch }) => object;
   readonly OpenRouter: new (options: object) => {
     readonly chat: {
-      send(request: {
-        readonly chatRequest: object;
-      }): Promise<ChatResult | AsyncIterable<ChatChunk>>;
+      send(request: object): Promise<ChatResult | AsyncIterable<ChatChunk>>;
     };
   };
 }
@@ -61,23 +60,15 @@ export function openrouterDriver(module: OpenRouterModule): Driver {
     stream: (target) => streamed(open(target), bodyOf(target)),
     tools: (target) => callTools(open(target), bodyOf(target, PROMPT.tools)),
     structured: async (target) => {
-      const { text = "" } = answerOf(
-        await open(target).send({
-          ...bodyOf(target, PROMPT.structured),
-          responseFormat: {
-            type: "json_schema",
-            jsonSchema: { name: "city", strict: true, schema: SCHEMA },
-          },
-        }),
-      );
+      const jsonSchema = { name: "city", strict: true, schema: SCHEMA };
+      const responseFormat = { type: "json_schema", jsonSchema };
+      const body = { ...bodyOf(target, PROMPT.structured), responseFormat };
+      const { text = "" } = answerOf(await open(target).send(body));
       return { object: JSON.parse(text) };
     },
     cancel: async (target) => {
-      for await (const chunk of await open(target).chunks(bodyOf(target, PROMPT.cancel))) {
-        const text = chunk.choices[0]?.delta.content;
-        if (text) return { text };
-      }
-      return {};
+      const stream = await open(target).chunks(bodyOf(target, PROMPT.cancel));
+      return await firstText(stream, ({ choices }) => choices[0]?.delta.content);
     },
   });
 }

@@ -10,10 +10,7 @@ import type { StrictProvider } from "./strict-providers.ts";
 
 type Complaint = string | undefined;
 
-/**
- * Returns why the provider refuses a body that others of its wire may accept; undefined if it
- * accepts the body, too.
- */
+/** Returns why the provider refuses a body; undefined if it accepts it. */
 export function findRefusal(
   provider: StrictProvider,
   body: JsonObject,

@@ -13,7 +13,6 @@ export interface StrictProvider {
   readonly needsUserAgent?: true;
   /** Top-level fields that the provider knows; absent if it ignores unknown ones. */
   readonly knows?: ReadonlySet<string>;
-  /** Top-level fields that the provider always refuses. */
   readonly refuses?: ReadonlySet<string>;
   /** Members of a message that the provider refuses. */
   readonly refusesInMessages?: ReadonlySet<string>;
@@ -22,24 +21,17 @@ export interface StrictProvider {
   readonly refusesMarks?: true;
   readonly refusesStrict?: true;
   readonly refusesPartsInResults?: true;
-  /**
-   * The values of `tool_choice` that the provider accepts; `named` stands for one that names a
-   * tool. Default: those of its wire.
-   */
+  /** Accepted values of `tool_choice`; `named`: one that names a tool. Default: all of its wire. */
   readonly choices?: ReadonlySet<string>;
   readonly temperatureMax?: number;
   /** The largest output bound of a request that is not streamed. */
   readonly wholeMax?: number;
-  /**
-   * Where a stream reports usage: in its last choice, or in a chunk that was not asked for.
-   * Default: in a chunk, if the client asks for it.
-   */
+  /** A stream reports usage unasked, or in its last choice. Default: in a chunk, if asked. */
   readonly usage?: "unasked" | "in-choice";
   /** The provider counts thinking tokens only in the total. */
   readonly hidesReasoning?: true;
   /** The provider signs tool calls, and refuses a history without these signatures. */
   readonly signs?: true;
-  /** The provider sends tool calls without a finish reason. */
   readonly silentCalls?: true;
   /** The provider requires `provider.max_price`, with prices as strings. */
   readonly wantsCeiling?: true;
@@ -214,7 +206,6 @@ const local: StrictProvider = { wire: "wire_a" };
 const messages: StrictProvider = { wire: "wire_b", auth: "x-api-key" };
 const autoOrNone = wordSet("auto none");
 
-/** The providers by their id in manifests. */
 export const STRICT_PROVIDERS: Readonly<Record<string, StrictProvider>> = {
   openai,
   anthropic: messages,
