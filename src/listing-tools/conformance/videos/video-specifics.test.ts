@@ -105,30 +105,26 @@ test("C11 is skipped in a run that does not poll jobs", async () => {
   expect(await videoSpecifics(lab)).toMatchObject({ status: "skip" });
 });
 
-describe("C11 fails a film that", () => {
-  test.each<[string, NonNullable<Provider["film"]>, string]>([
-    ["is an HTML page", () => Buffer.from("<html>".repeat(20)), "the file is no film"],
-    ["is too short", (_seconds, id) => filmOf(1, id), "not as long as was asked for"],
-    ["belongs to another job", (seconds) => filmOf(seconds, "one"), "have the same film"],
-  ])("%s", async (_what, film, message) => {
-    const { status, message: found } = await seenOf({ film });
-    expect(status).toBe("fail");
-    expect(found).toContain(message);
-  });
+test.each<[string, NonNullable<Provider["film"]>, string]>([
+  ["is an HTML page", () => Buffer.from("<html>".repeat(20)), "the file is no film"],
+  ["is too short", (_seconds, id) => filmOf(1, id), "not as long as was asked for"],
+  ["belongs to another job", (seconds) => filmOf(seconds, "one"), "have the same film"],
+])("C11 fails a film that %s", async (_what, film, message) => {
+  const { status, message: found } = await seenOf({ film });
+  expect(status).toBe("fail");
+  expect(found).toContain(message);
 });
 
-describe("C11 fails a job that", () => {
-  test.each<[string, object, string]>([
-    ["costs more than its seconds", { usage: { cost: 0.401 } }, "costs more than the ceiling"],
-    ["reports no cost", { usage: {} }, "reports no cost"],
-    ["fails and is billed", { status: "failed" }, "ended as failed is billed"],
-    ["is refused", { respect_moderation: false, usage: undefined }, "ended as refused"],
-    ["does not end", { status: "queued" }, "the job is queued after"],
-  ])("%s", async (_what, record, message) => {
-    const { status, message: found } = await seenOf({ record });
-    expect(status).toBe("fail");
-    expect(found).toContain(message);
-  });
+test.each<[string, object, string]>([
+  ["costs more than its seconds", { usage: { cost: 0.401 } }, "costs more than the ceiling"],
+  ["reports no cost", { usage: {} }, "reports no cost"],
+  ["fails and is billed", { status: "failed" }, "ended as failed is billed"],
+  ["is refused", { respect_moderation: false, usage: undefined }, "ended as refused"],
+  ["does not end", { status: "queued" }, "the job is queued after"],
+])("C11 fails a job that %s", async (_what, record, message) => {
+  const { status, message: found } = await seenOf({ record });
+  expect(status).toBe("fail");
+  expect(found).toContain(message);
 });
 
 test("a video one second above the maximum fails C11 if it is accepted, and its job is cancelled", async () => {
