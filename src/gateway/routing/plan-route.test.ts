@@ -224,6 +224,16 @@ describe("a customer's own provider keys", () => {
   });
 });
 
+test("a deployment that cannot serve the request as sent is passed over, also on failover", () => {
+  const without = (id: string): string[] | string =>
+    plan({
+      servabilityProblem: ({ providerId }) =>
+        providerId === id ? { field: "thinking", message: "no thinking" } : undefined,
+    });
+  expect(without("one")).toEqual(["two", "three"]);
+  expect(without("two")).toEqual(["one", "three"]);
+});
+
 test("when no provider can serve a request as sent, the first candidate's reason is the 400", () => {
   const servabilityProblem: PlanInput["servabilityProblem"] = (each) => ({
     field: "thinking",
