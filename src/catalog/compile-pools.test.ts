@@ -47,8 +47,8 @@ function poolOf(deploymentId: string, ...pools: readonly StatedPool[]): PoolDecl
 }
 
 function poolIssues(...pools: readonly StatedPool[]): readonly string[] {
-  const stated = { file: "pools.yaml", pools };
-  const input = { manifests, hasKey: () => true, today: "2026-11-20", pools: stated };
+  const file = { file: "pools.yaml", pools };
+  const input = { manifests, hasKey: () => true, today: "2026-11-20", pools: file };
   const outcome = compileCatalog(input);
   return outcome.ok ? [] : outcome.issues.map(textOf);
 }

@@ -143,7 +143,7 @@ test("a purchase price above the sale price is noted, also in a tier or a later 
     return notes.map(({ reason }) => reason).filter((reason) => reason.startsWith("purchase"));
   };
   const dear = plain("1.000001", "2");
-  const tierOf = (pricing: Json): Json => [{ above_prompt_tokens: 9, pricing }];
+  const tierOf = (prices: Json): Json => [{ above_prompt_tokens: 9, pricing: prices }];
   const sold = { purchase_pricing: plain("1", "2") };
   expect(notesOf(sold)).toEqual([]);
   expect(notesOf({ purchase_pricing: dear })).toEqual(["purchase_above_price"]);
@@ -209,8 +209,8 @@ describe("an implausible price", () => {
 
   test("is found if it is a hundred times higher or lower than in the catalog before", () => {
     const before = compiled({});
-    const jumps = (terms: Json, pricing: Json): readonly string[] =>
-      priceJumps(before, compiled(terms, 0, { "/models/1/pricing": pricing }));
+    const jumps = (terms: Json, prices: Json): readonly string[] =>
+      priceJumps(before, compiled(terms, 0, { "/models/1/pricing": prices }));
     expect(jumps({}, plain("99.9", "0.0201"))).toEqual([]);
     expect(jumps({}, plain("100", "2"))).toEqual(["acme/acme/nib"]);
     expect(jumps({}, plain("1", "0.02"))).toEqual(["acme/acme/nib"]);
