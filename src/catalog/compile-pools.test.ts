@@ -75,24 +75,17 @@ describe("a deployment in no stated pool", () => {
 
 describe("a stated pool", () => {
   test("is the same for all its listings, and has only its own limits", () => {
-    const pool = stated("p", [quill, nib], {
+    const limits = {
       capacity: [{ type: "prompt", per: "hour", value: 70 }],
       tokensPerMinute: 10,
       requestsPerSecond: 20,
       concurrent: 30,
-    });
-    const { deployments } = compiled(pool).catalog;
+    } as const;
+    const { deployments } = compiled(stated("p", [quill, nib], limits)).catalog;
     const members = deployments.filter((each) => each.pool.id === "p");
     expect(members.map(({ id }) => id).sort()).toEqual([nib, quill]);
     expect(members[0]?.pool).toBe(members[1]?.pool);
-    expect(members[0]?.pool).toEqual({
-      id: "p",
-      capacity: [{ type: "prompt", per: "hour", value: 70 }],
-      tokensPerMinute: 10,
-      requestsPerSecond: 20,
-      concurrent: 30,
-      orgSharePercent: 50,
-    });
+    expect(members[0]?.pool).toEqual({ id: "p", ...limits, orgSharePercent: 50 });
   });
 
   test("takes every listing of a provider, also those that are not routed", () => {

@@ -62,6 +62,7 @@ describe("teams and keys of LiteLLM", () => {
       ],
       teams,
     );
+    const unlimited = (name: string): object => ({ name, limits: {} });
     expect(orgs).toEqual([
       {
         name: "Acme",
@@ -71,19 +72,9 @@ describe("teams and keys of LiteLLM", () => {
         keys: [{ name: "web", capUsd: "5", limits: { rpm: 60 } }],
       },
       { name: "t2", ref: "litellm-t2", creditUsd: "87.500000", limits: {}, keys: [] },
-      {
-        name: "u1",
-        ref: "litellm-u1",
-        limits: {},
-        keys: [{ name: "own", limits: { tpm: 1000 } }],
-      },
-      {
-        name: "Keys without a team",
-        ref: "litellm-keys",
-        limits: {},
-        keys: [{ name: "key 1", limits: {} }],
-      },
-      { name: "t9", ref: "litellm-t9", limits: {}, keys: [{ name: "late", limits: {} }] },
+      { name: "u1", ref: "litellm-u1", limits: {}, keys: [{ name: "own", limits: { tpm: 1000 } }] },
+      { name: "Keys without a team", ref: "litellm-keys", limits: {}, keys: [unlimited("key 1")] },
+      { name: "t9", ref: "litellm-t9", limits: {}, keys: [unlimited("late")] },
     ]);
   });
 
