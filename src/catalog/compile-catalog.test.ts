@@ -8,14 +8,10 @@ import {
   edited,
   imageManifest,
   manifestFile,
+  pricing,
   textManifest,
   type Edits,
-  type Json,
 } from "../../test/fixtures/manifest/samples.ts";
-
-function price(type: string, cost: string): Json {
-  return { type, unit: "token", cost_usd_per_million: cost };
-}
 
 /** Returns the sample text manifest with one plain model, with `edits` applied. */
 function writeManifest(provider: string, edits: Edits = {}): ManifestFile {
@@ -23,7 +19,7 @@ function writeManifest(provider: string, edits: Edits = {}): ManifestFile {
     id: "m",
     context_length: 1_000,
     streaming: true,
-    pricing: [price("prompt", "1"), price("completion", "2")],
+    pricing: pricing({ prompt: "1", completion: "2" }),
   };
   const plain: Edits = { "/provider/id": provider, "/endpoint/api_key_env": undefined };
   const document = edited(textManifest(), { ...plain, "/models": [model], ...edits });
@@ -36,6 +32,12 @@ function only(manifest: ManifestFile, more: Partial<CatalogInput> = {}): Deploym
   const [deployment, ...others] = compiled([manifest], more).catalog.deployments;
   if (deployment === undefined || others.length > 0) throw new Error("not one deployment");
   return deployment;
+}
+
+function issuesOf(...manifests: readonly ManifestFile[]): readonly string[] {
+  const outcome = compileCatalog({ manifests, hasKey: () => true, today: "2026-11-20" });
+  if (outcome.ok) return [];
+  return outcome.issues.map(({ file, pointer, message }) => `${file}${pointer}: ${message}`);
 }
 
 describe("a deployment", () => {
@@ -110,14 +112,9 @@ describe("prices", () => {
   });
 
   test("charge what is declared, 0 included", () => {
-    const pricing = [
-      price("prompt", "3"),
-      price("cached_prompt", "0"),
-      price("cache_write", "3.75"),
-      price("completion", "15"),
-      price("internal_reasoning", "0.000001"),
-    ];
-    expect(only(writeManifest("acme", { "/models/0/pricing": pricing })).prices).toMatchObject({
+    const output = { completion: "15", internal_reasoning: "0.000001" };
+    const declared = pricing({ prompt: "3", cached_prompt: "0", cache_write: "3.75", ...output });
+    expect(only(writeManifest("acme", { "/models/0/pricing": declared })).prices).toMatchObject({
       prompt: 3_000_000n,
       cachedPrompt: 0n,
       cacheWrite: 3_750_000n,
@@ -129,16 +126,8 @@ describe("prices", () => {
   test("have a pin that depends on the deployment and the prices only", () => {
     const pin = (provider: string, edits: Edits = {}): string | undefined =>
       only(writeManifest(provider, edits)).prices?.pinId;
-    const writeDeclared = [
-      price("prompt", "1.0"),
-      price("completion", "2"),
-      price("cache_write", "1"),
-    ];
-    const dearer = [
-      price("prompt", "1"),
-      price("completion", "2"),
-      price("cache_write", "1.000001"),
-    ];
+    const writeDeclared = pricing({ prompt: "1.0", completion: "2", cache_write: "1" });
+    const dearer = pricing({ prompt: "1", completion: "2", cache_write: "1.000001" });
     expect(pin("acme", { "/models/0/pricing": writeDeclared })).toBe(pin("acme"));
     expect(pin("acme", { "/models/0/display_name": "M" })).toBe(pin("acme"));
     expect(pin("acme", { "/models/0/pricing": dearer })).not.toBe(pin("acme"));
@@ -178,9 +167,7 @@ describe("a model of several providers", () => {
   test("is tried at the cheapest of equal priority first, whatever the providers' names", () => {
     const orderOf = (costs: Readonly<Record<string, readonly [string, string]>>): unknown => {
       const manifests = Object.entries(costs).map(([provider, [prompt, completion]]) =>
-        writeManifest(provider, {
-          "/models/0/pricing": [price("prompt", prompt), price("completion", completion)],
-        }),
+        writeManifest(provider, { "/models/0/pricing": pricing({ prompt, completion }) }),
       );
       return compiled(manifests)
         .catalog.find("m")
@@ -220,17 +207,9 @@ describe("a model of several providers", () => {
   test("is refused if a provider lists it with another modality, and the message names one", () => {
     const edits = { "/provider/id": "picto", "/models/0/id": "m" };
     const image = manifestFile("picto.json", edited(imageManifest(), edits));
-    const input = { hasKey: () => true, today: "2026-11-20" };
-    expect(compileCatalog({ manifests: [image, first], ...input })).toEqual({
-      ok: false,
-      issues: [
-        {
-          file: "picto.json",
-          pointer: "/models/0",
-          message: "model m has modality image, but zeta.json lists it as text; rename one of them",
-        },
-      ],
-    });
+    expect(issuesOf(image, first)).toEqual([
+      "picto.json/models/0: model m has modality image, but zeta.json lists it as text; rename one of them",
+    ]);
   });
 });
 
@@ -250,10 +229,10 @@ describe("a listing that is not routed", () => {
     ],
     ["private", { "/provider/listing": "private" }, "private", "private capacity"],
     ["without its key", { "/endpoint/api_key_env": "ACME_KEY" }, "key_missing", "ACME_KEY is not"],
-  ])("is compiled, kept out of the models and noted: %s", (_, edits, reason, words) => {
+  ])("is compiled, kept out of models and providers, and noted: %s", (_, edits, reason, words) => {
     const { catalog, notes } = compiled([writeManifest("acme", edits)], missing);
     expect(catalog.deployments).toMatchObject([{ id: "acme/m", notReady: reason }]);
-    expect(catalog.models).toEqual([]);
+    expect(catalog).toMatchObject({ models: [], providers: [] });
     expect(catalog.find("m")).toBeUndefined();
     expect(notes).toMatchObject([{ file: "acme.json", deploymentId: "acme/m", reason }]);
     expect(notes[0]?.message).toContain(words);
@@ -295,18 +274,6 @@ describe("the providers of a catalog", () => {
       { id: "aa", promptLogging: "retained" },
     ]);
     expect(catalog.providers[0]).not.toHaveProperty("statusPageUrl");
-  });
-
-  test("do not come from private, staged or keyless listings", () => {
-    const { catalog } = compiled(
-      [
-        provider("hidden", "Hidden", { "/provider/listing": "private" }),
-        provider("staged", "Staged", { "/models/0/is_ready": false }),
-        provider("keyless", "Keyless", { "/endpoint/api_key_env": "ACME_KEY" }),
-      ],
-      { hasKey: () => false },
-    );
-    expect(catalog.providers).toEqual([]);
   });
 });
 
@@ -370,19 +337,9 @@ describe("a catalog", () => {
   });
 
   test("refuses two manifests of one provider", () => {
-    const input = { hasKey: () => true, today: "2026-11-20" };
-    expect(
-      compileCatalog({ manifests: [one, two, { ...one, file: "again.json" }], ...input }),
-    ).toEqual({
-      ok: false,
-      issues: [
-        {
-          file: "again.json",
-          pointer: "/provider/id",
-          message: "provider id one is already used by one.json; merge the two or rename one",
-        },
-      ],
-    });
+    expect(issuesOf(one, two, { ...one, file: "again.json" })).toEqual([
+      "again.json/provider/id: provider id one is already used by one.json; merge the two or rename one",
+    ]);
   });
 
   test("finds nothing under names that every object has", () => {

@@ -3,7 +3,7 @@ import { stringify as toYaml } from "yaml";
 
 import type { CatalogIssue, ManifestFile } from "./catalog-input.ts";
 import type { PoolDeclaration } from "./catalog.ts";
-import { type CatalogOutcome, compileCatalog } from "./compile-catalog.ts";
+import { compileCatalog } from "./compile-catalog.ts";
 import { parsePoolsFile, type StatedPool } from "./compile-pools.ts";
 import {
   compileFiles,
@@ -31,20 +31,7 @@ const manifests = [
 const quill = "text/acme/quill";
 const nib = "text/acme/nib";
 
-function compile(...pools: readonly StatedPool[]): CatalogOutcome {
-  return compileCatalog({
-    manifests,
-    hasKey: () => true,
-    today: "2026-11-20",
-    pools: { file: "pools.yaml", pools },
-  });
-}
-
-function stated(
-  id: string,
-  listings: readonly string[],
-  more: Partial<StatedPool> = {},
-): StatedPool {
+function stated(id: string, listings: readonly string[], more?: Partial<StatedPool>): StatedPool {
   return { id, listings, capacity: [], ...more };
 }
 
@@ -59,9 +46,16 @@ function poolOf(deploymentId: string, ...pools: readonly StatedPool[]): PoolDecl
   return found.pool;
 }
 
-function poolIssues(...pools: readonly StatedPool[]): readonly unknown[] {
-  const outcome = compile(...pools);
-  return outcome.ok ? [] : outcome.issues;
+function poolIssues(...pools: readonly StatedPool[]): readonly string[] {
+  const file = { file: "pools.yaml", pools };
+  const input = { manifests, hasKey: () => true, today: "2026-11-20", pools: file };
+  const outcome = compileCatalog(input);
+  return outcome.ok ? [] : outcome.issues.map(textOf);
+}
+
+function textOf({ file, pointer, message }: CatalogIssue): string {
+  expect(file).toBe("pools.yaml");
+  return `${pointer}: ${message}`;
 }
 
 describe("a deployment in no stated pool", () => {
@@ -81,24 +75,17 @@ describe("a deployment in no stated pool", () => {
 
 describe("a stated pool", () => {
   test("is the same for all its listings, and has only its own limits", () => {
-    const pool = stated("p", [quill, nib], {
+    const limits = {
       capacity: [{ type: "prompt", per: "hour", value: 70 }],
       tokensPerMinute: 10,
       requestsPerSecond: 20,
       concurrent: 30,
-    });
-    const { deployments } = compiled(pool).catalog;
+    } as const;
+    const { deployments } = compiled(stated("p", [quill, nib], limits)).catalog;
     const members = deployments.filter((each) => each.pool.id === "p");
     expect(members.map(({ id }) => id).sort()).toEqual([nib, quill]);
     expect(members[0]?.pool).toBe(members[1]?.pool);
-    expect(members[0]?.pool).toEqual({
-      id: "p",
-      capacity: [{ type: "prompt", per: "hour", value: 70 }],
-      tokensPerMinute: 10,
-      requestsPerSecond: 20,
-      concurrent: 30,
-      orgSharePercent: 50,
-    });
+    expect(members[0]?.pool).toEqual({ id: "p", ...limits, orgSharePercent: 50 });
   });
 
   test("takes every listing of a provider, also those that are not routed", () => {
@@ -115,25 +102,24 @@ describe("a stated pool", () => {
     });
   });
 
-  test("keeps the capacity that a listing declares after that listing's deprecation date", () => {
-    const files = [
-      writeManifest("text", textManifest(), { "/models/0/deprecation_date": "2026-11-19" }),
-    ];
+  /** Compiles the pool `shared` of all listings of `text`, whose manifest has these edits. */
+  function sharedAfter(edits: Edits) {
+    const files = [writeManifest("text", textManifest(), edits)];
     const pools = { file: "pools.yaml", pools: [stated("shared", ["text/*"])] };
-    const { deployments } = compileFiles(files, { pools }).catalog;
-    expect(deployments.map(({ id }) => id)).toEqual([nib]);
-    expect(deployments[0]?.pool.capacity).toContainEqual(minute600);
+    return compileFiles(files, { pools }).catalog.deployments.map(({ id, pool }) => ({ id, pool }));
+  }
+
+  test("keeps the capacity that a listing declares after that listing's deprecation date", () => {
+    const [only, ...others] = sharedAfter({ "/models/0/deprecation_date": "2026-11-19" });
+    expect([only?.id, others]).toEqual([nib, []]);
+    expect(only?.pool.capacity).toContainEqual(minute600);
   });
 
   test("has the capacity of its only current listing, whatever listings of the past declare", () => {
+    const capacity = [{ ...minute600, value: 900 }];
     const past = { "/models/1/capacity": [minute600], "/models/1/deprecation_date": "2026-11-19" };
-    const more = { "/models/0/capacity": [{ ...minute600, value: 900 }] };
-    const files = [writeManifest("text", textManifest(), { ...past, ...more })];
-    const pools = { file: "pools.yaml", pools: [stated("shared", ["text/*"])] };
-    const { deployments } = compileFiles(files, { pools }).catalog;
-    expect(deployments.map(({ id, pool }) => [id, pool.capacity])).toEqual([
-      [quill, more["/models/0/capacity"]],
-    ]);
+    const current = sharedAfter({ ...past, "/models/0/capacity": capacity });
+    expect(current).toMatchObject([{ id: quill, pool: { capacity } }]);
   });
 
   test.each<[string, readonly string[], string, number]>([
@@ -152,14 +138,14 @@ describe("a stated pool", () => {
 
   test("is noted if it names an unlisted model, and nothing else changes", () => {
     const { catalog, notes } = compiled(stated("p", ["gone/*", "text/acme/gone"]));
-    const message = "pool p names gone/*, which no manifest lists; correct it or remove it";
-    expect(notes).toContainEqual({
-      file: "pools.yaml",
-      deploymentId: "gone/*",
-      reason: "unknown_listing",
-      message,
-    });
-    expect(notes.filter(({ reason }) => reason === "unknown_listing")).toHaveLength(2);
+    expect(notes.filter(({ reason }) => reason === "unknown_listing")).toMatchObject([
+      {
+        file: "pools.yaml",
+        deploymentId: "gone/*",
+        message: "pool p names gone/*, which no manifest lists; correct it or remove it",
+      },
+      { deploymentId: "text/acme/gone" },
+    ]);
     expect(catalog.deployments.some((each) => each.pool.id === "p")).toBe(false);
   });
 
@@ -183,11 +169,7 @@ describe("stated pools are refused when", () => {
       stated("two", ["judge/*", quill], { concurrent: 1 }),
     ];
     expect(poolIssues(...pools)).toEqual([
-      {
-        file: "pools.yaml",
-        pointer: "/1/listings/1",
-        message: `${quill} is in the pools one and two; remove it from one of them`,
-      },
+      `/1/listings/1: ${quill} is in the pools one and two; remove it from one of them`,
     ]);
   });
 
@@ -197,11 +179,7 @@ describe("stated pools are refused when", () => {
       stated("one", [quill], { concurrent: 1 }),
     ];
     expect(poolIssues(...pools)).toEqual([
-      {
-        file: "pools.yaml",
-        pointer: "/1/id",
-        message: "pool id one is already used by /0; merge the two or rename one",
-      },
+      "/1/id: pool id one is already used by /0; merge the two or rename one",
     ]);
   });
 
@@ -214,166 +192,139 @@ describe("stated pools are refused when", () => {
     ],
   ])("%s", (_, listings, reason) => {
     const message = `pool p states no limit, and ${reason}; state one, such as concurrent: 8`;
-    expect(poolIssues(stated("p", listings))).toEqual([
-      { file: "pools.yaml", pointer: "/0", message },
-    ]);
+    expect(poolIssues(stated("p", listings))).toEqual([`/0: ${message}`]);
   });
 });
 
-describe("pools file", () => {
-  const file = "pools.yaml";
+function poolsOf(text: string): readonly StatedPool[] {
+  const read = parsePoolsFile("pools.yaml", text);
+  if (!read.ok) throw new Error(JSON.stringify(read.issues));
+  expect(read.pools.file).toBe("pools.yaml");
+  return read.pools.pools;
+}
 
-  function poolsOf(text: string): readonly StatedPool[] {
-    const read = parsePoolsFile(file, text);
-    if (!read.ok) throw new Error(JSON.stringify(read.issues));
-    expect(read.pools.file).toBe(file);
-    return read.pools.pools;
-  }
+function issuesOf(text: string): readonly string[] {
+  const read = parsePoolsFile("pools.yaml", text);
+  return read.ok ? [] : read.issues.map(textOf);
+}
 
-  function issuesOf(text: string): readonly CatalogIssue[] {
-    const read = parsePoolsFile(file, text);
-    return read.ok ? [] : read.issues;
-  }
-
-  /** Returns the problems of a valid pool with `change` applied; undefined removes a field. */
-  function wrongWith(change: Readonly<Record<string, unknown>>): readonly string[] {
-    const pool = Object.entries({ id: "p", listings: ["acme/m"], concurrent: 1, ...change });
-    const present = Object.fromEntries(pool.filter(([, value]) => value !== undefined));
-    return issuesOf(toYaml([present])).map(({ pointer, message }) => `${pointer}: ${message}`);
-  }
-
-  describe("a pool file", () => {
-    test("states every kind of limit of a pool", () => {
-      const text = `
-      - id: all-of-it
-        listings: [acme/vendor/model.v1, "other/*"]
-        org_share: three_quarters
-        requests_per_minute: 600
-        tokens_per_minute: 2000000
-        requests_per_second: 20
-        concurrent: 30
-        capacity:
-          - { type: request, per: day, value: 9000 }
-          - { type: completion, per: minute, value: 40 }
-      - { id: little_1, listings: [acme/n], org_share: half, concurrent: 1 }
-      - { id: nothing, listings: [acme/o] }
-    `;
-      expect(poolsOf(text)).toEqual([
-        {
-          id: "all-of-it",
-          listings: ["acme/vendor/model.v1", "other/*"],
-          orgSharePercent: 75,
-          capacity: [
-            { type: "request", per: "minute", value: 600 },
-            { type: "request", per: "day", value: 9_000 },
-            { type: "completion", per: "minute", value: 40 },
-          ],
-          tokensPerMinute: 2_000_000,
-          requestsPerSecond: 20,
-          concurrent: 30,
-        },
-        {
-          id: "little_1",
-          listings: ["acme/n"],
-          orgSharePercent: 50,
-          capacity: [],
-          concurrent: 1,
-        },
-        { id: "nothing", listings: ["acme/o"], capacity: [] },
-      ]);
-    });
-
-    test("may state no pools", () => {
-      expect(poolsOf("[]")).toEqual([]);
-    });
-
-    test.each([
-      ["is empty", ""],
-      ["is not a list", "pools: []"],
-    ])("that %s is refused with the form that it must have", (_, text) => {
-      const message = "must be a list of pools; write [] for none";
-      expect(issuesOf(text)).toEqual([{ file, pointer: "", message }]);
-    });
-
-    test("is refused with the reason and the place if it is not YAML", () => {
-      expect(issuesOf("- id: [")).toEqual([
-        {
-          file,
-          pointer: "",
-          message: expect.stringMatching(/^it is not YAML: .*line 1/) as string,
-        },
-      ]);
-      expect(issuesOf("- {id: a, id: b}")[0]?.message).toContain(
-        "it is not YAML: Map keys must be",
-      );
-    });
-
-    test("is refused with all its problems at once", () => {
-      const text = toYaml([{ id: "P", concurrent: 0 }, "pool", { id: "p", listings: [7] }]);
-      expect(issuesOf(text).map(({ pointer }) => pointer)).toEqual([
-        "/0/listings",
-        "/0/id",
-        "/0/concurrent",
-        "/1",
-        "/2/listings/0",
-      ]);
-    });
+describe("a pool file", () => {
+  test("states every kind of limit of a pool", () => {
+    const text = `
+    - id: all-of-it
+      listings: [acme/vendor/model.v1, "other/*"]
+      org_share: three_quarters
+      requests_per_minute: 600
+      tokens_per_minute: 2000000
+      requests_per_second: 20
+      concurrent: 30
+      capacity:
+        - { type: request, per: day, value: 9000 }
+        - { type: completion, per: minute, value: 40 }
+    - { id: little_1, listings: [acme/n], org_share: half, concurrent: 1 }
+    - { id: nothing, listings: [acme/o] }
+  `;
+    expect(poolsOf(text)).toEqual([
+      {
+        id: "all-of-it",
+        listings: ["acme/vendor/model.v1", "other/*"],
+        orgSharePercent: 75,
+        capacity: [
+          { type: "request", per: "minute", value: 600 },
+          { type: "request", per: "day", value: 9_000 },
+          { type: "completion", per: "minute", value: 40 },
+        ],
+        tokensPerMinute: 2_000_000,
+        requestsPerSecond: 20,
+        concurrent: 30,
+      },
+      { id: "little_1", listings: ["acme/n"], orgSharePercent: 50, capacity: [], concurrent: 1 },
+      { id: "nothing", listings: ["acme/o"], capacity: [] },
+    ]);
   });
 
-  const whole = "must be a whole number above 0";
-  const listing =
-    "must be <provider id>/<model id>, or <provider id>/* for all listings of a provider";
-  const fields =
-    "is not a known field; the fields are id, listings, org_share, requests_per_minute, tokens_per_minute, requests_per_second, concurrent, capacity";
+  test("may state no pools", () => {
+    expect(poolsOf("[]")).toEqual([]);
+  });
 
-  describe("an invalid pool is refused with the field and the rule", () => {
-    test.each<[Readonly<Record<string, unknown>>, readonly string[]]>([
-      [{ listings: undefined }, ["/0/listings: is missing"]],
-      [{ listings: [] }, ["/0/listings: must be a list with at least one entry"]],
-      [{ listings: ["acme"] }, [`/0/listings/0: ${listing}`]],
-      [{ listings: ["acme/m*"] }, [`/0/listings/0: ${listing}`]],
-      [{ rpm: 5 }, [`/0/rpm: ${fields}`]],
-      [{ "a/b~c": 5 }, [`/0/a~1b~0c: ${fields}`]],
-      [{ org_share: "third" }, ["/0/org_share: must be one of half, three_quarters"]],
-      [{ concurrent: 0 }, [`/0/concurrent: ${whole}`]],
-      [{ concurrent: 1.5 }, [`/0/concurrent: ${whole}`]],
-      [{ requests_per_minute: 0 }, [`/0/requests_per_minute: ${whole}`]],
-      [{ tokens_per_minute: 2 ** 53 }, [`/0/tokens_per_minute: ${whole}`]],
-      [{ capacity: [] }, ["/0/capacity: must be a list with at least one entry"]],
-      [
-        { capacity: ["request"] },
-        ["/0/capacity/0: must be an object with the fields type, per, value"],
-      ],
-      [
-        { capacity: [{ type: "image", per: "year", value: 0, unit: "token" }] },
-        [
-          "/0/capacity/0/unit: is not a known field; the fields are type, per, value",
-          "/0/capacity/0/type: must be one of request, prompt, completion",
-          "/0/capacity/0/per: must be one of minute, hour, day",
-          `/0/capacity/0/value: ${whole}`,
-        ],
-      ],
-      [
-        {
-          capacity: [
-            { type: "prompt", per: "day", value: 1 },
-            { type: "prompt", per: "day", value: 2 },
-          ],
-        },
-        ["/0/capacity/1: states prompt per day a second time; remove one of them"],
-      ],
-      [
-        { requests_per_minute: 9, capacity: [{ type: "request", per: "minute", value: 9 }] },
-        ["/0/capacity/0: states request per minute a second time; remove one of them"],
-      ],
-    ])("%j", (change, expected) => {
-      expect(wrongWith(change)).toEqual(expected);
-    });
+  test.each([
+    ["is empty", ""],
+    ["is not a list", "pools: []"],
+  ])("that %s is refused with the form that it must have", (_, text) => {
+    const message = "must be a list of pools; write [] for none";
+    expect(issuesOf(text)).toEqual([`: ${message}`]);
+  });
 
-    test.each(["", "Pool", "-p", "a/b", "a{b}", "a@b", "p".repeat(65), 7])("id %j", (id) => {
-      expect(wrongWith({ id })).toEqual([
-        "/0/id: must be 1 to 64 of a-z, 0-9, - and _, a letter or digit first",
-      ]);
-    });
+  test("is refused with the reason and the place if it is not YAML", () => {
+    const [issue, ...others] = issuesOf("- id: [");
+    expect(issue).toMatch(/^: it is not YAML: .*line 1/);
+    expect(others).toEqual([]);
+    expect(issuesOf("- {id: a, id: b}")[0]).toContain("it is not YAML: Map keys must be");
+  });
+
+  test("is refused with all its problems at once", () => {
+    const text = toYaml([{ id: "P", concurrent: 0 }, "pool", { id: "p", listings: [7] }]);
+    const places = issuesOf(text).map((issue) => issue.split(":")[0]);
+    expect(places).toEqual(["/0/listings", "/0/id", "/0/concurrent", "/1", "/2/listings/0"]);
+  });
+});
+
+/** Returns the problems of a valid pool with `change` applied; undefined removes a field. */
+function wrongWith(change: Readonly<Record<string, unknown>>): readonly string[] {
+  const pool = Object.entries({ id: "p", listings: ["acme/m"], concurrent: 1, ...change });
+  const present = Object.fromEntries(pool.filter(([, value]) => value !== undefined));
+  return issuesOf(toYaml([present]));
+}
+
+const whole = "must be a whole number above 0";
+const listing =
+  "must be <provider id>/<model id>, or <provider id>/* for all listings of a provider";
+const fields =
+  "is not a known field; the fields are id, listings, org_share, requests_per_minute, tokens_per_minute, requests_per_second, concurrent, capacity";
+const promptsPerDay = { type: "prompt", per: "day", value: 1 };
+const requestsPerMinute = { type: "request", per: "minute", value: 9 };
+const again = "a second time; remove one of them";
+
+describe("an invalid pool is refused with the field and the rule", () => {
+  test.each<[Readonly<Record<string, unknown>>, string]>([
+    [{ listings: undefined }, "/0/listings: is missing"],
+    [{ listings: [] }, "/0/listings: must be a list with at least one entry"],
+    [{ listings: ["acme"] }, `/0/listings/0: ${listing}`],
+    [{ listings: ["acme/m*"] }, `/0/listings/0: ${listing}`],
+    [{ rpm: 5 }, `/0/rpm: ${fields}`],
+    [{ "a/b~c": 5 }, `/0/a~1b~0c: ${fields}`],
+    [{ org_share: "third" }, "/0/org_share: must be one of half, three_quarters"],
+    [{ concurrent: 0 }, `/0/concurrent: ${whole}`],
+    [{ concurrent: 1.5 }, `/0/concurrent: ${whole}`],
+    [{ requests_per_minute: 0 }, `/0/requests_per_minute: ${whole}`],
+    [{ tokens_per_minute: 2 ** 53 }, `/0/tokens_per_minute: ${whole}`],
+    [{ capacity: [] }, "/0/capacity: must be a list with at least one entry"],
+    [{ capacity: [7] }, "/0/capacity/0: must be an object with the fields type, per, value"],
+    [
+      { capacity: [promptsPerDay, { ...promptsPerDay, value: 2 }] },
+      `/0/capacity/1: states prompt per day ${again}`,
+    ],
+    [
+      { requests_per_minute: 9, capacity: [requestsPerMinute] },
+      `/0/capacity/0: states request per minute ${again}`,
+    ],
+  ])("%j", (change, expected) => {
+    expect(wrongWith(change)).toEqual([expected]);
+  });
+
+  test("in every field of a capacity", () => {
+    const capacity = [{ type: "image", per: "year", value: 0, unit: "token" }];
+    expect(wrongWith({ capacity })).toEqual([
+      "/0/capacity/0/unit: is not a known field; the fields are type, per, value",
+      "/0/capacity/0/type: must be one of request, prompt, completion",
+      "/0/capacity/0/per: must be one of minute, hour, day",
+      `/0/capacity/0/value: ${whole}`,
+    ]);
+  });
+
+  test.each(["", "Pool", "-p", "a/b", "a{b}", "a@b", "p".repeat(65), 7])("id %j", (id) => {
+    expect(wrongWith({ id })).toEqual([
+      "/0/id: must be 1 to 64 of a-z, 0-9, - and _, a letter or digit first",
+    ]);
   });
 });

@@ -2,27 +2,26 @@ import { describe, expect, test } from "vitest";
 
 import type { Catalog, Deployment } from "./catalog.ts";
 import type { ManifestFile } from "./catalog-input.ts";
-import type { CatalogOutcome } from "./compile-catalog.ts";
 import { deploymentAt, ownKeyDeployment } from "./deployment-copy.ts";
 import {
   compileFiles,
   edited,
   manifestFile,
+  pricing,
   textManifest,
   type Edits,
   type Json,
 } from "../../test/fixtures/manifest/samples.ts";
-import { price } from "../../test/fixtures/manifest/rule-case.ts";
 import { priceJumps } from "./price-notes.ts";
 
-const NEW_YEAR = Date.parse("2027-01-01T00:00:00Z");
+type CompiledCatalog = ReturnType<typeof compileFiles>;
+
+const NEW_YEAR_TEXT = "2027-01-01T00:00:00Z";
+const NEW_YEAR = Date.parse(NEW_YEAR_TEXT);
 const FEBRUARY = Date.parse("2027-02-01T00:00:00Z");
-const plain = (prompt: string, completion: string): Json => [
-  price("prompt", prompt),
-  price("completion", completion),
-];
+const plain = (prompt: string, completion: string): Json => pricing({ prompt, completion });
 const CHANGES: Json = [
-  { from: "2027-01-01T00:00:00Z", pricing: plain("2", "4") },
+  { from: NEW_YEAR_TEXT, pricing: plain("2", "4") },
   {
     from: "2027-02-01T00:00:00Z",
     pricing: plain("3", "6"),
@@ -35,11 +34,7 @@ function compiled(terms: Json, nowMs = 0, more: Edits = {}): Catalog {
   return compiledWithNotes(terms, nowMs, more).catalog;
 }
 
-function compiledWithNotes(
-  terms: Json,
-  nowMs = 0,
-  more: Edits = {},
-): Extract<CatalogOutcome, { ok: true }> {
+function compiledWithNotes(terms: Json, nowMs = 0, more: Edits = {}): CompiledCatalog {
   const document = edited(textManifest(), {
     "/listing_terms": { "acme/nib": terms },
     "/models/1/pricing": plain("1", "2"),
@@ -127,22 +122,16 @@ describe("prices with dates", () => {
   });
 
   test("name the SKUs that they leave to the base rate", () => {
-    const cached = [...(plain("2", "4") as Json[]), price("cached_prompt", "0.2")];
-    const deployment = nib({
-      price_changes: [{ from: "2027-01-01T00:00:00Z", pricing: cached }],
-    });
+    const cached = pricing({ prompt: "2", completion: "4", cached_prompt: "0.2" });
+    const deployment = nib({ price_changes: [{ from: NEW_YEAR_TEXT, pricing: cached }] });
     expect(deployment.defaultedSkus).toContain("cached_prompt");
     const later = deploymentAt(deployment, NEW_YEAR);
     expect(later.defaultedSkus).toEqual(["cache_write", "internal_reasoning"]);
   });
 
   test("do not apply to a customer's own key, which costs nothing at any time", () => {
-    const connection = {
-      connectionId: "con_1",
-      orgId: "org_1" as never,
-      sealedKey: Buffer.from("k"),
-    };
-    const copy = ownKeyDeployment(nib({ price_changes: CHANGES }), connection);
+    const of = { connectionId: "con_1", orgId: "org_1" as never, sealedKey: Buffer.from("k") };
+    const copy = ownKeyDeployment(nib({ price_changes: CHANGES }), of);
     expect(deploymentAt(copy, NEW_YEAR)).toBe(copy);
     expect(promptAt(copy, FEBRUARY)).toBe(0n);
   });
@@ -154,7 +143,7 @@ test("a purchase price above the sale price is noted, also in a tier or a later 
     return notes.map(({ reason }) => reason).filter((reason) => reason.startsWith("purchase"));
   };
   const dear = plain("1.000001", "2");
-  const tierOf = (pricing: Json): Json => [{ above_prompt_tokens: 9, pricing }];
+  const tierOf = (prices: Json): Json => [{ above_prompt_tokens: 9, pricing: prices }];
   const sold = { purchase_pricing: plain("1", "2") };
   expect(notesOf(sold)).toEqual([]);
   expect(notesOf({ purchase_pricing: dear })).toEqual(["purchase_above_price"]);
@@ -166,8 +155,7 @@ test("a purchase price above the sale price is noted, also in a tier or a later 
   const later = [{ above_prompt_tokens: 20, pricing: plain("3", "4") }];
   const early = { ...sold, price_tiers: later, purchase_tiers: tierOf(plain("2", "3")) };
   expect(notesOf(early)).toHaveLength(1);
-  const from = "2027-01-01T00:00:00Z";
-  const change = { from, pricing: plain("1", "2"), purchase_pricing: dear };
+  const change = { from: NEW_YEAR_TEXT, pricing: plain("1", "2"), purchase_pricing: dear };
   expect(notesOf({ ...sold, price_changes: [change] })).toHaveLength(1);
 });
 
@@ -216,18 +204,18 @@ describe("an implausible price", () => {
     expect(isNoted({}, { "/models/1/pricing": plain("10000", "1") })).toBe(false);
     expect(isNoted({}, { "/models/1/pricing": far })).toBe(true);
     expect(isNoted({ price_tiers: [{ above_prompt_tokens: 9, pricing: far }] })).toBe(true);
-    expect(isNoted({ price_changes: [{ from: "2027-01-01T00:00:00Z", pricing: far }] })).toBe(true);
+    expect(isNoted({ price_changes: [{ from: NEW_YEAR_TEXT, pricing: far }] })).toBe(true);
   });
 
   test("is found if it is a hundred times higher or lower than in the catalog before", () => {
     const before = compiled({});
-    const jumps = (terms: Json, pricing: Json): readonly string[] =>
-      priceJumps(before, compiled(terms, 0, { "/models/1/pricing": pricing }));
+    const jumps = (terms: Json, prices: Json): readonly string[] =>
+      priceJumps(before, compiled(terms, 0, { "/models/1/pricing": prices }));
     expect(jumps({}, plain("99.9", "0.0201"))).toEqual([]);
     expect(jumps({}, plain("100", "2"))).toEqual(["acme/acme/nib"]);
     expect(jumps({}, plain("1", "0.02"))).toEqual(["acme/acme/nib"]);
     expect(jumps({}, plain("0", "0"))).toEqual([]);
-    const later = { price_changes: [{ from: "2027-01-01T00:00:00Z", pricing: plain("150", "2") }] };
+    const later = { price_changes: [{ from: NEW_YEAR_TEXT, pricing: plain("150", "2") }] };
     expect(jumps(later, plain("1", "2"))).toEqual(["acme/acme/nib"]);
     // The change was accepted when it was announced, so it may take effect.
     expect(priceJumps(compiled(later), compiled(later, NEW_YEAR))).toEqual([]);

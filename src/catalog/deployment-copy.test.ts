@@ -3,6 +3,7 @@ import { runInNewContext } from "node:vm";
 
 import { expect, test } from "vitest";
 
+import { pricing } from "../../test/fixtures/manifest/samples.ts";
 import { buildDeployment } from "../../test/fixtures/modality/request-kit.ts";
 import type { OrgId } from "../kernel/core/ids.ts";
 import type { Deployment } from "./catalog.ts";
@@ -14,13 +15,12 @@ const sealedKey = Buffer.from("sealed");
 const connection = { connectionId: "conn_1", orgId, sealedKey };
 
 function listed(change: Partial<Deployment> = {}): Deployment {
-  const free = { unit: "token", cost_usd_per_million: "0" } as const;
-  const pricing = [{ type: "prompt", ...free } as const, { type: "completion", ...free } as const];
+  const free = pricing({ prompt: "0", completion: "0" });
   const capacity = [{ type: "request", per: "minute", value: 5 }] as const;
   return buildDeployment("wire_a", {
     id: "acme/m",
     apiKeyEnv: "ACME_KEY",
-    prices: compilePriceSheet(["acme/m"], { pricing }),
+    prices: compilePriceSheet(["acme/m"], { pricing: free }),
     capacity,
     pool: { id: "shared", capacity, concurrent: 1, orgSharePercent: 50 },
     ...change,

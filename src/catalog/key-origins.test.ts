@@ -14,8 +14,12 @@ function fileOf(file: string, origin: string, variable = "SHARED_KEY"): Manifest
   return manifestFile(file, edited(textManifest(), edits));
 }
 
-function compile(manifests: readonly ManifestFile[], origins: KeyOrigins): CatalogOutcome {
-  const keys = { isOwnVariable: (name: string) => name.startsWith("OUR_"), origins };
+function compile(
+  manifests: readonly ManifestFile[],
+  origins: KeyOrigins = new Map(),
+  owners: ReadonlyMap<string, string> = new Map(),
+): CatalogOutcome {
+  const keys = { isOwnVariable: (name: string) => name.startsWith("OUR_"), origins, owners };
   return compileCatalog({ manifests, hasKey: () => true, today: "2026-11-20", keys });
 }
 
@@ -32,7 +36,7 @@ const sameOrigin = fileOf("same.json", "https://one.example");
 const other = fileOf("two.json", "https://one.example:8443");
 
 test("a provider's key goes to the first origin that names it, and to no other", () => {
-  const outcome = compile([other, sameOrigin, one], new Map());
+  const outcome = compile([other, sameOrigin, one]);
   expect(unrouted(outcome)).toEqual(["two"]);
   const notes = outcome.ok ? outcome.notes.filter(({ file }) => file === "two.json") : [];
   expect(notes[0]).toMatchObject({
@@ -45,18 +49,14 @@ test("a provider's key goes to the first origin that names it, and to no other",
 
 test("an origin that has a key keeps it while a manifest names it, whichever file sorts first", () => {
   const owners = new Map([["SHARED_KEY", "https://one.example:8443"]]);
-  const compiled = (manifests: readonly ManifestFile[]): CatalogOutcome => {
-    const keys = { isOwnVariable: () => false, origins: new Map(), owners };
-    return compileCatalog({ manifests, hasKey: () => true, today: "2026-11-20", keys });
-  };
-  const outcome = compiled([one, other, sameOrigin]);
+  const outcome = compile([one, other, sameOrigin], new Map(), owners);
   expect(unrouted(outcome)).toEqual(["one", "same"]);
   expect(outcome).toMatchObject({ keyOwners: owners });
   const [note] = outcome.ok ? outcome.notes : [];
   expect(note?.message).toContain(
     "belongs to https://one.example:8443, which two.json named before",
   );
-  const without = compiled([one, sameOrigin]);
+  const without = compile([one, sameOrigin], new Map(), owners);
   expect(unrouted(without)).toEqual([]);
   expect(without).toMatchObject({ keyOwners: new Map([["SHARED_KEY", "https://one.example"]]) });
 });
@@ -76,17 +76,14 @@ test("the operator's setting gives a key to several origins, or away from the fi
 });
 
 test("a manifest that names a variable of this program is refused", () => {
-  expect(compile([fileOf("bad.json", "https://x.example", "OUR_SECRET")], new Map())).toEqual({
-    ok: false,
-    issues: [
-      {
-        file: "bad.json",
-        pointer: "/endpoint/api_key_env",
-        message:
-          "OUR_SECRET is a variable of this program; name one that holds only this provider's key",
-      },
-    ],
-  });
+  const issue = {
+    file: "bad.json",
+    pointer: "/endpoint/api_key_env",
+    message:
+      "OUR_SECRET is a variable of this program; name one that holds only this provider's key",
+  };
+  const outcome = compile([fileOf("bad.json", "https://x.example", "OUR_SECRET")]);
+  expect(outcome).toEqual({ ok: false, issues: [issue] });
 });
 
 test.each(["x", "A=b", "A=https://a.example/v1", "a=https://a.example", "A=https://u:p@a.example"])(

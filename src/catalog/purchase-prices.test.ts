@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
 
+import { pricing } from "../../test/fixtures/manifest/samples.ts";
 import { compilePriceSheet } from "./price-sheet.ts";
 
-const price = (type: "prompt" | "cache_write" | "completion", usd: string) =>
-  ({ type, unit: "token", cost_usd_per_million: usd }) as const;
-const SOLD = [price("prompt", "5"), price("cache_write", "6.25"), price("completion", "25")];
-const OWED = [price("prompt", "4"), price("completion", "20")];
+const SOLD = pricing({ prompt: "5", cache_write: "6.25", completion: "25" });
+const OWED = pricing({ prompt: "4", completion: "20" });
 const plain = compilePriceSheet(["lab/one"], { pricing: SOLD });
 
 describe("an hour-long cache write", () => {
@@ -30,30 +29,26 @@ describe("an hour-long cache write", () => {
   });
 });
 
-describe("the purchase prices of a listing", () => {
+test("purchase prices are a separate sheet: missing SKUs default as for sale prices, but tiers and one-hour cache writes are its own", () => {
+  const extra_pricing = { cache_write_1h: "9" };
   const sheet = compilePriceSheet(["lab/one"], {
     pricing: SOLD,
     extra_pricing: { cache_write_1h: "10" },
     purchase_pricing: OWED,
     purchase_extra: { cache_write_1h: "8" },
-    purchase_tiers: [
-      { above_prompt_tokens: 7, pricing: OWED, extra_pricing: { cache_write_1h: "9" } },
-    ],
+    purchase_tiers: [{ above_prompt_tokens: 7, pricing: OWED, extra_pricing }],
   });
-
-  test("are a separate sheet: missing SKUs default as for sale prices, but tiers and one-hour cache writes are its own", () => {
-    expect(sheet.purchase).toMatchObject({
-      prompt: 4_000_000n,
-      cacheWrite: 4_000_000n,
-      cacheWrite1h: 8_000_000n,
-      completion: 20_000_000n,
-      tiers: [{ abovePromptTokens: 7, prices: { cacheWrite1h: 9_000_000n } }],
-    });
-    expect(sheet.purchase).not.toHaveProperty("purchase");
-    expect(sheet).toMatchObject({ prompt: 5_000_000n, cacheWrite1h: 10_000_000n });
-    expect(sheet).not.toHaveProperty("tiers");
-    expect(plain).not.toHaveProperty("purchase");
+  expect(sheet.purchase).toMatchObject({
+    prompt: 4_000_000n,
+    cacheWrite: 4_000_000n,
+    cacheWrite1h: 8_000_000n,
+    completion: 20_000_000n,
+    tiers: [{ abovePromptTokens: 7, prices: { cacheWrite1h: 9_000_000n } }],
   });
+  expect(sheet.purchase).not.toHaveProperty("purchase");
+  expect(sheet).toMatchObject({ prompt: 5_000_000n, cacheWrite1h: 10_000_000n });
+  expect(sheet).not.toHaveProperty("tiers");
+  expect(plain).not.toHaveProperty("purchase");
 });
 
 test("price pins differ by every sale price and every purchase price", () => {
@@ -64,14 +59,8 @@ test("price pins differ by every sale price and every purchase price", () => {
     { purchase_pricing: SOLD },
     { purchase_pricing: OWED },
     { purchase_pricing: OWED, purchase_extra: { cache_write_1h: "4" } },
-    {
-      purchase_pricing: OWED,
-      purchase_tiers: [{ above_prompt_tokens: 7, pricing: OWED }],
-    },
-    {
-      purchase_pricing: OWED,
-      purchase_tiers: [{ above_prompt_tokens: 8, pricing: OWED }],
-    },
+    { purchase_pricing: OWED, purchase_tiers: [{ above_prompt_tokens: 7, pricing: OWED }] },
+    { purchase_pricing: OWED, purchase_tiers: [{ above_prompt_tokens: 8, pricing: OWED }] },
   ].map((terms) => compilePriceSheet(["lab/one"], { pricing: SOLD, ...terms }));
   const pins = sheets.flatMap(({ pinId, purchase }) => [
     pinId,

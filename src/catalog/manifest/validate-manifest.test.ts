@@ -24,13 +24,7 @@ function messages(problems: readonly ManifestProblem[]): string {
 }
 
 describe("a valid manifest", () => {
-  const samples = {
-    textManifest,
-    imageManifest,
-    videoManifest,
-    decisionsManifest,
-    termsManifest,
-  };
+  const samples = { textManifest, imageManifest, videoManifest, decisionsManifest, termsManifest };
 
   test.each(Object.entries(samples))("%s is accepted and returned as written", (_, sample) => {
     expect(validateManifest(JSON.stringify(sample()))).toEqual({ ok: true, manifest: sample() });
@@ -71,10 +65,8 @@ describe("a document that is not readable JSON", () => {
   });
 
   test("is refused with the pointer of a duplicate key", () => {
-    const text = JSON.stringify(textManifest()).replace(
-      '"mode":"arrears"',
-      '"mode":"arrears","mode":"prepaid"',
-    );
+    const mode = '"mode":"arrears"';
+    const text = JSON.stringify(textManifest()).replace(mode, `${mode},"mode":"prepaid"`);
     expect(problemsOf(text)).toMatchObject([
       { pointer: "/settlement/mode", rule: "json-duplicate-key" },
     ]);
@@ -92,10 +84,7 @@ describe("a document that is not readable JSON", () => {
   });
 
   test("is refused unchecked if it has over a hundred thousand values", () => {
-    const values = (count: number): string =>
-      `[${Array<string>(count - 1)
-        .fill("0")
-        .join(",")}]`;
+    const values = (count: number): string => `[${"0,".repeat(count - 2)}0]`;
     expect(problemsOf(values(100_000))).toMatchObject([{ rule: "type" }]);
     expect(problemsOf(values(100_001))).toMatchObject([{ pointer: "", rule: "json-size" }]);
   });
@@ -110,17 +99,19 @@ describe("a document that is not readable JSON", () => {
 });
 
 describe("messages", () => {
+  const COST = "/models/0/pricing/0/cost_usd_per_million";
+
   test("report all problems at once, sorted by place", () => {
     const problems = problemsAfter({
       "/settlement/mode": "credit",
       "/models/1/id": "acme/quill",
-      "/models/0/pricing/0/cost_usd_per_million": "0.1234567",
+      [COST]: "0.1234567",
       "/provider/id": "A",
       "/endpoint/dialect": undefined,
     });
     expect(problems.map(({ pointer, rule }) => `${pointer} ${rule}`)).toEqual([
       "/endpoint required",
-      "/models/0/pricing/0/cost_usd_per_million price-decimals",
+      `${COST} price-decimals`,
       "/models/1/id model-id-duplicate",
       "/provider/id provider-id",
       "/settlement/mode settlement-mode",
@@ -140,16 +131,8 @@ describe("messages", () => {
   });
 
   test.each<[string, Edits, string]>([
-    [
-      "a price with seven fraction digits",
-      { "/models/0/pricing/0/cost_usd_per_million": "0.1234567" },
-      "has 7 fraction digits; 6 is the most",
-    ],
-    [
-      "a price written as a number",
-      { "/models/0/pricing/0/cost_usd_per_million": 0.5 },
-      "never a number",
-    ],
+    ["a price with seven fraction digits", { [COST]: "0.1234567" }, "has 7 fraction digits"],
+    ["a price written as a number", { [COST]: 0.5 }, "never a number"],
     ["a variant suffix in an id", { "/models/0/id": "quill:free" }, "put a provider variant into"],
     ["an id listed twice", { "/models/1/id": "acme/quill" }, "id is already used by models[0]"],
   ])("%s gets a message of its own", (_, edits, words) => {

@@ -63,9 +63,21 @@ function monitorFixture() {
     misbehave: (more: Partial<UsageEvent> = {}): void => {
       for (let n = 0; n < REFUSED_LINE; n += 1) note(more);
     },
-    /** Waits until the monitor has received the store's answer. */
-    answered: (): Promise<void> => new Promise((resolve) => setImmediate(resolve)),
   };
+}
+
+/** Waits until the monitor has received the store's answer. */
+function answered(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A monitor that has found unusual use, and whose store has given this answer. */
+async function findingAnswered(answer: Answer) {
+  const monitor = monitorFixture();
+  monitor.world.answer = answer;
+  monitor.misbehave();
+  await answered();
+  return monitor;
 }
 
 function principalOf(org: string, rules: Partial<Principal["rules"]> = {}): Principal {
@@ -121,7 +133,7 @@ describe("a finding of unusual use", () => {
   });
 
   test("is recorded with its figures and its age, and without any client address", async () => {
-    const { note, misbehave, recorded, world, logged, answered } = monitorFixture();
+    const { note, misbehave, recorded, world, logged } = monitorFixture();
     world.answer = LIMITED;
     note();
     world.nowMs += 7_000;
@@ -189,10 +201,7 @@ describe("a finding of unusual use", () => {
 
 describe("the store's answer to a finding", () => {
   test("that restricts the organization makes its requests a non-retryable 403 at once", async () => {
-    const { misbehave, refuse, world, answered } = monitorFixture();
-    world.answer = RESTRICTED;
-    misbehave();
-    await answered();
+    const { refuse } = await findingAnswered(RESTRICTED);
     const refused = refuse();
     expect(refused).toMatchObject({
       class: "usage_restricted",
@@ -205,10 +214,7 @@ describe("the store's answer to a finding", () => {
   });
 
   test("that imposes no restriction lets the organization continue, with its counts reset", async () => {
-    const { misbehave, refuse, note, recorded, world, answered } = monitorFixture();
-    world.answer = undefined;
-    misbehave();
-    await answered();
+    const { refuse, note, recorded } = await findingAnswered(undefined);
     // The requests of the first finding do not count again: these are one too few for another.
     for (let n = 1; n < REFUSED_LINE; n += 1) note();
     expect(refuse()).toBeUndefined();
@@ -216,10 +222,7 @@ describe("the store's answer to a finding", () => {
   });
 
   test("applies until cached keys have expired; after that the principal's own restrictions apply", async () => {
-    const { misbehave, refuse, world, answered } = monitorFixture();
-    world.answer = LIMITED;
-    misbehave();
-    await answered();
+    const { refuse, world } = await findingAnswered(LIMITED);
     const carrying = principalOf("org_trial", { abuseRestrictions: [LIMITED] });
     world.nowMs += KEY_CACHE_MS - 1;
     expect(refuse()).toBeDefined();
@@ -229,7 +232,7 @@ describe("the store's answer to a finding", () => {
   });
 
   test("that is a fault makes later requests report the finding again, at doubling intervals", async () => {
-    const { misbehave, refuse, recorded, logged, world, answered } = monitorFixture();
+    const { misbehave, refuse, recorded, logged, world } = monitorFixture();
     world.answer = new Error("down");
     misbehave();
     const triedAfterS: number[] = [];
@@ -275,7 +278,7 @@ describe("restrictions that the principal carries", () => {
 describe("a notice that an organization changed", () => {
   test("keeps a finding that the store has not answered yet or has failed to record", async () => {
     for (const answer of ["silence", new Error("away")] as const) {
-      const { watch, world, misbehave, refuse, answered } = monitorFixture();
+      const { watch, world, misbehave, refuse } = monitorFixture();
       world.answer = answer;
       misbehave();
       watch.forget(undefined);
@@ -286,10 +289,7 @@ describe("a notice that an organization changed", () => {
   });
 
   test("ends a restriction one second later, so that requests already in progress are still refused", async () => {
-    const { watch, world, misbehave, refuse, answered } = monitorFixture();
-    world.answer = LIMITED;
-    misbehave();
-    await answered();
+    const { watch, world, refuse } = await findingAnswered(LIMITED);
     watch.forget("org_other" as OrgId);
     world.nowMs += REQUESTS_ON_THEIR_WAY_MS;
     expect(refuse()).toMatchObject({ class: "usage_limited" });

@@ -1,12 +1,9 @@
-import { type Socket } from "node:net";
-
 import { afterEach, describe, expect, test, vi } from "vitest";
 
 import {
   connectionsOf,
   Listeners,
   NO_TIMEOUTS,
-  type Listening,
   type RawClient,
 } from "../../../test/support/http-listener.ts";
 import { plainPrincipal } from "../../../test/support/plain-ports.ts";
@@ -26,18 +23,9 @@ import { get, post, type Route } from "./route-table.ts";
 const PATIENCE = { timeout: 20_000, interval: 10 };
 
 const listeners = new Listeners();
-const sockets: Socket[] = [];
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  await listeners.close();
-});
+afterEach(() => listeners.close());
 
-async function listen(
-  routes: readonly Route[],
-  change: Partial<GatewayServerOptions> = {},
-): Promise<Listening> {
-  return await listeners.listen(routes, change);
-}
+const ASK = "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n";
 
 /** Resolves after all deadlines that are due now have been called. */
 function nextSweep(deadlines: Deadlines, clock: Clock): Promise<void> {
@@ -74,11 +62,10 @@ describe("a connection whose client reads slowly", () => {
       exchange.answer("application/json", {}, body);
       answered += 1;
     });
-    const { port, server } = await listen([whole], change);
-    const ask = "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n";
+    const { port, server } = await listeners.listen([whole], change);
     const clients: RawClient[] = [];
     for (let n = 1; n <= count; n += 1) {
-      clients.push(await listeners.client(port, ask, false));
+      clients.push(await listeners.client(port, ASK, false));
       await vi.waitFor(() => expect(answered).toBe(n), PATIENCE);
     }
     return { clients, connected: () => connectionsOf(server), bodyBytes: body.length };
@@ -102,8 +89,8 @@ describe("a connection whose client reads slowly", () => {
       exchange.write("x".repeat(48 * 2 ** 20));
       end = () => exchange.end("x");
     });
-    const { port, server } = await listen([stream], options);
-    await listeners.client(port, "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n", false);
+    const { port, server } = await listeners.listen([stream], options);
+    await listeners.client(port, ASK, false);
     await vi.waitFor(() => expect(end).toBeDefined(), PATIENCE);
     time.ms = 59_000;
     end?.();
@@ -171,8 +158,8 @@ describe("a connection whose client reads slowly", () => {
       // The last request is still being served when its client leaves.
       if ((asked += 1) < 15) exchange.answer("application/json", {}, "x".repeat(2 ** 23));
     });
-    const { port } = await listen([route], { deadlines, unread: watched });
-    const bytes = "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n".repeat(15);
+    const { port } = await listeners.listen([route], { deadlines, unread: watched });
+    const bytes = ASK.repeat(15);
     const { socket } = await listeners.client(port, bytes, false);
     await vi.waitFor(() => expect(waiting.length).toBe(14), PATIENCE);
     socket.destroy();
@@ -190,9 +177,8 @@ test("answers that wait behind another on their connection are bounded, however 
     if ((answered += 1) === 1) exchange.begin("text/event-stream", {});
     else exchange.answer("application/json", {}, "x".repeat(16 * kib));
   });
-  const { port, server } = await listen([route], { unread: new UnreadAnswers(bounds) });
-  const ask = "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n";
-  await listeners.client(port, ask.repeat(12), false);
+  const { port, server } = await listeners.listen([route], { unread: new UnreadAnswers(bounds) });
+  await listeners.client(port, ASK.repeat(12), false);
   await vi.waitFor(() => expect(answered).toBeGreaterThanOrEqual(8), PATIENCE);
   await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), PATIENCE);
 });
@@ -225,7 +211,7 @@ describe("bodies that do not arrive whole", () => {
       const sum = (): number => waiting.reduce((before, bytes) => before + bytes, 0);
       await vi.waitFor(() => expect(sum()).toBe(bodies * KB_400.length), PATIENCE);
     };
-    const { port } = await listen([post("/v1/messages", serve)], {
+    const { port } = await listeners.listen([post("/v1/messages", serve)], {
       arriving: new Watched(1_500_000),
       authenticator: { authenticate, forget: () => undefined },
     });
@@ -244,13 +230,35 @@ describe("bodies that do not arrive whole", () => {
   });
 });
 
+describe("the text of an answer", () => {
+  async function receivedFrom(serve: Route["serve"]): Promise<string> {
+    const { url } = await listeners.listen([get("/v1/models", serve)]);
+    return await (await fetch(`${url}/v1/models`)).text();
+  }
+
+  test.each(["plain", "grüße 🙂", "\u0080ÿ"])("reaches the client unchanged: %s", async (text) => {
+    const serve: Route["serve"] = async (exchange) => exchange.answer("text/plain", {}, text);
+    expect(await receivedFrom(serve)).toBe(text);
+  });
+
+  test("reaches the client unchanged in pieces, whichever of them are plain ASCII", async () => {
+    const texts = ["é", "plain", "🙂", "\u0080"];
+    const serve: Route["serve"] = async (exchange) => {
+      exchange.begin("text/plain", {});
+      for (const text of texts) exchange.write(text);
+      exchange.end("last ü");
+    };
+    expect(await receivedFrom(serve)).toBe(`${texts.join("")}last ü`);
+  });
+});
+
 describe("a handler that crashes", () => {
   const crash = async (): Promise<void> => {
     throw new Error("a bug in a recipe");
   };
 
   async function crashed(path: string, change: Partial<GatewayServerOptions> = {}) {
-    const { url, logged } = await listen([post(path, crash)], change);
+    const { url, logged } = await listeners.listen([post(path, crash)], change);
     const answer = await fetch(url + path, { method: "POST", body: "{}" });
     expect(answer.status).toBe(500);
     const requestId = answer.headers.get("x-request-id") ?? "";
@@ -267,16 +275,14 @@ describe("a handler that crashes", () => {
 
   const metadata = { origin: "gateway_infrastructure", retryable: false };
 
+  const error_type = "gateway_error";
+  const message = expect.stringContaining("report it with the x-request-id");
+
   test("on the messages route is a 500 gateway_error in the shape of wire_b", async () => {
     const { body, requestId } = await crashed("/v1/messages/count_tokens");
     expect(body).toEqual({
       type: "error",
-      error: {
-        type: "api_error",
-        message: expect.stringContaining("report it with the x-request-id"),
-        error_type: "gateway_error",
-        metadata,
-      },
+      error: { type: "api_error", message, error_type, metadata },
       request_id: requestId,
     });
   });
@@ -285,13 +291,9 @@ describe("a handler that crashes", () => {
     "on %s is a 500 gateway_error in the shape of wire_a",
     async (path) => {
       const { body, requestId } = await crashed(path);
+      const type = expect.any(String);
       expect(body).toEqual({
-        error: {
-          code: "gateway_error",
-          message: expect.stringContaining("report it with the x-request-id"),
-          type: expect.any(String),
-          metadata: { error_type: "gateway_error", ...metadata },
-        },
+        error: { code: error_type, message, type, metadata: { error_type, ...metadata } },
         request_id: requestId,
       });
     },
@@ -311,7 +313,7 @@ describe("a handler that crashes", () => {
       exchange.write("data: 1\n\n");
       await crash();
     };
-    const { url } = await listen([post("/v1/messages", serve)]);
+    const { url } = await listeners.listen([post("/v1/messages", serve)]);
     const answer = await fetch(`${url}/v1/messages`, { method: "POST", body: "{}" });
     expect(answer.status).toBe(200);
     await expect(answer.text()).rejects.toThrow("terminated");

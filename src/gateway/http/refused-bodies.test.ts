@@ -49,17 +49,11 @@ const notAuthenticated = {
 
 describe("a client that sends its whole body before it reads", () => {
   test.each([
-    ["a 413 for a body of one byte too many", 5, TOO_LARGE.length, [TOO_LARGE], {}, 413],
-    [
-      "a 401 after a body of 20 MB",
-      3,
-      20_000_000,
-      Array.from({ length: 20 }, () => MB),
-      notAuthenticated,
-      401,
-    ],
-  ] as const)("sees %s", async (_what, times, length, body, change, status) => {
+    ["a 413 for a body of one byte too many", 5, [TOO_LARGE], {}, 413],
+    ["a 401 after a body of 20 MB", 3, Array.from({ length: 20 }, () => MB), notAuthenticated, 401],
+  ] as const)("sees %s", async (_what, times, body, change, status) => {
     const { port } = await listeners.listen([post("/v1/messages", async () => undefined)], change);
+    const { length } = Buffer.concat(body);
     for (let time = 0; time < times; time += 1) {
       const { text, end } = await sendAll(port, `content-length: ${length}\r\n`, body);
       expect({ time, end }).toEqual({ time, end: "orderly" });

@@ -36,6 +36,8 @@ const playgroundKey = {
   requestsPerMinuteCeiling: 60,
 } as const;
 const defaultLimits = { requestsPerMinute: 300, tokensPerMinute: 1_000_000, concurrent: 8 };
+const KEY_SCOPE = { scope: "key", id: "key:key_1", limits: defaultLimits };
+const ORG_SCOPE = { scope: "org", id: "org:org_1", limits: defaultLimits };
 
 function withLimits(...limits: readonly StoredLimit[]): LimitedKey {
   return { ...consoleKey, rules: { limits } };
@@ -54,10 +56,7 @@ const rpmOf = (key: LimitedKey, scope: "key" | "org" = "key", asked?: AskedReque
 
 describe("defaults", () => {
   test("a funded console key may use 300 requests and a million tokens a minute, eight requests at once", () => {
-    expect(scopesOf(consoleKey)).toEqual([
-      { scope: "key", id: "key:key_1", limits: defaultLimits },
-      { scope: "org", id: "org:org_1", limits: defaultLimits },
-    ]);
+    expect(scopesOf(consoleKey)).toEqual([KEY_SCOPE, ORG_SCOPE]);
   });
 
   test("a key's requests per minute are its ceiling, and a limit set for the key can only lower them", () => {
@@ -102,21 +101,12 @@ describe("an organization without credit", () => {
   });
 
   test("has its 20 requests a minute in a separate window, shown with the id of its scope", () => {
+    const limits = { requestsPerMinute: 20 };
     expect(scopesOf(unfunded)).toEqual([
-      { scope: "key", id: "key:key_1", limits: defaultLimits },
-      {
-        scope: "key",
-        id: "key:key_1#unfunded",
-        shownId: "key:key_1",
-        limits: { requestsPerMinute: 20 },
-      },
-      { scope: "org", id: "org:org_1", limits: defaultLimits },
-      {
-        scope: "org",
-        id: "org:org_1#unfunded",
-        shownId: "org:org_1",
-        limits: { requestsPerMinute: 20 },
-      },
+      KEY_SCOPE,
+      { scope: "key", id: "key:key_1#unfunded", shownId: "key:key_1", limits },
+      ORG_SCOPE,
+      { scope: "org", id: "org:org_1#unfunded", shownId: "org:org_1", limits },
     ]);
     expect(rpmOf({ ...unfunded, keyOrigin: "optimize" })).toBe(20);
   });
@@ -136,43 +126,29 @@ function own(values: LimitValues): StoredLimit {
   return { source: "self", scope: "key", keyId, ...values };
 }
 
-describe("contracts", () => {
-  test("a contract of the organization replaces its defaults field by field, but no key's defaults", () => {
-    const key = withLimits(
-      { source: "contract", scope: "org", requestsPerMinute: 9_000 },
-      { source: "self", scope: "org", requestsPerMinute: 9_001, concurrent: 9 },
-    );
-    expect(least(scopesOf(key), "org")).toEqual({ ...defaultLimits, requestsPerMinute: 9_000 });
-    expect(least(scopesOf(key), "key")).toEqual(defaultLimits);
-  });
+test("a contract of the organization replaces its defaults field by field, but no key's defaults", () => {
+  const key = withLimits(
+    { source: "contract", scope: "org", requestsPerMinute: 9_000 },
+    { source: "self", scope: "org", requestsPerMinute: 9_001, concurrent: 9 },
+  );
+  expect(least(scopesOf(key), "org")).toEqual({ ...defaultLimits, requestsPerMinute: 9_000 });
+  expect(least(scopesOf(key), "key")).toEqual(defaultLimits);
 });
 
+const selfSet = { source: "self", scope: "model" } as const;
+
 describe("limits of a model", () => {
-  const ofOrg: StoredLimit = {
-    source: "self",
-    scope: "model",
-    modelId: "acme/m",
-    tokensPerMinute: 500,
-  };
+  const ofOrg: StoredLimit = { ...selfSet, modelId: "acme/m", tokensPerMinute: 500 };
   const ofKey: StoredLimit = { ...ofOrg, keyId, tokensPerMinute: 100 };
   const asked = { modelId: "acme/m" };
 
   test("are claimed after the key's limits and before the organization's, the key's own model limit first", () => {
+    const shown = { scope: "model", shownId: "model:acme/m" };
     expect(scopesOf(withLimits(ofOrg, ofKey), asked)).toEqual([
-      { scope: "key", id: "key:key_1", limits: defaultLimits },
-      {
-        scope: "model",
-        id: "model:acme/m@key_1",
-        shownId: "model:acme/m",
-        limits: { tokensPerMinute: 100 },
-      },
-      {
-        scope: "model",
-        id: "model:acme/m@org_1",
-        shownId: "model:acme/m",
-        limits: { tokensPerMinute: 500 },
-      },
-      { scope: "org", id: "org:org_1", limits: defaultLimits },
+      KEY_SCOPE,
+      { ...shown, id: "model:acme/m@key_1", limits: { tokensPerMinute: 100 } },
+      { ...shown, id: "model:acme/m@org_1", limits: { tokensPerMinute: 500 } },
+      ORG_SCOPE,
     ]);
   });
 
@@ -195,7 +171,7 @@ describe("limits of a model", () => {
 });
 
 describe("the cache of scopes", () => {
-  const key = withLimits({ source: "self", scope: "model", modelId: "acme/m", concurrent: 1 });
+  const key = withLimits({ ...selfSet, modelId: "acme/m", concurrent: 1 });
 
   test("shares one array among all models that no limit names", () => {
     const general = scopesOf(key);
@@ -214,7 +190,7 @@ describe("a dedicated endpoint", () => {
   });
 
   test("is limited only by limits that the customer set", () => {
-    const model: StoredLimit = { source: "self", scope: "model", modelId: "acme/m", concurrent: 2 };
+    const model: StoredLimit = { ...selfSet, modelId: "acme/m", concurrent: 2 };
     const key = withLimits(own({ requestsPerMinute: 7 }), model, { ...model, modelId: "acme/x" });
     expect(endpointSelfScopes(key, "acme/m")).toEqual([
       { scope: "key", id: "key:key_1", limits: { requestsPerMinute: 7 } },
@@ -230,7 +206,7 @@ describe("a dedicated endpoint", () => {
 });
 
 test("the scopes of an organization are those of any of its keys but for the key's own", () => {
-  const model: StoredLimit = { source: "self", scope: "model", modelId: "acme/m", concurrent: 2 };
+  const model: StoredLimit = { ...selfSet, modelId: "acme/m", concurrent: 2 };
   const org: StoredLimit = { source: "self", scope: "org", concurrent: 3 };
   const limited = withLimits(model, { ...model, keyId, concurrent: 1 }, org);
   const shared = (scopes: readonly ScopeClaim[]): readonly ScopeClaim[] =>
@@ -267,46 +243,34 @@ describe("for any stored limits", () => {
       { requiredKeys: ["scope", "modelId"] },
     ),
   );
-  const storedBy = (source: StoredLimit["source"]): fc.Arbitrary<readonly StoredLimit[]> =>
-    fc
-      .uniqueArray(place, { maxLength: 6, selector: (each) => JSON.stringify(each) })
-      .chain((places) =>
-        fc.tuple(...places.map((each) => values.map((set) => ({ source, ...each, ...set })))),
-      );
+  const source = "contract" as const;
+  const contracts: fc.Arbitrary<readonly StoredLimit[]> = fc
+    .uniqueArray(place, { maxLength: 6, selector: (each) => JSON.stringify(each) })
+    .chain((places) =>
+      fc.tuple(...places.map((each) => values.map((set) => ({ source, ...each, ...set })))),
+    );
   const asked = fc.record(
     { modelId: fc.constantFrom(...modelIds, "acme/c"), ownKeysOnly: fc.boolean() },
     { requiredKeys: [] },
   );
   const anyKey = fc.record({
-    funded: fc.boolean(),
     keyOrigin: fc.constantFrom("trial", "console", "playground" as const),
     requestsPerMinuteCeiling: fc.constantFrom(20, 60, 300),
   });
 
   test("a self-set limit up to the ceiling holds exactly, and no scope is claimed twice", () => {
     fc.assert(
-      fc.property(
-        anyKey,
-        storedBy("contract"),
-        values,
-        asked,
-        (change, contracts, set, question) => {
-          const key = {
-            ...consoleKey,
-            ...change,
-            funded: true,
-            rules: { limits: [...contracts, own(set)] },
-          };
-          const [row] = limitRows(key, undefined, SPECIFIED_LIMITS);
-          const scopes = scopesOf(key, question);
-          for (const field of LIMIT_FIELDS) {
-            const ceiling = row?.ceilings[field] ?? 0;
-            expect(least(scopes, "key")[field]).toBe(Math.min(set[field] ?? ceiling, ceiling));
-          }
-          const ids = scopes.map(({ id }) => id);
-          expect(new Set(ids).size).toBe(ids.length);
-        },
-      ),
+      fc.property(anyKey, contracts, values, asked, (change, stored, set, question) => {
+        const key = { ...consoleKey, ...change, rules: { limits: [...stored, own(set)] } };
+        const [row] = limitRows(key, undefined, SPECIFIED_LIMITS);
+        const scopes = scopesOf(key, question);
+        for (const field of LIMIT_FIELDS) {
+          const ceiling = row?.ceilings[field] ?? 0;
+          expect(least(scopes, "key")[field]).toBe(Math.min(set[field] ?? ceiling, ceiling));
+        }
+        const ids = scopes.map(({ id }) => id);
+        expect(new Set(ids).size).toBe(ids.length);
+      }),
       { numRuns: runs(300) },
     );
   });

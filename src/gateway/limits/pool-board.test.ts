@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import type { OrgId } from "../../kernel/core/ids.ts";
 import {
   afterTooMany,
-  applyRemoteCooldown,
   isOver,
   type Pool,
   PoolBoard,
@@ -123,13 +122,23 @@ describe("a pool after another instance's 429", () => {
     expect(board.throttledCount).toBe(0);
   });
 
-  test("shrinks once while the same notice is received every second", () => {
+  test("shrinks once for a notice, however often it is received and however late", () => {
     const { board } = fixture();
-    for (let nowMs = 0; nowMs < 30_000; nowMs += 1_000) board.learn("p", 30_000 - nowMs, nowMs);
-    board.learn("p", 0, 30_000);
+    board.learn("p", 30_000, 0);
+    for (let nowMs = 1_000; nowMs < 30_000; nowMs += 1_000) board.learn("p", 30_200 - nowMs, nowMs);
     expect(inFlight(board, 10_000)).toEqual([900, 450]);
     expect(inFlight(board, 30_000)).toEqual([1_000, 500]);
-    expect(board.cooldownMs("p", 30_000)).toBe(0);
+    expect(board.cooldownMs("p", 30_000)).toBe(200);
+    board.learn("p", 0, 30_200);
+    expect(board.cooldownMs("p", 30_200)).toBe(0);
+  });
+
+  test("shrinks again when a notice asks for a longer cooldown", () => {
+    const { board } = fixture();
+    board.learn("p", 5_000, 0);
+    board.learn("p", 9_000, 2_000);
+    expect(board.cooldownMs("p", 2_000)).toBe(9_000);
+    expect(inFlight(board, 2_000)).toEqual([650, 325]);
   });
 
   test("is broadcast when a 429 of our own asks for a cooldown that is a second longer", () => {
@@ -241,30 +250,9 @@ describe("the usable part of a pool", () => {
   });
 });
 
-describe("the cooldown of a pool", () => {
-  test("is not cut short by a 429 with a shorter one", () => {
-    const long = afterTooMany(undefined, { cooldownMs: 30_000, nowMs: 0 });
-    expect(afterTooMany(long, { cooldownMs: 2_000, nowMs: 100 }).cooldownUntilMs).toBe(30_000);
-  });
-});
-
-describe("the notice of another instance", () => {
-  const remote = applyRemoteCooldown(undefined, { cooldownMs: 5_000, nowMs: 0 });
-
-  test("counts as one 429, however often it is read and however late", () => {
-    let known = remote;
-    for (let nowMs = 1_000; nowMs < 5_000; nowMs += 1_000) {
-      known = applyRemoteCooldown(known, { cooldownMs: 5_200 - nowMs, nowMs });
-    }
-    expect(known.cooldownUntilMs).toBe(5_200);
-    expect(usablePercent(known, 4_000)).toBe(84);
-  });
-
-  test("counts as another 429 when its cooldown lasts longer", () => {
-    const known = applyRemoteCooldown(remote, { cooldownMs: 9_000, nowMs: 2_000 });
-    expect(known.cooldownUntilMs).toBe(11_000);
-    expect(usablePercent(known, 2_000)).toBe(65);
-  });
+test("the cooldown of a pool is not cut short by a 429 with a shorter one", () => {
+  const long = afterTooMany(undefined, { cooldownMs: 30_000, nowMs: 0 });
+  expect(afterTooMany(long, { cooldownMs: 2_000, nowMs: 100 }).cooldownUntilMs).toBe(30_000);
 });
 
 test("a pool's throttle is forgotten once the whole pool is usable and no late notice can arrive", () => {

@@ -40,11 +40,11 @@ describe("the claim of a pool", () => {
   });
 
   test("has every limit of the pool, and half of it for the organization", () => {
+    const stated = { tokensPerMinute: 1_000, requestsPerSecond: 5, concurrent: 7 };
+    const halfOfStated = { tokensPerMinute: 500, requestsPerSecond: 2, concurrent: 3 };
     const pool: Pool = {
       ...half,
-      tokensPerMinute: 1_000,
-      requestsPerSecond: 5,
-      concurrent: 7,
+      ...stated,
       capacity: [
         { type: "request", per: "minute", value: 21 },
         { type: "request", per: "day", value: 999 },
@@ -59,20 +59,8 @@ describe("the claim of a pool", () => {
     ];
     const halved = [499, 150, 20].map((limit, at) => ({ ...windows[at], limit }));
     expect(limitsOf(pool)).toEqual([
-      {
-        requestsPerMinute: 10,
-        tokensPerMinute: 500,
-        requestsPerSecond: 2,
-        concurrent: 3,
-        windows: halved,
-      },
-      {
-        requestsPerMinute: 21,
-        tokensPerMinute: 1_000,
-        requestsPerSecond: 5,
-        concurrent: 7,
-        windows,
-      },
+      { ...halfOfStated, requestsPerMinute: 10, windows: halved },
+      { ...stated, requestsPerMinute: 21, windows },
     ]);
   });
 });

@@ -13,32 +13,20 @@ function refusedFor(body: unknown): string {
   return outcome.refusal.message;
 }
 
-describe("a valid limit change", () => {
-  test.each([
-    [
-      { scope: "key", rpm: 5 },
-      { scope: "key", change: { requestsPerMinute: 5 } },
-    ],
-    [
-      { scope: "key", key_id: "key_1", tpm: null, concurrency: 2 },
-      { scope: "key", keyId: "key_1", change: { tokensPerMinute: null, concurrent: 2 } },
-    ],
-    [
-      { scope: "model", model: "acme/m", rpm: 1 },
-      { scope: "model", modelId: "acme/m", change: { requestsPerMinute: 1 } },
-    ],
-    [
-      { scope: "org", rpm: null },
-      { scope: "org", change: { requestsPerMinute: null } },
-    ],
-    ['{"scope":"key","rpm":1e2}', { scope: "key", change: { requestsPerMinute: 100 } }],
-    [
-      String.raw`{"sc\u006fpe":"k\u0065y","rpm":7.0}`,
-      { scope: "key", change: { requestsPerMinute: 7 } },
-    ],
-  ])("is read from the body %j", (body, expected) => {
-    expect(read(body)).toEqual({ ok: true, request: expected });
-  });
+test.each([
+  [{ scope: "key", rpm: 5 }, { scope: "key" }, 5],
+  [{ scope: "model", model: "acme/m", rpm: 1 }, { scope: "model", modelId: "acme/m" }, 1],
+  [{ scope: "org", rpm: null }, { scope: "org" }, null],
+  ['{"scope":"key","rpm":1e2}', { scope: "key" }, 100],
+  [String.raw`{"sc\u006fpe":"k\u0065y","rpm":7.0}`, { scope: "key" }, 7],
+])("a change of requests per minute is read from the body %j", (body, of, requestsPerMinute) => {
+  expect(read(body)).toEqual({ ok: true, request: { ...of, change: { requestsPerMinute } } });
+});
+
+test("a change of the tokens and the concurrency of another key is read", () => {
+  const body = { scope: "key", key_id: "key_1", tpm: null, concurrency: 2 };
+  const change = { tokensPerMinute: null, concurrent: 2 };
+  expect(read(body)).toEqual({ ok: true, request: { scope: "key", keyId: "key_1", change } });
 });
 
 describe("a value that is not a limit", () => {

@@ -1,9 +1,16 @@
 import { describe, expect, test } from "vitest";
 
 import type { ListedModel } from "../../catalog/catalog.ts";
-import { compileCatalog } from "../../catalog/compile-catalog.ts";
-import { edited, textManifest, type Json } from "../../../test/fixtures/manifest/samples.ts";
-import { validateManifest, type Manifest } from "../../catalog/manifest/index.ts";
+import type { ManifestFile } from "../../catalog/catalog-input.ts";
+import {
+  compileFiles,
+  edited,
+  manifestFile,
+  pricing,
+  textManifest,
+  type Edits,
+  type Json,
+} from "../../../test/fixtures/manifest/samples.ts";
 import { modelEntry } from "./contract/models.ts";
 import { filterModels, readModelFilter } from "./model-query.ts";
 
@@ -12,37 +19,23 @@ function listing(
   prices: readonly [string, string],
   more: { readonly [name: string]: Json } = {},
 ): Json {
-  const pricing = ["prompt", "completion"].map((type, at) => ({
-    type,
-    unit: "token",
-    cost_usd_per_million: prices[at] ?? "",
-  }));
-  return { id, context_length: 8_000, streaming: true, pricing, ...more };
+  const [prompt, completion] = prices;
+  const of = { context_length: 8_000, streaming: true, pricing: pricing({ prompt, completion }) };
+  return { id, ...of, ...more };
 }
 
-function manifestOf(provider: string, models: Json[], edits: Record<string, Json> = {}): Manifest {
-  const document = edited(textManifest(), {
-    "/provider/id": provider,
-    "/endpoint/api_key_env": undefined,
-    "/models": models,
-    ...edits,
-  });
-  const verdict = validateManifest(JSON.stringify(document));
-  if (!verdict.ok) throw new Error(JSON.stringify(verdict.problems));
-  return verdict.manifest;
+function manifestOf(provider: string, models: Json[], edits: Edits = {}): ManifestFile {
+  const named = { "/provider/id": provider, "/endpoint/api_key_env": undefined };
+  const document = edited(textManifest(), { ...named, "/models": models, ...edits });
+  return manifestFile(`${provider}.json`, document);
 }
 
-function modelsOf(manifests: readonly Manifest[]): readonly ListedModel[] {
-  const files = manifests.map((manifest, at) => ({ file: `${at}`, manifest, sha256: "none" }));
-  const built = compileCatalog({ manifests: files, hasKey: () => true, today: "2026-11-20" });
-  if (!built.ok) throw new Error(JSON.stringify(built.issues));
-  return built.catalog.models;
+function modelsOf(manifests: readonly ManifestFile[]): readonly ListedModel[] {
+  return compileFiles(manifests).catalog.models;
 }
 
 const TOOLS = { supported_parameters: { tools: { type: "boolean" } } };
-const BOTH = {
-  supported_parameters: { tools: { type: "boolean" }, stop: { type: "unknown" } },
-};
+const BOTH = { supported_parameters: { tools: { type: "boolean" }, stop: { type: "unknown" } } };
 
 /** The models `new`, `wide`, `both` and `plain`, newest first. */
 const models = modelsOf([
@@ -123,18 +116,16 @@ describe("the filters of the list of models", () => {
   });
 });
 
-describe("the order of the list of models", () => {
-  test.each([
-    ["newest", ["new", "wide", "both", "plain"]],
-    ["name", ["both", "new", "plain", "wide"]],
-    ["context", ["wide", "new", "both", "plain"]],
-    ["prompt_price", ["plain", "both", "wide", "new"]],
-    ["completion_price", ["plain", "wide", "both", "new"]],
-    // A price counts only if its provider fits the filters.
-    ["prompt_price&prompt_logging=none", ["wide", "both", "new"]],
-  ])("follows sort=%s", (order, ids) => {
-    expect(found(`sort=${order}`)).toEqual(ids);
-  });
+test.each([
+  ["newest", ["new", "wide", "both", "plain"]],
+  ["name", ["both", "new", "plain", "wide"]],
+  ["context", ["wide", "new", "both", "plain"]],
+  ["prompt_price", ["plain", "both", "wide", "new"]],
+  ["completion_price", ["plain", "wide", "both", "new"]],
+  // A price counts only if its provider fits the filters.
+  ["prompt_price&prompt_logging=none", ["wide", "both", "new"]],
+])("the list of models is in the order of sort=%s", (order, ids) => {
+  expect(found(`sort=${order}`)).toEqual(ids);
 });
 
 test.each([
@@ -164,10 +155,11 @@ test("a model's price is that of the provider tried first, and the lowest is nam
       manifestOf("first", [listing("m", first)], { "/provider/priority": 0 }),
       manifestOf("other", [listing("m", other)], { "/provider/priority": 1 }),
     ];
-    const [model] = modelsOf(manifests);
-    if (model === undefined) throw new Error("m is not listed");
     const verdicts = { of: () => ({ state: "unverified" as const }) };
-    return modelEntry.show({ model, verdicts: verdicts as never });
+    return modelEntry.show({
+      model: modelsOf(manifests)[0] as ListedModel,
+      verdicts: verdicts as never,
+    });
   };
   expect(entryOf(["5", "9"], ["1", "10"])).toMatchObject({
     pricing: { prompt: "0.000005", completion: "0.000009" },

@@ -1,10 +1,11 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { buildDeployment } from "../../../test/fixtures/modality/request-kit.ts";
 import type { Deployment, ListedModel, PriceSheet } from "../../catalog/catalog.ts";
 import type { ProviderControls } from "../../formats/wire/fields/common-fields.ts";
 import type { ModelId, OrgId, ProviderId } from "../../kernel/core/ids.ts";
-import { Affinity, type PlanInput, planRoute } from "./plan-route.ts";
+import { Affinity, explainRoute, type PlanInput, planRoute } from "./plan-route.ts";
 
 const PRICES: PriceSheet = {
   pinId: "pin",
@@ -44,8 +45,8 @@ const NO_CONTROLS: ProviderControls = {
   connections: "prefer",
 };
 
-function plan(change: Partial<PlanInput> = {}): string[] | string {
-  const outcome = planRoute({
+function inputOf(change: Partial<PlanInput> = {}): PlanInput {
+  return {
     modelId: "m",
     model: model([deployment("one"), deployment("two"), deployment("three")]),
     modality: "text",
@@ -53,7 +54,11 @@ function plan(change: Partial<PlanInput> = {}): string[] | string {
     servabilityProblem: () => undefined,
     isHealthy: () => true,
     ...change,
-  });
+  };
+}
+
+function plan(change: Partial<PlanInput> = {}): string[] | string {
+  const outcome = planRoute(inputOf(change));
   return outcome.kind === "plan"
     ? [outcome.first, ...outcome.others()].map((each) => each.providerId)
     : `${outcome.refusal.status} ${outcome.refusal.class}: ${outcome.refusal.message}`;
@@ -208,15 +213,7 @@ describe("a customer's own provider keys", () => {
     [{ connections: "prefer" as const }, "first"],
     [{ connections: "never" as const, allowFallbacks: false }, "none"],
   ])("with the controls %j are planned as: %s", (change, expected) => {
-    const outcome = planRoute({
-      modelId: "m",
-      model: model([deployment("one"), deployment("two")]),
-      modality: "text",
-      controls: { ...NO_CONTROLS, ...change },
-      ownKeyOf,
-      servabilityProblem: () => undefined,
-      isHealthy: () => true,
-    });
+    const outcome = planRoute(inputOf({ ownKeyOf, ...controls(change) }));
     expect(outcome).toMatchObject({ kind: "plan", ownKeys: expected });
   });
 
@@ -228,9 +225,13 @@ describe("a customer's own provider keys", () => {
 });
 
 test("a deployment that cannot serve the request as sent is passed over, also on failover", () => {
-  const servabilityProblem: PlanInput["servabilityProblem"] = (each) =>
-    each.providerId === "one" ? { field: "thinking", message: "no thinking" } : undefined;
-  expect(plan({ servabilityProblem })).toEqual(["two", "three"]);
+  const without = (id: string): string[] | string =>
+    plan({
+      servabilityProblem: ({ providerId }) =>
+        providerId === id ? { field: "thinking", message: "no thinking" } : undefined,
+    });
+  expect(without("one")).toEqual(["two", "three"]);
+  expect(without("two")).toEqual(["one", "three"]);
 });
 
 test("when no provider can serve a request as sent, the first candidate's reason is the 400", () => {
@@ -249,6 +250,73 @@ test("a listing without a price is never served: another one is, or the request 
 
 test("when every candidate is cooling the request gets a 503", () => {
   expect(plan({ isHealthy: () => false })).toMatch(/^503 gateway_error/);
+});
+
+describe("an explanation of a route", () => {
+  const IDS = ["one", "two", "three", "four"];
+
+  interface Case {
+    readonly unpriced?: readonly string[];
+    readonly cooling?: readonly string[];
+    readonly unservable?: readonly string[];
+    readonly changes?: Partial<ProviderControls>;
+  }
+
+  function caseOf({ unpriced = [], cooling = [], unservable = [], changes = {} }: Case): PlanInput {
+    const priceOf = (id: string) => ({ prices: unpriced.includes(id) ? null : PRICES });
+    return inputOf({
+      model: model(IDS.map((id) => deployment(id, priceOf(id)))),
+      ...controls(changes),
+      servabilityProblem: ({ providerId }) =>
+        unservable.includes(providerId) ? { field: "top_k", message: "top_k is odd" } : undefined,
+      isHealthy: ({ providerId }) => !cooling.includes(providerId),
+    });
+  }
+
+  test("has a reason for every excluded deployment", () => {
+    const explained = explainRoute(
+      caseOf({ unpriced: ["one"], cooling: ["two"], unservable: ["three"] }),
+    );
+    expect(explained.candidates.map((each) => each.providerId)).toEqual(["four"]);
+    expect(explained.excluded.map((each) => [each.deployment.providerId, each.reason])).toEqual([
+      ["one", "it is listed without a price"],
+      ["two", "it is cooling down after failures"],
+      ["three", "top_k is odd"],
+    ]);
+  });
+
+  test.each([
+    [{ only: ["four"] }, "provider.only does not name it"],
+    [{ ignore: ["one", "two", "three"] }, "provider.ignore names it"],
+    [{ order: ["four"], allowFallbacks: false }, /allow_fallbacks is false/],
+  ])("names the controls %j as the reason for each deployment they exclude", (changes, reason) => {
+    const explained = explainRoute(caseOf({ changes }));
+    expect(explained.candidates.map((each) => each.providerId)).toEqual(["four"]);
+    expect(explained.excluded).toHaveLength(3);
+    for (const each of explained.excluded) expect(each.reason).toMatch(reason);
+  });
+
+  test("has the plan's candidates, order and refusal, and lists each deployment once", () => {
+    const some = fc.subarray(IDS);
+    const changes = fc.record(
+      { only: some, ignore: some, order: some, allowFallbacks: fc.boolean() },
+      { requiredKeys: [] },
+    );
+    const cases = fc.record({ unpriced: some, cooling: some, unservable: some, changes });
+    fc.assert(
+      fc.property(cases, (each) => {
+        const input = caseOf(each);
+        const planned = planRoute(input);
+        const { candidates, excluded, refusal } = explainRoute(input);
+        const isPlan = planned.kind === "plan";
+        expect(candidates).toEqual(isPlan ? [planned.first, ...planned.others()] : []);
+        expect(refusal).toEqual(isPlan ? undefined : planned.refusal);
+        expect(refusal === undefined).toBe(candidates.length > 0);
+        const seen = [...candidates, ...excluded.map(({ deployment: other }) => other)];
+        expect(seen.map(({ providerId }) => providerId).toSorted()).toEqual(IDS.toSorted());
+      }),
+    );
+  });
 });
 
 test("a conversation's last deployment is remembered for five minutes, up to 20,000 conversations", () => {

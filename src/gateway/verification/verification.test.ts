@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 
+import { silentLog } from "../../../test/support/silent-log.ts";
 import type { ListingVerdict } from "./postgres-verdict-store.ts";
 import { overbilledPercent, judgeVerdict, Verification, VERIFIED_FOR_MS } from "./verification.ts";
 
 const NOW_MS = Date.parse("2026-11-23T10:00:00Z");
+const EXPIRY_MS = NOW_MS - VERIFIED_FOR_MS;
 const SHA256 = "ab".repeat(32);
 const DEPLOYMENT = {
   id: "lab/lab/one",
@@ -28,84 +30,61 @@ function verdict(more: Partial<ListingVerdict> = {}): ListingVerdict {
 }
 
 test.each([
-  ["with a passed run is verified", verdict(), "verified"],
-  ["whose run warned is verified in part", verdict({ verdict: "warn" }), "verified_in_part"],
-  ["whose run failed is shown as failed", verdict({ verdict: "fail" }), "failed"],
-  ["whose run was inconclusive is unchecked", verdict({ verdict: "inconclusive" }), "unchecked"],
-  ["without a run is unchecked", undefined, "unchecked"],
-  [
-    "whose run was of another manifest is shown as changed",
-    verdict({ manifestSha256: "cd".repeat(32) }),
-    "changed",
-  ],
-  [
-    "whose run was of another upstream id is shown as changed",
-    verdict({ upstreamModelId: "two" }),
-    "changed",
-  ],
-  [
-    "whose run is 30 days old is still verified",
-    verdict({ checkedAtMs: NOW_MS - VERIFIED_FOR_MS }),
-    "verified",
-  ],
-  [
-    "whose run is over 30 days old is expired",
-    verdict({ checkedAtMs: NOW_MS - VERIFIED_FOR_MS - 1 }),
-    "expired",
-  ],
-])("a listing %s", (_name, last, state) => {
+  ["with a passed run", "verified", verdict()],
+  ["whose run warned", "verified_in_part", verdict({ verdict: "warn" })],
+  ["whose run failed", "failed", verdict({ verdict: "fail" })],
+  ["whose run was inconclusive", "unchecked", verdict({ verdict: "inconclusive" })],
+  ["without a run", "unchecked", undefined],
+  ["whose run was of another manifest", "changed", verdict({ manifestSha256: "cd".repeat(32) })],
+  ["whose run was of another upstream id", "changed", verdict({ upstreamModelId: "two" })],
+  ["whose run is 30 days old", "verified", verdict({ checkedAtMs: EXPIRY_MS })],
+  ["whose run is over 30 days old", "expired", verdict({ checkedAtMs: EXPIRY_MS - 1 })],
+])("a listing %s is %s", (_name, state, last) => {
   expect(judgeVerdict(last, DEPLOYMENT, NOW_MS)).toBe(state);
 });
+
+type Store = ConstructorParameters<typeof Verification>[0]["store"];
+
+function verificationOf(store: Partial<Store>, onCleared?: (listingId: string) => void) {
+  const nothing = { latest: () => Promise.resolve([]), suspects: () => Promise.resolve([]) };
+  return new Verification({
+    store: { ...nothing, ...store },
+    clock: { nowMs: () => NOW_MS },
+    log: silentLog,
+    ...(onCleared && { onCleared }),
+  });
+}
 
 test("while the store does not answer, the known verdicts stay in force", async () => {
   const answers: (() => Promise<readonly ListingVerdict[]>)[] = [
     () => Promise.resolve([verdict()]),
     () => Promise.reject(new Error("away")),
   ];
-  const verification = new Verification({
-    store: {
-      latest: () => answers.shift()?.() ?? Promise.resolve([]),
-      suspects: () => Promise.resolve([]),
-    },
-    clock: { nowMs: () => NOW_MS },
-    log: { warn: () => undefined },
-  });
-  const isVerified = (): boolean => verification.isVerified(DEPLOYMENT);
-  expect(isVerified()).toBe(false);
-  await verification.refresh();
-  expect(isVerified()).toBe(true);
-  await verification.refresh();
-  expect(isVerified()).toBe(true);
-  await verification.refresh();
-  expect(isVerified()).toBe(false);
+  const verification = verificationOf({ latest: () => answers.shift()?.() ?? Promise.resolve([]) });
+  expect(verification.isVerified(DEPLOYMENT)).toBe(false);
+  for (const isVerified of [true, true, false]) {
+    await verification.refresh();
+    expect(verification.isVerified(DEPLOYMENT)).toBe(isVerified);
+  }
 });
 
 test("a listing that is no longer suspect is reported once, so that its counts start again", async () => {
-  const suspect = {
-    providerId: "lab",
-    modelId: "lab/one",
-    sinceMs: NOW_MS,
-    breaches: {
-      answers: 200,
-      substituted: 3,
-      usageMissing: 0,
-      usageImpossible: 0,
-      boundExceeded: 0,
-      wrongFinish: 0,
-      unreadable: 0,
-    },
+  const breaches = {
+    answers: 200,
+    substituted: 3,
+    usageMissing: 0,
+    usageImpossible: 0,
+    boundExceeded: 0,
+    wrongFinish: 0,
+    unreadable: 0,
   };
+  const suspect = { providerId: "lab", modelId: "lab/one", sinceMs: NOW_MS, breaches };
   const answers = [[suspect], [suspect], [], []];
   const cleared: string[] = [];
-  const verification = new Verification({
-    store: {
-      latest: () => Promise.resolve([]),
-      suspects: () => Promise.resolve(answers.shift() ?? []),
-    },
-    clock: { nowMs: () => NOW_MS },
-    log: { warn: () => undefined },
-    onCleared: (listingId) => cleared.push(listingId),
-  });
+  const verification = verificationOf(
+    { suspects: () => Promise.resolve(answers.shift() ?? []) },
+    (listingId) => cleared.push(listingId),
+  );
   await verification.refresh();
   await verification.refresh();
   expect(verification.isSuspect(DEPLOYMENT)).toBe(true);

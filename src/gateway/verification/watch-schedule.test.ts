@@ -40,75 +40,50 @@ function attempt(agoMs: number, isRecorded: boolean) {
   return { startedMs: NOW_MS - agoMs, isRecorded };
 }
 
-const OTHER_MANIFEST = { manifestSha256: "cd".repeat(32) };
+const HOUR_AGO = verdict(HOUR_MS);
+const WEEK_AGO = verdict(WEEK_MS);
+const OTHER_MANIFEST = verdict(HOUR_MS, { manifestSha256: "cd".repeat(32) });
+const OTHER_UPSTREAM_ID = verdict(1, { upstreamModelId: "two" });
 const OPEN = { isConclusive: false };
 
-test.each<[string, KnownRuns, string, boolean]>([
-  ["that was never checked is due", {}, "unchecked", true],
-  ["whose run is older than the interval is due", { verdict: verdict(WEEK_MS) }, "interval", true],
+test.each<[string, KnownRuns, string]>([
+  ["that was never checked", {}, "unchecked"],
+  ["whose run is older than the interval", { verdict: WEEK_AGO }, "interval"],
   [
-    "that became suspect after its run is due",
-    { verdict: verdict(HOUR_MS), suspectSinceMs: NOW_MS - 1 },
+    "that became suspect after its run",
+    { verdict: HOUR_AGO, suspectSinceMs: NOW_MS - 1 },
     "suspect",
-    true,
   ],
-  ["whose manifest changed is due", { verdict: verdict(HOUR_MS, OTHER_MANIFEST) }, "changed", true],
+  ["whose manifest changed", { verdict: OTHER_MANIFEST }, "changed"],
+  ["whose upstream id changed", { verdict: OTHER_UPSTREAM_ID }, "changed"],
+  ["whose run was inconclusive a day ago", { verdict: verdict(DAY_MS, OPEN) }, "retry"],
+  ["whose run was lost a day ago", { verdict: WEEK_AGO, attempt: attempt(DAY_MS, false) }, "retry"],
+])("a listing %s is due", (_name, runs, reason) => {
+  expect(due(runs)).toMatchObject({ isDue: true, reason });
+});
+
+const AFTER_A_LOST_RUN = { verdict: HOUR_AGO, attempt: attempt(2 * HOUR_MS, false) };
+/** The run began after the suspicion by the database's clock. */
+const SUSPECT_BEFORE_RUN = {
+  verdict: verdict(2 * HOUR_MS),
+  attempt: attempt(HOUR_MS, true),
+  suspectSinceMs: NOW_MS - HOUR_MS - 1,
+};
+
+test.each<[string, KnownRuns, string]>([
+  ["that was checked an hour ago", { verdict: HOUR_AGO }, "interval"],
   [
-    "whose upstream id changed is due",
-    { verdict: verdict(1, { upstreamModelId: "two" }) },
-    "changed",
-    true,
-  ],
-  [
-    "whose run was inconclusive is due a day later",
-    { verdict: verdict(DAY_MS, OPEN) },
-    "retry",
-    true,
-  ],
-  [
-    "whose run was lost with its process is due a day later",
-    { verdict: verdict(WEEK_MS), attempt: attempt(DAY_MS, false) },
-    "retry",
-    true,
-  ],
-  ["that was checked an hour ago is not due", { verdict: verdict(HOUR_MS) }, "interval", false],
-  [
-    "that became suspect before its run is not due",
-    { verdict: verdict(HOUR_MS), suspectSinceMs: NOW_MS - 2 * HOUR_MS },
+    "that became suspect before its run",
+    { verdict: HOUR_AGO, suspectSinceMs: NOW_MS - 2 * HOUR_MS },
     "interval",
-    false,
   ],
-  [
-    "whose run was inconclusive an hour ago is not due",
-    { verdict: verdict(HOUR_MS, OPEN) },
-    "retry",
-    false,
-  ],
-  [
-    "whose run is in progress or was lost an hour ago is not due",
-    { verdict: verdict(WEEK_MS), attempt: attempt(HOUR_MS, false) },
-    "retry",
-    false,
-  ],
-  [
-    "whose recorded run began, by the database's clock, after it became suspect is not due",
-    {
-      verdict: verdict(2 * HOUR_MS),
-      attempt: attempt(HOUR_MS, true),
-      suspectSinceMs: NOW_MS - HOUR_MS - 1,
-    },
-    "interval",
-    false,
-  ],
-  ["whose first run is in progress is not due", { attempt: attempt(1, false) }, "retry", false],
-  [
-    "that was checked by hand after a scheduled run was lost is not due",
-    { verdict: verdict(HOUR_MS), attempt: attempt(2 * HOUR_MS, false) },
-    "interval",
-    false,
-  ],
-])("a listing %s", (_name, runs, reason, isDue) => {
-  expect(due(runs)).toMatchObject({ isDue, reason });
+  ["that became suspect before its recorded run began", SUSPECT_BEFORE_RUN, "interval"],
+  ["whose run was inconclusive an hour ago", { verdict: verdict(HOUR_MS, OPEN) }, "retry"],
+  ["whose run began an hour ago", { verdict: WEEK_AGO, attempt: attempt(HOUR_MS, false) }, "retry"],
+  ["whose first run is in progress", { attempt: attempt(1, false) }, "retry"],
+  ["that was checked by hand after a scheduled run was lost", AFTER_A_LOST_RUN, "interval"],
+])("a listing %s is not due", (_name, runs, reason) => {
+  expect(due(runs)).toMatchObject({ isDue: false, reason });
 });
 
 test("the listing that is due first comes first", () => {

@@ -8,7 +8,6 @@ import { toPollResult } from "./ask-video-provider.ts";
 import {
   evaluatePoll,
   firstPollMs,
-  type JobUpdate,
   type JobVerdict,
   MISSING_INTERVAL_MS,
   type PollResult,
@@ -27,13 +26,9 @@ function resultOf(verdict: JobVerdict): string {
   return verdict.ended.errorCode ?? "completed";
 }
 
-function updateOf(verdict: JobVerdict): JobUpdate {
-  if (verdict.kind === "ended") throw new Error(`it has ended: ${verdict.ended.errorCode}`);
-  return verdict.update;
-}
-
 function nextPollMsOf(verdict: JobVerdict): number {
-  return updateOf(verdict).nextPollMs;
+  if (verdict.kind === "ended") throw new Error(`it has ended: ${verdict.ended.errorCode}`);
+  return verdict.update.nextPollMs;
 }
 
 test("a failed poll waits for the reset of a rate-limit window only after a 429", () => {

@@ -77,23 +77,21 @@ describe("a completed job", () => {
   });
 });
 
-describe("a failed job", () => {
-  test.each([
-    ["video_generation_failed", "failed", "upstream_error"],
-    ["content_policy_violation", "refused", "content_policy"],
-    ["video_cancelled", "failed", "upstream_error"],
-    ["video_expired", "failed", "upstream_error"],
-    ["video_timeout", "timeout", "upstream_error"],
-  ] as const)(
-    "with the error %s is recorded as %s and costs nothing",
-    (errorCode, outcome, errorClass) => {
-      const costPicoUsd = picoUsd(7n);
-      const end = endOfJob(takenJob(), ended({ errorCode, costPicoUsd }), NOW_MS);
-      expect(end).toMatchObject({ state: "failed", errorCode, reportedCostPicoUsd: 7n });
-      expect(end.close).toMatchObject({ outcome, errorClass, basis: "none", costPicoUsd: 0n });
-    },
-  );
-});
+test.each([
+  ["video_generation_failed", "failed", "upstream_error"],
+  ["content_policy_violation", "refused", "content_policy"],
+  ["video_cancelled", "failed", "upstream_error"],
+  ["video_expired", "failed", "upstream_error"],
+  ["video_timeout", "timeout", "upstream_error"],
+] as const)(
+  "a failed job with the error %s is recorded as %s and costs nothing",
+  (errorCode, outcome, errorClass) => {
+    const costPicoUsd = picoUsd(7n);
+    const end = endOfJob(takenJob(), ended({ errorCode, costPicoUsd }), NOW_MS);
+    expect(end).toMatchObject({ state: "failed", errorCode, reportedCostPicoUsd: 7n });
+    expect(end.close).toMatchObject({ outcome, errorClass, basis: "none", costPicoUsd: 0n });
+  },
+);
 
 describe("a value that the ledger cannot store", () => {
   test("is capped if it is too long a duration, and is 0 if the clock stepped back", () => {

@@ -3,6 +3,14 @@ import { expect, test } from "vitest";
 import { loadConfig } from "./load-config.ts";
 import { environmentName } from "./setting.ts";
 
+type Source = Parameters<typeof loadConfig>[0];
+
+/** Returns what is wrong with these settings; nothing if they are loaded. */
+function problemsOf(env: Source["env"], more: Partial<Source> = {}): readonly string[] {
+  const outcome = loadConfig({ flags: {}, env, ...more });
+  return outcome.kind === "invalid" ? outcome.problems : [];
+}
+
 test("without flags, environment or file every setting has its documented default", () => {
   const outcome = loadConfig({ flags: {}, env: {} });
   expect(outcome).toMatchObject({
@@ -22,33 +30,27 @@ test("a flag wins over the environment, and the environment over the file", () =
 });
 
 test("auth.key_cache_ms can be at most five seconds", () => {
-  const outcome = loadConfig({ flags: {}, env: { TM_AUTH_KEY_CACHE_MS: "5001" } });
-  expect(outcome).toEqual({
-    kind: "invalid",
-    problems: ["TM_AUTH_KEY_CACHE_MS: auth.key_cache_ms must be a whole number from 0 to 5000"],
-  });
+  expect(problemsOf({ TM_AUTH_KEY_CACHE_MS: "5001" })).toEqual([
+    "TM_AUTH_KEY_CACHE_MS: auth.key_cache_ms must be a whole number from 0 to 5000",
+  ]);
   const most = loadConfig({ flags: {}, env: { TM_AUTH_KEY_CACHE_MS: "5000" } });
   expect(most).toMatchObject({ config: { keyCacheMs: 5_000 } });
 });
 
 test("all problems are reported together, each with its place and the right form", () => {
   const env = { TM_PORT: "eighty", LOG_LEVEL: "loud" };
-  const outcome = loadConfig({ flags: {}, env, yamlText: "timeout: 3\nhost: 5\n" });
-  expect(outcome).toEqual({
-    kind: "invalid",
-    problems: [
-      "TM_PORT: port must be a whole number, at least 0",
-      "tokenmarket.yaml: host must be a string",
-      "LOG_LEVEL: log_level must be one of trace, debug, info, warn, error, fatal, silent",
-      "tokenmarket.yaml: there is no setting timeout; see docs/reference/config.md",
-    ],
-  });
+  expect(problemsOf(env, { yamlText: "timeout: 3\nhost: 5\n" })).toEqual([
+    "TM_PORT: port must be a whole number, at least 0",
+    "tokenmarket.yaml: host must be a string",
+    "LOG_LEVEL: log_level must be one of trace, debug, info, warn, error, fatal, silent",
+    "tokenmarket.yaml: there is no setting timeout; see docs/reference/config.md",
+  ]);
 });
 
 test("a settings file with content but no settings is refused, and an empty settings file is accepted", () => {
   const problems = ["tokenmarket.yaml must have settings, each as `name: value`"];
   for (const yamlText of ["port 9000\n", "- port: 9000\n", "9000\n"]) {
-    expect(loadConfig({ flags: {}, env: {}, yamlText })).toEqual({ kind: "invalid", problems });
+    expect(problemsOf({}, { yamlText })).toEqual(problems);
   }
   for (const yamlText of ["", "# none yet\n", "---\n", "timeouts:\n  # generation_ms: 1\n"]) {
     expect(loadConfig({ flags: {}, env: {}, yamlText })).toMatchObject({ kind: "loaded" });
@@ -58,21 +60,15 @@ test("a settings file with content but no settings is refused, and an empty sett
 test("a problem of a settings file is told with the name of the file", () => {
   const yamlFile = "/etc/tokenmarket/eu.yaml";
   for (const yamlText of ["port: x\n", "prt: 1\n", "a: [\n", "- 1\n"]) {
-    const outcome = loadConfig({ flags: {}, env: {}, yamlText, yamlFile });
-    const problems = outcome.kind === "invalid" ? outcome.problems : [];
-    expect(problems).toEqual([expect.stringContaining(yamlFile)]);
+    expect(problemsOf({}, { yamlText, yamlFile })).toEqual([expect.stringContaining(yamlFile)]);
   }
 });
 
 test("a trusted_proxies entry that is not a network is refused with the form to write", () => {
-  const outcome = loadConfig({ flags: {}, env: { TM_TRUSTED_PROXIES: "10.0.0.0/8,proxy" } });
-  expect(outcome).toEqual({
-    kind: "invalid",
-    problems: [
-      'TM_TRUSTED_PROXIES: trusted_proxies has "proxy", which is not a network; write it like 10.0.0.0/8 or ' +
-        "2001:db8::/32",
-    ],
-  });
+  expect(problemsOf({ TM_TRUSTED_PROXIES: "10.0.0.0/8,proxy" })).toEqual([
+    'TM_TRUSTED_PROXIES: trusted_proxies has "proxy", which is not a network; write it like 10.0.0.0/8 or ' +
+      "2001:db8::/32",
+  ]);
 });
 
 test("a mail server without a sender is refused, because it could send nothing", () => {
@@ -80,9 +76,8 @@ test("a mail server without a sender is refused, because it could send nothing",
     "smtp.host has no sender: set smtp.from, such as `Token Market <alerts@example.com>`",
   ];
   const host = { TM_SMTP_HOST: "mail.example.com" };
-  expect(loadConfig({ flags: {}, env: host })).toEqual({ kind: "invalid", problems });
-  const named = { ...host, TM_SMTP_USER: "alerts" };
-  expect(loadConfig({ flags: {}, env: named })).toEqual({ kind: "invalid", problems });
+  expect(problemsOf(host)).toEqual(problems);
+  expect(problemsOf({ ...host, TM_SMTP_USER: "alerts" })).toEqual(problems);
   for (const sender of [{ TM_SMTP_USER: "alerts@example.com" }, { TM_SMTP_FROM: "a@b.example" }]) {
     expect(loadConfig({ flags: {}, env: { ...host, ...sender } }).kind).toBe("loaded");
   }
@@ -96,9 +91,8 @@ test.each([
 ])(
   "the misspelled variable %s is refused with the name that was meant: %s",
   (misspelled, meant) => {
-    const outcome = loadConfig({ flags: {}, env: { [misspelled]: "1" } });
     const problem = `${misspelled}: there is no setting of this name; write ${meant}, or remove it`;
-    expect(outcome).toEqual({ kind: "invalid", problems: [problem] });
+    expect(problemsOf({ [misspelled]: "1" })).toEqual([problem]);
   },
 );
 
@@ -109,12 +103,11 @@ test("variables of guides, tests and clusters are not taken for misspelled setti
 });
 
 test("a console address with a path is refused, because the console is served at the root", () => {
-  const loaded = (url: string): string =>
-    loadConfig({ flags: {}, env: { TM_CONSOLE_URL: url } }).kind;
+  const isRefused = (url: string): boolean => problemsOf({ TM_CONSOLE_URL: url }).length > 0;
   const good = ["https://console.example.com", "http://localhost:8081/"];
-  expect(good.map(loaded)).toEqual(["loaded", "loaded"]);
+  expect(good.filter(isRefused)).toEqual([]);
   const bad = ["https://example.com/console", "https://example.com/?a", "example.com", "ftp://a.b"];
-  expect(bad.map(loaded)).toEqual(bad.map(() => "invalid"));
+  expect(bad.filter(isRefused)).toEqual(bad);
 });
 
 test.each([
@@ -129,8 +122,7 @@ test.each([
     'must be dollars above 0 such as "5.00", or "" to turn the check off',
   ]),
 ])("the setting %s refuses %s and says what is valid", (path = "", value = "", problem = "") => {
-  const outcome = loadConfig({ flags: {}, env: { [environmentName(path)]: value } });
-  const problems = outcome.kind === "invalid" ? outcome.problems.join() : "";
+  const problems = problemsOf({ [environmentName(path)]: value }).join();
   expect(problems).toContain(path);
   expect(problems).toContain(problem);
 });

@@ -105,21 +105,19 @@ describe("a scan", () => {
   );
 });
 
-describe("a scan of a string", () => {
-  test("finds its end at any length and at any alignment in memory", () => {
-    const memory = Buffer.alloc(300);
-    for (const stop of ["\u0000", "\u001f", "\\", '"']) {
-      for (let shift = 0; shift < 4; shift++) {
-        for (let length = 0; length < 60; length++) {
-          const text = `"${"é ~!#\u007f[]".repeat(9).slice(0, length)}${stop}"`;
-          const body = memory.subarray(shift, shift + memory.write(text, shift));
-          const offset =
-            stop === '"' || stop === "\\" ? body.length - (stop === '"' ? 1 : 0) : body.length - 2;
-          expect(scanJson(body, words)).toMatchObject({ fault: { fault: "syntax", offset } });
-        }
+test("a scan of a string finds its end at any length and at any alignment in memory", () => {
+  const memory = Buffer.alloc(300);
+  for (const stop of ["\u0000", "\u001f", "\\", '"']) {
+    for (let shift = 0; shift < 4; shift++) {
+      for (let length = 0; length < 60; length++) {
+        const text = `"${"é ~!#\u007f[]".repeat(9).slice(0, length)}${stop}"`;
+        const body = memory.subarray(shift, shift + memory.write(text, shift));
+        const offset =
+          stop === '"' || stop === "\\" ? body.length - (stop === '"' ? 1 : 0) : body.length - 2;
+        expect(scanJson(body, words)).toMatchObject({ fault: { fault: "syntax", offset } });
       }
     }
-  });
+  }
 });
 
 describe("a refused scan", () => {
@@ -179,11 +177,9 @@ describe("a refused scan", () => {
   });
 });
 
-describe("a scanned document", () => {
-  test("keeps values whole that are nested deeper than the tape", () => {
-    const value = JSON.parse(`${'{"x":['.repeat(20)}7${"]}".repeat(20)}`) as unknown;
-    const doc = read(JSON.stringify({ a: value, model: 1 }));
-    expect(doc.value(doc.member(0, words.findId("a")))).toEqual(value);
-    expect(doc.number(doc.member(0, words.findId("model")))).toBe(1);
-  });
+test("a scanned document keeps values whole that are nested deeper than the tape", () => {
+  const value = JSON.parse(`${'{"x":['.repeat(20)}7${"]}".repeat(20)}`) as unknown;
+  const doc = read(JSON.stringify({ a: value, model: 1 }));
+  expect(doc.value(doc.member(0, words.findId("a")))).toEqual(value);
+  expect(doc.number(doc.member(0, words.findId("model")))).toBe(1);
 });

@@ -4,6 +4,7 @@ import { hasPromtool, promtoolComplaints } from "../../../test/support/promtool.
 import { GatewayMetrics } from "../../gateway/index.ts";
 import type { Deployment } from "../../catalog/index.ts";
 import { microUsd, picoUsd } from "../core/money.ts";
+import { ZERO_USAGE } from "../core/usage.ts";
 import type { AttemptResult } from "../../upstream/index.ts";
 import { type Family, HistogramFamily, ListingFold, ReadFamily } from "./family.ts";
 import { METRICS } from "./metrics-table.ts";
@@ -36,17 +37,9 @@ function seriesOf(text: string, name: string): readonly string[] {
 
 test("each metric has series for 1,000 of 2,000 listings, and one series called other", () => {
   const metrics = new GatewayMetrics();
-  const settlement = {
-    usage: {
-      prompt: 1,
-      cachedPrompt: 0,
-      cacheWrite: 0,
-      completion: 9,
-      internalReasoning: 0,
-    },
-    basis: "reported",
-    costPicoUsd: picoUsd(3_000_000n),
-  } as const;
+  const usage = { ...ZERO_USAGE, prompt: 1, completion: 9 };
+  const costPicoUsd = picoUsd(3_000_000n);
+  const settlement = { usage, basis: "reported", costPicoUsd } as const;
   const ended = { result: STREAMED, settlement, reserveMicroUsd: microUsd(1n) };
   for (let at = 0; at < 2_000; at += 1) {
     metrics.attempt(listing(at), STREAMED);
@@ -62,9 +55,8 @@ test("each metric has series for 1,000 of 2,000 listings, and one series called 
   for (const name of [...histograms, "tm_attempts_total", "tm_provider_cost_usd_total"]) {
     const series = seriesOf(text, name);
     expect(series, name).toHaveLength(1_001);
-    expect(series.filter((line) => line.includes('provider="other",model="other"'))).toHaveLength(
-      1,
-    );
+    const others = series.filter((line) => line.includes('provider="other",model="other"'));
+    expect(others, name).toHaveLength(1);
   }
   const [others] = seriesOf(text, "tm_attempt_duration_seconds_count").slice(-1);
   expect(others).toBe('tm_attempt_duration_seconds_count{provider="other",model="other"} 1000');

@@ -12,11 +12,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client } from "pg";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 import { silentLog } from "../../../test/support/silent-log.ts";
 import {
@@ -69,56 +70,58 @@ async function startElsewhere(name: string, by: readonly string[] = []): Promise
   return { ...(JSON.parse(line) as Child), process: child };
 }
 
-test("a started server is durable, on loopback, and has a password that only its owner can read", async () => {
-  const server = await start(ONE);
-  expect(server).toMatchObject({ started: true, dataDir: join(root, ONE, "postgres") });
-  const settings = {
-    fsync: "on",
-    synchronous_commit: "on",
-    full_page_writes: "on",
-    listen_addresses: "127.0.0.1",
-    max_slot_wal_keep_size: "16GB",
-  };
-  for (const [name, value] of Object.entries(settings)) {
-    expect(await ask(server, `show ${name}`)).toEqual([{ [name]: value }]);
-  }
-  const [locale] = await ask(
-    server,
-    "select pg_encoding_to_char(encoding) as encoding, datcollate from pg_database limit 1",
-  );
-  expect(locale).toEqual({ encoding: "UTF8", datcollate: "C" });
-  expect(statSync(join(server.dataDir, "password")).mode & 0o777).toBe(0o600);
-  const wrong = new URL(server.connectionString);
-  wrong.password = "guessed";
-  await expect(ask({ connectionString: wrong.href }, "select 1")).rejects.toThrow("password");
-  await server.stop();
-  expect(existsSync(join(server.dataDir, "cluster", "postmaster.pid"))).toBe(false);
-});
-
-test("the program's role is not a superuser, and SQL cannot reach the process's secrets", async () => {
-  vi.stubEnv("STRIPE_SECRET_KEY", "sk_live_of_this_test");
-  const server = await start(ONE).finally(() => vi.unstubAllEnvs());
-  const [role] = await ask(
-    server,
-    `select rolsuper, rolcreaterole, rolreplication,
-      (select datdba = r.oid from pg_database where datname = current_database()) as owns
-    from pg_roles r where rolname = current_user`,
-  );
-  expect(role).toEqual({
-    rolsuper: false,
-    rolcreaterole: false,
-    rolreplication: false,
-    owns: true,
+describe("a started server", () => {
+  let server: EmbeddedPostgres;
+  beforeAll(async () => {
+    vi.stubEnv("STRIPE_SECRET_KEY", "sk_live_of_this_test");
+    server = await start(ONE).finally(() => vi.unstubAllEnvs());
   });
-  const steal = "copy seen from program 'env'";
-  await ask(server, "create table seen (line text)");
-  await expect(ask(server, steal)).rejects.toThrow("permission denied to COPY");
-  const admin = { connectionString: server.adminConnectionString };
-  await ask(admin, steal);
-  const seen = await ask(server, "select line from seen");
-  expect(JSON.stringify(seen)).toContain("TZ=UTC");
-  expect(JSON.stringify(seen)).not.toContain("sk_live_of_this_test");
-  await server.stop();
+
+  test("is durable, on loopback, and has a password that only its owner can read", async () => {
+    expect(server).toMatchObject({ started: true, dataDir: join(root, ONE, "postgres") });
+    const settings = {
+      fsync: "on",
+      synchronous_commit: "on",
+      full_page_writes: "on",
+      listen_addresses: "127.0.0.1",
+      max_slot_wal_keep_size: "16GB",
+    };
+    for (const [name, value] of Object.entries(settings)) {
+      expect(await ask(server, `show ${name}`)).toEqual([{ [name]: value }]);
+    }
+    const [locale] = await ask(
+      server,
+      "select pg_encoding_to_char(encoding) as encoding, datcollate from pg_database limit 1",
+    );
+    expect(locale).toEqual({ encoding: "UTF8", datcollate: "C" });
+    expect(statSync(join(server.dataDir, "password")).mode & 0o777).toBe(0o600);
+    const wrong = new URL(server.connectionString);
+    wrong.password = "guessed";
+    await expect(ask({ connectionString: wrong.href }, "select 1")).rejects.toThrow("password");
+  });
+
+  test("gives the program a role that is not a superuser, and SQL cannot reach the process's secrets", async () => {
+    const [role] = await ask(
+      server,
+      `select rolsuper, rolcreaterole, rolreplication,
+        (select datdba = r.oid from pg_database where datname = current_database()) as owns
+      from pg_roles r where rolname = current_user`,
+    );
+    const none = { rolsuper: false, rolcreaterole: false, rolreplication: false };
+    expect(role).toEqual({ ...none, owns: true });
+    const steal = "copy seen from program 'env'";
+    await ask(server, "create table seen (line text)");
+    await expect(ask(server, steal)).rejects.toThrow("permission denied to COPY");
+    await ask({ connectionString: server.adminConnectionString }, steal);
+    const seen = await ask(server, "select line from seen");
+    expect(JSON.stringify(seen)).toContain("TZ=UTC");
+    expect(JSON.stringify(seen)).not.toContain("sk_live_of_this_test");
+  });
+
+  test("leaves no pid file when it is stopped", async () => {
+    await server.stop();
+    expect(existsSync(join(server.dataDir, "cluster", "postmaster.pid"))).toBe(false);
+  });
 });
 
 test("the data and the address survive a stop and a kill -9 of the database", async () => {
@@ -185,6 +188,29 @@ test("a pid file that names another program's process does not keep the database
   const second = await start(ONE);
   expect(second.started).toBe(true);
   await second.stop();
+});
+
+test("two data folders with the same stored port that start together get different ports and keep them", async () => {
+  const listener = createServer().listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const { port } = listener.address() as AddressInfo;
+  listener.close();
+  await once(listener, "close");
+  for (const name of [ONE, "other"]) {
+    mkdirSync(join(root, name, "postgres"), { recursive: true });
+    writeFileSync(join(root, name, "postgres", "port"), String(port));
+  }
+  const portOf = (server: EmbeddedPostgres): number =>
+    Number(new URL(server.connectionString).port);
+  const both = await Promise.all([start(ONE), start("other")]);
+  const ports = both.map(portOf);
+  expect(ports).toContain(port);
+  expect(new Set(ports).size).toBe(2);
+  for (const each of both) await each.stop();
+  const moved = ports[0] === port ? "other" : ONE;
+  const again = await start(moved);
+  expect(portOf(again)).toBe(ports.find((each) => each !== port));
+  await again.stop();
 });
 
 test("root uses a system folder if the database's user cannot enter the requested one", async () => {

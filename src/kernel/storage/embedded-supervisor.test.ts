@@ -20,6 +20,7 @@ import {
 } from "./embedded-server.ts";
 import { withStartLock } from "./start-lock.ts";
 
+const AVAILABLE = "the embedded PostgreSQL is available again";
 const POLL = { timeout: 30_000, interval: 25 };
 let root: string;
 const said: string[] = [];
@@ -57,7 +58,7 @@ async function ask(server: { connectionString: string }, sql: string): Promise<u
   }
 }
 
-/** Waits until another server process than `before` answers. */
+/** Waits until another server process than `before` answers, and the supervisor has said so. */
 async function expectBack(server: EmbeddedPostgres, before: number): Promise<void> {
   const answering = async (): Promise<number | undefined> => {
     const pid = postmasterPid(server.dataDir);
@@ -67,24 +68,31 @@ async function expectBack(server: EmbeddedPostgres, before: number): Promise<voi
   await expect
     .poll(async () => answering().catch(() => undefined), POLL)
     .toSatisfy((pid: number | undefined) => pid !== undefined && pid !== before);
+  await expect.poll(() => said, POLL).toContain(AVAILABLE);
 }
 
 describe("a supervised server", () => {
-  test("comes back after a SIGTERM from outside, even with an open session", async () => {
-    const server = await startKeptUp();
+  let server: EmbeddedPostgres;
+  beforeAll(async () => {
+    server = await startKeptUp();
+  });
+  afterAll(() => server.stop());
+
+  async function openSession(): Promise<Client> {
     const session = new Client({ connectionString: server.connectionString });
     session.on("error", () => undefined);
     await session.connect();
+    return session;
+  }
+
+  test("comes back after a SIGTERM from outside, even with an open session", async () => {
+    const session = await openSession();
     await expectBack(server, killPostmaster(server.dataDir, "SIGTERM"));
     await session.end();
-    await server.stop();
   });
 
   test("that was killed restarts only after its busy sessions have ended", async () => {
-    const server = await startKeptUp();
-    const session = new Client({ connectionString: server.connectionString });
-    session.on("error", () => undefined);
-    await session.connect();
+    const session = await openSession();
     // The session runs a loop that never waits, so it does not notice that its server is gone.
     const work = session.query(busySql).catch(() => undefined);
     await expect.poll(() => isBusy(server), POLL).toBe(true);
@@ -95,11 +103,9 @@ describe("a supervised server", () => {
     expect(said.join("\n")).not.toContain("could not be started");
     await work;
     await session.end().catch(() => undefined);
-    await server.stop();
   });
 
   test("waits for its port if another program uses it, and logs that", async () => {
-    const server = await startKeptUp();
     const port = Number(new URL(server.connectionString).port);
     const robber = createServer();
     // While this lock is held, no process starts the server.
@@ -111,13 +117,11 @@ describe("a supervised server", () => {
     });
     await expect.poll(() => said.join("\n"), POLL).toContain(`port ${port} of the embedded`);
     robber.close();
-    await expect.poll(() => said, POLL).toContain("the embedded PostgreSQL is available again");
+    await expect.poll(() => said, POLL).toContain(AVAILABLE);
     expect(await ask(server, "select 1 as one")).toEqual([{ one: 1 }]);
-    await server.stop();
   });
 
   test("is not replaced by an empty database when its files are missing", async () => {
-    const server = await startKeptUp();
     const cluster = join(server.dataDir, "cluster");
     await withStartLock(server.dataDir, async () => {
       killPostmaster(server.dataDir);
@@ -128,23 +132,20 @@ describe("a supervised server", () => {
     await expect.poll(() => said.join("\n"), POLL).toContain(refusal);
     renameSync(`${cluster}-aside`, cluster);
     await expect.poll(() => ask(server, "select 1 as one").catch(() => 0), POLL).toHaveLength(1);
-    await server.stop();
   });
 });
 
-describe("a deliberate stop", () => {
-  test("during an outage leaves no process, whenever it comes", async () => {
-    const moments = ["", "has ended", "is available again"]; // The first one stops it at once.
-    for (const words of moments) {
-      const server = await startKeptUp();
-      killPostmaster(server.dataDir);
-      await expect.poll(() => said.join("\n"), POLL).toContain(words);
-      await server.stop();
-      // The sessions of the killed server end a moment later than the server.
-      await expect.poll(() => postgresProcesses(server.dataDir), POLL).toEqual([]);
-      said.splice(0);
-    }
-  });
+test("a deliberate stop during an outage leaves no process, whenever it comes", async () => {
+  const moments = ["", "has ended", "is available again"]; // The first one stops it at once.
+  for (const words of moments) {
+    const server = await startKeptUp();
+    killPostmaster(server.dataDir);
+    await expect.poll(() => said.join("\n"), POLL).toContain(words);
+    await server.stop();
+    // The sessions of the killed server end a moment later than the server.
+    await expect.poll(() => postgresProcesses(server.dataDir), POLL).toEqual([]);
+    said.splice(0);
+  }
 });
 
 test("a supervisor retries a start with growing pauses until it is stopped", async () => {

@@ -84,17 +84,14 @@ describe("a migration of an empty database", () => {
     expect(await migrateDatabase(pool, corrected)).toEqual(["more"]);
   });
 
-  test.each(["schema_migration"])(
-    "refuses a database of an unpublished version, which has %s, and does not change it",
-    async (table) => {
-      await pool.query(`create table ${table} (name text)`);
-      const isEarly = "before the first release";
-      await expect(checkSchema(pool)).rejects.toThrow(isEarly);
-      await expect(migrateDatabase(pool)).rejects.toThrow(isEarly);
-      const { rows } = await pool.query("select to_regclass('schema_step') as made");
-      expect(rows).toEqual([{ made: null }]);
-    },
-  );
+  test("refuses a database of an unpublished version, and does not change it", async () => {
+    await pool.query("create table schema_migration (name text)");
+    const isEarly = "before the first release";
+    await expect(checkSchema(pool)).rejects.toThrow(isEarly);
+    await expect(migrateDatabase(pool)).rejects.toThrow(isEarly);
+    const { rows } = await pool.query("select to_regclass('schema_step') as made");
+    expect(rows).toEqual([{ made: null }]);
+  });
 
   test("refuses a database whose step had another text", async () => {
     const [first, ...others] = ownSteps();

@@ -52,20 +52,18 @@ describe("the boundaries of an interval", () => {
   });
 });
 
-describe("the period of an instant", () => {
-  test("begins at the end of the last period if the interval changes in the middle of a period", () => {
-    const lastEndMs = Date.parse("2026-09-16T00:00Z");
-    const atMs = Date.parse("2026-09-17T08:00Z");
-    const iso = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
-    const spans = SETTLEMENT_INTERVALS.map((every) => {
-      const { startMs, endMs } = findSpan(atMs, every, lastEndMs);
-      return [every, iso(startMs), iso(endMs)];
-    });
-    expect(spans).toEqual([
-      ["half_daily", "2026-09-17T00:00", "2026-09-17T12:00"],
-      ["daily", "2026-09-17T00:00", "2026-09-18T00:00"],
-      ["weekly", "2026-09-16T00:00", "2026-09-21T00:00"],
-      ["monthly", "2026-09-16T00:00", "2026-10-01T00:00"],
-    ]);
+test("the period of an instant begins at the end of the last period if the interval changes in the middle of a period", () => {
+  const lastEndMs = Date.parse("2026-09-16T00:00Z");
+  const atMs = Date.parse("2026-09-17T08:00Z");
+  const iso = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
+  const spans = SETTLEMENT_INTERVALS.map((every) => {
+    const { startMs, endMs } = findSpan(atMs, every, lastEndMs);
+    return [every, iso(startMs), iso(endMs)];
   });
+  expect(spans).toEqual([
+    ["half_daily", "2026-09-17T00:00", "2026-09-17T12:00"],
+    ["daily", "2026-09-17T00:00", "2026-09-18T00:00"],
+    ["weekly", "2026-09-16T00:00", "2026-09-21T00:00"],
+    ["monthly", "2026-09-16T00:00", "2026-10-01T00:00"],
+  ]);
 });

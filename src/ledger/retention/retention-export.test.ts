@@ -17,20 +17,10 @@ const RANGE = { fromId: 100n, toId: 200n };
 const HEADER =
   "attempt_id org_id provider_id reserve debit overrun cost_pico owed_pico corrected_at note";
 const COLUMNS = HEADER.split(" ");
+const CORRECTED_AT = "2026-04-10 10:00:00+00";
 const ROWS: readonly CsvRow[] = [
   ["100", "org_a", "prov", "1000", "320", "0", "320500000", null, null, "plain"],
-  [
-    "150",
-    "org_b",
-    "prov",
-    "1000",
-    "7",
-    "0",
-    "7000000",
-    null,
-    "2026-04-10 10:00:00+00",
-    'a "b",\nc',
-  ],
+  ["150", "org_b", "prov", "1000", "7", "0", "7000000", null, CORRECTED_AT, 'a "b",\nc'],
   ["199", "org_a", "other", "1000", "1000", "700", "1700000000", null, null, ""],
 ];
 const key = generateKeyPairSync("ed25519");
@@ -43,15 +33,12 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-async function exported(): Promise<{ readonly csv: string; readonly manifest: string }> {
-  const written = writeDayCsv(COLUMNS, RANGE, pagesOf(ROWS));
+async function exported(rows = ROWS) {
+  const written = writeDayCsv(COLUMNS, RANGE, pagesOf(rows));
   let csv = "";
   for await (const text of written.text) csv += text;
-  const counted = written.counted();
-  return {
-    csv,
-    manifest: signManifest({ day: DAY, ...RANGE, schema: "0001", ...counted }, key).text,
-  };
+  const content = { day: DAY, ...RANGE, schema: "0001", ...written.counted() };
+  return { csv, content, manifest: signManifest(content, key).text };
 }
 
 async function broken(
@@ -150,10 +137,9 @@ describe("an exported day", () => {
   });
 
   test("is rejected if it was signed with another key than the trusted one", async () => {
-    const { csv } = await exported();
+    const { csv, content } = await exported();
     const stranger = generateKeyPairSync("ed25519");
-    const counted = await countDayCsv(RANGE, bytesOf(csv));
-    const forged = signManifest({ day: DAY, ...RANGE, schema: "0001", ...counted }, stranger).text;
+    const forged = signManifest(content, stranger).text;
     expect(await broken(forged, csv)).toEqual(["key"]);
     expect(await broken(forged, csv, stranger.publicKey)).toEqual([]);
     const read = readManifest(forged);
@@ -166,13 +152,9 @@ describe("an exported day", () => {
   });
 
   test("without any attempt is written and counted again without a difference", async () => {
-    const written = writeDayCsv(COLUMNS, RANGE, pagesOf([]));
-    let csv = "";
-    for await (const text of written.text) csv += text;
-    const counted = written.counted();
-    expect(counted.sums.all.attempts).toBe(0n);
-    const manifest = { day: DAY, ...RANGE, schema: "", ...counted };
-    expect(findDifference(manifest, await countDayCsv(RANGE, bytesOf(csv)))).toBeUndefined();
+    const { csv, content } = await exported([]);
+    expect(content.sums.all.attempts).toBe(0n);
+    expect(findDifference(content, await countDayCsv(RANGE, bytesOf(csv)))).toBeUndefined();
   });
 });
 

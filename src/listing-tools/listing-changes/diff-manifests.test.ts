@@ -10,6 +10,12 @@ const MIDNIGHT = "2027-01-01T00:00:00Z";
 type Model = Manifest["models"][number];
 type Terms = NonNullable<Manifest["listing_terms"]>[string];
 
+const PARAMETERS = {
+  temperature: { type: "range", min: 0, max: 2 },
+  seed: { type: "integer" },
+  effort: { type: "enum", values: ["low", "high"] },
+} as const;
+
 function listing(change: Partial<Model> = {}): Model {
   return {
     id: "acme/small",
@@ -17,11 +23,7 @@ function listing(change: Partial<Model> = {}): Model {
     max_output_tokens: 8_192,
     streaming: true,
     input_modalities: ["text", "image"],
-    supported_parameters: {
-      temperature: { type: "range", min: 0, max: 2 },
-      seed: { type: "integer" },
-      effort: { type: "enum", values: ["low", "high"] },
-    },
+    supported_parameters: PARAMETERS,
     pricing: pricing({ prompt: "1", completion: "4" }),
     ...change,
   };
@@ -47,7 +49,14 @@ const changing = (from: string, prices: Partial<Record<ManifestSku, string>>) =>
   terms: { price_changes: [{ from, pricing: pricing(prices) }] },
 });
 
-const TIER = { above_prompt_tokens: 50_000, pricing: pricing({ prompt: "2", completion: "4" }) };
+const DEAR = { prompt: "2", completion: "4" };
+
+function tierAbove(bound: number): Side {
+  return { terms: { price_tiers: [{ above_prompt_tokens: bound, pricing: pricing(DEAR) }] } };
+}
+
+const INPUT_SKUS = ["prompt", "cached_prompt", "cache_write", "cache_write_1h"];
+const OUTPUT_SKUS = ["completion", "internal_reasoning"];
 
 function renderLines(found: ListingDifference | undefined): string[] {
   return (found?.prices ?? []).map((each) => {
@@ -76,24 +85,20 @@ describe("prices of a listing", () => {
     [
       "a removed price falls back to its base price",
       sold({ prompt: "1", completion: "4", cached_prompt: "0.1" }),
-      sold({ prompt: "1", completion: "4" }),
+      {},
       ["cached_prompt above 0 from now: 0.1 to 1, +900 %"],
     ],
     [
       "an added tier applies to prompts above its bound",
       {},
-      { terms: { price_tiers: [TIER] } },
-      ["prompt", "cached_prompt", "cache_write", "cache_write_1h"].map(
-        (sku) => `${sku} above 50000 from now: 1 to 2, +100 %`,
-      ),
+      tierAbove(50_000),
+      INPUT_SKUS.map((sku) => `${sku} above 50000 from now: 1 to 2, +100 %`),
     ],
     [
       "an announced rise applies from its instant on",
       {},
       changing(MIDNIGHT, { prompt: "1", completion: "5" }),
-      ["completion", "internal_reasoning"].map(
-        (sku) => `${sku} above 0 from ${MIDNIGHT}: 4 to 5, +25 %`,
-      ),
+      OUTPUT_SKUS.map((sku) => `${sku} above 0 from ${MIDNIGHT}: 4 to 5, +25 %`),
     ],
   ])("%s, and is dearer", (_what, before, after, lines) => {
     const found = findDifference(before, after);
@@ -104,33 +109,22 @@ describe("prices of a listing", () => {
   test("the same price written another way, or announced before, is no difference", () => {
     const written = sold({ prompt: "1.00", completion: "04", cache_write: "1.0" });
     expect(findDifference(sold({ prompt: "1", completion: "4" }), written)).toBeUndefined();
-    const dear = { prompt: "2", completion: "4" };
-    const begun = findDifference(changing("2026-11-01T00:00:00Z", dear), sold(dear));
+    const begun = findDifference(changing("2026-11-01T00:00:00Z", DEAR), sold(DEAR));
     expect(begun?.prices).toBeUndefined();
   });
 
   test("a rise that is brought forward is reported once, from its new instant", () => {
-    const from = (instant: string): Terms => ({
-      price_changes: [{ from: instant, pricing: pricing({ prompt: "2", completion: "4" }) }],
-    });
-    const found = findDifference(
-      { terms: from(MIDNIGHT) },
-      { terms: from("2026-12-01T00:00:00Z") },
-    );
-    expect(found?.prices[0]).toMatchObject({ sku: "prompt", from: "2026-12-01T00:00:00Z" });
+    const sooner = "2026-12-01T00:00:00Z";
+    const found = findDifference(changing(MIDNIGHT, DEAR), changing(sooner, DEAR));
+    expect(found?.prices[0]).toMatchObject({ sku: "prompt", from: sooner });
     expect(found?.prices.filter(({ sku }) => sku === "prompt")).toHaveLength(1);
   });
 
   test("a tier that begins at longer prompts is cheaper, and one at shorter prompts dearer", () => {
-    const tier = (bound: number): Terms => ({
-      price_tiers: [
-        { above_prompt_tokens: bound, pricing: pricing({ prompt: "2", completion: "4" }) },
-      ],
-    });
-    const found = findDifference({ terms: tier(20_000) }, { terms: tier(50_000) });
+    const found = findDifference(tierAbove(20_000), tierAbove(50_000));
     expect(found).toMatchObject({ is_dearer: false, is_cheaper: true });
     expect(found?.prices[0]).toMatchObject({ above_prompt_tokens: 20_000, old: "2", new: "1" });
-    expect(findDifference({ terms: tier(50_000) }, { terms: tier(20_000) })?.is_dearer).toBe(true);
+    expect(findDifference(tierAbove(50_000), tierAbove(20_000))?.is_dearer).toBe(true);
   });
 
   test("a raised line of a price card is dearer, and an added line is not", () => {
@@ -146,24 +140,18 @@ describe("prices of a listing", () => {
 });
 
 describe("a reduced offer", () => {
-  const half = { temperature: { type: "range", min: 0, max: 1 } } as const;
-  const rest = {
-    seed: { type: "integer" },
-    effort: { type: "enum", values: ["low", "high"] },
-  } as const;
-  const full = { temperature: { type: "range", min: 0, max: 2 } } as const;
+  const { effort: _effort, ...withoutEffort } = PARAMETERS;
+  const half = { type: "range", min: 0, max: 1 } as const;
+  const low = { type: "enum", values: ["low"] } as const;
   test.each<[string, Partial<Model>]>([
     ["a smaller context", { context_length: 99_999 }],
     ["a smaller output bound", { max_output_tokens: 8_191 }],
     ["a removed input modality", { input_modalities: ["text"] }],
     ["a staged listing", { is_ready: false }],
     ["a deprecation date", { deprecation_date: "2027-01-01" }],
-    ["a removed parameter", { supported_parameters: { ...full, seed: { type: "integer" } } }],
-    ["a narrower range of a parameter", { supported_parameters: { ...half, ...rest } }],
-    [
-      "a removed value of a parameter",
-      { supported_parameters: { ...full, ...rest, effort: { type: "enum", values: ["low"] } } },
-    ],
+    ["a removed parameter", { supported_parameters: withoutEffort }],
+    ["a narrower range", { supported_parameters: { ...PARAMETERS, temperature: half } }],
+    ["a removed value of a parameter", { supported_parameters: { ...PARAMETERS, effort: low } }],
   ])("%s is reported as less, and the reverse is not", (_what, change) => {
     expect(findDifference({}, { model: change })).toMatchObject({
       is_less: true,
@@ -219,12 +207,7 @@ describe("listings that come and go", () => {
 
   test("the order of listings and of members is no difference", () => {
     const turned = Object.fromEntries(Object.entries(one).toReversed()) as unknown as Model;
-    expect(
-      diffManifests(smallManifest([one, two]), smallManifest([two, turned]), NOW_MS),
-    ).toMatchObject({
-      ok: true,
-      facts: [],
-      models: [],
-    });
+    const found = diffManifests(smallManifest([one, two]), smallManifest([two, turned]), NOW_MS);
+    expect(found).toMatchObject({ ok: true, facts: [], models: [] });
   });
 });

@@ -78,19 +78,19 @@ const kinds = ({ findings }: Refreshed): string[] => findings.map(({ kind }) => 
 
 describe("prices that the source has changed", () => {
   const old = imported([model()]);
+  const raised = imported([model({ pricing: at("1.2") })]);
+  const nextDay = { nowMs: NOW_MS + DAY_MS, riseFromMs: RISE_MS + DAY_MS };
 
-  test("a rise is announced: the old price until its day, the new one from then on", () => {
-    const found = refresh(old, imported([model({ pricing: at("1.2") })]));
+  test("a rise is announced: customers pay it from its day on, and the provider is owed it at once", () => {
+    const found = refresh(old, raised);
     expect(promptAt(found, RISE_MS - 1)).toBe("1");
     expect(promptAt(found, RISE_MS)).toBe("1.2");
-    expect(listingIn(found).terms.price_changes).toMatchObject([{ from: "2026-12-01T00:00:00Z" }]);
     expect(found.findings).toEqual([]);
-  });
-
-  test("the provider is owed a raised price at once, before customers pay it", () => {
-    const { terms } = listingIn(refresh(old, imported([model({ pricing: at("1.2") })])));
+    const { terms } = listingIn(found);
     expect(terms.purchase_pricing).toEqual(at("1.2"));
-    expect(terms.price_changes?.[0]?.purchase_pricing).toEqual(at("1.2"));
+    expect(terms.price_changes).toMatchObject([
+      { from: "2026-12-01T00:00:00Z", purchase_pricing: at("1.2") },
+    ]);
   });
 
   test("a cut applies at once, and nothing is announced", () => {
@@ -123,8 +123,7 @@ describe("prices that the source has changed", () => {
     const next = imported([model({ pricing: at("1.2") })], undefined, "2026-11-22");
     const first = refresh(old, next);
     expect(again(first, next).manifest).toBe(first.manifest);
-    const later = { nowMs: NOW_MS + DAY_MS, riseFromMs: RISE_MS + DAY_MS };
-    expect(again(first, next, later).manifest).toBe(first.manifest);
+    expect(again(first, next, nextDay).manifest).toBe(first.manifest);
     expect(again(first, next, { effectiveMs: RISE_MS + 9 * DAY_MS }).manifest).toBe(first.manifest);
   });
 
@@ -135,16 +134,12 @@ describe("prices that the source has changed", () => {
   });
 
   test("an announced rise that becomes smaller still begins on its day", () => {
-    const first = refresh(old, imported([model({ pricing: at("1.2") })]));
-    const later = { nowMs: NOW_MS + DAY_MS, riseFromMs: RISE_MS + DAY_MS };
-    const found = again(first, imported([model({ pricing: at("1.1") })]), later);
+    const found = again(refresh(old, raised), imported([model({ pricing: at("1.1") })]), nextDay);
     expect([promptAt(found, RISE_MS - 1), promptAt(found, RISE_MS)]).toEqual(["1", "1.1"]);
   });
 
   test("a further rise is announced for a later day of its own", () => {
-    const first = refresh(old, imported([model({ pricing: at("1.2") })]));
-    const later = { nowMs: NOW_MS + DAY_MS, riseFromMs: RISE_MS + DAY_MS };
-    const found = again(first, imported([model({ pricing: at("1.3") })]), later);
+    const found = again(refresh(old, raised), imported([model({ pricing: at("1.3") })]), nextDay);
     const prices = [RISE_MS - 1, RISE_MS, RISE_MS + DAY_MS].map((ms) => promptAt(found, ms));
     expect(prices).toEqual(["1", "1.2", "1.3"]);
   });
@@ -167,14 +162,14 @@ describe("prices that the source has changed", () => {
   test("every sale price has a purchase price when a tier is removed and other prices rise", () => {
     const tiers = [{ above_prompt_tokens: 200_000, pricing: at("1.1", "4") }];
     const before = imported([model()], { [ID]: { price_tiers: tiers } });
-    const { terms } = listingIn(refresh(before, imported([model({ pricing: at("1.2") })])));
+    const { terms } = listingIn(refresh(before, raised));
     expect(terms.price_tiers).toEqual(tiers);
     expect(terms.purchase_tiers).toEqual([{ above_prompt_tokens: 200_000, pricing: at("1.2") }]);
   });
 
   test("a removed price of hour-long cache writes falls back to the raised price on its day", () => {
     const before = imported([model()], { [ID]: { extra_pricing: { cache_write_1h: "1" } } });
-    const { terms } = listingIn(refresh(before, imported([model({ pricing: at("1.2") })])));
+    const { terms } = listingIn(refresh(before, raised));
     expect(terms.price_changes?.[0]).toMatchObject({
       extra_pricing: { cache_write_1h: "1.2" },
       purchase_extra: { cache_write_1h: "1.2" },

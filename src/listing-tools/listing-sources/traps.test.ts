@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { pricing } from "../../../test/fixtures/manifest/samples.ts";
 import type { ManifestModel } from "../../catalog/index.ts";
 import {
   findDraft,
@@ -7,12 +8,9 @@ import {
   findSkipCode,
   SNAPSHOTS,
 } from "../../../test/fixtures/listing-sources/snapshots.ts";
-import type { Reading } from "./draft.ts";
-import { type ImportResult, readSource, type SourceInput } from "./import-listings.ts";
+import { type ImportResult, readSource } from "./import-listings.ts";
 
 const { litellm, modelsDev, modelsDevLater, openRouter, genaiPrices } = SNAPSHOTS;
-
-type Name = keyof typeof SNAPSHOTS;
 
 function codesOf(notes: readonly { readonly code: string }[]): string[] {
   return notes.map(({ code }) => code);
@@ -25,15 +23,12 @@ function listing(result: ImportResult, id: string): ManifestModel {
 }
 
 describe("1: an output bound that is a copy of the input's", () => {
-  test.each([["mistral", "mistral/mistral-large-latest"]])(
-    "of %s %s is not known",
-    (provider, name) => {
-      const draft = findDraft(litellm, provider, name);
-      expect(draft.maxOutputTokens).toBeUndefined();
-      expect(codesOf(draft.notes)).toContain("output-bound-unknown");
-      expect(draft.contextLength).toBeGreaterThan(0);
-    },
-  );
+  test("of mistral-large-latest is not known", () => {
+    const draft = findDraft(litellm, "mistral", "mistral/mistral-large-latest");
+    expect(draft.maxOutputTokens).toBeUndefined();
+    expect(codesOf(draft.notes)).toContain("output-bound-unknown");
+    expect(draft.contextLength).toBeGreaterThan(0);
+  });
 
   test("the legacy max_tokens is not read: deepseek-v4-pro has 8,192 under both names", () => {
     const draft = findDraft(litellm, "deepseek", "deepseek/deepseek-v4-pro");
@@ -46,37 +41,25 @@ describe("1: an output bound that is a copy of the input's", () => {
   });
 });
 
-describe("2: an input limit is not the context", () => {
-  test("gpt-5 is listed with the smaller of 272,000 and 400,000, and nothing is added up", () => {
-    expect(findDraft(litellm, "openai", "gpt-5").contextLength).toBe(272_000);
-    expect(findDraft(modelsDev, "openai", "gpt-5").contextLength).toBe(400_000);
-    const result = importFor("openai", litellm, [modelsDev]);
-    expect(listing(result, "openai/gpt-5").context_length).toBe(272_000);
-    const turned = importFor("openai", modelsDev, [litellm]);
-    expect(listing(turned, "openai/gpt-5").context_length).toBe(272_000);
-  });
+test("2: an input limit is not the context: gpt-5 has the smaller of 272,000 and 400,000, not the sum", () => {
+  expect(findDraft(litellm, "openai", "gpt-5").contextLength).toBe(272_000);
+  expect(findDraft(modelsDev, "openai", "gpt-5").contextLength).toBe(400_000);
+  const result = importFor("openai", litellm, [modelsDev]);
+  expect(listing(result, "openai/gpt-5").context_length).toBe(272_000);
+  const turned = importFor("openai", modelsDev, [litellm]);
+  expect(listing(turned, "openai/gpt-5").context_length).toBe(272_000);
 });
 
 describe("3: tiers", () => {
   test("above_1hr_above_200k_tokens is the price of hour-long writes in the tier: claude-sonnet-4-5", () => {
+    const read = { prompt: "3", cached_prompt: "0.3", completion: "15" };
+    const long = { prompt: "6", cached_prompt: "0.6", completion: "22.5" };
     expect(findDraft(litellm, "anthropic", "claude-sonnet-4-5").prices).toEqual({
-      sheet: {
-        prompt: "3",
-        completion: "15",
-        cached_prompt: "0.3",
-        cache_write: "3.75",
-        cache_write_1h: "6",
-      },
+      sheet: { ...read, cache_write: "3.75", cache_write_1h: "6" },
       tiers: [
         {
           abovePromptTokens: 200_000,
-          sheet: {
-            prompt: "6",
-            completion: "22.5",
-            cached_prompt: "0.6",
-            cache_write: "7.5",
-            cache_write_1h: "12",
-          },
+          sheet: { ...long, cache_write: "7.5", cache_write_1h: "12" },
         },
       ],
     });
@@ -106,9 +89,8 @@ test("4: a tier prices the whole request, output included: gemini-2.5-pro", () =
   const result = importFor("google", litellm, [modelsDev, openRouter]);
   const tiers = result.manifest?.listing_terms?.["google/gemini-2.5-pro"]?.price_tiers;
   expect(tiers?.[0]).toMatchObject({ above_prompt_tokens: 200_000 });
-  const skus = (pricing: ManifestModel["pricing"] | undefined): string[] =>
-    (pricing ?? []).map((entry) => `${entry.type} ${entry.cost_usd_per_million}`);
-  expect(skus(tiers?.[0]?.pricing)).toEqual(["prompt 2.5", "cached_prompt 0.25", "completion 15"]);
+  const long = { prompt: "2.5", cached_prompt: "0.25", completion: "15" };
+  expect(tiers?.[0]?.pricing).toEqual(pricing(long));
 });
 
 describe("5: cache writes", () => {
@@ -123,8 +105,8 @@ describe("5: cache writes", () => {
       findDraft(openRouter, "google", "google/gemini-3.6-flash").prices.sheet.cache_write,
     ).toBe("0.083334");
     const result = importFor("google", litellm, [openRouter]);
-    const { pricing } = listing(result, "google/gemini-3.6-flash");
-    expect(pricing.map(({ type }) => type)).not.toContain("cache_write");
+    const types = listing(result, "google/gemini-3.6-flash").pricing.map(({ type }) => type);
+    expect(types).not.toContain("cache_write");
   });
 });
 
@@ -132,19 +114,16 @@ describe("6: dated prices", () => {
   test("claude-sonnet-5 costs $2 per million prompt tokens until September, then $3", () => {
     const result = importFor("anthropic", litellm, [modelsDev, genaiPrices]);
     const terms = result.manifest?.listing_terms?.["anthropic/claude-sonnet-5"];
-    const { pricing } = listing(result, "anthropic/claude-sonnet-5");
-    expect(pricing.find(({ type }) => type === "prompt")?.cost_usd_per_million).toBe("2");
-    expect(terms?.price_changes).toHaveLength(1);
-    expect(terms?.price_changes?.[0]).toMatchObject({
-      from: "2026-09-01T00:00:00Z",
-      pricing: [
-        { type: "prompt", cost_usd_per_million: "3" },
-        { type: "cached_prompt", cost_usd_per_million: "0.3" },
-        { type: "cache_write", cost_usd_per_million: "3.75" },
-        { type: "completion", cost_usd_per_million: "15" },
-      ],
-      extra_pricing: { cache_write_1h: "6" },
-    });
+    const { pricing: sold } = listing(result, "anthropic/claude-sonnet-5");
+    expect(sold.find(({ type }) => type === "prompt")?.cost_usd_per_million).toBe("2");
+    const changed = { prompt: "3", cached_prompt: "0.3", cache_write: "3.75", completion: "15" };
+    expect(terms?.price_changes).toMatchObject([
+      {
+        from: "2026-09-01T00:00:00Z",
+        pricing: pricing(changed),
+        extra_pricing: { cache_write_1h: "6" },
+      },
+    ]);
     // A rise is adopted even if only one source announces it.
     expect(terms?.staged_because ?? []).not.toContain("dated");
   });
@@ -157,15 +136,16 @@ describe("6: dated prices", () => {
   });
 });
 
-describe("7: time of day", () => {
-  test.each(["deepseek-v4-pro", "deepseek-v4-flash"])("%s is staged, whatever the rate", (name) => {
+test.each(["deepseek-v4-pro", "deepseek-v4-flash"])(
+  "7: %s, whose price depends on the time of day, is staged, whatever the rate",
+  (name) => {
     for (const source of [litellm, modelsDev, modelsDevLater]) {
       const result = importFor("deepseek", source);
       const terms = result.manifest?.listing_terms?.[`deepseek/${name}`];
       expect(terms?.staged_because).toContain("time-of-day");
     }
-  });
-});
+  },
+);
 
 describe("8: rounding noise, free and variable prices", () => {
   test("Databricks' 0.0000029999900000000002 is 2.99999", () => {
@@ -174,10 +154,12 @@ describe("8: rounding noise, free and variable prices", () => {
     expect(codesOf(draft.notes)).toContain("price-noise");
   });
 
-  test.each(["ollama"])("entries priced at 0 are skipped as free: %s", (provider) => {
-    const skips = readAll(litellm, provider).map((each) =>
-      each.kind === "skipped" ? each.note.code : "",
-    );
+  test("entries priced at 0 are skipped as free: ollama", () => {
+    const readings = readSource("litellm", litellm.document, {
+      provider: "ollama",
+      dated: litellm.dated,
+    });
+    const skips = readings.map((each) => (each.kind === "skipped" ? each.note.code : ""));
     expect(skips).toContain("free");
   });
 
@@ -216,7 +198,7 @@ describe("9: other units", () => {
     ["openRouter", "perplexity", "perplexity/sonar-pro"],
     ["litellm", "openai", "gpt-4o-search-preview"],
   ] as const)("a model with a fee per request is staged (case %#)", (source, provider, name) => {
-    const draft = findDraft(SNAPSHOTS[source satisfies Name], provider, name);
+    const draft = findDraft(SNAPSHOTS[source], provider, name);
     expect(draft.stagedBecause).toContain("request-fee");
   });
 });
@@ -230,7 +212,7 @@ describe("10: retired models, and models that do not chat", () => {
     ["openRouter", "google", "google/lyria-3-pro-preview", "not-chat"],
     ["litellm", "openai", "gpt-audio", "not-chat"],
   ] as const)("in %s, %s %s is skipped as %s", (source, provider, name, code) => {
-    expect(findSkipCode(SNAPSHOTS[source satisfies Name], provider, name)).toBe(code);
+    expect(findSkipCode(SNAPSHOTS[source], provider, name)).toBe(code);
   });
 
   test("2098-12-31 is no deprecation date: glm-5-turbo has none, gpt-5.3-chat has its own", () => {
@@ -249,18 +231,14 @@ describe("10: retired models, and models that do not chat", () => {
 });
 
 describe("11: ids", () => {
+  const INEXPRESSIBLE = "id-not-expressible";
   test.each([
     ["openRouter", "*", "~anthropic/claude-opus-latest", "alias"],
-    ["openRouter", "*", "openai/gpt-oss-20b:free", "id-not-expressible"],
-    [
-      "litellm",
-      "vertex_ai-anthropic_models",
-      "vertex_ai/claude-opus-4-5@20251101",
-      "id-not-expressible",
-    ],
+    ["openRouter", "*", "openai/gpt-oss-20b:free", INEXPRESSIBLE],
+    ["litellm", "vertex_ai-anthropic_models", "vertex_ai/claude-opus-4-5@20251101", INEXPRESSIBLE],
     ["modelsDev", "ollama-cloud", "gemma3:12b", "no-price"],
   ] as const)("in %s, %s %s is skipped as %s", (source, provider, name, code) => {
-    expect(findSkipCode(SNAPSHOTS[source satisfies Name], provider, name)).toBe(code);
+    expect(findSkipCode(SNAPSHOTS[source], provider, name)).toBe(code);
   });
 
   test("an alias that moves and a name with a date get no listing of their own", () => {
@@ -285,18 +263,13 @@ describe("11: ids", () => {
   });
 });
 
-describe("12: limits that a source loses", () => {
-  test("a model whose base model is missing in the source is staged: kimi-k3, claude-opus-5-5", () => {
-    for (const [provider, id] of [
-      ["moonshot", "moonshotai/kimi-k3"],
-      ["anthropic", "anthropic/claude-opus-5.5"],
-    ] as const) {
-      const result = importFor(provider, modelsDevLater);
-      expect(result.manifest?.listing_terms?.[id]?.staged_because).toContain("no-limit");
-    }
-  });
-});
-
-function readAll({ from, document, dated }: SourceInput, provider: string): readonly Reading[] {
-  return readSource(from, document, { provider, dated });
-}
+test.each([
+  ["moonshot", "moonshotai/kimi-k3"],
+  ["anthropic", "anthropic/claude-opus-5.5"],
+])(
+  "12: a listing of %s whose base model is missing in the source is staged: %s",
+  (provider, id) => {
+    const result = importFor(provider, modelsDevLater);
+    expect(result.manifest?.listing_terms?.[id]?.staged_because).toContain("no-limit");
+  },
+);

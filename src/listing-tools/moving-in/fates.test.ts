@@ -176,21 +176,19 @@ const TEAMS = `{teams: [{team_id: t, team_alias: T, max_budget: 9, budget_durati
   tpm_limit: 2, max_parallel_requests: 3, blocked: false, models: []},
   {team_id: s, max_budget: 9, spend: 1}]}`;
 
-describe("the table of settings", () => {
-  test("marks a setting as carried only if the importer carries it", () => {
-    const trees = { keys: parsed(KEYS), teams: parsed(TEAMS) };
-    const timeout = "litellm_settings: {request_timeout: 1}";
-    const notes = [...moveText(CARRIED, trees).notes, ...moveText(timeout).notes];
-    const carried = new Set(
-      notes
-        .filter(({ fate }) => fate === "carried")
-        .map(({ path }) => path.replaceAll(/\[\d+\]/g, "[]")),
-    );
-    const promised = settingGroups
+test("the table of settings marks a setting as carried only if the importer carries it", () => {
+  const trees = { keys: parsed(KEYS), teams: parsed(TEAMS) };
+  const timeout = "litellm_settings: {request_timeout: 1}";
+  const notes = [...moveText(CARRIED, trees).notes, ...moveText(timeout).notes];
+  const carried = new Set(
+    notes
       .filter(({ fate }) => fate === "carried")
-      .flatMap((group) => group.keys.map((key) => `${group.in}.${key}`));
-    expect(promised.length).toBeGreaterThan(40);
-    // The import sets no end date, so a key that has one gets a note instead.
-    expect(promised.filter((path) => !carried.has(path))).toEqual(["keys_file.keys[].expires"]);
-  });
+      .map(({ path }) => path.replaceAll(/\[\d+\]/g, "[]")),
+  );
+  const promised = settingGroups
+    .filter(({ fate }) => fate === "carried")
+    .flatMap((group) => group.keys.map((key) => `${group.in}.${key}`));
+  expect(promised.length).toBeGreaterThan(40);
+  // The import sets no end date, so a key that has one gets a note instead.
+  expect(promised.filter((path) => !carried.has(path))).toEqual(["keys_file.keys[].expires"]);
 });

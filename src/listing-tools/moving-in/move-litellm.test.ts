@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { moveText } from "../../../test/fixtures/moving-in/move-text.ts";
-import type { MovedConfig, MoveInput } from "./move-litellm.ts";
+import { moveText, parsed } from "../../../test/fixtures/moving-in/move-text.ts";
+import type { MovedConfig } from "./move-litellm.ts";
 import { priceFileListings } from "./price-listing.ts";
-import { readRawJson } from "../../kernel/index.ts";
 
 /** Writes a configuration of deployments: their names, parameters and `model_info` as flow maps. */
 function config(...deployments: readonly (readonly [string, string, string?])[]): string {
@@ -51,12 +50,8 @@ describe("a deployment of a known provider", () => {
         ["d", "{model: claude-sonnet-4-5}"],
       ),
     );
-    expect(moved.listings.map(({ providerId }) => providerId)).toEqual([
-      "openai",
-      "openai",
-      "openai",
-      "anthropic",
-    ]);
+    const providers = moved.listings.map(({ providerId }) => providerId);
+    expect(providers).toEqual(["openai", "openai", "openai", "anthropic"]);
   });
 });
 
@@ -103,24 +98,17 @@ describe("a deployment at another server", () => {
   });
 });
 
-/** Joins the next steps that the notes name. */
-function nextOf({ notes }: MovedConfig): string {
-  return notes.map(({ next }) => next).join("\n");
-}
-
-describe("a deployment at Azure", () => {
-  test("has the prices and limits of its base_model, and is staged with the next step", () => {
-    const params = `{model: azure/my-dep, api_base: "https://r.openai.azure.com"}`;
-    const moved = moveText(config(["a", params, "{base_model: azure/gpt-5.4}"]));
-    expect(moved.listings[0]).toMatchObject({ isReady: false, stagedBecause: ["base-model"] });
-    const [model] = moved.manifests[0]?.models ?? [];
-    expect(model).toMatchObject({ upstream_id: "my-dep" });
-    expect(model?.pricing[0]?.cost_usd_per_million).toBe("2.5");
-    expect(model?.context_length).toBeGreaterThan(100_000);
-    expect(nextOf(moved)).toMatch(
-      /with your contract; then set is_ready to true and remove staged_because/,
-    );
-  });
+test("a deployment at Azure has the prices and limits of its base_model, and is staged with the next step", () => {
+  const params = `{model: azure/my-dep, api_base: "https://r.openai.azure.com"}`;
+  const moved = moveText(config(["a", params, "{base_model: azure/gpt-5.4}"]));
+  expect(moved.listings[0]).toMatchObject({ isReady: false, stagedBecause: ["base-model"] });
+  const [model] = moved.manifests[0]?.models ?? [];
+  expect(model).toMatchObject({ upstream_id: "my-dep" });
+  expect(model?.pricing[0]?.cost_usd_per_million).toBe("2.5");
+  expect(model?.context_length).toBeGreaterThan(100_000);
+  expect(moved.notes.map(({ next }) => next).join("\n")).toMatch(
+    /with your contract; then set is_ready to true and remove staged_because/,
+  );
 });
 
 test("a model named by its catalog id is sent upstream under the provider's own name", () => {
@@ -189,14 +177,10 @@ describe("deployments of one name", () => {
   });
 
   test("with rate limits get a pool with those limits and a declared capacity", () => {
+    const limits = "rpm: 60, tpm: 9000, max_parallel_requests: 4";
+    const limited = `{model: openai/gpt-4.1, ${OPENAI_KEY}, ${limits}}`;
     const moved = moveText(
-      config(
-        [
-          "a",
-          `{model: openai/gpt-4.1, ${OPENAI_KEY}, rpm: 60, tpm: 9000, max_parallel_requests: 4}`,
-        ],
-        ["b", `{model: openai/gpt-4.1-mini, ${OPENAI_KEY}}`],
-      ),
+      config(["a", limited], ["b", `{model: openai/gpt-4.1-mini, ${OPENAI_KEY}}`]),
     );
     expect(moved.pools).toEqual([
       {
@@ -227,12 +211,8 @@ describe("provider keys", () => {
       ),
     );
     const names = moved.manifests.map(({ endpoint }) => endpoint.api_key_env);
-    expect(names).toEqual([
-      "OPENAI_API_KEY_2",
-      "OPENAI_API_KEY_3",
-      "OPENAI_API_KEY",
-      "GEMINI_API_KEY",
-    ]);
+    const [first, second] = ["OPENAI_API_KEY_2", "OPENAI_API_KEY_3"];
+    expect(names).toEqual([first, second, "OPENAI_API_KEY", "GEMINI_API_KEY"]);
     expect(JSON.stringify(moved)).not.toMatch(/sk-first|sk-second/);
   });
 
@@ -256,12 +236,8 @@ describe("provider keys", () => {
     const azure = (host: string): string =>
       `{model: azure/d, api_base: "https://${host}.openai.azure.com", api_key: os.environ/AZ, ${PRICED}}`;
     const moved = moveText(config(["a", azure("one")], ["a", azure("two")]));
-    expect(moved.settings).toEqual([
-      {
-        setting: "provider_key_origins",
-        value: "AZ=https://one.openai.azure.com,AZ=https://two.openai.azure.com",
-      },
-    ]);
+    const value = "AZ=https://one.openai.azure.com,AZ=https://two.openai.azure.com";
+    expect(moved.settings).toEqual([{ setting: "provider_key_origins", value }]);
   });
 });
 
@@ -305,23 +281,15 @@ describe("prices", () => {
   });
 
   test("of the price file apply only to exactly that model at exactly that provider", () => {
-    const entries = {
-      "gpt-x": entry("openai", "1e-06"),
-      "gpt-x-2024-05-13": entry("openai", "5e-06"),
-      "azure/gpt-x": entry("azure", "2e-06"),
-      "groq/gpt-x": entry("groq", "3e-06"),
-    };
-    const text = JSON.stringify(entries);
-    const reading = readRawJson(text, 1000);
-    if (!reading.ok) throw new Error("not JSON");
-    const fromPriceFile = priceFileListings({
-      dated: "2026-08-01",
-      bytes: Buffer.from(text),
-      document: reading.value,
+    const text = JSON.stringify({
+      "gpt-x": entry("openai", 1e-6),
+      "gpt-x-2024-05-13": entry("openai", 5e-6),
+      "azure/gpt-x": entry("azure", 2e-6),
+      "groq/gpt-x": entry("groq", 3e-6),
     });
-    const input: Partial<MoveInput> = {
-      finder: { shipped: () => undefined, shippedIds: () => [], fromPriceFile },
-    };
+    const file = { dated: "2026-08-01", bytes: Buffer.from(text), document: parsed(text) };
+    const fromPriceFile = priceFileListings(file);
+    const finder = { shipped: () => undefined, shippedIds: () => [], fromPriceFile };
     const azure = `{model: azure/dep, api_base: "https://r.openai.azure.com"}`;
     const moved = moveText(
       config(
@@ -332,44 +300,42 @@ describe("prices", () => {
         ["e", "{model: openai/unlisted}"],
         ["f", `{model: openai/gpt-x, ${server}}`],
       ),
-      input,
+      { finder },
     );
-    const prompts = moved.manifests.flatMap(({ models }) =>
-      models.map(({ id, pricing, is_ready: isReady }) => {
+    const prompts = moved.manifests
+      .flatMap(({ models }) => models)
+      .map(({ id, pricing, is_ready: isReady }) => {
         return `${id} ${isReady === false ? "staged" : pricing[0]?.cost_usd_per_million}`;
-      }),
-    );
+      });
     expect(prompts.toSorted()).toEqual(["a 1", "b 5", "c 2", "d 2", "e staged", "f staged"]);
   });
 });
 
-function entry(provider: string, price: string): object {
+function entry(litellm_provider: string, price: number): object {
+  const prices = { input_cost_per_token: price, output_cost_per_token: price };
   return {
-    litellm_provider: provider,
+    litellm_provider,
     mode: "chat",
     max_input_tokens: 1000,
     max_output_tokens: 100,
-    input_cost_per_token: Number(price),
-    output_cost_per_token: Number(price),
+    ...prices,
   };
 }
 
-describe("settings of the installation", () => {
-  test("are carried where the gateway has the setting and its rules allow the value", () => {
-    const text =
-      "router_settings: {timeout: 120, stream_timeout: 30.0}\n" +
-      "litellm_settings: {request_timeout: 600}\n" +
-      "general_settings: {global_max_parallel_requests: 50, max_parallel_requests: 5}\n";
-    const moved = moveText(text, {
-      settingProblem: ({ setting }) =>
-        setting === "timeouts.first_content_ms" ? "too short" : undefined,
-    });
-    expect(moved.settings).toEqual([
-      { setting: "timeouts.generation_ms", value: 120_000 },
-      { setting: "limits.platform_concurrent_requests", value: 50 },
-    ]);
-    expect(fateOf(moved, "router_settings.stream_timeout")).toBe("not_carried: too short");
-    expect(fateOf(moved, "litellm_settings.request_timeout")).toMatch(/^ignored: .*120000 already/);
-    expect(fateOf(moved, "general_settings.max_parallel_requests")).toMatch(/^not_carried/);
+test("settings of the installation are carried where the gateway has the setting and its rules allow the value", () => {
+  const text =
+    "router_settings: {timeout: 120, stream_timeout: 30.0}\n" +
+    "litellm_settings: {request_timeout: 600}\n" +
+    "general_settings: {global_max_parallel_requests: 50, max_parallel_requests: 5}\n";
+  const moved = moveText(text, {
+    settingProblem: ({ setting }) =>
+      setting === "timeouts.first_content_ms" ? "too short" : undefined,
   });
+  expect(moved.settings).toEqual([
+    { setting: "timeouts.generation_ms", value: 120_000 },
+    { setting: "limits.platform_concurrent_requests", value: 50 },
+  ]);
+  expect(fateOf(moved, "router_settings.stream_timeout")).toBe("not_carried: too short");
+  expect(fateOf(moved, "litellm_settings.request_timeout")).toMatch(/^ignored: .*120000 already/);
+  expect(fateOf(moved, "general_settings.max_parallel_requests")).toMatch(/^not_carried/);
 });

@@ -1,21 +1,13 @@
 import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { parseBudget, remainingUsd } from "./plan-accounts.ts";
 import { accountCommands, renderScript } from "./commands.ts";
 import { moveText, parsed } from "../../../test/fixtures/moving-in/move-text.ts";
+import { newFolder } from "../../../test/support/run-folder.ts";
 import type { MovedConfig } from "./move-litellm.ts";
 
 function moved(keys: unknown, teams: unknown = []): MovedConfig {
@@ -70,6 +62,7 @@ describe("teams and keys of LiteLLM", () => {
       ],
       teams,
     );
+    const unlimited = (name: string): object => ({ name, limits: {} });
     expect(orgs).toEqual([
       {
         name: "Acme",
@@ -79,19 +72,9 @@ describe("teams and keys of LiteLLM", () => {
         keys: [{ name: "web", capUsd: "5", limits: { rpm: 60 } }],
       },
       { name: "t2", ref: "litellm-t2", creditUsd: "87.500000", limits: {}, keys: [] },
-      {
-        name: "u1",
-        ref: "litellm-u1",
-        limits: {},
-        keys: [{ name: "own", limits: { tpm: 1000 } }],
-      },
-      {
-        name: "Keys without a team",
-        ref: "litellm-keys",
-        limits: {},
-        keys: [{ name: "key 1", limits: {} }],
-      },
-      { name: "t9", ref: "litellm-t9", limits: {}, keys: [{ name: "late", limits: {} }] },
+      { name: "u1", ref: "litellm-u1", limits: {}, keys: [{ name: "own", limits: { tpm: 1000 } }] },
+      { name: "Keys without a team", ref: "litellm-keys", limits: {}, keys: [unlimited("key 1")] },
+      { name: "t9", ref: "litellm-t9", limits: {}, keys: [unlimited("late")] },
     ]);
   });
 
@@ -137,84 +120,62 @@ test("a key export that is one page of several is reported as incomplete", () =>
 });
 
 describe("the script that creates the accounts", () => {
-  let folder = "";
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), "tokenmarket-script-"));
-  });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder("script");
+  const fileOf = (name: string): string => join(folder, name);
 
   /** Runs the script with a program that notes its arguments and answers like the real one. */
-  function run(script: string, name: string): { status: number | null; stderr: string } {
-    const program = join(folder, `${name}-program.mjs`);
+  function run(script: string): { status: number | null; output: string } {
     writeFileSync(
-      program,
+      fileOf("program.mjs"),
       `import { appendFileSync } from "node:fs";
        const args = process.argv.slice(2);
-       appendFileSync(${JSON.stringify(join(folder, `${name}.log`))}, JSON.stringify(args) + "\\n");
+       appendFileSync(${JSON.stringify(fileOf("log"))}, JSON.stringify(args) + "\\n");
        console.log(JSON.stringify({ org_id: "org_1", secret: "tm_vk_new", key: { key_id: "key_1" } }));`,
     );
-    const file = join(folder, `${name}.sh`);
-    writeFileSync(file, script);
-    chmodSync(file, 0o700);
-    const ran = spawnSync("sh", [file], {
+    writeFileSync(fileOf("accounts.sh"), script);
+    const ran = spawnSync("sh", [fileOf("accounts.sh")], {
       cwd: folder,
       encoding: "utf8",
       env: {
         PATH: process.env["PATH"] ?? "",
         EMAIL: "ops@example.com",
-        KEYS_FILE: join(folder, `${name}.tsv`),
-        TOKENMARKET: `${process.execPath} ${program}`,
+        KEYS_FILE: fileOf("keys.tsv"),
+        TOKENMARKET: `${process.execPath} ${fileOf("program.mjs")}`,
       },
     });
-    return { status: ran.status, stderr: `${ran.stderr}${ran.stdout}` };
+    return { status: ran.status, output: `${ran.stderr}${ran.stdout}` };
   }
 
-  test("passes every name as one argument, whatever is in it, and runs nothing of it", () => {
+  test("passes every name as one argument, runs nothing of it, prints no key, and stops if its file of keys exists", () => {
     const name = `a'; touch owned; echo "$(id)" \`id\` --json \\`;
-    const script = renderScript(
-      accountCommands([
-        {
-          name,
-          ref: `litellm-${name}`,
-          creditUsd: "5",
-          capUsd: "7",
-          limits: { rpm: 10 },
-          keys: [{ name: `-${name}`, capUsd: "1", limits: { rpm: 2_000_000, tpm: 3 } }],
-        },
-      ]),
-    );
-    expect(run(script, "names")).toMatchObject({ status: 0 });
-    const log = readFileSync(join(folder, "names.log"), "utf8").trim().split("\n");
-    expect(log.map((line) => JSON.parse(line) as unknown)).toEqual([
+    const keys = [{ name: `-${name}`, capUsd: "1", limits: { rpm: 2_000_000, tpm: 3 } }];
+    const ref = `litellm-${name}`;
+    const limits = { rpm: 10 };
+    const org = { name, ref, creditUsd: "5", capUsd: "7", limits, keys };
+    const script = renderScript(accountCommands([org]));
+    const { status, output } = run(script);
+    expect(status).toBe(0);
+    expect(output).not.toContain("tm_vk_new");
+    const log = readFileSync(fileOf("log"), "utf8");
+    const key = ["--scope=key", "--key-id", "key_1"];
+    const calls = log
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as unknown);
+    expect(calls).toEqual([
       ["org", "create", "--email", "ops@example.com", "--json", "--", name],
       ["credit", "grant", "--org", "org_1", "--amount-usd=5", `--ref=litellm-${name}`],
       ["org", "cap", "org_1", "--cap-usd=7"],
       ["limits", "contract", "--org", "org_1", "--scope=org", "--rpm=10"],
       ["key", "create", "--org", "org_1", `--name=-${name}`, "--cap-usd=1", "--json"],
-      [
-        "limits",
-        "contract",
-        "--org",
-        "org_1",
-        "--scope=key",
-        "--key-id",
-        "key_1",
-        "--tpm=3",
-        "--rpm=2000000",
-      ],
+      ["limits", "contract", "--org", "org_1", ...key, "--tpm=3", "--rpm=2000000"],
     ]);
     expect(readdirSync(folder)).not.toContain("owned");
-    const keys = join(folder, "names.tsv");
-    expect(readFileSync(keys, "utf8")).toBe(`${name} / -${name}\tkey_1\ttm_vk_new\n`);
-    expect(statSync(keys).mode & 0o777).toBe(0o600);
-  });
-
-  test("prints no key, and stops when the file of keys is there already", () => {
-    const org = { name: "A", ref: "r", limits: {}, keys: [{ name: "k", limits: {} }] };
-    const script = renderScript(accountCommands([org]));
-    expect(run(script, "twice").stderr).not.toContain("tm_vk_new");
-    const again = run(script, "twice");
-    expect(again.status).not.toBe(0);
-    expect(readFileSync(join(folder, "twice.log"), "utf8").split("\n")).toHaveLength(3);
+    const written = `${name} / -${name}\tkey_1\ttm_vk_new\n`;
+    expect(readFileSync(fileOf("keys.tsv"), "utf8")).toBe(written);
+    expect(statSync(fileOf("keys.tsv")).mode & 0o777).toBe(0o600);
+    expect(run(script).status).not.toBe(0);
+    expect(readFileSync(fileOf("log"), "utf8")).toBe(log);
+    expect(readFileSync(fileOf("keys.tsv"), "utf8")).toBe(written);
   });
 });

@@ -48,33 +48,25 @@ describe("a manifest with a margin", () => {
   });
 
   test("has a new import hash for each listing that was not edited by hand", () => {
-    const second = { id: "acme/edited", pricing: prices("7", "8") };
+    const hashOf = ({ models: [first], listing_terms: terms }: Manifest): string =>
+      first === undefined ? "" : listingHash(first, terms?.["acme/m"]);
+    const edited = { "acme/edited": "1".repeat(64) };
     const imported: Manifest = {
       ...manifest,
-      models: [...manifest.models, second],
+      models: [...manifest.models, { id: "acme/edited", pricing: prices("7", "8") }],
       catalog_source: {
         from: "litellm",
         dated: "2026-08-01",
         sha256: "0".repeat(64),
-        imported: {
-          "acme/m": listingHash(
-            { id: "acme/m", pricing: prices("1", "2") },
-            manifest.listing_terms?.["acme/m"],
-          ),
-          "acme/edited": "1".repeat(64),
-        },
+        imported: { "acme/m": hashOf(manifest), ...edited },
       },
     };
-    const { models, listing_terms: terms, catalog_source: source } = withMargin(imported, "10");
-    const [first] = models;
-    expect(source).toMatchObject({
+    const raised = withMargin(imported, "10");
+    expect(raised.catalog_source).toMatchObject({
       margin_percent: "10",
-      imported: {
-        "acme/m": first === undefined ? "" : listingHash(first, terms?.["acme/m"]),
-        "acme/edited": "1".repeat(64),
-      },
+      imported: { "acme/m": hashOf(raised), ...edited },
     });
-    expect(source?.imported["acme/m"]).not.toBe(imported.catalog_source?.imported["acme/m"]);
+    expect(hashOf(raised)).not.toBe(hashOf(manifest));
   });
 
   test("is returned unchanged if the provider reports its own cost", () => {

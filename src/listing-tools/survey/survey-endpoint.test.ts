@@ -46,6 +46,12 @@ async function survey(
   }
 }
 
+async function surveyOf(answer: PlayedAnswer): Promise<object> {
+  const { outcome } = await survey(answer);
+  if (!outcome.ok) throw new Error(outcome.code);
+  return outcome.survey;
+}
+
 /** A server whose model list has this body and these headers. */
 function listing(body: unknown, headers: Readonly<Record<string, string>> = {}): PlayedAnswer {
   return ({ path }) => (path === "/v1/models" ? { body, headers } : undefined);
@@ -53,91 +59,52 @@ function listing(body: unknown, headers: Readonly<Record<string, string>> = {}):
 
 describe("a survey of an endpoint", () => {
   test("reads the context length of vLLM from max_model_len", async () => {
-    const { outcome } = await survey(vllm);
-    expect(outcome).toEqual({
-      ok: true,
-      survey: {
-        kind: "vllm",
-        models: [
-          { upstreamId: "Qwen/Qwen3-8B", contextLength: 40_960, contextFrom: "max_model_len" },
-        ],
-        skipped: [],
-      },
-    });
+    const length = { contextLength: 40_960, contextFrom: "max_model_len" };
+    const models = [{ upstreamId: "Qwen/Qwen3-8B", ...length }];
+    expect(await surveyOf(vllm)).toEqual({ kind: "vllm", models, skipped: [] });
   });
 
   test("reads n_ctx of llama.cpp, not the longer context of the training", async () => {
-    const { outcome } = await survey(llamaCpp);
-    expect(outcome).toMatchObject({
-      survey: {
-        kind: "llama-cpp",
-        models: [
-          {
-            upstreamId: "qwen3-4b",
-            contextLength: 65_536,
-            contextFrom: "n_ctx",
-            readsImages: true,
-            callsTools: true,
-          },
-        ],
-      },
+    const length = { contextLength: 65_536, contextFrom: "n_ctx" };
+    expect(await surveyOf(llamaCpp)).toMatchObject({
+      kind: "llama-cpp",
+      models: [{ upstreamId: "qwen3-4b", ...length, readsImages: true, callsTools: true }],
     });
   });
 
   test("reads num_ctx of Ollama, and skips embedding models and models of another host", async () => {
-    const { outcome } = await survey(ollama);
-    expect(outcome).toMatchObject({
-      survey: {
-        kind: "ollama",
-        models: [
-          {
-            upstreamId: "qwen3:8b",
-            contextLength: 16_384,
-            contextFrom: "num_ctx",
-            quantization: "Q4_K_M",
-            callsTools: true,
-          },
-          { upstreamId: "llava:latest", contextLength: 32_768, readsImages: true },
-        ],
-        skipped: [
-          { model: "qwen3:0.6b", code: "id" },
-          { model: "nomic-embed-text:latest", code: "not_chat" },
-          { model: "gpt-oss:120b-cloud", code: "elsewhere" },
-        ],
-      },
+    const length = { contextLength: 16_384, contextFrom: "num_ctx" };
+    expect(await surveyOf(ollama)).toMatchObject({
+      kind: "ollama",
+      models: [
+        { upstreamId: "qwen3:8b", ...length, quantization: "Q4_K_M", callsTools: true },
+        { upstreamId: "llava:latest", contextLength: 32_768, readsImages: true },
+      ],
+      skipped: [
+        { model: "qwen3:0.6b", code: "id" },
+        { model: "nomic-embed-text:latest", code: "not_chat" },
+        { model: "gpt-oss:120b-cloud", code: "elsewhere" },
+      ],
     });
   });
 
   test("prefers the loaded context of LM Studio to the longest, and skips embedding models", async () => {
-    const { outcome } = await survey(lmStudio);
-    expect(outcome).toMatchObject({
-      survey: {
-        kind: "lmstudio",
-        models: [
-          {
-            upstreamId: "qwen2-vl-7b-instruct",
-            contextLength: 32_768,
-            contextFrom: "max_context_length",
-            readsImages: true,
-          },
-          {
-            upstreamId: "meta-llama-3.1-8b-instruct",
-            contextLength: 8_192,
-            contextFrom: "loaded_context_length",
-            quantization: "Q4_K_M",
-          },
-        ],
-        skipped: [{ model: "text-embedding-nomic-v1.5", code: "not_chat" }],
-      },
+    const longest = { contextLength: 32_768, contextFrom: "max_context_length" };
+    const loaded = { contextLength: 8_192, contextFrom: "loaded_context_length" };
+    expect(await surveyOf(lmStudio)).toMatchObject({
+      kind: "lmstudio",
+      models: [
+        { upstreamId: "qwen2-vl-7b-instruct", ...longest, readsImages: true },
+        { upstreamId: "meta-llama-3.1-8b-instruct", ...loaded, quantization: "Q4_K_M" },
+      ],
+      skipped: [{ model: "text-embedding-nomic-v1.5", code: "not_chat" }],
     });
   });
 
   test("lists the models of an unknown server without a context length", async () => {
-    const { outcome } = await survey(listing({ object: "list", data: [{ id: "m-1" }] }));
-    expect(outcome).toEqual({
-      ok: true,
-      survey: { kind: "other", models: [{ upstreamId: "m-1" }], skipped: [] },
-    });
+    const models = [{ upstreamId: "m-1" }];
+    const found = await surveyOf(listing({ object: "list", data: [{ id: "m-1" }] }));
+    expect(found).toEqual({ kind: "other", models, skipped: [] });
   });
 
   test("asks a hosted provider only for its model list", async () => {
@@ -231,10 +198,10 @@ describe("a hostile endpoint", () => {
 
   test("that lists 100,000 models has only the first 2,000 read", async () => {
     const data = Array.from({ length: 100_000 }, (_each, at) => ({ id: `m-${at}` }));
-    const { outcome } = await survey(listing({ data }));
-    const { models = [], skipped = [] } = outcome.ok ? outcome.survey : {};
-    expect(models).toHaveLength(2_000);
-    expect(skipped).toMatchObject([{ model: "98000 models", code: "too_many" }]);
+    expect(await surveyOf(listing({ data }))).toMatchObject({
+      models: { length: 2_000 },
+      skipped: [{ model: "98000 models", code: "too_many" }],
+    });
   });
 
   test.each([

@@ -30,24 +30,17 @@ test("o200k_base counts fewer tokens in a German text than cl100k_base", async (
 });
 
 test.each([
-  [100, "right"],
-  [130, "right"],
-  [70, "right"],
-  [131, "odd"],
-  [50, "odd"],
-  [201, "wrong"],
-  [49, "wrong"],
-])("against an estimate of 100 tokens, %i billed tokens are %s", (billed, kind) => {
-  const reference = { tokens: 100, isExact: false, by: "an estimate" };
-  expect(compareTokens(billed, reference)).toEqual({ kind, tolerancePercent: 30 });
-});
-
-test.each([
-  [105, "right"],
-  [95, "right"],
-  [106, "wrong"],
-  [94, "wrong"],
-])("against an exact count of 100 tokens, %i billed tokens are %s", (billed, kind) => {
-  const reference = { tokens: 100, isExact: true, by: "a tokenizer" };
-  expect(compareTokens(billed, reference)).toEqual({ kind, tolerancePercent: 5 });
-});
+  ["an estimate", 30, [70, 100, 130], [50, 131], [49, 201]],
+  ["an exact count", 5, [95, 105], [], [94, 106]],
+])(
+  "against %s of 100 tokens, billed tokens are right within %i %%",
+  (by, tolerancePercent, right, odd, wrong) => {
+    const reference = { tokens: 100, isExact: by === "an exact count", by };
+    for (const [kind, counts] of Object.entries({ right, odd, wrong })) {
+      for (const billed of counts) {
+        const compared = { billed, ...compareTokens(billed, reference) };
+        expect(compared).toEqual({ billed, kind, tolerancePercent });
+      }
+    }
+  },
+);

@@ -21,10 +21,7 @@ async function statusOf({ short, long }: { short: Ended; long: Ended }): Promise
     const isLong = name.startsWith("long answer");
     const bound = Number(body["max_tokens"]);
     const { finish, tokens } = !isLong ? short : bound < SMALL_BOUND_MAX ? long : SHORT;
-    const choice = {
-      message: { role: "assistant", content: "lemon" },
-      finish_reason: finish,
-    };
+    const choice = { message: { role: "assistant", content: "lemon" }, finish_reason: finish };
     return { body: { choices: [choice] }, usage: usageOf(tokens === "bound" ? bound : tokens) };
   });
   return (await runOn(lab, finishReasons)).status;
@@ -36,29 +33,15 @@ function usageOf(completion: number): Usage {
 
 const SHORT: Ended = { finish: "stop", tokens: 2 };
 const CUT: Ended = { finish: "length", tokens: "bound" };
+const FALSELY_WHOLE: Ended = { finish: "stop", tokens: "bound" };
+const FALSELY_CUT: Ended = { finish: "length", tokens: 2 };
 
-test.each<[string, Parameters<typeof statusOf>[0], CheckStatus]>([
-  ["answers with true finish reasons", { short: SHORT, long: CUT }, "pass"],
-  [
-    "a cut answer that claims to have ended by itself",
-    { short: SHORT, long: { finish: "stop", tokens: "bound" } },
-    "fail",
-  ],
-  [
-    "a short answer that claims to be cut",
-    { short: { finish: "length", tokens: 2 }, long: CUT },
-    "fail",
-  ],
-  [
-    "an answer that ended before its bound, and was not cut",
-    { short: SHORT, long: { finish: "stop", tokens: 2 } },
-    "pass",
-  ],
-  [
-    "a model that speaks until its bound even where one word was asked for",
-    { short: { finish: "length", tokens: "bound" }, long: CUT },
-    "pass",
-  ],
-])("given %s, C5 ends with %s", async (_what, ended, status) => {
-  expect(await statusOf(ended)).toBe(status);
+test.each<[string, CheckStatus, Ended, Ended]>([
+  ["answers with true finish reasons", "pass", SHORT, CUT],
+  ["a cut answer that claims to have ended by itself", "fail", SHORT, FALSELY_WHOLE],
+  ["a short answer that claims to be cut", "fail", FALSELY_CUT, CUT],
+  ["an answer that ended before its bound, and was not cut", "pass", SHORT, SHORT],
+  ["a model that speaks until its bound even where one word was asked for", "pass", CUT, CUT],
+])("given %s, C5 ends with %s", async (_what, status, short, long) => {
+  expect(await statusOf({ short, long })).toBe(status);
 });

@@ -94,17 +94,15 @@ describe("C10 does not pass a declared image input", () => {
     };
 
   test("if one of two images in a prompt is not read", async () => {
-    const message = (which: string) => `of two images in a prompt the ${which} one is not read`;
-    const first = await findingOf(
-      image,
-      ofTwo((one) => one),
-    );
-    expect(first).toMatchObject({ status: "fail", message: message("last") });
-    const last = await findingOf(
-      image,
-      ofTwo((_one, other) => other),
-    );
-    expect(last).toMatchObject({ status: "fail", message: message("first") });
+    const readsFirst = ofTwo((first) => first);
+    const readsLast = ofTwo((_first, last) => last);
+    for (const [unread, say] of [
+      ["last", readsFirst],
+      ["first", readsLast],
+    ] as const) {
+      const message = `of two images in a prompt the ${unread} one is not read`;
+      expect(await findingOf(image, say)).toMatchObject({ status: "fail", message });
+    }
   });
 
   const about =
@@ -135,22 +133,12 @@ describe("a fact of a prompt", () => {
     ({ facts: all }: FactProbe): string =>
       all.flatMap((fact) => (fact.place === place ? [] : [fact.value])).join(" ");
 
+  const ofSystem = without("the system message");
+  const ofEarlier = without("an earlier answer");
   test.each<[string, string, (probe: FactProbe) => Said, string, string]>([
     ["is unknown", "12000", without("the middle of a long text"), "fail", "the middle of a long"],
-    [
-      "is lost from the system message",
-      "facts",
-      without("the system message"),
-      "fail",
-      "the system",
-    ],
-    [
-      "is lost from an earlier answer",
-      ", stream",
-      without("an earlier answer"),
-      "fail",
-      "an earlier",
-    ],
+    ["is lost from the system message", "facts", ofSystem, "fail", "the system"],
+    ["is lost from an earlier answer", ", stream", ofEarlier, "fail", "an earlier"],
     ["is refused", "12000", () => ({ status: 400 }), "fail", "answered with 400"],
     ["gets no text", "12000", () => "", "warn", "gets no text"],
     ["is over the budget", "12000", () => "unsent", "skip", "over the budget"],
@@ -199,16 +187,9 @@ describe("a decisions listing that declares images", () => {
 
   test("passes C10 by different choices, not by probabilities that vary at random", async () => {
     let asked = 0;
-    const vary = (choose: (name: string) => string): Say => {
-      return ({ name }) => answerOf(1 / ++asked, choose(name));
-    };
-    expect(
-      await findingOf(
-        listing,
-        vary(() => "red"),
-      ),
-    ).toMatchObject({ status: "warn" });
-    const read = vary((name) => (name.includes("blue") ? "blue" : "red"));
+    const guess: Say = () => answerOf(1 / ++asked);
+    expect(await findingOf(listing, guess)).toMatchObject({ status: "warn" });
+    const read: Say = ({ name }) => answerOf(1 / ++asked, name.includes("blue") ? "blue" : "red");
     expect(await findingOf(listing, read)).toMatchObject({ status: "pass" });
   });
 });

@@ -48,13 +48,7 @@ describe("probabilities of an answer", () => {
     ["by label", good],
     ["in a list", { probabilities: [0.5, 0.5] }],
     ["if there are none", "harbour"],
-    [
-      "if each label has its own",
-      [
-        { label: "a", confidence: 0.9 },
-        { label: "b", confidence: 0.9 },
-      ],
-    ],
+    ["if each label has its own", ["a", "b"].map((label) => ({ label, confidence: 0.9 }))],
   ])("are accepted %s", (_what, answer) => {
     expect(probabilityFlaw(answer)).toBeUndefined();
   });
@@ -73,6 +67,7 @@ describe("probabilities of an answer", () => {
 
 describe("a declared envelope", () => {
   const envelope = { result: {}, success: true, errors: [], messages: [] };
+  const notEmpty = "is not an empty list";
 
   test("is accepted if it is complete, and a body needs none if none is declared", () => {
     expect(envelopeFlaw(envelope, "envelope_v4")).toBeUndefined();
@@ -84,12 +79,8 @@ describe("a declared envelope", () => {
   test.each([
     ["none of its members", { answers: {} }, "the envelope's success is not true"],
     ["a null result", { ...envelope, result: null }, "the envelope's result is not an object"],
-    ["an error", { ...envelope, errors: [{}] }, "the envelope's errors is not an empty list"],
-    [
-      "null messages",
-      { ...envelope, messages: null },
-      "the envelope's messages is not an empty list",
-    ],
+    ["an error", { ...envelope, errors: [{}] }, `the envelope's errors ${notEmpty}`],
+    ["null messages", { ...envelope, messages: null }, `the envelope's messages ${notEmpty}`],
   ])("is refused with %s", (_what, json, flaw) => {
     expect(envelopeFlaw(json, "envelope_v4")).toBe(flaw);
   });

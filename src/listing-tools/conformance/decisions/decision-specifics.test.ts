@@ -38,20 +38,13 @@ async function findingOf(deployment: Deployment, answer: (probe: Probe) => Answe
 }
 
 describe("C11 of a decisions listing", () => {
+  const gliner = ["classification", "boolean", "entities", "relations", "structure"];
   test.each([
-    ["systemone", decisionListing(), ["choice", "noul", "score"]],
-    [
-      "systemone with images",
-      decisionListing({ decisions_image_parts: true }),
-      ["choice", "noul", "score", "box"],
-    ],
-    [
-      "gliner",
-      decisionListing({ decisions_wire: "gliner" }),
-      ["classification", "boolean", "entities", "relations", "structure"],
-    ],
-  ])("asks every kind of question of %s", async (_wire, deployment, kinds) => {
-    const { status, evidence, asked } = await findingOf(deployment, once);
+    ["systemone", {}, ["choice", "noul", "score"]],
+    ["systemone with images", { decisions_image_parts: true }, ["choice", "noul", "score", "box"]],
+    ["gliner", { decisions_wire: "gliner" }, gliner],
+  ])("asks every kind of question of %s", async (_wire, listing, kinds) => {
+    const { status, evidence, asked } = await findingOf(decisionListing(listing), once);
     expect(status).toBe("pass");
     expect(evidence?.["kinds"]).toEqual(kinds);
     expect(asked).toEqual(expect.arrayContaining(kinds.map((kind) => `question: ${kind}`)));
@@ -97,19 +90,14 @@ describe("questions whose answers are in the state", () => {
     expect(await findingOf(decisionListing(), answering(write))).toMatchObject({ status: "pass" });
   });
 
+  const alwaysRed = answering((truth) => wireAnswer(typeof truth === "string" ? "red" : truth));
+  const unusable = (probe: Probe): Answer => (isTold(probe) ? { status: 500 } : once(probe));
+  const wrongThenNone = (probe: Probe): Answer =>
+    probe.name.endsWith(", again") ? unusable(probe) : answering(() => ({ value: "red" }))(probe);
   test.each<[string, (probe: Probe) => Answer]>([
-    [
-      "the same answer",
-      answering((truth) => wireAnswer(typeof truth === "string" ? "red" : truth)),
-    ],
-    ["no usable answer", (probe) => (isTold(probe) ? { status: 500 } : once(probe))],
-    [
-      "wrong answers, and then none",
-      (probe) =>
-        probe.name.endsWith(", again") && isTold(probe)
-          ? { status: 500 }
-          : answering(() => ({ value: "red" }))(probe),
-    ],
+    ["the same answer", alwaysRed],
+    ["no usable answer", unusable],
+    ["wrong answers, and then none", wrongThenNone],
   ])("fail C11 if they get %s", async (_how, answer) => {
     expect(await findingOf(decisionListing(), answer)).toMatchObject({ status: "fail" });
   });
@@ -120,15 +108,10 @@ function wireAnswer(truth: unknown): object {
   return typeof truth === "number" ? { score: truth - 1 } : { choice: truth };
 }
 
-describe("two questions of one name", () => {
-  test("fail C11 if the provider answers them", async () => {
-    const { status, message } = await findingOf(
-      decisionListing(),
-      ({ changeBody: _changed, ...probe }) => once(probe),
-    );
-    expect(status).toBe("fail");
-    expect(message).toBe("two questions of one name are answered with 200");
-  });
+test("two questions of one name fail C11 if the provider answers them", async () => {
+  const answerAll = ({ changeBody: _changed, ...probe }: Probe): Answer => once(probe);
+  const message = "two questions of one name are answered with 200";
+  expect(await findingOf(decisionListing(), answerAll)).toMatchObject({ status: "fail", message });
 });
 
 test("C11 is skipped when an ordinary request fails", async () => {

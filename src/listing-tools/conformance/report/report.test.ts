@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import { type ConformanceReport, junitReport, markdownReport } from "./report.ts";
 
+const FAILED = { id: "C7", status: "fail", title: "no silent substitution", ms: 5 } as const;
 const REPORT: ConformanceReport = {
   report_version: "1",
   provider: "lab-a",
@@ -19,13 +20,7 @@ const REPORT: ConformanceReport = {
       verdict: "fail",
       checks: [
         { id: "C1", status: "pass", title: "reachability and auth", message: "fine", ms: 12 },
-        {
-          id: "C7",
-          status: "fail",
-          title: "no silent substitution",
-          message: 'not <"this">',
-          ms: 5,
-        },
+        { ...FAILED, message: 'not <"this">' },
       ],
     },
     {
@@ -33,7 +28,7 @@ const REPORT: ConformanceReport = {
       upstream_id: "staged",
       ready: false,
       verdict: "fail",
-      checks: [{ id: "C7", status: "fail", title: "no silent substitution", message: "no", ms: 5 }],
+      checks: [{ ...FAILED, message: "no" }],
     },
   ],
 };

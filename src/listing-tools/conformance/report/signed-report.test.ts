@@ -2,31 +2,19 @@ import { generateKeyPairSync } from "node:crypto";
 
 import { expect, test } from "vitest";
 
+import { reportOf } from "../../../../test/support/conformance-reports.ts";
 import type { ConformanceReport } from "./report.ts";
 import { readSignedReport, signReport } from "./signed-report.ts";
 
 const key = generateKeyPairSync("ed25519");
 const other = generateKeyPairSync("ed25519");
 
-const REPORT: ConformanceReport = {
-  report_version: "1",
+const REPORT = reportOf({
   provider: "lab",
-  manifest_sha256: "ab".repeat(32),
-  started_at: "2026-11-20T10:00:00.000Z",
-  duration_ms: 5,
-  spend_usd: "0.010000",
-  is_complete: true,
-  verdict: "pass",
-  models: [
-    {
-      id: "lab/one",
-      upstream_id: "one",
-      ready: true,
-      verdict: "pass",
-      checks: [{ id: "C1", status: "pass", title: "reachability", message: "fine", ms: 3 }],
-    },
-  ],
-};
+  manifestSha256: "ab".repeat(32),
+  startedAtMs: Date.parse("2026-11-20T10:00:00.000Z"),
+  models: [{ id: "lab/one" }],
+});
 
 function withCheck(more: object): object {
   const [model] = REPORT.models;

@@ -46,9 +46,10 @@ async function seenOf(provider: Provider = {}) {
   const { record = {}, read, accept, usual = 8, film = filmOf } = provider;
   const cancelled: string[] = [];
   const asked: string[] = [];
+  let nowMs = 0;
   const jobs: JobQuestions = {
     deadlineMs: 3,
-    nowMs: nowMs(),
+    nowMs: () => (nowMs += 1),
     ask: async (id) => {
       const finished = { id, status: "completed", model: "m", usage: { cost: 0.4 }, ...record };
       return { status: 200, job: readJob(Buffer.from(JSON.stringify(finished))) };
@@ -81,11 +82,6 @@ function idOf({ name }: Probe): string {
   return name.replaceAll(/[ ,]+/g, "-");
 }
 
-function nowMs(): () => number {
-  let now = 0;
-  return () => (now += 1);
-}
-
 function partOf(file: Buffer, { first, last }: ByteRange): FilePart {
   return {
     end: { kind: "complete" },
@@ -109,70 +105,49 @@ test("C11 is skipped in a run that does not poll jobs", async () => {
   expect(await videoSpecifics(lab)).toMatchObject({ status: "skip" });
 });
 
-describe("C11 fails a film that", () => {
-  test.each<[string, NonNullable<Provider["film"]>, string]>([
-    ["is an HTML page", () => Buffer.from("<html>".repeat(20)), "the file is no film"],
-    ["is too short", (_seconds, id) => filmOf(1, id), "not as long as was asked for"],
-    ["belongs to another job", (seconds) => filmOf(seconds, "one"), "have the same film"],
-  ])("%s", async (_what, film, message) => {
-    const { status, message: found } = await seenOf({ film });
-    expect(status).toBe("fail");
-    expect(found).toContain(message);
-  });
+test.each<[string, NonNullable<Provider["film"]>, string]>([
+  ["is an HTML page", () => Buffer.from("<html>".repeat(20)), "the file is no film"],
+  ["is too short", (_seconds, id) => filmOf(1, id), "not as long as was asked for"],
+  ["belongs to another job", (seconds) => filmOf(seconds, "one"), "have the same film"],
+])("C11 fails a film that %s", async (_what, film, message) => {
+  const { status, message: found } = await seenOf({ film });
+  expect(status).toBe("fail");
+  expect(found).toContain(message);
 });
 
-describe("C11 fails a job that", () => {
-  test.each<[string, object, string]>([
-    ["costs more than its seconds", { usage: { cost: 0.401 } }, "costs more than the ceiling"],
-    ["reports no cost", { usage: {} }, "reports no cost"],
-    ["fails and is billed", { status: "failed" }, "ended as failed is billed"],
-    [
-      "is refused",
-      { status: "completed", respect_moderation: false, usage: undefined },
-      "ended as refused",
-    ],
-    ["does not end", { status: "queued" }, "the job is queued after"],
-  ])("%s", async (_what, record, message) => {
-    const { status, message: found } = await seenOf({ record });
-    expect(status).toBe("fail");
-    expect(found).toContain(message);
-  });
+test.each<[string, object, string]>([
+  ["costs more than its seconds", { usage: { cost: 0.401 } }, "costs more than the ceiling"],
+  ["reports no cost", { usage: {} }, "reports no cost"],
+  ["fails and is billed", { status: "failed" }, "ended as failed is billed"],
+  ["is refused", { respect_moderation: false, usage: undefined }, "ended as refused"],
+  ["does not end", { status: "queued" }, "the job is queued after"],
+])("C11 fails a job that %s", async (_what, record, message) => {
+  const { status, message: found } = await seenOf({ record });
+  expect(status).toBe("fail");
+  expect(found).toContain(message);
 });
 
-describe("a video one second above the maximum", () => {
-  test("fails C11 if it is accepted, and its job is cancelled", async () => {
-    const { status, message, cancelled } = await seenOf({
-      accept: (probe) => ({ body: { id: idOf(probe), status: "queued" } }),
-    });
-    expect(status).toBe("fail");
-    expect(message).toBe("13 seconds, one above the maximum: accepted with 200");
-    expect(cancelled).toEqual(["13-seconds-one-above-the-maximum"]);
+test("a video one second above the maximum fails C11 if it is accepted, and its job is cancelled", async () => {
+  const accept = (probe: Probe) => ({ body: { id: idOf(probe), status: "queued" } });
+  expect(await seenOf({ accept })).toMatchObject({
+    status: "fail",
+    message: "13 seconds, one above the maximum: accepted with 200",
+    cancelled: ["13-seconds-one-above-the-maximum"],
   });
 });
 
 describe("C11 does not pass a file", () => {
-  test.each<[string, Provider["read"], string, string]>([
-    [
-      "whose range has other bytes",
-      ({ first }) => (first === 0 ? {} : { bytes: FILE.subarray(0, 32) }),
-      "fail",
-      "differ in the bytes",
-    ],
-    [
-      "whose range is answered with 416",
-      () => ({ status: 416, bytes: Buffer.alloc(0) }),
-      "fail",
-      "answered with 416",
-    ],
-    [
-      "that cannot be read",
-      () => ({ status: undefined, end: { kind: "refused", status: 404, headers: {} } }),
-      "fail",
-      "not read: status 404",
-    ],
-    ["that is sent whole for a range", () => ({ status: 200 }), "warn", "answered with all of it"],
-  ])("%s", async (_what, read, status, message) => {
-    const found = await seenOf({ ...(read && { read }) });
+  const otherBytes = ({ first }: ByteRange): Partial<FilePart> =>
+    first === 0 ? {} : { bytes: FILE.subarray(0, 32) };
+  const unsatisfied = () => ({ status: 416, bytes: Buffer.alloc(0) });
+  const end = { kind: "refused", status: 404, headers: {} } as const;
+  test.each<[string, string, NonNullable<Provider["read"]>, string]>([
+    ["whose range has other bytes", "fail", otherBytes, "differ in the bytes"],
+    ["whose range is answered with 416", "fail", unsatisfied, "answered with 416"],
+    ["that cannot be read", "fail", () => ({ status: undefined, end }), "not read: status 404"],
+    ["that is sent whole for a range", "warn", () => ({ status: 200 }), "answered with all of it"],
+  ])("%s: %s", async (_what, status, read, message) => {
+    const found = await seenOf({ read });
     expect(found.status).toBe(status);
     expect(found.message).toContain(message);
   });
@@ -182,13 +157,8 @@ test("C11 is skipped for a video over the budget, unless an earlier one failed",
   const overBudget = (other: Answer) => (probe: Probe) =>
     probe.name === "video of 8 s" ? ("unsent" as const) : other;
   const queued = { body: { id: "j", status: "queued" } };
-  expect(
-    await seenOf({
-      accept: (probe) => (isTooLong(probe) ? { status: 400 } : overBudget(queued)(probe)),
-    }),
-  ).toMatchObject({
-    status: "skip",
-    message: "video of 8 s: over the budget of the run",
-  });
+  const accept = (probe: Probe) => (isTooLong(probe) ? { status: 400 } : overBudget(queued)(probe));
+  const message = "video of 8 s: over the budget of the run";
+  expect(await seenOf({ accept })).toMatchObject({ status: "skip", message });
   expect(await seenOf({ accept: overBudget({ status: 400 }) })).toMatchObject({ status: "fail" });
 });
