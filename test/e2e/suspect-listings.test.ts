@@ -153,26 +153,6 @@ test("a provider that answers with another model is tried last until a conforman
   ]);
 });
 
-test("a model whose listings are all suspect is still served", async () => {
-  const breaches = {
-    answers: 200,
-    substituted: 200,
-    usageMissing: 0,
-    usageImpossible: 0,
-    boundExceeded: 0,
-    wrongFinish: 0,
-    unreadable: 0,
-  };
-  for (const providerId of ["cheap", "second"]) {
-    await gateway.backend.verdictStore.suspect({ providerId, modelId: MODEL }, breaches);
-  }
-  await until("both are suspect", async () => {
-    const [first, second] = (await verifications()) as readonly unknown[];
-    return at(first, "suspect_since") !== null && at(second, "suspect_since") !== null;
-  });
-  expect(await provider()).toBe("cheap");
-});
-
 describe("a promise that a provider breaks", () => {
   async function askedFor(fault: string, stream: boolean): Promise<void> {
     const text = `Please write about five hundred words. [[fault:${fault}]]`;
