@@ -157,68 +157,64 @@ describe("requests per minute of a key", () => {
   });
 });
 
-describe("an organization without credit of its own", () => {
-  test(`has ${UNFUNDED_REQUESTS_PER_MINUTE} requests a minute, whatever its key allows, until it is funded`, async () => {
-    const account = await gateway.account("1.00");
-    // Makes the organization unfunded: the limit does not depend on the balance.
-    await runSql(gateway, "update org set funded_at = null where org_id = $1", [account.orgId]);
-    const limits = {
-      rpm: 20,
-      ceiling: { rpm: 300 },
-      source: { rpm: "unfunded", tpm: "default" },
-    };
-    expect(listAt((await limitsOf(account)).json, "scopes")).toMatchObject([
-      { scope: "key", ...limits },
-      { scope: "org", ...limits },
-    ]);
-    const first = await chat(account);
-    expect(remaining(first, "rpm")).toBe(UNFUNDED_REQUESTS_PER_MINUTE - 1);
-    for (let n = 1; n < UNFUNDED_REQUESTS_PER_MINUTE; n += 1) {
-      expect((await chat(account)).status).toBe(200);
-    }
-    const refused = await chat(account);
-    expectRefusal(refused, { status: 429, code: "rate_limit" });
-    expect(refused.headers["x-tm-limit-scope"]).toBe("key");
-    // A fresh key does not help: the whole organization is limited to 20 requests per minute.
-    const sibling = await chat(await addKey(gateway.backend, account.orgId));
-    expectRefusal(sibling, { status: 429, code: "rate_limit" });
-    expect(sibling.headers).toMatchObject({
-      "x-tm-limit-scope": "org",
-      "x-tm-limit-kind": "rpm",
-      "x-tm-limit-id": `org:${account.orgId}`,
-    });
-    await runSql(gateway, "update org set funded_at = now() where org_id = $1", [account.orgId]);
-    expect(at((await limitsOf(account)).json, "effective.rpm.limit")).toBe(300);
+test(`an organization without credit of its own has ${UNFUNDED_REQUESTS_PER_MINUTE} requests a minute, whatever its key allows, until it is funded`, async () => {
+  const account = await gateway.account("1.00");
+  // Makes the organization unfunded: the limit does not depend on the balance.
+  await runSql(gateway, "update org set funded_at = null where org_id = $1", [account.orgId]);
+  const limits = {
+    rpm: 20,
+    ceiling: { rpm: 300 },
+    source: { rpm: "unfunded", tpm: "default" },
+  };
+  expect(listAt((await limitsOf(account)).json, "scopes")).toMatchObject([
+    { scope: "key", ...limits },
+    { scope: "org", ...limits },
+  ]);
+  const first = await chat(account);
+  expect(remaining(first, "rpm")).toBe(UNFUNDED_REQUESTS_PER_MINUTE - 1);
+  for (let n = 1; n < UNFUNDED_REQUESTS_PER_MINUTE; n += 1) {
+    expect((await chat(account)).status).toBe(200);
+  }
+  const refused = await chat(account);
+  expectRefusal(refused, { status: 429, code: "rate_limit" });
+  expect(refused.headers["x-tm-limit-scope"]).toBe("key");
+  // A fresh key does not help: the whole organization is limited to 20 requests per minute.
+  const sibling = await chat(await addKey(gateway.backend, account.orgId));
+  expectRefusal(sibling, { status: 429, code: "rate_limit" });
+  expect(sibling.headers).toMatchObject({
+    "x-tm-limit-scope": "org",
+    "x-tm-limit-kind": "rpm",
+    "x-tm-limit-id": `org:${account.orgId}`,
   });
+  await runSql(gateway, "update org set funded_at = now() where org_id = $1", [account.orgId]);
+  expect(at((await limitsOf(account)).json, "effective.rpm.limit")).toBe(300);
 });
 
-describe("requests in flight", () => {
-  const held = chatBody("test/a", {
-    messages: [{ role: "user", content: "[[fault:hold]] Hello" }],
+const held = chatBody("test/a", {
+  messages: [{ role: "user", content: "[[fault:hold]] Hello" }],
+});
+test(`requests in flight of a key are refused at the ${CONCURRENT_REQUESTS_MAX + 1}th, and admitted when one ended`, async () => {
+  const account = await gateway.account("1.00");
+  const running = Array.from({ length: CONCURRENT_REQUESTS_MAX }, () => chat(account, held));
+  await until("all are at the provider", () => {
+    return gateway.simulator.counts().open === CONCURRENT_REQUESTS_MAX;
   });
-  test(`of a key are refused at the ${CONCURRENT_REQUESTS_MAX + 1}th, and admitted when one ended`, async () => {
-    const account = await gateway.account("1.00");
-    const running = Array.from({ length: CONCURRENT_REQUESTS_MAX }, () => chat(account, held));
-    await until("all are at the provider", () => {
-      return gateway.simulator.counts().open === CONCURRENT_REQUESTS_MAX;
-    });
-    const refused = await chat(account);
-    expectRefusal(refused, { status: 429, code: "rate_limit", message: "8 requests in flight" });
-    expect(refused.headers).toMatchObject({
-      "retry-after": expect.stringMatching(/^\d+$/),
-      "x-tm-error-origin": "gateway_admission",
-      "x-tm-limit-scope": "key",
-      "x-tm-limit-kind": "concurrency",
-      "x-tm-limit-id": `key:${account.keyId}`,
-    });
-    expect(at(refused.json, "error.metadata.retryable")).toBe(true);
-    gateway.simulator.release();
-    await Promise.all(running);
-    const after = await chat(account);
-    expect(after.status).toBe(200);
-    // The eight requests and this one are counted; the refused one is not.
-    expect(remaining(after, "rpm")).toBe(300 - CONCURRENT_REQUESTS_MAX - 1);
+  const refused = await chat(account);
+  expectRefusal(refused, { status: 429, code: "rate_limit", message: "8 requests in flight" });
+  expect(refused.headers).toMatchObject({
+    "retry-after": expect.stringMatching(/^\d+$/),
+    "x-tm-error-origin": "gateway_admission",
+    "x-tm-limit-scope": "key",
+    "x-tm-limit-kind": "concurrency",
+    "x-tm-limit-id": `key:${account.keyId}`,
   });
+  expect(at(refused.json, "error.metadata.retryable")).toBe(true);
+  gateway.simulator.release();
+  await Promise.all(running);
+  const after = await chat(account);
+  expect(after.status).toBe(200);
+  // The eight requests and this one are counted; the refused one is not.
+  expect(remaining(after, "rpm")).toBe(300 - CONCURRENT_REQUESTS_MAX - 1);
 });
 
 describe("tokens per minute", () => {
@@ -490,25 +486,23 @@ describe("a provider's declared capacity", () => {
   });
 });
 
-describe("a provider that answers 429", () => {
-  test("gets no requests for a while: the request fails over, and no circuit opens", async () => {
-    const account = await gateway.account("5.00");
-    const fault = "status:429;retry_after:30";
-    gateway.simulator.script({ model: "pool/cooled", fault, times: 1 });
-    const failedOver = await chat(account, greeting("pool/cooled"));
-    expect(failedOver.status).toBe(200);
-    expect(failedOver.headers).toMatchObject({ "x-tm-provider": "large", "x-tm-attempts": "2" });
-    const next = await chat(account, greeting("pool/cooled"));
-    expect(next.headers).toMatchObject({ "x-tm-provider": "large", "x-tm-attempts": "1" });
-    const url = `${gateway.url}/v1/route?for=chat`;
-    const route = await httpCall(url, {
-      body: chatBody("pool/cooled"),
-      headers: bearer(account.key),
-    });
-    expect(at(route.json, "candidates.0")).toMatchObject({
-      provider: "small",
-      health: "healthy",
-      pool: { id: "pool:small/pool/cooled", has_capacity: false },
-    });
+test("a provider that answers 429 gets no requests for a while: the request fails over, and no circuit opens", async () => {
+  const account = await gateway.account("5.00");
+  const fault = "status:429;retry_after:30";
+  gateway.simulator.script({ model: "pool/cooled", fault, times: 1 });
+  const failedOver = await chat(account, greeting("pool/cooled"));
+  expect(failedOver.status).toBe(200);
+  expect(failedOver.headers).toMatchObject({ "x-tm-provider": "large", "x-tm-attempts": "2" });
+  const next = await chat(account, greeting("pool/cooled"));
+  expect(next.headers).toMatchObject({ "x-tm-provider": "large", "x-tm-attempts": "1" });
+  const url = `${gateway.url}/v1/route?for=chat`;
+  const route = await httpCall(url, {
+    body: chatBody("pool/cooled"),
+    headers: bearer(account.key),
+  });
+  expect(at(route.json, "candidates.0")).toMatchObject({
+    provider: "small",
+    health: "healthy",
+    pool: { id: "pool:small/pool/cooled", has_capacity: false },
   });
 });
