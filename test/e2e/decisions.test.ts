@@ -224,21 +224,19 @@ describe("the call to the provider", () => {
   });
 });
 
-describe("an image in the state", () => {
-  const pixel =
-    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-  const state = { photo: { type: "image_url", image_url: { url: pixel } } };
-  const questions = { mug: { schema: { type: "box" }, instructions: "the mug" } };
+const pixel =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const state = { photo: { type: "image_url", image_url: { url: pixel } } };
+const questions = { mug: { schema: { type: "box" }, instructions: "the mug" } };
 
-  test("reserves 65,536 tokens at a listing that accepts images, and is answered with a box", async () => {
-    const answer = await decide(gateway, account, decisionBody("judge/each", { state, questions }));
-    const sides = at(answer.json, "answers.mug.value") as object;
-    expect(Object.keys(sides).toSorted()).toEqual(["bottom", "left", "right", "top"]);
-    for (const side of Object.values(sides)) expect(side).toEqual(expect.any(Number));
-    const held = Number((await recordOf(answer)).attempts[0]?.reserveMicroUsd);
-    expect(held).toBeGreaterThanOrEqual(65_536);
-    expect(held).toBeLessThan(66_536);
-  });
+test("an image in the state reserves 65,536 tokens at a listing that accepts images, and is answered with a box", async () => {
+  const answer = await decide(gateway, account, decisionBody("judge/each", { state, questions }));
+  const sides = at(answer.json, "answers.mug.value") as object;
+  expect(Object.keys(sides).toSorted()).toEqual(["bottom", "left", "right", "top"]);
+  for (const side of Object.values(sides)) expect(side).toEqual(expect.any(Number));
+  const held = Number((await recordOf(answer)).attempts[0]?.reserveMicroUsd);
+  expect(held).toBeGreaterThanOrEqual(65_536);
+  expect(held).toBeLessThan(66_536);
 });
 
 describe("a decision", () => {

@@ -226,21 +226,19 @@ describe("a provider's answer to a new job", () => {
   });
 });
 
-describe("a video job", () => {
-  test("is a 404 for another organization, and so is the provider's own job id", async () => {
-    const { id } = await acceptedVideo(fixture.gateway, account);
-    const stranger = await fixture.gateway.account("1.00");
-    const unknown = await getVideo(fixture.gateway, stranger.key, `video_${"0".repeat(32)}`);
-    for (const answer of [
-      await getVideo(fixture.gateway, stranger.key, id),
-      await getVideo(fixture.gateway, stranger.key, "vj-1"),
-      // The provider's own id finds nothing, either.
-      await getVideo(fixture.gateway, account.key, fixture.host.last.id),
-    ]) {
-      expectRefusal(answer, { status: 404, code: "not_found" });
-      expect(withoutIds(answer)).toEqual(withoutIds(unknown));
-    }
-  });
+test("a video job is a 404 for another organization, and so is the provider's own job id", async () => {
+  const { id } = await acceptedVideo(fixture.gateway, account);
+  const stranger = await fixture.gateway.account("1.00");
+  const unknown = await getVideo(fixture.gateway, stranger.key, `video_${"0".repeat(32)}`);
+  for (const answer of [
+    await getVideo(fixture.gateway, stranger.key, id),
+    await getVideo(fixture.gateway, stranger.key, "vj-1"),
+    // The provider's own id finds nothing, either.
+    await getVideo(fixture.gateway, account.key, fixture.host.last.id),
+  ]) {
+    expectRefusal(answer, { status: 404, code: "not_found" });
+    expect(withoutIds(answer)).toEqual(withoutIds(unknown));
+  }
 });
 
 test("a dry run reports what a video would hold", async () => {
