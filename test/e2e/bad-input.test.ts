@@ -55,7 +55,6 @@ async function post(path: Path, call: HttpCall): Promise<HttpAnswer> {
 /** The type of an error on the messages route, by error code. */
 const TYPES: Readonly<Record<string, string>> = {
   invalid_request: "invalid_request_error",
-  gateway_error: "api_error",
   model_unavailable: "not_found_error",
   request_too_large: "request_too_large",
 };

@@ -76,7 +76,11 @@ const FAILURES: readonly (readonly [string, string, string, Expected])[] = [
  */
 const NAMES = [
   ...FAILURES.map(([, model]) => model),
-  ...["f54-over", "f56-over", "f59-over", "extra", "own"],
+  "f54-over",
+  "f56-over",
+  "f59-over",
+  "extra",
+  "own",
 ];
 const SECOND = NAMES.filter((name) => name.endsWith("-over") || name === "own");
 

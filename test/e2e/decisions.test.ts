@@ -224,12 +224,11 @@ describe("the call to the provider", () => {
   });
 });
 
-const pixel =
-  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-const state = { photo: { type: "image_url", image_url: { url: pixel } } };
-const questions = { mug: { schema: { type: "box" }, instructions: "the mug" } };
-
 test("an image in the state reserves 65,536 tokens at a listing that accepts images, and is answered with a box", async () => {
+  const pixel =
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  const state = { photo: { type: "image_url", image_url: { url: pixel } } };
+  const questions = { mug: { schema: { type: "box" }, instructions: "the mug" } };
   const answer = await decide(gateway, account, decisionBody("judge/each", { state, questions }));
   const sides = at(answer.json, "answers.mug.value") as object;
   expect(Object.keys(sides).toSorted()).toEqual(["bottom", "left", "right", "top"]);

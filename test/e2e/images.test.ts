@@ -38,20 +38,13 @@ const gateway = withGateway({
     imageManifest({
       provider: "painter",
       baseUrl: "{simulator}/img/v1",
-      models: [
-        imageModel("pic/one"),
-        imageModel("pic/split"),
-        imageModel("pic/staged", { is_ready: false }),
-      ],
+      models: [imageModel("pic/one"), imageModel("pic/staged", { is_ready: false })],
     }),
     imageManifest({
       provider: "relay",
       baseUrl: "{simulator}/imgor/v1",
       priority: 1,
-      models: [
-        meteredImageModel("pic/relay", { upstream_id: "maker/imager-2:fast" }),
-        meteredImageModel("pic/split"),
-      ],
+      models: [meteredImageModel("pic/relay", { upstream_id: "maker/imager-2:fast" })],
       endpoint: METERED,
     }),
     imageManifest({
@@ -92,10 +85,6 @@ function draw(body: object): Promise<HttpAnswer> {
     body: { prompt: "a red bicycle", ...body },
     headers: bearer(account.key),
   });
-}
-
-function lastSent(): unknown {
-  return gateway.simulator.calls().at(-1)?.body;
 }
 
 const PNG_BASE64 = /^iVBORw0KGgo[A-Za-z0-9+/]+={0,2}$/;
@@ -161,28 +150,15 @@ test("examples/clients/images.mjs writes the images that it requested", async ()
   expect(stdout).toContain('"cost":');
 });
 
-describe("a served request for images", () => {
-  test("reaches a wire_b provider with the headers of wire_b", async () => {
-    expect((await draw({ model: "pic/b" })).status).toBe(200);
-    const call = gateway.simulator.calls().at(-1);
-    expect(call).toMatchObject({
-      path: "/img-b/v1/images/generations",
-      body: { model: "pic/b", prompt: "a red bicycle" },
-    });
-    expect(call?.headers["x-api-key"]).toBeDefined();
-    expect(call?.headers["authorization"]).toBeUndefined();
+test("a request for images reaches a wire_b provider with the headers of wire_b", async () => {
+  expect((await draw({ model: "pic/b" })).status).toBe(200);
+  const call = gateway.simulator.calls().at(-1);
+  expect(call).toMatchObject({
+    path: "/img-b/v1/images/generations",
+    body: { model: "pic/b", prompt: "a red bicycle" },
   });
-
-  test("goes to a provider that accepts its values, in any routing order", async () => {
-    const bySize = await draw({ model: "pic/split", size: "1536x1024" });
-    const byRatio = await draw({ model: "pic/split", aspect_ratio: "1:1" });
-    expect(bySize.headers["x-tm-provider"]).toBe("painter");
-    expect(byRatio.headers["x-tm-provider"]).toBe("relay");
-    const byBoth = await draw({ model: "pic/split", size: "1536x1024", aspect_ratio: "1:1" });
-    expect(byBoth.status).toBe(400);
-    const only = await draw({ model: "pic/split", provider: { only: ["relay"] } });
-    expect(only.headers["x-tm-provider"]).toBe("relay");
-  });
+  expect(call?.headers["x-api-key"]).toBeDefined();
+  expect(call?.headers["authorization"]).toBeUndefined();
 });
 
 describe("an image request on the books", () => {
@@ -233,7 +209,8 @@ describe("an image request on the books", () => {
       expect(at(answer.json, "usage.cost")).toBe(0.06);
       expect(at(answer.json, "model")).toBe(model);
       const upstreamId = model === "pic/ticks" ? model : "maker/imager-2:fast";
-      expect(lastSent()).toMatchObject({ model: upstreamId, n: 3 });
+      const sent = gateway.simulator.calls().at(-1);
+      expect(sent?.body).toMatchObject({ model: upstreamId, n: 3 });
       expect(at(answer.json, "usage.output_tokens")).toBe(shown.length === 0 ? undefined : 12_480);
     },
   );

@@ -190,12 +190,11 @@ test(`an organization without credit of its own has ${UNFUNDED_REQUESTS_PER_MINU
   expect(at((await limitsOf(account)).json, "effective.rpm.limit")).toBe(300);
 });
 
-const held = chatBody("test/a", {
-  messages: [{ role: "user", content: "[[fault:hold]] Hello" }],
-});
 test(`requests in flight of a key are refused at the ${CONCURRENT_REQUESTS_MAX + 1}th, and admitted when one ended`, async () => {
   const account = await gateway.account("1.00");
-  const running = Array.from({ length: CONCURRENT_REQUESTS_MAX }, () => chat(account, held));
+  const running = Array.from({ length: CONCURRENT_REQUESTS_MAX }, () =>
+    chat(account, greeting("test/a", "hold")),
+  );
   await until("all are at the provider", () => {
     return gateway.simulator.counts().open === CONCURRENT_REQUESTS_MAX;
   });
@@ -334,8 +333,7 @@ describe("GET /v1/limits", () => {
     const spend = { cap_usd: null, settled_usd: at(called.json, "usage.cost") };
     expect(at(json, "spend")).toMatchObject({ org: spend, key: spend });
 
-    const messages = [{ role: "user", content: "[[fault:hold]] Hello" }];
-    const running = chat(account, chatBody("test/a", { messages }));
+    const running = chat(account, greeting("test/a", "hold"));
     await until("it is at the provider", () => gateway.simulator.counts().open === 1);
     const { heldMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
     expect(heldMicroUsd).toBeGreaterThan(0n);

@@ -14,7 +14,7 @@ import { recordVerdict } from "../support/record-verdict.ts";
 
 const MODEL = "test/m";
 const CHEAP_PATH = "/cheap/v1/chat/completions";
-const ANSWERS_MIN = 10;
+const ANSWERS_MIN = 5;
 
 /** The cheat of a provider, the count that shows it, and whether the answer is streamed. */
 const CHEATS: readonly (readonly [string, string, boolean])[] = [

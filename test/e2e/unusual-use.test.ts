@@ -1,6 +1,6 @@
 import { request as httpRequest } from "node:http";
 
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { ask, at, get, post, type Ask, type HttpAnswer, type Wire } from "../support/ask.ts";
 import { until } from "../support/books.ts";
