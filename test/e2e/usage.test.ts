@@ -71,17 +71,16 @@ async function accountWithCopies(rows: number, model: string | null): Promise<Te
   return copied;
 }
 
-async function read(path: string, key: string = account.key): Promise<HttpAnswer> {
-  return await httpCall(gateway.url + path, { headers: bearer(key) });
-}
-
-async function usage(
-  query: string,
-  { key }: TestAccount = account,
+async function read(
+  path: string,
+  key: string = account.key,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<HttpAnswer> {
-  const url = `${gateway.url}/v1/usage${query}`;
-  return await httpCall(url, { headers: { ...bearer(key), ...headers } });
+  return await httpCall(gateway.url + path, { headers: { ...bearer(key), ...headers } });
+}
+
+async function usage(query: string, { key }: TestAccount = account): Promise<HttpAnswer> {
+  return await read(`/v1/usage${query}`, key);
 }
 
 /** The lines after the header; the file must end with a line end. */
@@ -310,7 +309,7 @@ describe("GET /v1/usage?format=csv", () => {
   });
 
   test("is also chosen by the accept header, and refused like the JSON answer", async () => {
-    const chosen = await usage("", account, { accept: "text/csv" });
+    const chosen = await read("/v1/usage", account.key, { accept: "text/csv" });
     expect(chosen.headers["content-type"]).toBe("text/csv; charset=utf-8");
     const refused = await usage("?format=csv&from=never");
     expectRefusal(refused, { status: 400, code: "invalid_request", message: "from" });
