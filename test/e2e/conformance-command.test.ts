@@ -116,16 +116,25 @@ describe("before any call, the exit code", () => {
     expect(calls()).toBe(before);
   });
 
-  test.each([
-    [["--checks", "C1,C13"], "--checks"],
-    [["--budget-usd", "-1"], "--budget-usd"],
-    [["--concurrency", "0"], "--concurrency"],
-    [["--timeout", "soon"], "--timeout"],
-  ])("is 2 for the invalid option %j", async (args, flag) => {
+  const nowhere = { DATABASE_URL: "postgres://me@127.0.0.1:1/nothing" };
+
+  test.each<[string, readonly string[], Readonly<Record<string, string>>, string]>([
+    ["an unknown check", ["--checks", "C1,C13"], {}, "--checks"],
+    ["a negative budget", ["--budget-usd", "-1"], {}, "--budget-usd"],
+    ["no concurrency", ["--concurrency", "0"], {}, "--concurrency"],
+    ["a timeout that is no time", ["--timeout", "soon"], {}, "--timeout"],
+    ["verdicts that have no database", ["--record"], nowhere, "check DATABASE_URL"],
+    [
+      "a report that cannot be written",
+      ["--markdown", "/none/report.md"],
+      {},
+      "/none/report.md: there is no such file or folder",
+    ],
+  ])("is 2 for %s", async (_what, args, env, why) => {
     const before = calls();
-    const { code, stdout, stderr } = await run(args);
+    const { code, stdout, stderr } = await run(args, env);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toContain(flag);
+    expect(stderr).toContain(why);
     expect(calls()).toBe(before);
   });
 });
@@ -286,23 +295,6 @@ describe("stored verdicts", () => {
     const env = { ...OPERATOR_ENV, DATABASE_URL: gateway.config.databaseUrl };
     return runCommand(["conformance", ...args], env);
   }
-
-  test("need a database, without which the command exits with 2 before it calls the provider", async () => {
-    const before = calls();
-    const nowhere = { DATABASE_URL: "postgres://me@127.0.0.1:1/nothing" };
-    const { code, stderr } = await run(["--record"], nowhere);
-    expect(code).toBe(2);
-    expect(stderr).toContain("check DATABASE_URL");
-    expect(calls()).toBe(before);
-  });
-
-  test("are not paid for if a report could not be written afterwards", async () => {
-    const before = calls();
-    const { code, stderr } = await run(["--markdown", inFolder("none/report.md")]);
-    expect(code).toBe(2);
-    expect(stderr).toContain("none/report.md: there is no such file or folder");
-    expect(calls()).toBe(before);
-  });
 
   test("are not recorded by a run of only some checks, and the command says so", async () => {
     const args = [served(), "--allow-private", "--record", "--checks", "C1,C2"];

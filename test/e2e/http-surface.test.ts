@@ -159,48 +159,30 @@ describe("request ids", () => {
   });
 });
 
-describe("response headers", () => {
-  const ALLOWED = new Set(
-    (
-      "x-request-id request-id content-type content-length transfer-encoding date connection " +
-      "keep-alive cache-control x-accel-buffering retry-after access-control-allow-origin " +
-      "access-control-expose-headers x-should-retry x-tm-provider x-tm-attempts x-tm-remaining-rpm " +
-      "x-tm-remaining-tpm x-tm-dropped-params x-tm-error-code x-tm-error-origin " +
-      "x-tm-upstream-status x-tm-limit-scope x-tm-limit-kind x-tm-limit-id x-tm-cap-reset"
-    ).split(" "),
-  );
-  const faults = [
-    "",
-    "retry_after:77",
-    "content_type:application/x-odd",
-    "status:500;retry_after:77",
-    "status:429;retry_after:77",
-    "status:400",
-    "status:401",
-    "body:html;status:502",
-    "context_overflow",
-    "content_filter",
-  ];
-  const cases = [
-    ["test/a", true],
-    ["test/b", false],
-  ] as const;
-
-  test("are only the gateway's own, and no header of a provider passes through", async () => {
-    for (const [model, stream] of cases)
-      for (const fault of faults) {
-        const content = fault === "" ? "Hello" : `[[fault:${fault}]] Hello`;
-        const body = chatBody(model, { stream, messages: [{ role: "user", content }] });
-        const { headers, text, status } = await askWithKey("/v1/chat/completions", { body });
-        const foreign = Object.keys(headers).filter((name) => !ALLOWED.has(name));
-        expect({ model, stream, fault, foreign }).toEqual({ model, stream, fault, foreign: [] });
-        expect(headers["x-request-id"]).toMatch(REQUEST_ID);
-        expect(headers["content-type"]).toMatch(/^(application\/json|text\/event-stream)/);
-        expect(text).not.toContain("secret-provider-words");
-        expect(status === 200 && "retry-after" in headers).toBe(false);
-      }
-  });
-});
+test.each([
+  ["test/a", true],
+  ["test/b", false],
+])(
+  "an answer of %s, stream %s, has the gateway's own headers only, whatever the provider sends",
+  async (model, stream) => {
+    const allowed = new Set(
+      (
+        "x-request-id request-id content-type content-length transfer-encoding date connection " +
+        "keep-alive cache-control x-accel-buffering access-control-allow-origin " +
+        "access-control-expose-headers x-tm-provider x-tm-attempts x-tm-remaining-rpm " +
+        "x-tm-remaining-tpm x-tm-error-code x-tm-error-origin x-tm-upstream-status"
+      ).split(" "),
+    );
+    for (const fault of ["retry_after:77", "content_type:application/x-odd"]) {
+      const messages = [{ role: "user", content: `[[fault:${fault}]] Hello` }];
+      const body = chatBody(model, { stream, messages });
+      const { headers } = await askWithKey("/v1/chat/completions", { body });
+      const foreign = Object.keys(headers).filter((name) => !allowed.has(name));
+      expect({ fault, foreign }).toEqual({ fault, foreign: [] });
+      expect(headers["content-type"]).toMatch(/^(application\/json|text\/event-stream)/);
+    }
+  },
+);
 
 /* Requests that a proxy could parse differently from the gateway must not be served. */
 
@@ -217,11 +199,11 @@ interface Shape {
   readonly host?: string;
 }
 
-function requestBytes(shape: Shape): string {
+function requestText(shape: Shape): string {
   const lines = [
     shape.line ?? "POST /v1/chat/completions HTTP/1.1",
     shape.host ?? "Host: gateway",
-    `Authorization: Bearer ${account.key}`,
+    "Authorization: Bearer {key}",
     "Content-Type: application/json",
     "Connection: close",
     ...shape.headers,
@@ -229,47 +211,42 @@ function requestBytes(shape: Shape): string {
   return `${lines.filter((line) => line !== "").join("\r\n")}\r\n\r\n${shape.body ?? BODY}`;
 }
 
-/** A second request, hidden in the body of the first. */
-function smuggled(): string {
-  return `0\r\n\r\n${requestBytes({ headers: [LENGTH] })}`;
+/** Sends these bytes with the account's key in place of `{key}`. */
+function sendRaw(bytes: string | Buffer): ReturnType<typeof rawHttp> {
+  const isText = typeof bytes === "string";
+  return rawHttp(gateway.url, isText ? bytes.replaceAll("{key}", account.key) : bytes);
 }
 
-const refused: readonly (readonly [string, () => Shape])[] = [
-  ["chunks and a length", () => ({ headers: [CHUNKED, LENGTH], body: CHUNKS })],
+/** A second request, hidden in the body of the first. */
+const SMUGGLED = `0\r\n\r\n${requestText({ headers: [LENGTH] })}`;
+
+const refused: readonly (readonly [string, Shape])[] = [
+  ["chunks and a length", { headers: [CHUNKED, LENGTH], body: CHUNKS }],
   [
     "a length and chunks that hide a second request",
-    () => ({ headers: ["Content-Length: 6", CHUNKED], body: smuggled() }),
+    { headers: ["Content-Length: 6", CHUNKED], body: SMUGGLED },
   ],
-  ["the same length twice", () => ({ headers: [LENGTH, LENGTH] })],
-  ["a list of lengths", () => ({ headers: [`Content-Length: ${BODY.length}, 5`] })],
-  ["a length of 40 digits", () => ({ headers: [`Content-Length: ${"9".repeat(40)}`] })],
-  ["a space before the colon", () => ({ headers: ["Transfer-Encoding : chunked"], body: CHUNKS })],
-  ["an unknown encoding", () => ({ headers: ["Transfer-Encoding: xchunked"], body: CHUNKS })],
-  ["a folded header", () => ({ headers: [LENGTH, "X-Folded: a\r\n b"] })],
-  ["a bare CR in a value", () => ({ headers: [LENGTH, "X-Bad: a\rX-Injected: b"] })],
+  ["the same length twice", { headers: [LENGTH, LENGTH] }],
+  ["a list of lengths", { headers: [`Content-Length: ${BODY.length}, 5`] }],
+  ["a length of 40 digits", { headers: [`Content-Length: ${"9".repeat(40)}`] }],
+  ["a space before the colon", { headers: ["Transfer-Encoding : chunked"], body: CHUNKS }],
+  ["an unknown encoding", { headers: ["Transfer-Encoding: xchunked"], body: CHUNKS }],
+  ["a folded header", { headers: [LENGTH, "X-Folded: a\r\n b"] }],
+  ["a bare CR in a value", { headers: [LENGTH, "X-Bad: a\rX-Injected: b"] }],
   [
     "a chunk length that is not a number",
-    () => ({ headers: [CHUNKED], body: `zz\r\n${BODY}\r\n0\r\n\r\n` }),
+    { headers: [CHUNKED], body: `zz\r\n${BODY}\r\n0\r\n\r\n` },
   ],
-  [
-    "a chunk length of 20 hex digits",
-    () => ({ headers: [CHUNKED], body: `${"f".repeat(20)}\r\n${BODY}` }),
-  ],
-  ["no host", () => ({ host: "", headers: [LENGTH] })],
+  ["a chunk length of 20 hex digits", { headers: [CHUNKED], body: `${"f".repeat(20)}\r\n${BODY}` }],
+  ["no host", { host: "", headers: [LENGTH] }],
   [
     "two keys in Authorization",
-    () => ({ headers: [LENGTH, "Authorization: Bearer tm_vk_of_another_caller"] }),
+    { headers: [LENGTH, "Authorization: Bearer tm_vk_of_another_caller"] },
   ],
-  ["two keys in x-api-key", () => ({ headers: [LENGTH, "X-Api-Key: a", "X-Api-Key: b"] })],
-  [
-    "a compressed body in chunks",
-    () => ({ headers: ["Transfer-Encoding: gzip, chunked"], body: CHUNKS }),
-  ],
-  [
-    "a lower-case method",
-    () => ({ line: "post /v1/chat/completions HTTP/1.1", headers: [LENGTH] }),
-  ],
-  ["headers over 16 KB", () => ({ headers: [LENGTH, `X-Long: ${"a".repeat(20_000)}`] })],
+  ["two keys in x-api-key", { headers: [LENGTH, "X-Api-Key: a", "X-Api-Key: b"] }],
+  ["a compressed body in chunks", { headers: ["Transfer-Encoding: gzip, chunked"], body: CHUNKS }],
+  ["a lower-case method", { line: "post /v1/chat/completions HTTP/1.1", headers: [LENGTH] }],
+  ["headers over 16 KB", { headers: [LENGTH, `X-Long: ${"a".repeat(20_000)}`] }],
 ];
 
 describe("bytes that two parsers could read differently", () => {
@@ -277,7 +254,7 @@ describe("bytes that two parsers could read differently", () => {
     "%s: a 400 or a closed connection, and nothing is dispatched",
     async (_what, shape) => {
       const before = await accountState(gateway, account);
-      const answer = await rawHttp(gateway.url, requestBytes(shape()));
+      const answer = await sendRaw(requestText(shape));
       expect(answer.closed).toBe(true);
       expect(answer.statuses.length).toBeLessThanOrEqual(1);
       for (const status of answer.statuses) expect([400, 431]).toContain(status);
@@ -289,13 +266,13 @@ describe("bytes that two parsers could read differently", () => {
   test("bare line feeds and another protocol close the connection, and nothing is dispatched", async () => {
     const before = await accountState(gateway, account);
     for (const bytes of [
-      requestBytes({ headers: [LENGTH] }).replaceAll("\r\n", "\n"),
-      requestBytes({ headers: [LENGTH, "X-Bad: a\nX-Injected: b"] }),
-      requestBytes({ headers: [CHUNKED], body: CHUNKS.replaceAll("\r\n", "\n") }),
+      requestText({ headers: [LENGTH] }).replaceAll("\r\n", "\n"),
+      requestText({ headers: [LENGTH, "X-Bad: a\nX-Injected: b"] }),
+      requestText({ headers: [CHUNKED], body: CHUNKS.replaceAll("\r\n", "\n") }),
       Buffer.from("160301010001000000", "hex"),
       "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     ]) {
-      const answer = await rawHttp(gateway.url, bytes);
+      const answer = await sendRaw(bytes);
       expect(answer.closed).toBe(true);
       expect(answer.text).not.toContain("You said");
       for (const status of answer.statuses) expect(status).toBe(400);
@@ -310,7 +287,7 @@ describe("paths are not normalised", () => {
     async (path) => {
       const line = `POST ${path} HTTP/1.1`;
       const calls = gateway.simulator.counts().total;
-      const answer = await rawHttp(gateway.url, requestBytes({ line, headers: [LENGTH] }));
+      const answer = await sendRaw(requestText({ line, headers: [LENGTH] }));
       expect(answer.statuses).toEqual([404]);
       expect(gateway.simulator.counts().total).toBe(calls);
     },
@@ -322,8 +299,8 @@ describe("methods and targets that the gateway does not serve", () => {
     "%s closes the connection, and nothing is dispatched",
     async (line) => {
       const before = await accountState(gateway, account);
-      const bytes = requestBytes({ line: `${line} HTTP/1.1`, headers: [], body: "" });
-      const answer = await rawHttp(gateway.url, bytes);
+      const bytes = requestText({ line: `${line} HTTP/1.1`, headers: [], body: "" });
+      const answer = await sendRaw(bytes);
       expect(answer.closed).toBe(true);
       for (const status of answer.statuses) expect([204, 400, 404, 405]).toContain(status);
       expect(await accountState(gateway, account)).toEqual(before);
@@ -334,26 +311,26 @@ describe("methods and targets that the gateway does not serve", () => {
 describe("an unusual but valid HTTP request", () => {
   test("is served when its body comes in chunks of one byte", async () => {
     const chunks = BODY.replaceAll(/./g, (byte) => `1\r\n${byte}\r\n`);
-    const bytes = requestBytes({ headers: [CHUNKED], body: `${chunks}0\r\n\r\n` });
-    expect((await rawHttp(gateway.url, bytes)).statuses).toEqual([200]);
+    const bytes = requestText({ headers: [CHUNKED], body: `${chunks}0\r\n\r\n` });
+    expect((await sendRaw(bytes)).statuses).toEqual([200]);
   });
 
   test("is answered in order when two requests share a connection", async () => {
-    const first = requestBytes({ headers: [LENGTH] }).replace("Connection: close\r\n", "");
-    const second = requestBytes({ line: "GET /v1/nope HTTP/1.1", headers: [], body: "" });
-    const answer = await rawHttp(gateway.url, first + second);
+    const first = requestText({ headers: [LENGTH] }).replace("Connection: close\r\n", "");
+    const second = requestText({ line: "GET /v1/nope HTTP/1.1", headers: [], body: "" });
+    const answer = await sendRaw(first + second);
     expect(answer.statuses).toEqual([200, 404]);
     expect(answer.text).toContain("You said: Hello");
   });
 
   test("is served when its Expect header is unknown to the gateway", async () => {
     const headers = [LENGTH, "Expect: 200-ok"];
-    expect((await rawHttp(gateway.url, requestBytes({ headers }))).statuses).toEqual([200]);
+    expect((await sendRaw(requestText({ headers }))).statuses).toEqual([200]);
   });
 
   test("is served after the 100 that it expects, and the upgrade that it offers is ignored", async () => {
     const headers = [LENGTH, "Upgrade: websocket", "Expect: 100-continue"];
-    const bytes = requestBytes({ headers }).replace("close", "Upgrade, close");
-    expect((await rawHttp(gateway.url, bytes)).statuses).toEqual([100, 200]);
+    const bytes = requestText({ headers }).replace("close", "Upgrade, close");
+    expect((await sendRaw(bytes)).statuses).toEqual([100, 200]);
   });
 });

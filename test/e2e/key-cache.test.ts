@@ -126,7 +126,10 @@ async function knownElsewhere(changedAtMs: number, isKnown: () => Promise<boolea
 test("a made or disabled provider connection takes effect at once here, and within 4 s elsewhere", async () => {
   const owner = await here.account("0");
   expect(await outcomes(owner, OWN)).toEqual(["refused", "refused"]);
-  const connectionId = await connect(here, owner);
+  const connectionId = await addConnection(here.backend, {
+    orgId: owner.orgId,
+    provider: "prov-a",
+  });
   let changedAtMs = performance.now();
   expect(await outcomeOf(here, owner, OWN)).toBe("admitted");
   const isElsewhere = async (outcome: Outcome): Promise<boolean> =>
@@ -179,7 +182,3 @@ async function outcomeOf(
 }
 
 type Outcome = "admitted" | "refused" | number;
-
-async function connect(gateway: TestGateway, { orgId }: TestAccount): Promise<string> {
-  return await addConnection(gateway.backend, { orgId, provider: "prov-a" });
-}

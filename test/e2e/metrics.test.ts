@@ -21,9 +21,6 @@ const gateway = withGateway(() => ({
   settings: {
     ...ALL,
     telemetryEndpoint: receiver.url,
-    telemetryHeaders: "authorization=Bearer%20collector-secret",
-    telemetryResourceAttributes: "deployment.environment.name=test,service.name=other",
-    telemetryServiceName: "market",
     telemetryPropagate: "prov-b2",
   },
 }));
@@ -129,10 +126,8 @@ test("a scraper that asks for OpenMetrics gets the same series and an end mark",
   expect(new Set(names(text))).toEqual(new Set(names(shown)));
 });
 
-describe.skipIf(!hasPromtool)("promtool's check of the metrics", () => {
-  test("finds no problem", () => {
-    expect(promtoolComplaints(shown)).toBe("");
-  });
+test.skipIf(!hasPromtool)("promtool finds no problem in the metrics", () => {
+  expect(promtoolComplaints(shown)).toBe("");
 });
 
 describe("traces", () => {
@@ -148,127 +143,120 @@ describe("traces", () => {
     return found();
   }
 
-  describe("a request that fails over", () => {
-    test("has one trace with the request and an attempt for each provider", async () => {
-      await httpCall(`${gateway.simulator.url}/faults`, {
-        body: { model: "test/both", fault: "status:500", times: 1 },
-      });
-      const { key, orgId, keyId } = caller;
-      const text = "Hello, how are you today?";
-      const asked = { key, wire: "wire_a", model: "test/both", text, stream: true } as const;
-      const { status, requestId } = await ask(gateway.url, asked);
-      expect(status).toBe(200);
-      const spans = await spansOfRequest(requestId);
-      const server = spans.find(({ kind }) => kind === 2);
-      expect(server).toMatchObject({
-        traceId: requestId.replaceAll("-", ""),
-        parentSpanId: "",
-        name: "POST /v1/chat/completions",
-        status: 0,
-        schemaUrl: "https://opentelemetry.io/schemas/1.41.0",
-        resource: { "service.name": "market", "deployment.environment.name": "test" },
-        attributes: {
-          "http.request.method": "POST",
-          "http.route": "/v1/chat/completions",
-          "http.response.status_code": 200,
-          "tm.org_id": orgId,
-          "tm.key_id": keyId,
-          "tm.attempts": 2,
-          "tm.wire": "wire_a",
-        },
-      });
-      const attempts = spans.filter(({ kind }) => kind === 3);
-      expect(attempts).toMatchObject([
-        {
-          name: "chat test/both",
-          status: 2,
-          parentSpanId: server?.spanId,
-          attributes: {
-            "gen_ai.operation.name": "chat",
-            "gen_ai.provider.name": "prov-a",
-            "error.type": "upstream_error",
-            "tm.translated": false,
-          },
-        },
-        {
-          name: "chat test/both",
-          status: 0,
-          parentSpanId: server?.spanId,
-          attributes: {
-            "gen_ai.provider.name": "prov-b2",
-            "gen_ai.request.model": "test/both",
-            "gen_ai.request.stream": true,
-            "gen_ai.request.max_tokens": 64,
-            "gen_ai.response.finish_reasons": ["stop"],
-            "server.address": "127.0.0.1",
-            "tm.translated": true,
-          },
-        },
-      ]);
-      expect(spans.map(({ name }) => name)).toEqual([
-        "POST /v1/chat/completions",
-        "limits.claim",
-        "ledger.reserve",
-        "chat test/both",
-        "ledger.settle",
-        "ledger.reserve",
-        "chat test/both",
-        "ledger.settle",
-      ]);
-      for (const span of spans) {
-        expect(span.startNs).toBeGreaterThanOrEqual(server?.startNs ?? 0n);
-        expect(span.endNs).toBeLessThanOrEqual(server?.endNs ?? 0n);
-        expect(span.endNs).toBeGreaterThanOrEqual(span.startNs);
-      }
-      // The setting names only the second provider, so only that one gets the trace context.
-      const [first, second] = gateway.simulator.calls().slice(-2);
-      expect(first?.headers).not.toHaveProperty("traceparent");
-      const sent = `00-${server?.traceId}-${attempts[1]?.spanId}-03`;
-      expect(second?.headers).toMatchObject({ traceparent: sent });
-      const line = gateway
-        .log()
-        .split("\n")
-        .find((each) => each.includes(requestId));
-      expect(JSON.parse(line ?? "")).toMatchObject({ trace_id: server?.traceId });
-      expect(receiver.headers.at(-1)).toMatchObject({ authorization: "Bearer collector-secret" });
+  test("of a request that fails over have the request and an attempt for each provider", async () => {
+    await httpCall(`${gateway.simulator.url}/faults`, {
+      body: { model: "test/both", fault: "status:500", times: 1 },
     });
+    const { key, orgId, keyId } = caller;
+    const text = "Hello, how are you today?";
+    const asked = { key, wire: "wire_a", model: "test/both", text, stream: true } as const;
+    const { status, requestId } = await ask(gateway.url, asked);
+    expect(status).toBe(200);
+    const spans = await spansOfRequest(requestId);
+    const server = spans.find(({ kind }) => kind === 2);
+    expect(server).toMatchObject({
+      traceId: requestId.replaceAll("-", ""),
+      parentSpanId: "",
+      name: "POST /v1/chat/completions",
+      status: 0,
+      attributes: {
+        "http.request.method": "POST",
+        "http.route": "/v1/chat/completions",
+        "http.response.status_code": 200,
+        "tm.org_id": orgId,
+        "tm.key_id": keyId,
+        "tm.attempts": 2,
+        "tm.wire": "wire_a",
+      },
+    });
+    const attempts = spans.filter(({ kind }) => kind === 3);
+    expect(attempts).toMatchObject([
+      {
+        name: "chat test/both",
+        status: 2,
+        parentSpanId: server?.spanId,
+        attributes: {
+          "gen_ai.operation.name": "chat",
+          "gen_ai.provider.name": "prov-a",
+          "error.type": "upstream_error",
+          "tm.translated": false,
+        },
+      },
+      {
+        name: "chat test/both",
+        status: 0,
+        parentSpanId: server?.spanId,
+        attributes: {
+          "gen_ai.provider.name": "prov-b2",
+          "gen_ai.request.model": "test/both",
+          "gen_ai.request.stream": true,
+          "gen_ai.request.max_tokens": 64,
+          "gen_ai.response.finish_reasons": ["stop"],
+          "server.address": "127.0.0.1",
+          "tm.translated": true,
+        },
+      },
+    ]);
+    expect(spans.map(({ name }) => name)).toEqual([
+      "POST /v1/chat/completions",
+      "limits.claim",
+      "ledger.reserve",
+      "chat test/both",
+      "ledger.settle",
+      "ledger.reserve",
+      "chat test/both",
+      "ledger.settle",
+    ]);
+    for (const span of spans) {
+      expect(span.startNs).toBeGreaterThanOrEqual(server?.startNs ?? 0n);
+      expect(span.endNs).toBeLessThanOrEqual(server?.endNs ?? 0n);
+      expect(span.endNs).toBeGreaterThanOrEqual(span.startNs);
+    }
+    // The setting names only the second provider, so only that one gets the trace context.
+    const [first, second] = gateway.simulator.calls().slice(-2);
+    expect(first?.headers).not.toHaveProperty("traceparent");
+    const sent = `00-${server?.traceId}-${attempts[1]?.spanId}-03`;
+    expect(second?.headers).toMatchObject({ traceparent: sent });
+    const line = gateway
+      .log()
+      .split("\n")
+      .find((each) => each.includes(requestId));
+    expect(JSON.parse(line ?? "")).toMatchObject({ trace_id: server?.traceId });
   });
 
-  describe("a trace", () => {
-    test("continues the caller's traceparent, and no provider gets the tracestate or the baggage", async () => {
-      const headers = {
-        ...bearer(caller.key),
-        traceparent: CALLER,
-        tracestate: "vendor=canary-state",
-        baggage: "user=canary-baggage",
-      };
-      const body = chatBody("test/both", { provider: { order: ["prov-b2"] } });
-      const answer = await httpCall(`${gateway.url}/v1/chat/completions`, { headers, body });
-      expect(answer.status, answer.text).toBe(200);
-      expect(answer.headers).not.toHaveProperty("traceparent");
-      const [, traceId, spanId] = CALLER.split("-");
-      const requestId = String(answer.headers["x-request-id"]);
-      const spans = await spansOfRequest(requestId);
-      expect(spans[0]).toMatchObject({ kind: 2, traceId, parentSpanId: spanId });
-      const sent = gateway.simulator.calls().at(-1);
-      const attempt = spans.find(({ kind }) => kind === 3);
-      expect(sent?.headers).toMatchObject({ traceparent: `00-${traceId}-${attempt?.spanId}-03` });
-      expect(JSON.stringify(sent?.headers)).not.toContain("canary");
-      expect(receiver.text()).not.toContain("canary");
-    });
+  test("continue the caller's traceparent, and no provider gets the tracestate or the baggage", async () => {
+    const headers = {
+      ...bearer(caller.key),
+      traceparent: CALLER,
+      tracestate: "vendor=canary-state",
+      baggage: "user=canary-baggage",
+    };
+    const body = chatBody("test/both", { provider: { order: ["prov-b2"] } });
+    const answer = await httpCall(`${gateway.url}/v1/chat/completions`, { headers, body });
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.headers).not.toHaveProperty("traceparent");
+    const [, traceId, spanId] = CALLER.split("-");
+    const requestId = String(answer.headers["x-request-id"]);
+    const spans = await spansOfRequest(requestId);
+    expect(spans[0]).toMatchObject({ kind: 2, traceId, parentSpanId: spanId });
+    const sent = gateway.simulator.calls().at(-1);
+    const attempt = spans.find(({ kind }) => kind === 3);
+    expect(sent?.headers).toMatchObject({ traceparent: `00-${traceId}-${attempt?.spanId}-03` });
+    expect(JSON.stringify(sent?.headers)).not.toContain("canary");
+    expect(receiver.text()).not.toContain("canary");
+  });
 
-    test("of a refused request has its error class and no attempt", async () => {
-      const poor = await gateway.account("0");
-      const asked = { key: poor.key, wire: "wire_b", model: "test/b", text: "Hello" } as const;
-      const { status, requestId } = await ask(gateway.url, asked);
-      expect(status).toBe(429);
-      const spans = await spansOfRequest(requestId);
-      expect(spans[0]).toMatchObject({
-        name: "POST /v1/messages",
-        status: 0,
-        attributes: { "tm.attempts": 0, "tm.wire": "wire_b", "error.type": "insufficient_quota" },
-      });
-      expect(spans.filter(({ kind }) => kind === 3)).toEqual([]);
+  test("of a refused request have its error class and no attempt", async () => {
+    const poor = await gateway.account("0");
+    const asked = { key: poor.key, wire: "wire_b", model: "test/b", text: "Hello" } as const;
+    const { status, requestId } = await ask(gateway.url, asked);
+    expect(status).toBe(429);
+    const spans = await spansOfRequest(requestId);
+    expect(spans[0]).toMatchObject({
+      name: "POST /v1/messages",
+      status: 0,
+      attributes: { "tm.attempts": 0, "tm.wire": "wire_b", "error.type": "insufficient_quota" },
     });
+    expect(spans.filter(({ kind }) => kind === 3)).toEqual([]);
   });
 });

@@ -1,20 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { chatBody } from "../support/chat-bodies.ts";
 import {
   simulatorManifest,
   STANDARD_MANIFESTS,
+  tokenPrices,
   withAccount,
   withGateway,
 } from "../support/gateway.ts";
-import {
-  at,
-  bearer,
-  httpCall,
-  listAt,
-  type HttpAnswer,
-  type HttpCall,
-} from "../support/http-call.ts";
-import { expectRefusal } from "../support/refusals.ts";
+import { at, bearer, httpCall, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
 
 /** A listing with every field that a list entry can show. */
 const RICH_MODEL = {
@@ -28,11 +20,7 @@ const RICH_MODEL = {
     temperature: { type: "range", min: 0, max: 2 },
     stop: { type: "unknown" },
   },
-  pricing: [
-    { type: "prompt", unit: "token", cost_usd_per_million: "2.5" },
-    { type: "cached_prompt", unit: "token", cost_usd_per_million: "0.000001" },
-    { type: "completion", unit: "token", cost_usd_per_million: "15" },
-  ],
+  pricing: tokenPrices({ prompt: "2.5", cached_prompt: "0.000001", completion: "15" }),
   capacity: [{ type: "request", per: "minute", value: 600 }],
   datacenters: ["DE", "FI"],
   released: "2026-03-01",
@@ -40,29 +28,27 @@ const RICH_MODEL = {
   upstream_id: "rich-1-20260301",
 };
 
+const PURCHASED = tokenPrices({ prompt: "0.777", completion: "0.777" });
+
 /** Public price terms, and purchase prices with a conspicuous 0.777, which no list may show. */
 const RICH_TERMS = {
-  price_tiers: [{ above_prompt_tokens: 64_000, pricing: pricing("5", "30", "0.000002") }],
+  price_tiers: [
+    {
+      above_prompt_tokens: 64_000,
+      pricing: tokenPrices({ prompt: "5", completion: "30", cached_prompt: "0.000002" }),
+    },
+  ],
   price_changes: [
     {
       from: "2098-01-01T00:00:00Z",
-      pricing: pricing("3", "15"),
-      purchase_pricing: pricing("0.777", "0.777"),
+      pricing: tokenPrices({ prompt: "3", completion: "15" }),
+      purchase_pricing: PURCHASED,
     },
   ],
-  purchase_pricing: pricing("0.777", "0.777"),
-  purchase_tiers: [{ above_prompt_tokens: 64_000, pricing: pricing("0.777", "0.777") }],
+  purchase_pricing: PURCHASED,
+  purchase_tiers: [{ above_prompt_tokens: 64_000, pricing: PURCHASED }],
   checked: { on: "2026-11-01", by: "page", url: "https://example.com/prices" },
 };
-
-function pricing(prompt: string, completion: string, cached?: string): readonly object[] {
-  const prices = { prompt, completion, ...(cached === undefined ? {} : { cached_prompt: cached }) };
-  return Object.entries(prices).map(([type, cost]) => ({
-    type,
-    unit: "token",
-    cost_usd_per_million: cost,
-  }));
-}
 
 const gateway = withGateway(() => {
   const models = [RICH_MODEL];
@@ -77,35 +63,20 @@ async function askWithKey(path: string, call: HttpCall = {}): Promise<HttpAnswer
   return await httpCall(gateway.url + path, { ...call, headers });
 }
 
-const PRICING = {
-  prompt: "0.0000025",
-  completion: "0.000015",
-  input_cache_read: "0.000000000001",
-  input_cache_write: "0.0000025",
-  internal_reasoning: "0.000015",
-};
+/** Prices of a token as lists show them. */
+function shown(prompt: string, completion: string, input_cache_read = prompt): object {
+  const rest = { input_cache_read, input_cache_write: prompt, internal_reasoning: completion };
+  return { prompt, completion, ...rest };
+}
+
+const PRICING = shown("0.0000025", "0.000015", "0.000000000001");
 const TIERS = [
-  {
-    above_prompt_tokens: 64_000,
-    pricing: {
-      prompt: "0.000005",
-      completion: "0.00003",
-      input_cache_read: "0.000000000002",
-      input_cache_write: "0.000005",
-      internal_reasoning: "0.00003",
-    },
-  },
+  { above_prompt_tokens: 64_000, pricing: shown("0.000005", "0.00003", "0.000000000002") },
 ];
 const CHANGES = [
   {
     from: "2098-01-01T00:00:00.000Z",
-    pricing: {
-      prompt: "0.000003",
-      completion: "0.000015",
-      input_cache_read: "0.000003",
-      input_cache_write: "0.000003",
-      internal_reasoning: "0.000015",
-    },
+    pricing: shown("0.000003", "0.000015"),
     price_tiers: [],
   },
 ];
@@ -210,38 +181,15 @@ describe("GET /v1/models", () => {
     });
   });
 
-  test("filters and sorts in both shapes, and refuses a bad filter with a 400", async () => {
-    const query = "sort=prompt_price&max_prompt_price=3";
-    const inA = await askWithKey(`/v1/models?${query}`);
-    const ids = ["test/a", "test/b", "test/ba", "test/both", "acme/rich-1"];
-    expect(listAt(inA.json, "data").map((model) => at(model, "id"))).toEqual(ids);
+  test("filters, sorts and pages in the wire_b shape, too", async () => {
+    const query = "sort=prompt_price&max_prompt_price=3&limit=2&after_id=test%2Fba";
     const headers = { "anthropic-version": "2023-06-01" };
-    const inB = await askWithKey(`/v1/models?${query}&limit=2&after_id=test%2Fba`, { headers });
-    expect(inB.json).toMatchObject({ has_more: false, first_id: ids[3], last_id: ids[4] });
-    for (const [bad, message] of [
-      ["limit=1001", "limit"],
-      ["min_context=128k", "min_context"],
-    ]) {
-      const answer = await askWithKey(`/v1/models?${bad}`, { headers });
-      expectRefusal(answer, { status: 400, code: "invalid_request", message: String(message) });
-    }
-  });
-
-  test("returns one model in both shapes, with its slash encoded or not", async () => {
-    for (const path of ["/v1/models/acme%2Frich-1", "/v1/models/acme/rich-1"]) {
-      expect((await askWithKey(path)).json).toMatchObject({ id: "acme/rich-1", object: "model" });
-      const headers = { "anthropic-version": "2023-06-01" };
-      const inB = await askWithKey(path, { headers });
-      expect(inB.json).toMatchObject({ id: "acme/rich-1", type: "model" });
-    }
-  });
-
-  test("answers an unknown model with the 404 that a request would get", async () => {
-    const answer = await askWithKey("/v1/models/no%2Fsuch%3Afree");
-    expectRefusal(answer, { status: 404, code: "model_unavailable", message: '"no/such:free"' });
-    const body = chatBody("no/such:free");
-    const chatted = await askWithKey("/v1/chat/completions", { body });
-    expect(at(answer.json, "error")).toEqual(at(chatted.json, "error"));
+    const { json } = await askWithKey(`/v1/models?${query}`, { headers });
+    expect(json).toMatchObject({
+      has_more: false,
+      first_id: "test/both",
+      last_id: "acme/rich-1",
+    });
   });
 });
 

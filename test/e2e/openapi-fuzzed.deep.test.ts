@@ -45,12 +45,11 @@ function casesIn(output: string): number {
   return Number(/Test cases:\s+(\d+) generated, \1 passed/.exec(output)?.[1] ?? 0);
 }
 
-interface Ran {
-  readonly code: unknown;
-  readonly output: string;
-}
-
-function fuzz(url: string, key: string, selected: readonly string[]): Promise<Ran> {
+function fuzz(
+  url: string,
+  key: string,
+  selected: readonly string[],
+): Promise<{ readonly code: unknown; readonly output: string }> {
   const cwd = newFolder("fuzzed");
   const options = {
     url,

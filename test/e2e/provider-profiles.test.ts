@@ -8,7 +8,8 @@ import {
   headParameters,
 } from "../../src/listing-tools/listing-sources/provider-heads.ts";
 import { type ProviderHead, providerHeads } from "../../src/listing-tools/index.ts";
-import { type TestAccount, textModel, withGateway } from "../support/gateway.ts";
+import { textModel, withAccount, withGateway } from "../support/gateway.ts";
+import { bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 
 /*
  * Tests each provider's manifest head (all but its models) with a simulated provider that refuses
@@ -53,32 +54,17 @@ function manifestOf(head: ProviderHead): object {
 const gateway = withGateway({ manifests: providerHeads().map(manifestOf) });
 
 /** An account per provider: all requests together are more than one key may send in a minute. */
-const accounts = new Map<string, Promise<TestAccount>>();
-
-function accountFor(id: string): Promise<TestAccount> {
-  const opened = accounts.get(id) ?? gateway.account("5.00");
-  accounts.set(id, opened);
-  return opened;
-}
-
-interface Answered {
-  readonly status: number;
-  readonly text: string;
-  readonly dropped: string;
-}
+const accounts = new Map(
+  providerHeads().map(({ provider }) => [provider.id, withAccount(gateway, "5.00")]),
+);
 
 async function ask(
   path: string,
   body: Readonly<Record<string, unknown>> & { readonly model: string },
-): Promise<Answered> {
-  const { key } = await accountFor(body.model.split("/")[0] ?? "");
-  const response = await fetch(`${gateway.url}${path}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
-    body: JSON.stringify(body),
-  });
-  const dropped = response.headers.get("x-tm-dropped-params") ?? "";
-  return { status: response.status, text: await response.text(), dropped };
+): Promise<HttpAnswer> {
+  const account = accounts.get(body.model.split("/")[0] ?? "");
+  if (account === undefined) throw new Error(`no provider has ${body.model}`);
+  return await httpCall(gateway.url + path, { body, headers: bearer(account.key) });
 }
 
 const CHAT = "/v1/chat/completions";
@@ -125,11 +111,11 @@ const calledA = {
     { role: "tool", tool_call_id: "call_1", content: [{ type: "text", text: "rain" }] },
   ],
 };
-const asksA = {
+const asks = {
   max_tokens: 200,
-  tools: toolsA,
   messages: [{ role: "user", content: "Ask weather about Oslo" }],
 };
+const asksA = { ...asks, tools: toolsA };
 
 const richB = {
   max_tokens: 100,
@@ -156,11 +142,7 @@ const calledB = {
     },
   ],
 };
-const asksB = {
-  max_tokens: 200,
-  tools: toolsB,
-  messages: [{ role: "user", content: "Ask weather about Oslo" }],
-};
+const asksB = { ...asks, tools: toolsB };
 
 interface Case {
   readonly what: string;
@@ -272,8 +254,8 @@ test("thought signatures return to Google with its tool calls, and hidden though
 });
 
 test("fields that are dropped for a provider are named in x-tm-dropped-params", async () => {
-  const { dropped } = await ask(CHAT, { ...rich, model: "mistral/plain", stream: true });
-  expect(dropped.split(/, ?/)).toEqual(
+  const { headers } = await ask(CHAT, { ...rich, model: "mistral/plain", stream: true });
+  expect(String(headers["x-tm-dropped-params"]).split(/, ?/)).toEqual(
     expect.arrayContaining([
       "user",
       "messages.name",

@@ -64,71 +64,51 @@ function taken(): { readonly others: readonly string[]; readonly rows: number } 
 
 const good = chatBody("test/a");
 
-interface Kind {
-  readonly what: string;
-  readonly status: number;
-  readonly code: string;
-  /** Default: the key of an organization with credit. */
-  readonly key?: () => Promise<string | undefined>;
-  readonly body?: unknown;
+type Limits = Parameters<typeof gateway.account>[1];
+
+const richKey = async (): Promise<string> => rich.key;
+const keyOf = (usd: string, limits?: Limits) => async (): Promise<string> =>
+  (await gateway.account(usd, limits)).key;
+
+async function disabledKey(): Promise<string> {
+  const { key, keyId } = await gateway.account("1.00");
+  const { accountStore } = gateway.backend;
+  await accountStore.editKeys("anyone", [keyId], { disable: true }, testOperator);
+  return key;
 }
 
-const keyOf = async (account: Promise<TestAccount>): Promise<string> => (await account).key;
+const TOO_LITTLE = "0.000001";
 
-const KINDS: readonly Kind[] = [
-  { what: "without a key", status: 401, code: "auth", key: () => Promise.resolve(undefined) },
-  {
-    what: "with a disabled key",
-    status: 401,
-    code: "auth",
-    key: async () => {
-      const { key, keyId } = await gateway.account("1.00");
-      await gateway.backend.accountStore.editKeys(
-        "anyone",
-        [keyId],
-        { disable: true },
-        testOperator,
-      );
-      return key;
-    },
-  },
-  { what: "that is not JSON", status: 400, code: "invalid_request", body: "hello" },
-  {
-    what: "for an unknown model",
-    status: 404,
-    code: "model_unavailable",
-    body: chatBody("no/such-model"),
-  },
-  {
-    what: "over its requests per minute",
-    status: 429,
-    code: "rate_limit",
-    key: () => keyOf(gateway.account("1.00", { requestsPerMinute: 1 })),
-  },
-  {
-    what: "without enough credit",
-    status: 429,
-    code: "insufficient_quota",
-    key: () => keyOf(gateway.account("0.000001")),
-  },
-  {
-    what: "over the cap of its organization",
-    status: 429,
-    code: "insufficient_quota",
-    key: () => keyOf(gateway.account("1.00", { orgCapUsd: "0.000001" })),
-  },
-];
-
-test.each(KINDS)(
-  "a repeatedly refused request $what runs no statement but those of its bounded rows",
-  async ({ status, code, key, body = good }) => {
-    const raw = key === undefined ? rich.key : await key();
-    for (let n = 0; n < FIRST_REQUESTS; n += 1) await send(raw, body);
-    const first = await send(raw, body);
+test.each<[string, number, string, () => Promise<string | undefined>, unknown]>([
+  ["without a key", 401, "auth", async () => undefined, good],
+  ["with a disabled key", 401, "auth", disabledKey, good],
+  ["that is not JSON", 400, "invalid_request", richKey, "hello"],
+  ["for an unknown model", 404, "model_unavailable", richKey, chatBody("no/such-model")],
+  [
+    "over its requests per minute",
+    429,
+    "rate_limit",
+    keyOf("1.00", { requestsPerMinute: 1 }),
+    good,
+  ],
+  ["without enough credit", 429, "insufficient_quota", keyOf(TOO_LITTLE), good],
+  [
+    "over the cap of its organization",
+    429,
+    "insufficient_quota",
+    keyOf("1.00", { orgCapUsd: TOO_LITTLE }),
+    good,
+  ],
+])(
+  "a repeatedly refused request %s runs no statement but those of its bounded rows",
+  async (_what, status, code, newKey, body) => {
+    const key = await newKey();
+    for (let n = 0; n < FIRST_REQUESTS; n += 1) await send(key, body);
+    const first = await send(key, body);
     await rowsWritten();
     statements.take();
     for (let n = 0; n < REQUESTS - FIRST_REQUESTS - 1; n += 1) {
-      const answer = await send(raw, body);
+      const answer = await send(key, body);
       expect(answer).toMatchObject({ status, headers: { "x-tm-error-code": code } });
       expect(at(answer.json, "error")).toEqual(at(first.json, "error"));
     }
@@ -154,7 +134,6 @@ const elsewhere = withResource<PostgresBackend>(
   (backend) => backend.close(),
 );
 
-const TOO_LITTLE = "0.000001";
 const DOLLAR = microUsd(1_000_000n);
 const SHORTFALL_LASTS_MS = 250;
 
@@ -163,14 +142,10 @@ function chat(key: string, more: object = {}): Promise<HttpAnswer> {
 }
 
 /** An account whose refusal by the ledger is remembered. */
-async function refusedAccount(
-  limits: { readonly keyCapUsd?: string; readonly orgCapUsd?: string } = {},
-): Promise<TestAccount> {
-  const isCapped = Object.keys(limits).length > 0;
-  const account = await gateway.account(isCapped ? "1.00" : TOO_LITTLE, limits);
+async function refusedAccount(limits?: Limits): Promise<TestAccount> {
+  const account = await gateway.account(limits === undefined ? TOO_LITTLE : "1.00", limits);
   for (let n = 0; n < 3; n += 1) {
-    const answer = await chat(account.key);
-    expect(answer).toMatchObject({
+    expect(await chat(account.key)).toMatchObject({
       status: 429,
       headers: { "x-tm-error-code": "insufficient_quota" },
     });
@@ -178,37 +153,29 @@ async function refusedAccount(
   return account;
 }
 
-const CAPPED = { keyCapUsd: TOO_LITTLE };
-const ORG_CAPPED = { orgCapUsd: TOO_LITTLE };
+type Change = (backend: PostgresBackend, account: TestAccount) => Promise<unknown>;
 
-interface Change {
-  readonly what: string;
-  readonly limits?: { readonly keyCapUsd?: string; readonly orgCapUsd?: string };
-  readonly change: (backend: PostgresBackend, account: TestAccount) => Promise<unknown>;
-}
-
-const CHANGES: readonly Change[] = [
-  {
-    what: "a grant of credit",
-    change: ({ creditStore }, { orgId }) =>
+test.each<[string, Limits, Change]>([
+  [
+    "a grant of credit",
+    undefined,
+    ({ creditStore }, { orgId }) =>
       creditStore.grant({ orgId, amountMicroUsd: DOLLAR, ref: `more ${orgId}` }, testOperator),
-  },
-  {
-    what: "the removal of a key's cap",
-    limits: CAPPED,
-    change: ({ accountStore }, { orgId, keyId }) =>
+  ],
+  [
+    "the removal of a key's cap",
+    { keyCapUsd: TOO_LITTLE },
+    ({ accountStore }, { orgId, keyId }) =>
       accountStore.editKeys(orgId, [keyId], { caps: { month: null } }, testOperator),
-  },
-  {
-    what: "a raised cap of an organization",
-    limits: ORG_CAPPED,
-    change: ({ accountStore }, { orgId }) => accountStore.setOrgCap(orgId, DOLLAR, testOperator),
-  },
-];
-
-test.each(CHANGES)(
-  "$what takes effect at once in the process that made it, and soon in another",
-  async ({ limits, change }) => {
+  ],
+  [
+    "a raised cap of an organization",
+    { orgCapUsd: TOO_LITTLE },
+    ({ accountStore }, { orgId }) => accountStore.setOrgCap(orgId, DOLLAR, testOperator),
+  ],
+])(
+  "%s takes effect at once in the process that made it, and soon in another",
+  async (_what, limits, change) => {
     const account = await refusedAccount(limits);
     await change(gateway.backend, account);
     expect(await chat(account.key)).toMatchObject({ status: 200 });

@@ -1,6 +1,3 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-
 import { expect, test } from "vitest";
 
 import { ask, at, get, type HttpAnswer } from "../support/ask.ts";
@@ -63,24 +60,12 @@ async function expectServedBy(provider: string): Promise<void> {
   expect({ status, by: headers["x-tm-provider"] }).toEqual({ status: 200, by: provider });
 }
 
-test("only a listing whose current manifest passed conformance in the last 30 days is routed", async () => {
+test("only a listing that passed conformance in the last 30 days is routed", async () => {
   await statesAre("unchecked", "unchecked");
   await expectRefused();
 
   await recordVerdict(gateway, "first", "fail");
   await recordVerdict(gateway, "second", "warn");
-  await statesAre("failed", "verified_in_part");
-  await expectServedBy("second");
-
-  const file = join(gateway.config.manifestsDir, "manifest-1.json");
-  const text = readFileSync(file, "utf8");
-  writeFileSync(file, text.replace(`"name":"second"`, `"name":"Second"`));
-  gateway.running.reload();
-  await statesAre("failed", "changed");
-  await expectRefused();
-
-  writeFileSync(file, text);
-  gateway.running.reload();
   await statesAre("failed", "verified_in_part");
   await expectServedBy("second");
 

@@ -5,6 +5,7 @@ import { chatBody } from "../support/chat-bodies.ts";
 import {
   simulatorManifest,
   textModel,
+  tokenPrices,
   withAccount,
   withGateway,
   type TestAccount,
@@ -17,8 +18,8 @@ const gateway = withGateway(() => ({
   settings: { platformConcurrentRequests: 3 },
   manifests: [
     provider("first", 0),
-    { ...provider("second", 1) },
-    withLogging(provider("keeper", 2)),
+    provider("second", 1),
+    provider("keeper", 2),
     equal("cheap", "1"),
     equal("dear", "2"),
   ],
@@ -30,27 +31,15 @@ function provider(name: string, priority: number): object {
     provider: name,
     dialect: "wire_a",
     priority,
-    models: [textModel("route/all"), textModel(`route/${name}`)],
+    models: [textModel("route/all")],
   });
 }
 
 /** A manifest of one of two providers of equal priority; the cheaper is tried first. */
 function equal(name: string, price: string): object {
-  const pricing = ["prompt", "completion"].map((type) => ({
-    type,
-    unit: "token",
-    cost_usd_per_million: price,
-  }));
-  return simulatorManifest({
-    provider: name,
-    dialect: "wire_a",
-    models: [textModel("route/equal", { pricing })],
-  });
-}
-
-function withLogging(manifest: object): object {
-  const { provider: owner } = manifest as { provider: object };
-  return { ...manifest, provider: { ...owner, prompt_logging: "retained" } };
+  const pricing = tokenPrices({ prompt: price, completion: price });
+  const models = [textModel("route/equal", { pricing })];
+  return simulatorManifest({ provider: name, dialect: "wire_a", models });
 }
 
 async function chat(more: object = {}, who: TestAccount = account): Promise<HttpAnswer> {
@@ -66,7 +55,6 @@ async function servedBy(controls: object, who: TestAccount = account): Promise<u
 
 describe("the provider object of a request", () => {
   test.each([
-    [{}, "first"],
     [{ order: ["keeper"], ignore: ["keeper"] }, "first"],
     [{ allow_fallbacks: false, order: ["second"] }, "second"],
   ])("%j is served by %s", async (controls, expected) => {
@@ -79,45 +67,15 @@ describe("the provider object of a request", () => {
     expectRefusal(answer, { status: 503, code: "upstream_error" });
     expect(answer.headers["x-tm-attempts"]).toBe("1");
   });
-
-  test("passes upstream to an aggregator as its provider object, and to no other provider", async () => {
-    const upstream = { only: ["x"], order: ["y", "z"], allow_fallbacks: false };
-    for (const [name, expected] of [
-      ["first", undefined],
-      ["second", upstream],
-    ] as const) {
-      await chat({ provider: { only: [name], upstream } });
-      const sent = gateway.simulator.calls().at(-1);
-      expect(at(sent, "body.provider")).toEqual(expected);
-    }
-  });
-
-  test("that leaves no candidate is a 400 that names the control", async () => {
-    const answer = await chat({ provider: { only: ["nobody"] } });
-    expectRefusal(answer, { status: 400, code: "invalid_request", message: "provider.only" });
-  });
 });
 
-describe("an organization's routing policy", () => {
-  async function withPolicy(policy: RoutingPolicy): Promise<TestAccount> {
-    const fresh = await gateway.account("5.00");
-    expect(await gateway.backend.rulesStore.setPolicy(fresh.orgId, policy, testOperator)).toBe(
-      true,
-    );
-    return fresh;
-  }
-
-  test("applies unless the request's own controls override it", async () => {
-    const careful = await withPolicy({ only: ["second", "keeper"], ignore: ["second"] });
-    expect(await servedBy({}, careful)).toBe("keeper");
-    expect(await servedBy({ ignore: [] }, careful)).toBe("second");
-  });
-
-  test("with prompt_logging none excludes every provider that retains prompts", async () => {
-    const careful = await withPolicy({ promptLogging: "none" });
-    const answer = await chat({ provider: { only: ["keeper"] } }, careful);
-    expectRefusal(answer, { status: 400, code: "invalid_request", message: "routing policy" });
-  });
+test("an organization's routing policy applies unless the request's own controls override it", async () => {
+  const careful = await gateway.account("5.00");
+  const policy: RoutingPolicy = { only: ["second", "keeper"], ignore: ["second"] };
+  const { rulesStore } = gateway.backend;
+  expect(await rulesStore.setPolicy(careful.orgId, policy, testOperator)).toBe(true);
+  expect(await servedBy({}, careful)).toBe("keeper");
+  expect(await servedBy({ ignore: [] }, careful)).toBe("second");
 });
 
 test("a gateway at the platform's concurrency limit answers 503, sends nothing, and serves again later", async () => {
@@ -147,19 +105,15 @@ describe("a conversation among providers of equal priority", () => {
   });
 
   async function served(more: object): Promise<unknown> {
-    const body = chatBody("route/equal", more);
-    const url = `${gateway.url}/v1/chat/completions`;
-    const answer = await httpCall(url, { body, headers: bearer(account.key) });
+    const answer = await chat({ model: "route/equal", ...more });
     expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
     return answer.headers["x-tm-provider"];
   }
 
   async function dryRun(more: object): Promise<HttpAnswer> {
     const url = `${gateway.url}/v1/route?for=chat`;
-    return await httpCall(url, {
-      body: chatBody("route/equal", more),
-      headers: bearer(account.key),
-    });
+    const body = chatBody("route/equal", more);
+    return await httpCall(url, { body, headers: bearer(account.key) });
   }
 
   test.each([

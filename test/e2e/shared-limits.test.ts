@@ -54,24 +54,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
   const left = ({ headers }: HttpAnswer, kind: "rpm" | "tpm" = "rpm"): number =>
     Number(headers[`x-tm-remaining-${kind}`]);
 
-  test("share the requests per minute", async () => {
-    account = await openAccount(backend, "10", { requestsPerMinute: 6 });
-    const remaining = [];
-    for (let n = 0; n < 6; n += 1) remaining.push(left(await askOne(n)));
-    expect(remaining).toEqual([5, 4, 3, 2, 1, 0]);
-    for (const n of [0, 1]) {
-      const refused = await askOne(n, { wire: "wire_b" });
-      expect(refused.status).toBe(429);
-      expect(refused.headers).toMatchObject({
-        "x-tm-error-code": "rate_limit",
-        "x-tm-limit-scope": "key",
-        "x-tm-limit-kind": "rpm",
-        "x-tm-limit-id": `key:${account.keyId}`,
-      });
-    }
-  });
-
-  test("keep a key's used requests and tokens after Redis lost all data", async () => {
+  test("share the requests and tokens of a key, and keep them after Redis lost all data", async () => {
     const estimate = Buffer.byteLength(bodyOf(asked())) + 64;
     let served = 0;
     // A request's unused tokens are released a moment after its answer.

@@ -14,7 +14,7 @@ import { recordVerdict } from "../support/record-verdict.ts";
 
 const MODEL = "test/m";
 const CHEAP_PATH = "/cheap/v1/chat/completions";
-const ANSWERS_MIN = 10;
+const ANSWERS_MIN = 5;
 
 /** The cheat of a provider, the count that shows it, and whether the answer is streamed. */
 const CHEATS: readonly (readonly [string, string, boolean])[] = [
@@ -151,26 +151,6 @@ test("a provider that answers with another model is tried last until a conforman
     { state: "verified", suspect_since: null, failed_checks: [] },
     UNSUSPECTED,
   ]);
-});
-
-test("a model whose listings are all suspect is still served", async () => {
-  const breaches = {
-    answers: 200,
-    substituted: 200,
-    usageMissing: 0,
-    usageImpossible: 0,
-    boundExceeded: 0,
-    wrongFinish: 0,
-    unreadable: 0,
-  };
-  for (const providerId of ["cheap", "second"]) {
-    await gateway.backend.verdictStore.suspect({ providerId, modelId: MODEL }, breaches);
-  }
-  await until("both are suspect", async () => {
-    const [first, second] = (await verifications()) as readonly unknown[];
-    return at(first, "suspect_since") !== null && at(second, "suspect_since") !== null;
-  });
-  expect(await provider()).toBe("cheap");
 });
 
 describe("a promise that a provider breaks", () => {

@@ -1,6 +1,6 @@
 import { request as httpRequest } from "node:http";
 
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { ask, at, get, post, type Ask, type HttpAnswer, type Wire } from "../support/ask.ts";
 import { until } from "../support/books.ts";
@@ -83,53 +83,51 @@ async function afterItsLimit(account: TestAccount): Promise<void> {
   await until("the limit has ended", async () => (await askWell(account)).status === 200);
 }
 
-describe("a trial organization that sends many bad requests", () => {
-  test("is limited at once on both wires, restricted on repetition, and freed by the command", async () => {
-    const account = await trialAccount();
-    expect((await askWell(account)).status).toBe(200);
-    await misbehave(account);
+test("a trial organization that sends many bad requests is limited at once on both wires, restricted on repetition, and freed by the command", async () => {
+  const account = await trialAccount();
+  expect((await askWell(account)).status).toBe(200);
+  await misbehave(account);
 
-    const [onA, onB] = await Promise.all(BOTH.map((wire) => askWell(account, { wire })));
-    for (const answer of [onA, onB]) expectLimited(answer as HttpAnswer);
-    expect(onA?.json).toMatchObject({
-      error: { code: "usage_limited", type: "rate_limit_error", metadata: {} },
-      request_id: onA?.requestId,
-    });
-    expect(onB?.json).toMatchObject({
-      type: "error",
-      error: { type: "rate_limit_error", error_type: "usage_limited" },
-      request_id: onB?.requestId,
-    });
-    expect((await get(gateway.url, { key: account.key, path: "/v1/usage" })).status).toBe(200);
-
-    await afterItsLimit(account);
-    await misbehave(account);
-    const restricted = await until("the repetition is known", async () => {
-      const answer = await askWell(account);
-      return codeOf(answer) === "usage_restricted" ? answer : undefined;
-    });
-    expectRestricted(restricted);
-    expect(restricted.json).toMatchObject({
-      error: { code: "usage_restricted", type: "permission_error" },
-    });
-    const again = await askWell(account, { wire: "wire_b", stream: true });
-    expectRestricted(again);
-    expect(again.json).toMatchObject({
-      type: "error",
-      error: { type: "permission_error", error_type: "usage_restricted" },
-    });
-
-    const env = { DATABASE_URL: gateway.config.databaseUrl };
-    const lifted = await jsonCommand(
-      ["unusual-use", "lift", account.orgId, "--family", "chat", "--reason", "known"],
-      env,
-    );
-    expect(lifted.json["lifted"]).toEqual([
-      expect.objectContaining({ state: "restricted", reason: "refused_requests 6 in 300 s" }),
-      expect.objectContaining({ state: "limited" }),
-    ]);
-    await until("requests are let through", async () => (await askWell(account)).status === 200);
+  const [onA, onB] = await Promise.all(BOTH.map((wire) => askWell(account, { wire })));
+  for (const answer of [onA, onB]) expectLimited(answer as HttpAnswer);
+  expect(onA?.json).toMatchObject({
+    error: { code: "usage_limited", type: "rate_limit_error", metadata: {} },
+    request_id: onA?.requestId,
   });
+  expect(onB?.json).toMatchObject({
+    type: "error",
+    error: { type: "rate_limit_error", error_type: "usage_limited" },
+    request_id: onB?.requestId,
+  });
+  expect((await get(gateway.url, { key: account.key, path: "/v1/usage" })).status).toBe(200);
+
+  await afterItsLimit(account);
+  await misbehave(account);
+  const restricted = await until("the repetition is known", async () => {
+    const answer = await askWell(account);
+    return codeOf(answer) === "usage_restricted" ? answer : undefined;
+  });
+  expectRestricted(restricted);
+  expect(restricted.json).toMatchObject({
+    error: { code: "usage_restricted", type: "permission_error" },
+  });
+  const again = await askWell(account, { wire: "wire_b", stream: true });
+  expectRestricted(again);
+  expect(again.json).toMatchObject({
+    type: "error",
+    error: { type: "permission_error", error_type: "usage_restricted" },
+  });
+
+  const env = { DATABASE_URL: gateway.config.databaseUrl };
+  const lifted = await jsonCommand(
+    ["unusual-use", "lift", account.orgId, "--family", "chat", "--reason", "known"],
+    env,
+  );
+  expect(lifted.json["lifted"]).toEqual([
+    expect.objectContaining({ state: "restricted", reason: "refused_requests 6 in 300 s" }),
+    expect.objectContaining({ state: "limited" }),
+  ]);
+  await until("requests are let through", async () => (await askWell(account)).status === 200);
 });
 
 test("bought credit lifts an organization's limit for unusual use and prevents further ones", async () => {

@@ -62,27 +62,36 @@ async function debits(): Promise<readonly unknown[]> {
   return (await backend.query(sql, [account.orgId])).map(({ amount }) => String(amount));
 }
 
-/** Holds back the answers to polls at the provider until `release`. */
-function heldPolls(record: object): { readonly waiting: (() => void)[]; release(): void } {
+/** Holds back the answers to polls at the provider: the n-th one answers with the n-th record. */
+function heldPolls(...records: readonly object[]): (() => void)[] {
   const waiting: (() => void)[] = [];
   host.last.answer = (_request, response) => {
+    const record = records[waiting.length] ?? {};
     waiting.push(() => json(response, 200, record));
   };
-  return { waiting, release: () => waiting.splice(0).forEach((answer) => answer()) };
+  return waiting;
 }
 
-test("F52: two gateways that see the end of a job at once debit it once", async () => {
-  const video = await unsweptVideo();
-  const record = { id: "x", status: "completed", usage: { cost: 0.25 } };
-  const polls = heldPolls(record);
+/** Lets both gateways poll the job at the same time. */
+async function pollTwice(video: AcceptedVideo, waiting: readonly unknown[]) {
   const first = show(0, video);
-  await until("the first polls", () => polls.waiting.length === 1);
+  await until("the first polls", () => waiting.length === 1);
   // Ends the lease of the first poll, so that the other gateway may poll too.
   await change("lease_until = now(), polled_at = null", video);
   const second = show(1, video);
-  await until("the other polls, too", () => polls.waiting.length === 2);
-  polls.release();
-  for (const answer of await Promise.all([first, second])) {
+  await until("the other polls, too", () => waiting.length === 2);
+  return [first, second] as const;
+}
+
+const FAILED = { id: "x", status: "failed" };
+const COMPLETED = { id: "x", status: "completed", usage: { cost: 0.25 } };
+
+test("F52: two gateways that see the end of a job at once debit it once", async () => {
+  const video = await unsweptVideo();
+  const waiting = heldPolls(COMPLETED, COMPLETED);
+  const shown = await pollTwice(video, waiting);
+  for (const answer of waiting) answer();
+  for (const answer of await Promise.all(shown)) {
     expect(answer.json).toMatchObject({ status: "completed", usage: { cost: 0.25 } });
   }
   expect(await debits()).toEqual(["250000"]);
@@ -95,20 +104,8 @@ test("F52: two gateways that see the end of a job at once debit it once", async 
 
 test("two gateways that see different ends of a job agree on the first one", async () => {
   const video = await unsweptVideo();
-  const waiting: (() => void)[] = [];
-  const records = [
-    { id: "x", status: "failed" },
-    { id: "x", status: "completed", usage: { cost: 0.25 } },
-  ];
-  host.last.answer = (_request, response) => {
-    const record = records[waiting.length] ?? {};
-    waiting.push(() => json(response, 200, record));
-  };
-  const first = show(0, video);
-  await until("the first polls", () => waiting.length === 1);
-  await change("lease_until = now(), polled_at = null", video);
-  const second = show(1, video);
-  await until("the other polls, too", () => waiting.length === 2);
+  const waiting = heldPolls(FAILED, COMPLETED);
+  const [first, second] = await pollTwice(video, waiting);
   waiting[0]?.();
   const failed = await first;
   expect(failed.json).toMatchObject({ status: "failed" });
@@ -118,35 +115,23 @@ test("two gateways that see different ends of a job agree on the first one", asy
   expect(await brokenBooks({ backend })).toEqual([]);
 });
 
-test("a job that is due is polled by only one of the sweepers", async () => {
-  const video = await acceptedVideo(gatewayAt(0), account);
-  const { last } = host;
-  last.record = { id: "x", status: "in_progress", progress: 7 };
-  await change("next_poll_at = now()", video);
-  await until("it is written down", async () => {
-    const sql = "select progress from video_job where job_id = $1";
-    return (await backend.query(sql, [video.id]))[0]?.["progress"] === 7;
-  });
-  expect(last.polls).toHaveLength(1);
-});
-
 test("a gateway that shuts down releases its polls at once and waits for none", async () => {
   const video = await unsweptVideo();
-  const polls = heldPolls({ id: "x", status: "completed", usage: { cost: 0.1 } });
-  const waiting = show(0, video);
-  waiting.catch(() => undefined);
-  await until("it polls", () => polls.waiting.length === 1);
+  const polls = heldPolls(COMPLETED, COMPLETED);
+  const shown = show(0, video);
+  shown.catch(() => undefined);
+  await until("it polls", () => polls.length === 1);
   const first = gateways.shift();
   // The provider does not answer the poll under way.
   expect(await first?.end("SIGTERM")).toBe(0);
-  expect((await waiting).json).toMatchObject({ status: "queued" });
+  expect((await shown).json).toMatchObject({ status: "queued" });
   // Only the other gateway's sweeper can poll it now. The shutdown made it due at once; otherwise
   // it would be due ten seconds after a poll without a result, at the earliest.
-  await until("the other one polls it", () => polls.waiting.length === 2);
+  await until("the other one polls it", () => polls.length === 2);
   const sql = "select next_poll_at - polled_at as pause from video_job where job_id = $1";
   const [job] = await backend.query(`select pause = '0 s' as is_due from (${sql}) t`, [video.id]);
   expect(job).toEqual({ is_due: true });
-  polls.release();
+  for (const answer of polls) answer();
   await until("the other one settles it", async () => (await debits()).length === 1);
   expect((await show(0, video)).json).toMatchObject({ status: "completed" });
 });
