@@ -9,72 +9,7 @@ import { openTransaction } from "../support/sql.ts";
 
 const { backend, journal } = withSettlementBooks();
 
-/** Reads all tables that the closing of periods writes. */
-async function written(): Promise<unknown> {
-  const all: unknown[] = [];
-  for (const table of ["provider_period", "provider_period_line", "transfer", "account"]) {
-    all.push(await backend.query(`select * from ${table} order by 1, 2, 3`));
-  }
-  return all;
-}
-
 describe("the closing of periods", () => {
-  test("owes a provider the exact sum of what was observed, to the pico-dollar", async () => {
-    await journal.write([
-      { provider: "exact", closed: "2026-01-01T05:00Z", cost: 1_500_000n },
-      { provider: "exact", closed: "2026-01-01T11:59:59.999Z", cost: 2_750_001n },
-      { provider: "exact", closed: "2026-01-01T12:00Z", cost: "void" },
-      { provider: "exact", closed: "2026-01-02T00:00Z", cost: 9_000_000n },
-    ]);
-    const closed = await closeUntil(backend, "2026-01-02T23:00Z", { id: "exact" });
-    expect(closed).toEqual([
-      expect.objectContaining({
-        providerId: "exact",
-        startMs: Date.parse("2026-01-01T00:00Z"),
-        endMs: Date.parse("2026-01-02T00:00Z"),
-        mode: "arrears",
-        interval: "daily",
-        carryInPicoUsd: 0n,
-        carryOutPicoUsd: 250_001n,
-        roundingMicroUsd: 1n,
-        payableMicroUsd: 4n,
-        payment: null,
-      }),
-    ]);
-    expect(closed[0]?.sums).toMatchObject({
-      attempts: 3n,
-      settled: 2n,
-      voids: 1n,
-      unknowns: 0n,
-      prompt: 22n,
-      cachedPrompt: 6n,
-      cacheWrite: 4n,
-      completion: 14n,
-      internalReasoning: 10n,
-      costPicoUsd: 4_250_001n,
-      debitMicroUsd: 3n,
-      overrunMicroUsd: 0n,
-    });
-    expect(await balanceOf(backend, "exact")).toMatchObject({
-      accruedMicroUsd: 9n,
-      payableMicroUsd: 4n,
-    });
-  });
-
-  test("changes nothing when it is repeated, and puts attempts that end later into a later period", async () => {
-    await journal.write([{ provider: "again", closed: "2026-01-05T05:00Z", cost: 7_000_000n }]);
-    expect(await closeUntil(backend, "2026-01-07T00:00Z", { id: "again" })).toHaveLength(1);
-    const before = await written();
-    for (const until of ["2026-01-07T00:00Z", "2026-01-01T00:00Z", "2026-01-08T13:00Z"]) {
-      expect(await closeUntil(backend, until, { id: "again" })).toEqual([]);
-    }
-    expect(await written()).toEqual(before);
-    await journal.write([{ provider: "again", closed: "2026-01-09T23:00Z", cost: 1_000_000n }]);
-    const later = await closeUntil(backend, "2026-01-10T00:00Z", { id: "again" });
-    expect(spansOf(later)).toEqual(["2026-01-09T00:00 2026-01-10T00:00"]);
-    expect(later[0]?.payableMicroUsd).toBe(1n);
-  });
-
   test("closes each period once when many processes run it at once", async () => {
     const days = Array.from({ length: 12 }, (_, i) => `2026-02-${String(i + 1).padStart(2, "0")}`);
     await journal.write(
