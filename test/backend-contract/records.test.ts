@@ -1,22 +1,16 @@
-import { beforeAll, expect, test } from "vitest";
-import { createRequestId, type AttemptId, type RequestId } from "../../src/kernel/core/ids.ts";
-import { sumUsage } from "../../src/kernel/core/usage.ts";
-import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
+import { expect, test } from "vitest";
+import { createRequestId, type AttemptId } from "../../src/kernel/core/ids.ts";
 import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
-import { withPricedBackend } from "../support/postgres.ts";
+import { withMember, withPricedBackend } from "../support/postgres.ts";
 
 const START_MS = Date.UTC(2026, 3, 10, 12);
 const usage = { prompt: 11, cachedPrompt: 3, cacheWrite: 2, completion: 7, internalReasoning: 5 };
 
-let member: Membership;
 let lastAttempt = 0n;
 
 const backend = withPricedBackend();
-
-beforeAll(async () => {
-  member = await backend.ledgerBatchStore.join("records", 60_000);
-});
+const member = withMember(backend);
 
 type Of = Awaited<ReturnType<typeof orgWithKey>>;
 
@@ -53,7 +47,8 @@ test("a request shows every attempt with its tokens, outcome and cost", async ()
   const org = await orgWithKey(backend, { creditMicroUsd: 100_000n });
   const first = await hold(org, { requestId: createRequestId(START_MS) });
   await close(voidRow(first.attemptId, { final: false, startedAtMs: START_MS + 5 }));
-  const second = await hold(org, { requestId: first.requestId, ordinal: 2, stream: true });
+  const more = { requestId: first.requestId, ordinal: 2, stream: true, pricePinId: "gone" };
+  const second = await hold(org, more);
   const inFlight = await backend.recordStore.generation(org.orgId, first.requestId);
   expect(inFlight).toMatchObject({ outcome: "in_flight", createdAtMs: START_MS });
   await close(closeRow(second.attemptId, 320n, { startedAtMs: START_MS + 40 }));
@@ -89,61 +84,18 @@ test("a request shows every attempt with its tokens, outcome and cost", async ()
         usage,
         debitMicroUsd: 320n,
         basis: "reported",
+        sheet: { ...common.sheet, pinId: "gone" },
+        prices: null,
       },
     ],
   });
-});
-
-test("another organization's request is answered like an unknown request", async () => {
-  const org = await orgWithKey(backend, { creditMicroUsd: 100_000n });
-  const other = await orgWithKey(backend, { creditMicroUsd: 100_000n });
-  const row = await hold(org);
-  expect(await backend.recordStore.generation(other.orgId, row.requestId)).toBeUndefined();
-  expect(await backend.recordStore.usagePage({ orgId: other.orgId, limit: 9 })).toEqual({
-    rows: [],
-    nextCursor: null,
+  expect((await backend.usageReports.request(org.orgId, first.requestId))?.request).toMatchObject({
+    attempts: 2,
+    outcome: "completed",
+    debitMicroUsd: 320n,
+    firstByteMs: 12,
+    durationMs: 68,
   });
-});
-
-test("usage has pages with the newest first, and each request once", async () => {
-  const org = await orgWithKey(backend, { creditMicroUsd: 100_000n });
-  const ids: RequestId[] = [];
-  for (let i = 0; i < 5; i++) {
-    const row = await hold(org, { requestId: createRequestId(START_MS + i * 1_000) });
-    const again = await hold(org, { requestId: row.requestId, ordinal: 2 });
-    await close(closeRow(row.attemptId, 10n), closeRow(again.attemptId, 7n));
-    ids.unshift(row.requestId);
-  }
-  const seen: string[] = [];
-  let cursor: string | null = null;
-  do {
-    const page = await backend.recordStore.usagePage({
-      orgId: org.orgId,
-      limit: 2,
-      ...(cursor === null ? {} : { cursor }),
-    });
-    for (const row of page.rows) {
-      seen.push(row.requestId);
-      expect(row).toMatchObject({
-        keyId: org.keyId,
-        modelId: "acme/small",
-        providerId: "acme-ai",
-        debitMicroUsd: 17n,
-        basis: "reported",
-        usage: sumUsage([usage, usage]),
-      });
-    }
-    cursor = page.nextCursor;
-  } while (cursor !== null);
-  expect(seen).toEqual(ids);
-  const between = await backend.recordStore.usagePage({
-    orgId: org.orgId,
-    fromMs: START_MS + 1_000,
-    toMs: START_MS + 3_000,
-    limit: 9,
-  });
-  expect(between.rows.map((row) => row.requestId)).toEqual(ids.slice(2, 4));
-  expect(between.rows[0]?.createdAtMs).toBe(START_MS + 2_000);
 });
 
 test("a wallet's entries are its grants and its debits", async () => {
