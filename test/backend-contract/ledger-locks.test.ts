@@ -104,15 +104,6 @@ function waitingFor(sessions: number): Promise<true> {
   return until(`${sessions} wait`, async () => (await backend.query(sql)).length === sessions);
 }
 
-test("a cap change waits for the lock of its wallet", async () => {
-  const org = await newOrg();
-  await blocker.query(...lockWallet(org));
-  const change = backend.accountStore.setOrgCap(org.orgId, microUsd(500n), testOperator);
-  await waitingFor(1);
-  await blocker.query("commit");
-  expect(await change).toBe(true);
-});
-
 /** Begins to credit the organization, by one of the two ways in which it can get credit. */
 function credit({ orgId }: Org, way: "a grant" | "a purchase"): Promise<unknown> {
   const amountMicroUsd = microUsd(5_000_000n);
@@ -333,56 +324,4 @@ test("parallel closings count exactly once in the daily spend while caps are set
   await workers;
   expect(await wrongDays(orgs)).toEqual([]);
   expect(storm.ended).toBeGreaterThan(ROUNDS * 12);
-});
-
-/** All rows of an organization in the books, without ids and positions. */
-async function booksOf({ orgId, keyId }: Org): Promise<unknown> {
-  const [books] = await backend.query(
-    `select
-      (select jsonb_build_array(credits, debits, owed, reserved) from account
-        where account_id = 'wallet:' || $1) as wallet,
-      (select jsonb_agg(jsonb_build_array(scope, reserved, settled) order by scope) from spend
-        where id in ($1, $2)) as spend,
-      (select jsonb_agg(reserve order by attempt_id) from hold where org_id = $1) as holds,
-      (select jsonb_agg(jsonb_build_array(state, reserve, debit, overrun) order by attempt_id)
-        from attempt where org_id = $1) as attempts,
-      (select jsonb_agg(jsonb_build_array(kind, amount) order by attempt_id, kind)
-        from transfer where debit_account = 'wallet:' || $1) as transfers`,
-    [orgId, keyId],
-  );
-  return books;
-}
-
-test("an organization gets the same outcomes and books in a shared batch as in a batch of its own", async () => {
-  const member = await backend.ledgerBatchStore.join("placed", LEASE_MS);
-  const twoOrgs = async (): Promise<readonly [Org, Org]> => {
-    const orgs = [await newOrg(1_000n), await newOrg(250n)] as const;
-    await backend.accountStore.setOrgCap(orgs[0].orgId, microUsd(700n), testOperator);
-    return orgs;
-  };
-  const holdsOf = (org: Org, amounts: readonly bigint[]): ReserveRow[] =>
-    amounts.map((amount) => reserveRow({ ...org, attemptId: ++lastAttempt as AttemptId }, amount));
-  const capped = [100n, 300n, 250n, 90n, 400n];
-  const poor = [120n, 120n, 60n, 10n, 5n];
-  /** Holds these rows in one batch, and ends those above 50 micro-dollars in a second batch. */
-  const run = async (holds: readonly ReserveRow[]): Promise<readonly ReserveOutcome[]> => {
-    const { outcomes } = await runBatch(lane, { member, closings: [], holds });
-    const held = holds.filter((_, at) => outcomes[at]?.kind === "reserved");
-    const closings = held
-      .filter(({ reserveMicroUsd }) => reserveMicroUsd > 50n)
-      .map(({ attemptId, reserveMicroUsd }) => closeRow(attemptId, reserveMicroUsd / 3n));
-    await runBatch(lane, { member, closings, holds: [] });
-    return outcomes;
-  };
-  const [beside, single] = [await twoOrgs(), await twoOrgs()];
-  const others = holdsOf(beside[1], poor);
-  const mixed = holdsOf(beside[0], capped).flatMap((row, at) => [row, others[at] ?? row]);
-  const together = await run(mixed);
-  const apart = [await run(holdsOf(single[0], capped)), await run(holdsOf(single[1], poor))];
-  expect([0, 1].map((at) => together.filter((_, n) => n % 2 === at))).toEqual(apart);
-  expect(apart[0]).toContainEqual(expect.objectContaining({ kind: "cap" }));
-  expect(apart[1]).toContainEqual(expect.objectContaining({ kind: "low_balance" }));
-  for (const at of [0, 1] as const) {
-    expect(await booksOf(beside[at])).toEqual(await booksOf(single[at]));
-  }
 });

@@ -20,13 +20,9 @@ const member = withMember(backend);
 
 /** Shared by both attempts of `LATE`: one ends before its day is first summed up, one after. */
 const ENDED = { late: false, provider: 0, cost: 5, firstByteMs: 9, nextDay: false } as const;
+const REQUEST = { org: 0, key: 0, model: 0, day: 1, atMs: 1, refused: false };
 const LATE: RequestSpec = {
-  org: 0,
-  key: 0,
-  model: 0,
-  day: 1,
-  atMs: 1,
-  refused: false,
+  ...REQUEST,
   attempts: [
     { ...ENDED, end: "void" },
     { ...ENDED, end: "settled", late: true },
@@ -70,17 +66,13 @@ test("daily sums count each closed attempt once, even if it ends late or the sum
   );
 });
 
+let seeded = 0;
+
 /** Writes `count` closed attempts of an organization at one listing, in one hour of a day. */
-async function seed(of: {
-  readonly org: string;
-  readonly day: string;
-  readonly model: string;
-  readonly count: number;
-  readonly failed?: number;
-  readonly hour?: number;
-  readonly stream?: boolean;
-}): Promise<void> {
-  const { org, day, model, count, failed = 0, hour = 7, stream = true } = of;
+async function seed(
+  { org, day, model, count }: { org: string; day: string; model: string; count: number },
+  { failed = 0, hour = 7, stream = true } = {},
+): Promise<void> {
   await backend.query("select ensure_attempt_partition($1)", [day]);
   seeded += 1;
   await backend.query(
@@ -99,8 +91,6 @@ async function seed(of: {
   );
 }
 
-let seeded = 0;
-
 /** The midnight `ago` days before today, in milliseconds. */
 function dayMs(ago: number): number {
   return (Math.floor(systemClock.nowMs() / DAY_MS) - ago) * DAY_MS;
@@ -112,9 +102,9 @@ function isoDay(ago: number): string {
 
 test("an organization reads only its own figures: past days from daily sums, today from hourly sums", async () => {
   const day = isoDay(3);
-  await seed({ org: "own", day, model: "own/m", count: 10, failed: 2 });
-  await seed({ org: "own", day, model: "own/m", count: 2, failed: 2, hour: 9 });
-  await seed({ org: "own", day, model: "own/m", count: 8, hour: 10, stream: false });
+  await seed({ org: "own", day, model: "own/m", count: 10 }, { failed: 2 });
+  await seed({ org: "own", day, model: "own/m", count: 2 }, { failed: 2, hour: 9 });
+  await seed({ org: "own", day, model: "own/m", count: 8 }, { hour: 10, stream: false });
   await seed({ org: "other", day, model: "own/m", count: 50 });
   await rollAll(backend);
   // Adds the sums of one hour of today, a day for which there are no other sums yet.
@@ -143,7 +133,7 @@ test("a day's figures are published only if they reveal no organization, and the
   const day = isoDay(12);
   const each = async (model: string, counts: readonly number[], stream = true): Promise<void> => {
     for (const [at, count] of counts.entries()) {
-      await seed({ org: `org-${at}`, day, model, count, stream });
+      await seed({ org: `org-${at}`, day, model, count }, { stream });
     }
   };
   await each("p/shown", [100, 60, 40]);

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import type { FreshBackend } from "../support/postgres.ts";
 import { balanceOf, closeUntil, spansOf } from "../support/settlement-books.ts";
 import { brokenSettlement, withSettlementBooks } from "../support/settlement-journal.ts";
 import { silentLog } from "../support/silent-log.ts";
@@ -101,16 +100,13 @@ describe("the closing of periods", () => {
       { provider: "second", closed: "2026-01-01T05:00Z", cost: 4_000_000n },
       { provider: "second", closed: "2026-01-03T05:00Z", cost: 8_000_000n },
     ]);
-    const { closed } = await backend.settlementStore.closeDuePeriods(
-      {
-        listed: new Map([
-          ["first", { mode: "arrears", interval: "half_daily" }],
-          ["second", { mode: "prepaid", interval: "weekly" }],
-        ]),
-        untilMs: Date.parse("2026-01-07T00:00Z"),
-      },
-      testOperator,
-    );
+    const listed = new Map([
+      ["first", { mode: "arrears", interval: "half_daily" }],
+      ["second", { mode: "prepaid", interval: "weekly" }],
+    ] as const);
+    const untilMs = Date.parse("2026-01-07T00:00Z");
+    const store = backend.settlementStore;
+    const { closed } = await store.closeDuePeriods({ listed, untilMs }, testOperator);
     const ours = closed
       .map(({ period }) => period)
       .filter(({ providerId }) => ["first", "second"].includes(providerId));
@@ -126,17 +122,10 @@ describe("the closing of periods", () => {
 
   test("keeps the terms of the last period for an unlisted provider, or settles it monthly", async () => {
     await journal.write([{ provider: "unlisted", closed: "2026-01-10T01:00Z", cost: 1n }]);
-    const closeUnlisted = (
-      until: string,
-    ): ReturnType<FreshBackend["settlementStore"]["closeDuePeriods"]> =>
-      backend.settlementStore.closeDuePeriods(
-        {
-          listed: new Map(),
-          providerId: "unlisted",
-          untilMs: Date.parse(until),
-        },
-        testOperator,
-      );
+    const closeUnlisted = (until: string) => {
+      const due = { listed: new Map(), providerId: "unlisted", untilMs: Date.parse(until) };
+      return backend.settlementStore.closeDuePeriods(due, testOperator);
+    };
     expect(await closeUnlisted("2026-01-31T00:00Z")).toMatchObject({ closed: [], unlisted: [] });
     const first = await closeUnlisted("2026-02-01T00:00Z");
     expect(first.closed[0]?.period).toMatchObject({ mode: "arrears", interval: "monthly" });
