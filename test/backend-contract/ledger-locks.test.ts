@@ -55,8 +55,12 @@ async function withLane<T>(work: (own: LaneConnection) => Promise<T>): Promise<T
 beforeEach(() => blocker.query("begin"));
 afterEach(async () => {
   await blocker.query("rollback");
-  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
+  await expectCleanBooks();
 });
+
+async function expectCleanBooks(): Promise<void> {
+  for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
+}
 
 async function connect(): Promise<Client> {
   const client = new Client({ connectionString: backend.connectionString });

@@ -264,7 +264,7 @@ describe.skipIf(redisProgram === undefined)(
       const slot = newSlot();
       const scopes = orgScope({ concurrent: 2 });
       const leases = [await near.take(slot, scopes), await near.take(slot, scopes)];
-      onTestFinished(() => redis.command("config", "set", "maxmemory", 0));
+      onTestFinished(async () => void (await redis.command("config", "set", "maxmemory", 0)));
       await redis.command("config", "set", "maxmemory", 1);
       expect((await near.claim(newSlot(), orgScope({}))).kind).toBe("unavailable");
       expect((await near.claim(slot, orgScope({}))).kind).toBe("unavailable");

@@ -43,12 +43,11 @@ test("payments of the time lost in a restore are recovered once, and unknown org
     await tamper(backend, sql);
   }
 
-  const { purchaseId, session } = ofGone;
-  const unknown = { orgId: gone, purchaseId, sessionId: session.id, amountUsd: "7.000000" };
+  const ids = { purchaseId: ofGone.purchaseId, sessionId: ofGone.session.id };
   const counts = { sessions: 5, purchases: 3, granted: 2, claims: 1 };
   expect(await billing.recover(sinceMs, testOperator)).toEqual({
     ...counts,
-    unknownOrgs: [unknown],
+    unknownOrgs: [{ orgId: gone, ...ids, amountUsd: "7.000000" }],
     failed: [],
   });
   expect(await fixture.balance(orgId)).toBe(26n * MICRO_PER_USD);

@@ -28,7 +28,7 @@ const DAY_MS = 86_400_000;
 
 const backend = withPricedBackend();
 /** The same database, opened by another process. */
-const other = withOtherBackend(backend);
+const elsewhere = withOtherBackend(backend);
 const member = withMember(backend);
 
 const ended = { late: false, provider: 0, firstByteMs: 20, nextDay: false } as const;
@@ -203,7 +203,7 @@ describe("the summing of days", () => {
 
   test("is done by one process at a time, and leaves out today", async () => {
     const { journal, orgId } = await journalOf(spec(0), spec(5));
-    await Promise.all([rollAll(backend), rollAll(other as FreshBackend)]);
+    await Promise.all([rollAll(backend), rollAll(elsewhere as FreshBackend)]);
     await rollAll(backend);
     const days = await backend.query(
       "select to_char(day, 'YYYY-MM-DD') as day from usage_rolled where org_id = $1",
@@ -211,6 +211,84 @@ describe("the summing of days", () => {
     );
     expect(days).toEqual([{ day: journal.dayOf(0) }]);
   });
+});
+
+test("a request shows every attempt with its tokens, outcome, cost and pinned prices", async () => {
+  const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 100_000n });
+  const createdAtMs = Date.UTC(2026, 3, 10, 12);
+  const requestId = createRequestId(createdAtMs);
+  const [first, second] = [71n as AttemptId, 72n as AttemptId];
+  const { ledgerBatchStore, recordStore, usageReports } = backend;
+  const shown = () => recordStore.generation(orgId, requestId);
+  const row = reserveRow({ orgId, keyId, attemptId: first }, 1_000n, { requestId });
+  await ledgerBatchStore.hold(member, row);
+  const failed = { final: false, startedAtMs: createdAtMs + 5 };
+  await ledgerBatchStore.closeBatch([voidRow(first, failed)]);
+  const more = { attemptId: second, ordinal: 2, stream: true, pricePinId: "gone" };
+  await ledgerBatchStore.hold(member, { ...row, ...more });
+  expect(await shown()).toMatchObject({ outcome: "in_flight", createdAtMs });
+  const done = { startedAtMs: createdAtMs + 40 };
+  await ledgerBatchStore.closeBatch([closeRow(second, 320n, done)]);
+  const common = {
+    providerId: "acme-ai",
+    upstreamModelId: "small-2026",
+    durationMs: 34,
+    served: null,
+    answered: {},
+    reserveMicroUsd: 1_000n,
+  };
+  expect(await shown()).toEqual({
+    requestId,
+    keyId,
+    modelId: "acme/small",
+    route: "/v1/chat/completions",
+    stream: false,
+    createdAtMs,
+    outcome: "completed",
+    attempts: [
+      {
+        ...common,
+        ordinal: 1,
+        startedAtMs: createdAtMs + 5,
+        firstByteMs: null,
+        outcome: "failed",
+        upstreamStatus: 500,
+        errorClass: "upstream_error",
+        usage: null,
+        debitMicroUsd: 0n,
+        basis: "none",
+        sheet: { pinId: "pin-1", abovePromptTokens: 0 },
+        prices: {
+          prompt: 1n,
+          cachedPrompt: 1n,
+          cacheWrite: 1n,
+          completion: 10_000_000_000_000n,
+          internalReasoning: 1n,
+        },
+      },
+      {
+        ...common,
+        ordinal: 2,
+        startedAtMs: createdAtMs + 40,
+        firstByteMs: 12,
+        outcome: "completed",
+        upstreamStatus: 200,
+        errorClass: null,
+        usage: { prompt: 11, cachedPrompt: 3, cacheWrite: 2, completion: 7, internalReasoning: 5 },
+        debitMicroUsd: 320n,
+        basis: "reported",
+        sheet: { pinId: "gone", abovePromptTokens: 0 },
+        prices: null,
+      },
+    ],
+  });
+  const sums = { attempts: 2, outcome: "completed", debitMicroUsd: 320n };
+  const reported = (await usageReports.request(orgId, requestId))?.request;
+  expect(reported).toMatchObject({ ...sums, firstByteMs: 12, durationMs: 68 });
+  expect(await backend.creditStore.ledgerEntries(orgId)).toMatchObject([
+    { kind: "settle", ref: requestId, detail: "acme/small", amountMicroUsd: -320n },
+    { kind: "grant", ref: `start ${orgId}`, detail: null, amountMicroUsd: 100_000n },
+  ]);
 });
 
 test("only a request that succeeded counts as a first success", async () => {
@@ -279,8 +357,8 @@ test("groups beyond the maximum of a report are summed as other", async () => {
   const range = { orgId, fromMs: nowMs - DAY_MS / 4, toMs: nowMs + DAY_MS / 4 };
   const report = await backend.usageReports.report(range, "model");
   expect(report.groups).toHaveLength(200);
-  const rest = report.groups.find(({ group }) => group === "other");
-  expect(rest?.figures.requests).toBe(31);
+  const other = report.groups.find(({ group }) => group === "other");
+  expect(other?.figures.requests).toBe(31);
   const parts = report.series.find(({ parts: { size } }) => size > 0)?.parts;
   expect(parts?.size).toBe(8);
   expect(parts?.get("other")?.requests).toBe(223);
