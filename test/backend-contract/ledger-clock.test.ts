@@ -12,7 +12,7 @@ import { until } from "../support/books.ts";
 import { quickOrDeep, seedOf } from "../support/depth.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { openOnDatabaseClock, setDatabaseClock } from "../support/database-clock.ts";
-import { withMember, withPricedBackend } from "../support/postgres.ts";
+import { databaseOfTest, withMember, withPricedBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { lockWallet } from "../support/sql.ts";
 import { withResource } from "../support/with-resource.ts";
@@ -268,4 +268,15 @@ test("a day's table begins and ends at midnight UTC in any time zone of the data
     BigInt(Date.parse(instant) - Date.parse("2025-01-01T00:00:00Z")) << 22n;
   const [from, to] = [idOf("2031-03-05T00:00:00Z"), idOf("2031-03-06T00:00:00Z")];
   expect(await plain.query(sql)).toEqual([{ bounds: `FOR VALUES FROM ('${from}') TO ('${to}')` }]);
+});
+
+test("instances that start at once on an empty journal create its partitions without a conflict", async () => {
+  const connectionString = await databaseOfTest();
+  const clients = Array.from({ length: 6 }, () => new Client({ connectionString }));
+  onTestFinished(async () => void (await Promise.all(clients.map((client) => client.end()))));
+  await Promise.all(clients.map((client) => client.connect()));
+  const made = await Promise.allSettled(
+    clients.map((client) => client.query("select ensure_attempt_partitions(2)")),
+  );
+  expect(made.filter(({ status }) => status === "rejected")).toEqual([]);
 });

@@ -262,13 +262,12 @@ test("purchases with test money are reported once they are paid", async () => {
 describe("the audit of purchases", () => {
   let books: DamagedBooks;
   let orgId: OrgId;
-  let purchaseId: string;
 
   /** In dollars: 10 were bought, 6 were used and 8 were refunded, so 4 are owed. */
   beforeAll(async () => {
     const made = await orgWithKey(backend, { creditMicroUsd: 0n });
     orgId = made.orgId;
-    purchaseId = await begin(orgId, 10n);
+    const purchaseId = await begin(orgId, 10n);
     await store.grant(paid(purchaseId));
     const { ledgerBatchStore: ledger } = backend;
     const member = await ledger.join("one", 3_600_000);
@@ -330,15 +329,12 @@ describe("the audit of purchases", () => {
 
 test("new credit pays the debt of a wallet first, even if its row is written directly", async () => {
   const orgId = await newOrg();
-  const sql = "update account set owed = 5 where account_id = $1";
   await backend.query("begin");
-  const [{ owed } = {}] = await backend.query(`${sql} returning owed`, [`wallet:${orgId}`]);
-  expect(owed).toBe("5");
-  // New credit pays the debt before it becomes available.
-  const credited = await backend.query(
-    "update account set credits = credits + 3 where account_id = $1 returning debits, owed",
-    [`wallet:${orgId}`],
-  );
-  expect(credited).toEqual([{ debits: "3", owed: "2" }]);
+  const set = async (change: string): Promise<unknown> => {
+    const sql = `update account set ${change} where account_id = $1 returning debits, owed`;
+    return (await backend.query(sql, [`wallet:${orgId}`]))[0];
+  };
+  expect(await set("owed = 5")).toEqual({ debits: "0", owed: "5" });
+  expect(await set("credits = credits + 3")).toEqual({ debits: "3", owed: "2" });
   await backend.query("rollback");
 });

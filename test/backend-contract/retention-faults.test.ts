@@ -40,7 +40,7 @@ async function isRetired(day: Day): Promise<boolean> {
 
 async function waitsOrIsRetired(day: Day): Promise<boolean> {
   const waits = `select from pg_stat_activity
-    where query like '%as is_busy%' and state like 'idle in%'`;
+    where datname = current_database() and query like '%as is_busy%' and state like 'idle in%'`;
   return (await books.backend.query(waits)).length > 0 || (await isRetired(day));
 }
 
@@ -298,7 +298,8 @@ describe("retirement beside running gateways", () => {
     const audit = brokenBooks(books);
     await until("the audit waits", async () => {
       const rows = await books.backend.query(
-        "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%account%'",
+        `select from pg_stat_activity where datname = current_database()
+          and wait_event_type = 'Lock' and query like '%account%'`,
       );
       return rows.length > 0;
     });
