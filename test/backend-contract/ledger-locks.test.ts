@@ -108,6 +108,15 @@ function waitingFor(sessions: number): Promise<true> {
   return until(`${sessions} wait`, async () => (await backend.query(sql)).length === sessions);
 }
 
+test("a cap change waits for the lock of its wallet", async () => {
+  const org = await newOrg();
+  await blocker.query(...lockWallet(org));
+  const change = backend.accountStore.setOrgCap(org.orgId, microUsd(500n), testOperator);
+  await waitingFor(1);
+  await blocker.query("commit");
+  expect(await change).toBe(true);
+});
+
 /** Begins to credit the organization, by one of the two ways in which it can get credit. */
 function credit({ orgId }: Org, way: "a grant" | "a purchase"): Promise<unknown> {
   const amountMicroUsd = microUsd(5_000_000n);

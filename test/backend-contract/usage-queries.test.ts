@@ -301,6 +301,23 @@ test("only a request that succeeded counts as a first success", async () => {
   expect(reported).toMatchObject({ request: { status: "succeeded" } });
 });
 
+test("a request whose client left before dispatch counts as cancelled", async () => {
+  const { range } = await journalOf(spec(2, { attempts: [] }), spec(2, { key: 1, attempts: [] }));
+  const byStatus = { rejected_by_gateway: 1, cancelled: 1, failed: 0 };
+  const { totals } = await backend.usageReports.report(range, "status");
+  expect(totals).toMatchObject({ requests: 2, byStatus });
+  const cancelled = { ...range, statuses: ["cancelled"] as const };
+  const left = await backend.usageReports.requests(cancelled, { limit: 5 });
+  expect(left.rows.map(({ status, errorClass }) => [status, errorClass])).toEqual([
+    ["cancelled", "client_left"],
+  ]);
+  const refused = { ...range, statuses: ["rejected_by_gateway"] as const };
+  expect((await backend.usageReports.requests(refused, { limit: 5 })).rows).toHaveLength(1);
+  // No refused request has a provider, and no other request has this status.
+  const none = { ...refused, providerIds: ["a"] };
+  expect((await backend.usageReports.requests(none, { limit: 5 })).rows).toEqual([]);
+});
+
 describe("a key", () => {
   test("reports the time of its last use, before and after its days are summed", async () => {
     const { journal, orgId } = await journalOf(
