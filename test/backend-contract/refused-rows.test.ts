@@ -114,6 +114,7 @@ test("the reason of a refusal is stored for its organization only", async () => 
     .poll(() => recordStore.generation(owner.orgId, requestId), PATIENCE)
     .toMatchObject({ outcome: "refused", refused: { errorClass: "insufficient_quota", reason } });
   expect(await usageReports.request(owner.orgId, requestId)).toMatchObject({
+    request: { outcome: "refused", attempts: 0, debitMicroUsd: 0n },
     attempts: [],
     refused: { reason },
   });
