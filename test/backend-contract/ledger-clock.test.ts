@@ -182,10 +182,8 @@ class World {
     });
   }
 
-  /** Makes an id of the current instant, as instances do. */
   #newAttempt(): AttemptId {
-    lastAttempt += 1n;
-    return ((BigInt(this.#nowMs - Date.UTC(2025, 0, 1)) << 22n) + lastAttempt) as AttemptId;
+    return idAt(new Date(this.#nowMs).toISOString(), (lastAttempt += 1n));
   }
 
   async end(): Promise<void> {
@@ -214,6 +212,70 @@ test("daily, weekly and monthly caps admit and refuse as a plain model does, acr
   const every = ["closed", "corrected", "crash", "day", "month", "reserved", "week"];
   expect([...seen].sort()).toEqual(every);
 }, 600_000);
+
+/** Makes an id as instances do at this time of the database's clock. */
+function idAt(instant: string, n: bigint): AttemptId {
+  return ((BigInt(Date.parse(instant) - Date.UTC(2025, 0, 1)) << 22n) + n) as AttemptId;
+}
+
+test.each([
+  // 2 February 2031 is a Sunday.
+  ["day", "cap_day_micro_usd", "2031-01-29T23:59:59.999Z", "2031-01-30T00:00:00Z", "2031-01-31"],
+  ["week", "cap_week_micro_usd", "2031-02-02T23:59:59.999Z", "2031-02-03T00:00:00Z", "2031-02-10"],
+  ["month", "cap_micro_usd", "2031-01-31T23:59:59.999Z", "2031-02-01T00:00:00Z", "2031-03-01"],
+])(
+  "a key's cap per %s counts that period's spend and all holds, and a refusal names its UTC reset",
+  async (period, column, last, next, end) => {
+    const store = backend.ledgerBatchStore;
+    const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+    await plain.query(`update api_key set ${column} = 100 where key_id = $1`, [org.keyId]);
+    await setClock(last);
+    const reserve = async (at: string, amount: bigint): Promise<[AttemptId, unknown]> => {
+      const attemptId = idAt(at, (lastAttempt += 1n));
+      const row = reserveRow({ ...org, attemptId }, amount);
+      const [outcome] = await store.reserveBatch(member, [{ row, close: null }]);
+      return [attemptId, outcome];
+    };
+    const capOf = (settled: bigint, inFlight: bigint, resetAt: string): unknown =>
+      expect.objectContaining({
+        kind: "cap",
+        scope: "key",
+        period,
+        capMicroUsd: 100n,
+        settledMicroUsd: settled,
+        inFlightMicroUsd: inFlight,
+        resetAtMs: Date.parse(resetAt),
+      });
+    const [spent] = await reserve(last, 60n);
+    await store.closeBatch([closeRow(spent, 55n)]);
+    const [held, admitted] = await reserve(last, 40n);
+    expect(admitted).toEqual({ kind: "reserved" });
+    expect((await reserve(last, 6n))[1]).toEqual(capOf(55n, 40n, next));
+    await setClock(next);
+    expect((await reserve(next, 61n))[1]).toEqual(capOf(0n, 40n, end));
+    await store.closeBatch([closeRow(held, 40n)]);
+    // Spend counts in the period in which the attempt was admitted, whenever it ends.
+    expect((await reserve(next, 100n))[1]).toEqual({ kind: "reserved" });
+  },
+);
+
+// On 29 January 2031 the week resets on 3 February, which is after the month's reset.
+test.each([
+  ["week", "2031-01-29T12:00:00Z", "2031-02-03"],
+  ["month", "2031-02-05T12:00:00Z", "2031-03-01"],
+])("of several exceeded caps the %s cap refuses if it resets last", async (period, now, end) => {
+  const store = backend.ledgerBatchStore;
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  await plain.query(
+    `update api_key set cap_micro_usd = 100, cap_week_micro_usd = 100, cap_day_micro_usd = 100
+    where key_id = $1`,
+    [org.keyId],
+  );
+  await setClock(now);
+  const row = reserveRow({ ...org, attemptId: idAt(now, (lastAttempt += 1n)) }, 101n);
+  const [outcome] = await store.reserveBatch(member, [{ row, close: null }]);
+  expect(outcome).toMatchObject({ kind: "cap", period, resetAtMs: Date.parse(end) });
+});
 
 test("a hold that waits for a locked wallet past the end of a month counts in the new month", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });

@@ -14,6 +14,7 @@ import {
   pinMargin,
   reserveRow,
   usageOwing,
+  voidRow,
 } from "../support/ledger-rows.ts";
 import { withPricedBackend, withMember } from "../support/postgres.ts";
 import {
@@ -205,4 +206,18 @@ test("listings that lost money are reported, and those that earned money are not
     { providerId: dear, modelId: expect.any(String) as string, attempts: 2, lostMicroUsd: 7n },
   ]);
   expect(await backend.listingLosses(7)).toEqual([]);
+});
+
+test("a void attempt owes its provider nothing", async () => {
+  const { ledgerBatchStore: store } = backend;
+  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
+  const [providerId, attemptId] = ["void" as ProviderId, 9n as AttemptId];
+  await pinMargin(backend, providerId);
+  const change = { providerId, pricePinId: marginPinOf(providerId) };
+  await store.hold(member, reserveRow({ ...org, attemptId }, 100n, change));
+  await store.closeBatch([voidRow(attemptId)]);
+  const sql = "select debit, owed_pico, cache_write_1h from attempt where attempt_id = $1";
+  expect(await backend.query(sql, [attemptId])).toEqual([
+    { debit: "0", owed_pico: null, cache_write_1h: null },
+  ]);
 });
