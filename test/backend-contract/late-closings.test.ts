@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { AttemptId, OrgId } from "../../src/kernel/core/ids.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { withPricedBackend, withLedger } from "../support/postgres.ts";
@@ -9,44 +8,32 @@ const backend = withPricedBackend();
 const ledger = withLedger(backend, "main");
 
 describe("an attempt that was charged its reserve after a crash and is observed later", () => {
-  interface Charged {
-    readonly orgId: OrgId;
-    readonly attemptId: AttemptId;
-    readonly row: ReserveRow;
-    settledMicroUsd(): Promise<bigint>;
-    spentMicroUsd(): Promise<bigint>;
-  }
-
-  async function chargedAfterCrash(reserveMicroUsd: bigint): Promise<Charged> {
+  /** An attempt of an organization with 1,000 micro-dollars, which was charged 100 of them. */
+  async function chargedAfterCrash(): Promise<ReserveRow> {
     const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
     const dead = await backend.ledgerBatchStore.join("observer", 0);
-    const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, reserveMicroUsd);
+    const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 100n);
     await backend.ledgerBatchStore.hold(dead, row);
     await backend.ledgerBatchStore.takeOverDeadInstances();
     expect(await backend.ledgerBatchStore.recoverOpenAttempts()).toBe(1);
-    return {
-      orgId: org.orgId,
-      attemptId: row.attemptId,
-      row,
-      settledMicroUsd: async () => (await backend.recordStore.balance(org.orgId)).settledMicroUsd,
-      spentMicroUsd: async () =>
-        (await backend.recordStore.monthSpend(org.orgId, org.keyId)).spentMicroUsd,
-    };
+    await expectSettled(row, 900n);
+    return row;
+  }
+
+  async function expectSettled({ orgId, keyId }: ReserveRow, settledMicroUsd: bigint) {
+    expect(await backend.recordStore.balance(orgId)).toMatchObject({ settledMicroUsd });
+    const spent = { spentMicroUsd: 1_000n - settledMicroUsd };
+    expect(await backend.recordStore.monthSpend(orgId, keyId)).toMatchObject(spent);
   }
 
   test("returns the difference once, in the balance and in the month's spend", async () => {
-    const charged = await chargedAfterCrash(100n);
-    expect(await charged.settledMicroUsd()).toBe(900n);
-    expect(await ledger.close(closeRow(charged.attemptId, 5n))).toEqual({
-      kind: "closed",
-      debitMicroUsd: 5n,
-      overrun: false,
-    });
-    expect(await charged.settledMicroUsd()).toBe(995n);
-    expect(await charged.spentMicroUsd()).toBe(5n);
+    const charged = await chargedAfterCrash();
+    const late = await ledger.close(closeRow(charged.attemptId, 5n));
+    expect(late).toEqual({ kind: "closed", debitMicroUsd: 5n, overrun: false });
+    await expectSettled(charged, 995n);
     const again = await ledger.close(closeRow(charged.attemptId, 1n));
     expect(again).toEqual({ kind: "already_closed", debitMicroUsd: 5n });
-    expect(await charged.settledMicroUsd()).toBe(995n);
+    await expectSettled(charged, 995n);
     const entries = await backend.creditStore.ledgerEntries(charged.orgId);
     expect(entries.map(({ kind, amountMicroUsd }) => [kind, amountMicroUsd])).toEqual([
       ["unknown_after_crash", -5n],
@@ -58,27 +45,25 @@ describe("an attempt that was charged its reserve after a crash and is observed 
     [
       "returns its whole charge if it was void",
       1_000n,
-      (of: Charged) => ledger.close(voidRow(of.attemptId)),
+      (of: ReserveRow) => ledger.close(voidRow(of.attemptId)),
     ],
     [
       "returns its whole charge if it was annulled because nothing was sent",
       1_000n,
-      ({ row }: Charged) => backend.ledgerBatchStore.annul([row]),
+      (row: ReserveRow) => backend.ledgerBatchStore.annul([row]),
     ],
     [
       "costs at most its charge, and the platform bears the excess",
       900n,
-      async ({ attemptId }: Charged) => {
+      async ({ attemptId }: ReserveRow) => {
         const late = await ledger.close(closeRow(attemptId, 130n));
         expect(late).toEqual({ kind: "closed", debitMicroUsd: 100n, overrun: true });
       },
     ],
   ])("%s", async (_what, settledMicroUsd, end) => {
-    const charged = await chargedAfterCrash(100n);
-    expect(await charged.settledMicroUsd()).toBe(900n);
+    const charged = await chargedAfterCrash();
     await end(charged);
-    expect(await charged.settledMicroUsd()).toBe(settledMicroUsd);
-    expect(await charged.spentMicroUsd()).toBe(1_000n - settledMicroUsd);
+    await expectSettled(charged, settledMicroUsd);
   });
 });
 

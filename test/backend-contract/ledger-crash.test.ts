@@ -31,28 +31,25 @@ test("kill -9 of the database under load loses no confirmed write and leaves not
     instanceName: "crash",
   });
   const load = new Load(ledger, org);
-  await load.until(300);
+  await load.until(() => load.closed.size >= 300);
   const pidFile = join(server.dataDir, "cluster", "postmaster.pid");
   process.kill(Number.parseInt(readFileSync(pidFile, "utf8"), 10), "SIGKILL");
-  await load.until((done) => done.refused > 0);
+  await load.until(() => load.refused > 0);
   const again = await startEmbeddedPostgres({ dataDir, log: silentLog });
   expect(again).toMatchObject({ started: true, connectionString });
-  await load.until(load.closed.size + 300);
+  const target = load.closed.size + 300;
+  await load.until(() => load.closed.size >= target);
   await load.stop();
   await ledger.shutDown();
 
   const pool = openPool(connectionString, silentLog);
-  const { rows } = await pool.query<{ attempt_id: bigint; state: string; debit: bigint }>(
-    "select attempt_id, state, debit from journal",
-  );
+  const read = "select attempt_id, state, debit from journal";
+  const { rows } = await pool.query<{ attempt_id: bigint; state: string; debit: bigint }>(read);
   await pool.end();
   const journal = new Map(rows.map((row) => [row.attempt_id, row]));
   for (const [attemptId, cost] of load.closed) {
-    expect(journal.get(attemptId)).toEqual({
-      attempt_id: attemptId,
-      state: "settled",
-      debit: cost,
-    });
+    const settled = { attempt_id: attemptId, state: "settled", debit: cost };
+    expect(journal.get(attemptId)).toEqual(settled);
   }
   expect(rows.filter((row) => row.state === "open")).toEqual([]);
   const charged = rows.reduce((sum, row) => sum + row.debit, 0n);
@@ -80,9 +77,7 @@ class Load {
     this.#workers = Array.from({ length: WORKERS }, () => this.#work(ledger, org));
   }
 
-  async until(target: number | ((load: Load) => boolean)): Promise<void> {
-    const isReached = (): boolean =>
-      typeof target === "number" ? this.closed.size >= target : target(this);
+  async until(isReached: () => boolean): Promise<void> {
     while (!isReached()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 

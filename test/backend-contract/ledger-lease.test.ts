@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { byGateway } from "../../src/kernel/changes/change.ts";
 import { LEASE_MS } from "../../src/kernel/core/constants.ts";
 import type { AttemptId } from "../../src/kernel/core/ids.ts";
-import { systemClock, type Clock } from "../../src/kernel/core/time.ts";
+import { systemClock } from "../../src/kernel/core/time.ts";
 import { LedgerCounts } from "../../src/ledger/ledger-counts.ts";
 import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
@@ -17,16 +17,12 @@ const PATIENCE = { timeout: 15_000, interval: 50 };
 
 const backend = withPricedBackend();
 
-/** A ledger whose monotonic clock can be moved ahead. */
-async function openAt(instanceName: string) {
-  const offset = { ms: 0 };
-  const clock: Clock = {
-    nowMs: () => systemClock.nowMs(),
-    monotonicMs: () => systemClock.monotonicMs() + offset.ms,
-  };
+function open(
+  instanceName: string,
+  change: Partial<Parameters<typeof openLedger>[0]> = {},
+): Promise<Ledger> {
   const store = backend.ledgerBatchStore;
-  const ledger = await openLedger({ store, clock, log: silentLog, instanceName });
-  return { ledger, offset };
+  return openLedger({ store, clock: systemClock, log: silentLog, instanceName, ...change });
 }
 
 async function reserve(ledger: Ledger): Promise<ReserveOutcome["kind"]> {
@@ -38,7 +34,7 @@ async function reserve(ledger: Ledger): Promise<ReserveOutcome["kind"]> {
 }
 
 test("an instance that a peer declared dead holds nothing until it has joined again", async () => {
-  const { ledger } = await openAt("zombie");
+  const ledger = await open("zombie");
   await backend.query("update instance set epoch = epoch + 1 where instance_id = 'zombie'");
   expect(await reserve(ledger)).toBe("unavailable");
   await expect.poll(() => reserve(ledger), PATIENCE).toBe("reserved");
@@ -46,12 +42,14 @@ test("an instance that a peer declared dead holds nothing until it has joined ag
 });
 
 test("a living instance charges the open attempts of a dead peer within seconds", async () => {
-  const { ledger, offset } = await openAt("heir");
+  let offsetMs = 0;
+  const monotonicMs = (): number => systemClock.monotonicMs() + offsetMs;
+  const ledger = await open("heir", { clock: { ...systemClock, monotonicMs } });
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const dead = await backend.ledgerBatchStore.join("departed", 0);
   const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 40n);
   await backend.ledgerBatchStore.hold(dead, row);
-  offset.ms = LEASE_MS - 4_000; // as if most of its own lease had passed
+  offsetMs = LEASE_MS - 4_000; // as if most of its own lease had passed
   const state = async (): Promise<unknown> => {
     const sql = "select state, debit from journal where attempt_id = $1";
     return (await backend.query(sql, [row.attemptId]))[0];
@@ -64,15 +62,13 @@ test("a process renews its lease while all its other connections wait", async ()
   const { connectionString } = backend;
   const waiting = openPostgresBackend({ connectionString, log: silentLog, poolMax: 1 });
   onTestFinished(() => waiting.close());
-  const store = waiting.ledgerBatchStore;
-  const instanceName = "waiting";
-  const ledger = await openLedger({ store, clock: systemClock, log: silentLog, instanceName });
+  const ledger = await open("waiting", { store: waiting.ledgerBatchStore });
   await backend.query("select pg_advisory_lock(4711)");
   const wait = "select pg_advisory_xact_lock(4711)";
   const work = waiting.changeLog.write(byGateway("tests"), (client) => client.query(wait));
   const beat = async (): Promise<number> => {
-    const sql = "select beat from instance_lease where instance_id = $1";
-    return Number((await backend.query(sql, [instanceName]))[0]?.["beat"]);
+    const sql = "select beat from instance_lease where instance_id = 'waiting'";
+    return Number((await backend.query(sql))[0]?.["beat"]);
   };
   // A renewal may already be under way, so two are awaited.
   const awaited = (await beat()) + 2;
@@ -86,12 +82,7 @@ test("an instance shuts down although its database is gone", async () => {
   const database = await freshDatabase();
   const { connectionString } = database;
   const lost = openPostgresBackend({ connectionString, log: silentLog });
-  const ledger = await openLedger({
-    store: lost.ledgerBatchStore,
-    clock: systemClock,
-    log: silentLog,
-    instanceName: "lost",
-  });
+  const ledger = await open("lost", { store: lost.ledgerBatchStore });
   await database.drop();
   await ledger.shutDown();
   expect(ledger.healthy).toBe(false);
@@ -111,10 +102,9 @@ test("a dead process of this machine is taken over without waiting for its lease
 
 test("a second process under the same name gets a separate name and number", async () => {
   const first = await backend.ledgerBatchStore.join("twin", LEASE_MS);
-  await backend.query("update instance set process = $1 where instance_id = 'twin'", [
-    // Claims the name for the parent process, which is alive and is not this process.
-    identifyProcess(process.ppid),
-  ]);
+  // Claims the name for the parent process, which is alive and is not this process.
+  const parent = identifyProcess(process.ppid);
+  await backend.query("update instance set process = $1 where instance_id = 'twin'", [parent]);
   const second = await backend.ledgerBatchStore.join("twin", LEASE_MS);
   expect(second.instanceId).toBe("twin-2");
   expect(second.number).not.toBe(first.number);
@@ -136,18 +126,16 @@ test("an attempt that cannot be recovered blocks neither other recoveries nor th
   expect(await store.takeOverDeadInstances()).toEqual(["broken"]);
   const bad = rows[3];
   if (bad === undefined) throw new Error("no row");
-  const setReserved = (value: number): Promise<unknown> =>
-    backend.query("update account set reserved = $2 where account_id = 'wallet:' || $1", [
-      bad.orgId,
-      value,
-    ]);
+  const setReserved = (value: number): Promise<unknown> => {
+    const sql = "update account set reserved = $2 where account_id = 'wallet:' || $1";
+    return backend.query(sql, [bad.orgId, value]);
+  };
   // Ending this attempt would make the reserved amount of its wallet negative.
   await setReserved(0);
   const lines: unknown[] = [];
   const log = { ...silentLog, error: (line: unknown) => void lines.push(line) };
   const counts = new LedgerCounts();
-  const options = { store, clock: systemClock, log, counts };
-  const ledger = await openLedger({ ...options, instanceName: "heir of the broken" });
+  const ledger = await open("heir of the broken", { log, counts });
   expect([counts.recovered, counts.stuck]).toEqual([4, 1]);
   expect(lines).toEqual([expect.objectContaining({ attemptId: String(bad.attemptId) })]);
   // Recovery in the same process skips the attempt from now on; `ledger recover` tries it again.

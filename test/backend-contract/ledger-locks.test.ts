@@ -1,15 +1,10 @@
 import { Client } from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createVirtualKey } from "../../src/gateway/accounts/authenticate.ts";
-import {
-  type AttemptId,
-  createRecordId,
-  type KeyId,
-  type OrgId,
-} from "../../src/kernel/core/ids.ts";
+import { type AttemptId, createRecordId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
-import type { CloseRow, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
+import type { CloseRow, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { LaneConnection, runBatch, runCloseBatch } from "../../src/ledger/ledger-batches.ts";
 import { beginSession } from "../../src/kernel/storage/connection.ts";
 import { until } from "../support/books.ts";
@@ -74,10 +69,7 @@ async function connect(): Promise<Client> {
   return client;
 }
 
-interface Org {
-  readonly orgId: OrgId;
-  readonly keyId: KeyId;
-}
+type Org = Awaited<ReturnType<typeof orgWithKey>>;
 
 const lockWallet = ({ orgId }: Org, mode = ""): [string, string[]] => [
   `select from account where account_id = $1 for update ${mode}`,
@@ -90,7 +82,7 @@ function newOrg(creditMicroUsd = 1_000n): Promise<Org> {
 
 let lastAttempt = 0n;
 
-function reserveOf(org: Org): ReturnType<typeof reserveRow> {
+function reserveOf(org: Org): ReserveRow {
   return reserveRow({ ...org, attemptId: ++lastAttempt as AttemptId }, 100n);
 }
 
@@ -285,17 +277,11 @@ test("an attempt that ends while its key gets a first daily cap counts once in t
   const org = await newOrg();
   const member = await backend.ledgerBatchStore.join("counted", LEASE_MS);
   const newId = await idsOfNow();
-  const hold = async (): Promise<AttemptId> => {
-    const row = reserveRow({ ...org, attemptId: newId() }, 100n);
-    await runBatch(lane, { member, closings: [], holds: [row] });
-    return row.attemptId;
-  };
-  const [early, crashed, between, behind] = [
-    await hold(),
-    await hold(),
-    await hold(),
-    await hold(),
-  ];
+  const [early, crashed, between, behind] = [newId(), newId(), newId(), newId()];
+  const holds = [early, crashed, between, behind].map((attemptId) =>
+    reserveRow({ ...org, attemptId }, 100n),
+  );
+  await runBatch(lane, { member, closings: [], holds });
   await runCloseBatch(lane, [closeRow(early, 10n), unknownRow(crashed)]);
   await blocker.query(...lockWallet(org));
   const closing = runCloseBatch(lane, [closeRow(between, 30n), closeRow(crashed, 7n)]);
@@ -323,13 +309,9 @@ test("parallel closings count exactly once in the daily spend while caps are set
     withLane(async (own) => {
       while (!storm.isOver) {
         const org = orgs[(nth + storm.ended) % 2] ?? orgs[0];
-        const rows = [1, 2, 3].map(() => reserveRow({ ...org, attemptId: newId() }, 100n));
-        await runBatch(own, { member, closings: [], holds: rows });
-        const [a, b, c] = rows.map(({ attemptId }) => attemptId) as [
-          AttemptId,
-          AttemptId,
-          AttemptId,
-        ];
+        const [a, b, c] = [newId(), newId(), newId()];
+        const holds = [a, b, c].map((attemptId) => reserveRow({ ...org, attemptId }, 100n));
+        await runBatch(own, { member, closings: [], holds });
         const cost = BigInt(storm.ended % 97);
         await runBatch(own, { member, closings: [closeRow(a, cost)], holds: [] });
         await runCloseBatch(own, [closeRow(b, cost + 1n), unknownRow(c)]);
@@ -339,12 +321,10 @@ test("parallel closings count exactly once in the daily spend while caps are set
     });
   const workers = Promise.all([0, 1, 2, 3].map(work));
   const keys = orgs.map(({ keyId }) => keyId);
+  const caps = `update api_key set cap_day_micro_usd = $2, cap_week_micro_usd = $3
+    where key_id = any ($1)`;
   const setCaps = (day: number | null, week: number | null): Promise<unknown> =>
-    backend.query(
-      `update api_key set cap_day_micro_usd = $2, cap_week_micro_usd = $3
-      where key_id = any ($1)`,
-      [keys, day, week],
-    );
+    backend.query(caps, [keys, day, week]);
   for (let round = 0; round < ROUNDS; round += 1) {
     const from = storm.ended;
     await setCaps(1_000_000_000, round % 2 === 0 ? null : 1_000_000_000);
@@ -357,66 +337,4 @@ test("parallel closings count exactly once in the daily spend while caps are set
   await workers;
   expect(await wrongDays(orgs)).toEqual([]);
   expect(storm.ended).toBeGreaterThan(ROUNDS * 12);
-});
-
-/** All rows of an organization in the books, without ids and positions. */
-async function booksOf({ orgId, keyId }: Org): Promise<unknown> {
-  const [books] = await backend.query(
-    `select
-      (select jsonb_build_array(credits, debits, owed, reserved) from account
-        where account_id = 'wallet:' || $1) as wallet,
-      (select jsonb_agg(jsonb_build_array(scope, reserved, settled) order by scope) from spend
-        where id in ($1, $2)) as spend,
-      (select jsonb_agg(reserve order by attempt_id) from hold where org_id = $1) as holds,
-      (select jsonb_agg(jsonb_build_array(state, reserve, debit, overrun) order by attempt_id)
-        from attempt where org_id = $1) as attempts,
-      (select jsonb_agg(jsonb_build_array(kind, amount) order by attempt_id, kind)
-        from transfer where debit_account = 'wallet:' || $1) as transfers`,
-    [orgId, keyId],
-  );
-  return books;
-}
-
-test("an organization gets the same outcomes and books in a shared batch as in a batch of its own", async () => {
-  const member = await backend.ledgerBatchStore.join("placed", LEASE_MS);
-  const amounts = [
-    [100n, 300n, 250n, 90n, 400n],
-    [120n, 120n, 60n, 10n, 5n],
-  ];
-  const orgs: readonly Org[][] = [
-    [await newOrg(1_000n), await newOrg(250n)],
-    [await newOrg(1_000n), await newOrg(250n)],
-  ];
-  for (const [first] of orgs) {
-    if (first === undefined) throw new Error("two organizations");
-    await backend.accountStore.setOrgCap(first.orgId, microUsd(700n), testOperator);
-  }
-  const [mixed, alone] = orgs.map((pair) =>
-    pair.map((org, at) =>
-      (amounts[at] ?? []).map((amount) =>
-        reserveRow({ ...org, attemptId: ++lastAttempt as AttemptId }, amount),
-      ),
-    ),
-  );
-  if (mixed === undefined || alone === undefined) throw new Error("two pairs");
-  /** Holds these rows in one batch, and ends those above 50 micro-dollars in a second batch. */
-  const run = async (holds: ReturnType<typeof reserveRow>[]): Promise<readonly unknown[]> => {
-    const { outcomes } = await runBatch(lane, { member, closings: [], holds });
-    const held = holds.filter((_, at) => outcomes[at]?.kind === "reserved");
-    const closings = held
-      .filter(({ reserveMicroUsd }) => reserveMicroUsd > 50n)
-      .map(({ attemptId, reserveMicroUsd }) => closeRow(attemptId, reserveMicroUsd / 3n));
-    await runBatch(lane, { member, closings, holds: [] });
-    return outcomes;
-  };
-  const together = await run((mixed[0] ?? []).flatMap((row, at) => [row, mixed[1]?.[at] ?? row]));
-  const apart = [await run(alone[0] ?? []), await run(alone[1] ?? [])];
-  expect([0, 1].map((at) => together.filter((_, n) => n % 2 === at))).toEqual(apart);
-  expect(apart.flat()).toContainEqual(expect.objectContaining({ kind: "cap" }));
-  expect(apart.flat()).toContainEqual(expect.objectContaining({ kind: "low_balance" }));
-  for (const at of [0, 1]) {
-    const [beside, single] = orgs.map((pair) => pair[at]);
-    if (beside === undefined || single === undefined) throw new Error("two pairs");
-    expect(await booksOf(beside)).toEqual(await booksOf(single));
-  }
 });

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createRequestId, type AttemptId } from "../../src/kernel/core/ids.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { beginSession } from "../../src/kernel/storage/connection.ts";
-import type { Ledger } from "../../src/ledger/ledger-store.ts";
+import type { Ledger, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { bookQueries } from "../../src/ledger/audit/audit-queries.ts";
 import { openRequestsSql } from "../../src/gateway/records/request-rows.ts";
@@ -17,14 +17,18 @@ const backend = withPricedBackend();
 
 const ledger = withLedger(backend, "main");
 
-function open(instanceName: string): Promise<Ledger> {
-  const store = backend.ledgerBatchStore;
-  return openLedger({ store, clock: systemClock, log: silentLog, instanceName });
+function open(instanceName: string, clock = systemClock): Promise<Ledger> {
+  return openLedger({ store: backend.ledgerBatchStore, clock, log: silentLog, instanceName });
+}
+
+/** A row of a new attempt. */
+function rowOf(org: Awaited<ReturnType<typeof orgWithKey>>, reserveMicroUsd: bigint): ReserveRow {
+  return reserveRow({ ...org, attemptId: ledger.newAttemptId() }, reserveMicroUsd);
 }
 
 test("a request whose last hold was annulled keeps the cost of its earlier attempts", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 500n });
-  const first = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
+  const first = rowOf(org, 500n);
   await ledger.reserve(first);
   await ledger.close(closeRow(first.attemptId, 10n));
   const lost = { ...first, attemptId: ledger.newAttemptId(), ordinal: 2 };
@@ -58,7 +62,7 @@ describe("in a journal with many other requests", () => {
 
   test("finding a request, the requests in flight or an audit's days reads few rows of other requests", async () => {
     const org = await orgWithKey(backend, { creditMicroUsd: 500n });
-    const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
+    const row = rowOf(org, 500n);
     const { requestId, attemptId } = row;
     await ledger.reserve(row);
     await ledger.close(closeRow(attemptId, 10n));
@@ -111,7 +115,7 @@ describe("in a journal with many other requests", () => {
 
 test("a closing and a hold that wait together share one commit, and the hold uses the freed money", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 500n });
-  const first = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
+  const first = rowOf(org, 500n);
   const second = { ...first, attemptId: ledger.newAttemptId(), ordinal: 2 };
   expect(await ledger.reserve(first)).toEqual({ kind: "reserved" });
   const answers = [ledger.reserve(second), ledger.close(voidRow(first.attemptId))];
@@ -127,7 +131,7 @@ test("a closing and a hold that wait together share one commit, and the hold use
 
 test("a hold with an id that is already taken fails alone, and the rest of its batch is reserved", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 10_000n });
-  const taken = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 1n);
+  const taken = rowOf(org, 1n);
   await ledger.reserve(taken);
   const rows = Array.from({ length: 20 }, (_, i) =>
     reserveRow({ ...org, attemptId: i === 13 ? taken.attemptId : ledger.newAttemptId() }, 1n),
@@ -154,7 +158,7 @@ test("a hold whose day has no table is refused, because its end could not be wri
 test("a lost connection makes a reserve unavailable and leaves nothing held", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const blocker = await lockWallet(backend, org);
-  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 100n);
+  const row = rowOf(org, 100n);
   const answer = ledger.reserve(row);
   await expect
     .poll(() =>
@@ -168,7 +172,7 @@ test("a lost connection makes a reserve unavailable and leaves nothing held", as
   await expect
     .poll(() => backend.query("select state from journal where attempt_id = $1", [row.attemptId]))
     .toEqual([{ state: "void" }]);
-  const again = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 1_000n);
+  const again = rowOf(org, 1_000n);
   expect(await ledger.reserve(again)).toEqual({ kind: "reserved" });
   const closed = await ledger.close(closeRow(again.attemptId, 1_000n));
   expect(closed).toMatchObject({ kind: "closed" });
@@ -177,7 +181,7 @@ test("a lost connection makes a reserve unavailable and leaves nothing held", as
 test("closings that wait for a locked wallet do not delay another organization's holds", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
   const other = await orgWithKey(backend, { creditMicroUsd: 1_000n });
-  const rows = [1, 2].map(() => reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 100n));
+  const rows = [1, 2].map(() => rowOf(org, 100n));
   for (const row of rows) expect(await ledger.reserve(row)).toEqual({ kind: "reserved" });
   const blocker = await lockWallet(backend, org);
   const [first, second] = rows.map(({ attemptId }) => closeRow(attemptId, 60n));
@@ -187,7 +191,7 @@ test("closings that wait for a locked wallet do not delay another organization's
     and application_name = 'tokenmarket late closings' and wait_event_type = 'Lock'`;
   await until("it is a late one", async () => (await backend.query(isLate)).length === 1);
   closings.push(ledger.close(second));
-  const held = reserveRow({ ...other, attemptId: ledger.newAttemptId() }, 100n);
+  const held = rowOf(other, 100n);
   expect(await ledger.reserve(held)).toEqual({ kind: "reserved" });
   await blocker.end();
   await Promise.all(closings);
@@ -208,8 +212,7 @@ test("a wallet that a hung process has locked takes holds again after seconds", 
     await new Promise<void>((resolve) => (goOn = resolve));
   });
   await until("the wallet is locked", () => isLocked);
-  const reserve = async (): Promise<string> =>
-    (await ledger.reserve(reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 1n))).kind;
+  const reserve = async (): Promise<string> => (await ledger.reserve(rowOf(org, 1n))).kind;
   expect(await reserve()).toBe("unavailable");
   await expect.poll(reserve, { timeout: 15_000, interval: 100 }).toBe("reserved");
   goOn();
@@ -218,13 +221,11 @@ test("a wallet that a hung process has locked takes holds again after seconds", 
 
 test("attempt ids increase over restarts, even when the clock was set back", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 10n });
-  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 1n);
+  const row = rowOf(org, 1n);
   await ledger.reserve(row);
   await ledger.close(voidRow(row.attemptId));
   const past = { ...systemClock, nowMs: () => systemClock.nowMs() - 86_400_000 };
-  const store = backend.ledgerBatchStore;
-  const options = { store, clock: past, log: silentLog, instanceName: "past" };
-  const reborn = await openLedger(options);
+  const reborn = await open("past", past);
   expect(reborn.newAttemptId()).toBeGreaterThan(row.attemptId);
   await reborn.shutDown();
 });
@@ -244,19 +245,14 @@ test("a ledger admits nothing after it has shut down", async () => {
   await ledger.close(voidRow(row.attemptId));
 });
 
-test("the database refuses to change or delete transfers and attempts", async () => {
+test("the database refuses changed attempts and price pins, and a wallet that does not cover its holds", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 10n });
-  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 2n);
+  const row = rowOf(org, 2n);
   await ledger.reserve(row);
   await ledger.close(closeRow(row.attemptId, 2n));
-  const attempts = [
-    "update transfer set amount = 1",
-    "delete from transfer",
-    "truncate transfer cascade",
-    `update attempt set debit = 0 where attempt_id = ${row.attemptId}`,
-    "update price_pin set prompt_pico = 0",
-  ];
-  for (const sql of attempts) await expect(backend.query(sql)).rejects.toThrow("never changed");
+  const debit = `update attempt set debit = 0 where attempt_id = ${row.attemptId}`;
+  for (const sql of [debit, "update price_pin set prompt_pico = 0"])
+    await expect(backend.query(sql)).rejects.toThrow("never changed");
   const wallet = `update account set reserved = 9 where account_id = 'wallet:${org.orgId}'`;
   await expect(backend.query(wallet)).rejects.toThrow("account_covers_its_holds");
 });

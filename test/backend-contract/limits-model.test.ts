@@ -58,16 +58,7 @@ function shapesOf(caller: LimitCaller): readonly (readonly ScopeClaim[])[] {
   ];
 }
 
-interface Step {
-  readonly verb: "claim" | "release" | "undo" | "depart" | "peek" | "cool";
-  readonly waitMs: number;
-  readonly shape: number;
-  readonly prompt: number;
-  readonly completion: number;
-  readonly pick: number;
-}
-
-const aStep: fc.Arbitrary<Step> = fc.record({
+const aStep = fc.record({
   verb: fc.oneof(
     { weight: 16, arbitrary: fc.constant("claim" as const) },
     { weight: 10, arbitrary: fc.constant("release" as const) },
@@ -88,6 +79,7 @@ const aStep: fc.Arbitrary<Step> = fc.record({
   completion: fc.oneof(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 40 })),
   pick: fc.nat(),
 });
+type Step = typeof aStep extends fc.Arbitrary<infer S> ? S : never;
 
 /** Limits of every kind, each present or absent; one or two requests of `anAmount` reach them. */
 const someLimits: fc.Arbitrary<LimitSet> = fc.record(
@@ -207,10 +199,7 @@ class SideBySide {
 
 for (const kind of limitBackends) {
   describe.skipIf(kind.isMissing)(`limits ${kind.name}, compared with a plain model`, () => {
-    const fixture = withResource(
-      () => kind.open(),
-      (opened) => opened.close(),
-    );
+    const fixture = withResource(() => kind.open());
 
     test("any history gets the answers of the model, and no minute exceeds its request limit", async () => {
       const histories = fc.array(aStep, { minLength: 60, maxLength: 160, size: "max" });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/kernel/core/ids.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
@@ -14,10 +14,10 @@ const backend = withPricedBackend();
 
 const ledger = withLedger(backend, "recent");
 
-/** A fresh organization for each test. */
 async function newOrg(): Promise<void> {
   ({ orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 1_000_000n }));
 }
+beforeEach(newOrg);
 
 async function begin(change: Partial<ReserveRow> = {}): Promise<ReserveRow> {
   const row = reserveRow({ orgId, keyId, attemptId: ledger.newAttemptId() }, 10n, change);
@@ -26,10 +26,7 @@ async function begin(change: Partial<ReserveRow> = {}): Promise<ReserveRow> {
 }
 
 /** Sums the requests, tokens, prompt tokens and completion tokens of recent use by scope. */
-async function recent(
-  slot: string = orgSlot(orgId),
-  members: readonly PoolMember[] = [],
-): Promise<Record<string, readonly number[]>> {
+async function recent(slot?: string, members?: readonly PoolMember[]) {
   const sums: Record<string, readonly number[]> = {};
   for (const charge of await charges(slot, members)) {
     const { requests, tokens, promptTokens, completionTokens } = charge;
@@ -49,7 +46,6 @@ const charges = (
 
 describe("the journal's report of the last minute", () => {
   test("counts requests and tokens by key, by model and for the organization", async () => {
-    await newOrg();
     const other = await keyOf(backend, orgId);
     await begin({ estimatedTokens: 100 });
     await begin({ estimatedTokens: 30, keyId: other });
@@ -69,7 +65,6 @@ describe("the journal's report of the last minute", () => {
   });
 
   test("has the observed tokens of ended attempts, and the estimate of others", async () => {
-    await newOrg();
     const { attemptId: reported } = await begin();
     await ledger.close(closeRow(reported, 5n));
     expect((await recent())[`org:${orgId}`]).toEqual([1, 28, 11 + 3 + 2, 7 + 5]);
@@ -82,26 +77,21 @@ describe("the journal's report of the last minute", () => {
   });
 
   test("counts a request that went to a second provider once", async () => {
-    await newOrg();
     const first = await begin();
-    const attemptId = ledger.newAttemptId();
-    const second = { ...first, attemptId, ordinal: 2 };
+    const second = { ...first, attemptId: ledger.newAttemptId(), ordinal: 2 };
     await ledger.roll(voidRow(first.attemptId, { final: false }), second);
     expect((await recent())[`org:${orgId}`]).toEqual([1, 100, 100, 100]);
   });
 
   test("returns ages rounded down to whole seconds, and omits charges older than a minute", async () => {
-    await newOrg();
     const { attemptId } = await begin();
     const sql = `update hold set created_at = clock_timestamp() - $2::interval
       where attempt_id = $1`;
     await backend.query(sql, [attemptId, "40.1 seconds"]);
     const [charge] = await charges();
-    const [row] = await backend.query(
-      `select extract(epoch from clock_timestamp() - created_at)::float8 as age
-      from hold where attempt_id = $1`,
-      [attemptId],
-    );
+    const age = `select extract(epoch from clock_timestamp() - created_at)::float8 as age
+      from hold where attempt_id = $1`;
+    const [row] = await backend.query(age, [attemptId]);
     expect(charge?.ageSeconds).toBeGreaterThanOrEqual(40);
     expect(charge?.ageSeconds).toBeLessThanOrEqual(Number(row?.["age"]));
     await backend.query(sql, [attemptId, "-5 seconds"]);
@@ -113,7 +103,6 @@ describe("the journal's report of the last minute", () => {
   });
 
   test("counts every attempt in the pool of its deployment, for every caller", async () => {
-    await newOrg();
     const members = [
       { providerId: "pool-ai", modelId: "acme/small" },
       { providerId: "pool-ai", modelId: "acme/large" },
@@ -143,7 +132,6 @@ describe("the journal's report of the last minute", () => {
   });
 
   test("counts a request to a dedicated endpoint for that endpoint only", async () => {
-    await newOrg();
     await backend.query(
       "insert into dedicated_endpoint (endpoint_id, org_id, provider_id) values ($1, $2, $3)",
       ["end-1", orgId, "private-ai"],
@@ -156,10 +144,9 @@ describe("the journal's report of the last minute", () => {
 
   test("counts the requests of all organizations for the platform", async () => {
     const before = (await recent("{platform}"))["platform"]?.[0] ?? 0;
-    for (let n = 0; n < 2; n += 1) {
-      await newOrg();
-      await begin();
-    }
+    await begin();
+    await newOrg();
+    await begin();
     expect((await recent("{platform}"))["platform"]?.[0]).toBe(before + 2);
     expect(await charges("{elsewhere}")).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import { tokenCount, type ScopeClaim } from "../../src/gateway/limits/limit-store.ts";
 import { RedisSharedHealth } from "../../src/gateway/routing/shared-health.ts";
@@ -74,13 +74,39 @@ describe.skipIf(isMissing)("several instances on one Redis", () => {
     }
   });
 
+  /** An instance whose clock is set by the test. */
+  async function timedSide(now: () => number): Promise<Side> {
+    const side = new Side(redis.url, { now });
+    onTestFinished(() => side.store.close());
+    await side.store.ready(10_000);
+    return side;
+  }
+
+  test("have at most 61 fields of use per scope, however long the scope is used", async () => {
+    let nowMs = 1_700_000_000_000;
+    const side = await timedSide(() => nowMs);
+    const slot = newSlot();
+    for (let second = 0; second < 200; second += 1) {
+      side.store.release(await side.take(slot, orgScope({})), tokenCount(1, 0));
+      nowMs += 1_000;
+    }
+    expect(await redis.command("hlen", `tm:${slot}:use:org:shared`)).toBe(61);
+  });
+
+  test("keep the expiry of leases if a claim is sent together with the release of the only other lease", async () => {
+    const side = await timedSide(() => 1_700_000_000_000);
+    const slot = newSlot();
+    const first = await side.take(slot, orgScope({}));
+    const second = side.take(slot, orgScope({}));
+    side.store.release(first, tokenCount(1, 0));
+    await second;
+    expect(await redis.command("zcard", `tm:${slot}:held:org:shared`)).toBe(1);
+    expect(await redis.command("ttl", `tm:${slot}:held:org:shared`)).toBe(60);
+  });
+
   test("free the slots of a dead instance when its leases end, and not earlier", async () => {
     let nowMs = 1_700_000_000_000;
-    const [dead, side] = [1, 2].map(() => new Side(redis.url, { now: () => nowMs })) as [
-      Side,
-      Side,
-    ];
-    await Promise.all([dead.store.ready(10_000), side.store.ready(10_000)]);
+    const [dead, side] = [await timedSide(() => nowMs), await timedSide(() => nowMs)];
     const key: ScopeClaim = { scope: "key", id: "key:unlimited", limits: {} };
     const [slot, scopes] = [newSlot(), [key, ...orgScope({ concurrent: 8 })]];
     for (let n = 0; n < 8; n += 1) await dead.take(slot, scopes);
@@ -92,39 +118,6 @@ describe.skipIf(isMissing)("several instances on one Redis", () => {
     expect((await side.claim(slot, scopes)).kind).toBe("refused");
     // The dead instance's leases are also gone from a scope without limits.
     expect(await redis.command("zcard", `tm:${slot}:held:${key.id}`)).toBe(8);
-    side.store.close();
-  });
-});
-
-describe.skipIf(isMissing)("the data in Redis", () => {
-  test("has at most 61 fields of use per scope, however long the scope is used", async () => {
-    const redis = await startRedis();
-    let nowMs = 1_700_000_000_000;
-    const side = new Side(redis.url, { now: () => nowMs });
-    await side.store.ready(10_000);
-    const slot = newSlot();
-    for (let second = 0; second < 200; second += 1) {
-      side.store.release(await side.take(slot, orgScope({})), tokenCount(1, 0));
-      nowMs += 1_000;
-    }
-    expect(await redis.command("hlen", `tm:${slot}:use:org:shared`)).toBe(61);
-    side.store.close();
-    await redis.close();
-  });
-
-  test("expires even if a claim is sent together with the release of the only other lease", async () => {
-    const redis = await startRedis();
-    const side = new Side(redis.url, { now: () => 1_700_000_000_000 });
-    await side.store.ready(10_000);
-    const slot = newSlot();
-    const first = await side.take(slot, orgScope({}));
-    const second = side.take(slot, orgScope({}));
-    side.store.release(first, tokenCount(1, 0));
-    await second;
-    expect(await redis.command("zcard", `tm:${slot}:held:org:shared`)).toBe(1);
-    expect(await redis.command("ttl", `tm:${slot}:held:org:shared`)).toBe(60);
-    side.store.close();
-    await redis.close();
   });
 });
 

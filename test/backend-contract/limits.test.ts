@@ -6,10 +6,7 @@ import { withResource } from "../support/with-resource.ts";
 
 for (const kind of limitBackends) {
   describe.skipIf(kind.isMissing)(`limits ${kind.name}`, () => {
-    const fixture = withResource(
-      () => kind.open(),
-      (opened) => opened.close(),
-    );
+    const fixture = withResource(() => kind.open());
     /** Returns a caller that has used nothing yet, at the beginning of a second. */
     const newCaller = async (): Promise<LimitCaller> => {
       await fixture.advance(200_000 + 1_000 - (fixture.nowMs % 1_000));

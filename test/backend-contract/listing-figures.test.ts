@@ -1,10 +1,21 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { OrgId } from "../../src/kernel/core/ids.ts";
+import type { AttemptId, OrgId, ProviderId } from "../../src/kernel/core/ids.ts";
+import { picoUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { computeFigures } from "../../src/gateway/records/listing-figures.ts";
+import { FOLD_HOUR_SQL } from "../../src/gateway/records/listing-sums-sql.ts";
 import { quickOrDeep } from "../support/depth.ts";
+import {
+  closeRow,
+  marginPinOf,
+  orgWithKey,
+  pinMargin,
+  reserveRow,
+  usageOwing,
+  voidRow,
+} from "../support/ledger-rows.ts";
 import { withPricedBackend, withMember } from "../support/postgres.ts";
 import {
   DAY_MS,
@@ -20,13 +31,9 @@ const member = withMember(backend);
 
 /** Shared by both attempts of `LATE`: one ends before its day is first summed up, one after. */
 const ENDED = { late: false, provider: 0, cost: 5, firstByteMs: 9, nextDay: false } as const;
+const REQUEST = { org: 0, key: 0, model: 0, day: 1, atMs: 1, refused: false };
 const LATE: RequestSpec = {
-  org: 0,
-  key: 0,
-  model: 0,
-  day: 1,
-  atMs: 1,
-  refused: false,
+  ...REQUEST,
   attempts: [
     { ...ENDED, end: "void" },
     { ...ENDED, end: "settled", late: true },
@@ -70,17 +77,13 @@ test("daily sums count each closed attempt once, even if it ends late or the sum
   );
 });
 
+let seeded = 0;
+
 /** Writes `count` closed attempts of an organization at one listing, in one hour of a day. */
-async function seed(of: {
-  readonly org: string;
-  readonly day: string;
-  readonly model: string;
-  readonly count: number;
-  readonly failed?: number;
-  readonly hour?: number;
-  readonly stream?: boolean;
-}): Promise<void> {
-  const { org, day, model, count, failed = 0, hour = 7, stream = true } = of;
+async function seed(
+  { org, day, model, count }: { org: string; day: string; model: string; count: number },
+  { failed = 0, hour = 7, stream = true } = {},
+): Promise<void> {
   await backend.query("select ensure_attempt_partition($1)", [day]);
   seeded += 1;
   await backend.query(
@@ -99,8 +102,6 @@ async function seed(of: {
   );
 }
 
-let seeded = 0;
-
 /** The midnight `ago` days before today, in milliseconds. */
 function dayMs(ago: number): number {
   return (Math.floor(systemClock.nowMs() / DAY_MS) - ago) * DAY_MS;
@@ -112,9 +113,9 @@ function isoDay(ago: number): string {
 
 test("an organization reads only its own figures: past days from daily sums, today from hourly sums", async () => {
   const day = isoDay(3);
-  await seed({ org: "own", day, model: "own/m", count: 10, failed: 2 });
-  await seed({ org: "own", day, model: "own/m", count: 2, failed: 2, hour: 9 });
-  await seed({ org: "own", day, model: "own/m", count: 8, hour: 10, stream: false });
+  await seed({ org: "own", day, model: "own/m", count: 10 }, { failed: 2 });
+  await seed({ org: "own", day, model: "own/m", count: 2 }, { failed: 2, hour: 9 });
+  await seed({ org: "own", day, model: "own/m", count: 8 }, { hour: 10, stream: false });
   await seed({ org: "other", day, model: "own/m", count: 50 });
   await rollAll(backend);
   // Adds the sums of one hour of today, a day for which there are no other sums yet.
@@ -143,7 +144,7 @@ test("a day's figures are published only if they reveal no organization, and the
   const day = isoDay(12);
   const each = async (model: string, counts: readonly number[], stream = true): Promise<void> => {
     for (const [at, count] of counts.entries()) {
-      await seed({ org: `org-${at}`, day, model, count, stream });
+      await seed({ org: `org-${at}`, day, model, count }, { stream });
     }
   };
   await each("p/shown", [100, 60, 40]);
@@ -176,4 +177,47 @@ test("daily sums older than a month are deleted", async () => {
   );
   await rollAll(backend);
   expect(await backend.query("select from listing_day_sum where org_id = 'late'")).toEqual([]);
+});
+
+test("listings that lost money are reported, and those that earned money are not", async () => {
+  const [cheap, dear] = ["earning" as ProviderId, "losing" as ProviderId];
+  const { ledgerBatchStore: store } = backend;
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
+  let attemptId = 0n as AttemptId;
+  for (const [providerId, cost, owed] of [
+    [cheap, 90_000_000n, 60_000_000n],
+    [dear, 10_000_000n, 12_999_999n],
+    [dear, 10_000_000n, 15_000_000n],
+  ] as const) {
+    await pinMargin(backend, providerId);
+    attemptId = (attemptId + 1n) as AttemptId;
+    const change = { providerId, pricePinId: marginPinOf(providerId) };
+    await store.hold(member, reserveRow({ ...org, attemptId }, 100n, change));
+    const owes = { usage: usageOwing(owed), owedPicoUsd: picoUsd(owed) };
+    await store.closeBatch([closeRow(attemptId, 0n, { costPicoUsd: picoUsd(cost), ...owes })]);
+  }
+  expect(await backend.listingLosses(5_000)).toEqual([]);
+  // These attempts have ids of 1 January 2025, whose hours are summed up only by this call.
+  await backend.query(FOLD_HOUR_SQL, [0, 1n << 50n]);
+  const losses = (await backend.listingLosses(5_000)).filter(({ providerId }) =>
+    [String(cheap), String(dear)].includes(providerId),
+  );
+  expect(losses).toEqual([
+    { providerId: dear, modelId: expect.any(String) as string, attempts: 2, lostMicroUsd: 7n },
+  ]);
+  expect(await backend.listingLosses(7)).toEqual([]);
+});
+
+test("a void attempt owes its provider nothing", async () => {
+  const { ledgerBatchStore: store } = backend;
+  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
+  const [providerId, attemptId] = ["void" as ProviderId, 9n as AttemptId];
+  await pinMargin(backend, providerId);
+  const change = { providerId, pricePinId: marginPinOf(providerId) };
+  await store.hold(member, reserveRow({ ...org, attemptId }, 100n, change));
+  await store.closeBatch([voidRow(attemptId)]);
+  const sql = "select debit, owed_pico, cache_write_1h from attempt where attempt_id = $1";
+  expect(await backend.query(sql, [attemptId])).toEqual([
+    { debit: "0", owed_pico: null, cache_write_1h: null },
+  ]);
 });

@@ -32,25 +32,19 @@ function idAt(at: string, n: bigint): bigint {
 
 async function reopen(backend: FreshBackend): Promise<void> {
   await backend.query("update instance_lease set lease_until = now()");
-  await backend.reopenBooks(
-    {
-      reason: "a test",
-      openAttempts: "void",
-      isNothingLost: false,
-      restoredToMs: RESTORED_TO,
-      closings: [],
-    },
-    testOperator,
-  );
+  const lostRest = {
+    openAttempts: "void",
+    isNothingLost: false,
+    restoredToMs: RESTORED_TO,
+  } as const;
+  await backend.reopenBooks({ ...lostRest, reason: "a test", closings: [] }, testOperator);
 }
 
 /** The settlement file of a provider's only period. */
 async function fileOf(backend: FreshBackend, providerId: string): Promise<ClosedPeriodFile> {
   const [period] = await backend.settlementStore.periods(providerId);
-  const statement = await backend.settlementStore.statement({
-    providerId,
-    startMs: period?.startMs ?? 0,
-  });
+  const startMs = period?.startMs ?? 0;
+  const statement = await backend.settlementStore.statement({ providerId, startMs });
   if (statement === undefined) throw new Error("nothing was closed");
   const text = signPeriod(statement, key);
   expect(signPeriod(statement, key)).toBe(text);
@@ -61,12 +55,17 @@ async function fileOf(backend: FreshBackend, providerId: string): Promise<Closed
   return read.document;
 }
 
+/** The provider's statement with these lines. */
+function claimOf(lines: readonly object[]) {
+  const read = readProviderClaim(JSON.stringify({ lines }));
+  if (read.kind === "unreadable") throw new Error(read.problem);
+  return read.claim;
+}
+
 beforeAll(async () => {
   await lost.journal.write([...BEFORE, ...AFTER]);
-  await restored.journal.write([
-    ...BEFORE,
-    { provider: "late", closed: "2026-01-01T02:00Z", cost: 1_500_000n },
-  ]);
+  const late = { provider: "late", closed: "2026-01-01T02:00Z", cost: 1_500_000n };
+  await restored.journal.write([...BEFORE, late]);
   await reopen(restored.backend);
 });
 
@@ -76,9 +75,8 @@ test("a period that was closed in the lost time is put back once, with the amoun
   const { settlementStore } = restored.backend;
   const dayMs = 86_400_000;
   const nextDay = { ...file, startMs: file.startMs + dayMs, endMs: file.endMs + dayMs };
-  await expect(lost.backend.settlementStore.putBack(nextDay, testOperator)).rejects.toThrow(
-    "the books were not reopened since",
-  );
+  const notReopened = lost.backend.settlementStore.putBack(nextDay, testOperator);
+  await expect(notReopened).rejects.toThrow("the books were not reopened since");
   const others = file.lines.filter(({ modelId }) => modelId !== "acme/small");
   const fewer = file.lines.map((line) => ({ ...line, attempts: 1n }));
   for (const [tampered, problem] of [
@@ -88,11 +86,9 @@ test("a period that was closed in the lost time is put back once, with the amoun
     [{ ...file, lines: fewer }, "it is of other books"],
     [{ ...file, lines: others }, "it is of other books"],
   ] as const) {
+    const message: unknown = expect.stringContaining(problem);
     const put = settlementStore.putBack(tampered, testOperator);
-    await expect(put).rejects.toMatchObject({
-      kind: "not_put_back",
-      message: expect.stringContaining(problem) as unknown,
-    });
+    await expect(put).rejects.toMatchObject({ kind: "not_put_back", message });
   }
   expect(await settlementStore.putBack(file, testOperator)).toEqual({
     created: true,
@@ -113,19 +109,16 @@ test("a period that was closed in the lost time is put back once, with the amoun
   const [period] = await settlementStore.periods("acme");
   const { sums, payableMicroUsd, carryOutPicoUsd, startMs, endMs } = closed ?? {};
   expect(period).toMatchObject({ payableMicroUsd, carryOutPicoUsd, startMs, endMs });
-  expect(period?.sums).toMatchObject({ costPicoUsd: sums?.costPicoUsd, attempts: 2n });
   // The cost of each lost attempt is rounded down to micro-dollars: 4 and 3.
-  expect(period?.sums.lostMicroUsd).toBe(7n);
-  expect(await balanceOf(restored.backend, "acme")).toMatchObject({
-    accruedMicroUsd: 0n,
-    payableMicroUsd,
-  });
+  const putBack = { costPicoUsd: sums?.costPicoUsd, attempts: 2n, lostMicroUsd: 7n };
+  expect(period?.sums).toMatchObject(putBack);
+  const owed = { accruedMicroUsd: 0n, payableMicroUsd };
+  expect(await balanceOf(restored.backend, "acme")).toMatchObject(owed);
   // An attempt is not owed a second time if its period was put back.
-  const lines = [{ of: "attempt", id: String(idAt("2026-01-01T06:30Z", 1n)) }] as const;
-  const claim = lines.map((line) => ({ ...line, costPicoUsd: picoUsd(4_999_999n) }));
-  expect(await settlementStore.bearLost("acme", claim, testOperator)).toMatchObject([
-    { verdict: "put_back" },
-  ]);
+  const id = String(idAt("2026-01-01T06:30Z", 1n));
+  const line = { of: "attempt", id, costPicoUsd: picoUsd(4_999_999n) } as const;
+  const borne = await settlementStore.bearLost("acme", [line], testOperator);
+  expect(borne).toMatchObject([{ verdict: "put_back" }]);
 });
 
 test("a provider's line for a retired day is reported as retired, and its cost is not owed", async () => {
@@ -150,21 +143,17 @@ test("a provider's lines for lost attempts are owed once, and no customer pays f
   const request = "019b7858-d600-7000-8000-000000000001";
   const at = Number.parseInt(request.slice(0, 8) + request.slice(9, 13), 16);
   expect(at).toBeGreaterThan(RESTORED_TO);
-  const statement = {
-    lines: [
-      { attempt_id: String(ours[0]?.["id"]), cost_usd: "0.000001500000" },
-      { attempt_id: String(idAt("2026-01-01T08:00Z", 7n)), cost_usd: "0.000002750001" },
-      { attempt_id: String(idAt("2026-01-01T08:00Z", 7n)), cost_usd: "0.000001" },
-      { request_id: request, cost_usd: "0.000000999999" },
-      { attempt_id: String(idAt("2025-12-31T08:00Z", 7n)), cost_usd: "5" },
-      { attempt_id: "9999999999999999999", cost_usd: "5" },
-      { attempt_id: String(idAt("2026-01-01T08:00Z", 8n)), cost_usd: "-0.000001" },
-      { attempt_id: String(idAt("2026-01-01T08:00Z", 9n)), cost_usd: "900000000000000" },
-    ],
-  };
-  const read = readProviderClaim(JSON.stringify(statement));
-  if (read.kind === "unreadable") throw new Error(read.problem);
-  const lines = read.claim.lines ?? [];
+  const billed = [
+    { attempt_id: String(ours[0]?.["id"]), cost_usd: "0.000001500000" },
+    { attempt_id: String(idAt("2026-01-01T08:00Z", 7n)), cost_usd: "0.000002750001" },
+    { attempt_id: String(idAt("2026-01-01T08:00Z", 7n)), cost_usd: "0.000001" },
+    { request_id: request, cost_usd: "0.000000999999" },
+    { attempt_id: String(idAt("2025-12-31T08:00Z", 7n)), cost_usd: "5" },
+    { attempt_id: "9999999999999999999", cost_usd: "5" },
+    { attempt_id: String(idAt("2026-01-01T08:00Z", 8n)), cost_usd: "-0.000001" },
+    { attempt_id: String(idAt("2026-01-01T08:00Z", 9n)), cost_usd: "900000000000000" },
+  ];
+  const lines = claimOf(billed).lines ?? [];
   const verdicts = async (): Promise<readonly string[]> =>
     (await settlementStore.bearLost("late", lines, testOperator)).map(({ verdict }) => verdict);
   // A line that cannot be owed, such as a credit note, does not keep the others from being owed.
@@ -181,13 +170,11 @@ test("a provider's lines for lost attempts are owed once, and no customer pays f
   const wallets = "select sum(debits)::integer as debits from account where org_id is not null";
   expect(await backend.query(wallets)).toEqual([{ debits: 1 + 2 + 1 }]);
   // The provider's statement and ours are equal in every line.
-  const billed = JSON.stringify({ lines: statement.lines.slice(0, 4) });
-  const claimed = readProviderClaim(billed);
-  if (claimed.kind === "unreadable") throw new Error(claimed.problem);
-  const entries = [await entriesOf(backend, period)];
+  const entries = await entriesOf(backend, period);
   const all = (async function* () {
-    yield* entries;
+    yield entries;
   })();
-  const found = await reconcile(claimed.claim, period?.sums.costPicoUsd ?? picoUsd(0n), all);
+  const cost = period?.sums.costPicoUsd ?? picoUsd(0n);
+  const found = await reconcile(claimOf(billed.slice(0, 4)), cost, all);
   expect(found).toMatchObject({ isEqual: true, firstDiffering: [] });
 });

@@ -15,22 +15,11 @@ const DOLLAR = microUsd(1_000_000n);
 
 const database = withResource(freshDatabase, (fresh) => fresh.drop());
 const proxy = withProxyTo(database);
-const backend = withResource<PostgresBackend>(
-  () => {
-    const connectionString = urlThrough(proxy, database).href;
-    return openPostgresBackend({ connectionString, log: silentLog });
-  },
-  (opened) => opened.close(),
-);
-
+const open = (connectionString: string): PostgresBackend =>
+  openPostgresBackend({ connectionString, log: silentLog });
+const backend = withResource(() => open(urlThrough(proxy, database).href));
 /** The backend of another process, which changes the database without this process's knowledge. */
-const elsewhere = withResource<PostgresBackend>(
-  () => {
-    const { connectionString } = database;
-    return openPostgresBackend({ connectionString, log: silentLog });
-  },
-  (opened) => opened.close(),
-);
+const elsewhere = withResource(() => open(database.connectionString));
 
 /** The organizations that this process was notified of; undefined means any of them. */
 let notified: (OrgId | undefined)[] = [];
@@ -41,10 +30,7 @@ beforeAll(async () => {
   proxy.lose();
 });
 
-interface Of {
-  readonly orgId: OrgId;
-  readonly keyId: string;
-}
+type Of = Awaited<ReturnType<typeof orgWithKey>>;
 
 function newKey({ orgId }: Of) {
   const { digest, label } = createVirtualKey();
@@ -61,37 +47,30 @@ async function buyCredit({ orgId }: Of): Promise<boolean> {
   return await purchaseStore.grant({ purchaseId, paymentId: null, receiptUrl: null });
 }
 
-const CHANGES: readonly { readonly what: string; run(of: Of): Promise<unknown> }[] = [
-  {
-    what: "a grant of credit",
-    run: ({ orgId }) =>
-      backend.creditStore.grant(
-        { orgId, amountMicroUsd: DOLLAR, ref: `more ${orgId}` },
-        testOperator,
-      ),
+const caps = { caps: { month: DOLLAR } };
+const CHANGES: Readonly<Record<string, (of: Of) => Promise<unknown>>> = {
+  "a grant of credit": ({ orgId }) => {
+    const grant = { orgId, amountMicroUsd: DOLLAR, ref: `more ${orgId}` };
+    return backend.creditStore.grant(grant, testOperator);
   },
-  { what: "a purchase of credit", run: buyCredit },
-  { what: "a new key", run: (of) => backend.accountStore.createKey(newKey(of), testOperator) },
-  {
-    what: "a new key that a customer makes",
-    run: (of) => backend.accountStore.createOwnKey(newKey(of), testOperator),
-  },
-  {
-    what: "an edit of a key",
-    run: ({ keyId }) =>
-      backend.accountStore.editKeys("anyone", [keyId], { caps: { month: DOLLAR } }, testOperator),
-  },
-  {
-    what: "a new cap of an organization",
-    run: ({ orgId }) => backend.accountStore.setOrgCap(orgId, DOLLAR, testOperator),
-  },
-];
+  "a purchase of credit": buyCredit,
+  "a new key": (of) => backend.accountStore.createKey(newKey(of), testOperator),
+  "a new key that a customer makes": (of) =>
+    backend.accountStore.createOwnKey(newKey(of), testOperator),
+  "an edit of a key": ({ keyId }) =>
+    backend.accountStore.editKeys("anyone", [keyId], caps, testOperator),
+  "a new cap of an organization": ({ orgId }) =>
+    backend.accountStore.setOrgCap(orgId, DOLLAR, testOperator),
+};
 
 describe("while no database notice arrives", () => {
-  test.each(CHANGES)("$what clears its process's caches before it returns", async (change) => {
-    const account = await orgWithKey(elsewhere, { creditMicroUsd: 0n });
-    notified = [];
-    await change.run(account);
-    expect(notified).toEqual([undefined]);
-  });
+  test.each(Object.entries(CHANGES))(
+    "%s clears its process's caches before it returns",
+    async (_what, change) => {
+      const account = await orgWithKey(elsewhere, { creditMicroUsd: 0n });
+      notified = [];
+      await change(account);
+      expect(notified).toEqual([undefined]);
+    },
+  );
 });

@@ -18,6 +18,8 @@ import { withResource } from "../support/with-resource.ts";
 
 const SECRET_PROMPT = "zanzibar-prompt-4711";
 const END_WAIT_MS = 30_000;
+const JUDGED = { objective: "best_judged", judgeModelId: "test/both" } as const;
+const SLOW = { prompts: ["one", "two", "three"].map((each) => `${each} [[fault:slow:500]]`) };
 
 const gateway = withGateway();
 const caller = withInProcessCalls(() => gateway);
@@ -50,8 +52,12 @@ function wanted(change: Partial<WantedSearch> = {}): WantedSearch {
   };
 }
 
-async function started(orgId: OrgId, change: Partial<WantedSearch> = {}): Promise<OptimizeSearch> {
-  const outcome = await searches.start(orgId, wanted(change), testOperator);
+async function started(
+  orgId: OrgId,
+  change: Partial<WantedSearch> = {},
+  by: OptimizeSearches = searches,
+): Promise<OptimizeSearch> {
+  const outcome = await by.start(orgId, wanted(change), testOperator);
   if (outcome.kind === "refused") throw new Error(outcome.message);
   return outcome.search;
 }
@@ -105,9 +111,8 @@ describe("a search", () => {
 
   test("includes the judge's calls in its spend, and counts an unclear verdict for no model", async () => {
     const orgId = await newOrg();
-    const change = { objective: "best_judged", judgeModelId: "test/both" } as const;
     // The simulated judge only repeats the question, so its reply names no winner.
-    const search = await ended(orgId, await started(orgId, change));
+    const search = await ended(orgId, await started(orgId, JUDGED));
     expect(search).toMatchObject({ state: "finished", callsDone: 9, callsPlanned: 9 });
     expect(search.results.map((each) => each.winRate)).toEqual([null, null]);
     const candidates = search.results.reduce((sum, each) => sum + each.costMicroUsd, 0n);
@@ -145,10 +150,12 @@ describe("a search", () => {
     expect(search.message).toMatch(/add credit/);
   });
 
-  test("can be stopped by its own organization only, through any process, and stays stopped", async () => {
+  test("is refused as the third of its organization, and stays stopped once its own organization stopped it, in any process", async () => {
     const [orgId, otherId] = [await newOrg(), await newOrg()];
     const other = opened();
-    const search = await started(orgId, { prompts: slowPrompts });
+    const first = await started(orgId, SLOW);
+    const search = await started(orgId, SLOW);
+    expect(await searches.start(orgId, wanted(), testOperator)).toMatchObject({ code: "conflict" });
     expect(await other.stop(otherId, search.searchId, testOperator)).toBeUndefined();
     expect(await other.find(otherId, search.searchId)).toBeUndefined();
     expect(await other.find(orgId, search.searchId)).toMatchObject({ state: "running" });
@@ -158,6 +165,8 @@ describe("a search", () => {
     expect(await searches.stop(orgId, search.searchId, testOperator)).toEqual(stopped);
     await other.close();
     expect(await searches.find(orgId, search.searchId)).toEqual(stopped);
+    await searches.stop(orgId, first.searchId, testOperator);
+    expect((await searches.list(orgId)).map(({ state }) => state)).toEqual(["stopped", "stopped"]);
   });
 
   test("waits when a limit refuses a call, and then finishes without a failed call", async () => {
@@ -171,12 +180,6 @@ describe("a search", () => {
   });
 });
 
-const slowPrompts = [
-  "one [[fault:slow:500]]",
-  "two [[fault:slow:500]]",
-  "three [[fault:slow:500]]",
-];
-
 test("the model whose answers the judge prefers wins, in whatever order the judge gets the answers", async () => {
   const orgId = await newOrg();
   // Replaces the models: the judge always prefers the answer of test/b.
@@ -189,13 +192,7 @@ test("the model whose answers the judge prefers wins, in whatever order the judg
       return Promise.resolve({ kind: "ended", ...answered });
     },
   });
-  const outcome = await other.start(
-    orgId,
-    wanted({ objective: "best_judged", judgeModelId: "test/both" }),
-    testOperator,
-  );
-  if (outcome.kind === "refused") throw new Error(outcome.message);
-  const search = await ended(orgId, outcome.search);
+  const search = await ended(orgId, await started(orgId, JUDGED, other));
   expect(search.results.map((each) => [each.modelId, each.winRate, each.rank])).toEqual([
     ["test/a", 0, 2],
     ["test/b", 1, 1],
@@ -218,35 +215,20 @@ test.each<[string, Partial<WantedSearch>, object]>([
   expect(refused).toMatchObject({ kind: "refused", code: "invalid_request", ...refusal });
 });
 
-test("a third simultaneous search of an organization is refused", async () => {
-  const orgId = await newOrg();
-  const running = [
-    await started(orgId, { prompts: slowPrompts }),
-    await started(orgId, { prompts: slowPrompts }),
-  ];
-  expect(await searches.start(orgId, wanted(), testOperator)).toMatchObject({ code: "conflict" });
-  for (const { searchId } of running) await searches.stop(orgId, searchId, testOperator);
-  expect((await searches.list(orgId)).map((each) => each.state)).toEqual(["stopped", "stopped"]);
-});
-
 describe("a process that runs searches", () => {
   test("interrupts its searches at shutdown, and disables their keys", async () => {
     const orgId = await newOrg();
     const other = opened();
-    const outcome = await other.start(orgId, wanted({ prompts: slowPrompts }), testOperator);
-    if (outcome.kind === "refused") throw new Error(outcome.message);
+    const search = await started(orgId, SLOW, other);
     await other.close();
-    const search = await searches.find(orgId, outcome.search.searchId);
-    expect(search?.state).toBe("interrupted");
-    expect(await keyIsDisabled(orgId, outcome.search)).toBe(true);
+    expect((await searches.find(orgId, search.searchId))?.state).toBe("interrupted");
+    expect(await keyIsDisabled(orgId, search)).toBe(true);
   });
 
   test("fails a search when the gateway does not answer", async () => {
     const orgId = await newOrg();
     const other = opened({ ask: () => Promise.resolve({ kind: "unreachable" }) });
-    const outcome = await other.start(orgId, wanted(), testOperator);
-    if (outcome.kind === "refused") throw new Error(outcome.message);
-    const search = await ended(orgId, outcome.search);
+    const search = await ended(orgId, await started(orgId, {}, other));
     expect(search).toMatchObject({ state: "failed", message: "the gateway did not answer" });
     await other.close();
   });

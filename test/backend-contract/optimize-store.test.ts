@@ -8,7 +8,7 @@ import type {
   OptimizeResult,
   OptimizeSearch,
 } from "../../src/account/optimize/postgres-optimize-store.ts";
-import { orgWithKey } from "../support/ledger-rows.ts";
+import { addOrg } from "../support/add-key.ts";
 import { withBackend } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
 
@@ -16,8 +16,13 @@ const RUNNING_MAX = 2;
 
 const backend = withBackend();
 
-async function newOrg(creditMicroUsd = 0n): Promise<OrgId> {
-  return (await orgWithKey(backend, { creditMicroUsd })).orgId;
+const newOrg = (): Promise<OrgId> => addOrg(backend);
+
+function begin(
+  orgId: OrgId,
+  change: Partial<NewSearch> = {},
+): ReturnType<typeof backend.optimizeStore.begin> {
+  return backend.optimizeStore.begin(newSearch(orgId, change), RUNNING_MAX, testOperator);
 }
 
 function newSearch(orgId: OrgId, change: Partial<NewSearch> = {}): NewSearch {
@@ -39,11 +44,7 @@ function newSearch(orgId: OrgId, change: Partial<NewSearch> = {}): NewSearch {
 }
 
 async function begun(orgId: OrgId, change: Partial<NewSearch> = {}): Promise<OptimizeSearch> {
-  const search = await backend.optimizeStore.begin(
-    newSearch(orgId, change),
-    RUNNING_MAX,
-    testOperator,
-  );
+  const search = await begin(orgId, change);
   if (search === "too_many") throw new Error("not begun");
   return search;
 }
@@ -86,11 +87,7 @@ describe("a search that begins", () => {
 
   test("is refused while two others run, even when all begin at once", async () => {
     const orgId = await newOrg();
-    const outcomes = await Promise.all(
-      Array.from({ length: 6 }, () =>
-        backend.optimizeStore.begin(newSearch(orgId), RUNNING_MAX, testOperator),
-      ),
-    );
+    const outcomes = await Promise.all(Array.from({ length: 6 }, () => begin(orgId)));
     expect(outcomes.filter((each) => each === "too_many")).toHaveLength(4);
     const [one, ...others] = await backend.optimizeStore.list(orgId);
     expect(others).toHaveLength(1);
@@ -100,56 +97,33 @@ describe("a search that begins", () => {
     await backend.optimizeStore.stop(orgId, one?.searchId ?? "", testOperator);
     await begun(orgId, { leaseMs: 0 });
     await begun(orgId);
-    expect(await backend.optimizeStore.begin(newSearch(orgId), RUNNING_MAX, testOperator)).toBe(
-      "too_many",
-    );
+    expect(await begin(orgId)).toBe("too_many");
   });
 });
 
-describe("a search that runs", () => {
-  test("stores its results to the last micro-dollar", async () => {
-    const orgId = await newOrg();
-    const { searchId } = await begun(orgId);
-    const progress = { callsDone: 4, results: [result] };
-    expect(await backend.optimizeStore.keep(searchId, progress, 60_000)).toBe(true);
-    expect(await backend.optimizeStore.find(orgId, searchId)).toMatchObject({
-      callsDone: 4,
-      results: [result],
-    });
-  });
-
-  test("shows as spent what its key was debited over all months", async () => {
-    const orgId = await newOrg();
-    const { keyId, searchId } = await begun(orgId);
-    for (const [month, settled] of [
-      ["2026-10-01", 123n],
-      ["2026-11-01", 45n],
-    ] as const) {
-      await backend.query("insert into spend values ('key', $1, $2, $3, 0)", [
-        keyId,
-        month,
-        settled,
-      ]);
-    }
-    const found = await backend.optimizeStore.find(orgId, searchId);
-    expect(found?.spentMicroUsd).toBe(168n);
-  });
+test("a search that runs stores its results, and shows as spent what its key was debited over all months", async () => {
+  const orgId = await newOrg();
+  const { keyId, searchId } = await begun(orgId);
+  const progress = { callsDone: 4, results: [result] };
+  expect(await backend.optimizeStore.keep(searchId, progress, 60_000)).toBe(true);
+  await backend.query(
+    "insert into spend values ('key', $1, '2026-10-01', 123, 0), ('key', $1, '2026-11-01', 45, 0)",
+    [keyId],
+  );
+  const found = await backend.optimizeStore.find(orgId, searchId);
+  expect(found).toMatchObject({ ...progress, spentMicroUsd: 168n });
 });
 
 describe("a search that ends", () => {
   test("ends once, and its key is disabled with it", async () => {
     const orgId = await newOrg();
     const { searchId, keyId } = await begun(orgId);
-    const end = {
-      state: "over_budget",
-      message: "used up",
-      callsDone: 5,
-      results: [result],
-    } as const;
+    const shown = { state: "over_budget", message: "used up", callsDone: 5 } as const;
+    const end = { ...shown, results: [result] };
     expect(await backend.optimizeStore.end(searchId, end, testOperator)).toBe(true);
     expect(await isDisabled(orgId, keyId)).toBe(true);
     const ended = await backend.optimizeStore.find(orgId, searchId);
-    expect(ended).toMatchObject({ state: "over_budget", message: "used up", callsDone: 5 });
+    expect(ended).toMatchObject(shown);
 
     const again = { ...end, state: "finished", message: null } as const;
     expect(await backend.optimizeStore.end(searchId, again, testOperator)).toBe(false);

@@ -20,10 +20,7 @@ const LAG_MS = 4_000;
 const WHOLE = { fromMs: 0, toMs: 4_102_444_800_000 };
 
 describe.skipIf(!hasOwnPostgres)("an external PostgreSQL", () => {
-  const server = withResource(
-    () => startOwnPostgres(),
-    (each) => each.close(),
-  );
+  const server = withResource(() => startOwnPostgres());
 
   test("serves a gateway with an ordinary role, exact balances and books that pass the audit", async () => {
     const url = server.connectionString;
@@ -35,10 +32,8 @@ describe.skipIf(!hasOwnPostgres)("an external PostgreSQL", () => {
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
     await nothingHeld(gateway, account);
     const { settledMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
-    const { rows } = await gateway.backend.recordStore.usagePage({
-      orgId: account.orgId,
-      limit: 10,
-    });
+    const page = { orgId: account.orgId, limit: 10 };
+    const { rows } = await gateway.backend.recordStore.usagePage(page);
     const spent = rows.reduce<bigint>((sum, { debitMicroUsd }) => sum + debitMicroUsd, 0n);
     expect(rows).toHaveLength(8);
     expect(settledMicroUsd + spent).toBe(parseUsd("1.00"));
@@ -50,14 +45,9 @@ describe.skipIf(!hasOwnPostgres)("an external PostgreSQL", () => {
   test("serves reports from a replica that is recent, and from the primary otherwise", async () => {
     const replica = await server.replica();
     onTestFinished(() => replica.close());
-    const backend = openPostgresBackend({
-      connectionString: server.connectionString,
-      log: silentLog,
-      reportsLagMs: LAG_MS,
-      reportsConnectionString: replica.connectionString,
-    });
-    onTestFinished(() => backend.close());
-    await backend.migrate();
+    const reportsConnectionString = replica.connectionString;
+    const reports = { reportsLagMs: LAG_MS, reportsConnectionString };
+    const backend = await open(server.connectionString, reports);
     const orgId = await addOrg(backend);
     const report = async (): Promise<number | undefined> => {
       let asOfMs: number | undefined;
@@ -101,12 +91,6 @@ describe.skipIf(!hasOwnPostgres)("an external PostgreSQL", () => {
     const other = await startOwnPostgres();
     onTestFinished(() => other.close());
     const [own, foreign] = [server.connectionString, other.connectionString];
-    const open = async (connectionString: string, more = {}): Promise<PostgresBackend> => {
-      const opened = openPostgresBackend({ connectionString, log: silentLog, ...more });
-      onTestFinished(() => opened.close());
-      await opened.migrate();
-      return opened;
-    };
     const backend = await open(own, { reportsConnectionString: foreign });
     await open(foreign);
     const said: number[] = [];
@@ -128,13 +112,8 @@ describe.skipIf(!hasOwnPostgres)("a PostgreSQL with a certificate of a private a
     const check = async (host: string, query: string): Promise<unknown> => {
       const url = new URL(server.connectionString);
       url.hostname = host;
-      const direct = `${url.href}?${query}`;
-      const addresses = {
-        direct,
-        directSetting: "DATABASE_URL",
-        shared: undefined,
-        isStorageDurable: false,
-      } as const;
+      const direct = { direct: `${url.href}?${query}`, directSetting: "DATABASE_URL" } as const;
+      const addresses = { ...direct, shared: undefined, isStorageDurable: false };
       return await checkServer(addresses, silentLog).then(() => "accepted", String);
     };
     const verified = `sslmode=verify-full&sslrootcert=${authority.caFile}`;
@@ -143,6 +122,13 @@ describe.skipIf(!hasOwnPostgres)("a PostgreSQL with a certificate of a private a
     expect(await check("localhost", "sslmode=verify-full")).toMatch(/certificate/);
   });
 });
+
+async function open(connectionString: string, more = {}): Promise<PostgresBackend> {
+  const opened = openPostgresBackend({ connectionString, log: silentLog, ...more });
+  onTestFinished(() => opened.close());
+  await opened.migrate();
+  return opened;
+}
 
 const ROLE_SQL = `select not (rolsuper or rolcreaterole or rolcreatedb or rolreplication
     or rolbypassrls) as is_ordinary,

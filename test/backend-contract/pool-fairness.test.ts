@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import {
@@ -6,8 +6,7 @@ import {
   type ClaimOutcome,
   type LimitLease,
 } from "../../src/gateway/limits/limit-store.ts";
-import { PoolBoard } from "../../src/gateway/limits/pool-board.ts";
-import { type Pool } from "../../src/gateway/limits/pool-board.ts";
+import { PoolBoard, type Pool } from "../../src/gateway/limits/pool-board.ts";
 import { limitBackends } from "../support/limit-backends.ts";
 import { withResource } from "../support/with-resource.ts";
 
@@ -39,37 +38,10 @@ interface Served {
   readonly toMs: number;
 }
 
-interface Place {
-  readonly toMs: number;
-  readonly lease: LimitLease;
-}
-
-interface Crowd {
-  readonly greedy: readonly Served[];
-  readonly small: readonly {
-    readonly served: number;
-    /** The longest time for which its requests were refused. */
-    readonly waitedMs: number;
-  }[];
-}
-
-/** The most requests that were admitted in any 60 seconds, in a clock second, and at once. */
-interface Peak {
-  readonly inMinute: number;
-  readonly inSecond: number;
-  readonly inFlight: number;
-}
-
 for (const kind of limitBackends) {
   describe.skipIf(kind.isMissing)(`a pool with limits ${kind.name}`, () => {
-    const fixture = withResource(
-      () => kind.open(),
-      (opened) => opened.close(),
-    );
-    let board: PoolBoard;
-    beforeAll(() => {
-      board = new PoolBoard({ limits: fixture.store });
-    });
+    const fixture = withResource(() => kind.open());
+    const board = withResource(() => new PoolBoard({ limits: fixture.store }));
 
     async function claim(pool: Pool, orgId: OrgId): Promise<ClaimOutcome> {
       const claimed = board.buildClaim(pool, orgId, fixture.nowMs);
@@ -100,14 +72,15 @@ for (const kind of limitBackends) {
     });
 
     /** Runs an organization that takes every free place, beside nine that ask now and then. */
-    async function crowd(pool: Pool): Promise<Crowd> {
+    async function crowd(pool: Pool) {
       const startMs = fixture.nowMs;
       const greedy: Served[] = [];
+      // `waitedMs` is the longest time for which an organization's requests were refused.
       const small = SMALL.map((org, at) => {
         const dueMs = startMs + Math.ceil((at * SMALL_EVERY_MS) / SMALL.length);
         return { org, dueMs, askedMs: Number.POSITIVE_INFINITY, served: 0, waitedMs: 0 };
       });
-      let held: Place[] = [];
+      let held: { readonly toMs: number; readonly lease: LimitLease }[] = [];
       while (fixture.nowMs < startMs + RUN_MS) {
         const { nowMs } = fixture;
         for (let tries = 0; tries < TRIES_PER_STEP; tries += 1) {
@@ -139,7 +112,8 @@ for (const kind of limitBackends) {
   });
 }
 
-function peakOf(served: readonly Served[]): Peak {
+/** The most requests that were admitted in any 60 seconds, in a clock second, and at once. */
+function peakOf(served: readonly Served[]) {
   const most = (isIn: (each: Served, fromMs: number) => boolean): number =>
     Math.max(...served.map(({ fromMs }) => served.filter((each) => isIn(each, fromMs)).length));
   const secondOf = (ms: number): number => Math.floor(ms / 1000);

@@ -1,14 +1,13 @@
 import { beforeAll, expect, test } from "vitest";
 
-import type { AttemptId, KeyId, OrgId, RequestId } from "../../src/kernel/core/ids.ts";
+import type { AttemptId, KeyId, OrgId } from "../../src/kernel/core/ids.ts";
 import { picoUsd } from "../../src/kernel/core/money.ts";
-import type { Usage } from "../../src/kernel/core/usage.ts";
-import type { Ledger } from "../../src/ledger/ledger-store.ts";
+import { type Usage, ZERO_USAGE } from "../../src/kernel/core/usage.ts";
 import { closeRow, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { withBackend, withLedger } from "../support/postgres.ts";
 
 const backend = withBackend();
-const ledger: Ledger = withLedger(backend, "one");
+const ledger = withLedger(backend, "one");
 
 const rates = (each: bigint) => ({
   prices: {
@@ -38,19 +37,15 @@ beforeAll(async () => {
 });
 
 /** Settles an attempt with these prompt tokens and one token of each kind of output. */
-async function settled(
-  prompt: Pick<Usage, "prompt" | "cachedPrompt" | "cacheWrite">,
-  each: bigint,
-): Promise<{ readonly attemptId: AttemptId; readonly requestId: RequestId }> {
-  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n, {
-    pricePinId: "tiered",
-  });
+async function settled(prompt: Partial<Usage>, each: bigint): Promise<AttemptId> {
+  const attemptId = ledger.newAttemptId();
+  const row = reserveRow({ ...org, attemptId }, 10n, { pricePinId: "tiered" });
   expect(await ledger.reserve(row)).toEqual({ kind: "reserved" });
-  const usage = { ...prompt, completion: 1, internalReasoning: 1 };
+  const usage = { ...ZERO_USAGE, ...prompt, completion: 1, internalReasoning: 1 };
   const tokens = usage.prompt + usage.cachedPrompt + usage.cacheWrite + 2 + 3;
   const costPicoUsd = picoUsd(BigInt(tokens) * each);
-  await ledger.close(closeRow(row.attemptId, 0n, { usage, costPicoUsd }));
-  return row;
+  await ledger.close(closeRow(attemptId, 0n, { usage, costPicoUsd }));
+  return attemptId;
 }
 
 async function wrongCosts(): Promise<readonly string[]> {
@@ -59,29 +54,20 @@ async function wrongCosts(): Promise<readonly string[]> {
 }
 
 test("an audit finds a cost of the wrong tier, which all prompt tokens select, cached and written ones too", async () => {
-  await settled({ prompt: 0, cachedPrompt: 0, cacheWrite: 0 }, 5n);
+  await settled({}, 5n);
   await settled({ prompt: 40, cachedPrompt: 30, cacheWrite: 30 }, 5n);
   await settled({ prompt: 40, cachedPrompt: 30, cacheWrite: 31 }, 7n);
-  await settled({ prompt: 0, cachedPrompt: 200, cacheWrite: 0 }, 7n);
-  await settled({ prompt: 0, cachedPrompt: 0, cacheWrite: 201 }, 11n);
-  await settled({ prompt: 90_000, cachedPrompt: 0, cacheWrite: 0 }, 11n);
+  await settled({ cachedPrompt: 200 }, 7n);
+  await settled({ cacheWrite: 201 }, 11n);
+  await settled({ prompt: 90_000 }, 11n);
   expect(await wrongCosts()).toEqual([]);
 
   const wrong = [
-    {
-      at: await settled({ prompt: 100, cachedPrompt: 0, cacheWrite: 0 }, 7n),
-      due: "525 by sheet tiered",
-    },
-    {
-      at: await settled({ prompt: 101, cachedPrompt: 0, cacheWrite: 0 }, 5n),
-      due: "742 by sheet above-100",
-    },
-    {
-      at: await settled({ prompt: 201, cachedPrompt: 0, cacheWrite: 0 }, 7n),
-      due: "2266 by sheet above-200",
-    },
+    `attempt ${await settled({ prompt: 100 }, 7n)}: 525 by sheet tiered`,
+    `attempt ${await settled({ prompt: 101 }, 5n)}: 742 by sheet above-100`,
+    `attempt ${await settled({ prompt: 201 }, 7n)}: 2266 by sheet above-200`,
   ];
-  expect(await wrongCosts()).toEqual(wrong.map(({ at, due }) => `attempt ${at.attemptId}: ${due}`));
+  expect(await wrongCosts()).toEqual(wrong);
 });
 
 test("a recorded price sheet never changes", async () => {

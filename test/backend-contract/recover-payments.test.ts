@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { changesOf } from "../support/change-writes.ts";
-import { MICRO_PER_USD, withBillingFixture } from "../support/billing-fixture.ts";
+import { MICRO_PER_USD, paymentOf, withBillingFixture } from "../support/billing-fixture.ts";
 import { tamper } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
 
@@ -23,9 +23,7 @@ test("payments of the time lost in a restore are recovered once, and unknown org
   await fixture.buy(gone, 6);
   for (const { session } of [paid, refunded, ofGone]) checkout.book.pay(session);
   await expect.poll(() => fixture.balance(orgId)).toBe(30n * MICRO_PER_USD);
-  const payment = checkout.book.payments.get(refunded.session.payment_intent ?? "");
-  if (payment === undefined) throw new Error("it is not paid");
-  checkout.book.refund(payment, 400);
+  checkout.book.refund(paymentOf(fixture, refunded), 400);
   await expect.poll(() => fixture.balance(orgId)).toBe(26n * MICRO_PER_USD);
   await expect.poll(() => fixture.balance(gone)).toBe(7n * MICRO_PER_USD);
 
@@ -45,19 +43,11 @@ test("payments of the time lost in a restore are recovered once, and unknown org
     await tamper(backend, sql);
   }
 
+  const ids = { purchaseId: ofGone.purchaseId, sessionId: ofGone.session.id };
+  const counts = { sessions: 5, purchases: 3, granted: 2, claims: 1 };
   expect(await billing.recover(sinceMs, testOperator)).toEqual({
-    sessions: 5,
-    purchases: 3,
-    granted: 2,
-    claims: 1,
-    unknownOrgs: [
-      {
-        orgId: gone,
-        purchaseId: ofGone.purchaseId,
-        sessionId: ofGone.session.id,
-        amountUsd: "7.000000",
-      },
-    ],
+    ...counts,
+    unknownOrgs: [{ orgId: gone, ...ids, amountUsd: "7.000000" }],
     failed: [],
   });
   expect(await fixture.balance(orgId)).toBe(26n * MICRO_PER_USD);
@@ -68,10 +58,8 @@ test("payments of the time lost in a restore are recovered once, and unknown org
   expect(recorded[0]).toMatchObject({ orgId, by: testOperator, before: null });
   expect(await billing.recover(sinceMs, testOperator)).toMatchObject({ purchases: 0, granted: 0 });
   expect(await changesOf(backend, "purchase.recover")).toHaveLength(3);
-  expect(await billing.recover(sinceMs + 2 * HOUR_MS, testOperator)).toMatchObject({
-    sessions: 0,
-    claims: 0,
-  });
+  const later = await billing.recover(sinceMs + 2 * HOUR_MS, testOperator);
+  expect(later).toMatchObject({ sessions: 0, claims: 0 });
   // An open purchase that is paid afterwards is credited as usual.
   checkout.book.pay(open.session);
   await expect.poll(() => fixture.balance(orgId)).toBe(31n * MICRO_PER_USD);

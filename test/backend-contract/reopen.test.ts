@@ -3,16 +3,11 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Change } from "../../src/kernel/changes/change.ts";
 import { exportLines } from "../../src/kernel/changes/change-chain.ts";
 import { LEASE_MS } from "../../src/kernel/core/constants.ts";
-import {
-  attemptIdMaker,
-  type AttemptId,
-  type KeyId,
-  type OrgId,
-} from "../../src/kernel/core/ids.ts";
+import { attemptIdMaker } from "../../src/kernel/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
-import type { ClaimLine } from "../../src/ledger/provider-settlement/settlement-file.ts";
+import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { readLostChanges, type ReopenRequest } from "../../src/ledger/reopen-books.ts";
 import { changesOf } from "../support/change-writes.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
@@ -29,10 +24,6 @@ const REQUEST: ReopenRequest = {
 const NOTHING_LOST: ReopenRequest = { ...REQUEST, openAttempts: "kept", isNothingLost: true };
 
 const signer = generateKeyPairSync("ed25519");
-const TWO_CLOSED = [
-  { action: "key.disable", target: "key_1", after: {} },
-  { action: "key.disable", target: "key_3", after: {} },
-] as const;
 const backend = withPricedBackend();
 
 beforeAll(() => backend.ledgerBatchStore.maintain());
@@ -42,22 +33,24 @@ afterAll(async () => {
   if (broken.length > 0) throw new Error(JSON.stringify(broken));
 });
 
-interface Held {
-  readonly orgId: OrgId;
-  readonly keyId: KeyId;
-  readonly attemptId: AttemptId;
+const newOrg = (more: { readonly keyCapMicroUsd?: bigint } = {}): ReturnType<typeof orgWithKey> =>
+  orgWithKey(backend, { creditMicroUsd: 100n, ...more });
+
+async function rowOf(member: Membership): Promise<ReserveRow> {
+  const attemptId = attemptIdMaker(member.number)(systemClock.nowMs());
+  return reserveRow({ ...(await newOrg()), attemptId }, 40n);
 }
 
-async function hold(member: Membership): Promise<Held> {
-  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
-  const attemptId = attemptIdMaker(member.number)(systemClock.nowMs());
-  const row = reserveRow({ ...org, attemptId }, 40n);
+/** Holds an attempt of a dead instance. */
+async function hold(): Promise<ReserveRow> {
+  const member = await backend.ledgerBatchStore.join("one", 0);
+  const row = await rowOf(member);
   await backend.ledgerBatchStore.hold(member, row);
-  return { ...org, attemptId };
+  return row;
 }
 
 /** The attempt's line in the journal, and its wallet's balance and reserved amount. */
-async function ended({ attemptId, orgId }: Held): Promise<unknown> {
+async function ended({ attemptId, orgId }: ReserveRow): Promise<unknown> {
   const sql = `select state, outcome, debit::integer, (credits - debits)::integer as balance,
       reserved::integer from journal join account on account_id = 'wallet:' || $2
     where attempt_id = $1`;
@@ -73,17 +66,10 @@ test("the books are not reopened while an instance may take traffic", async () =
 });
 
 test("an attempt that was open at the restore costs nothing, and its late end changes nothing", async () => {
-  const member = await backend.ledgerBatchStore.join("one", 0);
-  const held = await hold(member);
+  const held = await hold();
   const { life, closedAttempts, openJobs } = await backend.reopenBooks(REQUEST, testOperator);
   expect({ life, closedAttempts, openJobs }).toEqual({ life: 2, closedAttempts: 1, openJobs: 0 });
-  const voided = {
-    state: "void",
-    outcome: "lost_in_restore",
-    debit: 0,
-    balance: 100,
-    reserved: 0,
-  };
+  const voided = { state: "void", outcome: "lost_in_restore", debit: 0, balance: 100, reserved: 0 };
   expect(await ended(held)).toEqual(voided);
   expect(await backend.ledgerBatchStore.closeBatch([closeRow(held.attemptId, 7n)])).toMatchObject([
     { kind: "already_closed", debitMicroUsd: 0n },
@@ -97,8 +83,7 @@ test("an attempt that was open at the restore costs nothing, and its late end ch
 });
 
 test("a running job at a provider stays open after a reopening, and another instance adopts its attempt", async () => {
-  const member = await backend.ledgerBatchStore.join("one", 0);
-  const held = await hold(member);
+  const held = await hold();
   await backend.ledgerBatchStore.attachJob(held.attemptId, "job");
   expect(await backend.reopenBooks(REQUEST, testOperator)).toMatchObject({
     closedAttempts: 0,
@@ -120,9 +105,7 @@ test("no instance from before the reopening or from the lost time can reserve an
     const stale = { ...before, epoch: before.epoch + starts };
     const asked = { member: stale, witness, leaseMs: LEASE_MS, goesOn: false };
     expect(await backend.ledgerBatchStore.renewLease(asked)).toEqual({ kind: "taken_over" });
-    const org = await orgWithKey(backend, { creditMicroUsd: 100n });
-    const attemptId = attemptIdMaker(stale.number)(systemClock.nowMs());
-    const entry = { row: reserveRow({ ...org, attemptId }, 40n), close: null };
+    const entry = { row: await rowOf(stale), close: null };
     expect(await backend.ledgerBatchStore.reserveBatch(stale, [entry])).toMatchObject([
       { kind: "unavailable" },
     ]);
@@ -133,8 +116,7 @@ test("no instance from before the reopening or from the lost time can reserve an
 });
 
 test("the lost time begins 15 seconds before the restored instant, and no attempt is closed within it", async () => {
-  const member = await backend.ledgerBatchStore.join("one", 0);
-  const held = await hold(member);
+  const held = await hold();
   const restoredToMs = systemClock.nowMs();
   const books = await backend.reopenBooks({ ...REQUEST, restoredToMs }, testOperator);
   expect(books.restoredToMs).toBe(restoredToMs);
@@ -150,8 +132,7 @@ test("the lost time begins 15 seconds before the restored instant, and no attemp
 });
 
 test("a reopening that lost nothing leaves attempts open, which then end and are debited as usual", async () => {
-  const member = await backend.ledgerBatchStore.join("one", 0);
-  const held = await hold(member);
+  const held = await hold();
   expect(await backend.reopenBooks(NOTHING_LOST, testOperator)).toMatchObject({
     closedAttempts: 0,
     endedSessions: 0,
@@ -186,12 +167,10 @@ async function reopenWith(changes: readonly Made[]): Promise<unknown> {
 }
 
 test("access that was closed in the lost time is closed again, and none is opened", async () => {
-  const [a, b] = [
-    await orgWithKey(backend, { creditMicroUsd: 100n, keyCapMicroUsd: 50n }),
-    await orgWithKey(backend, { creditMicroUsd: 100n }),
-  ];
+  const [a, b] = [await newOrg({ keyCapMicroUsd: 50n }), await newOrg()];
   await backend.accountStore.setOrgCap(a.orgId, microUsd(3_000_000n), testOperator);
   await backend.accountStore.setOrgCap(b.orgId, microUsd(1_000_000n), testOperator);
+  const restricted = { kind: "chat", state: "restricted", until: null, reason: "many keys" };
   const closedAgain = await reopenWith([
     { action: "key.disable", target: b.keyId, after: { disabled_at: "2026-11-01T00:00:00Z" } },
     // A cap that was raised keeps its restored value.
@@ -202,16 +181,8 @@ test("access that was closed in the lost time is closed again, and none is opene
     // A cap that was lowered and then removed keeps its restored value.
     { action: "org.cap", target: b.orgId, after: { cap_usd: "0.50" } },
     { action: "org.cap", target: b.orgId, after: { cap_usd: null } },
-    {
-      action: "hold.place",
-      target: a.orgId,
-      after: { kind: "chat", state: "restricted", until: null, reason: "many keys" },
-    },
-    {
-      action: "hold.place",
-      target: b.orgId,
-      after: { kind: "chat", state: "restricted", until: null, reason: "many keys" },
-    },
+    { action: "hold.place", target: a.orgId, after: restricted },
+    { action: "hold.place", target: b.orgId, after: restricted },
     { action: "hold.lift", target: b.orgId, before: { kind: "chat" }, after: null },
     { action: "key.disable", target: "key_made_in_the_lost_time", after: {} },
   ]);
@@ -235,11 +206,7 @@ test("access that was closed in the lost time is closed again, and none is opene
 });
 
 test("access is closed again only once, to the lower of two caps and with the end of each restriction", async () => {
-  const [raised, uncapped, held] = [
-    await orgWithKey(backend, { creditMicroUsd: 100n }),
-    await orgWithKey(backend, { creditMicroUsd: 100n }),
-    await orgWithKey(backend, { creditMicroUsd: 100n }),
-  ];
+  const [raised, uncapped, held] = [await newOrg(), await newOrg(), await newOrg()];
   await backend.accountStore.setOrgCap(raised.orgId, microUsd(1_000_000n), testOperator);
   await backend.query(
     `insert into connection (connection_id, org_id, provider_id, name, label, sealed_key) values
@@ -298,12 +265,8 @@ test("access is closed again only once, to the lower of two caps and with the en
 });
 
 test("a key that was rotated in the lost time expires when its old secret was to expire", async () => {
-  const [leaked, graced, kept, before] = [
-    await orgWithKey(backend, { creditMicroUsd: 100n }),
-    await orgWithKey(backend, { creditMicroUsd: 100n }),
-    await orgWithKey(backend, { creditMicroUsd: 100n }),
-    await orgWithKey(backend, { creditMicroUsd: 100n }),
-  ];
+  const [leaked, graced] = [await newOrg(), await newOrg()];
+  const [kept, before] = [await newOrg(), await newOrg()];
   const atMs = Date.now();
   const rotated = ({ keyId }: typeof leaked, until: string | null, ms = atMs): Made => {
     const after = { old_works_until: until };
@@ -336,14 +299,18 @@ test("a key that was rotated in the lost time expires when its old secret was to
 });
 
 test("a change log that was edited, signed with another key or filtered is refused", async () => {
-  const text = await exported(TWO_CLOSED);
+  const two = [
+    { action: "key.disable", target: "key_1", after: {} },
+    { action: "key.disable", target: "key_3", after: {} },
+  ] as const;
+  const text = await exported(two);
   expect(await readLostChanges(text, signer.publicKey)).toMatchObject({ kind: "read", changes: 2 });
   const another = generateKeyPairSync("ed25519").publicKey;
   for (const [refused, publicKey, problem] of [
     [text.replace("key_1", "key_2"), signer.publicKey, /^line 1: .*edited/],
     [text, another, /^line 3: it is not signed by this key$/],
-    [await exported(TWO_CLOSED, { actionPrefix: "key." }), signer.publicKey, /^it is a part/],
-    [await exported(TWO_CLOSED, { orgId: "org_1" }), signer.publicKey, /^it is a part/],
+    [await exported(two, { actionPrefix: "key." }), signer.publicKey, /^it is a part/],
+    [await exported(two, { orgId: "org_1" }), signer.publicKey, /^it is a part/],
   ] as const) {
     expect(await readLostChanges(refused, publicKey)).toMatchObject({
       kind: "unreadable",
@@ -353,7 +320,7 @@ test("a change log that was edited, signed with another key or filtered is refus
 });
 
 test("every browser is signed out for good, unless nothing was lost", async () => {
-  const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const { orgId } = await newOrg();
   await backend.query(
     `insert into console_account (account_id, org_id, email, email_norm, created_at)
       values ('acc', $1, 'a@b.c', 'a@b.c', now())`,
@@ -362,39 +329,25 @@ test("every browser is signed out for good, unless nothing was lost", async () =
   await backend.query(`insert into console_session (session_id, account_id, issuer, subject,
       started_at, expires_at, last_seen_at, idp_checked_at, idp_tried_at)
     values (sha256('one'), 'acc', 'i', 's', now(), now() + interval '1 day', now(), now(), now())`);
-  const openings = {
-    console_reveal: "values (sha256('one'), '', '', '', now() + interval '1 day')",
-    local_claim: "(token_hash, expires_at) values (sha256('link'), now() + interval '1 day')",
-  };
-  for (const [table, row] of Object.entries(openings)) {
-    await backend.query(`insert into ${table} ${row}`);
-  }
-  const left = async (): Promise<readonly (readonly [string, number])[]> => {
-    const open = "select from console_session where ended_at is null";
-    const counts: [string, number][] = [["console_session", (await backend.query(open)).length]];
-    for (const table of Object.keys(openings)) {
-      counts.push([table, (await backend.query(`select from ${table}`)).length]);
-    }
-    return counts;
-  };
-  const tables = ["console_session", ...Object.keys(openings)];
+  const soon = "now() + interval '1 day'";
+  await backend.query(`insert into console_reveal values (sha256('one'), '', '', '', ${soon})`);
+  await backend.query(`insert into local_claim (token_hash, expires_at)
+    values (sha256('link'), ${soon})`);
+  const left = `select (select count(*) from console_session where ended_at is null) as sessions,
+    (select count(*) from console_reveal) as reveals, (select count(*) from local_claim) as claims`;
   expect(await backend.reopenBooks(NOTHING_LOST, testOperator)).toMatchObject({ endedSessions: 0 });
-  expect(await left()).toEqual(tables.map((table) => [table, 1]));
+  expect(await backend.query(left)).toEqual([{ sessions: "1", reveals: "1", claims: "1" }]);
   expect(await backend.reopenBooks(REQUEST, testOperator)).toMatchObject({ endedSessions: 1 });
-  expect(await left()).toEqual(tables.map((table) => [table, 0]));
+  expect(await backend.query(left)).toEqual([{ sessions: "0", reveals: "0", claims: "0" }]);
 });
 
 test("a voided attempt is owed to its provider once, as billed, and no customer pays for it", async () => {
-  const member = await backend.ledgerBatchStore.join("one", 0);
-  const held = await hold(member);
+  const held = await hold();
   await backend.reopenBooks(REQUEST, testOperator);
-  const [row] = await backend.query("select provider_id from attempt where attempt_id = $1", [
-    held.attemptId,
-  ]);
-  const providerId = String(row?.["provider_id"]);
-  const line = { of: "attempt", id: String(held.attemptId), costPicoUsd: picoUsd(9_500_000n) };
-  const bear = () =>
-    backend.settlementStore.bearLost(providerId, [line as ClaimLine], testOperator);
+  const { providerId } = held;
+  const id = String(held.attemptId);
+  const line = { of: "attempt", id, costPicoUsd: picoUsd(9_500_000n) } as const;
+  const bear = () => backend.settlementStore.bearLost(providerId, [line], testOperator);
   const accrued = async () =>
     (await backend.settlementStore.balances(providerId))[0]?.accruedMicroUsd ?? 0n;
   const before = await accrued();

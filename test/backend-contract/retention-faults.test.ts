@@ -38,6 +38,12 @@ async function isRetired(day: Day): Promise<boolean> {
   return (await books.backend.query("select from retired_day where day = $1", [day])).length > 0;
 }
 
+async function waitsOrIsRetired(day: Day): Promise<boolean> {
+  const waits = `select from pg_stat_activity
+    where datname = current_database() and query like '%as is_busy%' and state like 'idle in%'`;
+  return (await books.backend.query(waits)).length > 0 || (await isRetired(day));
+}
+
 function daysOf(outcome: RetireOutcome): readonly Day[] {
   return outcome.retired.map((each) => each.day);
 }
@@ -84,15 +90,7 @@ describe("a retirement that failed is completed by the next run", () => {
     "daysOlderThan survey freeze survey pages stage readStaged readManifest publish retire " +
     "deleteRefused deletePastSpend detachedDays readManifest readPublished drop"
   ).split(" ");
-  const WRITES = [
-    "freeze",
-    "stage",
-    "publish",
-    "retire",
-    "deleteRefused",
-    "deletePastSpend",
-    "drop",
-  ];
+  const WRITES = "freeze stage publish retire deleteRefused deletePastSpend drop".split(" ");
 
   test(`after every ${quickOrDeep("step that writes", "single step")}`, async () => {
     const failures: string[] = [];
@@ -194,13 +192,12 @@ describe("a day that is not ready is not retired, and neither is any later day,"
     let open: AttemptId | undefined;
     const before = async (step: "freeze" | "retire"): Promise<RetireOutcome> =>
       await run("opened", {
-        session: (real) =>
-          overridden(real, {
-            [step]: async (of: never) => {
-              open = await books.hold(day);
-              await real[step](of);
-            },
-          }),
+        session: overriding((real) => ({
+          [step]: async (of: never) => {
+            open = await books.hold(day);
+            await real[step](of);
+          },
+        })),
       });
     const end = async (): Promise<void> => {
       await books.close(closeRow(open as AttemptId, 5n));
@@ -236,13 +233,12 @@ describe("a day that is not ready is not retired, and neither is any later day,"
     await books.close(unknownRow(first), unknownRow(second));
     await books.settle();
     const outcome = await run("not-ready", {
-      session: (real) =>
-        overridden(real, {
-          freeze: async (frozen: Day) => {
-            await books.backend.ledgerBatchStore.closeBatch([closeRow(first, 5n)]);
-            await real.freeze(frozen);
-          },
-        }),
+      session: overriding((real) => ({
+        freeze: async (frozen) => {
+          await books.backend.ledgerBatchStore.closeBatch([closeRow(first, 5n)]);
+          await real.freeze(frozen);
+        },
+      })),
     });
     expect(outcome).toMatchObject({ retired: [], stopped: { day } });
     expect(await verdictOf(second)).toBe("corrected");
@@ -264,14 +260,13 @@ describe("a closing that arrives too late", () => {
     const before = await balance();
     const seen: unknown[] = [];
     const outcome = await run("late", {
-      session: (real) =>
-        overridden(real, {
-          // When the first page is read, the day is frozen and not yet detached.
-          pages: async function* (frozen: Day) {
-            seen.push(await verdictOf(attempt).catch((fault: unknown) => String(fault)));
-            yield* real.pages(frozen);
-          },
-        }),
+      session: overriding((real) => ({
+        // When the first page is read, the day is frozen and not yet detached.
+        pages: async function* (frozen) {
+          seen.push(await verdictOf(attempt).catch((fault: unknown) => String(fault)));
+          yield* real.pages(frozen);
+        },
+      })),
     });
     expect(daysOf(outcome)).toEqual([day]);
     expect(seen).toEqual([expect.stringMatching(/never changed/)]);
@@ -286,14 +281,7 @@ describe("retirement beside running gateways", () => {
     const day = await settledDay();
     const reader = await longReader();
     const running = run("busy");
-    const waited = await until("retirement waits for the reader", async () => {
-      const rows = await books.backend.query(
-        "select from retired_day where day = $1 union all select from pg_stat_activity where query like '%as is_busy%' and state like 'idle in%'",
-        [day],
-      );
-      return rows.length > 0;
-    });
-    expect(waited).toBe(true);
+    await until("retirement waits for the reader", () => waitsOrIsRetired(day));
     const today = dayOf(new Date().toISOString().slice(0, 10));
     // A hold that waited behind the retirement would be refused by its lock timeout.
     for (let n = 0; n < 20; n++) await books.hold(today);
@@ -310,19 +298,13 @@ describe("retirement beside running gateways", () => {
     const audit = brokenBooks(books);
     await until("the audit waits", async () => {
       const rows = await books.backend.query(
-        "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%account%'",
+        `select from pg_stat_activity where datname = current_database()
+          and wait_event_type = 'Lock' and query like '%account%'`,
       );
       return rows.length > 0;
     });
     const running = run("audited");
-    await until("retirement waits too, or is through", async () => {
-      const rows = await books.backend.query(
-        `select from retired_day where day = $1
-        union all select from pg_stat_activity where query like '%as is_busy%' and state like 'idle in%'`,
-        [day],
-      );
-      return rows.length > 0;
-    });
+    await until("retirement waits too, or is through", () => waitsOrIsRetired(day));
     await blocker.query("rollback");
     await blocker.end();
     expect(await audit).toEqual([]);
@@ -333,9 +315,8 @@ describe("retirement beside running gateways", () => {
     const first = await books.backend.retentionStore.open(testOperator);
     expect(await books.backend.retentionStore.open(testOperator)).toBeUndefined();
     await first?.close();
-    const second = await until("the lock is free", () =>
-      books.backend.retentionStore.open(testOperator),
-    );
+    const open = () => books.backend.retentionStore.open(testOperator);
+    const second = await until("the lock is free", open);
     await second.close();
   });
 });
@@ -353,12 +334,11 @@ describe("the files of a retired day", () => {
       /read back: the rows have another/,
     );
     const short = run("short", {
-      session: (real) =>
-        overridden(real, {
-          pages: async function* pages(of: Day) {
-            for await (const rows of real.pages(of)) yield rows.slice(1);
-          },
-        }),
+      session: overriding((real) => ({
+        pages: async function* pages(of) {
+          for await (const rows of real.pages(of)) yield rows.slice(1);
+        },
+      })),
     });
     await expect(short).rejects.toThrow(/the export misses attempts/);
     expect(readdirSync(join(root, "short"))).toEqual([`${dayFiles(day).rows}.partial`]);
@@ -425,16 +405,19 @@ async function verdictOf(attempt: AttemptId): Promise<unknown> {
   return verdict?.kind;
 }
 
-function overridden(real: RetentionSession, change: Partial<RetentionSession>): RetentionSession {
-  return new Proxy(real, {
-    get: (target, name) => {
-      const changed: unknown = Reflect.get(change, name);
-      const value: unknown = changed ?? Reflect.get(target, name, target);
-      return typeof value === "function"
-        ? value.bind(changed === undefined ? target : change)
-        : value;
-    },
-  });
+/** Replaces methods of the real session. */
+function overriding(by: (real: RetentionSession) => Partial<RetentionSession>) {
+  return (real: RetentionSession): RetentionSession => {
+    const change = by(real);
+    return new Proxy(real, {
+      get: (target, name) => {
+        const changed: unknown = Reflect.get(change, name);
+        if (changed !== undefined) return changed;
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  };
 }
 
 async function* once(text: string): AsyncGenerator<string> {

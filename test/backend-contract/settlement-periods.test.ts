@@ -1,11 +1,148 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
-import { balanceOf, closeUntil, entriesOf } from "../support/settlement-books.ts";
+import { balanceOf, closeUntil, entriesOf, spansOf } from "../support/settlement-books.ts";
 import { brokenSettlement, withSettlementBooks } from "../support/settlement-journal.ts";
 import { tamper } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { openTransaction } from "../support/sql.ts";
 import { testOperator } from "../support/test-operator.ts";
 
 const { backend, journal } = withSettlementBooks();
+
+describe("the closing of periods", () => {
+  test("closes each period once when many processes run it at once", async () => {
+    const days = Array.from({ length: 12 }, (_, i) => `2026-02-${String(i + 1).padStart(2, "0")}`);
+    await journal.write(
+      days.map((day) => ({ provider: "race", closed: `${day}T05:00Z`, cost: 1_999_999n })),
+    );
+    const { connectionString } = backend;
+    const peers = Array.from({ length: 4 }, () =>
+      openPostgresBackend({ connectionString, log: silentLog }),
+    );
+    const closed = await Promise.all(
+      [...peers, ...peers].map((peer, i) =>
+        closeUntil(peer, `${days[4 + (i % 8)]}T00:00Z`, { id: "race" }),
+      ),
+    );
+    const rest = await closeUntil(backend, "2026-02-13T00:00Z", { id: "race" });
+    const spans = spansOf([...closed.flat(), ...rest]).toSorted();
+    expect(spans.map((span) => span.slice(0, 10))).toEqual(days);
+    const owed = await balanceOf(backend, "race");
+    expect(owed).toMatchObject({ accruedMicroUsd: 0n, payableMicroUsd: 23n });
+    await Promise.all(peers.map((peer) => peer.close()));
+  });
+
+  test("neither blocks running traffic nor loses its attempts", async () => {
+    await journal.write([{ provider: "busy", closed: "2026-01-01T05:00Z", cost: 5_000_000n }]);
+    const over = new AbortController();
+    const ended = { pairs: 0n };
+    const traffic = async (): Promise<void> => {
+      while (!over.signal.aborted) {
+        await journal.write([
+          { provider: "busy", cost: 1_000_000n },
+          { provider: "busy", cost: 2_000_000n },
+        ]);
+        ended.pairs += 1n;
+      }
+    };
+    const running = traffic();
+    let periods = 0;
+    try {
+      // If closings stopped the traffic, this loop would not end and the test would time out.
+      for (let closings = 0; closings < 3 || ended.pairs < 4n; closings += 1) {
+        periods += (await closeUntil(backend, new Date().toISOString(), { id: "busy" })).length;
+        expect(await brokenSettlement(backend)).toEqual([]);
+      }
+    } finally {
+      over.abort();
+    }
+    await running;
+    expect(periods).toBe(1);
+    expect(await balanceOf(backend, "busy")).toMatchObject({
+      accruedMicroUsd: ended.pairs * 3n,
+      payableMicroUsd: 5n,
+    });
+  });
+
+  test("succeeds in the end after a deadlock with running traffic", async () => {
+    await journal.write([{ provider: "crossed", closed: "2026-01-01T05:00Z", cost: 5_999_999n }]);
+    await journal.write([{ provider: "crossed", closed: "2026-01-01T06:00Z", cost: 5_999_999n }]);
+    const touch = "update account set debits = debits where account_id = $1";
+    // `traffic` locks the rounding account, which otherwise the first period that needs it makes.
+    await backend.query("insert into account values ('rounding') on conflict do nothing");
+    const traffic = await openTransaction(backend, touch, ["rounding"]);
+    const closing = closeUntil(backend, "2026-01-02T00:00Z", { id: "crossed" });
+    await expect
+      .poll(() =>
+        backend.query(`select from pg_stat_activity where wait_event_type = 'Lock'
+          and datname = current_database() and query like '%move_between_platform_accounts%'`),
+      )
+      .toHaveLength(1);
+    await traffic.query(touch, ["accrual:crossed"]).catch(() => undefined);
+    await traffic.query("rollback");
+    await traffic.end();
+    expect(await closing).toHaveLength(1);
+    expect(await balanceOf(backend, "crossed")).toMatchObject({ payableMicroUsd: 11n });
+  });
+
+  test("makes no period and no account for a provider without an attempt", async () => {
+    expect(await closeUntil(backend, "2026-03-01T00:00Z", { id: "nobody" })).toEqual([]);
+    expect(await backend.settlementStore.balances("nobody")).toEqual([]);
+    await journal.write([{ provider: "failing", closed: "2026-01-01T05:00Z", cost: "void" }]);
+    const [period] = await closeUntil(backend, "2026-03-01T00:00Z", { id: "failing" });
+    expect(period).toMatchObject({ payableMicroUsd: 0n, sums: { attempts: 1n, voids: 1n } });
+  });
+
+  test("closes all providers together, each by its terms and from its last period", async () => {
+    await journal.write([{ provider: "first", closed: "2026-01-01T05:00Z", cost: 1_000_000n }]);
+    await closeUntil(backend, "2026-01-02T00:00Z", { id: "first" });
+    await journal.write([
+      { provider: "first", closed: "2026-01-03T05:00Z", cost: 2_000_000n },
+      { provider: "second", closed: "2026-01-01T05:00Z", cost: 4_000_000n },
+      { provider: "second", closed: "2026-01-03T05:00Z", cost: 8_000_000n },
+    ]);
+    const listed = new Map([
+      ["first", { mode: "arrears", interval: "half_daily" }],
+      ["second", { mode: "prepaid", interval: "weekly" }],
+    ] as const);
+    const untilMs = Date.parse("2026-01-07T00:00Z");
+    const store = backend.settlementStore;
+    const { closed } = await store.closeDuePeriods({ listed, untilMs }, testOperator);
+    const ours = closed
+      .map(({ period }) => period)
+      .filter(({ providerId }) => ["first", "second"].includes(providerId));
+    expect(ours.map((each) => [each.providerId, each.mode, each.payableMicroUsd])).toEqual([
+      ["first", "arrears", 2n],
+      ["second", "prepaid", 12n],
+    ]);
+    expect(spansOf(ours)).toEqual([
+      "2026-01-03T00:00 2026-01-03T12:00",
+      "2025-12-29T00:00 2026-01-05T00:00",
+    ]);
+  });
+
+  test("keeps the terms of the last period for an unlisted provider, or settles it monthly", async () => {
+    await journal.write([{ provider: "unlisted", closed: "2026-01-10T01:00Z", cost: 1n }]);
+    const closeUnlisted = (until: string) => {
+      const due = { listed: new Map(), providerId: "unlisted", untilMs: Date.parse(until) };
+      return backend.settlementStore.closeDuePeriods(due, testOperator);
+    };
+    expect(await closeUnlisted("2026-01-31T00:00Z")).toMatchObject({ closed: [], unlisted: [] });
+    const first = await closeUnlisted("2026-02-01T00:00Z");
+    expect(first.closed[0]?.period).toMatchObject({ mode: "arrears", interval: "monthly" });
+    expect(first.unlisted).toEqual([{ providerId: "unlisted", termsFrom: "default" }]);
+    await journal.write([{ provider: "unlisted", closed: "2026-02-10T01:00Z", cost: 1n }]);
+    const second = await closeUnlisted("2026-03-01T00:00Z");
+    expect(second.unlisted).toEqual([{ providerId: "unlisted", termsFrom: "last_period" }]);
+  });
+
+  test("closes no period that is not over, even when it is asked for a time in the future", async () => {
+    await journal.write([{ provider: "today", cost: 1n }]);
+    const far = new Date(Date.now() + 90 * 86_400_000).toISOString();
+    expect(await closeUntil(backend, far, { id: "today", every: "monthly" })).toEqual([]);
+  });
+});
 
 describe("the money owed to a provider", () => {
   test("below a micro-dollar is carried into the next period until a whole micro-dollar is owed", async () => {
@@ -46,10 +183,8 @@ describe("the money owed to a provider", () => {
     const of = { id: "prepaid", mode: "prepaid" } as const;
     const store = backend.settlementStore;
     const paidIn = { providerId: of.id, amountMicroUsd: microUsd(100n), ref: "deposit-1" };
-    expect(await store.deposit(paidIn, testOperator)).toMatchObject({
-      created: true,
-      balance: { depositMicroUsd: 100n },
-    });
+    const put = await store.deposit(paidIn, testOperator);
+    expect(put).toMatchObject({ created: true, balance: { depositMicroUsd: 100n } });
     expect(await store.deposit(paidIn, testOperator)).toMatchObject({ created: false });
     const other = store.deposit({ ...paidIn, amountMicroUsd: microUsd(101n) }, testOperator);
     await expect(other).rejects.toMatchObject({ kind: "ref_taken" });
@@ -59,15 +194,11 @@ describe("the money owed to a provider", () => {
     ]);
     const closed = await closeUntil(backend, "2026-01-03T00:00Z", of);
     expect(closed.map((each) => each.payableMicroUsd)).toEqual([30n, 80n]);
-    expect(await balanceOf(backend, of.id)).toMatchObject({
-      accruedMicroUsd: 0n,
-      payableMicroUsd: 0n,
-      depositMicroUsd: -10n,
-    });
-    const period = { providerId: of.id, startMs: Date.parse("2026-01-01T00:00Z") };
-    await expect(store.pay({ ...period, ref: "pay-1" }, testOperator)).rejects.toMatchObject({
-      kind: "nothing_to_pay",
-    });
+    const owed = { accruedMicroUsd: 0n, payableMicroUsd: 0n, depositMicroUsd: -10n };
+    expect(await balanceOf(backend, of.id)).toMatchObject(owed);
+    const startMs = Date.parse("2026-01-01T00:00Z");
+    const payment = store.pay({ providerId: of.id, startMs, ref: "pay-1" }, testOperator);
+    await expect(payment).rejects.toMatchObject({ kind: "nothing_to_pay" });
   });
 
   test("for a period in arrears is paid in full and once, under one reference", async () => {
@@ -78,39 +209,36 @@ describe("the money owed to a provider", () => {
       { provider: "owed", closed: "2026-01-03T05:00Z", cost: 0n },
     ]);
     const [first, second, third] = await closeUntil(backend, "2026-01-04T00:00Z", { id: "owed" });
-    if (first === undefined || second === undefined || third === undefined) throw new Error("no");
-    const pay = (startMs: number, ref: string): ReturnType<typeof store.pay> =>
+    const pay = (startMs = 7, ref = "wire-1"): ReturnType<typeof store.pay> =>
       store.pay({ providerId: "owed", startMs, ref }, testOperator);
-    const paid = await Promise.all([1, 2, 3].map(() => pay(first.startMs, "wire-1")));
+    const paid = await Promise.all([1, 2, 3].map(() => pay(first?.startMs)));
     expect(paid.filter(({ created }) => created)).toHaveLength(1);
-    expect((await store.statement(first))?.period.payment).toMatchObject({ ref: "wire-1" });
-    await expect(pay(first.startMs, "wire-2")).rejects.toMatchObject({ kind: "paid_before" });
-    await expect(pay(second.startMs, "wire-1")).rejects.toMatchObject({ kind: "ref_taken" });
-    await expect(pay(third.startMs, "wire-3")).rejects.toMatchObject({ kind: "nothing_to_pay" });
-    await expect(pay(7, "wire-3")).rejects.toMatchObject({ kind: "no_such_period" });
+    const shown = await store.statement({ providerId: "owed", startMs: first?.startMs ?? 0 });
+    expect(shown?.period.payment).toMatchObject({ ref: "wire-1" });
+    for (const [startMs, ref, kind] of [
+      [first?.startMs, "wire-2", "paid_before"],
+      [second?.startMs, "wire-1", "ref_taken"],
+      [third?.startMs, "wire-3", "nothing_to_pay"],
+      [7, "wire-3", "no_such_period"],
+    ] as const) {
+      await expect(pay(startMs, ref)).rejects.toMatchObject({ kind });
+    }
     expect(await balanceOf(backend, "owed")).toMatchObject({ payableMicroUsd: 30n });
-    expect((await store.periods("owed")).map(({ payment }) => payment?.ref)).toEqual([
-      undefined,
-      undefined,
-      "wire-1",
-    ]);
+    const refs = (await store.periods("owed")).map(({ payment }) => payment?.ref);
+    expect(refs).toEqual([undefined, undefined, "wire-1"]);
   });
 });
 
 describe("an attempt that spans two periods", () => {
   test("is counted in the period in which it was closed, and marked late", async () => {
+    const [eve, midnight] = ["2026-01-01T23:59:59.999Z", "2026-01-02T00:00Z"];
     const [late, punctual] = await journal.write([
-      {
-        provider: "late",
-        admitted: "2026-01-01T23:59:59.999Z",
-        closed: "2026-01-02T00:00Z",
-        cost: 3_000_000n,
-      },
-      { provider: "late", admitted: "2026-01-02T00:00Z", closed: "2026-01-02T01:00Z", cost: 1n },
+      { provider: "late", admitted: eve, closed: midnight, cost: 3_000_000n },
+      { provider: "late", admitted: midnight, closed: "2026-01-02T01:00Z", cost: 1n },
     ]);
     const [period] = await closeUntil(backend, "2026-01-03T00:00Z", { id: "late" });
     expect(period).toMatchObject({
-      startMs: Date.parse("2026-01-02T00:00Z"),
+      startMs: Date.parse(midnight),
       sums: { attempts: 2n },
       late: { attempts: 1n, costPicoUsd: 3_000_000n, corrections: 0n },
     });
@@ -122,66 +250,41 @@ describe("an attempt that spans two periods", () => {
 
   test("is listed but not owed while its end is unknown, and owed once it is observed", async () => {
     const id = "crashed";
-    const [seen, unseen, void_] = await journal.write([
+    const [seen, unseen, none] = await journal.write([
       { provider: id, closed: "2026-01-01T05:00Z", cost: "unknown", reserveMicroUsd: 100n },
       { provider: id, closed: "2026-01-01T06:00Z", cost: "unknown", reserveMicroUsd: 50n },
       { provider: id, closed: "2026-01-01T07:00Z", cost: "unknown", reserveMicroUsd: 70n },
       { provider: id, closed: "2026-01-01T08:00Z", cost: 2_000_000n },
     ]);
-    if (seen === undefined || void_ === undefined) throw new Error("not written");
+    if (seen === undefined || none === undefined) throw new Error("not written");
     const [first] = await closeUntil(backend, "2026-01-02T00:00Z", { id });
     expect(first).toMatchObject({
       payableMicroUsd: 2n,
       sums: { attempts: 4n, settled: 1n, unknowns: 3n, unknownMicroUsd: 220n, debitMicroUsd: 2n },
     });
     expect((await balanceOf(backend, id)).unknownMicroUsd).toBe(220n);
+    const corrected = { costPicoUsd: 130_500_000n, debitMicroUsd: 100n, overrunMicroUsd: 30n };
     await journal.correct(seen, "2026-01-02T05:00Z", { cost: 130_500_000n });
-    await journal.correct(void_, "2026-01-02T05:00Z", { cost: "void" });
-    expect(await entriesOf(backend, first)).toEqual([
-      expect.objectContaining({
-        attemptId: seen,
-        state: "unknown_after_crash",
-        basis: "unknown_after_crash",
-        usage: null,
-        costPicoUsd: null,
-        debitMicroUsd: 100n,
-        overrunMicroUsd: 0n,
-        isCorrected: false,
-      }),
-      expect.objectContaining({ attemptId: unseen, costPicoUsd: null, debitMicroUsd: 50n }),
-      expect.objectContaining({ attemptId: void_, costPicoUsd: null, debitMicroUsd: 70n }),
-      expect.objectContaining({ state: "settled", costPicoUsd: 2_000_000n }),
+    await journal.correct(none, "2026-01-02T05:00Z", { cost: "void" });
+    const unknown = { state: "unknown_after_crash", basis: "unknown_after_crash" };
+    const nothing = { usage: null, costPicoUsd: null, overrunMicroUsd: 0n, isCorrected: false };
+    const charged = { ...unknown, ...nothing };
+    expect(await entriesOf(backend, first)).toMatchObject([
+      { attemptId: seen, ...charged, debitMicroUsd: 100n },
+      { attemptId: unseen, ...charged, debitMicroUsd: 50n },
+      { attemptId: none, ...charged, debitMicroUsd: 70n },
+      { state: "settled", costPicoUsd: 2_000_000n },
     ]);
     const [second] = await closeUntil(backend, "2026-01-03T00:00Z", { id });
+    const late = { attempts: 0n, corrections: 2n, correctedPicoUsd: 130_500_000n };
     expect(second).toMatchObject({
       payableMicroUsd: 130n,
-      sums: {
-        attempts: 0n,
-        corrections: 2n,
-        resolvedMicroUsd: 170n,
-        correctedPicoUsd: 130_500_000n,
-        costPicoUsd: 130_500_000n,
-        debitMicroUsd: 100n,
-        overrunMicroUsd: 30n,
-      },
-      late: { attempts: 0n, corrections: 2n, correctedPicoUsd: 130_500_000n },
+      sums: { ...late, ...corrected, resolvedMicroUsd: 170n },
+      late,
     });
-    expect(await entriesOf(backend, second)).toEqual([
-      expect.objectContaining({
-        attemptId: seen,
-        basis: "reported",
-        costPicoUsd: 130_500_000n,
-        debitMicroUsd: 100n,
-        overrunMicroUsd: 30n,
-        isLate: true,
-        isCorrected: true,
-      }),
-      expect.objectContaining({
-        attemptId: void_,
-        usage: null,
-        costPicoUsd: 0n,
-        isCorrected: true,
-      }),
+    expect(await entriesOf(backend, second)).toMatchObject([
+      { attemptId: seen, basis: "reported", ...corrected, isLate: true, isCorrected: true },
+      { attemptId: none, usage: null, costPicoUsd: 0n, isCorrected: true },
     ]);
     expect(await balanceOf(backend, id)).toMatchObject({
       accruedMicroUsd: 0n,
@@ -196,17 +299,11 @@ describe("a closed period", () => {
   const startMs = Date.parse("2026-01-01T00:00Z");
 
   beforeAll(async () => {
+    const two = { provider: id, closed: "2026-01-01T06:00Z", model: "a/two" };
     await journal.write([
       { provider: id, closed: "2026-01-01T05:00Z", cost: 5_400_000n, model: "a/one" },
-      { provider: id, closed: "2026-01-01T06:00Z", cost: 5_400_000n, model: "a/two" },
-      {
-        provider: id,
-        admitted: "2025-12-31T06:00Z",
-        closed: "2026-01-01T06:00Z",
-        cost: 1n,
-        model: "a/two",
-        upstreamModel: "two-b",
-      },
+      { ...two, cost: 5_400_000n },
+      { ...two, admitted: "2025-12-31T06:00Z", cost: 1n, upstreamModel: "two-b" },
       { provider: id, closed: "2026-01-02T05:00Z", cost: 1n },
     ]);
     await closeUntil(backend, "2026-01-03T00:00Z", { id });
@@ -236,23 +333,18 @@ describe("a closed period", () => {
       ourPicoUsd: 10_800_001n as never,
       lines: { compared: 3, differing: 1, onlyTheirs: 0, onlyOurs: 2, unknownClaimed: 0 },
     };
-    const of = { providerId: id, startMs, sha256: Buffer.alloc(32, 1), comparison };
-    await backend.settlementStore.recordClaim(of, testOperator);
-    await backend.settlementStore.recordClaim(of, testOperator);
     const totals = { ...comparison, lines: null };
-    await backend.settlementStore.recordClaim(
-      {
-        ...of,
-        sha256: Buffer.alloc(32, 2),
-        comparison: totals,
-      },
-      testOperator,
-    );
-    const statement = await backend.settlementStore.statement(of);
-    expect(statement?.claims).toEqual([
-      expect.objectContaining(comparison),
-      expect.objectContaining(totals),
-    ]);
+    const of = { providerId: id, startMs };
+    const store = backend.settlementStore;
+    for (const [file, found] of [
+      [1, comparison],
+      [1, comparison],
+      [2, totals],
+    ] as const) {
+      const sha256 = Buffer.alloc(32, file);
+      await store.recordClaim({ ...of, sha256, comparison: found }, testOperator);
+    }
+    expect((await store.statement(of))?.claims).toMatchObject([comparison, totals]);
   });
 
   test.each([

@@ -15,7 +15,7 @@ import {
 import { quickOrDeep } from "../support/depth.ts";
 import { usageOwing } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
-import { closeUntil, entriesOf, type ClosingTerms } from "../support/settlement-books.ts";
+import { closeUntil, entriesOf } from "../support/settlement-books.ts";
 import {
   brokenSettlement,
   SettlementJournal,
@@ -91,9 +91,7 @@ test("for any attempts and closing times, the settlement periods add up to exact
   for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
 }, 3_600_000);
 
-const LONG_AFTER = { ahead: 400, every: "half_daily", mode: "arrears" } as const satisfies Partial<
-  ClosingTerms & { ahead: number }
->;
+const LONG_AFTER = { ahead: 400, every: "half_daily", mode: "arrears" } as const;
 
 async function expectExactlyOwed(
   id: string,
@@ -125,9 +123,7 @@ class Timeline {
     this.#toClose = [...attempts];
     for (const attempt of attempts) {
       this.sums = addSettlementSums(this.sums, closingSums(attempt));
-      if (isCorrected(attempt)) {
-        this.sums = addSettlementSums(this.sums, correctionSums(attempt));
-      }
+      if (isCorrected(attempt)) this.sums = addSettlementSums(this.sums, correctionSums(attempt));
     }
   }
 
@@ -141,9 +137,8 @@ class Timeline {
     });
     for (const { attempt, id } of this.#toCorrect.splice(0)) {
       const at = iso(attempt.closedAt + attempt.correctedAfter);
-      const { owed } = this.#journaled(attempt);
       const cost = attempt.correctedCost ?? "void";
-      if (at < until) await journal.correct(id, at, { cost, ...(owed !== undefined && { owed }) });
+      if (at < until) await journal.correct(id, at, { cost, ...owedOf(attempt) });
       else this.#toCorrect.push({ attempt, id });
     }
   }
@@ -156,9 +151,13 @@ class Timeline {
       cost: attempt.cost,
       reserveMicroUsd: attempt.reserve,
       model: attempt.model,
-      ...(attempt.owed !== null && { owed: attempt.owed }),
+      ...owedOf(attempt),
     };
   }
+}
+
+function owedOf({ owed }: RandomAttempt): { readonly owed?: bigint } {
+  return owed === null ? {} : { owed };
 }
 
 function isCorrected({ cost, correctedCost }: RandomAttempt): boolean {
@@ -193,21 +192,13 @@ function observed(
     overrunMicroUsd: microUsd(micro - debit),
     marginMicroUsd: microUsd(micro - (owed ?? cost) / 1_000_000n),
   };
-  if (owed === null) return { ...USED, ...amounts };
-  const { cacheWrite1h = 0, ...usage } = usageOwing(owed);
-  const buckets = { ...usage, cacheWrite1h };
-  const used = Object.entries(buckets).map(([bucket, count]) => [bucket, BigInt(count)]);
-  return { ...(Object.fromEntries(used) as typeof USED), ...amounts };
+  const usage = owed === null ? USED : usageOwing(owed);
+  const used = Object.entries({ cacheWrite1h: 0, ...usage });
+  return { ...Object.fromEntries(used.map(([bucket, n]) => [bucket, BigInt(n)])), ...amounts };
 }
 
-const USED = {
-  prompt: 11n,
-  cachedPrompt: 3n,
-  cacheWrite: 2n,
-  completion: 7n,
-  internalReasoning: 5n,
-  cacheWrite1h: 0n,
-};
+/** The usage of `closeRow`. */
+const USED = { prompt: 11, cachedPrompt: 3, cacheWrite: 2, completion: 7, internalReasoning: 5 };
 
 function iso(afterStartMs: number): string {
   return new Date(START_MS + afterStartMs).toISOString();

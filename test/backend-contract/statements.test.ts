@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import { ALERT_KINDS } from "../../src/account/alerts/alert-kinds.ts";
 import {
@@ -10,12 +10,7 @@ import {
   type OrgId,
 } from "../../src/kernel/core/ids.ts";
 import { formatUsd, microUsd } from "../../src/kernel/core/money.ts";
-import {
-  type Month,
-  monthAfter,
-  parseMonth,
-  spanOfMonth,
-} from "../../src/account/billing/statements.ts";
+import { type Month, spanOfMonth } from "../../src/account/billing/statements.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { unknownRow } from "../support/old-days.ts";
@@ -29,66 +24,41 @@ const backend = withPricedBackend();
 /** The same database, opened by another process. */
 const second = withOtherBackend(backend);
 const member = withMember(backend);
-let months: readonly Month[] = [];
-
-beforeAll(() => {
-  const now = new Date().toISOString().slice(0, 7);
-  const [year = 0, month = 0] = now.split("-").map(Number);
-  const first = new Date(Date.UTC(year, month - 4)).toISOString().slice(0, 7);
-  months = fourMonths(parseMonth(first) as Month);
+const NOW = new Date();
+/** The current month and the three before it. */
+const months = [3, 2, 1, 0].map((ago) => {
+  const first = new Date(Date.UTC(NOW.getUTCFullYear(), NOW.getUTCMonth() - ago));
+  return first.toISOString().slice(0, 7) as Month;
 });
 
-function fourMonths(first: Month): readonly Month[] {
-  const found = [first];
-  for (let at = 1; at < 4; at++) found.push(monthAfter(found[at - 1] as Month));
-  return found;
-}
-
-type Spec =
-  | { readonly kind: "grant"; readonly month: number; readonly amount: number }
-  | {
-      readonly kind: "purchase";
-      readonly month: number;
-      readonly cents: number;
-      readonly refund: number | null;
-    }
-  | {
-      readonly kind: "attempt";
-      readonly month: number;
-      /** The time of the admission as a share of the month, often its first or last instant. */
-      readonly at: number;
-      readonly model: number;
-      readonly key: number;
-      readonly cost: number;
-      /** The number of months from the admission to the end. */
-      readonly endsLater: number;
-      /** Months until a charge after a crash was corrected; null if there was no such charge. */
-      readonly correctedLater: number | null;
-    };
-
-const spec: fc.Arbitrary<Spec> = fc.oneof(
+const someMonth = fc.nat(3);
+const spec = fc.oneof(
   fc.record({
     kind: fc.constant("grant" as const),
-    month: fc.nat(3),
+    month: someMonth,
     amount: fc.integer({ min: 1, max: 900 }),
   }),
   fc.record({
     kind: fc.constant("purchase" as const),
-    month: fc.nat(3),
+    month: someMonth,
     cents: fc.integer({ min: 1, max: 50 }),
     refund: fc.option(fc.integer({ min: 1, max: 50 })),
   }),
   fc.record({
     kind: fc.constant("attempt" as const),
-    month: fc.nat(3),
+    month: someMonth,
+    /** The time of the admission as a share of the month, often its first or last instant. */
     at: fc.constantFrom(0, 0.3, 0.6, 1),
     model: fc.nat(1),
     key: fc.nat(1),
     cost: fc.integer({ min: 0, max: 999 }),
+    /** The number of months from the admission to the end. */
     endsLater: fc.constantFrom(0, 0, 0, 1, 2),
+    /** Months until a charge after a crash was corrected; null if there was no such charge. */
     correctedLater: fc.option(fc.constantFrom(0, 1, 2)),
   }),
 );
+type Spec = typeof spec extends fc.Arbitrary<infer S> ? S : never;
 
 /** The figures that the statement of a month must have, by plain addition. */
 interface Expected {
@@ -98,11 +68,9 @@ interface Expected {
 }
 
 class History {
-  readonly expected: readonly Expected[] = months.map(() => ({
-    credits: RESERVE * 0n,
-    models: new Map(),
-    keys: new Map(),
-  }));
+  readonly expected: readonly Expected[] = months.map(() => {
+    return { credits: 0n, models: new Map(), keys: new Map() };
+  });
   readonly #held = new Map<Spec, AttemptId>();
   #made = 0;
 
@@ -117,14 +85,9 @@ class History {
   static async begin(): Promise<History> {
     const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 1_000_000_000n });
     const history = new History(orgId, [keyId, await keyOf(backend, orgId)]);
-    await tamper(backend, "update org set created_at = $2 where org_id = $1", [
-      orgId,
-      instantIn(0, 0),
-    ]);
-    await tamper(backend, "update transfer set at = $2 where ref = $1", [
-      `start ${orgId}`,
-      instantIn(0, 0),
-    ]);
+    await beganAtFirst(orgId);
+    const granted = [`start ${orgId}`, instantIn(0, 0)];
+    await tamper(backend, "update transfer set at = $2 where ref = $1", granted);
     history.#of(0).credits += 1_000_000_000n;
     return history;
   }
@@ -177,22 +140,17 @@ class History {
       add(this.#of(of).keys, keyId, amount);
     };
     if (endsIn === month) {
-      const row = closeRow(attemptId, BigInt(each.cost));
-      await backend.ledgerBatchStore.closeBatch([
-        each.correctedLater === null ? row : unknownRow(attemptId),
-      ]);
+      const isSeen = each.correctedLater === null;
+      const row = isSeen ? closeRow(attemptId, BigInt(each.cost)) : unknownRow(attemptId);
+      await backend.ledgerBatchStore.closeBatch([row]);
       const ended = [attemptId, instantIn(month, Math.max(each.at, 0.9))];
       await tamper(backend, "update attempt set closed_at = $2 where attempt_id = $1", ended);
-      count(month, each.correctedLater === null ? BigInt(each.cost) : RESERVE);
+      count(month, isSeen ? BigInt(each.cost) : RESERVE);
     }
     if (each.correctedLater !== null && Math.min(endsIn + each.correctedLater, 3) === month) {
       await backend.ledgerBatchStore.closeBatch([closeRow(attemptId, BigInt(each.cost))]);
-      const corrected = [attemptId, instantIn(month, 1)];
-      await tamper(
-        backend,
-        "update attempt set corrected_at = $2 where attempt_id = $1",
-        corrected,
-      );
+      const sql = "update attempt set corrected_at = $2 where attempt_id = $1";
+      await tamper(backend, sql, [attemptId, instantIn(month, 1)]);
       count(month, BigInt(each.cost) - RESERVE);
     }
   }
@@ -217,6 +175,11 @@ class History {
 }
 
 let attempts = 0n;
+
+async function beganAtFirst(orgId: OrgId): Promise<void> {
+  const began = [orgId, instantIn(0, 0)];
+  await tamper(backend, "update org set created_at = $2 where org_id = $1", began);
+}
 
 function add(to: Map<string, bigint>, name: string, amount: bigint): void {
   to.set(name, (to.get(name) ?? 0n) + amount);
@@ -295,22 +258,18 @@ describe("statements of months", () => {
 
   test("show a difference when the books or the stored text changed after the closing", async () => {
     const history = await History.begin();
-    const purchase = { kind: "purchase", month: 0, cents: 5, refund: null } as const;
-    await history.live(0, [purchase]);
+    await history.live(0, [{ kind: "purchase", month: 0, cents: 5, refund: null }]);
     const { orgId } = history;
     const first = months[0] as Month;
     expect((await documentOf(orgId, first)).differences).toEqual([]);
-    await tamper(backend, "update transfer set amount = amount + 1 where ref = $1", [
-      `start ${orgId}`,
-    ]);
+    const start = [`start ${orgId}`];
+    await tamper(backend, "update transfer set amount = amount + 1 where ref = $1", start);
     expect((await documentOf(orgId, first)).differences).toEqual([
       "credits: the statement says 1 × grant $1000.000000, 1 × purchase $0.050000, " +
         "the books say 1 × grant $1000.000001, 1 × purchase $0.050000",
       "closing balance: the statement says 1000.050000, the books say 1000.050001",
     ]);
-    await tamper(backend, "update transfer set amount = amount - 1 where ref = $1", [
-      `start ${orgId}`,
-    ]);
+    await tamper(backend, "update transfer set amount = amount - 1 where ref = $1", start);
     const change = "update org_statement set document = replace(document, 'org_', 'orh_')";
     await expect(backend.query(change)).rejects.toThrow();
     await tamper(backend, `${change} where org_id = $1`, [orgId]);
@@ -388,10 +347,7 @@ describe("the background closing of months", () => {
   test("closes the ended months of each organization with transfers, and alerts about the newest month", async () => {
     const [busy, still] = [await lived(0, LAST), await lived(0)];
     const { orgId: empty } = await orgWithKey(backend, { creditMicroUsd: 0n });
-    await tamper(backend, "update org set created_at = $2 where org_id = $1", [
-      empty,
-      instantIn(0, 0),
-    ]);
+    await beganAtFirst(empty);
     // The alert about a statement is made even if a reading of it has closed the month already.
     await documentOf(busy, lastMonth());
     expect(await backend.statementClosing.oldestOpen()).toBeDefined();
@@ -400,12 +356,8 @@ describe("the background closing of months", () => {
     expect(await closedOf(busy)).toEqual(months.slice(0, 3));
     expect([await closedOf(still), await closedOf(empty)]).toEqual([months.slice(0, 1), []]);
     const { document, number } = await documentOf(busy, lastMonth());
-    const facts = {
-      month: lastMonth(),
-      number,
-      usage_usd: "0.000320",
-      closing_usd: document.closing_usd,
-    };
+    const { closing_usd } = document;
+    const facts = { month: lastMonth(), number, usage_usd: "0.000320", closing_usd };
     expect(await reportsOf(busy)).toEqual([{ facts, deliveries: 1 }]);
     const { example } = ALERT_KINDS["statement.ready"];
     expect(Object.keys(facts).toSorted()).toEqual(Object.keys(example).toSorted());

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { OWN_KEY_PINS } from "../../src/catalog/deployment-copy.ts";
 import { type AttemptId, type ModelId, createRequestId } from "../../src/kernel/core/ids.ts";
-import type { Usage } from "../../src/kernel/core/usage.ts";
+import { type Usage, ZERO_USAGE } from "../../src/kernel/core/usage.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { systemClock } from "../../src/kernel/core/time.ts";
 import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 function used(prompt: number, more: Partial<Usage> = {}): Usage {
-  return { prompt, cachedPrompt: 0, cacheWrite: 0, completion: 0, internalReasoning: 0, ...more };
+  return { ...ZERO_USAGE, prompt, ...more };
 }
 
 type Spent = Partial<ReserveRow> & { readonly usage: Usage | null };
@@ -30,53 +30,36 @@ let made = 0;
 /** Writes attempts of a new organization. */
 async function orgThatUsed(...spent: readonly Spent[]) {
   const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 1_000_000_000n });
-  const holds = spent.map(({ usage, ...change }) => {
+  for (const { usage, ...change } of spent) {
     made += 1;
     const attemptId = ((BigInt(nowMs - Date.UTC(2025, 0, 1)) << 22n) + BigInt(made)) as AttemptId;
     const row = reserveRow({ orgId, keyId, attemptId }, 1_000n, change);
+    await backend.ledgerBatchStore.hold(member, row);
     const close = usage === null ? voidRow(attemptId) : closeRow(attemptId, 1n, { usage });
-    return { row, close };
-  });
-  const reserved = holds.map(({ row }) => ({ row, close: null }));
-  await backend.ledgerBatchStore.reserveBatch(member, reserved);
-  await backend.ledgerBatchStore.closeBatch(holds.map(({ close }) => close));
+    await backend.ledgerBatchStore.closeBatch([close]);
+  }
   return { orgId, fromMs: nowMs - DAY_MS, toMs: nowMs + DAY_MS };
 }
 
 describe("tokens by the size of the request", () => {
   test("are summed between the bounds, and a prompt of exactly a bound's size is not above that bound", async () => {
-    const range = await orgThatUsed(
-      { usage: used(100) },
-      { usage: used(60, { cachedPrompt: 30, cacheWrite: 11, completion: 5 }) },
-      { usage: used(101, { internalReasoning: 900 }) },
-      { usage: used(1_001) },
-    );
+    const cached = used(60, { cachedPrompt: 30, cacheWrite: 11, completion: 5 });
+    const reasoned = used(101, { internalReasoning: 900 });
+    const usages = [used(100), cached, reasoned, used(1_001)] as const;
+    const range = await orgThatUsed(...usages.map((usage) => ({ usage })));
     const bounds = { promptTokens: [100, 1_000], totalTokens: [1_000] };
     expect(await backend.usageReports.tokensBySize(range, bounds)).toEqual([
-      { ...ONE, promptAbove: 0, totalAbove: 0, usage: used(100) },
-      {
-        ...ONE,
-        promptAbove: 1,
-        totalAbove: 0,
-        usage: used(60, { cachedPrompt: 30, cacheWrite: 11, completion: 5 }),
-      },
-      {
-        ...ONE,
-        promptAbove: 1,
-        totalAbove: 1,
-        usage: used(101, { internalReasoning: 900 }),
-      },
-      { ...ONE, promptAbove: 2, totalAbove: 1, usage: used(1_001) },
+      { ...ONE, promptAbove: 0, totalAbove: 0, usage: usages[0] },
+      { ...ONE, promptAbove: 1, totalAbove: 0, usage: cached },
+      { ...ONE, promptAbove: 1, totalAbove: 1, usage: reasoned },
+      { ...ONE, promptAbove: 2, totalAbove: 1, usage: usages[3] },
     ]);
   });
 
   test("without bounds are one sum for each model, or for the model that is asked for", async () => {
     const modelId = "acme/large" as ModelId;
-    const range = await orgThatUsed(
-      { usage: used(1) },
-      { usage: used(2) },
-      { usage: used(4), modelId },
-    );
+    const small = [{ usage: used(1) }, { usage: used(2) }];
+    const range = await orgThatUsed(...small, { usage: used(4), modelId });
     const sums = await backend.usageReports.tokensBySize(range, NO_BOUNDS);
     expect(sums).toMatchObject([
       { modelId: "acme/large", attempts: 1, usage: { prompt: 4 } },
@@ -114,11 +97,6 @@ describe("tokens by the size of the request", () => {
 });
 
 /** Each closing in these tests debits one micro-dollar. */
-const ONE = {
-  modelId: "acme/small",
-  isOwnKey: false,
-  attempts: 1,
-  debitMicroUsd: microUsd(1n),
-};
+const ONE = { modelId: "acme/small", isOwnKey: false, attempts: 1, debitMicroUsd: microUsd(1n) };
 
 const NO_BOUNDS = { promptTokens: [], totalTokens: [] };

@@ -59,12 +59,8 @@ describe("transfers have a table for each month:", () => {
     await backend.ledgerBatchStore.maintain();
     const attempt = await cycle();
     expect(await tablesOf({ attempt })).toEqual([CURRENT_TABLE]);
-    expect(
-      await backend.query(
-        "select min(position) > $1 as is_later from transfer where attempt_id = $2",
-        [before?.["last"], attempt],
-      ),
-    ).toEqual([{ is_later: true }]);
+    const later = "select min(position) > $1 as is_later from transfer where attempt_id = $2";
+    expect(await backend.query(later, [before?.["last"], attempt])).toEqual([{ is_later: true }]);
     expect(await brokenBooks({ backend })).toEqual([]);
   });
 
@@ -88,9 +84,8 @@ describe("transfers have a table for each month:", () => {
       expect(first.created).toBe(ref === "after");
       const again = await backend.creditStore.grant(grantOf(ref), testOperator);
       expect(again).toEqual({ ...again, created: false, balanceMicroUsd: first.balanceMicroUsd });
-      await expect(
-        backend.creditStore.grant({ ...grantOf(ref), orgId: other }, testOperator),
-      ).rejects.toThrow(/belongs to another grant/);
+      const taken = backend.creditStore.grant({ ...grantOf(ref), orgId: other }, testOperator);
+      await expect(taken).rejects.toThrow(/belongs to another grant/);
       expect(await tablesOf({ ref })).toEqual([table]);
       expect(await brokenBooks({ backend })).toEqual([]);
     },

@@ -19,15 +19,9 @@ const other = withOtherBackend(backend);
 const trialOrg = (): Promise<OrgId> => addOrg(backend);
 
 function finding(orgId: OrgId, more: Partial<UsageFinding> = {}): UsageFinding {
-  return {
-    orgId,
-    family: "chat",
-    reason: "refused_requests 200 in 300 s",
-    ageMs: 0,
-    limitedMs: LIMITED_MS,
-    repeatMs: REPEAT_MS,
-    ...more,
-  };
+  const durations = { ageMs: 0, limitedMs: LIMITED_MS, repeatMs: REPEAT_MS };
+  const reason = "refused_requests 200 in 300 s";
+  return { orgId, family: "chat", reason, ...durations, ...more };
 }
 
 /** Moves everything that was recorded of the organization into the past. */
@@ -58,16 +52,10 @@ describe("a finding of unusual use", () => {
     expect(hold).toEqual({ family: "chat", state: "limited", untilMs: expect.any(Number) });
     expect(hold?.untilMs).toBeGreaterThan(before + LIMITED_MS - 60_000);
     expect(hold?.untilMs).toBeLessThan(Date.now() + LIMITED_MS + 60_000);
-    expect(await backend.usageHoldStore.list({ orgId, isWithPast: false })).toEqual([
-      {
-        ...hold,
-        orgId,
-        reason: "refused_requests 200 in 300 s",
-        createdAtMs: expect.any(Number),
-        liftedAtMs: null,
-        isInEffect: true,
-      },
-    ]);
+    const { reason } = finding(orgId);
+    const made = { createdAtMs: expect.any(Number), liftedAtMs: null, isInEffect: true };
+    const listed = await backend.usageHoldStore.list({ orgId, isWithPast: false });
+    expect(listed).toEqual([{ ...hold, orgId, reason, ...made }]);
   });
 
   test("makes one hold when two processes record it at once, beside grants of credit", async () => {
@@ -123,11 +111,9 @@ describe("a finding of unusual use", () => {
     const { usageHoldStore } = backend;
     await usageHoldStore.record(finding(orgId));
     await setBack(orgId, LIMITED_MS + 1_000);
-    const limited = { state: "limited" };
-    expect(await usageHoldStore.record(finding(orgId, { family: "videos" }))).toMatchObject(
-      limited,
-    );
-    expect(await usageHoldStore.record(finding(neighbour))).toMatchObject(limited);
+    for (const fresh of [finding(orgId, { family: "videos" }), finding(neighbour)]) {
+      expect(await usageHoldStore.record(fresh)).toMatchObject({ state: "limited" });
+    }
   });
 
   test("is ignored for an organization that bought credit, and for an unknown one", async () => {

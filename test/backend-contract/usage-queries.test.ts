@@ -11,10 +11,15 @@ import { ATTEMPT_OUTCOMES, toRequestStatus } from "../../src/kernel/core/request
 import { systemClock } from "../../src/kernel/core/time.ts";
 import { statusOfEndSql } from "../../src/gateway/records/request-rows.ts";
 import { ReportTimeout } from "../../src/gateway/records/report-sources.ts";
-import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { until } from "../support/books.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
-import { withPricedBackend, type FreshBackend, withMember } from "../support/postgres.ts";
+import {
+  withOtherBackend,
+  withPricedBackend,
+  type FreshBackend,
+  withMember,
+} from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { rollAll, UsageJournal, type RequestSpec } from "../support/usage-journal.ts";
 import { openTransaction } from "../support/sql.ts";
@@ -22,15 +27,12 @@ import { openTransaction } from "../support/sql.ts";
 const DAY_MS = 86_400_000;
 
 const backend = withPricedBackend();
+/** The same database, opened by another process. */
+const elsewhere = withOtherBackend(backend);
 const member = withMember(backend);
 
-const settled = {
-  end: "settled",
-  late: false,
-  provider: 0,
-  firstByteMs: 20,
-  nextDay: false,
-} as const;
+const ended = { late: false, provider: 0, firstByteMs: 20, nextDay: false } as const;
+const settled = { ...ended, end: "settled" } as const;
 const request = { org: 0, key: 0, model: 0, atMs: 7_200_000, refused: false } as const;
 
 function spec(
@@ -70,8 +72,7 @@ describe("a report that takes too long", () => {
     const walk = slow.usageReports.everyRequest(range)[Symbol.asyncIterator]();
     await expect(walk.next()).rejects.toBeInstanceOf(ReportTimeout);
     await blocker.query("rollback");
-    // Under load even a quick report can exceed the time limit of this backend, so the test
-    // retries.
+    // Under load even a quick report can exceed this backend's time limit, so the test retries.
     const seen = await until("a report succeeds", () =>
       slow.usageReports.report(range, "model").catch(() => undefined),
     );
@@ -159,10 +160,8 @@ describe("the summing of days", () => {
   });
 
   test("counts a request over midnight once while an attempt of it is open", async () => {
-    const [open, failed] = [
-      { ...settled, end: "open" as const, cost: 0 },
-      { ...settled, end: "void" as const, cost: 0 },
-    ];
+    const open = { ...ended, end: "open", cost: 0 } as const;
+    const failed = { ...ended, end: "void", cost: 0 } as const;
     const { range, orgId, journal } = await journalOf(
       spec(0, { attempts: [failed, { ...open, nextDay: true }] }),
       spec(2),
@@ -175,12 +174,10 @@ describe("the summing of days", () => {
     await rollAll(backend);
     expect(await statuses()).toEqual({ in_flight: 2, succeeded: 1 });
 
-    const [first] = await backend.query(
-      "select request_id, key_id from hold where org_id = $1 and ordinal = 1",
-      [orgId],
-    );
-    const attemptId = ((BigInt(journal.startOf(3) - Date.UTC(2025, 0, 1)) << 22n) +
-      999_999n) as AttemptId;
+    const held = "select request_id, key_id from hold where org_id = $1 and ordinal = 1";
+    const [first] = await backend.query(held, [orgId]);
+    const startOfIds = BigInt(journal.startOf(3) - Date.UTC(2025, 0, 1)) << 22n;
+    const attemptId = (startOfIds + 999_999n) as AttemptId;
     const keyId = first?.["key_id"] as KeyId;
     const requestId = first?.["request_id"] as RequestId;
     const row = reserveRow({ orgId, keyId, attemptId }, 1_000n, { requestId, ordinal: 2 });
@@ -206,13 +203,8 @@ describe("the summing of days", () => {
 
   test("is done by one process at a time, and leaves out today", async () => {
     const { journal, orgId } = await journalOf(spec(0), spec(5));
-    const other: PostgresBackend = openPostgresBackend({
-      connectionString: backend.connectionString,
-      log: silentLog,
-    });
-    await Promise.all([rollAll(backend), rollAll(other as FreshBackend)]);
+    await Promise.all([rollAll(backend), rollAll(elsewhere as FreshBackend)]);
     await rollAll(backend);
-    await other.close();
     const days = await backend.query(
       "select to_char(day, 'YYYY-MM-DD') as day from usage_rolled where org_id = $1",
       [orgId],
@@ -221,61 +213,87 @@ describe("the summing of days", () => {
   });
 });
 
-describe("a request", () => {
-  test("is reported with its attempts and their pinned prices", async () => {
-    const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 10_000n });
-    const requestId = createRequestId(systemClock.nowMs());
-    const ids = [71n, 72n].map((id) => id as AttemptId) as [AttemptId, AttemptId];
-    const rows = ids.map((attemptId, at) => ({
-      row: reserveRow({ orgId, keyId, attemptId }, 1_000n, {
-        requestId,
-        ordinal: at + 1,
-        ...(at === 0 ? {} : { pricePinId: "gone" }),
-      }),
-      close: null,
-    }));
-    await backend.ledgerBatchStore.reserveBatch(member, rows);
-    await backend.ledgerBatchStore.closeBatch([
-      voidRow(ids[0], { final: false }),
-      closeRow(ids[1], 12n),
-    ]);
-    const reported = await backend.usageReports.request(orgId, requestId);
-    expect(reported?.request).toMatchObject({
-      requestId,
-      keyId,
-      attempts: 2,
-      outcome: "completed",
-      debitMicroUsd: 12n,
-      firstByteMs: 12,
-      durationMs: 68,
-    });
-    expect(reported?.attempts).toMatchObject([
-      { ordinal: 1, outcome: "failed", prices: { completion: 10_000_000_000_000n } },
-      { ordinal: 2, outcome: "completed", prices: null, debitMicroUsd: 12n },
-    ]);
-    const other = await orgWithKey(backend, { creditMicroUsd: 0n });
-    expect(await backend.usageReports.request(other.orgId, requestId)).toBeUndefined();
+test("a request shows every attempt with its tokens, outcome, cost and pinned prices", async () => {
+  const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 100_000n });
+  const createdAtMs = Date.UTC(2026, 3, 10, 12);
+  const requestId = createRequestId(createdAtMs);
+  const [first, second] = [71n as AttemptId, 72n as AttemptId];
+  const { ledgerBatchStore, recordStore, usageReports } = backend;
+  const shown = () => recordStore.generation(orgId, requestId);
+  const row = reserveRow({ orgId, keyId, attemptId: first }, 1_000n, { requestId });
+  await ledgerBatchStore.hold(member, row);
+  const failed = { final: false, startedAtMs: createdAtMs + 5 };
+  await ledgerBatchStore.closeBatch([voidRow(first, failed)]);
+  const more = { attemptId: second, ordinal: 2, stream: true, pricePinId: "gone" };
+  await ledgerBatchStore.hold(member, { ...row, ...more });
+  expect(await shown()).toMatchObject({ outcome: "in_flight", createdAtMs });
+  const done = { startedAtMs: createdAtMs + 40 };
+  await ledgerBatchStore.closeBatch([closeRow(second, 320n, done)]);
+  const common = {
+    providerId: "acme-ai",
+    upstreamModelId: "small-2026",
+    durationMs: 34,
+    served: null,
+    answered: {},
+    reserveMicroUsd: 1_000n,
+  };
+  expect(await shown()).toEqual({
+    requestId,
+    keyId,
+    modelId: "acme/small",
+    route: "/v1/chat/completions",
+    stream: false,
+    createdAtMs,
+    outcome: "completed",
+    attempts: [
+      {
+        ...common,
+        ordinal: 1,
+        startedAtMs: createdAtMs + 5,
+        firstByteMs: null,
+        outcome: "failed",
+        upstreamStatus: 500,
+        errorClass: "upstream_error",
+        usage: null,
+        debitMicroUsd: 0n,
+        basis: "none",
+        sheet: { pinId: "pin-1", abovePromptTokens: 0 },
+        prices: {
+          prompt: 1n,
+          cachedPrompt: 1n,
+          cacheWrite: 1n,
+          completion: 10_000_000_000_000n,
+          internalReasoning: 1n,
+        },
+      },
+      {
+        ...common,
+        ordinal: 2,
+        startedAtMs: createdAtMs + 40,
+        firstByteMs: 12,
+        outcome: "completed",
+        upstreamStatus: 200,
+        errorClass: null,
+        usage: { prompt: 11, cachedPrompt: 3, cacheWrite: 2, completion: 7, internalReasoning: 5 },
+        debitMicroUsd: 320n,
+        basis: "reported",
+        sheet: { pinId: "gone", abovePromptTokens: 0 },
+        prices: null,
+      },
+    ],
   });
-
-  test("that was refused is reported without attempts and with the reason", async () => {
-    const { journal, orgId, range } = await journalOf(spec(2, { attempts: [] }));
-    const [first] = (await backend.usageReports.requests(range, { limit: 1 })).rows;
-    const reported = first && (await backend.usageReports.request(orgId, first.requestId));
-    expect(reported).toMatchObject({
-      request: { outcome: "refused", errorClass: "rate_limit", attempts: 0, debitMicroUsd: 0n },
-      attempts: [],
-    });
-    expect(await backend.usageReports.firstSuccess(orgId)).toBeUndefined();
-    const theirs = journal.orgs[1]?.orgId as OrgId;
-    expect(
-      (await backend.usageReports.requests({ ...range, orgId: theirs }, { limit: 1 })).rows,
-    ).toEqual([]);
-  });
+  const sums = { attempts: 2, outcome: "completed", debitMicroUsd: 320n };
+  const reported = (await usageReports.request(orgId, requestId))?.request;
+  expect(reported).toMatchObject({ ...sums, firstByteMs: 12, durationMs: 68 });
+  expect(await backend.creditStore.ledgerEntries(orgId)).toMatchObject([
+    { kind: "settle", ref: requestId, detail: "acme/small", amountMicroUsd: -320n },
+    { kind: "grant", ref: `start ${orgId}`, detail: null, amountMicroUsd: 100_000n },
+  ]);
 });
 
 test("only a request that succeeded counts as a first success", async () => {
   const failed = spec(2, { attempts: [{ ...settled, end: "void", cost: 0 }] });
-  const { journal, orgId } = await journalOf(failed);
+  const { journal, orgId } = await journalOf(failed, spec(2, { attempts: [] }));
   expect(await backend.usageReports.firstSuccess(orgId)).toBeUndefined();
   await journal.write([failed, spec(2, { cost: 1 })]);
   const found = await backend.usageReports.firstSuccess(orgId);
@@ -378,23 +396,19 @@ describe("a provider's day over all customers", () => {
     const [now] = await backend.query("select attempt_id_at(now())::text as id");
     let next = BigInt(String(now?.["id"])) + BigInt(name.length) * 10_000n;
     for (const { done, failed = 0, blamed = 0, other = 0 } of orgs) {
-      const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
+      const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
       const ids = Array.from({ length: done + failed + blamed }, () => next++ as AttemptId);
-      const row = (attemptId: AttemptId) => ({
-        row: reserveRow({ orgId, keyId, attemptId }, 10n, { providerId: name as never }),
-        close: null,
-      });
-      const [first, ...others] = ids.map(row);
-      if (first === undefined) continue;
-      await backend.ledgerBatchStore.reserveBatch(member, [first, ...others]);
+      const rows = ids.map((attemptId) =>
+        reserveRow({ ...org, attemptId }, 10n, { providerId: name as never }),
+      );
+      await backend.ledgerBatchStore.hold(member, ...rows);
       const close = (attemptId: AttemptId, at: number) => {
         const served = { name: at < other ? "other" : "own", isSubstituted: at < other };
         if (at < done) return closeRow(attemptId, 1n, { firstByteMs: 40, served });
         if (at < done + failed) return voidRow(attemptId, { outcome: "timeout" });
         return voidRow(attemptId, { outcome: "failed", errorClass: "content_policy" as never });
       };
-      const [closed, ...more] = ids.map(close);
-      if (closed !== undefined) await backend.ledgerBatchStore.closeBatch([closed, ...more]);
+      await backend.ledgerBatchStore.closeBatch(ids.map(close));
     }
     const all = await backend.usageReports.providerActivity();
     return all.find(({ providerId }) => providerId === name);

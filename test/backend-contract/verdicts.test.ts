@@ -1,14 +1,12 @@
 import { expect, test } from "vitest";
 
-import { ChangeLog } from "../../src/kernel/index.ts";
-import { openPool } from "../../src/kernel/storage/connection.ts";
-import { PostgresVerdictStore } from "../../src/gateway/verification/postgres-verdict-store.ts";
 import type { ListingVerdict } from "../../src/gateway/verification/postgres-verdict-store.ts";
-import { withBackend } from "../support/postgres.ts";
-import { silentLog } from "../support/silent-log.ts";
+import { withBackend, withOtherBackend } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
 
 const backend = withBackend();
+/** The same database, opened by another process. */
+const other = withOtherBackend(backend);
 const START_MS = Date.parse("2026-01-01T00:00:00Z");
 const MINUTE_MS = 60_000;
 
@@ -36,19 +34,11 @@ function verdict(providerId: string, modelId: string, minute: number): ListingVe
 
 test("the history of a listing has its own records, newest first, at most 20", async () => {
   const { verdictStore } = backend;
-  const minutes = Array.from({ length: 25 }, (_, at) => at);
-  await verdictStore.record(
-    minutes.toReversed().map((at) => verdict("lab", "m", at)),
-    testOperator,
-  );
+  const newestFirst = Array.from({ length: 25 }, (_, at) => verdict("lab", "m", 24 - at));
+  await verdictStore.record(newestFirst, testOperator);
   await verdictStore.record([verdict("lab", "other", 99), verdict("labs", "m", 99)], testOperator);
   const history = await verdictStore.history({ providerId: "lab", modelId: "m" });
-  expect(history).toEqual(
-    minutes
-      .slice(5)
-      .toReversed()
-      .map((at) => verdict("lab", "m", at)),
-  );
+  expect(history).toEqual(newestFirst.slice(0, 20));
 });
 
 test("the latest verdicts include those that another process recorded", async () => {
@@ -58,10 +48,7 @@ test("the latest verdicts include those that another process recorded", async ()
   const before = await verdictStore.latest();
   expect(before.find(({ modelId }) => modelId === "m")).toEqual(verdict("lab", "m", 100));
   expect(await verdictStore.latest()).toBe(before);
-  const pool = openPool(backend.connectionString, silentLog);
-  const other = new PostgresVerdictStore(pool, new ChangeLog(pool, silentLog));
-  await other.record([later], testOperator);
-  await pool.end();
+  await other.verdictStore.record([later], testOperator);
   const after = await verdictStore.latest();
   expect(after.find(({ modelId }) => modelId === "m")).toEqual(later);
 });

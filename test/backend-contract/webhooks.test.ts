@@ -1,13 +1,17 @@
 import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { openKeyVault, type KeyVault } from "../../src/gateway/accounts/key-vault.ts";
+import {
+  countSealedBy,
+  openKeyVault,
+  resealRows,
+  type KeyVault,
+} from "../../src/gateway/accounts/key-vault.ts";
 import { ALERT_KINDS, type AlertKind, reportEvent } from "../../src/account/alerts/alert-kinds.ts";
 import type { AlertDestination } from "../../src/account/alerts/alert-store.ts";
 import type { AlertWorker } from "../../src/account/alerts/alert-worker.ts";
 import { createWebhookSecret, sealSecret } from "../../src/account/alerts/webhook-secrets.ts";
 import { sealedTables } from "../../src/app/open-key-vault.ts";
-import { countSealedBy, resealRows } from "../../src/gateway/accounts/key-vault.ts";
 import { createRecordId, type OrgId } from "../../src/kernel/core/ids.ts";
 import { microUsd } from "../../src/kernel/core/money.ts";
 import { addKey } from "../support/add-key.ts";
@@ -53,19 +57,11 @@ async function newOrg(): Promise<OrgId> {
   return (await backend.accountStore.createOrg(org, testOperator)).orgId;
 }
 
-interface Added {
-  readonly destinationId: string;
-  readonly secret: string;
-}
-
-async function addWebhook(
-  to: {
-    readonly org?: OrgId;
-    readonly address?: string;
-    readonly kinds?: readonly string[];
-  } = {},
-): Promise<Added> {
-  const { org = orgId, address = receiver.url + path, kinds = null } = to;
+async function addWebhook({
+  org = orgId,
+  address = receiver.url + path,
+  kinds = null as readonly string[] | null,
+} = {}) {
   const destinationId = createRecordId("dst");
   const secret = createWebhookSecret();
   const sealedSecret = sealSecret(vault, secret, { destinationId, orgId: org });
@@ -100,25 +96,33 @@ async function states(): Promise<readonly unknown[]> {
 
 async function report(kind: "balance.low" | "org_cap.reached", once?: string): Promise<boolean> {
   const facts = { balance_usd: "4.000000" };
+  const query = async (sql: string, values: unknown[]) => ({
+    rows: await backend.query(sql, values),
+  });
   const event = { orgId, kind, facts, ...(once === undefined ? {} : { once }) };
-  return await reportEvent(
-    { query: ((sql: string, values: unknown[]) => wrapped(sql, values)) as never },
-    event,
-  );
+  return await reportEvent({ query: query as never }, event);
 }
 
-async function wrapped(sql: string, values: unknown[]): Promise<{ rows: unknown[] }> {
-  return { rows: await backend.query(sql, values) };
+async function rotate(destinationId: string): Promise<string> {
+  const next = createWebhookSecret();
+  const sealed = sealSecret(vault, next, { destinationId, orgId });
+  await backend.alertStore.rotateSecret(orgId, destinationId, sealed, testOperator);
+  return next;
 }
+
+async function setEnabled(destinationId: string, isEnabled: boolean): Promise<unknown> {
+  const change = { isEnabled };
+  return await backend.alertStore.changeDestination(orgId, destinationId, change, testOperator);
+}
+
+const sendTest = (destinationId: string): Promise<string | false | undefined> =>
+  backend.alertStore.sendTest(orgId, destinationId);
 
 describe("a delivery", () => {
   test("passes verification by the official library, and sends its event once", async () => {
     const { secret } = await addWebhook();
-    await backend.alertStore.changeRules(
-      orgId,
-      { balanceBelowMicroUsd: microUsd(5_000_000n) },
-      testOperator,
-    );
+    const rule = { balanceBelowMicroUsd: microUsd(5_000_000n) };
+    await backend.alertStore.changeRules(orgId, rule, testOperator);
     await backend.alertQueue.notice();
     await Promise.all([deliver(), deliver({ from: other })]);
     await deliver();
@@ -137,7 +141,7 @@ describe("a delivery", () => {
 
   test("is retried after a redirect or a 500 with the same id and body, and follows no redirect", async () => {
     const { destinationId, secret } = await addWebhook();
-    await backend.alertStore.sendTest(orgId, destinationId);
+    await sendTest(destinationId);
     receiver.answer(path, (response) => {
       response.writeHead(302, { location: `${receiver.url}${path}/moved` }).end();
     });
@@ -166,7 +170,7 @@ describe("a delivery", () => {
     ["a name that has a private address", () => receiver.url.replace("127.0.0.1", "hooks.example")],
   ])("is never sent to %s, even if that address is stored", async (_what, address) => {
     const { destinationId } = await addWebhook({ address: address() });
-    await backend.alertStore.sendTest(orgId, destinationId);
+    await sendTest(destinationId);
     const before = receiver.received.length;
     const { address: server } = await nameServer("127.0.0.1");
     await deliver({ allowPrivate: false, nameServers: [server] });
@@ -178,8 +182,8 @@ describe("a delivery", () => {
   test("that is answered with 410 disables its destination at once, and reports that with an event", async () => {
     const { destinationId } = await addWebhook();
     receiver.answer(path, (response) => response.writeHead(410).end());
-    await backend.alertStore.sendTest(orgId, destinationId);
-    await backend.alertStore.sendTest(orgId, destinationId);
+    await sendTest(destinationId);
+    await sendTest(destinationId);
     await deliver();
     expect(await onlyDestination()).toMatchObject({ disabledReason: "gone" });
     const log = await states();
@@ -193,7 +197,7 @@ describe("a delivery", () => {
 
   test("is not sent when no encryption key decrypts its secret", async () => {
     const { destinationId } = await addWebhook();
-    await backend.alertStore.sendTest(orgId, destinationId);
+    await sendTest(destinationId);
     await deliver({ ring: vaultOf(SECOND_KEY) });
     expect(receiver.at(path)).toEqual([]);
     expect((await states())[0]).toMatchObject({ 1: "waiting", 3: /cannot be decrypted/ });
@@ -206,7 +210,7 @@ describe("a slow receiver", () => {
     const waiting: (() => void)[] = [];
     receiver.answer(path, (response) => void waiting.push(() => response.writeHead(204).end()));
     for (let count = 0; count < 6; count += 1) {
-      await backend.alertStore.sendTest(orgId, slow.destinationId);
+      await sendTest(slow.destinationId);
     }
     const senders = [worker(), worker({ from: other })];
     const runs = senders.map((each) => each.deliverDue());
@@ -234,16 +238,14 @@ describe("a slow receiver", () => {
 describe("the secret of a webhook", () => {
   test("from before a rotation signs deliveries beside the new secret until its grace period ends", async () => {
     const { destinationId, secret } = await addWebhook();
-    const next = createWebhookSecret();
-    const sealed = sealSecret(vault, next, { destinationId, orgId });
-    await backend.alertStore.rotateSecret(orgId, destinationId, sealed, testOperator);
-    await backend.alertStore.sendTest(orgId, destinationId);
+    const next = await rotate(destinationId);
+    await sendTest(destinationId);
     await deliver();
     const first = receiver.at(path)[0] as ReceivedWebhook;
     verified(first, secret);
     verified(first, next);
     await backend.query("update alert_destination set former_until = now()");
-    await backend.alertStore.sendTest(orgId, destinationId);
+    await sendTest(destinationId);
     await deliver();
     const second = receiver.at(path)[1] as ReceivedWebhook;
     verified(second, next);
@@ -253,27 +255,18 @@ describe("the secret of a webhook", () => {
 
   test("is resealed with the first encryption key, together with the former secret", async () => {
     const { destinationId, secret } = await addWebhook();
-    const next = createWebhookSecret();
-    const sealed = sealSecret(vault, next, { destinationId, orgId });
-    await backend.alertStore.rotateSecret(orgId, destinationId, sealed, testOperator);
+    const next = await rotate(destinationId);
     const ring = vaultOf(`${SECOND_KEY},${FIRST_KEY}`);
     const [second = "", first = ""] = ring.keyNames;
-    const of = (counts: object): unknown => new Map(Object.entries(counts));
-    expect(await countSealedBy(sealedTables(backend), ring)).toEqual(
-      of({ [second]: 0, [first]: 2 }),
-    );
-    expect(await resealRows(sealedTables(backend), ring, testOperator)).toEqual({
-      resealed: 2,
-      kept: 0,
-      unopened: [],
-    });
-    expect(await countSealedBy(sealedTables(backend), ring)).toEqual(
-      of({ [second]: 2, [first]: 0 }),
-    );
-    expect(await resealRows(sealedTables(backend), vault, testOperator)).toMatchObject({
-      unopened: [destinationId],
-    });
-    await backend.alertStore.sendTest(orgId, destinationId);
+    const tables = sealedTables(backend);
+    const counts = async () => Object.fromEntries(await countSealedBy(tables, ring));
+    expect(await counts()).toEqual({ [second]: 0, [first]: 2 });
+    const resealed = await resealRows(tables, ring, testOperator);
+    expect(resealed).toEqual({ resealed: 2, kept: 0, unopened: [] });
+    expect(await counts()).toEqual({ [second]: 2, [first]: 0 });
+    const unopened = await resealRows(tables, vault, testOperator);
+    expect(unopened).toMatchObject({ unopened: [destinationId] });
+    await sendTest(destinationId);
     await deliver({ ring });
     const got = receiver.at(path)[0] as ReceivedWebhook;
     verified(got, secret);
@@ -306,16 +299,15 @@ describe("settings of customers", () => {
   test("a disabled destination gets nothing until it is enabled, which needs its address to be free", async () => {
     const { destinationId } = await addWebhook();
     await report("balance.low");
-    const set = async (isEnabled: boolean): Promise<unknown> =>
-      await backend.alertStore.changeDestination(orgId, destinationId, { isEnabled }, testOperator);
-    expect(await set(false)).toMatchObject({ disabledReason: "paused" });
+    expect(await setEnabled(destinationId, false)).toMatchObject({ disabledReason: "paused" });
     await report("org_cap.reached");
     expect(await deliver()).toBe(0);
-    expect(await backend.alertStore.sendTest(orgId, destinationId)).toBeUndefined();
+    expect(await sendTest(destinationId)).toBeUndefined();
     const same = await addWebhook();
-    expect(await set(true)).toBe("taken");
+    expect(await setEnabled(destinationId, true)).toBe("taken");
     await backend.alertStore.removeDestination(orgId, same.destinationId, testOperator);
-    expect(await set(true)).toMatchObject({ disabledReason: null, disabledAtMs: null });
+    const enabled = await setEnabled(destinationId, true);
+    expect(enabled).toMatchObject({ disabledReason: null, disabledAtMs: null });
     await report("balance.low");
     expect(await deliver()).toBe(1);
   });
@@ -323,7 +315,7 @@ describe("settings of customers", () => {
   test("a failed delivery can be sent again with the same id, and a waiting delivery cannot", async () => {
     const { destinationId, secret } = await addWebhook();
     receiver.answer(path, (response) => response.writeHead(500).end());
-    const eventId = String(await backend.alertStore.sendTest(orgId, destinationId));
+    const eventId = String(await sendTest(destinationId));
     const again = (): Promise<unknown> =>
       backend.alertStore.sendAgain(orgId, destinationId, eventId);
     expect(await again()).toBe("busy");
@@ -343,12 +335,10 @@ describe("settings of customers", () => {
 
   test("a delivery that is being sent is not queued again", async () => {
     const { destinationId } = await addWebhook();
-    const eventId = String(await backend.alertStore.sendTest(orgId, destinationId));
+    const eventId = String(await sendTest(destinationId));
     const [taken] = await backend.alertQueue.takeDue(10);
-    const set = { isEnabled: false };
-    await backend.alertStore.changeDestination(orgId, destinationId, set, testOperator);
-    const enable = { isEnabled: true };
-    await backend.alertStore.changeDestination(orgId, destinationId, enable, testOperator);
+    await setEnabled(destinationId, false);
+    await setEnabled(destinationId, true);
     expect(await backend.alertStore.sendAgain(orgId, destinationId, eventId)).toBe("busy");
     if (taken === undefined) throw new Error("nothing was due");
     await backend.alertQueue.end(taken, { isDelivered: true, answer: "late" });
@@ -358,11 +348,10 @@ describe("settings of customers", () => {
 
   test("a destination accepts at most 20 test events that wait for delivery", async () => {
     const { destinationId } = await addWebhook();
-    const answers: unknown[] = [];
-    for (let count = 0; count < 21; count += 1) {
-      answers.push(await backend.alertStore.sendTest(orgId, destinationId));
+    for (let count = 0; count < 20; count += 1) {
+      expect(await sendTest(destinationId)).toEqual(expect.any(String));
     }
-    expect(answers.filter((each) => each === false)).toHaveLength(1);
+    expect(await sendTest(destinationId)).toBe(false);
   });
 });
 
