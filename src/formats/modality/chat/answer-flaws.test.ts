@@ -10,6 +10,7 @@ import {
   openStream,
   play,
   wholeAnswer,
+  playJson,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 import {
   close,
@@ -60,7 +61,7 @@ describe.each<KnownWire>(["wire_a", "wire_b"])(
   (client) => {
     function findFlaws(upstream: KnownWire, whole: string, stream: string): readonly unknown[] {
       const wires = { client, upstream };
-      const bridges = [play(openJson(wires), [whole]), play(openStream(wires), [stream])];
+      const bridges = [playJson(wires, whole), play(openStream(wires), [stream])];
       const [one, other] = bridges.map(({ bridge }) => {
         expect(bridge.state).toBe("complete");
         return [bridge.hasWrongFinish, bridge.usageFlaw];

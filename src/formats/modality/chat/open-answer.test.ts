@@ -12,10 +12,10 @@ import {
   done,
   events,
   marketModel,
-  openJson,
   openStream,
   play,
   type Wires,
+  playJson,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 
 const start = {
@@ -301,8 +301,8 @@ describe("relays", () => {
       play(openStream(wire_a), [streamA]),
       play(openStream({ ...wire_a, wantsUsageChunk: true }), [streamA]),
       play(openStream(wire_b), [streamB]),
-      play(openJson(wire_a), [JSON.stringify({ choices: [{ message }], usage: ofA.usage })]),
-      play(openJson(wire_b), [JSON.stringify({ content: [], usage: ofB })]),
+      playJson(wire_a, JSON.stringify({ choices: [{ message }], usage: ofA.usage })),
+      playJson(wire_b, JSON.stringify({ content: [], usage: ofB })),
     ]) {
       expect(text).toContain(`"cost":${costUsd}`);
       expect(text).not.toMatch(/cost_details|upstream_inference|ticks|95|"cost":9/);

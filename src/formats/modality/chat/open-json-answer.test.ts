@@ -8,17 +8,17 @@ import {
   wire_a,
   wire_b,
   EVERY,
-  chunks,
   costUsd,
   delta,
   done,
   idTail,
   marketModel,
   openJson,
-  openStream,
   play,
   wholeAnswer,
   type Wires,
+  playJson,
+  playStream,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 
 const usage = {
@@ -47,7 +47,7 @@ const answerB = (content: readonly object[], reason = "end_turn"): string =>
   });
 
 function answered(wires: Wires, body: string | Buffer): Record<string, unknown> {
-  const { bridge, text } = play(openJson(wires), [body]);
+  const { bridge, text } = playJson(wires, body);
   expect(bridge.state).toBe("complete");
   return JSON.parse(text) as Record<string, unknown>;
 }
@@ -90,7 +90,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
     ["no choices", '{"choices":[]}'],
     ["bytes that are not UTF-8", Buffer.from([0x7b, 0xff, 0x7d])],
   ])("with %s as its body is a 502 without failover", (_name, body) => {
-    const { bridge } = play(openJson(wires), [body]);
+    const { bridge } = playJson(wires, body);
     expect(bridge).toMatchObject({
       state: "failed",
       failure: {
@@ -102,9 +102,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
   });
 
   test("is classified by the code of an error object inside the 200", () => {
-    const { bridge } = play(openJson(wires), [
-      '{"error":{"code":"overloaded_error","message":"x"}}',
-    ]);
+    const { bridge } = playJson(wires, '{"error":{"code":"overloaded_error","message":"x"}}');
     expect(bridge.failure).toMatchObject({
       failover: true,
       refusal: { status: 503, upstreamStatus: 200 },
@@ -113,7 +111,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
 
   test("keeps characters whole over pieces, and ignores a byte order mark", () => {
     const bytes = Buffer.from(`\uFEFF${good.replace("hi", "grüße 🙂")}`);
-    const whole = play(openJson(wires), [bytes]).text;
+    const whole = playJson(wires, bytes).text;
     expect(whole).toContain("grüße 🙂");
     for (let at = 0; at < bytes.length; at += 7) {
       expect(play(openJson(wires), [bytes.subarray(0, at), bytes.subarray(at)]).text).toBe(whole);
@@ -135,7 +133,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
       `{"error":${deep}}`,
     ];
     for (const body of bodies) {
-      expect(["complete", "failed"]).toContain(play(openJson(wires), [body]).bridge.state);
+      expect(["complete", "failed"]).toContain(playJson(wires, body).bridge.state);
     }
   });
 
@@ -151,7 +149,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
     );
     fc.assert(
       fc.property(anything, (body) => {
-        const { bridge, text } = play(openJson(wires), [body]);
+        const { bridge, text } = playJson(wires, body);
         expect(["complete", "failed"]).toContain(bridge.state);
         expect(() => JSON.parse(text) as unknown).not.toThrow();
       }),
@@ -167,7 +165,7 @@ describe("a relayed JSON answer", () => {
     const expected = body
       .replace('"up-model"', `"${marketModel}"`)
       .replace('"cost":5', `"cost":${costUsd}`);
-    const { bridge, text } = play(openJson(wire_a), [body]);
+    const { bridge, text } = playJson(wire_a, body);
     expect(text).toBe(expected);
     expect(bridge.reportedCostUsd).toBe("5");
   });
@@ -175,7 +173,7 @@ describe("a relayed JSON answer", () => {
   test.each([wire_a, wire_b])("of $upstream without usage still reports the cost", (wires) => {
     const body = wires.upstream === "wire_a" ? answerA({ content: "a" }) : answerB([]);
     const bare = JSON.stringify({ ...(JSON.parse(body) as object), usage: undefined });
-    const { bridge, text } = play(openJson(wires), [bare]);
+    const { bridge, text } = playJson(wires, bare);
     expect(bridge.usage).toBeUndefined();
     expect(JSON.parse(text)).toMatchObject({ usage: { cost: 0.001932 } });
   });
@@ -250,7 +248,7 @@ describe("wire_b answer for a wire_a client", () => {
     expect(answered(aToB, answerB([unknown, { type: "text", text: "a" }]))).toMatchObject({
       choices: [{ message: { content: "a" } }],
     });
-    const { bridge } = play(openJson(aToB), [answerB([unknown])]);
+    const { bridge } = playJson(aToB, answerB([unknown]));
     expect(bridge.failure?.refusal).toMatchObject({ class: "gateway_error", status: 502 });
   });
 });
@@ -296,7 +294,7 @@ describe("wire_a answer for a wire_b client", () => {
     "with the call arguments %j is a 502 without failover",
     (broken) => {
       const calls = [{ id: "c", function: { name: "f", arguments: broken } }];
-      const { bridge } = play(openJson(bToA), [answerA({ content: null, tool_calls: calls })]);
+      const { bridge } = playJson(bToA, answerA({ content: null, tool_calls: calls }));
       expect(bridge.failure).toMatchObject({
         failover: false,
         refusal: { class: "gateway_error", status: 502 },
@@ -320,7 +318,7 @@ describe("wire_a answer for a wire_b client", () => {
       usage: { output_tokens: 6, cost: 0.001932 },
     });
     const late = answerA({ content: null, tool_calls: [cut, whole] }, word);
-    expect(play(openJson(bToA), [late]).bridge.state).toBe("failed");
+    expect(playJson(bToA, late).bridge.state).toBe("failed");
   });
 
   test("with a refusal of the model is complete, with the stop reason refusal", () => {
@@ -342,10 +340,8 @@ describe("wire_a answer for a wire_b client", () => {
   });
 
   test("has every field that the official client's types declare, streamed or not", () => {
-    const { text: json } = play(openJson(bToA), [answerA({ content: "Hi" })]);
-    const { text: stream } = play(openStream(bToA), [
-      chunks(delta({ content: "Hi" }), delta({}, "stop"), done),
-    ]);
+    const { text: json } = playJson(bToA, answerA({ content: "Hi" }));
+    const { text: stream } = playStream(bToA, delta({ content: "Hi" }), delta({}, "stop"), done);
     const members = { container: null, stop_details: null, stop_sequence: null };
     const counts = {
       cache_creation: null,
@@ -394,7 +390,7 @@ describe("log probabilities of thousands of tokens with alternatives", () => {
   const body = answerA({ content: words }, "stop", { logprobs: logprobsOf(4_096) });
 
   test("are relayed byte for byte on the same wire", () => {
-    const { bridge, text } = play(openJson(wire_a), [body]);
+    const { bridge, text } = playJson(wire_a, body);
     expect(bridge.state).toBe("complete");
     expect(text.replace(`"model":"${marketModel}"`, '"model":"up-model"')).toBe(
       body.replace('"usage":{', `"usage":{"cost":${costUsd},`),
@@ -409,7 +405,7 @@ describe("log probabilities of thousands of tokens with alternatives", () => {
     const broken = body.replace("-12.345678901234567", "-12.345678901234567x");
     const longer = answerA({ content: "a" }, "stop", { logprobs: logprobsOf(7_000) });
     for (const bad of [broken, longer]) {
-      const { bridge } = play(openJson(wire_a), [bad]);
+      const { bridge } = playJson(wire_a, bad);
       expect(bridge.failure).toMatchObject({ refusal: { status: 502 }, failover: false });
       // The client's own request may have caused this, so it is no breach of the listing, and does
       // not open the circuit for other clients.

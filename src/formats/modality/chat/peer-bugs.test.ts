@@ -8,11 +8,11 @@ import {
   done,
   events,
   idTail,
-  openJson,
   openStream,
   play,
   toolDelta,
   wholeAnswer,
+  playJson,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 import { readLegalWireA } from "../../../../test/fixtures/modality/legal-wire-a.ts";
 import {
@@ -116,9 +116,10 @@ describe("a messages client of a chat-completions provider", () => {
 
   test("no blank text is in an answer that is not streamed", () => {
     const calls = [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }];
-    const { text: sent } = play(openJson(bToA), [
+    const { text: sent } = playJson(
+      bToA,
       wholeAnswer({ content: "\n\n", tool_calls: calls }, "tool_calls"),
-    ]);
+    );
     expect(JSON.parse(sent)).toMatchObject({ content: [{ type: "tool_use", id: "c" }] });
   });
 
@@ -169,9 +170,10 @@ describe("Switchyard 502: a provider that uses the call ids of its earlier answe
   test("gives a messages client another id, and the second turn is consistent", () => {
     const stream = openStream({ ...bToA, messages: historyB });
     const { text: sent } = play(stream, [chunks(again, fresh, finish("tool_calls"), done)]);
-    const whole = play(openJson({ ...bToA, messages: historyB }), [
+    const whole = playJson(
+      { ...bToA, messages: historyB },
       wholeAnswer({ tool_calls: [toolCall] }, "tool_calls"),
-    ]);
+    );
     const renamed = `toolu_${idTail}_0`;
     expect(readLegalWireB(sent).blocks).toMatchObject([{ id: renamed }, { id: "call_1" }]);
     expect(JSON.parse(whole.text)).toMatchObject({ content: [{ id: renamed }] });
@@ -193,7 +195,7 @@ describe("Switchyard 502: a provider that uses the call ids of its earlier answe
     const { text: sent } = play(openStream({ ...aToB, messages: historyA }), [input]);
     expect(readLegalWireA(sent).calls[0]?.id).toBe(`call_${idTail}_0`);
     const message = { role: "assistant", content: [use], stop_reason: "tool_use" };
-    const whole = play(openJson({ ...aToB, messages: historyA }), [JSON.stringify(message)]).text;
+    const whole = playJson({ ...aToB, messages: historyA }, JSON.stringify(message)).text;
     expect(whole).toContain(`"id":"call_${idTail}_0"`);
   });
 });

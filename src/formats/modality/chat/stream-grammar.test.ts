@@ -17,6 +17,7 @@ import {
   marketModel,
   openStream,
   play,
+  playStream,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 import { readLegalWireA } from "../../../../test/fixtures/modality/legal-wire-a.ts";
 import { readLegalWireB } from "../../../../test/fixtures/modality/legal-wire-b.ts";
@@ -206,7 +207,7 @@ describe("an answer bridge accepts any input from a provider", () => {
     fc.assert(
       fc.property(fc.array(chunk, { maxLength: 12 }), (list) => {
         const wires = { client: "wire_b", upstream: "wire_a" } as const;
-        const read = readLegalWireB(play(openStream(wires), [chunks(...list)]).text);
+        const read = readLegalWireB(playStream(wires, ...list).text);
         expect(read.isStopped).toBe(read.error === undefined);
       }),
       { numRuns: quickOrDeep(150, 15_000) },
@@ -217,7 +218,7 @@ describe("an answer bridge accepts any input from a provider", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 16 }), (list) => {
         const wires = { client: "wire_a", upstream: "wire_b" } as const;
-        const read = readLegalWireA(play(openStream(wires), [events(...list)]).text);
+        const read = readLegalWireA(playStream(wires, ...list).text);
         expect(read.isDone).toBe(read.error === undefined);
       }),
       { numRuns: quickOrDeep(150, 15_000) },

@@ -8,6 +8,7 @@ import {
   events,
   openStream,
   play,
+  playStream,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 
 interface Chunk {
@@ -133,9 +134,7 @@ test.each(["wire_a", "wire_b"] as const)("usage in a choice reaches a client of 
     ...delta({}, "stop"),
     choices: [{ index: 0, delta: {}, finish_reason: "stop", usage }],
   };
-  const { bridge, text } = play(openStream({ client, upstream: "wire_a" }), [
-    chunks(hi, last, done),
-  ]);
+  const { bridge, text } = playStream({ client, upstream: "wire_a" }, hi, last, done);
   expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
   expect(text).toContain('"cost":0.001932');
 });
