@@ -29,22 +29,17 @@ const usage = {
 };
 const answerA = (message: object, finish = "stop", more: object = {}): string =>
   wholeAnswer(message, finish, { usage, ...more });
-const answerB = (content: readonly object[], reason = "end_turn"): string =>
-  JSON.stringify({
-    id: "msg_up",
-    type: "message",
-    role: "assistant",
-    model: "up-model",
-    content,
-    stop_reason: reason,
-    stop_sequence: null,
-    usage: {
-      input_tokens: 6,
-      cache_read_input_tokens: 4,
-      cache_creation_input_tokens: 1,
-      output_tokens: 6,
-    },
-  });
+const countsB = {
+  input_tokens: 6,
+  cache_read_input_tokens: 4,
+  cache_creation_input_tokens: 1,
+  output_tokens: 6,
+};
+const answerB = (content: readonly object[], reason = "end_turn"): string => {
+  const head = { id: "msg_up", type: "message", role: "assistant", model: "up-model" };
+  const stop = { stop_reason: reason, stop_sequence: null };
+  return JSON.stringify({ ...head, content, ...stop, usage: countsB });
+};
 
 function answered(wires: Wires, body: string | Buffer): Record<string, unknown> {
   const { bridge, text } = playJson(wires, body);
@@ -91,22 +86,16 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
     ["bytes that are not UTF-8", Buffer.from([0x7b, 0xff, 0x7d])],
   ])("with %s as its body is a 502 without failover", (_name, body) => {
     const { bridge } = playJson(wires, body);
-    expect(bridge).toMatchObject({
-      state: "failed",
-      failure: {
-        failover: false,
-        strike: "strike",
-        refusal: { class: "gateway_error", status: 502, upstreamStatus: 200 },
-      },
-    });
+    const refusal = { class: "gateway_error", status: 502, upstreamStatus: 200 };
+    const failure = { failover: false, strike: "strike", refusal };
+    expect(bridge).toMatchObject({ state: "failed", failure });
   });
 
   test("is classified by the code of an error object inside the 200", () => {
-    const { bridge } = playJson(wires, '{"error":{"code":"overloaded_error","message":"x"}}');
-    expect(bridge.failure).toMatchObject({
-      failover: true,
-      refusal: { status: 503, upstreamStatus: 200 },
-    });
+    const error = { code: "overloaded_error", message: "x" };
+    const { bridge } = playJson(wires, JSON.stringify({ error }));
+    const refusal = { status: 503, upstreamStatus: 200 };
+    expect(bridge.failure).toMatchObject({ failover: true, refusal });
   });
 
   test("keeps characters whole over pieces, and ignores a byte order mark", () => {
@@ -198,6 +187,17 @@ describe("wire_b answer for a wire_a client", () => {
       ],
       "tool_use",
     ).replace('{"n":0}', '{ "n": 12345678901234567890,\n"s": "a  b" }');
+    const n = '{"n":12345678901234567890,"s":"a  b"}';
+    const message = {
+      role: "assistant",
+      content: "ab",
+      refusal: null,
+      reasoning_content: "hm",
+      tool_calls: [
+        { id: "t1", type: "function", function: { name: "f", arguments: n } },
+        { id: "t2", type: "function", function: { name: "g", arguments: "{}" } },
+      ],
+    };
     expect(answered(aToB, body)).toEqual({
       id: `chatcmpl-${idTail}`,
       object: "chat.completion",
@@ -205,27 +205,7 @@ describe("wire_b answer for a wire_a client", () => {
       model: marketModel,
       // One official client requires `system_fingerprint` in every answer.
       system_fingerprint: null,
-      choices: [
-        {
-          index: 0,
-          message: {
-            role: "assistant",
-            content: "ab",
-            refusal: null,
-            reasoning_content: "hm",
-            tool_calls: [
-              {
-                id: "t1",
-                type: "function",
-                function: { name: "f", arguments: '{"n":12345678901234567890,"s":"a  b"}' },
-              },
-              { id: "t2", type: "function", function: { name: "g", arguments: "{}" } },
-            ],
-          },
-          logprobs: null,
-          finish_reason: "tool_calls",
-        },
-      ],
+      choices: [{ index: 0, message, logprobs: null, finish_reason: "tool_calls" }],
       usage: {
         prompt_tokens: 11,
         completion_tokens: 6,
@@ -238,9 +218,8 @@ describe("wire_b answer for a wire_a client", () => {
   });
 
   test("has null content without text", () => {
-    expect(answered(aToB, answerB([]))).toMatchObject({
-      choices: [{ message: { content: null } }],
-    });
+    const choices = [{ message: { content: null } }];
+    expect(answered(aToB, answerB([]))).toMatchObject({ choices });
   });
 
   test("leaves out blocks of unknown types, and is a 502 if it has no other block", () => {
@@ -255,19 +234,15 @@ describe("wire_b answer for a wire_a client", () => {
 
 describe("wire_a answer for a wire_b client", () => {
   test("has text and calls, with arguments digit for digit", () => {
+    const big = { name: "f", arguments: ' {"n": 12345678901234567890}' };
     const calls = [
-      {
-        id: "c:1",
-        type: "function",
-        function: { name: "f", arguments: ' {"n": 12345678901234567890}' },
-      },
+      { id: "c:1", type: "function", function: big },
       { function: { name: "g", arguments: "" } },
     ];
-    const { text } = play(openJson(bToA), [
-      // Providers answer with the finish reason "stop" if the client forced the call.
-      answerA({ content: "a", tool_calls: calls }, "stop"),
-    ]);
+    // Providers answer with the finish reason "stop" if the client forced the call.
+    const { text } = playJson(bToA, answerA({ content: "a", tool_calls: calls }, "stop"));
     expect(text).toContain('"input":{"n":12345678901234567890}');
+    const id: unknown = expect.stringMatching(/^[\w-]+$/);
     expect(JSON.parse(text)).toMatchObject({
       id: `msg_${idTail}`,
       type: "message",
@@ -275,8 +250,8 @@ describe("wire_a answer for a wire_b client", () => {
       model: marketModel,
       content: [
         { type: "text", text: "a" },
-        { type: "tool_use", id: expect.stringMatching(/^[\w-]+$/) as string, name: "f" },
-        { type: "tool_use", id: expect.stringMatching(/^[\w-]+$/) as string, name: "g", input: {} },
+        { type: "tool_use", id, name: "f" },
+        { type: "tool_use", id, name: "g", input: {} },
       ],
       stop_reason: "tool_use",
       stop_sequence: null,
@@ -290,15 +265,13 @@ describe("wire_a answer for a wire_b client", () => {
     });
   });
 
-  test.each([["{oops"], ["[1]"], ["7"]])(
+  test.each(["{oops", "[1]", "7"])(
     "with the call arguments %j is a 502 without failover",
     (broken) => {
       const calls = [{ id: "c", function: { name: "f", arguments: broken } }];
       const { bridge } = playJson(bToA, answerA({ content: null, tool_calls: calls }));
-      expect(bridge.failure).toMatchObject({
-        failover: false,
-        refusal: { class: "gateway_error", status: 502 },
-      });
+      const refusal = { class: "gateway_error", status: 502 };
+      expect(bridge.failure).toMatchObject({ failover: false, refusal });
     },
   );
 
@@ -354,27 +327,21 @@ describe("wire_a answer for a wire_b client", () => {
       speed: null,
     };
     expect(JSON.parse(json)).toMatchObject({ ...members, diagnostics: null, usage: counts });
-    const sent = [...stream.matchAll(/^data: (\{.*)$/gm)].map(
-      ([, data = ""]) => JSON.parse(data) as { readonly type: string },
-    );
+    const sent = [...stream.matchAll(/^data: (\{.*)$/gm)].map(([, data = ""]) => JSON.parse(data));
     expect(sent[0]).toMatchObject({ message: { ...members, diagnostics: null, usage: counts } });
     expect(sent.at(-2)).toMatchObject({ delta: members, usage: counts });
   });
 
   test("has an empty list of blocks if its content is empty", () => {
-    expect(answered(bToA, answerA({ content: "" }))).toMatchObject({
-      content: [],
-      stop_reason: "end_turn",
-    });
+    const empty = { content: [], stop_reason: "end_turn" };
+    expect(answered(bToA, answerA({ content: "" }))).toMatchObject(empty);
   });
 
   test("names the caller's stop sequence that matched", () => {
     const wires = { ...bToA, body: { stop_sequences: ["END"] } };
     const body = answerA({ content: "a" }, "stop", { stop_reason: "END" });
-    expect(answered(wires, body)).toMatchObject({
-      stop_reason: "stop_sequence",
-      stop_sequence: "END",
-    });
+    const stopped = { stop_reason: "stop_sequence", stop_sequence: "END" };
+    expect(answered(wires, body)).toMatchObject(stopped);
     expect(answered(bToA, body)).toMatchObject({ stop_reason: "end_turn", stop_sequence: null });
   });
 });
