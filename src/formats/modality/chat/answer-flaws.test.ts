@@ -97,18 +97,14 @@ describe.each<KnownWire>(["wire_a", "wire_b"])(
       expect(found).toEqual([false, flaw]);
     });
 
+    const negative = { cache_read_input_tokens: -1 };
     test.each([
       ["end_turn", {}, false, undefined],
       [null, {}, true, undefined],
       ["tool_use", {}, true, undefined],
       ["end_turn", { cache_read_input_tokens: 99 }, false, undefined],
       ["end_turn", thoughtB, false, "more thinking tokens than output tokens"],
-      [
-        "end_turn",
-        { cache_read_input_tokens: -1 },
-        false,
-        "usage.cache_read_input_tokens is not a count",
-      ],
+      ["end_turn", negative, false, "usage.cache_read_input_tokens is not a count"],
     ])(
       "messages with the stop reason %s and the usage %j have a wrong finish: %s, a flaw: %s",
       (reason, usage, isWrong, flaw) => {
@@ -143,10 +139,8 @@ describe("an answer that fails", () => {
 
   test("is a strike but not malformed when a line is longer than the gateway reads", () => {
     const long = failure(stream(), `data: ${"x".repeat(1_100_000)}\n\n`);
-    expect(long).toMatchObject({
-      strike: "strike",
-      refusal: { class: "gateway_error", status: 502 },
-    });
+    const refusal = { class: "gateway_error", status: 502 };
+    expect(long).toMatchObject({ strike: "strike", refusal });
     expect(long?.isMalformed).toBeUndefined();
   });
 });

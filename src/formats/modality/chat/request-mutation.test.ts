@@ -23,39 +23,25 @@ const bodies = (["wire_a", "wire_b"] as const).map((wire) => {
   return { wire, bytes: readFileSync(url) };
 });
 
-const change = fc.record({
-  at: fc.nat(),
-  cut: fc.nat(12),
-  text: fc.constantFrom(
-    "",
-    " ",
-    '"',
-    "1",
-    "null",
-    "{}",
-    "[]",
-    ",",
-    '"x":1,',
-    "\\u0061",
-    "true",
-    '"max_tokens":900,',
-  ),
-});
+const text = fc.oneof(
+  fc.constantFrom("", " ", '"', "1", "null", "{}", "[]", ",", "true", "\\u0061"),
+  fc.constantFrom('"x":1,', '"max_tokens":900,'),
+);
+const change = fc.record({ at: fc.nat(), cut: fc.nat(12), text });
 
-function changed(
-  bytes: Buffer,
-  changes: readonly { at: number; cut: number; text: string }[],
-): Buffer {
+interface Change {
+  readonly at: number;
+  readonly cut: number;
+  readonly text: string;
+}
+
+function changed(bytes: Buffer, changes: readonly Change[]): Buffer {
   let body = bytes;
   for (const { at, cut, text } of changes) {
     const from = at % body.length;
     body = Buffer.concat([body.subarray(0, from), Buffer.from(text), body.subarray(from + cut)]);
   }
   return body;
-}
-
-function isSent(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }
 
 /** Returns the parsed body with the edits that the gateway makes. */
@@ -70,15 +56,14 @@ function expectedBody(wire: KnownWire, body: Buffer, outputTokens: number): unkn
   return {
     ...fields,
     model: "upstream-1",
-    ...(!isSent(plain) && { max_tokens: outputTokens }),
+    max_tokens: plain ?? outputTokens,
     ...(asks && { stream_options: { ...options, include_usage: true } }),
   };
 }
 
 test.each(bodies)(
   "a mutated $wire request is refused, or sent with the same meaning on its own wire",
-  (golden) => {
-    const { wire, bytes } = golden;
+  ({ wire, bytes }) => {
     const deployment = buildDeployment(wire, { upstreamModelId: "upstream-1" });
     let taken = 0;
     fc.assert(
@@ -100,8 +85,7 @@ test.each(bodies)(
 
 test.each(bodies)(
   "a changed $wire request that may be translated becomes JSON of the other wire",
-  (golden) => {
-    const { wire, bytes } = golden;
+  ({ wire, bytes }) => {
     const target = otherWire(wire);
     const deployment = buildDeployment(target);
     fc.assert(
