@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { Pool } from "undici";
 import { describe, expect, onTestFinished, test } from "vitest";
 
+import { listenLocally } from "../../test/support/local-server.ts";
 import { nameServer } from "../../test/support/name-server.ts";
 import { selfSigned } from "../../test/support/self-signed.ts";
 import { Deadlines, systemClock } from "../kernel/core/time.ts";
@@ -20,9 +21,8 @@ interface Limits {
 /** Sends one request to a server that runs `provider`, and resolves with the JSON that came. */
 async function ask(provider: RequestListener, limits: Limits = {}): Promise<unknown> {
   const server = createServer(provider);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const pool = new Pool(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const { url, close } = await listenLocally(server);
+  const pool = new Pool(url);
   const deadlines = new Deadlines(systemClock);
   try {
     const running = fetchJson({
@@ -41,8 +41,7 @@ async function ask(provider: RequestListener, limits: Limits = {}): Promise<unkn
     return json;
   } finally {
     await pool.destroy();
-    server.closeAllConnections();
-    server.close();
+    await close();
   }
 }
 
@@ -133,12 +132,9 @@ test("a transport that throws or refuses is not an answer", async () => {
     throw new Error("no such header");
   };
   expect(await fetchJson({ ...input, totalMs: 1_000, send: throwing }).ended).toBeUndefined();
-  const refusing = fetchJson({
-    ...input,
-    totalMs: 1_000,
-    send: (handler) => handler.onRefused(new Error("private address")),
-  });
-  expect(await refusing.ended).toBeUndefined();
+  const refusing: Parameters<typeof fetchJson>[0]["send"] = (handler) =>
+    handler.onRefused(new Error("private address"));
+  expect(await fetchJson({ ...input, totalMs: 1_000, send: refusing }).ended).toBeUndefined();
 });
 
 test("a redirect is not followed", async () => {
@@ -201,11 +197,8 @@ test("a certificate of no known authority is not accepted", async () => {
     asked += 1;
     response.end();
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await listenLocally(server);
+  onTestFinished(close);
   expect(await post(`https://127.0.0.1:${port}/`)).toEqual({
     kind: "unanswered",
     fault: "not sent: the certificate is not valid (DEPTH_ZERO_SELF_SIGNED_CERT)",

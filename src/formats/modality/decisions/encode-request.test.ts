@@ -52,9 +52,8 @@ describe("a body that is forwarded as sent", () => {
     const own = { provider: { only: ["a"] }, route: "x", models: [], transforms: [] };
     const who = { user: "u", metadata: { a: 1 }, session_id: "s" };
     for (const questions of [{ urgent }, [urgent], { mood }]) {
-      const sent = asSent(
-        JSON.stringify({ ...own, model: marketModel, ...who, state: "s", questions }),
-      );
+      const body = { ...own, model: marketModel, ...who, state: "s", questions };
+      const sent = asSent(JSON.stringify(body));
       expect(sent).toBe(JSON.stringify({ model: upstreamModelId, state: "s", questions }));
     }
   });
@@ -77,41 +76,42 @@ describe("a body that is forwarded as sent", () => {
 describe("the public form of systemone requests", () => {
   test("has the model, the state and the questions by id, and nothing else", () => {
     const who = { user: "u", metadata: {}, session_id: "s", route: "x" };
+    const question = { type: "noul", instructions: "Is it urgent?" };
     expect(encoded({ questions: [urgent, { ...urgent, name: "b" }], ...who })).toEqual({
       model: upstreamModelId,
       state: "the mug is red",
-      questions: {
-        q1: { type: "noul", instructions: "Is it urgent?" },
-        b: { type: "noul", instructions: "Is it urgent?" },
-      },
+      questions: { q1: question, b: question },
     });
   });
 
   const labels = { b: null, a: null };
+  const answers = { true: ["y"], false: "n" };
+  const described = { a: { x: 1 }, b: null };
+  const levels = ["lo", "hi"];
   test.each([
-    [{ schema: { type: "noul" } }, { type: "noul", instructions: "i" }],
+    [{ type: "noul" }, { type: "noul" }],
     [
-      { schema: { type: "boolean", criteria: { true: ["y"], false: "n" } } },
-      { type: "noul", instructions: "i", criteria: { true: ["y"], false: "n" } },
+      { type: "boolean", criteria: answers },
+      { type: "noul", criteria: answers },
     ],
     [
-      { schema: { type: "string", enum: ["b", "a"] } },
-      { type: "choice", instructions: "i", criteria: labels },
+      { type: "string", enum: ["b", "a"] },
+      { type: "choice", criteria: labels },
     ],
     [
-      { schema: { type: "choice", criteria: { a: { x: 1 }, b: null } } },
-      { type: "choice", instructions: "i", criteria: { a: { x: 1 }, b: null } },
+      { type: "choice", criteria: described },
+      { type: "choice", criteria: described },
     ],
     [
-      { schema: { type: "integer", min: 1, max: 3 } },
-      { type: "score", instructions: "i", criteria: ["1", "2", "3"] },
+      { type: "integer", min: 1, max: 3 },
+      { type: "score", criteria: ["1", "2", "3"] },
     ],
     [
-      { schema: { type: "score", criteria: ["lo", "hi"], description: "d" } },
-      { type: "score", instructions: "i\n\nd", criteria: ["lo", "hi"] },
+      { type: "score", criteria: levels, description: "d" },
+      { type: "score", criteria: levels, instructions: "i\n\nd" },
     ],
-  ])("%j is sent as %j", (question, sent) => {
-    expect(encodedQuestion(question)).toEqual(sent);
+  ])("the schema %j is sent as %j", (type, sent) => {
+    expect(encodedQuestion({ schema: type })).toEqual({ instructions: "i", ...sent });
   });
 
   test("digits, escapes and the order of labels stay as they were sent", () => {
@@ -140,39 +140,23 @@ describe("the public form of GLiNER requests", () => {
   test("a state that is not a text is sent as compact JSON text", () => {
     const text =
       '{"model":"m","questions":{"mood":{"kind":"classification","labels":["ä","b"]}},"state":{ "ä" : [ 1.0, "a b" ] }}';
-    expect(JSON.parse(publicForm(goodDecision(text)))).toMatchObject({
-      text: '{"ä":[1.0,"a b"]}',
-    });
+    expect(JSON.parse(publicForm(goodDecision(text)))).toMatchObject({ text: '{"ä":[1.0,"a b"]}' });
   });
 
   test("has a section for every kind", () => {
+    const options = { multi_label: true, top_k: 1, examples: [["hi", "calm"]] };
     const questions = [
-      {
-        ...mood,
-        name: "mood",
-        multi_label: true,
-        threshold: 0.4,
-        top_k: 1,
-        question: "How?",
-        examples: [["hi", "calm"]],
-      },
+      { ...mood, ...options, name: "mood", threshold: 0.4, question: "How?" },
       { type: "boolean", name: "urgent", prompt: "Is it?" },
       { type: "entities", labels: ["person"] },
       { type: "relations", labels: { knows: "d" } },
       { type: "structure", name: "event", fields: [{ name: "title", dtype: "str" }] },
     ];
+    const task = { task: "mood", labels: ["calm", "angry"], cls_threshold: 0.4, prompt: "How?" };
     expect(encodedSchema(questions)).toEqual({
       entities: ["person"],
       classifications: [
-        {
-          task: "mood",
-          labels: ["calm", "angry"],
-          multi_label: true,
-          cls_threshold: 0.4,
-          top_k: 1,
-          prompt: "How?",
-          examples: [["hi", "calm"]],
-        },
+        { ...task, ...options },
         { task: "urgent", labels: ["yes", "no"], prompt: "Is it?" },
       ],
       structures: { event: { fields: [{ name: "title", dtype: "str" }] } },

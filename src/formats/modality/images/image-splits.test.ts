@@ -55,22 +55,21 @@ test("an answer read byte by byte is the same as one read at once", () => {
 });
 
 /** Random changes to the bytes of an answer. */
+const token = fc
+  .constantFrom('"', "\\", "\\/", "\\u002b", ",", "{}", "[", "]", ":", "=", '"b64_json":', " ")
+  .map((text) => Buffer.from(text));
 const mutation = fc.oneof(
-  fc.record({ at: fc.nat(), with: fc.uint8Array({ maxLength: 3 }), over: fc.nat({ max: 3 }) }),
-  fc.record({
-    at: fc.nat(),
-    with: fc
-      .constantFrom('"', "\\", "\\/", "\\u002b", ",", "{}", "[", "]", ":", "=", '"b64_json":', " ")
-      .map((text) => Buffer.from(text)),
-    over: fc.nat({ max: 2 }),
-  }),
-  fc.record({ at: fc.nat(), with: fc.constant(Buffer.alloc(0)), over: fc.nat({ max: 40 }) }),
+  fc.record({ at: fc.nat(), put: fc.uint8Array({ maxLength: 3 }), over: fc.nat({ max: 3 }) }),
+  fc.record({ at: fc.nat(), put: token, over: fc.nat({ max: 2 }) }),
+  fc.record({ at: fc.nat(), put: fc.constant(Buffer.alloc(0)), over: fc.nat({ max: 40 }) }),
 );
+interface Mutation {
+  readonly at: number;
+  readonly put: Uint8Array;
+  readonly over: number;
+}
 
-function mutate(
-  bytes: Buffer,
-  { at, with: put, over }: { at: number; with: Uint8Array; over: number },
-): Buffer {
+function mutate(bytes: Buffer, { at, put, over }: Mutation): Buffer {
   const place = at % (bytes.length + 1);
   return Buffer.concat([bytes.subarray(0, place), put, bytes.subarray(place + over)]);
 }
