@@ -133,18 +133,15 @@ describe("a file", () => {
     });
   });
 
-  test.each(["", "image/png", "video/"])(
-    "of type '%s' is passed on as untyped bytes",
-    async (type) => {
-      home.serve = (_request, response) => {
-        if (type !== "") response.setHeader("content-type", type);
-        response.end("film");
-      };
-      const { head, text } = await fetched();
-      expect(head?.contentHeaders["content-type"]).toBe("application/octet-stream");
-      expect(text).toBe("film");
-    },
-  );
+  test.each(["", "image/png", "video/"])("of type '%s' arrives as untyped bytes", async (type) => {
+    home.serve = (_request, response) => {
+      if (type !== "") response.setHeader("content-type", type);
+      response.end("film");
+    };
+    const { head, text } = await fetched();
+    expect(head?.contentHeaders["content-type"]).toBe("application/octet-stream");
+    expect(text).toBe("film");
+  });
 
   /** Makes a clock, and deadlines on it, that the test can move on. */
   function movedClock(): { clock: Clock; move: (ms: number) => void } {
@@ -286,20 +283,18 @@ describe("a file that breaks off", () => {
 });
 
 describe("a redirect", () => {
-  test.each([301, 302, 303, 307, 308])(
-    "(%i) within the host is followed with the key",
-    async (status) => {
-      const target = "/files/a.mp4?x=1";
-      home.serve = (request, response) => {
-        const serve = request.url === target ? video("film") : redirect(status, target);
-        serve(request, response);
-      };
-      expect(await fetched({ range: "bytes=0-" })).toMatchObject({ text: "film" });
-      const keys = home.asked.map(({ headers }) => headers.authorization);
-      expect(keys).toEqual([`Bearer ${KEY}`, `Bearer ${KEY}`]);
-      expect(home.asked[1]?.headers.range).toBe("bytes=0-");
-    },
-  );
+  const statuses = [301, 302, 303, 307, 308];
+  test.each(statuses)("(%i) within the host is followed with the key", async (status) => {
+    const target = "/files/a.mp4?x=1";
+    home.serve = (request, response) => {
+      const serve = request.url === target ? video("film") : redirect(status, target);
+      serve(request, response);
+    };
+    expect(await fetched({ range: "bytes=0-" })).toMatchObject({ text: "film" });
+    const keys = home.asked.map(({ headers }) => headers.authorization);
+    expect(keys).toEqual([`Bearer ${KEY}`, `Bearer ${KEY}`]);
+    expect(home.asked[1]?.headers.range).toBe("bytes=0-");
+  });
 
   test("to another host is followed without the key, and so is the way back", async () => {
     away.serve = redirect(302, `${home.url}/v1/again`);

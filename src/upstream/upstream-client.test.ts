@@ -66,20 +66,17 @@ describe("the provider's key", () => {
   test.each([
     ["wire_a", "authorization", `Bearer ${OWN_KEY}`],
     ["wire_b", "x-api-key", OWN_KEY],
-  ] as const)(
-    "of a customer replaces the marketplace's at a %s provider",
-    async (wire, header, value) => {
-      const opened: OwnKey[] = [];
-      const client = clientOf({ openKey: (ownKey) => (opened.push(ownKey), OWN_KEY) });
-      const copy = withOwnKey(listed(wire));
-      expect(await send(client, copy)).toBe(200);
-      expect(await send(client, copy)).toBe(200);
-      expect(asked.map(({ headers }) => headers[header])).toEqual([value, value]);
-      expect(JSON.stringify(asked)).not.toContain(MARKETPLACE_KEY);
-      // The key is decrypted once for all calls of the deployment.
-      expect(opened).toEqual([copy.ownKey]);
-    },
-  );
+  ] as const)("of a customer replaces ours at a %s provider", async (wire, header, value) => {
+    const opened: OwnKey[] = [];
+    const client = clientOf({ openKey: (ownKey) => (opened.push(ownKey), OWN_KEY) });
+    const copy = withOwnKey(listed(wire));
+    expect(await send(client, copy)).toBe(200);
+    expect(await send(client, copy)).toBe(200);
+    expect(asked.map(({ headers }) => headers[header])).toEqual([value, value]);
+    expect(JSON.stringify(asked)).not.toContain(MARKETPLACE_KEY);
+    // The key is decrypted once for all calls of the deployment.
+    expect(opened).toEqual([copy.ownKey]);
+  });
 });
 
 describe("a customer's key that cannot be decrypted", () => {
@@ -134,20 +131,18 @@ describe("the check of a key", () => {
 });
 
 describe("a request without a body", () => {
-  test.each(["get", "delete"] as const)(
-    "is sent with the method %s, below the base URL, with the key",
-    async (verb) => {
-      const accept = "application/json";
-      const question = { path: "/videos/a%2Fb", headers: { accept } };
-      const status = await reported((handler) =>
-        clientOf()[verb](listed("wire_a"), question, handler),
-      );
-      expect(status).toBe(200);
-      const headers = { accept, authorization: `Bearer ${MARKETPLACE_KEY}` };
-      const what = `${verb.toUpperCase()} /v1/videos/a%2Fb`;
-      expect(asked).toMatchObject([{ what, headers }]);
-    },
-  );
+  const verbs = ["get", "delete"] as const;
+  test.each(verbs)("is sent with the method %s, below the base URL, with the key", async (verb) => {
+    const accept = "application/json";
+    const question = { path: "/videos/a%2Fb", headers: { accept } };
+    const status = await reported((handler) =>
+      clientOf()[verb](listed("wire_a"), question, handler),
+    );
+    expect(status).toBe(200);
+    const headers = { accept, authorization: `Bearer ${MARKETPLACE_KEY}` };
+    const what = `${verb.toUpperCase()} /v1/videos/a%2Fb`;
+    expect(asked).toMatchObject([{ what, headers }]);
+  });
 
   test("is refused for a URL of another origin, since it carries a key", () => {
     const question = { path: new URL("https://example.com/a"), headers: {} };

@@ -40,15 +40,12 @@ test.each([
 const errorOf = (wire: WireId, refused: Refusal) => parse(wires.get(wire).errorBody(refused, "r1"));
 
 describe("wire_a", () => {
-  test.each(classes)(
-    "a refusal of class %s has the class as code and error_type, and its generic type",
-    (cls) => {
-      const { wireAType: type, retryable } = REFUSALS[cls];
-      const message = expect.stringContaining("why");
-      const error = { code: cls, message, type, metadata: { error_type: cls, retryable } };
-      expect(errorOf("wire_a", refusal(cls, "why"))).toEqual({ error, request_id: "r1" });
-    },
-  );
+  test.each(classes)("a refusal of class %s has the class as code and its generic type", (cls) => {
+    const { wireAType: type, retryable } = REFUSALS[cls];
+    const message = expect.stringContaining("why");
+    const error = { code: cls, message, type, metadata: { error_type: cls, retryable } };
+    expect(errorOf("wire_a", refusal(cls, "why"))).toEqual({ error, request_id: "r1" });
+  });
 
   test("an empty balance has insufficient_quota as code and type", () => {
     const error = { code: "insufficient_quota", type: "insufficient_quota" };
@@ -87,19 +84,16 @@ describe("wire_a", () => {
   });
 });
 
-test.each(classes)(
-  "a refusal of class %s on wire_b has the wire_b type of the refusal table",
-  (cls) => {
-    const { wireBType: type, retryable } = REFUSALS[cls];
-    const message = expect.stringContaining("why");
-    const error = { type, message, error_type: cls, metadata: { retryable } };
-    expect(errorOf("wire_b", refusal(cls, "why"))).toEqual({
-      type: "error",
-      error,
-      request_id: "r1",
-    });
-  },
-);
+test.each(classes)("on wire_b a refusal of class %s has its type of the refusal table", (cls) => {
+  const { wireBType: type, retryable } = REFUSALS[cls];
+  const message = expect.stringContaining("why");
+  const error = { type, message, error_type: cls, metadata: { retryable } };
+  expect(errorOf("wire_b", refusal(cls, "why"))).toEqual({
+    type: "error",
+    error,
+    request_id: "r1",
+  });
+});
 
 interface ErrorBody {
   readonly error: { readonly message: string };
@@ -137,18 +131,15 @@ describe.each(WIRES)("an overflow that a provider of %s reports after output", (
   test.each([
     ["wire_a", /context_length_exceeded.*maximum context length/],
     ["wire_b", /prompt is too long/],
-  ] as const)(
-    "has the wording that clients of %s check for in the last event",
-    (client, expected) => {
-      const bridge = openStream({ client, upstream });
-      bridge.push(Buffer.from(OUTPUT[upstream]));
-      expect(bridge.takeOutput()).toContain("hi");
-      bridge.push(Buffer.from(OVERFLOW[upstream]));
-      const reported = bridge.failure?.refusal ?? refusal("gateway_error", "nothing failed");
-      expect(reported.class).toBe("context_overflow");
-      const last = String(bridge.fail(reported, costUsd)).trimEnd().split("\n\n").at(-1) ?? "";
-      const { error } = parse(Buffer.from(last.slice(last.indexOf("{"))));
-      expect(error.message).toMatch(expected);
-    },
-  );
+  ] as const)("has the words that clients of %s read in the last event", (client, expected) => {
+    const bridge = openStream({ client, upstream });
+    bridge.push(Buffer.from(OUTPUT[upstream]));
+    expect(bridge.takeOutput()).toContain("hi");
+    bridge.push(Buffer.from(OVERFLOW[upstream]));
+    const reported = bridge.failure?.refusal ?? refusal("gateway_error", "nothing failed");
+    expect(reported.class).toBe("context_overflow");
+    const last = String(bridge.fail(reported, costUsd)).trimEnd().split("\n\n").at(-1) ?? "";
+    const { error } = parse(Buffer.from(last.slice(last.indexOf("{"))));
+    expect(error.message).toMatch(expected);
+  });
 });

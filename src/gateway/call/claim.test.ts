@@ -329,23 +329,20 @@ describe("a spend cap", () => {
     ["month", "org", "the organization's monthly", "this month"],
     ["day", "key", "this key's daily", "today"],
     ["week", "key", "this key's weekly", "this week"],
-  ] as const)(
-    "of period %s and scope %s is named in its refusal, with the time of its reset",
-    (period, scope, cap, now) => {
-      const value = refused({ period, scope });
-      expect(value).toMatchObject({
-        class: "insufficient_quota",
-        limit: { scope, kind: "spend", id: scope === "org" ? "org:org_a" : "key:key_a" },
-        retryAfterSeconds: 60,
-        capResetAtMs: Date.parse(RESET),
-        retryable: false,
-        ...(period === "month" ? {} : { capPeriod: period }),
-      });
-      expect(value.message).toContain(`${cap} spend cap (scope ${scope}) of $0.001000`);
-      expect(value.message).toContain(`is spent ${now} and`);
-      expect(value.message).toContain(`resets at ${RESET}`);
-    },
-  );
+  ] as const)("of a %s and of scope %s is named with its reset", (period, scope, cap, now) => {
+    const value = refused({ period, scope });
+    expect(value).toMatchObject({
+      class: "insufficient_quota",
+      limit: { scope, kind: "spend", id: scope === "org" ? "org:org_a" : "key:key_a" },
+      retryAfterSeconds: 60,
+      capResetAtMs: Date.parse(RESET),
+      retryable: false,
+      ...(period === "month" ? {} : { capPeriod: period }),
+    });
+    expect(value.message).toContain(`${cap} spend cap (scope ${scope}) of $0.001000`);
+    expect(value.message).toContain(`is spent ${now} and`);
+    expect(value.message).toContain(`resets at ${RESET}`);
+  });
 
   test("below the cost of the request says that no reset helps, and how many output tokens fit", () => {
     const value = refused({ capMicroUsd: microUsd(400n), settledMicroUsd: microUsd(390n) });

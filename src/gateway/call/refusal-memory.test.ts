@@ -214,18 +214,15 @@ describe("a remembered refusal", () => {
   test.each([
     ["low balance", LOW],
     ["cap", CAP],
-  ])(
-    "of a %s applies to every amount above what is available, up to the refused amount",
-    (_what, what) => {
-      const { shortfalls, refused } = open();
-      refused(hold(50n), what);
-      expect(shortfalls.find(hold(40n))).toBeUndefined();
-      expect(shortfalls.find(hold(41n))).toBe(what);
-      expect(shortfalls.find(hold(50n))).toBe(what);
-      // A larger reserve may also exceed a spend cap, which the ledger checks before the balance.
-      expect(shortfalls.find(hold(51n))).toBeUndefined();
-    },
-  );
+  ])("of a %s applies to each amount above what is available, up to its own", (_what, what) => {
+    const { shortfalls, refused } = open();
+    refused(hold(50n), what);
+    expect(shortfalls.find(hold(40n))).toBeUndefined();
+    expect(shortfalls.find(hold(41n))).toBe(what);
+    expect(shortfalls.find(hold(50n))).toBe(what);
+    // A larger reserve may also exceed a spend cap, which the ledger checks before the balance.
+    expect(shortfalls.find(hold(51n))).toBeUndefined();
+  });
 
   test("does not apply to another key, which has a separate cap, or another organization", () => {
     const { shortfalls, refused } = open();

@@ -90,17 +90,14 @@ describe("wire_a", () => {
     [newer, [newer, plain], newer],
     [plain, [newer, plain], plain],
     [newer, [newer], newer],
-  ] as const)(
-    "writes the bound %s for a listing that declares %j as %s, and removes the other name",
-    (sent, declared, expected) => {
-      const { text } = sendSame("wire_a", { [sent]: 9 }, listing(...declared));
-      expect(text).toBe(buildBody({ [expected]: 9 }));
-      const other = sent === plain ? newer : plain;
-      const withNull = sendSame("wire_a", { [sent]: 9, [other]: null }, listing(...declared)).body;
-      expect(withNull).toMatchObject({ [expected]: 9 });
-      expect(withNull).not.toHaveProperty(expected === plain ? newer : plain);
-    },
-  );
+  ] as const)("writes %s for listings of %j as %s, and no other", (sent, declared, expected) => {
+    const { text } = sendSame("wire_a", { [sent]: 9 }, listing(...declared));
+    expect(text).toBe(buildBody({ [expected]: 9 }));
+    const other = sent === plain ? newer : plain;
+    const withNull = sendSame("wire_a", { [sent]: 9, [other]: null }, listing(...declared)).body;
+    expect(withNull).toMatchObject({ [expected]: 9 });
+    expect(withNull).not.toHaveProperty(expected === plain ? newer : plain);
+  });
 
   test("sends provider.upstream as the provider field to an aggregator, and no such field to others", () => {
     const upstream = { ignore: ["x"], allow_fallbacks: false };

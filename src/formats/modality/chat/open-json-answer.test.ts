@@ -265,15 +265,12 @@ describe("wire_a answer for a wire_b client", () => {
     });
   });
 
-  test.each(["{oops", "[1]", "7"])(
-    "with the call arguments %j is a 502 without failover",
-    (broken) => {
-      const calls = [{ id: "c", function: { name: "f", arguments: broken } }];
-      const { bridge } = playJson(bToA, answerA({ content: null, tool_calls: calls }));
-      const refusal = { class: "gateway_error", status: 502 };
-      expect(bridge.failure).toMatchObject({ failover: false, refusal });
-    },
-  );
+  test.each(["{oops", "[1]", "7"])("with call arguments %j is a 502 without failover", (bad) => {
+    const calls = [{ id: "c", function: { name: "f", arguments: bad } }];
+    const { bridge } = playJson(bToA, answerA({ content: null, tool_calls: calls }));
+    const refusal = { class: "gateway_error", status: 502 };
+    expect(bridge.failure).toMatchObject({ failover: false, refusal });
+  });
 
   test.each([
     ["length", "max_tokens"],

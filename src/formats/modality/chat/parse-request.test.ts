@@ -113,12 +113,9 @@ describe.each(wires)("reading a %s body", (wire) => {
       START.replace('"x"', '[{"type":"text","text":"x","type":"image"}]') + "}",
       /type is duplicated/,
     ],
-  ])(
-    "refuses a duplicate key with its path, even if one is spelled with escapes: %s",
-    (body, words) => {
-      expect(readBad(wire, body).message).toMatch(words);
-    },
-  );
+  ])("refuses a duplicate key with its path, even if one is escaped: %s", (body, words) => {
+    expect(readBad(wire, body).message).toMatch(words);
+  });
 
   test.each([
     ["model", undefined], ["model", ""], ["model", 7], ["model", null],
@@ -146,14 +143,11 @@ describe.each(wires)("reading a %s body", (wire) => {
     [{ max_tokens: 32_769 }],
     [{ max_completion_tokens: 0 }],
     [{ max_tokens: 5, max_completion_tokens: 6 }],
-  ])(
-    "refuses the output bound %j as a gateway_error with the limit kind output_bound",
-    (members) => {
-      const refused = { class: "gateway_error", status: 400, retryable: false };
-      const limit = { kind: "output_bound" };
-      expect(readBad(wire, members)).toMatchObject({ ...refused, limit });
-    },
-  );
+  ])("refuses the output bound %j as a gateway_error of the kind output_bound", (members) => {
+    const refused = { class: "gateway_error", status: 400, retryable: false };
+    const limit = { kind: "output_bound" };
+    expect(readBad(wire, members)).toMatchObject({ ...refused, limit });
+  });
 
   test("accepts output bounds of 1 and of 32,768 tokens, and two equal bounds", () => {
     for (const tokens of [1, 32_768]) {

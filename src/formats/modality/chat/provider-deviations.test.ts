@@ -167,16 +167,14 @@ describe.each(CLIENTS)("finish reasons, for a client of %s", (client) => {
     },
   );
 
-  test.each(["error", "insufficient_system_resource", "network_error"])(
-    "fail the answer if they report %s",
-    (finish) => {
-      const json = playJson(wires, wholeAnswer({ content: "" }, finish));
-      const stream = playStream(wires, delta({ content: "Hi" }), delta({}, finish), done);
-      for (const { bridge } of [json, stream]) {
-        expect(bridge).toMatchObject({ state: "failed", failure: { failover: true } });
-      }
-    },
-  );
+  const faults = ["error", "insufficient_system_resource", "network_error"];
+  test.each(faults)("fail the answer if they report %s", (finish) => {
+    const json = playJson(wires, wholeAnswer({ content: "" }, finish));
+    const stream = playStream(wires, delta({ content: "Hi" }), delta({}, finish), done);
+    for (const { bridge } of [json, stream]) {
+      expect(bridge).toMatchObject({ state: "failed", failure: { failover: true } });
+    }
+  });
 });
 
 describe("a provider's deviations are corrected", () => {
@@ -239,21 +237,19 @@ describe("a provider's deviations are corrected", () => {
     }
   });
 
-  test.each([{}, { type: null }, { type: "" }])(
-    "a call with the type member %j is sent as a function",
-    (type) => {
-      const bare = { id: "c1", ...type, function: { name: "f", arguments: "{" } };
-      const calls = [toolDelta(0, bare), toolDelta(0, { function: { arguments: "}" } })];
-      const { text } = playStream(wiresA, ...calls, ...TOOLS_END);
-      const fragments = choicesOf(text).flatMap((choice) => choice.delta?.tool_calls ?? []);
-      expect(fragments.map((each) => each.type)).toEqual(["function", undefined]);
+  const untyped = [{}, { type: null }, { type: "" }];
+  test.each(untyped)("a call with %j as its type is sent as a function", (type) => {
+    const bare = { id: "c1", ...type, function: { name: "f", arguments: "{" } };
+    const calls = [toolDelta(0, bare), toolDelta(0, { function: { arguments: "}" } })];
+    const { text } = playStream(wiresA, ...calls, ...TOOLS_END);
+    const fragments = choicesOf(text).flatMap((choice) => choice.delta?.tool_calls ?? []);
+    expect(fragments.map((each) => each.type)).toEqual(["function", undefined]);
 
-      const custom = { id: "c3", type: "custom", custom: { name: "g", input: "" } };
-      const message = { content: null, tool_calls: [bare, CALL, custom] };
-      const { tool_calls: sent } = wholeMessage(message, "tool_calls");
-      expect(sent).toEqual([{ ...bare, type: "function" }, CALL, custom]);
-    },
-  );
+    const custom = { id: "c3", type: "custom", custom: { name: "g", input: "" } };
+    const message = { content: null, tool_calls: [bare, CALL, custom] };
+    const { tool_calls: sent } = wholeMessage(message, "tool_calls");
+    expect(sent).toEqual([{ ...bare, type: "function" }, CALL, custom]);
+  });
 
   test("calls without an id get one, and arguments sent as an object become a JSON string", () => {
     const big = '{"big":12345678901234567890}';
@@ -518,17 +514,14 @@ describe("a provider's deviations are corrected", () => {
     ["tool_use", "end_turn", "tool_use"],
     ["tool_use", "max_tokens", "max_tokens"],
     ["server_tool_use", "end_turn", "end_turn"],
-  ])(
-    "a messages client gets beside a %s block the stop reason %s as %s",
-    (type, word, expected) => {
-      const call = { type, id: "t1", name: "f", input: {} };
-      const body = JSON.stringify({ type: "message", content: [call], stop_reason: word });
-      const json = playJson(wiresB, body).text;
-      expect(JSON.parse(json)).toMatchObject({ content: [call], stop_reason: expected });
-      const { text } = playStream(wiresB, start, block(0, call), stop(0), ...close(word));
-      expect(text.match(/"stop_reason":"\w+"/g)).toEqual([`"stop_reason":"${expected}"`]);
-    },
-  );
+  ])("a messages client gets with a %s block the stop reason %s as %s", (type, word, expected) => {
+    const call = { type, id: "t1", name: "f", input: {} };
+    const body = JSON.stringify({ type: "message", content: [call], stop_reason: word });
+    const json = playJson(wiresB, body).text;
+    expect(JSON.parse(json)).toMatchObject({ content: [call], stop_reason: expected });
+    const { text } = playStream(wiresB, start, block(0, call), stop(0), ...close(word));
+    expect(text.match(/"stop_reason":"\w+"/g)).toEqual([`"stop_reason":"${expected}"`]);
+  });
 
   test("blocks are numbered in the order of their starts, and incomplete events are left out", () => {
     const { text } = playStream(
@@ -554,15 +547,13 @@ describe("a provider's deviations are corrected", () => {
     expect(deltas.every(({ delta: part }) => part !== undefined)).toBe(true);
   });
 
-  test.each(["data:  [DONE]", "data:\t[DONE]\t ", "data: [DONE] "])(
-    "%j completes a stream for the clients of both wires",
-    (mark) => {
-      const pieces = [chunks(delta({ content: "Hi" }), delta({}, "stop")), `${mark}\n\n`];
-      for (const wires of [wiresA, bToA]) {
-        expect(play(openStream(wires), pieces).bridge.state).toBe("complete");
-      }
-    },
-  );
+  const marks = ["data:  [DONE]", "data:\t[DONE]\t ", "data: [DONE] "];
+  test.each(marks)("%j completes a stream for the clients of both wires", (mark) => {
+    const pieces = [chunks(delta({ content: "Hi" }), delta({}, "stop")), `${mark}\n\n`];
+    for (const wires of [wiresA, bToA]) {
+      expect(play(openStream(wires), pieces).bridge.state).toBe("complete");
+    }
+  });
 });
 
 interface SentEvent {
@@ -623,28 +614,25 @@ function joinedCalls(text: string): Map<number, { id: string; name: string; argu
   return calls;
 }
 
-test.each(CLIENTS)(
-  "an answer of 1,025 calls fails only if it is translated, for a client of %s",
-  (client) => {
-    const usage = { prompt_tokens: 10, completion_tokens: 9_000, total_tokens: 9_010 };
-    const last = { ...delta({}), choices: [], usage };
-    const played = (count: number) => {
-      const calls = Array.from({ length: count }, (_, at) =>
-        toolDelta(undefined, { id: `c${at}`, function: { name: "f", arguments: "{}" } }),
-      );
-      const wires = { client, upstream: "wire_a", wantsUsageChunk: true } as const;
-      return playStream(wires, ...calls, delta({}, "tool_calls"), last, done).bridge;
-    };
-    expect(played(1_000).state).toBe("complete");
-    // For a client of the same wire, the number of calls is not limited.
-    const isRelayed = client === "wire_a";
-    const bridge = played(1_025);
-    expect(bridge.state).toBe(isRelayed ? "complete" : "failed");
-    // The client got 1,024 calls, so the answer is read to its usage and charged.
-    expect(bridge.usage).toMatchObject({ prompt: 10, completion: 9_000 });
-    expect(bridge.failure?.strike).toBe(isRelayed ? undefined : "neutral");
-  },
-);
+test.each(CLIENTS)("1,025 calls fail only if they are translated, for a client of %s", (client) => {
+  const usage = { prompt_tokens: 10, completion_tokens: 9_000, total_tokens: 9_010 };
+  const last = { ...delta({}), choices: [], usage };
+  const played = (count: number) => {
+    const calls = Array.from({ length: count }, (_, at) =>
+      toolDelta(undefined, { id: `c${at}`, function: { name: "f", arguments: "{}" } }),
+    );
+    const wires = { client, upstream: "wire_a", wantsUsageChunk: true } as const;
+    return playStream(wires, ...calls, delta({}, "tool_calls"), last, done).bridge;
+  };
+  expect(played(1_000).state).toBe("complete");
+  // For a client of the same wire, the number of calls is not limited.
+  const isRelayed = client === "wire_a";
+  const bridge = played(1_025);
+  expect(bridge.state).toBe(isRelayed ? "complete" : "failed");
+  // The client got 1,024 calls, so the answer is read to its usage and charged.
+  expect(bridge.usage).toMatchObject({ prompt: 10, completion: 9_000 });
+  expect(bridge.failure?.strike).toBe(isRelayed ? undefined : "neutral");
+});
 
 test("an answer of 1,025 calls that fails in a translation to wire_a is read to its usage", () => {
   const use = (at: number) => [block(at, { type: "tool_use", id: `c${at}`, name: "f" }), stop(at)];

@@ -19,14 +19,11 @@ test.each([
   ["wire_b", { response_format: { type: "text" } }],
   ["wire_a", { frequency_penalty: 0, presence_penalty: 0.0, store: false, logprobs: false }],
   ["wire_a", { service_tier: "default", logit_bias: null }],
-] as const)(
-  "%s %j asks for nothing: a translation removes it and does not report it as dropped",
-  (wire, members) => {
-    const { body, dropped } = sendAcross(wire, members);
-    expect(Object.keys(body).toSorted()).toEqual(["max_tokens", "messages", "model"]);
-    expect(dropped).toEqual([]);
-  },
-);
+] as const)("%s %j asks for nothing: it is left out and not reported", (wire, members) => {
+  const { body, dropped } = sendAcross(wire, members);
+  expect(Object.keys(body).toSorted()).toEqual(["max_tokens", "messages", "model"]);
+  expect(dropped).toEqual([]);
+});
 
 test("no default value and no reasoning of the history excludes a provider of the other wire", () => {
   const strict = { provider: { require_parameters: true } };
@@ -61,19 +58,16 @@ test.each<[string, readonly string[] | undefined, string | undefined]>([
   ["none", ["none", "low"], "none"],
   ["ultra", usual, undefined],
   ["high", undefined, undefined],
-])(
-  "the effort %s for a listing that declares %j is translated to %s, to either wire",
-  (effort, values, expected) => {
-    const declared = { type: "enum", values } as CapabilityDescriptor;
-    const listing = values && { supportedParameters: new Map([["reasoning_effort", declared]]) };
-    const toB = sendAcross("wire_a", { reasoning_effort: effort }, listing);
-    const toA = sendAcross("wire_b", { output_config: { effort } }, listing);
-    expect(toB.body["output_config"]).toEqual(expected && { effort: expected });
-    expect(toA.body["reasoning_effort"]).toBe(expected);
-    expect(toB.dropped).toEqual(expected === undefined ? ["reasoning_effort"] : []);
-    expect(toA.dropped).toEqual(expected === undefined ? ["output_config.effort"] : []);
-  },
-);
+])("the effort %s for a listing of %j becomes %s on either wire", (effort, values, expected) => {
+  const declared = { type: "enum", values } as CapabilityDescriptor;
+  const listing = values && { supportedParameters: new Map([["reasoning_effort", declared]]) };
+  const toB = sendAcross("wire_a", { reasoning_effort: effort }, listing);
+  const toA = sendAcross("wire_b", { output_config: { effort } }, listing);
+  expect(toB.body["output_config"]).toEqual(expected && { effort: expected });
+  expect(toA.body["reasoning_effort"]).toBe(expected);
+  expect(toB.dropped).toEqual(expected === undefined ? ["reasoning_effort"] : []);
+  expect(toA.dropped).toEqual(expected === undefined ? ["output_config.effort"] : []);
+});
 
 test("more than four stop sequences are refused in a translation to chat completions, with both numbers", () => {
   const five = ["a", "b", "c", "d", "e"];

@@ -200,7 +200,7 @@ test.each<[string, KnownWire, unknown, string, boolean]>([
   ["a named tool", "wire_b", { type: "tool", name: "f" }, "auto", false],
 ])(
   "the tool_choice %s of %s (%j) for a listing that declares only %s is servable: %s",
-  (_what, wire, tool_choice, value, isTaken) => {
+  (_, wire, tool_choice, value, isTaken) => {
     const choices = { type: "enum", values: [value] } as const;
     const supportedParameters = new Map([["tool_choice", choices]]);
     const tools = wire === "wire_a" ? [tool] : [toolB];

@@ -118,16 +118,13 @@ describe("an answer to systemone questions", () => {
     ["is above the levels", anger, { score: 2.1 }],
     ["is below the levels", anger, { score: -0.1 }],
     ["is a level as a text", anger, { score: "1" }],
-  ])(
-    "in which one question's value %s is refused whole, without usage to bill",
-    (_, question, answer) => {
-      const answers = { other: true, [question.id]: answer };
-      const body = { answers, usage: { input_tokens: 318 } };
-      expect(failureOf({ questions: [asks("other", "noul"), question] }, body)).toMatchObject(
-        UNUSABLE,
-      );
-    },
-  );
+  ])("in which one value %s is refused whole, without usage to bill", (_, question, answer) => {
+    const answers = { other: true, [question.id]: answer };
+    const body = { answers, usage: { input_tokens: 318 } };
+    expect(failureOf({ questions: [asks("other", "noul"), question] }, body)).toMatchObject(
+      UNUSABLE,
+    );
+  });
 
   test("keeps the order of the questions, also with numeric names", () => {
     const ids = ["b", "10", "2", "a"];

@@ -48,14 +48,11 @@ describe("an image listing", () => {
     [{ type: "integer", min: 2 }, 1, "n must be a whole number of at least 2"],
     [{ type: "range", min: 1, max: 1 }, 2, "n must be a number from 1 to 1"],
     [{ type: "enum", values: ["1", "2"] }, 3, "n must be one of 1, 2"],
-  ] as const)(
-    "applies its own bound of n if it is tighter than the gateway's: %j",
-    (descriptor, n, message) => {
-      const listing = imageListing({ ...PARAMETERS, n: descriptor });
-      expect(servabilityOf({ n }, listing)).toEqual({ field: "n", message });
-      expect(servabilityOf({ n: n === 1 ? 2 : 1 }, listing)).toBeUndefined();
-    },
-  );
+  ] as const)("applies its own bound of n if it is tighter: %j", (descriptor, n, message) => {
+    const listing = imageListing({ ...PARAMETERS, n: descriptor });
+    expect(servabilityOf({ n }, listing)).toEqual({ field: "n", message });
+    expect(servabilityOf({ n: n === 1 ? 2 : 1 }, listing)).toBeUndefined();
+  });
 });
 
 describe("the provider is sent", () => {
@@ -130,16 +127,13 @@ describe("the provider is sent", () => {
     { type: "integer", default: 2 },
     { type: "range", min: 1, max: 4, default: 2 },
     { type: "enum", values: ["1", "2", "3"], default: "2" },
-  ] as const)(
-    "n = 1 for a request without n if the listing's default is another number: %j",
-    (descriptor) => {
-      const listing = imageListing({ ...PARAMETERS, n: descriptor });
-      expect(JSON.parse(sent({}, listing))).toMatchObject({ n: 1 });
-      expect(JSON.parse(sent({ n: null }, listing))).toMatchObject({ n: 1 });
-      expect(sent({ n: 3 }, listing)).toContain('"n":3}');
-      expect(sent({})).not.toContain('"n"');
-    },
-  );
+  ] as const)("n = 1 for a request without n if the default is another: %j", (descriptor) => {
+    const listing = imageListing({ ...PARAMETERS, n: descriptor });
+    expect(JSON.parse(sent({}, listing))).toMatchObject({ n: 1 });
+    expect(JSON.parse(sent({ n: null }, listing))).toMatchObject({ n: 1 });
+    expect(sent({ n: 3 }, listing)).toContain('"n":3}');
+    expect(sent({})).not.toContain('"n"');
+  });
 
   test("provider.upstream as its provider field if it is an aggregator", () => {
     const upstream = { only: ["lab-x"] };

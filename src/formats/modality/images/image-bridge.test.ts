@@ -113,15 +113,12 @@ describe("a complete answer", () => {
     ["webp", "image/webp"],
     ["gif", "image/gif"],
     ["oldGif", "image/gif"],
-  ] as const)(
-    "with a %s has media_type %s, whatever output_format was requested",
-    (kind, mediaType) => {
-      const text = buildAnswer([imageFile(kind).toString("base64")]);
-      for (const members of [{}, { output_format: "svg" }, { output_format: "png" }]) {
-        expect(answered(text, { members })).toMatchObject({ data: [{ media_type: mediaType }] });
-      }
-    },
-  );
+  ] as const)("with a %s has media_type %s, whatever format was requested", (kind, mediaType) => {
+    const text = buildAnswer([imageFile(kind).toString("base64")]);
+    for (const members of [{}, { output_format: "svg" }, { output_format: "png" }]) {
+      expect(answered(text, { members })).toMatchObject({ data: [{ media_type: mediaType }] });
+    }
+  });
 
   test("may have an SVG only if the request's output_format is svg", () => {
     for (const kind of ["svg", "declaredSvg"] as const) {
@@ -322,12 +319,9 @@ describe("an answer that withholds images for their content is refused without f
   test.each<readonly [Members]>([
     [{ data: [{ respect_moderation: true }] }],
     [{ data: [], status: "succeeded", flagged: false, block_reason: "" }],
-  ])(
-    "an answer without images whose flags report no violation is an upstream_error: %j",
-    (answer) => {
-      expect(refused(JSON.stringify(answer)).class).toBe("upstream_error");
-    },
-  );
+  ])("an answer without images and without a violation is an upstream_error: %j", (answer) => {
+    expect(refused(JSON.stringify(answer)).class).toBe("upstream_error");
+  });
 
   test("an answer with all requested images is delivered even if it is flagged", () => {
     const text = JSON.stringify({ data: [{ b64_json: PNG, respect_moderation: false }] });

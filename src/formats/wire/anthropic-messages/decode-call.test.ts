@@ -62,14 +62,12 @@ describe("user messages", () => {
     expect(messagesOf([{ role: "user", content }])).toEqual([{ role: "user", content: expected }]);
   });
 
-  test.each(["image", "document", "search_result"])(
-    "with a %s block are refused with the block's path",
-    (type) => {
-      const block = { type, source: { type: "url", url: "https://a.test/x" } };
-      const messages = [user, { role: "user", content: [text("x"), block] }];
-      expect(refusedBy({ messages })).toBe("messages.1.content.1");
-    },
-  );
+  const media = ["image", "document", "search_result"];
+  test.each(media)("with a %s block are refused with the block's path", (type) => {
+    const block = { type, source: { type: "url", url: "https://a.test/x" } };
+    const messages = [user, { role: "user", content: [text("x"), block] }];
+    expect(refusedBy({ messages })).toBe("messages.1.content.1");
+  });
 });
 
 describe("tool results", () => {

@@ -41,21 +41,18 @@ describe("the marketplace's own account", () => {
     [400, 402, openai(null, "You have reached your specified API usage limits.")],
     [400, 401, [{ error: { code: 400, message: "API key not valid.", status: "INVALID" } }]],
     [403, 403, "<html>Forbidden</html>"],
-  ])(
-    "an upstream %i is reported as auth %i, with failover and a strike",
-    (upstreamStatus, status, body) => {
-      const found = failed(upstreamStatus, body);
-      const refusal = {
-        class: "auth",
-        status,
-        origin: "upstream",
-        upstreamStatus,
-        retryable: false,
-      };
-      expect(found).toMatchObject({ refusal, failover: true, strike: "strike" });
-      expect(found.refusal.message).not.toMatch(/sk-|invalid api key|balance/i);
-    },
-  );
+  ])("an upstream %i is auth %i, with failover and a strike", (upstreamStatus, status, body) => {
+    const found = failed(upstreamStatus, body);
+    const refusal = {
+      class: "auth",
+      status,
+      origin: "upstream",
+      upstreamStatus,
+      retryable: false,
+    };
+    expect(found).toMatchObject({ refusal, failover: true, strike: "strike" });
+    expect(found.refusal.message).not.toMatch(/sk-|invalid api key|balance/i);
+  });
 });
 
 test.each<[number, object, Record<string, string>, number]>([
@@ -126,16 +123,14 @@ describe("provider faults", () => {
     });
   });
 
-  test.each([400, 409, 413, 422, 424])(
-    "answer a plain %i with the same status, without failover or strike",
-    (status) => {
-      const found = failed(status, { detail: [{ msg: "extra_forbidden: store" }] });
-      const refusal = { class: "upstream_error", status, upstreamStatus: status, retryable: false };
-      expect(found).toMatchObject({ refusal, failover: false, strike: "neutral" });
-      const quotes = status === 400 || status === 422;
-      expect(found.refusal.message.includes("extra_forbidden: store")).toBe(quotes);
-    },
-  );
+  const rejections = [400, 409, 413, 422, 424];
+  test.each(rejections)("answer a plain %i as it is, without failover or strike", (status) => {
+    const found = failed(status, { detail: [{ msg: "extra_forbidden: store" }] });
+    const refusal = { class: "upstream_error", status, upstreamStatus: status, retryable: false };
+    expect(found).toMatchObject({ refusal, failover: false, strike: "neutral" });
+    const quotes = status === 400 || status === 422;
+    expect(found.refusal.message.includes("extra_forbidden: store")).toBe(quotes);
+  });
 });
 
 describe("errors inside a 200", () => {

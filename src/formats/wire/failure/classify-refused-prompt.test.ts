@@ -120,10 +120,7 @@ describe("refused content", () => {
     ["This violates nothing. See our policy.", "upstream_error"],
     [`It violates ${"x".repeat(200)} policy.`, "upstream_error"],
     ["This organization has been disabled for violating our usage policy", "auth"],
-  ])(
-    "needs violation and policy in one sentence, and no disabled account: %j is %s",
-    (message, cls) => {
-      expect(failed(400, refused(message)).refusal.class).toBe(cls);
-    },
-  );
+  ])("needs violation and policy in a sentence, no disabled account: %j is %s", (message, cls) => {
+    expect(failed(400, refused(message)).refusal.class).toBe(cls);
+  });
 });

@@ -180,13 +180,11 @@ describe("tool calls and results", () => {
     expect(bytes).toContain(`"input":${expected ?? args}`);
   });
 
-  test.each(["[1]", "7", "{", '{"a":1}}', '{"__proto__":1}', "null"])(
-    "arguments %j are refused with their path",
-    (args) => {
-      const refused = refusedBy({ messages: round([call("c0"), call("c1", args)]) });
-      expect(refused).toBe("messages[1].tool_calls[1].function.arguments");
-    },
-  );
+  const noObjects = ["[1]", "7", "{", '{"a":1}}', '{"__proto__":1}', "null"];
+  test.each(noObjects)("arguments %j are refused with their path", (args) => {
+    const refused = refusedBy({ messages: round([call("c0"), call("c1", args)]) });
+    expect(refused).toBe("messages[1].tool_calls[1].function.arguments");
+  });
 
   const parts = [text("a"), text("b")];
   test.each([

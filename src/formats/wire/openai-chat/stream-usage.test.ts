@@ -126,20 +126,17 @@ test.each(["wire_a", "wire_b"] as const)("usage in a choice reaches a client of 
   expect(text).toContain('"cost":0.001932');
 });
 
-test.each(upstreams)(
-  "the cost of earlier attempts is sent before the terminal error of %s",
-  (upstream) => {
-    for (const wantsUsageChunk of [false, true]) {
-      const fail = (cost: string): readonly Chunk[] => {
-        const bridge = openStream({ client: "wire_a", upstream, wantsUsageChunk });
-        bridge.push(Buffer.from(upstream === "wire_a" ? chunks(hi) : events(bare, word)));
-        bridge.takeOutput();
-        return chunksOf(bridge.fail(refusal("upstream_error", "x"), cost).toString());
-      };
-      const [known, error] = fail("0.25");
-      expect(known?.usage).toMatchObject({ prompt_tokens: 0, cost: 0.25 });
-      expect(error).toHaveProperty("error");
-      expect(fail("0")).toMatchObject([{ error: {} }]);
-    }
-  },
-);
+test.each(upstreams)("the cost of earlier attempts is sent before the error of %s", (upstream) => {
+  for (const wantsUsageChunk of [false, true]) {
+    const fail = (cost: string): readonly Chunk[] => {
+      const bridge = openStream({ client: "wire_a", upstream, wantsUsageChunk });
+      bridge.push(Buffer.from(upstream === "wire_a" ? chunks(hi) : events(bare, word)));
+      bridge.takeOutput();
+      return chunksOf(bridge.fail(refusal("upstream_error", "x"), cost).toString());
+    };
+    const [known, error] = fail("0.25");
+    expect(known?.usage).toMatchObject({ prompt_tokens: 0, cost: 0.25 });
+    expect(error).toHaveProperty("error");
+    expect(fail("0")).toMatchObject([{ error: {} }]);
+  }
+});
