@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
 
 import { Pool } from "undici";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -78,21 +77,15 @@ test("a fetch ends when the client leaves or the program shuts down", async () =
 /** Starts a server. Resolves with its port and a counter of the connections to it. */
 async function listen(
   answer: RequestListener,
-  host = "127.0.0.1",
 ): Promise<{ port: number; connections: () => number }> {
   const server = createServer(answer);
   let connections = 0;
   server.on("connection", () => {
     connections += 1;
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, host, resolve);
-  });
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { port: (server.address() as AddressInfo).port, connections: () => connections };
+  const { port, close } = await listenLocally(server);
+  onTestFinished(close);
+  return { port, connections: () => connections };
 }
 
 async function post(
@@ -105,24 +98,22 @@ async function post(
   return await postOnce({ url: new URL(url), headers, body: "{}", timeoutMs, allowPrivate, find });
 }
 
+const PRIVATE = { kind: "unanswered", fault: "not sent: the address is private" };
+
 describe("a private address is refused without a connection", () => {
   test.each([["localhost"], ["hooks.example"]])("%s", async (host) => {
-    const { port, connections } = await listen((_, response) => response.end(), "0.0.0.0");
+    const { port, connections } = await listen((_, response) => response.end());
     const url = `http://${host}:${port}/`;
     const { address } = await nameServer("127.0.0.1");
     const find = new ForeignNames([address]).of("org_1");
-    expect(await post(url, false, find)).toEqual({
-      kind: "unanswered",
-      fault: "not sent: the address is private",
-    });
+    expect(await post(url, false, find)).toEqual(PRIVATE);
     expect(connections()).toBe(0);
     // The same server answers if private addresses are allowed.
     expect(await post(url, true, find)).toEqual({ kind: "answered", status: 200 });
   });
 
   test("[::ffff:127.0.0.1]", async () => {
-    const end = await post("http://[::ffff:127.0.0.1]:9/", false);
-    expect(end).toEqual({ kind: "unanswered", fault: "not sent: the address is private" });
+    expect(await post("http://[::ffff:127.0.0.1]:9/", false)).toEqual(PRIVATE);
   });
 });
 
@@ -207,10 +198,8 @@ test("a certificate of no known authority is not accepted", async () => {
 });
 
 test("a failed connection is described in words", async () => {
-  expect(await post("http://127.0.0.1:1/")).toEqual({
-    kind: "unanswered",
-    fault: "no connection (ECONNREFUSED)",
-  });
+  const refused = { kind: "unanswered", fault: "no connection (ECONNREFUSED)" };
+  expect(await post("http://127.0.0.1:1/")).toEqual(refused);
   const unknown = await post("http://does-not-exist.invalid/");
   expect(unknown).toEqual({ kind: "unanswered", fault: "the name does not resolve" });
 });

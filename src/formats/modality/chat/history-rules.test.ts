@@ -3,6 +3,7 @@ import type { Deployment } from "../../../catalog/catalog.ts";
 import type { ManifestWireProfile } from "../../../catalog/manifest/index.ts";
 import {
   type Members,
+  EVERY_HISTORY_RULE,
   findProblem,
   profiled,
 } from "../../../../test/fixtures/modality/profile-kit.ts";
@@ -102,15 +103,6 @@ describe("history rules", () => {
   });
 
   test("all rules together leave only role, content and calls of a message", () => {
-    const everything = rules(
-      "no-name",
-      "no-null",
-      "no-reasoning",
-      "no-strict",
-      "no-cache-control",
-      "text-only-content",
-      "system-for-developer",
-    );
     const message = {
       name: null,
       reasoning: null,
@@ -121,8 +113,8 @@ describe("history rules", () => {
       cache_control: { ttl: "1h" },
       tool_calls: [{ ...callA, function: { ...callA.function, parsed_arguments: null } }],
     };
-    expect(sendHistory([message], everything).body["messages"]).toEqual([
-      { role: "assistant", content: "a", tool_calls: [callA] },
-    ]);
+    expect(
+      sendHistory([message], profiled({ history: EVERY_HISTORY_RULE })).body["messages"],
+    ).toEqual([{ role: "assistant", content: "a", tool_calls: [callA] }]);
   });
 });
