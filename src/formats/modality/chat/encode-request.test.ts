@@ -12,6 +12,7 @@ import {
   readBad,
   readGood,
   send,
+  sendAcross,
   sendSame,
   sentBy,
 } from "../../../../test/fixtures/modality/request-kit.ts";
@@ -106,6 +107,35 @@ describe("wire_a", () => {
     expect(sent.text).toBe(buildBody({ max_tokens: 5, provider: upstream }));
     expect(sendSame("wire_a", members, { priority: 0 }).text).toBe(buildBody({ max_tokens: 5 }));
   });
+});
+
+// Helpers of the official clients send their parsed copies of an answer back with the history.
+test.each([
+  ["parsed with a value", { parsed: { a: { b: [1] } } }, {}],
+  ["parsed_arguments", {}, { parsed_arguments: { a: 1 } }],
+])("a client's own copy of an answer reaches no provider: %s", (_name, answer, more) => {
+  const history = (members: object, fields: object): object[] => {
+    const fn = { name: "f", arguments: '{"a":1}', ...fields };
+    const tool_calls = [{ id: "c1", type: "function", function: fn }];
+    return [
+      { role: "user", content: "hi" },
+      { role: "assistant", content: "x", ...members, tool_calls },
+      { role: "tool", tool_call_id: "c1", content: "1" },
+    ];
+  };
+  const messages = history(answer, more);
+  const { body, dropped } = sendSame("wire_a", { messages });
+  expect(body["messages"]).toEqual(history({}, {}));
+  expect(dropped).toEqual([]);
+  expect(sendAcross("wire_a", { messages }).text).not.toContain("parsed");
+});
+
+test("a tool's name that is repeated outside its function is removed there", () => {
+  const tool = { type: "function", function: { name: "f", parameters: { type: "object" } } };
+  const custom = { type: "custom", name: "g" };
+  const { body, dropped } = sendSame("wire_a", { tools: [{ name: "f", ...tool }, custom] });
+  expect(body["tools"]).toEqual([tool, custom]);
+  expect(dropped).toEqual([]);
 });
 
 describe("wire_b", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { Deployment } from "../../../catalog/catalog.ts";
+import type { Deployment, PriceSheet } from "../../../catalog/catalog.ts";
 import { MEDIA_PART_TOKENS } from "../../../kernel/core/constants.ts";
 import {
   decisionBody,
@@ -11,6 +11,7 @@ import {
 } from "../../../../test/fixtures/modality/decision-kit.ts";
 import { marketModel } from "../../../../test/fixtures/modality/request-kit.ts";
 import { inputTokens } from "./encode-request.ts";
+import { decisions } from "./index.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -210,4 +211,39 @@ test("images of the state count once per prompt, and images of a question count 
   expect(inputTokens(goodDecision(body), each)).toBe(
     bytes + 3 * MEDIA_PART_TOKENS + 2 * stateTokens,
   );
+});
+
+const prices: PriceSheet = {
+  pinId: "pin",
+  prompt: 2_000_000n,
+  cachedPrompt: 500_000n,
+  cacheWrite: 3_000_000n,
+  completion: 1_000_000n,
+  internalReasoning: 1_000_000n,
+};
+
+describe("a decisions call about a long state", () => {
+  const onePrompt = decisionsDeployment({}, { prices });
+  const perQuestion = decisionsDeployment({ isStatePerQuestion: true }, { prices });
+  const state = "s".repeat(1_000);
+  const asked = goodDecision({ state, questions: { a: urgent, b: urgent } });
+
+  test("reserves each attempt's worst case: the state once, or once per question", () => {
+    const inputOnce = BigInt(asked.estimatedInputTokens);
+    const stateAgain = BigInt(state.length + 2);
+    // An input token costs 3 micro-dollars at most, and each of 4,096 output tokens costs 1.
+    expect(decisions.quote(asked, onePrompt)).toBe(inputOnce * 3n + 4_096n);
+    expect(decisions.quote(asked, perQuestion)).toBe((inputOnce + stateAgain) * 3n + 4_096n);
+  });
+
+  test("claims the tokens of the dearest listing that may serve it", () => {
+    const dearest = asked.estimatedInputTokens + state.length + 2;
+    for (const listings of [
+      [onePrompt, perQuestion],
+      [perQuestion, onePrompt],
+    ]) {
+      expect(decisions.inputTokens?.(asked, listings)).toBe(dearest);
+    }
+    expect(decisions.inputTokens?.(asked, [onePrompt])).toBe(asked.estimatedInputTokens);
+  });
 });
