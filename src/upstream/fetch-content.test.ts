@@ -66,7 +66,6 @@ interface Fetched {
 }
 
 interface Wanted extends Partial<ContentInput> {
-  readonly allowPrivateUpstreams?: boolean;
   readonly act?: (running: RunningContent) => void;
 }
 
@@ -86,8 +85,8 @@ function sinkOf(to: Omit<ContentSink, "committed">): ContentSink {
 }
 
 async function fetched(wanted: Wanted = {}): Promise<Fetched> {
-  const { act, allowPrivateUpstreams = true, ...more } = wanted;
-  const upstream = new UpstreamClient({ allowPrivateUpstreams, providerKey: () => KEY });
+  const { act, ...more } = wanted;
+  const upstream = new UpstreamClient({ allowPrivateUpstreams: true, providerKey: () => KEY });
   clients.push(upstream);
   const got = { head: undefined as ContentHead | undefined, text: "" };
   const running = fetchContent({

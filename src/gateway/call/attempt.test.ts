@@ -86,11 +86,7 @@ test.each<[string, Noted, number]>([
   ["a breach if its usage is impossible", { isImpossible: true }, BREACH.usageImpossible],
   ["a breach if its finish is wrong", { bridge: { hasWrongFinish: true } }, BREACH.wrongFinish],
   ["a breach if it broke off", { result: broken, bridge: { usage: undefined } }, BREACH.unreadable],
-  [
-    "a breach if it is a page instead of a stream",
-    { result: broken, bridge: "none" },
-    BREACH.unreadable,
-  ],
+  ["a breach if it is a page", { result: broken, bridge: "none" }, BREACH.unreadable],
 ])("an answer is counted with %s", (_name, input, breaches) => {
   expect(noted(input)).toBe(breaches);
 });
