@@ -117,10 +117,8 @@ describe("a messages client of a chat-completions provider", () => {
 
   test("no blank text is in an answer that is not streamed", () => {
     const tool_calls = [{ id: "c", ...named("f", "{}") }];
-    const { text: sent } = playJson(
-      bToA,
-      wholeAnswer({ content: "\n\n", tool_calls }, "tool_calls"),
-    );
+    const whole = wholeAnswer({ content: "\n\n", tool_calls }, "tool_calls");
+    const { text: sent } = playJson(bToA, whole);
     expect(JSON.parse(sent)).toMatchObject({ content: [{ type: "tool_use", id: "c" }] });
   });
 

@@ -142,14 +142,12 @@ describe("legacy functions", () => {
     expect(refusedBy("wire_a", members).field).toBe(field);
   });
 
+  const nameless = { role: "assistant", function_call: {} };
   test.each<[object, RegExp]>([
     [{ functions: [{ description: "d" }] }, /^functions\[0\]\.name is missing/],
     [{ functions: ["x"] }, /^functions\[0\] must be an object/],
     [{ functions, function_call: {} }, /^function_call\.name is missing/],
-    [
-      { messages: [{ role: "assistant", function_call: {} }] },
-      /^messages\[0\]\.function_call\.name /,
-    ],
+    [{ messages: [nameless] }, /^messages\[0\]\.function_call\.name /],
   ])("%j is refused as malformed when the request is read", (members, words) => {
     expect(readBad("wire_a", { ...members }).message).toMatch(words);
   });

@@ -20,13 +20,11 @@ function resultNames(body: Json): readonly string[] {
 }
 
 describe("GLiNER questions", () => {
+  const kinds = "classification, boolean, entities, relations, structure";
   const spans = (labels: unknown) => ({ type: "entities", labels });
   const structure = (...fields: unknown[]) => ({ type: "structure", fields });
   test.each([
-    [
-      { labels: ["a", "b"] },
-      /^\.type: required: one of classification, boolean, entities, relations, /,
-    ],
+    [{ labels: ["a", "b"] }, `.type: required: one of ${kinds}`],
     [{ type: "text", labels: ["a"] }, /^\.type: use one of classification, boolean/],
     [{ ...mood, kind: "classification" }, ".kind: the same as type; send one of them"],
     [{ type: "classification" }, ".labels: required"],
@@ -136,10 +134,7 @@ describe("the public form", () => {
   test.each([
     [{ type: "object", properties: {} }, elsewhere],
     [{}, elsewhere],
-    [
-      { entities: ["a"], entity_attributes: {} },
-      /^schema\.entity_attributes is not a section of this/,
-    ],
+    [{ entities: ["a"], entity_attributes: {} }, /^schema\.entity_attributes is not a section/],
     [{ entities: null }, "schema: empty"],
     [{ relations: 7 }, "schema.relations must be an array of labels, or an object by label"],
     [{ classifications: {} }, "schema.classifications must be an array of tasks"],

@@ -208,12 +208,7 @@ describe("an answer to GLiNER questions", () => {
   const error = spans("error", "classification", { labels: ["yes", "no"] });
 
   test.each<[string, Gliner, object, unknown]>([
-    [
-      "an unnamed question's result is found",
-      unnamed,
-      { entities: { person: [] } },
-      { person: [] },
-    ],
+    ["an unnamed result is found", unnamed, { entities: { person: [] } }, { person: [] }],
     ["the top_k labels become a list without confidences", best, { best: ranked }, ["b", "a"]],
     ["a single label for a top_k question becomes a list", best, { best: "c" }, ["c"]],
     ["a yes is true", spam, { spam: "yes" }, true],

@@ -80,28 +80,18 @@ const file: [string, string] = [
   `Content-Disposition: form-data; name="input_reference"; filename="a.png"`,
   "PNG",
 ];
+const fields = (...names: string[]): Buffer =>
+  form(...names.map((name, at) => field(name, `v${at}`)));
 const many = (name: (n: number) => string): Buffer =>
   form(...Array.from({ length: 257 }, (_, n) => field(name(n), "")));
 const nameless = form(["Content-Disposition: form-data", "b"]);
 
 test.each([
   ["a file", form(file), "input_reference is a file"],
-  ["a duplicate field", form(field("model", "a"), field("model", "b")), "model is sent twice"],
-  [
-    "a text and a member",
-    form(field("a", "x"), field("a[b]", "y")),
-    "a[b] is sent twice, or conflicts",
-  ],
-  [
-    "a list and a member",
-    form(field("a[]", "x"), field("a[b]", "y")),
-    "a[b] is sent twice, or conflicts",
-  ],
-  [
-    "a member and a list",
-    form(field("a[b]", "x"), field("a[]", "y")),
-    "a[] is sent twice, or conflicts",
-  ],
+  ["a duplicate field", fields("model", "model"), "model is sent twice"],
+  ["a text and a member", fields("a", "a[b]"), "a[b] is sent twice, or conflicts"],
+  ["a list and a member", fields("a[]", "a[b]"), "a[b] is sent twice, or conflicts"],
+  ["a member and a list", fields("a[b]", "a[]"), "a[] is sent twice, or conflicts"],
   ["too many items", many(() => "f[]"), "too many parts"],
   ["too many fields", many((n) => `f${n}`), "too many parts"],
   ["no boundary", form(field("model", "a")), "names no boundary"],

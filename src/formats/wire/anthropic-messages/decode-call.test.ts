@@ -53,11 +53,7 @@ describe("system", () => {
 describe("user messages", () => {
   test.each([
     ["with one text block get a string as content", [text("hi")], "hi"],
-    [
-      "with several text blocks get a list of parts",
-      [text("a"), text("b")],
-      [text("a"), text("b")],
-    ],
+    ["with text blocks get a list of parts", [text("a"), text("b")], [text("a"), text("b")]],
   ])("%s", (_, content, expected) => {
     expect(messagesOf([{ role: "user", content }])).toEqual([{ role: "user", content: expected }]);
   });

@@ -92,7 +92,7 @@ describe("provider faults", () => {
   });
 
   test.each([500, 503, 529])(
-    "answer a %i without the reset of rate-limit windows, which is in every answer of some providers",
+    "answer a %i without the reset of rate-limit windows, which some providers always send",
     (status) => {
       const headers = {
         "x-ratelimit-remaining-requests": "99",

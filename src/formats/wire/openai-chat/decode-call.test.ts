@@ -71,7 +71,7 @@ describe("user messages", () => {
     ["with a string stay a string", "hi", "hi"],
     ["with one text part become a string", [text("hi")], "hi"],
     [
-      "with several text parts keep those that are not empty",
+      "with text parts keep those that are not empty",
       [text("a"), text(""), text("b")],
       [text("a"), text("b")],
     ],
@@ -113,22 +113,14 @@ describe("user messages", () => {
 
 describe("assistant messages", () => {
   test.each([
-    [
-      "with null content and a call become a block",
-      { content: null, tool_calls: [call("c1")] },
-      [use("c1")],
-    ],
+    ["with only a call become a block", { content: null, tool_calls: [call("c1")] }, [use("c1")]],
     [
       "with text and a call become two blocks",
       { content: "a", tool_calls: [call("c1")] },
       [text("a"), use("c1")],
     ],
     ["with a refusal keep it as their text", { content: null, refusal: "no" }, "no"],
-    [
-      "with a refusal part keep it as text",
-      { content: [{ type: "refusal", refusal: "no" }] },
-      "no",
-    ],
+    ["with a refusal part keep its text", { content: [{ type: "refusal", refusal: "no" }] }, "no"],
   ])("%s", (_, members, expected) => {
     const messages = [user, { role: "assistant", ...members }, user];
     expect(messagesOf(messages)).toEqual([user, { role: "assistant", content: expected }, user]);
