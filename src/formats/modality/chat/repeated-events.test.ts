@@ -89,7 +89,7 @@ test("a repeated event goes on under the marketplace's model id, on one line", (
   expect(play(bridge, [...said, chunks(done)]).text.startsWith(sent)).toBe(true);
 });
 
-function deltaB(fields: object): { readonly type: string; readonly delta: object } {
+function deltaB(fields: object) {
   return { type: "content_block_delta", index: 0, delta: fields };
 }
 
