@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

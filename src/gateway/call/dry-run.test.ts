@@ -105,7 +105,7 @@ const rareCap = fc.oneof(
   { weight: 3, arbitrary: fc.constant(null) },
   { weight: 1, arbitrary: amount },
 );
-const provider = fc.constantFrom(
+const routing = fc.constantFrom(
   { only: ["second"] },
   { ignore: ["first"] },
   { allow_fallbacks: false },
@@ -113,7 +113,7 @@ const provider = fc.constantFrom(
 const request = fc.record({
   model: fc.constantFrom("m/all", "m/one", "m/none"),
   maxTokens: fc.constantFrom(1, 50, 200),
-  provider: fc.option(provider, { nil: undefined }),
+  provider: fc.option(routing, { nil: undefined }),
 });
 const step = fc.oneof(
   fc.record({ what: fc.constant("call" as const), request }),

@@ -25,10 +25,10 @@ test.each(CLIENTS.flatMap((client) => CLIENTS.map((upstream) => ({ client, upstr
     const request = readGood(client, read("agent.request.json"));
     const deployment = buildDeployment(upstream, { upstreamModelId: "test-1-2026" });
     const { body, dropped } = send(request, deployment);
-    const golden = JSON.parse(read(`agent.request.for-${upstream.replace("_", "-")}.json`));
-    expect({ dropped, body }).toEqual(golden);
+    const recorded = JSON.parse(read(`agent.request.for-${upstream.replace("_", "-")}.json`));
+    expect({ dropped, body }).toEqual(recorded);
     // The order of the keys counts too, because providers cache by prefix.
-    expect(Object.keys(body)).toEqual(Object.keys(golden.body));
+    expect(Object.keys(body)).toEqual(Object.keys(recorded.body));
   },
 );
 

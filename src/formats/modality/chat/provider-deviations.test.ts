@@ -524,25 +524,25 @@ describe("a provider's deviations are corrected", () => {
   });
 
   test("blocks are numbered in the order of their starts, and incomplete events are left out", () => {
+    const spoken = (index: number, ...words: string[]) => [
+      textStart(index),
+      ...words.map((word) => said(index, word)),
+      stop(index),
+    ];
     const { text } = playStream(
       wiresB,
       start,
-      ...[textStart(3), said(3, "a"), said(3, "b"), stop(3)],
-      ...[textStart(3), said(3, "c"), stop(3)],
-      ...[
-        { type: "content_block_delta", index: 0 },
-        { type: "content_block_start", index: 9 },
-      ],
+      ...spoken(3, "a", "b"),
+      ...spoken(3, "c"),
+      { type: "content_block_delta", index: 0 },
+      { type: "content_block_start", index: 9 },
       stop(9),
-      ...[textStart(1), said(1, "d"), said(1, "e"), stop(1)],
+      ...spoken(1, "d", "e"),
       { type: "message_delta", usage: { output_tokens: 5 } },
       ...close("end_turn"),
     );
-    expect(blockEventsOf(text)).toEqual([
-      ...[textStart(0), said(0, "a"), said(0, "b"), stop(0)],
-      ...[textStart(1), said(1, "c"), stop(1)],
-      ...[textStart(2), said(2, "d"), said(2, "e"), stop(2)],
-    ]);
+    const expected = [...spoken(0, "a", "b"), ...spoken(1, "c"), ...spoken(2, "d", "e")];
+    expect(blockEventsOf(text)).toEqual(expected);
     const deltas = dataOf(text).filter(({ type }) => type === "message_delta");
     expect(deltas.every(({ delta: part }) => part !== undefined)).toBe(true);
   });

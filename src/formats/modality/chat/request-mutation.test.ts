@@ -23,11 +23,11 @@ const bodies = (["wire_a", "wire_b"] as const).map((wire) => {
   return { wire, bytes: readFileSync(url) };
 });
 
-const text = fc.oneof(
+const piece = fc.oneof(
   fc.constantFrom("", " ", '"', "1", "null", "{}", "[]", ",", "true", "\\u0061"),
   fc.constantFrom('"x":1,', '"max_tokens":900,'),
 );
-const change = fc.record({ at: fc.nat(), cut: fc.nat(12), text });
+const change = fc.record({ at: fc.nat(), cut: fc.nat(12), text: piece });
 
 interface Change {
   readonly at: number;

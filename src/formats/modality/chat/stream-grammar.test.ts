@@ -104,8 +104,8 @@ describe("an encoder loses nothing", () => {
     type: fc.constant("text"),
     text: fc.constantFrom("a", "b ", "🙂"),
   });
-  const json = fc.constantFrom('{"a":"', '\\"', "}", '"}', "[1");
-  const part = fc.record({ type: fc.constant("tool_arguments"), call, json });
+  const piece = fc.constantFrom('{"a":"', '\\"', "}", '"}', "[1");
+  const part = fc.record({ type: fc.constant("tool_arguments"), call, json: piece });
   const fragments = fc.array(fc.oneof(textEvent, part), { maxLength: 30 }) as fc.Arbitrary<
     ChatEvent[]
   >;

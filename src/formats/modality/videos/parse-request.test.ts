@@ -158,8 +158,8 @@ test.each<[string, object]>([
   ["prompt", { prompt: [image] }],
   ["metadata", { metadata: { a: [1, { b: { type: "input_image" } }] } }],
   ["messages", { messages: [{ content: [image] }] }],
-])("an image in %s is refused, and the message begins with the field's name", (field, body) => {
+])("an image in %s is refused, and the message begins with the field's name", (place, body) => {
   const message = readRefusal(body);
-  expect(message?.startsWith(field)).toBe(true);
+  expect(message?.startsWith(place)).toBe(true);
   expect(message).toContain("a video is made from text alone");
 });
