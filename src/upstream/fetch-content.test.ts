@@ -1,15 +1,10 @@
 import { once } from "node:events";
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type RequestListener,
-  type Server,
-} from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingHttpHeaders, type RequestListener } from "node:http";
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { type Clock, Deadlines, systemClock } from "../kernel/core/time.ts";
+import { withServer } from "../../test/support/local-server.ts";
 import { buildDeployment } from "../../test/fixtures/modality/request-kit.ts";
 import {
   type ContentEnd,
@@ -23,22 +18,26 @@ import { UpstreamClient } from "./upstream-client.ts";
 
 const KEY = "sk-marketplace-0123456789";
 
-interface Host {
-  readonly server: Server;
-  readonly url: string;
-  readonly asked: { readonly url: string; readonly headers: IncomingHttpHeaders }[];
-  serve: RequestListener;
+class Host {
+  readonly asked: { readonly url: string; readonly headers: IncomingHttpHeaders }[] = [];
+  serve: RequestListener = video("film");
+  readonly server = withServer(() =>
+    createServer((request, response) => {
+      this.asked.push({ url: request.url ?? "", headers: request.headers });
+      this.serve(request, response);
+    }),
+  );
+
+  get url(): string {
+    return this.server.url;
+  }
 }
 
-let home: Host;
-let away: Host;
+const home = new Host();
+const away = new Host();
 let clients: UpstreamClient[] = [];
 let deadlines: Deadlines;
 
-beforeAll(async () => {
-  home = await openHost();
-  away = await openHost();
-});
 beforeEach(() => {
   deadlines = new Deadlines(systemClock);
   for (const host of [home, away]) {
@@ -49,22 +48,7 @@ beforeEach(() => {
 afterEach(async () => {
   for (const client of clients) await client.close();
   clients = [];
-  for (const { server } of [home, away]) server.closeAllConnections();
 });
-afterAll(() => {
-  for (const { server } of [home, away]) server.close();
-});
-
-async function openHost(): Promise<Host> {
-  const server = createServer((request, response) => {
-    host.asked.push({ url: request.url ?? "", headers: request.headers });
-    host.serve(request, response);
-  });
-  const host: Host = { server, asked: [], serve: video("film"), url: "" };
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return Object.assign(host, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
-}
 
 function video(text: string, headers: Record<string, string> = {}): RequestListener {
   return (_request, response) =>
@@ -82,7 +66,6 @@ interface Fetched {
 }
 
 interface Wanted extends Partial<ContentInput> {
-  readonly allowPrivateUpstreams?: boolean;
   readonly act?: (running: RunningContent) => void;
 }
 
@@ -102,8 +85,8 @@ function sinkOf(to: Omit<ContentSink, "committed">): ContentSink {
 }
 
 async function fetched(wanted: Wanted = {}): Promise<Fetched> {
-  const { act, allowPrivateUpstreams = true, ...more } = wanted;
-  const upstream = new UpstreamClient({ allowPrivateUpstreams, providerKey: () => KEY });
+  const { act, ...more } = wanted;
+  const upstream = new UpstreamClient({ allowPrivateUpstreams: true, providerKey: () => KEY });
   clients.push(upstream);
   const got = { head: undefined as ContentHead | undefined, text: "" };
   const running = fetchContent({
@@ -130,28 +113,18 @@ async function fetched(wanted: Wanted = {}): Promise<Fetched> {
 
 describe("a file", () => {
   test("arrives unchanged, with only the headers about it", async () => {
-    home.serve = video("film", {
+    const about = {
       "content-length": "4",
       etag: '"v1"',
       "last-modified": "Sat, 21 Nov 2026 10:00:00 GMT",
       "accept-ranges": "bytes",
-      "set-cookie": "a=b",
-      "x-internal": "secret",
-      server: "nginx",
-    });
+    };
+    const others = { "set-cookie": "a=b", "x-internal": "secret", server: "nginx" };
+    home.serve = video("film", { ...about, ...others });
     expect(await fetched()).toEqual({
       end: { kind: "complete" },
       text: "film",
-      head: {
-        status: 200,
-        contentHeaders: {
-          "content-type": "video/mp4",
-          "content-length": "4",
-          etag: '"v1"',
-          "last-modified": "Sat, 21 Nov 2026 10:00:00 GMT",
-          "accept-ranges": "bytes",
-        },
-      },
+      head: { status: 200, contentHeaders: { "content-type": "video/mp4", ...about } },
     });
     expect(home.asked[0]).toMatchObject({
       url: "/v1/videos/x/content",
@@ -159,26 +132,26 @@ describe("a file", () => {
     });
   });
 
-  test.each(["", "image/png", "video/"])(
-    "of type '%s' is passed on as untyped bytes",
-    async (type) => {
-      home.serve = (_request, response) => {
-        if (type !== "") response.setHeader("content-type", type);
-        response.end("film");
-      };
-      const { head, text } = await fetched();
-      expect(head?.contentHeaders["content-type"]).toBe("application/octet-stream");
-      expect(text).toBe("film");
-    },
-  );
+  test.each(["", "image/png", "video/"])("of type '%s' arrives as untyped bytes", async (type) => {
+    home.serve = (_request, response) => {
+      if (type !== "") response.setHeader("content-type", type);
+      response.end("film");
+    };
+    const { head, text } = await fetched();
+    expect(head?.contentHeaders["content-type"]).toBe("application/octet-stream");
+    expect(text).toBe("film");
+  });
+
+  /** Makes a clock, and deadlines on it, that the test can move on. */
+  function movedClock(): { clock: Clock; move: (ms: number) => void } {
+    let movedMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + movedMs };
+    deadlines = new Deadlines(clock);
+    return { clock, move: (ms) => (movedMs += ms) };
+  }
 
   test("is cut off after its total time, however often its slow reader reads", async () => {
-    let movedMs = 0;
-    const clock: Clock = {
-      ...systemClock,
-      monotonicMs: () => systemClock.monotonicMs() + movedMs,
-    };
-    deadlines = new Deadlines(clock);
+    const { clock, move } = movedClock();
     home.serve = (_request, response) => {
       response.writeHead(200, { "content-type": "video/mp4" }).write("film");
     };
@@ -189,8 +162,8 @@ describe("a file", () => {
       sink: sinkOf({
         begin: () => undefined,
         write: () => {
-          movedMs += 60_000;
-          setTimeout(() => (movedMs += 40_000), 150);
+          move(60_000);
+          setTimeout(() => move(40_000), 150);
           return false;
         },
       }),
@@ -201,12 +174,7 @@ describe("a file", () => {
   test("waits for a reader that is slower than the idle limit", async () => {
     const idleMs = 60_000;
     let paused = 0;
-    let movedMs = 0;
-    const clock: Clock = {
-      ...systemClock,
-      monotonicMs: () => systemClock.monotonicMs() + movedMs,
-    };
-    deadlines = new Deadlines(clock);
+    const { clock, move } = movedClock();
     let resume: () => void = () => undefined;
     const got = await fetched({
       clock,
@@ -216,8 +184,8 @@ describe("a file", () => {
         write: () => {
           paused += 1;
           // The idle limit is reached twice: the first check finds this data, the second the pause.
-          movedMs += idleMs;
-          setTimeout(() => (movedMs += idleMs), 150);
+          move(idleMs);
+          setTimeout(() => move(idleMs), 150);
           setTimeout(() => resume(), 300);
           return false;
         },
@@ -237,10 +205,7 @@ describe("an answer that is not a file", () => {
     ["compressed content", video("x", { "content-encoding": "gzip" })],
     ["a length above the bound", video("x".repeat(1_001), { "content-length": "1001" })],
     ["a status 204", (_request, response) => void response.writeHead(204).end()],
-    [
-      "a range that was not requested",
-      (_request, response) => void response.writeHead(206).end("x"),
-    ],
+    ["a range that was not requested", (_request, r) => void r.writeHead(206).end("x")],
     ["a 416 that was not requested", (_request, r) => void r.writeHead(416).end()],
   ])("is refused before the client gets a byte: %s", async (_what, serve) => {
     home.serve = serve;
@@ -307,31 +272,28 @@ describe("a file that breaks off", () => {
       stop(running);
       return true;
     };
-    const act = (each: RunningContent): void => {
-      running = each;
-    };
-    const { end } = await fetched({ act, sink: sinkOf({ begin: () => undefined, write }) });
+    const { end } = await fetched({
+      act: (each) => (running = each),
+      sink: sinkOf({ begin: () => undefined, write }),
+    });
     expect(end).toMatchObject({ kind: "broken" });
     await closed;
   });
 });
 
 describe("a redirect", () => {
-  test.each([301, 302, 303, 307, 308])(
-    "(%i) within the host is followed with the key",
-    async (status) => {
-      home.serve = (request, response) =>
-        request.url === "/files/a.mp4?x=1"
-          ? video("film")(request, response)
-          : redirect(status, "/files/a.mp4?x=1")(request, response);
-      expect(await fetched({ range: "bytes=0-" })).toMatchObject({ text: "film" });
-      expect(home.asked.map(({ headers }) => headers.authorization)).toEqual([
-        `Bearer ${KEY}`,
-        `Bearer ${KEY}`,
-      ]);
-      expect(home.asked[1]?.headers.range).toBe("bytes=0-");
-    },
-  );
+  const statuses = [301, 302, 303, 307, 308];
+  test.each(statuses)("(%i) within the host is followed with the key", async (status) => {
+    const target = "/files/a.mp4?x=1";
+    home.serve = (request, response) => {
+      const serve = request.url === target ? video("film") : redirect(status, target);
+      serve(request, response);
+    };
+    expect(await fetched({ range: "bytes=0-" })).toMatchObject({ text: "film" });
+    const keys = home.asked.map(({ headers }) => headers.authorization);
+    expect(keys).toEqual([`Bearer ${KEY}`, `Bearer ${KEY}`]);
+    expect(home.asked[1]?.headers.range).toBe("bytes=0-");
+  });
 
   test("to another host is followed without the key, and so is the way back", async () => {
     away.serve = redirect(302, `${home.url}/v1/again`);

@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
 
 import { Pool } from "undici";
 import { describe, expect, onTestFinished, test } from "vitest";
 
+import { listenLocally } from "../../test/support/local-server.ts";
 import { nameServer } from "../../test/support/name-server.ts";
 import { selfSigned } from "../../test/support/self-signed.ts";
 import { Deadlines, systemClock } from "../kernel/core/time.ts";
@@ -20,9 +20,8 @@ interface Limits {
 /** Sends one request to a server that runs `provider`, and resolves with the JSON that came. */
 async function ask(provider: RequestListener, limits: Limits = {}): Promise<unknown> {
   const server = createServer(provider);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const pool = new Pool(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const { url, close } = await listenLocally(server);
+  const pool = new Pool(url);
   const deadlines = new Deadlines(systemClock);
   try {
     const running = fetchJson({
@@ -41,8 +40,7 @@ async function ask(provider: RequestListener, limits: Limits = {}): Promise<unkn
     return json;
   } finally {
     await pool.destroy();
-    server.closeAllConnections();
-    server.close();
+    await close();
   }
 }
 
@@ -79,21 +77,15 @@ test("a fetch ends when the client leaves or the program shuts down", async () =
 /** Starts a server. Resolves with its port and a counter of the connections to it. */
 async function listen(
   answer: RequestListener,
-  host = "127.0.0.1",
 ): Promise<{ port: number; connections: () => number }> {
   const server = createServer(answer);
   let connections = 0;
   server.on("connection", () => {
     connections += 1;
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, host, resolve);
-  });
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { port: (server.address() as AddressInfo).port, connections: () => connections };
+  const { port, close } = await listenLocally(server);
+  onTestFinished(close);
+  return { port, connections: () => connections };
 }
 
 async function post(
@@ -106,24 +98,22 @@ async function post(
   return await postOnce({ url: new URL(url), headers, body: "{}", timeoutMs, allowPrivate, find });
 }
 
+const PRIVATE = { kind: "unanswered", fault: "not sent: the address is private" };
+
 describe("a private address is refused without a connection", () => {
   test.each([["localhost"], ["hooks.example"]])("%s", async (host) => {
-    const { port, connections } = await listen((_, response) => response.end(), "0.0.0.0");
+    const { port, connections } = await listen((_, response) => response.end());
     const url = `http://${host}:${port}/`;
     const { address } = await nameServer("127.0.0.1");
     const find = new ForeignNames([address]).of("org_1");
-    expect(await post(url, false, find)).toEqual({
-      kind: "unanswered",
-      fault: "not sent: the address is private",
-    });
+    expect(await post(url, false, find)).toEqual(PRIVATE);
     expect(connections()).toBe(0);
     // The same server answers if private addresses are allowed.
     expect(await post(url, true, find)).toEqual({ kind: "answered", status: 200 });
   });
 
   test("[::ffff:127.0.0.1]", async () => {
-    const end = await post("http://[::ffff:127.0.0.1]:9/", false);
-    expect(end).toEqual({ kind: "unanswered", fault: "not sent: the address is private" });
+    expect(await post("http://[::ffff:127.0.0.1]:9/", false)).toEqual(PRIVATE);
   });
 });
 
@@ -133,12 +123,9 @@ test("a transport that throws or refuses is not an answer", async () => {
     throw new Error("no such header");
   };
   expect(await fetchJson({ ...input, totalMs: 1_000, send: throwing }).ended).toBeUndefined();
-  const refusing = fetchJson({
-    ...input,
-    totalMs: 1_000,
-    send: (handler) => handler.onRefused(new Error("private address")),
-  });
-  expect(await refusing.ended).toBeUndefined();
+  const refusing: Parameters<typeof fetchJson>[0]["send"] = (handler) =>
+    handler.onRefused(new Error("private address"));
+  expect(await fetchJson({ ...input, totalMs: 1_000, send: refusing }).ended).toBeUndefined();
 });
 
 test("a redirect is not followed", async () => {
@@ -201,11 +188,8 @@ test("a certificate of no known authority is not accepted", async () => {
     asked += 1;
     response.end();
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await listenLocally(server);
+  onTestFinished(close);
   expect(await post(`https://127.0.0.1:${port}/`)).toEqual({
     kind: "unanswered",
     fault: "not sent: the certificate is not valid (DEPTH_ZERO_SELF_SIGNED_CERT)",
@@ -214,10 +198,8 @@ test("a certificate of no known authority is not accepted", async () => {
 });
 
 test("a failed connection is described in words", async () => {
-  expect(await post("http://127.0.0.1:1/")).toEqual({
-    kind: "unanswered",
-    fault: "no connection (ECONNREFUSED)",
-  });
+  const refused = { kind: "unanswered", fault: "no connection (ECONNREFUSED)" };
+  expect(await post("http://127.0.0.1:1/")).toEqual(refused);
   const unknown = await post("http://does-not-exist.invalid/");
   expect(unknown).toEqual({ kind: "unanswered", fault: "the name does not resolve" });
 });

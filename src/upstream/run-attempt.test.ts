@@ -8,9 +8,6 @@ import { runAttempt, type AttemptHandler, type RunningAttempt } from "./run-atte
 
 const DRAIN_MS = 1_000;
 const STREAM_BYTES_MAX = 100;
-const FIRST_CONTENT_MS = 60_000;
-const COMMIT_MS = 45_000;
-const TOTAL_MS = 90_000;
 
 function failureOf(name: string): UpstreamFailure {
   const says = refusal("upstream_error", name);
@@ -90,11 +87,11 @@ function scriptedAttempt() {
     timeouts: {
       headersMs: 20_000,
       idleMs: 20_000,
-      totalMs: TOTAL_MS,
-      firstContentMs: FIRST_CONTENT_MS,
+      totalMs: 90_000,
+      firstContentMs: 60_000,
       drainMs: DRAIN_MS,
     },
-    commitDueMs: COMMIT_MS,
+    commitDueMs: 45_000,
     stream: true,
     streamBytesMax: STREAM_BYTES_MAX,
     sink,
@@ -125,12 +122,18 @@ function scriptedAttempt() {
   };
 }
 
+/** An attempt whose provider has sent the head of its answer. */
+function startedAttempt() {
+  const attempt = scriptedAttempt();
+  attempt.connected();
+  attempt.headers();
+  return attempt;
+}
+
 test("a stream that breaks after a wait for a slow client is not reported as malformed", async () => {
   const broken = async (isFull: boolean): Promise<UpstreamFailure | undefined> => {
-    const attempt = scriptedAttempt();
+    const attempt = startedAttempt();
     attempt.sink.isFull = isFull;
-    attempt.connected();
-    attempt.headers();
     attempt.bytes("hello");
     attempt.running.resume();
     attempt.bodyError();
@@ -143,9 +146,7 @@ test("a stream that breaks after a wait for a slow client is not reported as mal
 });
 
 test("an attempt whose client has left still counts the provider's output, and writes none", async () => {
-  const left = scriptedAttempt();
-  left.connected();
-  left.headers();
+  const left = startedAttempt();
   expect(left.isUnwanted()).toBe(false);
   left.running.detach();
   // A request that no client waits for is not sent again either.
@@ -167,9 +168,7 @@ test("a request that waited for a connection is not sent after its attempt has e
 });
 
 test("an abandoned attempt aborts its request, so that the provider generates nothing more", async () => {
-  const { running, aborted, connected, headers, bytes } = scriptedAttempt();
-  connected();
-  headers();
+  const { running, aborted, bytes } = startedAttempt();
   bytes("hello");
   running.abandon();
   expect(await running.ended).toMatchObject({ failure: { refusal: { message: "abandoned" } } });
@@ -177,9 +176,7 @@ test("an abandoned attempt aborts its request, so that the provider generates no
 });
 
 test("after the client left, an answer is read for the drain time and no longer", async () => {
-  const { running, time, connected, headers, bytes, aborted } = scriptedAttempt();
-  connected();
-  headers();
+  const { running, time, bytes, aborted } = startedAttempt();
   running.detach();
   bytes("hello");
   time.ms = DRAIN_MS;
@@ -190,9 +187,7 @@ test("after the client left, an answer is read for the drain time and no longer"
 });
 
 test("a stream beyond its byte bound is ended", async () => {
-  const { running, connected, headers, bytes } = scriptedAttempt();
-  connected();
-  headers();
+  const { running, bytes } = startedAttempt();
   bytes("x".repeat(STREAM_BYTES_MAX));
   bytes("x");
   running.abandon();

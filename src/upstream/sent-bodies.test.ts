@@ -1,9 +1,9 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { buildConnector, Pool, type Dispatcher } from "undici";
 
+import { listenLocally, type LocalServer } from "../../test/support/local-server.ts";
 import { BufferPool } from "../kernel/core/buffer-pool.ts";
 import { EditedBytes } from "../kernel/json/splice.ts";
 import { SentBodies } from "./sent-bodies.ts";
@@ -14,7 +14,7 @@ const ANSWER = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
 let buffers: BufferPool;
 let bodies: SentBodies;
 let dispatcher: Pool;
-let server: Server;
+let listening: LocalServer;
 let sockets: Socket[];
 /** The gateway's ends of connections. While these are held, no body leaves this process. */
 let held: Socket[];
@@ -28,15 +28,13 @@ beforeEach(async () => {
   sockets = [];
   held = [];
   areHeld = false;
-  server = createServer((socket) => {
+  const server = createServer((socket) => {
     sockets.push(socket);
     socket.on("error", () => undefined);
     onSocket(socket);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  dispatcher = new Pool(`http://127.0.0.1:${port}`, {
+  listening = await listenLocally(server);
+  dispatcher = new Pool(listening.url, {
     pipelining: 1,
     connect: bodies.connector(holding(buildConnector({}))),
   });
@@ -44,8 +42,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await dispatcher.destroy();
-  for (const socket of sockets) socket.destroy();
-  server.close();
+  await listening.close();
 });
 
 describe("a lent buffer", () => {
@@ -82,8 +79,7 @@ describe("a lent buffer", () => {
   });
 
   test("is not reused when the request ends without a connection", async () => {
-    server.close();
-    await once(server, "close");
+    await listening.close();
     expect(await send("x")).toBeInstanceOf(Error);
     expect([buffers.lentBytes, buffers.idleBytes]).toEqual([0, 0]);
   });

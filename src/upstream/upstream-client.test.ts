@@ -1,12 +1,11 @@
-import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingHttpHeaders } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { inspect } from "node:util";
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
 
+import { withServer } from "../../test/support/local-server.ts";
 import { buildDeployment } from "../../test/fixtures/modality/request-kit.ts";
 import type { Deployment, OwnKey, WireId } from "../catalog/catalog.ts";
 import { ownKeyDeployment } from "../catalog/deployment-copy.ts";
@@ -32,23 +31,18 @@ interface Asked {
   readonly headers: IncomingHttpHeaders;
 }
 
-let server: Server;
-let baseUrl = "";
 let asked: Asked[] = [];
 let answerStatus = 200;
 let isSilent = false;
 const clients: UpstreamClient[] = [];
-
-beforeAll(async () => {
-  server = createServer((request, response) => {
+const server = withServer(() =>
+  createServer((request, response) => {
     asked.push({ what: `${request.method} ${request.url}`, headers: request.headers });
     request.resume();
     if (!isSilent) response.writeHead(answerStatus).end("{}");
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-});
+  }),
+);
+
 beforeEach(() => {
   asked = [];
   answerStatus = 200;
@@ -56,8 +50,6 @@ beforeEach(() => {
 });
 afterAll(async () => {
   await Promise.all(clients.map((client) => client.close()));
-  server.closeAllConnections();
-  server.close();
 });
 
 describe("the provider's key", () => {
@@ -71,9 +63,9 @@ describe("the provider's key", () => {
   });
 
   test.each([
-    ["wire_a" as const, "authorization", `Bearer ${OWN_KEY}`],
-    ["wire_b" as const, "x-api-key", OWN_KEY],
-  ])("of a customer replaces the marketplace's at a %s provider", async (wire, header, value) => {
+    ["wire_a", "authorization", `Bearer ${OWN_KEY}`],
+    ["wire_b", "x-api-key", OWN_KEY],
+  ] as const)("of a customer replaces ours at a %s provider", async (wire, header, value) => {
     const opened: OwnKey[] = [];
     const client = clientOf({ openKey: (ownKey) => (opened.push(ownKey), OWN_KEY) });
     const copy = withOwnKey(listed(wire));
@@ -87,13 +79,11 @@ describe("the provider's key", () => {
 });
 
 describe("a customer's key that cannot be decrypted", () => {
+  const badSeal = (): never => {
+    throw new Error(`bad seal of ${OWN_KEY}`);
+  };
   test.each([
-    [
-      "has a bad seal",
-      () => {
-        throw new Error(`bad seal of ${OWN_KEY}`);
-      },
-    ],
+    ["has a bad seal", badSeal],
     ["has no key vault", undefined],
   ])("because it %s is not sent and not shown", async (_reason, openKey) => {
     const client = clientOf(openKey === undefined ? {} : { openKey });
@@ -111,12 +101,8 @@ describe("the check of a key", () => {
     answerStatus = status;
     const client = clientOf({ openKey: () => OWN_KEY });
     expect(await check(client, listed("wire_b"))).toBe(status);
-    expect(asked).toMatchObject([
-      {
-        what: "GET /v1/models",
-        headers: { "x-api-key": OWN_KEY, "anthropic-version": "2023-06-01" },
-      },
-    ]);
+    const headers = { "x-api-key": OWN_KEY, "anthropic-version": "2023-06-01" };
+    expect(asked).toMatchObject([{ what: "GET /v1/models", headers }]);
   });
 
   test("follows no redirect, so that the key stays with its provider", async () => {
@@ -144,22 +130,18 @@ describe("the check of a key", () => {
 });
 
 describe("a request without a body", () => {
-  test.each(["get", "delete"] as const)(
-    "is sent with the method %s, below the base URL, with the key",
-    async (verb) => {
-      const question = { path: "/videos/a%2Fb", headers: { accept: "application/json" } };
-      const status = await reported((handler) =>
-        clientOf()[verb](listed("wire_a"), question, handler),
-      );
-      expect(status).toBe(200);
-      expect(asked).toMatchObject([
-        {
-          what: `${verb.toUpperCase()} /v1/videos/a%2Fb`,
-          headers: { accept: "application/json", authorization: `Bearer ${MARKETPLACE_KEY}` },
-        },
-      ]);
-    },
-  );
+  const verbs = ["get", "delete"] as const;
+  test.each(verbs)("is sent with the method %s, below the base URL, with the key", async (verb) => {
+    const accept = "application/json";
+    const question = { path: "/videos/a%2Fb", headers: { accept } };
+    const status = await reported((handler) =>
+      clientOf()[verb](listed("wire_a"), question, handler),
+    );
+    expect(status).toBe(200);
+    const headers = { accept, authorization: `Bearer ${MARKETPLACE_KEY}` };
+    const what = `${verb.toUpperCase()} /v1/videos/a%2Fb`;
+    expect(asked).toMatchObject([{ what, headers }]);
+  });
 
   test("is refused for a URL of another origin, since it carries a key", () => {
     const question = { path: new URL("https://example.com/a"), headers: {} };
@@ -170,7 +152,7 @@ describe("a request without a body", () => {
 
 describe("a file elsewhere", () => {
   test("is requested without a key", async () => {
-    const url = new URL("/signed?a=%2F", baseUrl);
+    const url = new URL("/signed?a=%2F", server.url);
     expect(await reported((handler) => clientOf().getElsewhere(url, {}, handler))).toBe(200);
     expect(asked).toMatchObject([{ what: "GET /signed?a=%2F" }]);
     expect(JSON.stringify(asked)).not.toContain(MARKETPLACE_KEY);
@@ -216,7 +198,7 @@ function clientOf(change: Partial<UpstreamClientOptions> = {}): UpstreamClient {
 }
 
 function listed(wire: WireId): Deployment {
-  return buildDeployment(wire, { baseUrl, apiKeyEnv: "ACME_KEY" });
+  return buildDeployment(wire, { baseUrl: `${server.url}/v1`, apiKeyEnv: "ACME_KEY" });
 }
 
 function withOwnKey(deployment: Deployment): Deployment {

@@ -15,10 +15,9 @@ import type { UpstreamRequest } from "./modality.ts";
 const wires: readonly WireId[] = ["wire_a", "wire_b"];
 type Members = Readonly<Record<string, unknown>>;
 
-function declaring(
-  wire: WireId,
-  parameters: Readonly<Record<string, CapabilityDescriptor>>,
-): Deployment {
+type Parameters = Readonly<Record<string, CapabilityDescriptor>>;
+
+function declaring(wire: WireId, parameters: Parameters): Deployment {
   return buildDeployment(wire, { supportedParameters: new Map(Object.entries(parameters)) });
 }
 
@@ -29,21 +28,19 @@ function problemOf(wire: WireId, members: Members, deployment: Deployment): stri
 
 const boolean: CapabilityDescriptor = { type: "boolean" };
 const unknown: CapabilityDescriptor = { type: "unknown" };
+const hour = { type: "ephemeral", ttl: "1h" };
 
 describe.each(wires)("a %s request that would raise the provider's price", (wire) => {
   test.each<[string, Members]>([
     ["service_tier", { service_tier: "priority" }],
     ["speed", { speed: "fast" }],
-  ])(
-    "is sent without %s, which is reported as dropped, on the same wire and translated",
-    (name, members) => {
-      for (const to of [wire, otherWire(wire)]) {
-        const sent = send(readGood(wire, members), buildDeployment(to));
-        expect(sent.body).not.toHaveProperty(name);
-        expect(sent.dropped).toContain(name);
-      }
-    },
-  );
+  ])("is sent without %s, which is reported as dropped, on both wires", (name, members) => {
+    for (const to of [wire, otherWire(wire)]) {
+      const sent = send(readGood(wire, members), buildDeployment(to));
+      expect(sent.body).not.toHaveProperty(name);
+      expect(sent.dropped).toContain(name);
+    }
+  });
 
   test.each<[string, Members]>([
     ["web_search_options", { web_search_options: {} }],
@@ -56,24 +53,16 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     ["compaction", { compaction: { type: "summarize" } }],
     ["inference_geo", { inference_geo: "eu" }],
     ["fallbacks", { fallbacks: ["x"] }],
-  ])(
-    "is refused for %s, same wire or translated, unless the listing declares that field",
-    (field, members) => {
-      for (const to of [wire, otherWire(wire)]) {
-        expect(problemOf(wire, members, buildDeployment(to))).toBe(field);
-      }
-      expect(problemOf(wire, members, declaring(wire, { [field]: unknown }))).toBeUndefined();
-    },
-  );
+  ])("is refused for %s on both wires unless the listing declares it", (field, members) => {
+    for (const to of [wire, otherWire(wire)]) {
+      expect(problemOf(wire, members, buildDeployment(to))).toBe(field);
+    }
+    expect(problemOf(wire, members, declaring(wire, { [field]: unknown }))).toBeUndefined();
+  });
 
   test("is served, and loses no field, if its priced fields are empty or have default values", () => {
-    const members = {
-      mcp_servers: [],
-      plugins: [],
-      modalities: ["text"],
-      audio: null,
-      speed: null,
-    };
+    const empty = { mcp_servers: [], plugins: [], audio: null, speed: null };
+    const members = { ...empty, modalities: ["text"] };
     expect(problemOf(wire, members, buildDeployment(wire))).toBeUndefined();
     expect(send(readGood(wire, members), buildDeployment(wire)).dropped).toEqual([]);
   });
@@ -99,20 +88,9 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
   });
 
   test("is sent with cache marks of the default lifetime instead of one hour", () => {
-    const hour = { type: "ephemeral", ttl: "1h" };
-    const members = {
-      cache_control: hour,
-      messages: [
-        {
-          role: "user",
-          content: [
-            { type: "text", text: "a", cache_control: hour },
-            { type: "text", text: "b", cache_control: { ttl: "1h", type: "ephemeral" } },
-            { type: "text", text: "c", cache_control: { type: "ephemeral", ttl: "5m" } },
-          ],
-        },
-      ],
-    };
+    const marks = [hour, { ttl: "1h", type: "ephemeral" }, { type: "ephemeral", ttl: "5m" }];
+    const content = marks.map((mark) => ({ type: "text", text: "a", cache_control: mark }));
+    const members = { cache_control: hour, messages: [{ role: "user", content }] };
     const sent = send(readGood(wire, members), buildDeployment(wire));
     expect(sent.text).not.toContain('"1h"');
     expect(sent.text.match(/"type":"ephemeral"/g)).toHaveLength(4);
@@ -122,15 +100,10 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
 
   test("is sent with OpenAI's cache marks of the default lifetime instead of twelve hours", () => {
     const marked = (ttl: string) => ({ mode: "explicit", ttl });
-    const part = (ttl: string) => ({
-      type: "text",
-      text: "a",
-      prompt_cache_breakpoint: marked(ttl),
-    });
-    const members = (ttl: string): Members => ({
-      prompt_cache_options: marked(ttl),
-      messages: [{ role: "user", content: [part(ttl)] }],
-    });
+    const members = (ttl: string): Members => {
+      const part = { type: "text", text: "a", prompt_cache_breakpoint: marked(ttl) };
+      return { prompt_cache_options: marked(ttl), messages: [{ role: "user", content: [part] }] };
+    };
     const sent = send(readGood(wire, members("12h")), buildDeployment(wire));
     expect(sent.text).not.toContain("12h");
     expect(sent.text.match(/"mode":"explicit"/g)).toHaveLength(2);
@@ -144,18 +117,17 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
 });
 
 describe("a listing that prices cache writes of one hour", () => {
-  const hour = { type: "ephemeral", ttl: "1h" };
   const day = { type: "ephemeral", ttl: "24h" };
   const micro = 10n ** 6n;
-  const prices = {
+  const unpriced = {
     pinId: "p",
     prompt: 3n * micro,
     cachedPrompt: micro,
     cacheWrite: 4n * micro,
     completion: 5n * micro,
     internalReasoning: 5n * micro,
-    cacheWrite1h: 7n * micro,
   };
+  const prices = { ...unpriced, cacheWrite1h: 7n * micro };
   const quote = (request: ParsedChatRequest, deployment: Deployment): bigint =>
     chatFor(request).quote(request, deployment);
 
@@ -170,13 +142,8 @@ describe("a listing that prices cache writes of one hour", () => {
     expect(problemOf("wire_b", strict, listing)).toBeUndefined();
     expect(quote(usual, listing)).toBe(BigInt(usual.estimatedInputTokens) * 4n + 5n);
     expect(quote(asked, listing)).toBe(BigInt(asked.estimatedInputTokens) * 7n + 5n);
-    const mixed = send(
-      readGood("wire_b", {
-        cache_control: hour,
-        system: [{ type: "text", text: "a", cache_control: day }],
-      }),
-      listing,
-    );
+    const system = [{ type: "text", text: "a", cache_control: day }];
+    const mixed = send(readGood("wire_b", { cache_control: hour, system }), listing);
     expect(mixed.body).toHaveProperty("cache_control", hour);
     expect(mixed.text).not.toContain("24h");
     expect(mixed.dropped).toEqual(["cache_control.ttl"]);
@@ -190,7 +157,6 @@ describe("a listing that prices cache writes of one hour", () => {
       if (!encoded.ok) throw new Error(encoded.refusal.message);
       return encoded.upstream;
     };
-    const { cacheWrite1h: _own, ...unpriced } = prices;
     const plain = buildDeployment("wire_b", { prices: unpriced });
     expect(upstreamOf({ cache_control: hour }, listing).asksHourWrites).toBe(true);
     for (const [members, deployment] of [
@@ -203,20 +169,14 @@ describe("a listing that prices cache writes of one hour", () => {
     }
   });
 
-  test.each(["wire_a", "wire_b"] as const)(
-    "on wire_a does not send or quote the one-hour marks of %s clients",
-    (wire) => {
-      const listing = buildDeployment("wire_a", { prices });
-      const block = { type: "text", text: "a", cache_control: hour };
-      const asked = readGood(wire, { messages: [{ role: "user", content: [block] }] });
-      const sent = send(asked, listing);
-      expect(sent.text).not.toContain("1h");
-      const { cacheWrite1h: _own, ...unpriced } = prices;
-      expect(quote(asked, listing)).toBe(
-        quote(asked, buildDeployment("wire_a", { prices: unpriced })),
-      );
-    },
-  );
+  test.each(wires)("on wire_a does not send or quote the one-hour marks of %s clients", (wire) => {
+    const block = { type: "text", text: "a", cache_control: hour };
+    const asked = readGood(wire, { messages: [{ role: "user", content: [block] }] });
+    const listing = buildDeployment("wire_a", { prices });
+    const plain = buildDeployment("wire_a", { prices: unpriced });
+    expect(send(asked, listing).text).not.toContain("1h");
+    expect(quote(asked, listing)).toBe(quote(asked, plain));
+  });
 });
 
 describe.each(wires)("a %s request with a customer's own provider key", (wire) => {
@@ -268,10 +228,9 @@ test("a tool that the provider runs is refused with its path, unless the listing
       { type: "function", function: { name: "f" } },
       { type, [type]: {} },
     ];
+    const listing = declaring("wire_a", { [type]: unknown });
     expect(problemOf("wire_a", { tools }, buildDeployment("wire_a"))).toBe("tools[1].type");
-    expect(
-      problemOf("wire_a", { tools }, declaring("wire_a", { [type]: unknown })),
-    ).toBeUndefined();
+    expect(problemOf("wire_a", { tools }, listing)).toBeUndefined();
   }
   for (const type of ["web_search_20250305", "code_execution_20250825", "web_fetch_20250910"]) {
     const tools = [
@@ -304,17 +263,14 @@ test("tools that the client runs are served without a declaration of the listing
 });
 
 test("one-hour marks are removed from system, tools and tool results, but not from call arguments", () => {
-  const hour = { type: "ephemeral", ttl: "1h" };
   const result = [{ type: "text", text: "x", cache_control: hour }];
+  const use = { type: "tool_use", id: "t", name: "f", input: { cache_control: hour } };
   const members = {
     system: [{ type: "text", text: "s", cache_control: hour }],
     tools: [{ name: "f", input_schema: { type: "object" }, cache_control: hour }],
     messages: [
       { role: "user", content: "x" },
-      {
-        role: "assistant",
-        content: [{ type: "tool_use", id: "t", name: "f", input: { cache_control: hour } }],
-      },
+      { role: "assistant", content: [use] },
       { role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: result }] },
     ],
   };

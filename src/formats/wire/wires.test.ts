@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 
+import type { WireId } from "../../catalog/catalog.ts";
 import { publishedSchema } from "../../catalog/manifest/manifest-schema.ts";
-import { REFUSALS, refusal, type RefusalClass } from "../../kernel/core/refusals.ts";
+import { REFUSALS, type Refusal, refusal, type RefusalClass } from "../../kernel/core/refusals.ts";
 import {
   chunks,
   costUsd,
@@ -36,42 +37,30 @@ test.each([
   expect(wires.ofPath(path).id).toBe(id);
 });
 
+const errorOf = (wire: WireId, refused: Refusal) => parse(wires.get(wire).errorBody(refused, "r1"));
+
 describe("wire_a", () => {
-  test.each(classes)(
-    "a refusal of class %s has the class as code and error_type, and its generic type",
-    (cls) => {
-      expect(parse(wires.get("wire_a").errorBody(refusal(cls, "why"), "r1"))).toEqual({
-        error: {
-          code: cls,
-          message: expect.stringContaining("why"),
-          type: REFUSALS[cls].wireAType,
-          metadata: { error_type: cls, retryable: REFUSALS[cls].retryable },
-        },
-        request_id: "r1",
-      });
-    },
-  );
+  test.each(classes)("a refusal of class %s has the class as code and its generic type", (cls) => {
+    const { wireAType: type, retryable } = REFUSALS[cls];
+    const message = expect.stringContaining("why");
+    const error = { code: cls, message, type, metadata: { error_type: cls, retryable } };
+    expect(errorOf("wire_a", refusal(cls, "why"))).toEqual({ error, request_id: "r1" });
+  });
 
   test("an empty balance has insufficient_quota as code and type", () => {
-    const body = parse(
-      wires.get("wire_a").errorBody(refusal("insufficient_quota", "no credit"), "r1"),
-    );
-    expect(body).toMatchObject({
-      error: { code: "insufficient_quota", type: "insufficient_quota" },
-    });
+    const error = { code: "insufficient_quota", type: "insufficient_quota" };
+    expect(errorOf("wire_a", refusal("insufficient_quota", "no credit"))).toMatchObject({ error });
   });
 
   test("a bad key is answered exactly as in the specification", () => {
     const bad = refusal("auth", "the key is not valid", { origin: "authorization" });
-    expect(parse(wires.get("wire_a").errorBody(bad, "r1"))).toEqual({
-      error: {
-        code: "auth",
-        message: "the key is not valid",
-        type: "invalid_request_error",
-        metadata: { error_type: "auth", origin: "authorization", retryable: false },
-      },
-      request_id: "r1",
-    });
+    const error = {
+      code: "auth",
+      message: "the key is not valid",
+      type: "invalid_request_error",
+      metadata: { error_type: "auth", origin: "authorization", retryable: false },
+    };
+    expect(errorOf("wire_a", bad)).toEqual({ error, request_id: "r1" });
   });
 
   test("a limit names its scope, kind, id and instants", () => {
@@ -81,40 +70,37 @@ describe("wire_a", () => {
       retryAtMs: Date.parse("2026-11-20T12:00:05Z"),
       capResetAtMs: Date.parse("2026-12-01T00:00:00Z"),
     });
-    expect(parse(wires.get("wire_a").errorBody(limited, "r1"))).toMatchObject({
-      error: {
-        metadata: {
-          error_type: "rate_limit",
-          origin: "gateway_admission",
-          limit_scope: "key",
-          limit_kind: "rpm",
-          limit_id: "key:k1",
-          retryable: true,
-          retry_at: "2026-11-20T12:00:05.000Z",
-          reset_at: "2026-12-01T00:00:00.000Z",
-        },
-      },
-    });
+    const metadata = {
+      error_type: "rate_limit",
+      origin: "gateway_admission",
+      limit_scope: "key",
+      limit_kind: "rpm",
+      limit_id: "key:k1",
+      retryable: true,
+      retry_at: "2026-11-20T12:00:05.000Z",
+      reset_at: "2026-12-01T00:00:00.000Z",
+    };
+    expect(errorOf("wire_a", limited)).toMatchObject({ error: { metadata } });
   });
 });
 
-describe("wire_b", () => {
-  test.each(classes)("a refusal of class %s has the wire_b type of the refusal table", (cls) => {
-    expect(parse(wires.get("wire_b").errorBody(refusal(cls, "why"), "r1"))).toEqual({
-      type: "error",
-      error: {
-        type: REFUSALS[cls].wireBType,
-        message: expect.stringContaining("why"),
-        error_type: cls,
-        metadata: { retryable: REFUSALS[cls].retryable },
-      },
-      request_id: "r1",
-    });
+test.each(classes)("on wire_b a refusal of class %s has its type of the refusal table", (cls) => {
+  const { wireBType: type, retryable } = REFUSALS[cls];
+  const message = expect.stringContaining("why");
+  const error = { type, message, error_type: cls, metadata: { retryable } };
+  expect(errorOf("wire_b", refusal(cls, "why"))).toEqual({
+    type: "error",
+    error,
+    request_id: "r1",
   });
 });
 
-function parse(body: Buffer): unknown {
-  return JSON.parse(body.toString("utf8"));
+interface ErrorBody {
+  readonly error: { readonly message: string };
+}
+
+function parse(body: Buffer): ErrorBody {
+  return JSON.parse(body.toString("utf8")) as ErrorBody;
 }
 
 test.each([
@@ -123,11 +109,8 @@ test.each([
   ["wire_b", "maximum context length is 8", /^maximum context length is 8 \(prompt is too long\)$/],
   ["wire_b", "prompt is too long: 9 > 8", /^prompt is too long: 9 > 8$/],
 ] as const)("an overflow has the words that clients of %s look for: %s", (wire, said, expected) => {
-  const refused = refusal("context_overflow", said);
-  const body = JSON.parse(wires.get(wire).errorBody(refused, "r").toString()) as {
-    readonly error: { readonly message: string };
-  };
-  expect(body.error.message).toMatch(expected);
+  const { error } = errorOf(wire, refusal("context_overflow", said));
+  expect(error.message).toMatch(expected);
 });
 
 const WIRES = ["wire_a", "wire_b"] as const;
@@ -136,11 +119,8 @@ const OUTPUT = {
   wire_a: chunks(delta({ role: "assistant", content: "hi" })),
   wire_b: events({ type: "message_start" }, word),
 };
-const tooLong = {
-  type: "invalid_request_error",
-  message: "prompt is too long: 9 tokens > 8 maximum",
-};
-const overflow = { type: "error", error: tooLong };
+const message = "prompt is too long: 9 tokens > 8 maximum";
+const overflow = { type: "error", error: { type: "invalid_request_error", message } };
 /** For each wire, how its provider reports a context overflow in a stream that has begun. */
 const OVERFLOW = {
   wire_a: chunks({ error: { message: "This model's maximum context length is 8 tokens." } }),
@@ -151,20 +131,15 @@ describe.each(WIRES)("an overflow that a provider of %s reports after output", (
   test.each([
     ["wire_a", /context_length_exceeded.*maximum context length/],
     ["wire_b", /prompt is too long/],
-  ] as const)(
-    "has the wording that clients of %s check for in the last event",
-    (client, expected) => {
-      const bridge = openStream({ client, upstream });
-      bridge.push(Buffer.from(OUTPUT[upstream]));
-      expect(bridge.takeOutput()).toContain("hi");
-      bridge.push(Buffer.from(OVERFLOW[upstream]));
-      const reported = bridge.failure?.refusal ?? refusal("gateway_error", "nothing failed");
-      expect(reported.class).toBe("context_overflow");
-      const last = String(bridge.fail(reported, costUsd)).trimEnd().split("\n\n").at(-1) ?? "";
-      const { error } = JSON.parse(last.slice(last.indexOf("{"))) as {
-        readonly error: { readonly message: string };
-      };
-      expect(error.message).toMatch(expected);
-    },
-  );
+  ] as const)("has the words that clients of %s read in the last event", (client, expected) => {
+    const bridge = openStream({ client, upstream });
+    bridge.push(Buffer.from(OUTPUT[upstream]));
+    expect(bridge.takeOutput()).toContain("hi");
+    bridge.push(Buffer.from(OVERFLOW[upstream]));
+    const reported = bridge.failure?.refusal ?? refusal("gateway_error", "nothing failed");
+    expect(reported.class).toBe("context_overflow");
+    const last = String(bridge.fail(reported, costUsd)).trimEnd().split("\n\n").at(-1) ?? "";
+    const { error } = parse(Buffer.from(last.slice(last.indexOf("{"))));
+    expect(error.message).toMatch(expected);
+  });
 });

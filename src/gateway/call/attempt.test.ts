@@ -73,39 +73,20 @@ function noted({ deployment, bridge, result, outputTokens = 64, isImpossible = f
   return seen[0];
 }
 
+const broken = { failure: brokenOffFailure(200) };
 const served = (isSubstituted: boolean) => ({ servedModel: { name: "x", isSubstituted } });
 
 test.each<[string, Noted, number]>([
   ["no breach if it has exactly as many tokens as were allowed", {}, 0],
-  [
-    "a breach if it has one token more than was allowed",
-    { outputTokens: 63 },
-    BREACH.boundExceeded,
-  ],
+  ["a breach if it has one token too many", { outputTokens: 63 }, BREACH.boundExceeded],
   ["a breach if another model answered", { bridge: served(true) }, BREACH.substituted],
   ["no breach if its reported model is no substitute", { bridge: served(false) }, 0],
   ["a breach if its usage is missing", { bridge: { usage: undefined } }, BREACH.usageMissing],
-  [
-    "a breach if its usage contradicts itself",
-    { bridge: { usageFlaw: "a sum is wrong" } },
-    BREACH.usageImpossible,
-  ],
+  ["a breach if its usage is flawed", { bridge: { usageFlaw: "a sum" } }, BREACH.usageImpossible],
   ["a breach if its usage is impossible", { isImpossible: true }, BREACH.usageImpossible],
-  [
-    "a breach if its finish reason is wrong",
-    { bridge: { hasWrongFinish: true } },
-    BREACH.wrongFinish,
-  ],
-  [
-    "a breach if it broke off",
-    { result: { failure: brokenOffFailure(200) }, bridge: { usage: undefined } },
-    BREACH.unreadable,
-  ],
-  [
-    "a breach if it is a page instead of a stream",
-    { result: { failure: brokenOffFailure(200) }, bridge: "none" },
-    BREACH.unreadable,
-  ],
+  ["a breach if its finish is wrong", { bridge: { hasWrongFinish: true } }, BREACH.wrongFinish],
+  ["a breach if it broke off", { result: broken, bridge: { usage: undefined } }, BREACH.unreadable],
+  ["a breach if it is a page", { result: broken, bridge: "none" }, BREACH.unreadable],
 ])("an answer is counted with %s", (_name, input, breaches) => {
   expect(noted(input)).toBe(breaches);
 });
@@ -117,26 +98,20 @@ describe("the conduct record of a listing", () => {
     strike: "neutral" as const,
   });
 
+  const refusedBy = (status: number) => ({ upstreamStatus: status, failure: failing(status) });
+  const unsent = { upstreamStatus: null, failure: failing(499) };
+  const inside: Noted["result"] = { failure: { ...failing(503), strike: "strike" } };
+  const reset = { upstreamStatus: null, failure: brokenOffFailure() };
+  const gone = { failure: withoutBlame(brokenOffFailure(200)) };
+
   test.each<[string, Noted]>([
     ["an answer to a customer's own provider key", { deployment: { ownKey: {} as never } }],
-    [
-      "a 4xx that the request caused",
-      { result: { upstreamStatus: 400, failure: failing(400) }, bridge: "none" },
-    ],
-    [
-      "a request that was never sent",
-      { result: { upstreamStatus: null, failure: failing(499) }, bridge: "none" },
-    ],
-    ["an error inside a 200", { result: { failure: { ...failing(503), strike: "strike" } } }],
-    ["a client that left for good", { result: { failure: withoutBlame(brokenOffFailure(200)) } }],
-    [
-      "an answer that ran into the time limit",
-      { result: { failure: brokenOffFailure(200), timedOut: true } },
-    ],
-    [
-      "a connection that was reset before the response head",
-      { result: { upstreamStatus: null, failure: brokenOffFailure() }, bridge: "none" },
-    ],
+    ["a 4xx that the request caused", { result: refusedBy(400), bridge: "none" }],
+    ["a request that was never sent", { result: unsent, bridge: "none" }],
+    ["an error inside a 200", { result: inside }],
+    ["a client that left for good", { result: gone }],
+    ["an answer that ran into the time limit", { result: { ...broken, timedOut: true } }],
+    ["a connection reset before the response head", { result: reset, bridge: "none" }],
   ])("does not count %s as a good or as a bad answer", (_name, input) => {
     expect(noted(input)).toBeUndefined();
     const worse = input.bridge === "none" ? {} : { bridge: { ...input.bridge, ...served(true) } };
@@ -150,10 +125,7 @@ test("a reported cost replaces usage in tokens only if the listing is billed by 
   expect(noted({ deployment: image, bridge })).toBe(0);
   expect(noted({ deployment: { ...image, billing: "token" }, bridge })).toBe(BREACH.usageMissing);
   expect(noted({ deployment: image, bridge: { usage: undefined } })).toBe(BREACH.usageMissing);
-});
-
-test("tokens do not hide that an answer billed by reported cost reports none and is given away", () => {
-  const image = { modality: "image", billing: "reported_cost" } as const;
+  // Tokens do not hide that an answer reports no cost and is given away.
   expect(noted({ deployment: image, bridge: { usage: USAGE } })).toBe(BREACH.usageMissing);
 });
 
@@ -199,8 +171,7 @@ describe("an attempt of a call", () => {
   }
 
   test("counts the answer with which a provider accepts a job", async () => {
-    const accept: CallKind<ParsedChatRequest>["accept"] = () =>
-      Promise.resolve({ ok: true, body: "{}" });
+    const accept = () => Promise.resolve({ ok: true, body: "{}" } as const);
     expect(await countedOf({ accept })).toHaveLength(1);
   });
 

@@ -11,10 +11,12 @@ import {
 } from "../../../test/support/recipe.ts";
 import type { Principal } from "../accounts/principal.ts";
 import { refusal, refused } from "../../kernel/core/refusals.ts";
-import type { CloseRow } from "../../ledger/ledger-store.ts";
+import type { CloseRow, Ledger } from "../../ledger/ledger-store.ts";
 import { PoolBoard } from "../limits/pool-board.ts";
 import { chatOn } from "../../formats/modality/chat/index.ts";
 import { wires } from "../../formats/wire/wires.ts";
+import type { ParsedChatRequest } from "../../formats/modality/chat/parse-request.ts";
+import type { CallKind } from "./call-kind.ts";
 import { serveCall } from "./call.ts";
 import { DetachedReadLimit } from "./detached-read-limit.ts";
 
@@ -43,20 +45,28 @@ interface Running extends TestRecipe {
   readonly client: RecordedExchange;
 }
 
+interface Started {
+  readonly change?: (recipe: TestRecipe, clock: { ms: number }) => Partial<TestRecipe["deps"]>;
+  readonly principal?: Principal;
+  /** Members of the request. */
+  readonly body?: object;
+  readonly kind?: CallKind<ParsedChatRequest>;
+}
+
+const CHAT = chatOn(wires.get("wire_a"), wires);
+
+function openOn(clock: { readonly ms: number }): TestRecipe {
+  const nowMs = (): number => 1_767_225_600_000 + clock.ms;
+  return openRecipe({ nowMs, monotonicMs: () => clock.ms }, MANIFESTS);
+}
+
 /** Starts a call on a clock that only the test moves. */
-function start(
-  change: (recipe: TestRecipe, clock: { ms: number }) => Partial<TestRecipe["deps"]> = () => ({}),
-  principal: Principal = RECIPE_PRINCIPAL,
-  body: object = BODY,
-): Running {
+function start({ change, principal, body, kind = CHAT }: Started = {}): Running {
   const clock = { ms: 0 };
-  const recipe = openRecipe(
-    { nowMs: () => 1_767_225_600_000 + clock.ms, monotonicMs: () => clock.ms },
-    MANIFESTS,
-  );
-  const deps = { ...recipe.deps, ...change(recipe, clock) };
-  const client = new RecordedExchange(body, principal);
-  void serveCall(deps, client, chatOn(wires.get("wire_a"), wires));
+  const recipe = openOn(clock);
+  const deps = { ...recipe.deps, ...change?.(recipe, clock) };
+  const client = new RecordedExchange({ ...BODY, ...body }, principal);
+  void serveCall(deps, client, kind);
   return { deps, sent: recipe.sent, clock, client };
 }
 
@@ -94,15 +104,15 @@ test("the next candidate is tried at once after a failed attempt, without a time
 
 test("after the client left, nothing is held for or sent to the next candidate", async () => {
   const rolled: unknown[] = [];
-  const running = start(({ deps }) => ({
-    ledger: {
-      ...deps.ledger,
-      roll: (...input) => {
+  const running = start({
+    change: ({ deps: { ledger } }) => {
+      const roll: Ledger["roll"] = (...input) => {
         rolled.push(input);
-        return deps.ledger.roll(...input);
-      },
+        return ledger.roll(...input);
+      };
+      return { ledger: { ...ledger, roll } };
     },
-  }));
+  });
   await promisesOnly();
   running.client.gone = true;
   last(running).answer(500, "{}");
@@ -112,27 +122,19 @@ test("after the client left, nothing is held for or sent to the next candidate",
 });
 
 test("a job that its provider accepted is sent to no other, even if it could not be stored", async () => {
-  const recipe = openRecipe({ nowMs: () => 1_767_225_600_000, monotonicMs: () => 0 }, MANIFESTS);
-  const client = new RecordedExchange(BODY);
   const unwritten = refusal("gateway_error", "the job could not be written down");
-  const kind = {
-    ...chatOn(wires.get("wire_a"), wires),
-    accept: () => Promise.resolve(refused(unwritten)),
-  };
-  void serveCall(recipe.deps, client, kind);
+  const accept = () => Promise.resolve(refused(unwritten));
+  const running = start({ kind: { ...CHAT, accept } });
   await promisesOnly();
-  last(recipe).answer(200, ANSWER);
+  last(running).answer(200, ANSWER);
   await promisesOnly();
-  expect(triedBy(recipe)).toEqual(["first"]);
-  expect(client.refusal).toBe(unwritten);
+  expect(triedBy(running)).toEqual(["first"]);
+  expect(running.client.refusal).toBe(unwritten);
 });
 
 test("a candidate that is skipped because its pool is full releases the probe of its circuit", async () => {
   const clock = { ms: 0 };
-  const recipe = openRecipe(
-    { nowMs: () => 1_767_225_600_000 + clock.ms, monotonicMs: () => clock.ms },
-    MANIFESTS,
-  );
+  const recipe = openOn(clock);
   const { health, limits } = recipe.deps;
   const full = new Set<string>();
   class FullBoard extends PoolBoard {
@@ -142,7 +144,7 @@ test("a candidate that is skipped because its pool is full releases the probe of
   }
   const deps = { ...recipe.deps, pools: new FullBoard({ limits }) };
   const call = async (): Promise<void> => {
-    void serveCall(deps, new RecordedExchange(BODY), chatOn(wires.get("wire_a"), wires));
+    void serveCall(deps, new RecordedExchange(BODY), CHAT);
     await promisesOnly();
   };
   await call();
@@ -171,7 +173,7 @@ describe("the routing deadline", () => {
   };
 
   test("of 450 s, passed before anything was sent, is a 504 gateway_error", async () => {
-    const running = start(slowPools(450_001));
+    const running = start({ change: slowPools(450_001) });
     await promisesOnly();
     expect(running.sent).toEqual([]);
     expect(running.client.attempts).toBeUndefined();
@@ -186,8 +188,8 @@ describe("the routing deadline", () => {
   test("of an organization's policy, passed before anything was sent, is a 504 as well", async () => {
     const policy = { timeoutMs: 2_000 };
     const hasty = { ...RECIPE_PRINCIPAL, rules: { ...RECIPE_PRINCIPAL.rules, policy } };
-    const late = start(slowPools(2_001), hasty);
-    const inTime = start(slowPools(2_000), hasty);
+    const late = start({ change: slowPools(2_001), principal: hasty });
+    const inTime = start({ change: slowPools(2_000), principal: hasty });
     await promisesOnly();
     expect(late.client.refusal).toMatchObject({ class: "gateway_error", status: 504 });
     expect(late.sent).toEqual([]);
@@ -218,7 +220,7 @@ describe("the commit point", () => {
     return `data: ${JSON.stringify({ ...head, choices })}\n\n`;
   };
   const startStream = async (): Promise<Running> => {
-    const running = start(undefined, RECIPE_PRINCIPAL, { ...BODY, stream: true });
+    const running = start({ body: { stream: true } });
     await promisesOnly();
     last(running).headers(200, { "content-type": "text/event-stream" });
     return running;
@@ -268,20 +270,16 @@ describe("a client that leaves a stream after its usage was reported", () => {
   ])("pays the reported usage when %s", async (_, drainsMax, basis) => {
     const closed: CloseRow[] = [];
     const drains = new DetachedReadLimit(drainsMax);
-    const call = start(
-      ({ deps }) => ({
-        drains,
-        ledger: {
-          ...deps.ledger,
-          close: (row) => {
-            closed.push(row);
-            return deps.ledger.close(row);
-          },
-        },
-      }),
-      RECIPE_PRINCIPAL,
-      { ...BODY, stream: true },
-    );
+    const call = start({
+      body: { stream: true },
+      change: ({ deps: { ledger } }) => {
+        const close: Ledger["close"] = (row) => {
+          closed.push(row);
+          return ledger.close(row);
+        };
+        return { drains, ledger: { ...ledger, close } };
+      },
+    });
     await promisesOnly();
     last(call).headers(200, { "content-type": "text/event-stream" });
     last(call).data(reported);
@@ -297,7 +295,7 @@ describe("a client that leaves a stream after its usage was reported", () => {
 
 test("a stream with 20 alternatives for each token is read to its end and to its usage", async () => {
   const asked = { max_tokens: 1_000, stream: true, logprobs: true, top_logprobs: 20 };
-  const running = start(undefined, RECIPE_PRINCIPAL, { ...BODY, ...asked });
+  const running = start({ body: asked });
   await promisesOnly();
   const one = { token: "x".repeat(60), logprob: -12.345678901234567, bytes: Array(60).fill(120) };
   const token = { ...one, top_logprobs: Array.from({ length: 20 }, () => one) };

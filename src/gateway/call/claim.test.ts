@@ -27,11 +27,7 @@ const MANIFESTS = [
     models: [textModel("m/all")],
   }),
 ];
-const CALLER = {
-  orgId: "org_a" as OrgId,
-  keyId: "key_a" as KeyId,
-  keyOrigin: "console",
-} as const;
+const CALLER = { orgId: "org_a" as OrgId, keyId: "key_a" as KeyId, keyOrigin: "console" } as const;
 
 /** A request whose input costs 90 micro-dollars and each of whose output tokens costs 10. */
 function asking(needed: bigint): HoldAsked {
@@ -95,12 +91,8 @@ const FAULT = { class: "gateway_error", status: 503, origin: "gateway_infrastruc
 describe("claims in several slots", () => {
   test("report the smallest remaining amounts and the longest wait of all of them", async () => {
     const answers = [granted(9, 50, 5), Promise.resolve(granted(3, 80, 20)), granted(7, 90, 0)];
-    const { run } = scripted(answers);
-    const outcome = await run();
-    expect(outcome).toMatchObject({
-      ok: true,
-      claimed: { remainingRequests: 3, remainingTokens: 50, queueMs: 20 },
-    });
+    const claimed = { remainingRequests: 3, remainingTokens: 50, queueMs: 20 };
+    expect(await scripted(answers).run()).toMatchObject({ ok: true, claimed });
   });
 
   test("are released together, once", async () => {
@@ -122,15 +114,16 @@ describe("claims in several slots", () => {
 
 describe("a refused claim", () => {
   test("names its scope, kind and id, and when to retry", async () => {
-    expect(await scripted([refusedBy("key")]).run()).toMatchObject({
+    const outcome = await scripted([refusedBy("key")]).run();
+    expect(outcome).toMatchObject({
       refusal: {
         class: "rate_limit",
         status: 429,
         origin: "gateway_admission",
+        retryable: true,
         limit: { scope: "key", kind: "rpm", id: "key:one" },
         retryAfterSeconds: 7,
         retryAtMs: 8_000,
-        retryable: true,
       },
     });
   });
@@ -144,12 +137,10 @@ describe("a refused claim", () => {
     };
     const requests = await refused("rpm", 1);
     expect(requests?.figures).toEqual({ limit: 20, used: 20, asked: 1 });
-    expect(requests?.message).toContain(
-      "20 requests per minute: 20 used in the last minute; retry",
-    );
-    expect((await refused("tpm", 9))?.message).toContain(
-      "20 tokens per minute: 20 used in the last minute, and this request may take 9; retry",
-    );
+    const used = "20 used in the last minute";
+    expect(requests?.message).toContain(`20 requests per minute: ${used}; retry`);
+    const tokens = `20 tokens per minute: ${used}, and this request may take 9; retry`;
+    expect((await refused("tpm", 9))?.message).toContain(tokens);
   });
 
   test.each([
@@ -157,21 +148,22 @@ describe("a refused claim", () => {
     ["by the platform is a 503", refusedBy("platform"), FAULT, 7],
     ["by a store that does not answer is a 503", { kind: "unavailable" } as const, FAULT, 2],
   ])("%s", async (_what, answer, refusal, retryAfterSeconds) => {
-    expect(await scripted([answer]).run()).toMatchObject({
-      refusal: { ...refusal, retryAfterSeconds },
-    });
+    const outcome = await scripted([answer]).run();
+    expect(outcome).toMatchObject({ refusal: { ...refusal, retryAfterSeconds } });
   });
 });
 
 describe("a request that no empty window would admit", () => {
   const limit = fc.option(fc.integer({ min: 1, max: 60 }), { nil: undefined });
+  const paces = fc.option(fc.constant({ perSecond: 0.01, waitMsMax: 0 }), { nil: undefined });
+  const scopeNames = fc.constantFrom(...SCOPES);
   const aPart = fc
     .record({
-      scope: fc.constantFrom(...SCOPES),
+      scope: scopeNames,
       tokensPerMinute: limit,
       prompt: limit,
       completion: limit,
-      paced: fc.option(fc.constant({ perSecond: 0.01, waitMsMax: 0 }), { nil: undefined }),
+      paced: paces,
     })
     .map(({ scope, tokensPerMinute, prompt, completion, paced }): ScopeClaim => {
       const windows = [
@@ -217,10 +209,11 @@ describe("a request that no empty window would admit", () => {
         expect(isInBoth).toBe(fitting.length === 0);
         for (const each of fitting) {
           expect((await claimIn(new MemoryLimitStore(), parts, each)).ok).toBe(true);
-          const more = each.promptTokens === input ? [0, 1] : [1, 0];
-          const [moreInput = 0, moreOutput = 0] = more;
           const { promptTokens, completionTokens } = each;
-          const larger = tokenCount(promptTokens + moreInput, completionTokens + moreOutput);
+          const larger =
+            promptTokens === input
+              ? tokenCount(input, completionTokens + 1)
+              : tokenCount(promptTokens + 1, completionTokens);
           expect(sizeRefusal(parts, larger)).toBeDefined();
         }
       }),
@@ -282,23 +275,17 @@ test("after the wait that a pool reports, a lone request passes, however many 42
 });
 
 describe("a balance refusal", () => {
+  const lowBalance = (available: bigint, held: bigint) => ({
+    kind: "low_balance" as const,
+    availableMicroUsd: microUsd(available),
+    heldMicroUsd: microUsd(held),
+  });
   const refusalFor = (available: bigint, held: bigint) =>
-    reserveRefusal(
-      {
-        kind: "low_balance",
-        availableMicroUsd: microUsd(available),
-        heldMicroUsd: microUsd(held),
-      },
-      CALLER,
-      asking(500n),
-    );
+    reserveRefusal(lowBalance(available, held), CALLER, asking(500n));
 
   test("names what is needed, available and held", () => {
-    expect(refusalFor(100n, 20n)).toMatchObject({
-      message: expect.stringContaining(
-        "up to $0.000500; $0.000100 is available and $0.000020 is held",
-      ),
-    });
+    const amounts = "up to $0.000500; $0.000100 is available and $0.000020 is held";
+    expect(refusalFor(100n, 20n).message).toContain(amounts);
   });
 
   test("names how many output tokens the balance pays for, or that it does not pay for the input", () => {
@@ -309,16 +296,12 @@ describe("a balance refusal", () => {
       "not even its input and one output token fit with this balance; buy credit or shorten",
     );
     const images = { needed: microUsd(500n), outputWithin: () => undefined };
-    const low = { kind: "low_balance", availableMicroUsd: microUsd(9n) } as const;
-    const { message } = reserveRefusal({ ...low, heldMicroUsd: microUsd(0n) }, CALLER, images);
+    const { message } = reserveRefusal(lowBalance(9n, 0n), CALLER, images);
     expect(message).toMatch(/by running requests; buy credit or ask for less$/);
   });
 
-  test("is retryable when the organization's own running requests hold the money", () => {
+  test("is retryable when the organization's own running requests hold the money, and not when this request alone costs too much", () => {
     expect(refusalFor(100n, 400n)).toMatchObject({ retryable: true });
-  });
-
-  test("is not retryable when this request alone costs too much", () => {
     expect(refusalFor(100n, 399n)).toMatchObject({ retryable: false });
   });
 });
@@ -346,23 +329,20 @@ describe("a spend cap", () => {
     ["month", "org", "the organization's monthly", "this month"],
     ["day", "key", "this key's daily", "today"],
     ["week", "key", "this key's weekly", "this week"],
-  ] as const)(
-    "of period %s and scope %s is named in its refusal, with the time of its reset",
-    (period, scope, cap, now) => {
-      const value = refused({ period, scope });
-      expect(value).toMatchObject({
-        class: "insufficient_quota",
-        limit: { scope, kind: "spend", id: scope === "org" ? "org:org_a" : "key:key_a" },
-        retryAfterSeconds: 60,
-        capResetAtMs: Date.parse(RESET),
-        retryable: false,
-        ...(period === "month" ? {} : { capPeriod: period }),
-      });
-      expect(value.message).toContain(`${cap} spend cap (scope ${scope}) of $0.001000`);
-      expect(value.message).toContain(`is spent ${now} and`);
-      expect(value.message).toContain(`resets at ${RESET}`);
-    },
-  );
+  ] as const)("of a %s and of scope %s is named with its reset", (period, scope, cap, now) => {
+    const value = refused({ period, scope });
+    expect(value).toMatchObject({
+      class: "insufficient_quota",
+      limit: { scope, kind: "spend", id: scope === "org" ? "org:org_a" : "key:key_a" },
+      retryAfterSeconds: 60,
+      capResetAtMs: Date.parse(RESET),
+      retryable: false,
+      ...(period === "month" ? {} : { capPeriod: period }),
+    });
+    expect(value.message).toContain(`${cap} spend cap (scope ${scope}) of $0.001000`);
+    expect(value.message).toContain(`is spent ${now} and`);
+    expect(value.message).toContain(`resets at ${RESET}`);
+  });
 
   test("below the cost of the request says that no reset helps, and how many output tokens fit", () => {
     const value = refused({ capMicroUsd: microUsd(400n), settledMicroUsd: microUsd(390n) });

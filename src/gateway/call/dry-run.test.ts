@@ -58,10 +58,8 @@ class Books implements SpendReads {
   }
 
   balance(): Promise<Balance> {
-    return Promise.resolve({
-      settledMicroUsd: microUsd(this.#credit),
-      heldMicroUsd: microUsd(this.#held),
-    });
+    const heldMicroUsd = microUsd(this.#held);
+    return Promise.resolve({ settledMicroUsd: microUsd(this.#credit), heldMicroUsd });
   }
 
   monthSpend(_orgId: string, keyId?: string): Promise<MonthSpend> {
@@ -107,13 +105,15 @@ const rareCap = fc.oneof(
   { weight: 3, arbitrary: fc.constant(null) },
   { weight: 1, arbitrary: amount },
 );
+const routing = fc.constantFrom(
+  { only: ["second"] },
+  { ignore: ["first"] },
+  { allow_fallbacks: false },
+);
 const request = fc.record({
   model: fc.constantFrom("m/all", "m/one", "m/none"),
   maxTokens: fc.constantFrom(1, 50, 200),
-  provider: fc.option(
-    fc.constantFrom({ only: ["second"] }, { ignore: ["first"] }, { allow_fallbacks: false }),
-    { nil: undefined },
-  ),
+  provider: fc.option(routing, { nil: undefined }),
 });
 const step = fc.oneof(
   fc.record({ what: fc.constant("call" as const), request }),

@@ -143,18 +143,15 @@ describe("a hold that the ledger refused twice in a row", () => {
     expect(said).toEqual(["pool undone", "pool undone", "pool undone"]);
   });
 
+  const ends = async (hold: CallHold): Promise<void> => {
+    await hold.close(closing(1n));
+    hold.release(tokenCount(0, 0));
+  };
+  const failsOver = (hold: CallHold) => hold.roll(closing(1n), reserveOf(2n), undefined);
+
   test.each([
-    [
-      "a call of the organization has ended",
-      async (hold: CallHold) => {
-        await hold.close(closing(1n));
-        hold.release(tokenCount(0, 0));
-      },
-    ],
-    [
-      "a call of the organization has failed over",
-      (hold: CallHold) => hold.roll(closing(1n), reserveOf(2n), undefined),
-    ],
+    ["a call of the organization has ended", ends],
+    ["a call of the organization has failed over", failsOver],
   ])("is sent to the ledger again when %s", async (_what, end) => {
     const reserved = { kind: "reserved" } as const;
     let outcome: ReserveOutcome = reserved;

@@ -22,6 +22,12 @@ const FUNDED: Principal = {
 };
 const UNFUNDED = { ...FUNDED, funded: false };
 
+const RATE_LIMITED = refusal("rate_limit", "1 a minute", {
+  origin: "gateway_admission",
+  limit: { scope: "key", kind: "rpm", id: "key:key_a" },
+  retryAfterSeconds: 30,
+});
+
 function windows() {
   const clock = { ms: 0 };
   const opened = new RefusalWindows({
@@ -83,14 +89,9 @@ test("a key with a full window of refused requests may send again after the anno
 
 test("a notice of a change clears a remembered rate limit, but not the window of refused requests", () => {
   const { opened, refuse } = windows();
-  const full = refusal("rate_limit", "1 a minute", {
-    origin: "gateway_admission",
-    limit: { scope: "key", kind: "rpm", id: "key:key_a" },
-    retryAfterSeconds: 30,
-  });
-  opened.note(UNFUNDED, full, {});
+  opened.note(UNFUNDED, RATE_LIMITED, {});
   opened.forget("org_b" as OrgId);
-  expect(opened.check(UNFUNDED)).toMatchObject({ limit: full.limit });
+  expect(opened.check(UNFUNDED)).toMatchObject({ limit: RATE_LIMITED.limit });
   // Simulates a notice that the organization changed, for example that its limit was raised.
   opened.forget(UNFUNDED.orgId);
   expect(opened.check(UNFUNDED)).toBeUndefined();
@@ -101,12 +102,8 @@ test("a notice of a change clears a remembered rate limit, but not the window of
 
 test("an exhausted rate limit for settings changes does not refuse other requests", () => {
   const { opened } = windows();
-  const full = refusal("rate_limit", "60 changes a minute", {
-    origin: "gateway_admission",
-    limit: { scope: "key", kind: "rpm", id: "settings:key_a" },
-    retryAfterSeconds: 30,
-  });
-  opened.note(UNFUNDED, full, {});
+  const limit = { scope: "key", kind: "rpm", id: "settings:key_a" } as const;
+  opened.note(UNFUNDED, { ...RATE_LIMITED, limit }, {});
   expect(opened.check(UNFUNDED)).toBeUndefined();
 });
 
@@ -117,15 +114,11 @@ test("an organization may have only 20 refused requests a minute until it has cr
   expect(opened.check(FUNDED)).toBeUndefined();
 
   const served = windows();
-  const full = refusal("rate_limit", "20 a minute", {
-    origin: "gateway_admission",
-    limit: { scope: "key", kind: "rpm", id: "key:key_a" },
-    retryAfterSeconds: 30,
-  });
-  served.opened.note(UNFUNDED, full, {});
+  served.opened.note(UNFUNDED, RATE_LIMITED, {});
   served.clock.ms = 10_500;
-  expect(served.opened.check(UNFUNDED)).toMatchObject({ retryAfterSeconds: 20, limit: full.limit });
-  served.opened.note(FUNDED, full, {});
+  const { limit } = RATE_LIMITED;
+  expect(served.opened.check(UNFUNDED)).toMatchObject({ retryAfterSeconds: 20, limit });
+  served.opened.note(FUNDED, RATE_LIMITED, {});
   expect(served.opened.check(FUNDED)).toBeUndefined();
 });
 
@@ -186,10 +179,7 @@ function hold(reserve: bigint, key = "key_a", org = "org_a"): ReserveRow {
 
 function open(nowMs = RESET_MS - 10_000) {
   let passedMs = 0;
-  const shortfalls = new Shortfalls({
-    nowMs: () => nowMs + passedMs,
-    monotonicMs: () => passedMs,
-  });
+  const shortfalls = new Shortfalls({ nowMs: () => nowMs + passedMs, monotonicMs: () => passedMs });
   /** Notes `outcome` as the ledger's answer to a hold that was sent to it just now. */
   const answered = (row: ReserveRow, outcome: ReserveOutcome): void =>
     shortfalls.note(row, outcome, shortfalls.asking(row.orgId));
@@ -224,18 +214,15 @@ describe("a remembered refusal", () => {
   test.each([
     ["low balance", LOW],
     ["cap", CAP],
-  ])(
-    "of a %s applies to every amount above what is available, up to the refused amount",
-    (_what, what) => {
-      const { shortfalls, refused } = open();
-      refused(hold(50n), what);
-      expect(shortfalls.find(hold(40n))).toBeUndefined();
-      expect(shortfalls.find(hold(41n))).toBe(what);
-      expect(shortfalls.find(hold(50n))).toBe(what);
-      // A larger reserve may also exceed a spend cap, which the ledger checks before the balance.
-      expect(shortfalls.find(hold(51n))).toBeUndefined();
-    },
-  );
+  ])("of a %s applies to each amount above what is available, up to its own", (_what, what) => {
+    const { shortfalls, refused } = open();
+    refused(hold(50n), what);
+    expect(shortfalls.find(hold(40n))).toBeUndefined();
+    expect(shortfalls.find(hold(41n))).toBe(what);
+    expect(shortfalls.find(hold(50n))).toBe(what);
+    // A larger reserve may also exceed a spend cap, which the ledger checks before the balance.
+    expect(shortfalls.find(hold(51n))).toBeUndefined();
+  });
 
   test("does not apply to another key, which has a separate cap, or another organization", () => {
     const { shortfalls, refused } = open();

@@ -56,19 +56,12 @@ describe("the settlement of an attempt", () => {
     const listing = { ...deployment, prices } as Deployment;
     const hourly = { ...USAGE, cacheWrite1h: 4 };
     const others = 3n + 50n + 11_000n + 130_000n;
-    expect(computeSettlement(result({ usage: hourly }), listing, { asksHourWrites: true })).toEqual(
-      {
-        usage: hourly,
-        basis: "reported",
-        costPicoUsd: others + 300n + 2_000n,
-      },
-    );
+    const asked = computeSettlement(result({ usage: hourly }), listing, { asksHourWrites: true });
+    const costPicoUsd = others + 300n + 2_000n;
+    expect(asked).toEqual({ usage: hourly, basis: "reported", costPicoUsd });
     // One-hour cache writes that the request did not ask for are charged as ordinary ones.
-    expect(computeSettlement(result({ usage: hourly }), listing)).toEqual({
-      usage: USAGE,
-      basis: "reported",
-      costPicoUsd: others + 700n,
-    });
+    const plain = { usage: USAGE, basis: "reported", costPicoUsd: others + 700n };
+    expect(computeSettlement(result({ usage: hourly }), listing)).toEqual(plain);
   });
 
   test("is zero without reported usage, and no estimate is billed", () => {
@@ -87,17 +80,13 @@ describe("the settlement of an attempt", () => {
   test.each([
     ["a prompt above the context length", { prompt: 232_769 }],
     ["a cached prompt above the context length", { cachedPrompt: 9_000_000_000_000_000 }],
-    [
-      "an output above the context length and the output bound together",
-      { internalReasoning: 232_769 },
-    ],
+    ["an output above context length and bound together", { internalReasoning: 232_769 }],
     ["counts whose sum is too large", { cacheWrite: 132_769, completion: 100_000 }],
   ])("ignores impossible usage: %s", (_, more) => {
     const listing = { ...deployment, contextLength: 200_000 } as Deployment;
     const possible = { ...ZERO_USAGE, prompt: 232_768 };
-    expect(computeSettlement(result({ usage: possible }), listing)).toMatchObject({
-      basis: "reported",
-    });
+    const believed = computeSettlement(result({ usage: possible }), listing);
+    expect(believed).toMatchObject({ basis: "reported" });
     const settled = computeSettlement(result({ usage: { ...ZERO_USAGE, ...more } }), listing);
     const flagged = { usage: null, basis: "none", costPicoUsd: 0n, flag: "usage_impossible" };
     expect(settled).toEqual(flagged);
@@ -107,19 +96,16 @@ describe("the settlement of an attempt", () => {
     const most = { ...ZERO_USAGE, prompt: 2 ** 31 };
     expect(computeSettlement(result({ usage: most }), deployment)).toMatchObject({ usage: most });
     const more = { ...most, completion: 1 };
-    expect(computeSettlement(result({ usage: more }), deployment)).toMatchObject({
-      flag: "usage_impossible",
-    });
+    const flagged = computeSettlement(result({ usage: more }), deployment);
+    expect(flagged).toMatchObject({ flag: "usage_impossible" });
   });
 
   test("believes usage above the context length for a decision whose state is read once per question", () => {
     const decisions = { path: "/decisions", wire: "systemone", isStatePerQuestion: true };
     const listing = { ...deployment, contextLength: 200_000, decisions } as unknown as Deployment;
     const usage = { ...ZERO_USAGE, prompt: 10 * 190_000, completion: 10 };
-    expect(computeSettlement(result({ usage }), listing)).toMatchObject({
-      usage,
-      basis: "reported",
-    });
+    const settled = computeSettlement(result({ usage }), listing);
+    expect(settled).toMatchObject({ usage, basis: "reported" });
   });
 
   test("ignores usage that costs more than a million dollars above the reserve", () => {
@@ -128,9 +114,8 @@ describe("the settlement of an attempt", () => {
     const settled = computeSettlement(result({ usage }), dear as Deployment);
     expect(settled).toMatchObject({ costPicoUsd: 0n, flag: "usage_impossible" });
     // The same usage is believed if ten million dollars were held for the request.
-    const held = computeSettlement(result({ usage }), dear as Deployment, {
-      reserveMicroUsd: microUsd(10n ** 13n),
-    });
+    const reserveMicroUsd = microUsd(10n ** 13n);
+    const held = computeSettlement(result({ usage }), dear as Deployment, { reserveMicroUsd });
     expect(held).toMatchObject({ basis: "reported", costPicoUsd: 10n ** 19n });
   });
 
@@ -149,10 +134,8 @@ describe("the settlement of an attempt", () => {
 
   test("is zero for refused content, whatever the provider reports", () => {
     const refused = result({ usage: USAGE, failed: "content_policy" });
-    expect(computeSettlement(refused, deployment)).toMatchObject({
-      basis: "none",
-      costPicoUsd: 0n,
-    });
+    const nothing = { basis: "none", costPicoUsd: 0n };
+    expect(computeSettlement(refused, deployment)).toMatchObject(nothing);
   });
 
   test("of a reported_cost listing is the provider's own figure, digit by digit", () => {

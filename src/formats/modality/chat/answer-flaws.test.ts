@@ -10,6 +10,7 @@ import {
   openStream,
   play,
   wholeAnswer,
+  playJson,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 import {
   close,
@@ -55,68 +56,58 @@ const thought = (reasoning_tokens: number) => ({ completion_tokens_details: { re
 const thoughtB = { output_tokens_details: { thinking_tokens: 6 } };
 
 /** The flaws found do not depend on whether an answer is relayed or translated. */
-describe.each<KnownWire>(["wire_a", "wire_b"])(
-  "flaws of an answer for a client of %s",
-  (client) => {
-    function findFlaws(upstream: KnownWire, whole: string, stream: string): readonly unknown[] {
-      const wires = { client, upstream };
-      const bridges = [play(openJson(wires), [whole]), play(openStream(wires), [stream])];
-      const [one, other] = bridges.map(({ bridge }) => {
-        expect(bridge.state).toBe("complete");
-        return [bridge.hasWrongFinish, bridge.usageFlaw];
-      });
-      expect(other).toEqual(one);
-      return one ?? [];
-    }
-
-    test.each([
-      ["stop", undefined, false],
-      ["tool_calls", [CALL], false],
-      ["stop", [CALL], false],
-      [null, undefined, true],
-      ["tool_calls", undefined, true],
-    ])(
-      "chat completions with the finish %s and the calls %j have a wrong finish: %s",
-      (finish, calls, isWrong) => {
-        const found = findFlaws("wire_a", wholeA(finish, {}, calls), streamA(finish, {}, calls));
-        expect(found).toEqual([isWrong, undefined]);
-      },
-    );
-
-    test.each([
-      [{ total_tokens: 16 }, "usage.total_tokens is not prompt plus completion"],
-      [{ total_tokens: -1 }, "usage.total_tokens is not a count"],
-      [{ total_tokens: null }, undefined],
-      [inCache(11), "more prompt tokens are cached than there are"],
-      [inCache(10), undefined],
-      [thought(6), "more reasoning tokens than output tokens"],
-      [{ ...thought(6), total_tokens: 21 }, undefined],
-    ])("chat completions that report %j have the usage flaw: %s", (usage, flaw) => {
-      const found = findFlaws("wire_a", wholeA("stop", usage), streamA("stop", usage));
-      expect(found).toEqual([false, flaw]);
+describe.each<KnownWire>(["wire_a", "wire_b"])("flaws of answers for a client of %s", (client) => {
+  function findFlaws(upstream: KnownWire, whole: string, stream: string): readonly unknown[] {
+    const wires = { client, upstream };
+    const bridges = [playJson(wires, whole), play(openStream(wires), [stream])];
+    const [one, other] = bridges.map(({ bridge }) => {
+      expect(bridge.state).toBe("complete");
+      return [bridge.hasWrongFinish, bridge.usageFlaw];
     });
+    expect(other).toEqual(one);
+    return one ?? [];
+  }
 
-    test.each([
-      ["end_turn", {}, false, undefined],
-      [null, {}, true, undefined],
-      ["tool_use", {}, true, undefined],
-      ["end_turn", { cache_read_input_tokens: 99 }, false, undefined],
-      ["end_turn", thoughtB, false, "more thinking tokens than output tokens"],
-      [
-        "end_turn",
-        { cache_read_input_tokens: -1 },
-        false,
-        "usage.cache_read_input_tokens is not a count",
-      ],
-    ])(
-      "messages with the stop reason %s and the usage %j have a wrong finish: %s, a flaw: %s",
-      (reason, usage, isWrong, flaw) => {
-        const found = findFlaws("wire_b", wholeB(reason, usage), streamB(reason, usage));
-        expect(found).toEqual([isWrong, flaw]);
-      },
-    );
-  },
-);
+  test.each([
+    ["stop", undefined, false],
+    ["tool_calls", [CALL], false],
+    ["stop", [CALL], false],
+    [null, undefined, true],
+    ["tool_calls", undefined, true],
+  ])("chat completions: the finish %s with the calls %j is wrong: %s", (finish, calls, isWrong) => {
+    const found = findFlaws("wire_a", wholeA(finish, {}, calls), streamA(finish, {}, calls));
+    expect(found).toEqual([isWrong, undefined]);
+  });
+
+  test.each([
+    [{ total_tokens: 16 }, "usage.total_tokens is not prompt plus completion"],
+    [{ total_tokens: -1 }, "usage.total_tokens is not a count"],
+    [{ total_tokens: null }, undefined],
+    [inCache(11), "more prompt tokens are cached than there are"],
+    [inCache(10), undefined],
+    [thought(6), "more reasoning tokens than output tokens"],
+    [{ ...thought(6), total_tokens: 21 }, undefined],
+  ])("chat completions that report %j have the usage flaw: %s", (usage, flaw) => {
+    const found = findFlaws("wire_a", wholeA("stop", usage), streamA("stop", usage));
+    expect(found).toEqual([false, flaw]);
+  });
+
+  const negative = { cache_read_input_tokens: -1 };
+  test.each([
+    ["end_turn", {}, false, undefined],
+    [null, {}, true, undefined],
+    ["tool_use", {}, true, undefined],
+    ["end_turn", { cache_read_input_tokens: 99 }, false, undefined],
+    ["end_turn", thoughtB, false, "more thinking tokens than output tokens"],
+    ["end_turn", negative, false, "usage.cache_read_input_tokens is not a count"],
+  ])(
+    "messages with the stop reason %s and the usage %j have a wrong finish: %s, a flaw: %s",
+    (reason, usage, isWrong, flaw) => {
+      const found = findFlaws("wire_b", wholeB(reason, usage), streamB(reason, usage));
+      expect(found).toEqual([isWrong, flaw]);
+    },
+  );
+});
 
 describe("an answer that fails", () => {
   const failure = (bridge: AnswerBridge, body: string) => play(bridge, [body]).bridge.failure;
@@ -142,10 +133,8 @@ describe("an answer that fails", () => {
 
   test("is a strike but not malformed when a line is longer than the gateway reads", () => {
     const long = failure(stream(), `data: ${"x".repeat(1_100_000)}\n\n`);
-    expect(long).toMatchObject({
-      strike: "strike",
-      refusal: { class: "gateway_error", status: 502 },
-    });
+    const refusal = { class: "gateway_error", status: 502 };
+    expect(long).toMatchObject({ strike: "strike", refusal });
     expect(long?.isMalformed).toBeUndefined();
   });
 });

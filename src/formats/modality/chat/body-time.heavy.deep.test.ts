@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { JSON_KEYS_MAX, JSON_VALUES_MAX } from "../../../kernel/json/json-limits.ts";
 import { readDecisionBody } from "../../../../test/fixtures/modality/decision-kit.ts";
-import { profiled } from "../../../../test/fixtures/modality/profile-kit.ts";
+import { EVERY_HISTORY_RULE, profiled } from "../../../../test/fixtures/modality/profile-kit.ts";
 import {
   buildBody,
   toBytes,
@@ -37,15 +37,7 @@ test("a body of 10 MB is rewritten for the strictest provider within 50 ms", () 
     {
       undeclared: "drop",
       rename: { seed: "random_seed" },
-      history: [
-        "no-name",
-        "no-null",
-        "no-reasoning",
-        "no-strict",
-        "no-cache-control",
-        "text-only-content",
-        "system-for-developer",
-      ],
+      history: EVERY_HISTORY_RULE,
       tool_signature: "gemini",
       body: { safe_prompt: true },
     },

@@ -9,8 +9,10 @@ import {
   buildDeployment,
   encode,
   marketModel,
+  readBad,
   readGood,
   send,
+  sendAcross,
   sendSame,
   sentBy,
 } from "../../../../test/fixtures/modality/request-kit.ts";
@@ -64,52 +66,38 @@ describe("wire_a", () => {
     ["null", { stream_options: null }, { include_usage: true }],
     ["empty", { stream_options: {} }, { include_usage: true }],
     ["without include_usage", { stream_options: { x: 1 } }, { include_usage: true, x: 1 }],
-    [
-      "with include_usage false",
-      { stream_options: { x: 1, include_usage: false } },
-      { x: 1, include_usage: true },
-    ],
-    [
-      "with include_usage true",
-      { stream_options: { include_usage: true } },
-      { include_usage: true },
-    ],
+    ["false", { stream_options: { x: 1, include_usage: false } }, { x: 1, include_usage: true }],
+    ["true", { stream_options: { include_usage: true } }, { include_usage: true }],
   ])("a stream asks for usage: stream_options %s", (_, members, expected) => {
     const { body } = sendSame("wire_a", { stream: true, ...members });
     expect(body["stream_options"]).toEqual(expected);
   });
 
+  const listing = (...names: string[]): Partial<Deployment> => ({
+    supportedParameters: new Map(names.map((name) => [name, { type: "unknown" }])),
+  });
+  const [plain, newer] = ["max_tokens", "max_completion_tokens"] as const;
+
   test("writes the default bound under the name that the listing declares", () => {
-    const unknown = { type: "unknown" } as const;
-    const newer = { supportedParameters: new Map([["max_completion_tokens", unknown]]) };
-    expect(sendSame("wire_a", {}, newer).text).toBe(buildBody({ max_completion_tokens: 4096 }));
-    const both = { ["max_completion_tokens"]: unknown, ["max_tokens"]: unknown };
-    const either = { supportedParameters: new Map(Object.entries(both)) };
-    expect(sendSame("wire_a", {}, either).text).toBe(buildBody({ max_tokens: 4096 }));
+    expect(sendSame("wire_a", {}, listing(newer)).text).toBe(buildBody({ [newer]: 4096 }));
+    expect(sendSame("wire_a", {}, listing(newer, plain)).text).toBe(buildBody({ [plain]: 4096 }));
   });
 
-  test("writes a bound under the declared name and removes the other name", () => {
-    const unknown = { type: "unknown" } as const;
-    const listing = (...names: string[]): Partial<Deployment> => ({
-      supportedParameters: new Map(names.map((name) => [name, unknown])),
-    });
-    const [plain, newer] = ["max_tokens", "max_completion_tokens"];
-    for (const [sent, declared, expected] of [
-      [newer, [plain], plain],
-      [plain, [newer], newer],
-      [newer, [], plain],
-      [plain, [], plain],
-      [newer, [newer, plain], newer],
-      [plain, [newer, plain], plain],
-      [newer, [newer], newer],
-    ] as const) {
-      const { text } = sendSame("wire_a", { [sent]: 9 }, listing(...declared));
-      expect(text).toBe(buildBody({ [expected]: 9 }));
-      const other = sent === plain ? newer : plain;
-      const withNull = sendSame("wire_a", { [sent]: 9, [other]: null }, listing(...declared)).body;
-      expect(withNull).toMatchObject({ [expected]: 9 });
-      expect(withNull).not.toHaveProperty(expected === plain ? newer : plain);
-    }
+  test.each([
+    [newer, [plain], plain],
+    [plain, [newer], newer],
+    [newer, [], plain],
+    [plain, [], plain],
+    [newer, [newer, plain], newer],
+    [plain, [newer, plain], plain],
+    [newer, [newer], newer],
+  ] as const)("writes %s for listings of %j as %s, and no other", (sent, declared, expected) => {
+    const { text } = sendSame("wire_a", { [sent]: 9 }, listing(...declared));
+    expect(text).toBe(buildBody({ [expected]: 9 }));
+    const other = sent === plain ? newer : plain;
+    const withNull = sendSame("wire_a", { [sent]: 9, [other]: null }, listing(...declared)).body;
+    expect(withNull).toMatchObject({ [expected]: 9 });
+    expect(withNull).not.toHaveProperty(expected === plain ? newer : plain);
   });
 
   test("sends provider.upstream as the provider field to an aggregator, and no such field to others", () => {
@@ -121,13 +109,41 @@ describe("wire_a", () => {
   });
 });
 
+// Helpers of the official clients send their parsed copies of an answer back with the history.
+test.each([
+  ["parsed with a value", { parsed: { a: { b: [1] } } }, {}],
+  ["parsed_arguments", {}, { parsed_arguments: { a: 1 } }],
+])("a client's own copy of an answer reaches no provider: %s", (_name, answer, more) => {
+  const history = (members: object, fields: object): object[] => {
+    const fn = { name: "f", arguments: '{"a":1}', ...fields };
+    const tool_calls = [{ id: "c1", type: "function", function: fn }];
+    return [
+      { role: "user", content: "hi" },
+      { role: "assistant", content: "x", ...members, tool_calls },
+      { role: "tool", tool_call_id: "c1", content: "1" },
+    ];
+  };
+  const messages = history(answer, more);
+  const { body, dropped } = sendSame("wire_a", { messages });
+  expect(body["messages"]).toEqual(history({}, {}));
+  expect(dropped).toEqual([]);
+  expect(sendAcross("wire_a", { messages }).text).not.toContain("parsed");
+});
+
+test("a tool's name that is repeated outside its function is removed there", () => {
+  const tool = { type: "function", function: { name: "f", parameters: { type: "object" } } };
+  const custom = { type: "custom", name: "g" };
+  const { body, dropped } = sendSame("wire_a", { tools: [{ name: "f", ...tool }, custom] });
+  expect(body["tools"]).toEqual([tool, custom]);
+  expect(dropped).toEqual([]);
+});
+
 describe("wire_b", () => {
   test("writes the output bound max_completion_tokens as max_tokens", () => {
-    expect(sendSame("wire_b", { max_completion_tokens: 9 }).text).toBe(
-      buildBody({ max_tokens: 9 }),
-    );
-    const both = { max_completion_tokens: 9, max_tokens: 9 };
-    expect(sendSame("wire_b", both).text).toBe(buildBody({ max_tokens: 9 }));
+    for (const more of [{}, { max_tokens: 9 }]) {
+      const { text } = sendSame("wire_b", { max_completion_tokens: 9, ...more });
+      expect(text).toBe(buildBody({ max_tokens: 9 }));
+    }
   });
 
   test("passes beta names of known families, and reports all others as dropped", () => {
@@ -145,6 +161,28 @@ describe("wire_b", () => {
   test("has no beta header without a name that may pass", () => {
     const { headers } = send(readGood("wire_b", {}, "foo-2025-01-01"), buildDeployment("wire_b"));
     expect(headers).not.toHaveProperty("anthropic-beta");
+  });
+
+  test("loses the fields that a dropped beta name opens, and none for other beta names", () => {
+    const start =
+      '{"model":"acme/test-1","max_tokens":5,"messages":[{"role":"user","content":"x"}]';
+    const tool =
+      '{"name":"a","defer_loading":true,"input_schema":{"type":"object"},"input_examples":[]}';
+    const without = `${start},"tools":[${tool}]}`;
+    const body = `${start},"tools":[${tool}],"context_management":{"edits":[]}}`;
+    for (const [beta, expected] of [
+      ["context-management-2025-06-27", without],
+      ["interleaved-thinking-2025-05-14", body],
+      ["my-context-management-2025-06-27", body],
+    ] as const) {
+      expect(send(readGood("wire_b", body, beta), buildDeployment("wire_b")).text).toBe(expected);
+    }
+  });
+
+  test("is refused with output_format and the hint to send output_config.format", () => {
+    const output_format = { type: "json_schema" };
+    const { message } = readBad("wire_b", { max_tokens: 5, output_format });
+    expect(message).toBe("output_format is not accepted; send it as output_config.format");
   });
 });
 

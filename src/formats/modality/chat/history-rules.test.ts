@@ -3,6 +3,7 @@ import type { Deployment } from "../../../catalog/catalog.ts";
 import type { ManifestWireProfile } from "../../../catalog/manifest/index.ts";
 import {
   type Members,
+  EVERY_HISTORY_RULE,
   findProblem,
   profiled,
 } from "../../../../test/fixtures/modality/profile-kit.ts";
@@ -14,11 +15,8 @@ const user = { role: "user", content: "hi" };
 
 describe("history rules", () => {
   const rules = (...history: NonNullable<ManifestWireProfile["history"]>) => profiled({ history });
-  const sendHistory = (
-    messages: readonly object[],
-    changes: Partial<Deployment>,
-    members: Members = {},
-  ) => sendSame("wire_a", { messages, ...members }, changes);
+  const sendHistory = (messages: readonly object[], changes: Partial<Deployment>) =>
+    sendSame("wire_a", { messages }, changes);
 
   test("no-name removes names, except the one that identifies a function's result", () => {
     const named = [
@@ -41,12 +39,8 @@ describe("history rules", () => {
   });
 
   test("no-null keeps nulls in the arguments of a call", () => {
-    const use = {
-      type: "tool_use",
-      id: "c1",
-      name: "f",
-      input: { until: null, deep: [{ a: null }] },
-    };
+    const input = { until: null, deep: [{ a: null }] };
+    const use = { type: "tool_use", id: "c1", name: "f", input };
     const messages = [user, { role: "assistant", content: [{ ...use, cache_control: null }] }];
     const sent = sendSame("wire_b", { messages }, rules("no-null"));
     expect(sent.body["messages"]).toEqual([user, { role: "assistant", content: [use] }]);
@@ -54,11 +48,9 @@ describe("history rules", () => {
 
   test("no-reasoning removes the model's reasoning and reports its fields as dropped", () => {
     const thought = { reasoning: "r", reasoning_content: "r", reasoning_details: [{}] };
-    const sent = sendHistory(
-      [{ ...thought, role: "assistant", content: "a" }],
-      rules("no-reasoning"),
-    );
-    expect(sent.body["messages"]).toEqual([{ role: "assistant", content: "a" }]);
+    const said = { role: "assistant", content: "a" };
+    const sent = sendHistory([{ ...thought, ...said }], rules("no-reasoning"));
+    expect(sent.body["messages"]).toEqual([said]);
     expect(sent.dropped).toHaveLength(3);
     const strictly = { messages: [{ ...thought, ...user }], provider: strict };
     expect(findProblem("wire_a", strictly, rules("no-reasoning"))).toBeUndefined();
@@ -67,20 +59,15 @@ describe("history rules", () => {
   test("no-strict and no-cache-control remove both fields, but no schema property of that name", () => {
     const cache_control = { type: "ephemeral", ttl: "1h" };
     const parameters = { type: "object", properties: { strict: {}, cache_control: {} } };
-    const strictTool = {
-      type: "function",
-      function: { name: "f", parameters, strict: true },
-      cache_control,
-    };
-    const messages = [
-      { role: "user", content: [{ cache_control, type: "text", text: "hi" }], cache_control },
-    ];
-    const sent = sendHistory(messages, rules("no-strict", "no-cache-control"), {
-      tools: [strictTool],
-    });
+    const fn = { name: "f", parameters };
+    const tools = [{ type: "function", function: { ...fn, strict: true }, cache_control }];
+    const part = { type: "text", text: "hi" };
+    const messages = [{ role: "user", content: [{ cache_control, ...part }], cache_control }];
+    const changes = rules("no-strict", "no-cache-control");
+    const sent = sendSame("wire_a", { messages, tools }, changes);
     expect(sent.body).toMatchObject({
-      messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }],
-      tools: [{ type: "function", function: { name: "f", parameters } }],
+      messages: [{ role: "user", content: [part] }],
+      tools: [{ type: "function", function: fn }],
     });
     expect(sent.text).not.toContain("ephemeral");
     expect(sent.text).not.toContain('"strict":true');
@@ -96,10 +83,8 @@ describe("history rules", () => {
   test("text-only-content joins text parts, and keeps content that has other parts", () => {
     const text = (content: string) => ({ type: "text", text: content });
     const image = { type: "image_url", image_url: { url: "https://a.example/b.png" } };
-    const taken = {
-      ...rules("text-only-content"),
-      inputModalities: new Set(["text", "image"] as const),
-    };
+    const inputModalities = new Set(["text", "image"] as const);
+    const taken = { ...rules("text-only-content"), inputModalities };
     const messages = [
       { role: "user", content: [text("é"), text("b")] },
       { role: "user", content: [text("a"), image] },
@@ -107,29 +92,17 @@ describe("history rules", () => {
     const sent = sendHistory(messages, taken).body["messages"];
     expect(sent).toEqual([{ role: "user", content: "é\nb" }, messages[1]]);
     const across = { messages: [{ role: "user", content: [text("a"), text("b")] }] };
-    expect(sendAcross("wire_b", across, taken).body["messages"]).toEqual([
-      { role: "user", content: "a\nb" },
-    ]);
+    const joined = [{ role: "user", content: "a\nb" }];
+    expect(sendAcross("wire_b", across, taken).body["messages"]).toEqual(joined);
   });
 
   test("system-for-developer replaces the role developer by system", () => {
-    const sent = sendHistory(
-      [{ role: "d\u0065veloper", content: "x" }, user],
-      rules("system-for-developer"),
-    );
+    const developer = { role: "d\u0065veloper", content: "x" };
+    const sent = sendHistory([developer, user], rules("system-for-developer"));
     expect(sent.body["messages"]).toEqual([{ role: "system", content: "x" }, user]);
   });
 
   test("all rules together leave only role, content and calls of a message", () => {
-    const everything = rules(
-      "no-name",
-      "no-null",
-      "no-reasoning",
-      "no-strict",
-      "no-cache-control",
-      "text-only-content",
-      "system-for-developer",
-    );
     const message = {
       name: null,
       reasoning: null,
@@ -140,8 +113,8 @@ describe("history rules", () => {
       cache_control: { ttl: "1h" },
       tool_calls: [{ ...callA, function: { ...callA.function, parsed_arguments: null } }],
     };
-    expect(sendHistory([message], everything).body["messages"]).toEqual([
-      { role: "assistant", content: "a", tool_calls: [callA] },
-    ]);
+    expect(
+      sendHistory([message], profiled({ history: EVERY_HISTORY_RULE })).body["messages"],
+    ).toEqual([{ role: "assistant", content: "a", tool_calls: [callA] }]);
   });
 });

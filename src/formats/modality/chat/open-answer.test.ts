@@ -12,10 +12,10 @@ import {
   done,
   events,
   marketModel,
-  openJson,
   openStream,
   play,
   type Wires,
+  playJson,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 
 const start = {
@@ -44,9 +44,7 @@ const END = {
   wire_a: chunks(delta({}, "stop"), done),
   wire_b: events(
     { type: "message_delta", delta: { stop_reason: "end_turn" } },
-    {
-      type: "message_stop",
-    },
+    { type: "message_stop" },
   ),
 };
 
@@ -81,61 +79,46 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
   });
 
   test("can fail over if the body ends in the middle of its first event with content", () => {
+    const refusal = { class: "upstream_error", status: 502 };
     for (const at of [20, -9]) {
       const bridge = fed(wires, PRELUDE[upstream], WORD[upstream].slice(0, at));
       bridge.end();
-      expect(bridge).toMatchObject({
-        state: "failed",
-        failure: { failover: true, refusal: { class: "upstream_error", status: 502 } },
-      });
+      expect(bridge).toMatchObject({ state: "failed", failure: { failover: true, refusal } });
     }
   });
 
   test("fails without failover on an event that is not JSON, or not UTF-8", () => {
-    for (const bad of [
-      Buffer.from("data: {oops\n\n"),
-      Buffer.from([...Buffer.from('data: {"a":"'), 0xff, ...Buffer.from('"}\n\n')]),
-    ]) {
+    const refusal = { class: "gateway_error", status: 502 };
+    const notUtf8 = [...Buffer.from('data: {"a":"'), 0xff, ...Buffer.from('"}\n\n')];
+    for (const bad of [Buffer.from("data: {oops\n\n"), Buffer.from(notUtf8)]) {
       const bridge = fed(wires, PRELUDE[upstream], WORD[upstream]);
       bridge.push(bad);
-      expect(bridge).toMatchObject({
-        state: "failed",
-        failure: {
-          failover: false,
-          strike: "strike",
-          refusal: { class: "gateway_error", status: 502 },
-        },
-      });
+      const failure = { failover: false, strike: "strike", refusal };
+      expect(bridge).toMatchObject({ state: "failed", failure });
     }
   });
 
   test("fails if the body is an HTML page, a JSON error or comments alone", () => {
-    const page = fed(wires, "<html>hello</html>");
-    page.end();
-    expect(page.failure?.refusal.class).toBe("gateway_error");
-    const error = fed(wires, '{"error":{"code":429,"message":"x"}}');
-    error.end();
-    expect(error.failure?.refusal.class).toBe("rate_limit");
-    const silence = fed(wires, ": processing\n\n");
-    silence.end();
-    expect(silence.failure).toMatchObject({ failover: true, refusal: { class: "upstream_error" } });
+    const failureOf = (body: string) => {
+      const bridge = fed(wires, body);
+      bridge.end();
+      return bridge.failure;
+    };
+    const error = '{"error":{"code":429,"message":"x"}}';
+    expect(failureOf("<html>hello</html>")?.refusal.class).toBe("gateway_error");
+    expect(failureOf(error)?.refusal.class).toBe("rate_limit");
+    const silent = { failover: true, refusal: { class: "upstream_error" } };
+    expect(failureOf(": processing\n\n")).toMatchObject(silent);
   });
 
-  test("completes an answer without content, and finish returns all of it", () => {
+  test("completes an answer without content, and finish returns all of it, with each digit of the cost", () => {
     const bridge = fed(wires, PRELUDE[upstream], END[upstream]);
     expect(bridge.state).toBe("complete");
     expect(bridge.takeOutput()).toBeUndefined();
-    const text = bridge.finish(costUsd).toString();
+    const text = bridge.finish("0.100000000000000001").toString();
     expect(text).toContain(client === "wire_a" ? '"role":"assistant"' : "message_start");
     expect(text).toContain(client === "wire_a" ? "[DONE]" : "message_stop");
-    expect(text).toContain(`"cost":${costUsd}`);
-  });
-
-  test("prints the cost digit for digit", () => {
-    const bridge = fed(wires, PRELUDE[upstream], WORD[upstream], END[upstream]);
-    expect(bridge.finish("0.100000000000000001").toString()).toContain(
-      '"cost":0.100000000000000001',
-    );
+    expect(text).toContain('"cost":0.100000000000000001');
   });
 });
 
@@ -191,12 +174,10 @@ describe("relays", () => {
   });
 
   test("wire_a: the model is replaced where chunks begin differently or escape their key", () => {
+    const other = { model: "other", choices: [{ index: 0, delta: { content: "b" } }] };
     const bridge = fed(
       wire_a,
-      chunks(delta({ content: "a" }), {
-        model: "other",
-        choices: [{ index: 0, delta: { content: "b" } }],
-      }),
+      chunks(delta({ content: "a" }), other),
       'data: {"mod\\u0065l":"up-model","choices":[{"index":0,"delta":{"content":"c"}}]}\n\n',
     );
     const text = bridge.takeOutput()?.toString() ?? "";
@@ -216,31 +197,16 @@ describe("relays", () => {
     expect(text.trimEnd().endsWith("data: [DONE]")).toBe(true);
   });
 
-  test("wire_a: a provider's usage beside choices is read, and reported once at the end", () => {
-    const chunk = { ...delta({ content: "a" }), usage: { ...usageChunk.usage, cost: 9 } };
-    const { bridge, text } = play(openStream(wire_a), [chunks(chunk), END.wire_a]);
-    expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
-    expect(text).not.toContain('"cost":9');
-    expect(text.match(/"usage"/g)).toHaveLength(1);
-  });
-
   test("wire_a: a raw cost keeps digits that no float holds", () => {
-    const raw = JSON.stringify(usageChunk).replace(
-      '"total_tokens":5',
-      '"cost":0.12345678901234567890',
-    );
+    const cost = '"cost":0.12345678901234567890';
+    const raw = JSON.stringify(usageChunk).replace('"total_tokens":5', cost);
     const bridge = fed(wire_a, WORD.wire_a, `data: ${raw}\n\n`);
     expect(bridge.reportedCostUsd).toBe("0.12345678901234567890");
   });
 
   test("wire_a: more than one choice becomes exactly one", () => {
-    const two = {
-      ...delta({}),
-      choices: [
-        { index: 0, delta: { content: "a" } },
-        { index: 1, delta: { content: "b" } },
-      ],
-    };
+    const choices = ["a", "b"].map((content, index) => ({ index, delta: { content } }));
+    const two = { ...delta({}), choices };
     const text = fed(wire_a, chunks(two)).takeOutput()?.toString() ?? "";
     expect(text).toContain('"a"');
     expect(text).not.toContain('"b"');
@@ -253,9 +219,8 @@ describe("relays", () => {
   });
 
   test("wire_b: event lines are added if the provider sends none", () => {
-    const text = fed(wire_b, chunks(start, open, word))
-      .takeOutput()
-      ?.toString();
+    const bridge = fed(wire_b, chunks(start, open, word));
+    const text = bridge.takeOutput()?.toString();
     expect(text?.startsWith("event: message_start\n")).toBe(true);
     expect(text?.match(/^event: /gm)).toHaveLength(3);
   });
@@ -274,49 +239,35 @@ describe("relays", () => {
     expect(text.indexOf('"cost"')).toBeGreaterThan(text.lastIndexOf("content_block_delta"));
   });
 
-  test("wire_b: a provider's cost never reaches the client, wherever the provider writes it", () => {
-    const costly = { input_tokens: 3, output_tokens: 1, cost: 9 };
-    const opening = { ...start, message: { model: "up-model", content: [], usage: costly } };
-    const early = events({ type: "message_delta", delta: {}, usage: costly });
-    const { text } = play(openStream(wire_b), [
-      events(opening, open) + WORD.wire_b + early + WORD.wire_b + early + END.wire_b,
-    ]);
-    expect(text).not.toContain('"cost":9');
-    expect(text.match(/"cost"/g)).toHaveLength(1);
-  });
-
   test.each([
     { cost: 9, cost_details: { upstream_inference_cost: 9.5 } },
     { cost_in_usd_ticks: 95_000_000_000 },
-  ])("the provider's cost fields never reach the client: %j", (costs) => {
+  ])("the provider's cost fields never reach the client, wherever they are: %j", (costs) => {
     const ofA = { ...usageChunk, usage: { ...usageChunk.usage, ...costs } };
     const ofB = { input_tokens: 3, output_tokens: 1, ...costs };
     const opening = { ...start, message: { model: "up-model", content: [], usage: ofB } };
-    const closing = { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: ofB };
+    const early = { type: "message_delta", delta: {}, usage: ofB };
+    const closing = { ...early, delta: { stop_reason: "end_turn" } };
     const wordWithUsage = { ...delta({ content: "a" }), usage: ofA.usage };
     const streamA = chunks(wordWithUsage, ofA) + END.wire_a;
-    const streamB = events(opening, open) + WORD.wire_b + events(closing) + END.wire_b;
+    const streamB = events(opening, open, word, early, word, closing) + END.wire_b;
     const message = { role: "assistant", content: "a" };
     for (const { text } of [
       play(openStream(wire_a), [streamA]),
       play(openStream({ ...wire_a, wantsUsageChunk: true }), [streamA]),
       play(openStream(wire_b), [streamB]),
-      play(openJson(wire_a), [JSON.stringify({ choices: [{ message }], usage: ofA.usage })]),
-      play(openJson(wire_b), [JSON.stringify({ content: [], usage: ofB })]),
+      playJson(wire_a, JSON.stringify({ choices: [{ message }], usage: ofA.usage })),
+      playJson(wire_b, JSON.stringify({ content: [], usage: ofB })),
     ]) {
-      expect(text).toContain(`"cost":${costUsd}`);
-      expect(text).not.toMatch(/cost_details|upstream_inference|ticks|95|"cost":9/);
+      expect(text.match(/"cost":[^,}]+/g)).toEqual([`"cost":${costUsd}`]);
+      expect(text).not.toMatch(/cost_details|upstream_inference|ticks|95/);
     }
   });
 
   test("wire_b: pings are relayed once the answer flows", () => {
     const ping = events({ type: "ping" });
     const bridge = fed(wire_b, ping + PRELUDE.wire_b + ping + WORD.wire_b + ping);
-    expect(
-      bridge
-        .takeOutput()
-        ?.toString()
-        .match(/event: ping/g),
-    ).toHaveLength(1);
+    const sent = bridge.takeOutput()?.toString();
+    expect(sent?.match(/event: ping/g)).toHaveLength(1);
   });
 });

@@ -8,17 +8,17 @@ import {
   wire_a,
   wire_b,
   EVERY,
-  chunks,
   costUsd,
   delta,
   done,
   idTail,
   marketModel,
   openJson,
-  openStream,
   play,
   wholeAnswer,
   type Wires,
+  playJson,
+  playStream,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 
 const usage = {
@@ -29,25 +29,20 @@ const usage = {
 };
 const answerA = (message: object, finish = "stop", more: object = {}): string =>
   wholeAnswer(message, finish, { usage, ...more });
-const answerB = (content: readonly object[], reason = "end_turn"): string =>
-  JSON.stringify({
-    id: "msg_up",
-    type: "message",
-    role: "assistant",
-    model: "up-model",
-    content,
-    stop_reason: reason,
-    stop_sequence: null,
-    usage: {
-      input_tokens: 6,
-      cache_read_input_tokens: 4,
-      cache_creation_input_tokens: 1,
-      output_tokens: 6,
-    },
-  });
+const countsB = {
+  input_tokens: 6,
+  cache_read_input_tokens: 4,
+  cache_creation_input_tokens: 1,
+  output_tokens: 6,
+};
+const answerB = (content: readonly object[], reason = "end_turn"): string => {
+  const head = { id: "msg_up", type: "message", role: "assistant", model: "up-model" };
+  const stop = { stop_reason: reason, stop_sequence: null };
+  return JSON.stringify({ ...head, content, ...stop, usage: countsB });
+};
 
 function answered(wires: Wires, body: string | Buffer): Record<string, unknown> {
-  const { bridge, text } = play(openJson(wires), [body]);
+  const { bridge, text } = playJson(wires, body);
   expect(bridge.state).toBe("complete");
   return JSON.parse(text) as Record<string, unknown>;
 }
@@ -90,30 +85,22 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
     ["no choices", '{"choices":[]}'],
     ["bytes that are not UTF-8", Buffer.from([0x7b, 0xff, 0x7d])],
   ])("with %s as its body is a 502 without failover", (_name, body) => {
-    const { bridge } = play(openJson(wires), [body]);
-    expect(bridge).toMatchObject({
-      state: "failed",
-      failure: {
-        failover: false,
-        strike: "strike",
-        refusal: { class: "gateway_error", status: 502, upstreamStatus: 200 },
-      },
-    });
+    const { bridge } = playJson(wires, body);
+    const refusal = { class: "gateway_error", status: 502, upstreamStatus: 200 };
+    const failure = { failover: false, strike: "strike", refusal };
+    expect(bridge).toMatchObject({ state: "failed", failure });
   });
 
   test("is classified by the code of an error object inside the 200", () => {
-    const { bridge } = play(openJson(wires), [
-      '{"error":{"code":"overloaded_error","message":"x"}}',
-    ]);
-    expect(bridge.failure).toMatchObject({
-      failover: true,
-      refusal: { status: 503, upstreamStatus: 200 },
-    });
+    const error = { code: "overloaded_error", message: "x" };
+    const { bridge } = playJson(wires, JSON.stringify({ error }));
+    const refusal = { status: 503, upstreamStatus: 200 };
+    expect(bridge.failure).toMatchObject({ failover: true, refusal });
   });
 
   test("keeps characters whole over pieces, and ignores a byte order mark", () => {
     const bytes = Buffer.from(`\uFEFF${good.replace("hi", "grüße 🙂")}`);
-    const whole = play(openJson(wires), [bytes]).text;
+    const whole = playJson(wires, bytes).text;
     expect(whole).toContain("grüße 🙂");
     for (let at = 0; at < bytes.length; at += 7) {
       expect(play(openJson(wires), [bytes.subarray(0, at), bytes.subarray(at)]).text).toBe(whole);
@@ -135,7 +122,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
       `{"error":${deep}}`,
     ];
     for (const body of bodies) {
-      expect(["complete", "failed"]).toContain(play(openJson(wires), [body]).bridge.state);
+      expect(["complete", "failed"]).toContain(playJson(wires, body).bridge.state);
     }
   });
 
@@ -151,7 +138,7 @@ describe.each(EVERY)("a JSON answer of $upstream for a client of $client", (wire
     );
     fc.assert(
       fc.property(anything, (body) => {
-        const { bridge, text } = play(openJson(wires), [body]);
+        const { bridge, text } = playJson(wires, body);
         expect(["complete", "failed"]).toContain(bridge.state);
         expect(() => JSON.parse(text) as unknown).not.toThrow();
       }),
@@ -167,7 +154,7 @@ describe("a relayed JSON answer", () => {
     const expected = body
       .replace('"up-model"', `"${marketModel}"`)
       .replace('"cost":5', `"cost":${costUsd}`);
-    const { bridge, text } = play(openJson(wire_a), [body]);
+    const { bridge, text } = playJson(wire_a, body);
     expect(text).toBe(expected);
     expect(bridge.reportedCostUsd).toBe("5");
   });
@@ -175,7 +162,7 @@ describe("a relayed JSON answer", () => {
   test.each([wire_a, wire_b])("of $upstream without usage still reports the cost", (wires) => {
     const body = wires.upstream === "wire_a" ? answerA({ content: "a" }) : answerB([]);
     const bare = JSON.stringify({ ...(JSON.parse(body) as object), usage: undefined });
-    const { bridge, text } = play(openJson(wires), [bare]);
+    const { bridge, text } = playJson(wires, bare);
     expect(bridge.usage).toBeUndefined();
     expect(JSON.parse(text)).toMatchObject({ usage: { cost: 0.001932 } });
   });
@@ -200,6 +187,17 @@ describe("wire_b answer for a wire_a client", () => {
       ],
       "tool_use",
     ).replace('{"n":0}', '{ "n": 12345678901234567890,\n"s": "a  b" }');
+    const n = '{"n":12345678901234567890,"s":"a  b"}';
+    const message = {
+      role: "assistant",
+      content: "ab",
+      refusal: null,
+      reasoning_content: "hm",
+      tool_calls: [
+        { id: "t1", type: "function", function: { name: "f", arguments: n } },
+        { id: "t2", type: "function", function: { name: "g", arguments: "{}" } },
+      ],
+    };
     expect(answered(aToB, body)).toEqual({
       id: `chatcmpl-${idTail}`,
       object: "chat.completion",
@@ -207,27 +205,7 @@ describe("wire_b answer for a wire_a client", () => {
       model: marketModel,
       // One official client requires `system_fingerprint` in every answer.
       system_fingerprint: null,
-      choices: [
-        {
-          index: 0,
-          message: {
-            role: "assistant",
-            content: "ab",
-            refusal: null,
-            reasoning_content: "hm",
-            tool_calls: [
-              {
-                id: "t1",
-                type: "function",
-                function: { name: "f", arguments: '{"n":12345678901234567890,"s":"a  b"}' },
-              },
-              { id: "t2", type: "function", function: { name: "g", arguments: "{}" } },
-            ],
-          },
-          logprobs: null,
-          finish_reason: "tool_calls",
-        },
-      ],
+      choices: [{ index: 0, message, logprobs: null, finish_reason: "tool_calls" }],
       usage: {
         prompt_tokens: 11,
         completion_tokens: 6,
@@ -240,9 +218,8 @@ describe("wire_b answer for a wire_a client", () => {
   });
 
   test("has null content without text", () => {
-    expect(answered(aToB, answerB([]))).toMatchObject({
-      choices: [{ message: { content: null } }],
-    });
+    const choices = [{ message: { content: null } }];
+    expect(answered(aToB, answerB([]))).toMatchObject({ choices });
   });
 
   test("leaves out blocks of unknown types, and is a 502 if it has no other block", () => {
@@ -250,26 +227,22 @@ describe("wire_b answer for a wire_a client", () => {
     expect(answered(aToB, answerB([unknown, { type: "text", text: "a" }]))).toMatchObject({
       choices: [{ message: { content: "a" } }],
     });
-    const { bridge } = play(openJson(aToB), [answerB([unknown])]);
+    const { bridge } = playJson(aToB, answerB([unknown]));
     expect(bridge.failure?.refusal).toMatchObject({ class: "gateway_error", status: 502 });
   });
 });
 
 describe("wire_a answer for a wire_b client", () => {
   test("has text and calls, with arguments digit for digit", () => {
+    const big = { name: "f", arguments: ' {"n": 12345678901234567890}' };
     const calls = [
-      {
-        id: "c:1",
-        type: "function",
-        function: { name: "f", arguments: ' {"n": 12345678901234567890}' },
-      },
+      { id: "c:1", type: "function", function: big },
       { function: { name: "g", arguments: "" } },
     ];
-    const { text } = play(openJson(bToA), [
-      // Providers answer with the finish reason "stop" if the client forced the call.
-      answerA({ content: "a", tool_calls: calls }, "stop"),
-    ]);
+    // Providers answer with the finish reason "stop" if the client forced the call.
+    const { text } = playJson(bToA, answerA({ content: "a", tool_calls: calls }, "stop"));
     expect(text).toContain('"input":{"n":12345678901234567890}');
+    const id: unknown = expect.stringMatching(/^[\w-]+$/);
     expect(JSON.parse(text)).toMatchObject({
       id: `msg_${idTail}`,
       type: "message",
@@ -277,8 +250,8 @@ describe("wire_a answer for a wire_b client", () => {
       model: marketModel,
       content: [
         { type: "text", text: "a" },
-        { type: "tool_use", id: expect.stringMatching(/^[\w-]+$/) as string, name: "f" },
-        { type: "tool_use", id: expect.stringMatching(/^[\w-]+$/) as string, name: "g", input: {} },
+        { type: "tool_use", id, name: "f" },
+        { type: "tool_use", id, name: "g", input: {} },
       ],
       stop_reason: "tool_use",
       stop_sequence: null,
@@ -292,17 +265,12 @@ describe("wire_a answer for a wire_b client", () => {
     });
   });
 
-  test.each([["{oops"], ["[1]"], ["7"]])(
-    "with the call arguments %j is a 502 without failover",
-    (broken) => {
-      const calls = [{ id: "c", function: { name: "f", arguments: broken } }];
-      const { bridge } = play(openJson(bToA), [answerA({ content: null, tool_calls: calls })]);
-      expect(bridge.failure).toMatchObject({
-        failover: false,
-        refusal: { class: "gateway_error", status: 502 },
-      });
-    },
-  );
+  test.each(["{oops", "[1]", "7"])("with call arguments %j is a 502 without failover", (bad) => {
+    const calls = [{ id: "c", function: { name: "f", arguments: bad } }];
+    const { bridge } = playJson(bToA, answerA({ content: null, tool_calls: calls }));
+    const refusal = { class: "gateway_error", status: 502 };
+    expect(bridge.failure).toMatchObject({ failover: false, refusal });
+  });
 
   test.each([
     ["length", "max_tokens"],
@@ -320,7 +288,7 @@ describe("wire_a answer for a wire_b client", () => {
       usage: { output_tokens: 6, cost: 0.001932 },
     });
     const late = answerA({ content: null, tool_calls: [cut, whole] }, word);
-    expect(play(openJson(bToA), [late]).bridge.state).toBe("failed");
+    expect(playJson(bToA, late).bridge.state).toBe("failed");
   });
 
   test("with a refusal of the model is complete, with the stop reason refusal", () => {
@@ -342,10 +310,8 @@ describe("wire_a answer for a wire_b client", () => {
   });
 
   test("has every field that the official client's types declare, streamed or not", () => {
-    const { text: json } = play(openJson(bToA), [answerA({ content: "Hi" })]);
-    const { text: stream } = play(openStream(bToA), [
-      chunks(delta({ content: "Hi" }), delta({}, "stop"), done),
-    ]);
+    const { text: json } = playJson(bToA, answerA({ content: "Hi" }));
+    const { text: stream } = playStream(bToA, delta({ content: "Hi" }), delta({}, "stop"), done);
     const members = { container: null, stop_details: null, stop_sequence: null };
     const counts = {
       cache_creation: null,
@@ -358,27 +324,21 @@ describe("wire_a answer for a wire_b client", () => {
       speed: null,
     };
     expect(JSON.parse(json)).toMatchObject({ ...members, diagnostics: null, usage: counts });
-    const sent = [...stream.matchAll(/^data: (\{.*)$/gm)].map(
-      ([, data = ""]) => JSON.parse(data) as { readonly type: string },
-    );
+    const sent = [...stream.matchAll(/^data: (\{.*)$/gm)].map(([, data = ""]) => JSON.parse(data));
     expect(sent[0]).toMatchObject({ message: { ...members, diagnostics: null, usage: counts } });
     expect(sent.at(-2)).toMatchObject({ delta: members, usage: counts });
   });
 
   test("has an empty list of blocks if its content is empty", () => {
-    expect(answered(bToA, answerA({ content: "" }))).toMatchObject({
-      content: [],
-      stop_reason: "end_turn",
-    });
+    const empty = { content: [], stop_reason: "end_turn" };
+    expect(answered(bToA, answerA({ content: "" }))).toMatchObject(empty);
   });
 
   test("names the caller's stop sequence that matched", () => {
     const wires = { ...bToA, body: { stop_sequences: ["END"] } };
     const body = answerA({ content: "a" }, "stop", { stop_reason: "END" });
-    expect(answered(wires, body)).toMatchObject({
-      stop_reason: "stop_sequence",
-      stop_sequence: "END",
-    });
+    const stopped = { stop_reason: "stop_sequence", stop_sequence: "END" };
+    expect(answered(wires, body)).toMatchObject(stopped);
     expect(answered(bToA, body)).toMatchObject({ stop_reason: "end_turn", stop_sequence: null });
   });
 });
@@ -394,7 +354,7 @@ describe("log probabilities of thousands of tokens with alternatives", () => {
   const body = answerA({ content: words }, "stop", { logprobs: logprobsOf(4_096) });
 
   test("are relayed byte for byte on the same wire", () => {
-    const { bridge, text } = play(openJson(wire_a), [body]);
+    const { bridge, text } = playJson(wire_a, body);
     expect(bridge.state).toBe("complete");
     expect(text.replace(`"model":"${marketModel}"`, '"model":"up-model"')).toBe(
       body.replace('"usage":{', `"usage":{"cost":${costUsd},`),
@@ -409,7 +369,7 @@ describe("log probabilities of thousands of tokens with alternatives", () => {
     const broken = body.replace("-12.345678901234567", "-12.345678901234567x");
     const longer = answerA({ content: "a" }, "stop", { logprobs: logprobsOf(7_000) });
     for (const bad of [broken, longer]) {
-      const { bridge } = play(openJson(wire_a), [bad]);
+      const { bridge } = playJson(wire_a, bad);
       expect(bridge.failure).toMatchObject({ refusal: { status: 502 }, failover: false });
       // The client's own request may have caused this, so it is no breach of the listing, and does
       // not open the circuit for other clients.

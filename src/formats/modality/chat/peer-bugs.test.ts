@@ -8,11 +8,12 @@ import {
   done,
   events,
   idTail,
-  openJson,
   openStream,
   play,
   toolDelta,
   wholeAnswer,
+  playJson,
+  playStream,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 import { readLegalWireA } from "../../../../test/fixtures/modality/legal-wire-a.ts";
 import {
@@ -115,10 +116,9 @@ describe("a messages client of a chat-completions provider", () => {
   }); // prettier-ignore
 
   test("no blank text is in an answer that is not streamed", () => {
-    const calls = [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }];
-    const { text: sent } = play(openJson(bToA), [
-      wholeAnswer({ content: "\n\n", tool_calls: calls }, "tool_calls"),
-    ]);
+    const tool_calls = [{ id: "c", ...named("f", "{}") }];
+    const whole = wholeAnswer({ content: "\n\n", tool_calls }, "tool_calls");
+    const { text: sent } = playJson(bToA, whole);
     expect(JSON.parse(sent)).toMatchObject({ content: [{ type: "tool_use", id: "c" }] });
   });
 
@@ -136,11 +136,9 @@ describe("a messages client of a chat-completions provider", () => {
 
   test("a provider's stop_reason is sent as a stop sequence only if the client requested it", () => {
     const choice = { index: 0, delta: { content: "a" }, finish_reason: "stop", stop_reason: "###" };
-    const stopped = chunks({ ...hi, choices: [choice] }, done);
-    const wires = { client: "wire_b", upstream: "wire_a" } as const;
     const read = (body?: object): unknown => {
-      const bridge = openStream({ ...wires, body });
-      const { stopReason, stopSequence } = readLegalWireB(play(bridge, [stopped]).text);
+      const { text: sent } = playStream({ ...bToA, body }, { ...hi, choices: [choice] }, done);
+      const { stopReason, stopSequence } = readLegalWireB(sent);
       return [stopReason, stopSequence];
     };
     expect(read({ stop_sequences: ["###"] })).toEqual(["stop_sequence", "###"]);
@@ -149,7 +147,7 @@ describe("a messages client of a chat-completions provider", () => {
 });
 
 describe("Switchyard 502: a provider that uses the call ids of its earlier answers again", () => {
-  const toolCall = { id: "call_0", type: "function", function: { name: "f", arguments: "{}" } };
+  const toolCall = named("f", "{}", "call_0");
   const use = { type: "tool_use", id: "call_0", name: "f", input: {} };
   const result = { type: "tool_result", tool_use_id: "call_0", content: "r" };
   const user = { role: "user", content: "hi" };
@@ -167,11 +165,9 @@ describe("Switchyard 502: a provider that uses the call ids of its earlier answe
   const fresh = toolDelta(1, named("f", "{}", "call_1"));
 
   test("gives a messages client another id, and the second turn is consistent", () => {
-    const stream = openStream({ ...bToA, messages: historyB });
-    const { text: sent } = play(stream, [chunks(again, fresh, finish("tool_calls"), done)]);
-    const whole = play(openJson({ ...bToA, messages: historyB }), [
-      wholeAnswer({ tool_calls: [toolCall] }, "tool_calls"),
-    ]);
+    const wires = { ...bToA, messages: historyB };
+    const { text: sent } = playStream(wires, again, fresh, finish("tool_calls"), done);
+    const whole = playJson(wires, wholeAnswer({ tool_calls: [toolCall] }, "tool_calls"));
     const renamed = `toolu_${idTail}_0`;
     expect(readLegalWireB(sent).blocks).toMatchObject([{ id: renamed }, { id: "call_1" }]);
     expect(JSON.parse(whole.text)).toMatchObject({ content: [{ id: renamed }] });
@@ -189,11 +185,11 @@ describe("Switchyard 502: a provider that uses the call ids of its earlier answe
   });
 
   test("gives a chat-completions client of a messages provider another id", () => {
-    const input = events(start, block(0, use), stop(0), ...close("tool_use"));
-    const { text: sent } = play(openStream({ ...aToB, messages: historyA }), [input]);
+    const wires = { ...aToB, messages: historyA };
+    const { text: sent } = playStream(wires, start, block(0, use), stop(0), ...close("tool_use"));
     expect(readLegalWireA(sent).calls[0]?.id).toBe(`call_${idTail}_0`);
     const message = { role: "assistant", content: [use], stop_reason: "tool_use" };
-    const whole = play(openJson({ ...aToB, messages: historyA }), [JSON.stringify(message)]).text;
+    const whole = playJson(wires, JSON.stringify(message)).text;
     expect(whole).toContain(`"id":"call_${idTail}_0"`);
   });
 });
@@ -218,11 +214,11 @@ describe("a chat-completions client of a messages provider", () => {
   });
 
   test("arguments at the start of a block are used digit for digit if no fragment follows", () => {
-    const at =
-      'data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use",' +
-      '"id":"t","name":"f","input":{ "n": 12345678901234567890 }}}\n\n';
-    const { text: sent } = play(openStream({ client: "wire_a", upstream: "wire_b" }), [
-      events(start) + at + events(stop(0), ...close("tool_use")),
+    const opened =
+      '{"type":"content_block_start","index":0,"content_block":{"type":"tool_use",' +
+      '"id":"t","name":"f","input":{ "n": 12345678901234567890 }}}';
+    const { text: sent } = play(openStream(aToB), [
+      events(start) + chunks(opened) + events(stop(0), ...close("tool_use")),
     ]);
     expect(readLegalWireA(sent).calls[0]?.arguments).toBe('{"n":12345678901234567890}');
   });

@@ -4,14 +4,14 @@ import {
   chunks,
   delta,
   done,
-  events,
   idTail,
   marketModel,
-  openJson,
   openStream,
   play,
   toolDelta,
   wholeAnswer,
+  playJson,
+  playStream,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 import {
   block,
@@ -29,19 +29,25 @@ import {
 } from "../../../../test/fixtures/modality/request-kit.ts";
 
 const CLIENTS: readonly KnownWire[] = ["wire_a", "wire_b"];
+const TOOLS_END = [delta({}, "tool_calls"), done];
 const CALL = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };
+
+/** Returns the ids of the calls that a client of messages got. */
+function idsOf(text: string): string[] {
+  return [...text.matchAll(/"type":"tool_use","id":"([^"]*)"/g)].map((match) => match[1] ?? "");
+}
 
 describe.each(CLIENTS)("usage_gap: reasoning, for a client of %s", (client) => {
   const wires = { client, upstream: "wire_a" } as const;
   const declared = { ...wires, profile: { usage_gap: "reasoning" } } as const;
   const counts = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 115 };
-  const stream = (usage: object): string =>
-    chunks(delta({ content: "Hi" }), delta({}, "stop"), { ...delta({}), choices: [], usage }, done);
-  const reports = (open: typeof wires, usage: object) =>
-    [
-      play(openJson(open), [wholeAnswer({ content: "Hi" }, "stop", { usage })]),
-      play(openStream(open), [stream(usage)]),
-    ].map(({ bridge }) => bridge);
+  const reports = (open: typeof wires, usage: object) => {
+    const last = { ...delta({}), choices: [], usage };
+    return [
+      playJson(open, wholeAnswer({ content: "Hi" }, "stop", { usage })).bridge,
+      playStream(open, delta({ content: "Hi" }), delta({}, "stop"), last, done).bridge,
+    ];
+  };
 
   test("counts the part of the total that is in no other count as reasoning, without a usage flaw", () => {
     for (const bridge of reports(declared, counts)) {
@@ -75,10 +81,6 @@ describe("tool_signature: gemini", () => {
   const extra_content = { google: { thought_signature: signature } };
   const signed = { ...CALL, extra_content };
 
-  /** Returns the ids of the calls that the client of the other wire got. */
-  const idsOf = (text: string): string[] =>
-    [...text.matchAll(/"type":"tool_use","id":"([^"]*)"/g)].map((match) => match[1] ?? "");
-
   /** Returns the messages that the provider gets if the client sends these calls back. */
   const backAgain = (...ids: string[]): unknown => {
     const uses = ids.map((id) => ({ type: "tool_use", id, name: "f", input: {} }));
@@ -93,12 +95,8 @@ describe("tool_signature: gemini", () => {
 
   test("a signature reaches the client in its call's id, and the provider gets it back", () => {
     const second = { ...CALL, id: "c2" };
-    const json = play(openJson(wires), [
-      wholeAnswer({ tool_calls: [signed, second] }, "tool_calls"),
-    ]);
-    const stream = play(openStream(wires), [
-      chunks(toolDelta(0, signed), toolDelta(1, second), delta({}, "tool_calls"), done),
-    ]);
+    const json = playJson(wires, wholeAnswer({ tool_calls: [signed, second] }, "tool_calls"));
+    const stream = playStream(wires, toolDelta(0, signed), toolDelta(1, second), ...TOOLS_END);
     for (const { text } of [json, stream]) {
       const ids = idsOf(text);
       expect(ids).toHaveLength(2);
@@ -117,20 +115,18 @@ describe("tool_signature: gemini", () => {
       const thought_signature = Buffer.from(letter.repeat(9)).toString("base64");
       return { ...CALL, id: "", extra_content: { google: { thought_signature } } };
     });
-    const { text } = play(openJson(wires), [wholeAnswer({ tool_calls: calls }, "tool_calls")]);
+    const { text } = playJson(wires, wholeAnswer({ tool_calls: calls }, "tool_calls"));
     const sent = backAgain(...idsOf(text)) as { tool_calls?: { id: string }[] }[];
-    const [first, second] = sent[1]?.tool_calls ?? [];
-    expect(first?.id).toMatch(/^call_/);
-    expect(second?.id).not.toBe(first?.id);
-    expect(sent[1]?.tool_calls).toMatchObject(
-      calls.map(({ extra_content: kept }) => ({ extra_content: kept })),
-    );
+    const back = sent[1]?.tool_calls ?? [];
+    expect(back[0]?.id).toMatch(/^call_/);
+    expect(back[1]?.id).not.toBe(back[0]?.id);
+    expect(back).toMatchObject(calls.map(({ extra_content: kept }) => ({ extra_content: kept })));
   });
 
   test("a signature that is not base64 or is too long is left out of its call's id", () => {
     for (const thought_signature of ["", "ä", "a b", "A".repeat(20_000), 7, {}]) {
       const odd = { ...CALL, extra_content: { google: { thought_signature } } };
-      const { text } = play(openJson(wires), [wholeAnswer({ tool_calls: [odd] }, "tool_calls")]);
+      const { text } = playJson(wires, wholeAnswer({ tool_calls: [odd] }, "tool_calls"));
       expect(idsOf(text)).toEqual(["c1"]);
     }
   });
@@ -158,34 +154,27 @@ describe.each(CLIENTS)("finish reasons, for a client of %s", (client) => {
   test.each(["", null, undefined, "eos"])(
     "an answer with calls ends with the tool-call reason even if the provider's reason is %j",
     (finish) => {
-      const json = play(openJson(wires), [
-        wholeAnswer({ content: null, tool_calls: [CALL] }, finish),
-      ]);
+      const json = playJson(wires, wholeAnswer({ content: null, tool_calls: [CALL] }, finish));
       expect(json.text).toContain(called);
       expect(json.bridge.hasWrongFinish).toBe(false);
+      const end = { ...delta({}), choices: [{ index: 0, delta: {}, finish_reason: finish }] };
       for (const wantsUsageChunk of [false, true]) {
-        const end = { ...delta({}), choices: [{ index: 0, delta: {}, finish_reason: finish }] };
-        const { text, bridge } = play(openStream({ ...wires, wantsUsageChunk }), [
-          chunks(toolDelta(0, CALL), end, done),
-        ]);
+        const open = { ...wires, wantsUsageChunk };
+        const { text, bridge } = playStream(open, toolDelta(0, CALL), end, done);
         expect(text.split(called)).toHaveLength(2);
         expect(bridge.hasWrongFinish).toBe(false);
       }
     },
   );
 
-  test.each(["error", "insufficient_system_resource", "network_error"])(
-    "fail the answer if they report %s",
-    (finish) => {
-      const json = play(openJson(wires), [wholeAnswer({ content: "" }, finish)]);
-      const stream = play(openStream(wires), [
-        chunks(delta({ content: "Hi" }), delta({}, finish), done),
-      ]);
-      for (const { bridge } of [json, stream]) {
-        expect(bridge).toMatchObject({ state: "failed", failure: { failover: true } });
-      }
-    },
-  );
+  const faults = ["error", "insufficient_system_resource", "network_error"];
+  test.each(faults)("fail the answer if they report %s", (finish) => {
+    const json = playJson(wires, wholeAnswer({ content: "" }, finish));
+    const stream = playStream(wires, delta({ content: "Hi" }), delta({}, finish), done);
+    for (const { bridge } of [json, stream]) {
+      expect(bridge).toMatchObject({ state: "failed", failure: { failover: true } });
+    }
+  });
 });
 
 describe("a provider's deviations are corrected", () => {
@@ -195,6 +184,11 @@ describe("a provider's deviations are corrected", () => {
     ...(id === undefined ? {} : { id, type: "function" }),
     function: { ...(name === "" ? {} : { name }), arguments: args },
   });
+  /** Plays a stream for a client that did not ask for a usage chunk, and for one that did. */
+  const playBoth = (...objects: readonly unknown[]) =>
+    [false, true].map((wantsUsageChunk) => playStream({ ...wiresA, wantsUsageChunk }, ...objects));
+  const wholeMessage = (message: object, finish: string) =>
+    JSON.parse(playJson(wiresA, wholeAnswer(message, finish)).text).choices[0].message;
 
   test.each([
     ["share one index", [0, 0], [0, 1]],
@@ -202,13 +196,11 @@ describe("a provider's deviations are corrected", () => {
     ["skip an index", [0, 5], [0, 1]],
   ])("parallel calls that %s are two calls at two indexes", (_name, sent, expected) => {
     const [first, second] = sent;
-    const calls = [
+    const parts = callsOf(
       toolDelta(first, called("c1", '{"path":')),
       toolDelta(first, called("c1", '"a"}')),
       toolDelta(second, called("c2", '{"path":"b"}')),
-    ];
-    const { text } = play(openStream(wiresA), [chunks(...calls, delta({}, "tool_calls"), done)]);
-    const parts = joinedCalls(text);
+    );
     expect([...parts.keys()]).toEqual(expected);
     expect([...parts.values()]).toEqual([
       { id: "c1", name: "read_file", arguments: '{"path":"a"}' },
@@ -217,23 +209,27 @@ describe("a provider's deviations are corrected", () => {
   });
 
   test("a call keeps its first id where each fragment has another", () => {
-    const calls = [
+    const parts = callsOf(
       toolDelta(0, called("c1", '{"path":')),
       toolDelta(0, called("c2", '"a"}', "")),
       toolDelta(0, called("c3", "", "")),
-    ];
-    const { text } = play(openStream(wiresA), [chunks(...calls, delta({}, "tool_calls"), done)]);
-    expect([...joinedCalls(text).values()]).toEqual([
-      { id: "c1", name: "read_file", arguments: '{"path":"a"}' },
-    ]);
+    );
+    const expected = { id: "c1", name: "read_file", arguments: '{"path":"a"}' };
+    expect([...parts.values()]).toEqual([expected]);
+  });
+
+  test("an id that comes after the first fragment of its call does not change the call", () => {
+    const parts = callsOf(
+      toolDelta(0, { type: "function", function: { name: "f", arguments: "{" } }),
+      toolDelta(0, { id: "late", function: { arguments: "}" } }),
+    );
+    expect([...parts.values()]).toEqual([{ id: `call_${idTail}_0`, name: "f", arguments: "{}" }]);
   });
 
   test("an answer has one role, also if no chunk of the provider has one", () => {
+    const rest = [delta({ content: "e" }), delta({ content: "l" }), delta({}, "stop"), done];
     for (const first of [delta({ content: "H" }), delta({ role: "", content: "H" })]) {
-      for (const wantsUsageChunk of [false, true]) {
-        const { text } = play(openStream({ ...wiresA, wantsUsageChunk }), [
-          chunks(first, delta({ content: "e" }), delta({ content: "l" }), delta({}, "stop"), done),
-        ]);
+      for (const { text } of playBoth(first, ...rest)) {
         const roles = choicesOf(text).map((choice) => choice.delta?.role);
         expect(roles.filter((role) => role !== undefined && role !== "")).toEqual(["assistant"]);
         expect(roles[0]).toBe("assistant");
@@ -241,34 +237,28 @@ describe("a provider's deviations are corrected", () => {
     }
   });
 
-  test.each([{}, { type: null }, { type: "" }])(
-    "a call with the type member %j is sent as a function",
-    (type) => {
-      const bare = { id: "c1", ...type, function: { name: "f", arguments: "{" } };
-      const calls = [toolDelta(0, bare), toolDelta(0, { function: { arguments: "}" } })];
-      const { text } = play(openStream(wiresA), [chunks(...calls, delta({}, "tool_calls"), done)]);
-      const fragments = choicesOf(text).flatMap((choice) => choice.delta?.tool_calls ?? []);
-      expect(fragments.map((each) => each.type)).toEqual(["function", undefined]);
+  const untyped = [{}, { type: null }, { type: "" }];
+  test.each(untyped)("a call with %j as its type is sent as a function", (type) => {
+    const bare = { id: "c1", ...type, function: { name: "f", arguments: "{" } };
+    const calls = [toolDelta(0, bare), toolDelta(0, { function: { arguments: "}" } })];
+    const { text } = playStream(wiresA, ...calls, ...TOOLS_END);
+    const fragments = choicesOf(text).flatMap((choice) => choice.delta?.tool_calls ?? []);
+    expect(fragments.map((each) => each.type)).toEqual(["function", undefined]);
 
-      const custom = { id: "c3", type: "custom", custom: { name: "g", input: "" } };
-      const message = { content: null, tool_calls: [bare, CALL, custom] };
-      const json = play(openJson(wiresA), [wholeAnswer(message, "tool_calls")]);
-      const { tool_calls: sent } = JSON.parse(json.text).choices[0].message;
-      expect(sent).toEqual([{ ...bare, type: "function" }, CALL, custom]);
-    },
-  );
+    const custom = { id: "c3", type: "custom", custom: { name: "g", input: "" } };
+    const message = { content: null, tool_calls: [bare, CALL, custom] };
+    const { tool_calls: sent } = wholeMessage(message, "tool_calls");
+    expect(sent).toEqual([{ ...bare, type: "function" }, CALL, custom]);
+  });
 
   test("calls without an id get one, and arguments sent as an object become a JSON string", () => {
-    const args = { big: 12345678901234567890n };
     const big = '{"big":12345678901234567890}';
-    const printed = (value: object): string =>
-      JSON.stringify(value).replaceAll('"BIG"', `${args.big}`);
+    const printed = (value: unknown): string =>
+      JSON.stringify(value).replaceAll('"BIG"', "12345678901234567890");
     const bare = { type: "function", function: { name: "f", arguments: { big: "BIG" } } };
     const calls = [bare, { ...bare, id: "" }, { ...CALL, function: { name: "g" } }];
-    const deltas = calls.map((call, at) => `data: ${printed(toolDelta(at, call))}\n\n`);
-    const { text } = play(openStream(wiresA), [
-      deltas.join("") + chunks(delta({}, "tool_calls"), done),
-    ]);
+    const deltas = calls.map((call, at) => printed(toolDelta(at, call)));
+    const { text } = playStream(wiresA, ...deltas, ...TOOLS_END);
     const ids = [`call_${idTail}_0`, `call_${idTail}_1`, "c1"];
     const streamed = [...joinedCalls(text).values()];
     expect(streamed.map((call) => [call.id, call.arguments])).toEqual([
@@ -276,13 +266,10 @@ describe("a provider's deviations are corrected", () => {
       [ids[1], big],
       [ids[2], ""],
     ]);
-    const message = printed({ content: null, tool_calls: calls });
-    const whole = wholeAnswer({ content: "SLOT" }, "tool_calls").replace(
-      '"content":"SLOT"',
-      message.slice(1, -1),
+    const whole = printed(
+      JSON.parse(wholeAnswer({ content: null, tool_calls: calls }, "tool_calls")),
     );
-    const { tool_calls: sent } = JSON.parse(play(openJson(wiresA), [whole]).text).choices[0]
-      .message;
+    const { tool_calls: sent } = JSON.parse(playJson(wiresA, whole).text).choices[0].message;
     expect(sent).toMatchObject([
       { id: ids[0], function: { arguments: big } },
       { id: ids[1], function: { arguments: big } },
@@ -291,64 +278,47 @@ describe("a provider's deviations are corrected", () => {
   });
 
   describe("fields that the official clients' types require are added", () => {
-    const own = { created: 1_800_000_000, model: marketModel };
-    const counts = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 };
-
     test("to a bare chat-completions answer, streamed or not", () => {
+      const own = { created: 1_800_000_000, model: marketModel, id: `chatcmpl-${idTail}` };
+      const counts = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 };
       const usage = { prompt_tokens: 7, completion_tokens: 2 };
       const bare = { choices: [{ message: { content: "Hi" } }], usage };
-      const json = JSON.parse(play(openJson(wiresA), [JSON.stringify(bare)]).text) as unknown;
-      expect(json).toEqual({
+      const message = { role: "assistant", content: "Hi" };
+      expect(JSON.parse(playJson(wiresA, JSON.stringify(bare)).text)).toEqual({
         ...own,
-        id: `chatcmpl-${idTail}`,
         object: "chat.completion",
-        choices: [
-          { index: 0, finish_reason: "stop", message: { role: "assistant", content: "Hi" } },
-        ],
+        choices: [{ index: 0, finish_reason: "stop", message }],
         usage: { ...counts, cost: 0.001932 },
       });
-      for (const wantsUsageChunk of [false, true]) {
-        const { text } = play(openStream({ ...wiresA, wantsUsageChunk }), [
-          chunks({ choices: [{ delta: { content: "Hi" } }] }, { choices: [], usage }, done),
-        ]);
+      const chunk = { choices: [{ delta: { content: "Hi" } }] };
+      for (const { text } of playBoth(chunk, { choices: [], usage }, done)) {
         const sent = dataOf(text);
-        const head = { ...own, id: `chatcmpl-${idTail}`, object: "chat.completion.chunk" };
-        for (const chunk of sent) expect(chunk).toMatchObject(head);
+        const head = { ...own, object: "chat.completion.chunk" };
+        for (const each of sent) expect(each).toMatchObject(head);
         expect(sent.at(-1)).toMatchObject({ usage: counts });
       }
     });
 
     test("to a bare messages answer, streamed or not", () => {
       const bare = { content: [{ type: "text", text: "Hi" }], usage: { input_tokens: 7 } };
-      const json = JSON.parse(play(openJson(wiresB), [JSON.stringify(bare)]).text) as unknown;
-      const head = { id: `msg_${idTail}`, type: "message", role: "assistant", model: marketModel };
-      const open = { stop_reason: null, stop_sequence: null };
-      expect(json).toEqual({
-        ...head,
-        ...open,
-        content: bare.content,
-        usage: { input_tokens: 7, output_tokens: 0, cost: 0.001932 },
-      });
-      const { text } = play(openStream(wiresB), [
-        events(
-          { type: "message_start", message: { usage: { input_tokens: 7 } } },
-          block(0, { type: "thinking" }),
-          stop(0),
-          block(1, { type: "tool_use", name: "f" }),
-          stop(1),
-          { type: "message_delta", delta: { stop_reason: "tool_use" }, usage: {} },
-          { type: "message_stop" },
-        ),
-      ]);
+      const counts = { input_tokens: 7, output_tokens: 0 };
+      const named = { id: `msg_${idTail}`, type: "message", role: "assistant", model: marketModel };
+      const head = { ...named, stop_reason: null, stop_sequence: null };
+      const usage = { ...counts, cost: 0.001932 };
+      const json = JSON.parse(playJson(wiresB, JSON.stringify(bare)).text) as unknown;
+      expect(json).toEqual({ ...head, content: bare.content, usage });
+      const { text } = playStream(
+        wiresB,
+        { type: "message_start", message: { usage: { input_tokens: 7 } } },
+        block(0, { type: "thinking" }),
+        stop(0),
+        block(1, { type: "tool_use", name: "f" }),
+        stop(1),
+        ...close("tool_use", {}),
+      );
       const sent = dataOf(text);
-      expect(sent[0]?.message).toEqual({
-        ...head,
-        ...open,
-        content: [],
-        usage: { input_tokens: 7, output_tokens: 0 },
-      });
-      const blocks = sent.flatMap(({ content_block: each }) => each ?? []);
-      expect(blocks).toEqual([
+      expect(sent[0]?.message).toEqual({ ...head, content: [], usage: counts });
+      expect(sent.flatMap(({ content_block: each }) => each ?? [])).toEqual([
         { type: "thinking", thinking: "", signature: "" },
         { type: "tool_use", id: `toolu_${idTail}_2`, name: "f", input: {} },
       ]);
@@ -361,11 +331,11 @@ describe("a provider's deviations are corrected", () => {
 
   test("arguments that are an object keep their digits across wires", () => {
     const big = '{"big":12345678901234567890}';
-    const call = { id: "c1", type: "function", function: { name: "f", arguments: "BIG" } };
+    const call = { ...CALL, function: { name: "f", arguments: "BIG" } };
     const json = wholeAnswer({ tool_calls: [CALL, call] }, "tool_calls").replace('"BIG"', big);
-    expect(play(openJson(bToA), [json]).text).toContain(`"input":${big}`);
-    const stream = chunks(toolDelta(0, CALL), toolDelta(1, call), delta({}, "tool_calls"), done);
-    const { text } = play(openStream(bToA), [stream.replace('"BIG"', big)]);
+    expect(playJson(bToA, json).text).toContain(`"input":${big}`);
+    const second = JSON.stringify(toolDelta(1, call)).replace('"BIG"', big);
+    const { text } = playStream(bToA, toolDelta(0, CALL), second, ...TOOLS_END);
     expect(text).toContain(`"partial_json":${JSON.stringify(big)}`);
   });
 
@@ -374,84 +344,57 @@ describe("a provider's deviations are corrected", () => {
       { type: "function", function: { name: "f", arguments: "{}" } },
       { type: "function", function: { name: "g", arguments: "{}" }, id: "" },
     ];
-    const json = wholeAnswer({ tool_calls: calls }, "tool_calls");
-    const stream = chunks(...calls.map((call, at) => toolDelta(at, call)), delta({}, "tool_calls"));
-    for (const { text } of [
-      play(openJson(bToA), [json]),
-      play(openStream(bToA), [stream, chunks(done)]),
-    ]) {
-      const ids = [...text.matchAll(/"type":"tool_use","id":"([^"]*)"/g)].map(([, id]) => id);
-      expect(ids).toEqual([`toolu_${idTail}_0`, `toolu_${idTail}_1`]);
+    const json = playJson(bToA, wholeAnswer({ tool_calls: calls }, "tool_calls"));
+    const fragments = calls.map((call, at) => toolDelta(at, call));
+    for (const { text } of [json, playStream(bToA, ...fragments, ...TOOLS_END)]) {
+      expect(idsOf(text)).toEqual([`toolu_${idTail}_0`, `toolu_${idTail}_1`]);
     }
   });
 
-  test("an id that comes after the first fragment of its call does not change the call", () => {
-    const calls = [
-      toolDelta(0, { type: "function", function: { name: "f", arguments: "{" } }),
-      toolDelta(0, { id: "late", function: { arguments: "}" } }),
-    ];
-    const { text } = play(openStream(wiresA), [chunks(...calls, delta({}, "tool_calls"), done)]);
-    expect([...joinedCalls(text).values()]).toEqual([
-      { id: `call_${idTail}_0`, name: "f", arguments: "{}" },
-    ]);
-  });
-
   test("text parts become one string, and thinking parts become reasoning_content", () => {
-    const thinking = [{ type: "text", text: "hm" }];
     const parts = [
-      { type: "thinking", thinking },
+      { type: "thinking", thinking: [{ type: "text", text: "hm" }] },
       { type: "text", text: "Hi" },
       { type: "reference", reference_ids: [0] },
     ];
-    const plain = { content: "Hi", reasoning_content: "hm" };
-    const json = play(openJson(wiresA), [wholeAnswer({ content: parts }, "stop")]);
-    expect(JSON.parse(json.text).choices[0].message).toEqual({ role: "assistant", ...plain });
-    const { text } = play(openStream(wiresA), [
-      chunks(delta({ content: parts }), delta({ content: "!" }), delta({}, "stop"), done),
-    ]);
-    expect(choicesOf(text).map((choice) => choice.delta)).toEqual([
-      { role: "assistant", ...plain },
-      { content: "!" },
-      {},
-    ]);
+    const plain = { role: "assistant", content: "Hi", reasoning_content: "hm" };
+    expect(wholeMessage({ content: parts }, "stop")).toEqual(plain);
+    const pieces = [delta({ content: parts }), delta({ content: "!" }), delta({}, "stop"), done];
+    const { text } = playStream(wiresA, ...pieces);
+    const deltas = choicesOf(text).map((choice) => choice.delta);
+    expect(deltas).toEqual([plain, { content: "!" }, {}]);
     const picture = [{ type: "image_url", image_url: { url: "data:" } }];
-    const media = play(openJson(wiresA), [wholeAnswer({ content: picture }, "stop")]);
-    expect(JSON.parse(media.text).choices[0].message.content).toEqual(picture);
+    expect(wholeMessage({ content: picture }, "stop").content).toEqual(picture);
   });
 
   test("[DONE] without a finish reason is sent as stop and recorded as a wrong finish", () => {
-    for (const wantsUsageChunk of [false, true]) {
-      const { text, bridge } = play(openStream({ ...wiresA, wantsUsageChunk }), [
-        chunks(delta({ content: "Hi" }), done),
-      ]);
-      const words = choicesOf(text).map((choice) => choice.finish_reason);
-      expect(words.filter((each) => each !== null)).toEqual(["stop"]);
+    for (const { text, bridge } of playBoth(delta({ content: "Hi" }), done)) {
+      expect(finishesOf(text)).toEqual(["stop"]);
       expect(bridge.hasWrongFinish).toBe(true);
     }
   });
 
   test("the last chunk has the id of the answer, which the first chunk may lack", () => {
     const notice = { id: "", object: "", created: 0, model: "", choices: [] };
-    const { text } = play(openStream({ ...wiresA, wantsUsageChunk: true }), [
-      chunks({ ...notice, prompt_filter_results: [] }, delta({ content: "Hi" }, "stop"), done),
-    ]);
-    expect(dataOf(text).at(-1)).toMatchObject({ id: "up-1", created: 7, choices: [] });
+    const first = { ...notice, prompt_filter_results: [] };
+    const [, asked] = playBoth(first, delta({ content: "Hi" }, "stop"), done);
+    const last = dataOf(asked?.text ?? "").at(-1);
+    expect(last).toMatchObject({ id: "up-1", created: 7, choices: [] });
   });
 
   test("a long id of the first chunk is not written into each later chunk", () => {
     const long = { ...delta({ content: "Hi" }), id: "x".repeat(100_000) };
     const bare = { choices: [{ index: 0, delta: { content: "again" } }] };
-    const { text } = play(openStream(wiresA), [
-      chunks(long, ...Array.from({ length: 50 }, () => bare), delta({}, "stop"), done),
-    ]);
+    const later = Array.from({ length: 50 }, () => bare);
+    const { text } = playStream(wiresA, long, ...later, delta({}, "stop"), done);
     expect(text.length).toBeLessThan(200_000);
     expect(text.match(/"chatcmpl-/g)).toHaveLength(50);
   });
 
   test("a stream is cut after 32 MiB of events without content, which would fill the memory", () => {
-    const silent = { ...delta({}), padding: "x".repeat(1_000_000) };
+    const silent = chunks({ ...delta({}), padding: "x".repeat(1_000_000) });
     const { bridge, text } = play(openStream(wiresA), [
-      ...Array.from({ length: 40 }, () => chunks(silent)),
+      ...Array.from({ length: 40 }, () => silent),
       chunks(delta({ content: "Hi" }, "stop"), done),
     ]);
     expect(bridge.failure).toMatchObject({ refusal: { class: "upstream_error" }, failover: true });
@@ -459,21 +402,13 @@ describe("a provider's deviations are corrected", () => {
   });
 
   test("a messages stream has content and usage at its start, and usage in every message_delta", () => {
-    const hi = [textStart(0), said(0, "Hi"), stop(0)];
+    const ended = { type: "message_delta", delta: { stop_reason: "end_turn" } };
+    const rest = [textStart(0), said(0, "Hi"), stop(0), ended, ...close(null)];
     for (const message of [undefined, {}, { content: null, usage: null }]) {
       const opening = { type: "message_start", ...(message && { message }) };
-      const { text } = play(openStream(wiresB), [
-        events(
-          opening,
-          ...hi,
-          { type: "message_delta", delta: { stop_reason: "end_turn" } },
-          ...close(null),
-        ),
-      ]);
-      const [first, ...others] = dataOf(text);
+      const [first, ...others] = dataOf(playStream(wiresB, opening, ...rest).text);
       expect(first?.message).toMatchObject({ content: [], usage: { output_tokens: 0 } });
-      const deltas = others.filter(({ type }) => type === "message_delta");
-      expect(deltas).toMatchObject([
+      expect(others.filter(({ type }) => type === "message_delta")).toMatchObject([
         { delta: { stop_reason: "end_turn" }, usage: { output_tokens: 0 } },
         { delta: { stop_reason: "end_turn" }, usage: { output_tokens: 5 } },
       ]);
@@ -486,30 +421,24 @@ describe("a provider's deviations are corrected", () => {
       index,
       delta: part,
     });
-    const { text } = play(openStream(wiresB), [
-      events(
-        start,
-        piece(0, { type: "thinking_delta", thinking: null }),
-        piece(0, { type: "thinking_delta", thinking: "hm" }),
-        stop(0),
-        piece(2, { type: "input_json_delta", partial_json: "{}" }),
-        said(1, "H"),
-        said(1, "i"),
-        piece(1, { type: "text_delta", text: null }),
-        stop(1),
-        ...close("end_turn"),
-      ),
-    ]);
-    const sent = dataOf(text).filter(({ type }) => String(type).startsWith("content_block"));
-    expect(sent).toEqual([
-      {
-        type: "content_block_start",
-        index: 0,
-        content_block: { type: "thinking", thinking: "", signature: "" },
-      },
+    const { text } = playStream(
+      wiresB,
+      start,
+      piece(0, { type: "thinking_delta", thinking: null }),
       piece(0, { type: "thinking_delta", thinking: "hm" }),
       stop(0),
-      { ...textStart(1) },
+      piece(2, { type: "input_json_delta", partial_json: "{}" }),
+      said(1, "H"),
+      said(1, "i"),
+      piece(1, { type: "text_delta", text: null }),
+      stop(1),
+      ...close("end_turn"),
+    );
+    expect(blockEventsOf(text)).toEqual([
+      block(0, { type: "thinking", thinking: "", signature: "" }),
+      piece(0, { type: "thinking_delta", thinking: "hm" }),
+      stop(0),
+      textStart(1),
       said(1, "H"),
       said(1, "i"),
       stop(1),
@@ -517,21 +446,16 @@ describe("a provider's deviations are corrected", () => {
   });
 
   test("the last message_delta has the reason tool_use, even if the provider sends it early or never", () => {
-    const call = {
-      type: "content_block_start",
-      index: 0,
-      content_block: { type: "tool_use", id: "t", name: "f", input: {} },
-    };
-    const [reason, end] = close("tool_use") as [{ type: string }, { type: string }];
+    const call = block(0, { type: "tool_use", id: "t", name: "f", input: {} });
+    const [reason, end] = close("tool_use");
+    const empty = { type: "message_delta", delta: {}, usage: {} };
     for (const order of [
       [start, call, reason, stop(0), end],
       [start, call, stop(0), end],
-      [start, { type: "message_delta", delta: {}, usage: {} }, call, stop(0), end],
+      [start, empty, call, stop(0), end],
     ]) {
-      const deltas = dataOf(play(openStream(wiresB), [events(...order)]).text).filter(
-        ({ type }) => type === "message_delta",
-      );
-      expect(deltas.at(-1)).toMatchObject({
+      const sent = dataOf(playStream(wiresB, ...order).text);
+      expect(sent.findLast(({ type }) => type === "message_delta")).toMatchObject({
         delta: { stop_reason: "tool_use" },
         usage: { cost: 0.001932 },
       });
@@ -539,25 +463,18 @@ describe("a provider's deviations are corrected", () => {
   });
 
   test("a chunk without a delta is left out, but gets an empty delta if it has a finish reason", () => {
-    const filter = {
-      id: "", object: "", created: 0, model: "",
-      choices: [{ index: 0, finish_reason: null, content_filter_results: {} }],
-    }; // prettier-ignore
+    const filtered = { index: 0, finish_reason: null, content_filter_results: {} };
+    const filter = { id: "", object: "", created: 0, model: "", choices: [filtered] };
     const bare = { ...delta({}), choices: [{ finish_reason: "stop" }] };
     for (const end of [
       [delta({}, "stop"), filter],
       [filter, bare],
     ]) {
-      for (const wantsUsageChunk of [false, true]) {
-        const { text, bridge } = play(openStream({ ...wiresA, wantsUsageChunk }), [
-          chunks(delta({ content: "Hi" }), ...end, done),
-        ]);
+      for (const { text, bridge } of playBoth(delta({ content: "Hi" }), ...end, done)) {
         expect(bridge.state).toBe("complete");
         expect(text).not.toContain("content_filter_results");
         const choices = choicesOf(text);
-        expect(choices.every(({ index, delta: part }) => index === 0 && part !== undefined)).toBe(
-          true,
-        );
+        for (const each of choices) expect(each).toMatchObject({ index: 0, delta: {} });
         expect(choices.at(-1)?.finish_reason ?? "stop").toBe("stop");
       }
     }
@@ -569,15 +486,11 @@ describe("a provider's deviations are corrected", () => {
     ["content_filter: SAFETY", "content_filter"],
     ["constructor", "stop"],
   ])("a chat-completions client gets the finish reason %s as %s", (word, expected) => {
-    const json = play(openJson(wiresA), [wholeAnswer({ content: "I can" }, word)]);
+    const json = playJson(wiresA, wholeAnswer({ content: "I can" }, word));
     expect(JSON.parse(json.text).choices[0].finish_reason).toBe(expected);
-    for (const wantsUsageChunk of [false, true]) {
-      for (const end of [[delta({}, word)], [delta({ content: "!" }, word)]]) {
-        const { text } = play(openStream({ ...wiresA, wantsUsageChunk }), [
-          chunks(delta({ content: "I can" }, ""), ...end, done),
-        ]);
-        const words = choicesOf(text).map((choice) => choice.finish_reason);
-        expect(words.filter((each) => each !== null)).toEqual([expected]);
+    for (const end of [delta({}, word), delta({ content: "!" }, word)]) {
+      for (const { text } of playBoth(delta({ content: "I can" }, ""), end, done)) {
+        expect(finishesOf(text)).toEqual([expected]);
       }
     }
   });
@@ -591,12 +504,9 @@ describe("a provider's deviations are corrected", () => {
     ["compaction", "compaction"],
   ])("a messages client gets the stop reason %s as %s", (word, expected) => {
     const body = { type: "message", content: [{ type: "text", text: "x" }], stop_reason: word };
-    expect(JSON.parse(play(openJson(wiresB), [JSON.stringify(body)]).text).stop_reason).toBe(
-      expected,
-    );
-    const { text } = play(openStream(wiresB), [
-      events(start, textStart(0), said(0, "x"), stop(0), ...close(word)),
-    ]);
+    const json = playJson(wiresB, JSON.stringify(body)).text;
+    expect(JSON.parse(json).stop_reason).toBe(expected);
+    const { text } = playStream(wiresB, start, textStart(0), said(0, "x"), stop(0), ...close(word));
     expect(text.match(/"stop_reason":"\w+"/g)).toEqual([`"stop_reason":"${expected}"`]);
   });
 
@@ -604,77 +514,57 @@ describe("a provider's deviations are corrected", () => {
     ["tool_use", "end_turn", "tool_use"],
     ["tool_use", "max_tokens", "max_tokens"],
     ["server_tool_use", "end_turn", "end_turn"],
-  ])(
-    "a messages client gets beside a %s block the stop reason %s as %s",
-    (type, word, expected) => {
-      const call = { type, id: "t1", name: "f", input: {} };
-      const body = JSON.stringify({ type: "message", content: [call], stop_reason: word });
-      const json = play(openJson(wiresB), [body]).text;
-      expect(JSON.parse(json)).toMatchObject({ content: [call], stop_reason: expected });
-      const sent = play(openStream(wiresB), [
-        events(start, block(0, call), stop(0), ...close(word)),
-      ]);
-      expect(sent.text.match(/"stop_reason":"\w+"/g)).toEqual([`"stop_reason":"${expected}"`]);
-    },
-  );
+  ])("a messages client gets with a %s block the stop reason %s as %s", (type, word, expected) => {
+    const call = { type, id: "t1", name: "f", input: {} };
+    const body = JSON.stringify({ type: "message", content: [call], stop_reason: word });
+    const json = playJson(wiresB, body).text;
+    expect(JSON.parse(json)).toMatchObject({ content: [call], stop_reason: expected });
+    const { text } = playStream(wiresB, start, block(0, call), stop(0), ...close(word));
+    expect(text.match(/"stop_reason":"\w+"/g)).toEqual([`"stop_reason":"${expected}"`]);
+  });
 
   test("blocks are numbered in the order of their starts, and incomplete events are left out", () => {
-    const { text } = play(openStream(wiresB), [
-      events(
-        start,
-        textStart(3),
-        said(3, "a"),
-        said(3, "b"),
-        stop(3),
-        textStart(3),
-        said(3, "c"),
-        stop(3),
-        { type: "content_block_delta", index: 0 },
-        { type: "content_block_start", index: 9 },
-        stop(9),
-        textStart(1),
-        said(1, "d"),
-        said(1, "e"),
-        stop(1),
-        { type: "message_delta", usage: { output_tokens: 5 } },
-        ...close("end_turn"),
-      ),
-    ]);
-    const sent = dataOf(text).filter(({ type }) => String(type).startsWith("content_block"));
-    expect(sent.map(({ type, index, delta: part }) => [String(type).slice(14), index, part?.text])).toEqual([
-      ["start", 0, undefined], ["delta", 0, "a"], ["delta", 0, "b"], ["stop", 0, undefined],
-      ["start", 1, undefined], ["delta", 1, "c"], ["stop", 1, undefined],
-      ["start", 2, undefined], ["delta", 2, "d"], ["delta", 2, "e"], ["stop", 2, undefined],
-    ]); // prettier-ignore
+    const spoken = (index: number, ...words: string[]) => [
+      textStart(index),
+      ...words.map((word) => said(index, word)),
+      stop(index),
+    ];
+    const { text } = playStream(
+      wiresB,
+      start,
+      ...spoken(3, "a", "b"),
+      ...spoken(3, "c"),
+      { type: "content_block_delta", index: 0 },
+      { type: "content_block_start", index: 9 },
+      stop(9),
+      ...spoken(1, "d", "e"),
+      { type: "message_delta", usage: { output_tokens: 5 } },
+      ...close("end_turn"),
+    );
+    const expected = [...spoken(0, "a", "b"), ...spoken(1, "c"), ...spoken(2, "d", "e")];
+    expect(blockEventsOf(text)).toEqual(expected);
     const deltas = dataOf(text).filter(({ type }) => type === "message_delta");
     expect(deltas.every(({ delta: part }) => part !== undefined)).toBe(true);
   });
 
-  test.each(["data:  [DONE]", "data:\t[DONE]\t ", "data: [DONE] "])(
-    "%j completes a stream for the clients of both wires",
-    (mark) => {
-      for (const client of CLIENTS) {
-        const { bridge } = play(openStream({ client, upstream: "wire_a" }), [
-          chunks(delta({ content: "Hi" }), delta({}, "stop")),
-          `${mark}\n\n`,
-        ]);
-        expect(bridge.state).toBe("complete");
-      }
-    },
-  );
+  const marks = ["data:  [DONE]", "data:\t[DONE]\t ", "data: [DONE] "];
+  test.each(marks)("%j completes a stream for the clients of both wires", (mark) => {
+    const pieces = [chunks(delta({ content: "Hi" }), delta({}, "stop")), `${mark}\n\n`];
+    for (const wires of [wiresA, bToA]) {
+      expect(play(openStream(wires), pieces).bridge.state).toBe("complete");
+    }
+  });
 });
 
 interface SentEvent {
   readonly type?: string;
-  readonly index?: number;
-  readonly delta?: { readonly text?: string };
+  readonly delta?: object;
   readonly message?: object;
   readonly content_block?: object;
   readonly choices?: readonly SentChoice[];
 }
 
 interface SentChoice {
-  readonly index?: number;
   readonly finish_reason?: string | null;
   readonly delta?: { readonly role?: string; readonly tool_calls?: readonly SentFragment[] };
 }
@@ -691,8 +581,23 @@ function dataOf(text: string): SentEvent[] {
   return lines.map((line) => JSON.parse(line.slice(6)) as SentEvent);
 }
 
+function blockEventsOf(text: string): SentEvent[] {
+  return dataOf(text).filter(({ type }) => String(type).startsWith("content_block"));
+}
+
 function choicesOf(text: string): SentChoice[] {
   return dataOf(text).flatMap(({ choices }) => choices ?? []);
+}
+
+function finishesOf(text: string): unknown[] {
+  const words = choicesOf(text).map((choice) => choice.finish_reason);
+  return words.filter((each) => each !== null);
+}
+
+/** Returns the calls that a chat-completions client reads if its provider sends these chunks. */
+function callsOf(...fragments: readonly object[]): ReturnType<typeof joinedCalls> {
+  const wires = { client: "wire_a", upstream: "wire_a" } as const;
+  return joinedCalls(playStream(wires, ...fragments, ...TOOLS_END).text);
 }
 
 /** Joins the fragments of calls by index, as the strictest official client does. */
@@ -709,39 +614,31 @@ function joinedCalls(text: string): Map<number, { id: string; name: string; argu
   return calls;
 }
 
-test.each(CLIENTS)(
-  "an answer of 1,025 calls fails only if it is translated, for a client of %s",
-  (client) => {
-    const call = (at: number): object =>
-      toolDelta(undefined, { id: `c${at}`, function: { name: "f", arguments: "{}" } });
-    const usage = { prompt_tokens: 10, completion_tokens: 9_000, total_tokens: 9_010 };
-    const last = { ...delta({}), choices: [], usage };
-    const calls = (count: number): string =>
-      chunks(
-        ...Array.from({ length: count }, (_, at) => call(at)),
-        delta({}, "tool_calls"),
-        last,
-        done,
-      );
-    const open = (): ReturnType<typeof openStream> =>
-      openStream({ client, upstream: "wire_a", wantsUsageChunk: true });
-    expect(play(open(), [calls(1_000)]).bridge.state).toBe("complete");
-    // For a client of the same wire, the number of calls is not limited.
-    const isRelayed = client === "wire_a";
-    const { bridge } = play(open(), [calls(1_025)]);
-    expect(bridge.state).toBe(isRelayed ? "complete" : "failed");
-    // The client got 1,024 calls, so the answer is read to its usage and charged.
-    expect(bridge.usage).toMatchObject({ prompt: 10, completion: 9_000 });
-    expect(bridge.failure?.strike).toBe(isRelayed ? undefined : "neutral");
-  },
-);
+test.each(CLIENTS)("1,025 calls fail only if they are translated, for a client of %s", (client) => {
+  const usage = { prompt_tokens: 10, completion_tokens: 9_000, total_tokens: 9_010 };
+  const last = { ...delta({}), choices: [], usage };
+  const played = (count: number) => {
+    const calls = Array.from({ length: count }, (_, at) =>
+      toolDelta(undefined, { id: `c${at}`, function: { name: "f", arguments: "{}" } }),
+    );
+    const wires = { client, upstream: "wire_a", wantsUsageChunk: true } as const;
+    return playStream(wires, ...calls, delta({}, "tool_calls"), last, done).bridge;
+  };
+  expect(played(1_000).state).toBe("complete");
+  // For a client of the same wire, the number of calls is not limited.
+  const isRelayed = client === "wire_a";
+  const bridge = played(1_025);
+  expect(bridge.state).toBe(isRelayed ? "complete" : "failed");
+  // The client got 1,024 calls, so the answer is read to its usage and charged.
+  expect(bridge.usage).toMatchObject({ prompt: 10, completion: 9_000 });
+  expect(bridge.failure?.strike).toBe(isRelayed ? undefined : "neutral");
+});
 
 test("an answer of 1,025 calls that fails in a translation to wire_a is read to its usage", () => {
   const use = (at: number) => [block(at, { type: "tool_use", id: `c${at}`, name: "f" }), stop(at)];
   const all = Array.from({ length: 1_025 }, (_, at) => use(at)).flat();
-  const { bridge } = play(openStream({ client: "wire_a", upstream: "wire_b" }), [
-    events(start, ...all, ...close("tool_use", { output_tokens: 9_000 })),
-  ]);
+  const end = close("tool_use", { output_tokens: 9_000 });
+  const { bridge } = playStream({ client: "wire_a", upstream: "wire_b" }, start, ...all, ...end);
   expect(bridge.failure).toMatchObject({ failover: false, strike: "neutral" });
   expect(bridge.usage).toMatchObject({ prompt: 3, completion: 9_000 });
 });

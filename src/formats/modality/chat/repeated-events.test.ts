@@ -9,6 +9,7 @@ import {
   events,
   openStream,
   play,
+  type Wires,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 import type { KnownWire } from "../../../../test/fixtures/modality/request-kit.ts";
 
@@ -17,7 +18,6 @@ import type { KnownWire } from "../../../../test/fixtures/modality/request-kit.t
  * the same events twice: unchanged, and padded with blanks so that every event differs.
  */
 const text = fc.constantFrom("", "a", "b c", "a", "über 🙂", '"', "\\", "\n", "content", "}]");
-const INDEXED = { index: 0 };
 const usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 };
 
 const call = { index: 0, id: "c", function: { name: "f", arguments: "[1]" } };
@@ -48,44 +48,38 @@ const eventB = fc.oneof(
   fc.constant({ type: "ping" }),
 );
 
-describe("repeated events give the same answer as events that are parsed", () => {
-  const boolean = fc.boolean();
-
-  test.each<KnownWire>(["wire_a", "wire_b"])(
-    "from a wire_a provider, for a client of %s",
-    (client) => {
+describe.each<KnownWire>(["wire_a", "wire_b"])(
+  "repeated events give a client of %s the same answer as events that are parsed",
+  (client) => {
+    test("from a wire_a provider", () => {
+      const lists = fc.array(chunkA, { maxLength: 30 });
       fc.assert(
-        fc.property(fc.array(chunkA, { maxLength: 30 }), boolean, (list, wantsUsageChunk) => {
-          const wires = { client, upstream: "wire_a", wantsUsageChunk } as const;
+        fc.property(lists, fc.boolean(), (list, wantsUsageChunk) => {
           const pieces = list.map((each) => chunks(each));
-          expect(answered(wires, [...pieces, chunks(done)])).toEqual(
-            answered(wires, [...pieces.map(distinct), chunks(done)]),
-          );
+          expectSame({ client, upstream: "wire_a", wantsUsageChunk }, pieces, chunks(done));
         }),
         { numRuns: quickOrDeep(80, 10_000) },
       );
-    },
-  );
+    });
 
-  test.each<KnownWire>(["wire_a", "wire_b"])(
-    "from a wire_b provider, for a client of %s",
-    (client) => {
+    test("from a wire_b provider", () => {
+      const start = events({ type: "message_start", message: { usage: {} } });
+      const stop = events({ type: "message_stop" });
       fc.assert(
         fc.property(fc.array(eventB, { maxLength: 30 }), (list) => {
-          const wires = { client, upstream: "wire_b" } as const;
-          const opening = { type: "message_start", message: { usage: {} } };
-          const start = events(opening);
           const pieces = list.map((each) => events(each));
-          const stop = events({ type: "message_stop" });
-          expect(answered(wires, [start, ...pieces, stop])).toEqual(
-            answered(wires, [start, ...pieces.map(distinct), stop]),
-          );
+          expectSame({ client, upstream: "wire_b" }, pieces, stop, start);
         }),
         { numRuns: quickOrDeep(80, 10_000) },
       );
-    },
-  );
-});
+    });
+  },
+);
+
+function expectSame(wires: Wires, pieces: readonly string[], stop: string, start = ""): void {
+  const parsed = answered(wires, [start, ...pieces.map(distinct), stop]);
+  expect(answered(wires, [start, ...pieces, stop])).toEqual(parsed);
+}
 
 test("a repeated event goes on under the marketplace's model id, on one line", () => {
   const bridge = openStream({ client: "wire_a", upstream: "wire_a", wantsUsageChunk: true });
@@ -95,8 +89,8 @@ test("a repeated event goes on under the marketplace's model id, on one line", (
   expect(play(bridge, [...said, chunks(done)]).text.startsWith(sent)).toBe(true);
 });
 
-function deltaB(fields: object): { readonly type: string; readonly delta: object } {
-  return { type: "content_block_delta", ...INDEXED, delta: fields };
+function deltaB(fields: object) {
+  return { type: "content_block_delta", index: 0, delta: fields };
 }
 
 /** Appends a number of blanks that no other event has. */
@@ -104,7 +98,7 @@ function distinct(event: string, index: number): string {
   return event.replace("\n\n", `${" ".repeat(index + 1)}\n\n`);
 }
 
-function answered(wires: Parameters<typeof openStream>[0], pieces: readonly string[]): object {
+function answered(wires: Wires, pieces: readonly string[]): object {
   const { bridge, text: sent } = play(openStream(wires), pieces);
   const { usage: reported, state, failure, servedModel } = bridge;
   const lines = sent.split("\n").filter((line) => line !== "");

@@ -23,39 +23,25 @@ const bodies = (["wire_a", "wire_b"] as const).map((wire) => {
   return { wire, bytes: readFileSync(url) };
 });
 
-const change = fc.record({
-  at: fc.nat(),
-  cut: fc.nat(12),
-  text: fc.constantFrom(
-    "",
-    " ",
-    '"',
-    "1",
-    "null",
-    "{}",
-    "[]",
-    ",",
-    '"x":1,',
-    "\\u0061",
-    "true",
-    '"max_tokens":900,',
-  ),
-});
+const piece = fc.oneof(
+  fc.constantFrom("", " ", '"', "1", "null", "{}", "[]", ",", "true", "\\u0061"),
+  fc.constantFrom('"x":1,', '"max_tokens":900,'),
+);
+const change = fc.record({ at: fc.nat(), cut: fc.nat(12), text: piece });
 
-function changed(
-  bytes: Buffer,
-  changes: readonly { at: number; cut: number; text: string }[],
-): Buffer {
+interface Change {
+  readonly at: number;
+  readonly cut: number;
+  readonly text: string;
+}
+
+function changed(bytes: Buffer, changes: readonly Change[]): Buffer {
   let body = bytes;
   for (const { at, cut, text } of changes) {
     const from = at % body.length;
     body = Buffer.concat([body.subarray(0, from), Buffer.from(text), body.subarray(from + cut)]);
   }
   return body;
-}
-
-function isSent(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }
 
 /** Returns the parsed body with the edits that the gateway makes. */
@@ -70,50 +56,42 @@ function expectedBody(wire: KnownWire, body: Buffer, outputTokens: number): unkn
   return {
     ...fields,
     model: "upstream-1",
-    ...(!isSent(plain) && { max_tokens: outputTokens }),
+    max_tokens: plain ?? outputTokens,
     ...(asks && { stream_options: { ...options, include_usage: true } }),
   };
 }
 
-test.each(bodies)(
-  "a mutated $wire request is refused, or sent with the same meaning on its own wire",
-  (golden) => {
-    const { wire, bytes } = golden;
-    const deployment = buildDeployment(wire, { upstreamModelId: "upstream-1" });
-    let taken = 0;
-    fc.assert(
-      fc.property(fc.array(change, { maxLength: 2 }), (changes) => {
-        const body = changed(bytes, changes);
-        const read = readBody(wire, body);
-        if (!read.ok) return read.refusal.status === 400 && read.refusal.message.length > 10;
-        taken += 1;
-        const { request } = read;
-        const sent = JSON.parse(toBytes(encode(request, deployment).body).toString()) as unknown;
-        expect(sent).toEqual(expectedBody(wire, body, request.outputTokens));
-        return true;
-      }),
-      { numRuns: runs(3000) },
-    );
-    expect(taken).toBeGreaterThan(100);
-  },
-);
+test.each(bodies)("a mutated $wire request is refused or keeps its meaning", ({ wire, bytes }) => {
+  const deployment = buildDeployment(wire, { upstreamModelId: "upstream-1" });
+  let taken = 0;
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 2 }), (changes) => {
+      const body = changed(bytes, changes);
+      const read = readBody(wire, body);
+      if (!read.ok) return read.refusal.status === 400 && read.refusal.message.length > 10;
+      taken += 1;
+      const { request } = read;
+      const sent = JSON.parse(toBytes(encode(request, deployment).body).toString()) as unknown;
+      expect(sent).toEqual(expectedBody(wire, body, request.outputTokens));
+      return true;
+    }),
+    { numRuns: runs(3000) },
+  );
+  expect(taken).toBeGreaterThan(100);
+});
 
-test.each(bodies)(
-  "a changed $wire request that may be translated becomes JSON of the other wire",
-  (golden) => {
-    const { wire, bytes } = golden;
-    const target = otherWire(wire);
-    const deployment = buildDeployment(target);
-    fc.assert(
-      fc.property(fc.array(change, { maxLength: 2 }), (changes) => {
-        const read = readBody(wire, changed(bytes, changes));
-        if (!read.ok) return;
-        const { request } = read;
-        if (chatFor(request).servabilityProblem(request, deployment) !== undefined) return;
-        const again = readBody(target, toBytes(encode(request, deployment).body));
-        expect(again.ok ? "taken" : again.refusal.message).toBe("taken");
-      }),
-      { numRuns: runs(3000) },
-    );
-  },
-);
+test.each(bodies)("a mutated $wire request is translated into a good one", ({ wire, bytes }) => {
+  const target = otherWire(wire);
+  const deployment = buildDeployment(target);
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 2 }), (changes) => {
+      const read = readBody(wire, changed(bytes, changes));
+      if (!read.ok) return;
+      const { request } = read;
+      if (chatFor(request).servabilityProblem(request, deployment) !== undefined) return;
+      const again = readBody(target, toBytes(encode(request, deployment).body));
+      expect(again.ok ? "taken" : again.refusal.message).toBe("taken");
+    }),
+    { numRuns: runs(3000) },
+  );
+});

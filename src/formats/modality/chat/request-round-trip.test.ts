@@ -72,7 +72,7 @@ function wireABody({
   userId,
   choice,
   alone,
-  settings: set,
+  ...rest
 }: Talk): string {
   const messages = exchanges.flatMap(({ question, remark, calls, answer }) => [
     { role: "user", content: question },
@@ -88,8 +88,9 @@ function wireABody({
     ...calls.map((call) => ({ role: "tool", tool_call_id: call.id, content: call.result })),
     { role: "assistant", content: answer },
   ]);
+  const tool_choice = choice === "any" ? "required" : choice;
   return buildBody({
-    ...set,
+    ...rest.settings,
     messages: [
       ...(system === undefined ? [] : [{ role: "system", content: system }]),
       ...messages,
@@ -98,12 +99,9 @@ function wireABody({
     ...(stops.length > 0 && { stop: stops }),
     user: userId,
     tools: [{ type: "function", function: { name: "f", description: "d" } }],
-    tool_choice: choice === "any" ? "required" : choice,
+    tool_choice,
     ...(alone &&
-      choice !== "none" && {
-        tool_choice: choice === "any" ? "required" : "auto",
-        parallel_tool_calls: false,
-      }),
+      choice !== "none" && { tool_choice: tool_choice ?? "auto", parallel_tool_calls: false }),
   });
 }
 

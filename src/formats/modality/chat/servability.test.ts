@@ -22,47 +22,35 @@ function reason({ from, to, members, changes }: Case): Unservable | undefined {
 
 const a = "wire_a";
 const b = "wire_b";
-const image = {
-  messages: [
-    { role: "user", content: [{ type: "image_url", image_url: { url: "https://a.test/i.png" } }] },
-  ],
-};
+const picture = { type: "image_url", image_url: { url: "https://a.test/i.png" } };
+const image = { messages: [{ role: "user", content: [picture] }] };
 const takesImages = { inputModalities: new Set(["text", "image"] as const) };
 
-describe("temperature", () => {
-  test("above 1 is served by wire_a deployments alone, whichever wire the request came on", () => {
-    for (const from of [a, b] as const) {
-      expect(reason({ from, to: a, members: { temperature: 1.5 } })).toBeUndefined();
-      expect(reason({ from, to: b, members: { temperature: 1 } })).toBeUndefined();
-      expect(reason({ from, to: b, members: { temperature: 1.01 } })?.field).toBe("temperature");
-    }
-  });
+test("a temperature above 1 is served by wire_a deployments alone, whichever wire the request came on", () => {
+  for (const from of [a, b] as const) {
+    expect(reason({ from, to: a, members: { temperature: 1.5 } })).toBeUndefined();
+    expect(reason({ from, to: b, members: { temperature: 1 } })).toBeUndefined();
+    expect(reason({ from, to: b, members: { temperature: 1.01 } })?.field).toBe("temperature");
+  }
 });
 
 describe("media", () => {
   test("of an undeclared kind is refused with the provider's name and the kinds it accepts", () => {
-    const changes = {
-      providerName: "Zeta",
-      inputModalities: new Set(["text", "image", "video"] as const),
-    };
-    const members = {
-      messages: [{ role: "user", content: [{ type: "file", file: { file_id: "f" } }] }],
-    };
+    const inputModalities = new Set(["text", "image", "video"] as const);
+    const changes = { providerName: "Zeta", inputModalities };
+    const file = { type: "file", file: { file_id: "f" } };
+    const members = { messages: [{ role: "user", content: [file] }] };
     expect(reason({ from: a, to: a, members, changes })?.message).toBe(
       "messages[0].content[0] is a part of kind file; the listing of Zeta accepts text, image, " +
         "video; send one of these or choose a model that accepts file",
     );
   });
 
-  test.each([a, b] as const)(
-    "is not seen in a part whose type every object inherits, on %j",
-    (wire) => {
-      const messages = [
-        { role: "user", content: [{ type: "constructor" }, { type: "__proto__" }] },
-      ];
-      expect(reason({ from: wire, to: wire, members: { messages } })).toBeUndefined();
-    },
-  );
+  test.each([a, b] as const)("is not seen in a type that every object inherits, on %j", (wire) => {
+    const content = [{ type: "constructor" }, { type: "__proto__" }];
+    const messages = [{ role: "user", content }];
+    expect(reason({ from: wire, to: wire, members: { messages } })).toBeUndefined();
+  });
 
   test("of a declared kind is served on the same wire, and refused in a translation", () => {
     expect(reason({ from: a, to: a, members: image, changes: takesImages })).toBeUndefined();
@@ -109,9 +97,8 @@ describe("a translation to the other wire", () => {
   test("is refused if no message has text, so that a provider of the client's wire answers", () => {
     const members = { messages: [{ role: "system", content: "" }] };
     expect(reason({ from: a, to: a, members })).toBeUndefined();
-    expect(reason({ from: a, to: b, members })?.message).toBe(
-      "messages has no text; add a user message",
-    );
+    const found = reason({ from: a, to: b, members });
+    expect(found?.message).toBe("messages has no text; add a user message");
   });
 
   test("is refused under require_parameters if it would drop a field", () => {

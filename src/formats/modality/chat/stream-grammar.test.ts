@@ -10,6 +10,9 @@ import { brokenOffFailure } from "../../wire/failure/failures.ts";
 import type { ChatEvent } from "../../wire/neutral/chat-event.ts";
 import { OpenaiChatEncoder } from "../../wire/openai-chat/stream-encoder.ts";
 import {
+  aToB,
+  bToA,
+  EVERY,
   chunks,
   costUsd,
   events,
@@ -17,6 +20,7 @@ import {
   marketModel,
   openStream,
   play,
+  playStream,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 import { readLegalWireA } from "../../../../test/fixtures/modality/legal-wire-a.ts";
 import { readLegalWireB } from "../../../../test/fixtures/modality/legal-wire-b.ts";
@@ -35,19 +39,12 @@ const failure = refusal("upstream_error", "the provider failed");
 
 const word = fc.constantFrom("", "a", " ", "{", "}", '{"a":1}', '"', "\\", "\n\n", "\ud83d", "🙂");
 const call = fc.nat(3);
+const id = fc.constantFrom("", "a", "f.g:0", "tmid_x");
 const chatEvent: fc.Arbitrary<ChatEvent> = fc.oneof(
   { arbitrary: fc.record({ type: fc.constant("text"), text: word }), weight: 3 },
   fc.record({ type: fc.constant("refusal"), text: word }),
   fc.record({ type: fc.constant("reasoning"), text: word }),
-  {
-    arbitrary: fc.record({
-      type: fc.constant("tool_start"),
-      call,
-      id: fc.constantFrom("", "a", "f.g:0", "tmid_x"),
-      name: word,
-    }),
-    weight: 3,
-  },
+  { arbitrary: fc.record({ type: fc.constant("tool_start"), call, id, name: word }), weight: 3 },
   { arbitrary: fc.record({ type: fc.constant("tool_arguments"), call, json: word }), weight: 4 },
   fc.record({ type: fc.constant("tool_end"), call }),
   fc.record({
@@ -103,17 +100,15 @@ test("an encoder never writes an illegal stream, completed or cut off, whatever 
 });
 
 describe("an encoder loses nothing", () => {
-  const fragments = fc.array(
-    fc.oneof(
-      fc.record({ type: fc.constant("text"), text: fc.constantFrom("a", "b ", "🙂") }),
-      fc.record({
-        type: fc.constant("tool_arguments"),
-        call: fc.nat(3),
-        json: fc.constantFrom('{"a":"', '\\"', "}", '"}', "[1"),
-      }),
-    ),
-    { maxLength: 30 },
-  ) as fc.Arbitrary<ChatEvent[]>;
+  const textEvent = fc.record({
+    type: fc.constant("text"),
+    text: fc.constantFrom("a", "b ", "🙂"),
+  });
+  const piece = fc.constantFrom('{"a":"', '\\"', "}", '"}', "[1");
+  const part = fc.record({ type: fc.constant("tool_arguments"), call, json: piece });
+  const fragments = fc.array(fc.oneof(textEvent, part), { maxLength: 30 }) as fc.Arbitrary<
+    ChatEvent[]
+  >;
 
   /** Lists of events in which calls start at random places, in the order of their numbers. */
   const list = fc.tuple(fragments, fc.array(fc.nat(30), { maxLength: 4 })).map(([kept, places]) => {
@@ -205,8 +200,7 @@ describe("an answer bridge accepts any input from a provider", () => {
   test("wire_a chunks of any shape give a wire_b client a legal stream", () => {
     fc.assert(
       fc.property(fc.array(chunk, { maxLength: 12 }), (list) => {
-        const wires = { client: "wire_b", upstream: "wire_a" } as const;
-        const read = readLegalWireB(play(openStream(wires), [chunks(...list)]).text);
+        const read = readLegalWireB(playStream(bToA, ...list).text);
         expect(read.isStopped).toBe(read.error === undefined);
       }),
       { numRuns: quickOrDeep(150, 15_000) },
@@ -216,8 +210,7 @@ describe("an answer bridge accepts any input from a provider", () => {
   test("wire_b events of any shape give a wire_a client a legal stream", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 16 }), (list) => {
-        const wires = { client: "wire_a", upstream: "wire_b" } as const;
-        const read = readLegalWireA(play(openStream(wires), [events(...list)]).text);
+        const read = readLegalWireA(playStream(aToB, ...list).text);
         expect(read.isDone).toBe(read.error === undefined);
       }),
       { numRuns: quickOrDeep(150, 15_000) },
@@ -229,26 +222,29 @@ describe("an answer bridge accepts any input from a provider", () => {
     const asA = `{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":${deep}}}]}}],"usage":${deep},"error":null}`;
     const asB = `{"type":"content_block_start","content_block":{"type":"tool_use","input":${deep}},"usage":${deep}}`;
     const texts = [asA, asB, `{"error":${deep}}`, deep].map((json) => `data: ${json}\n\n`);
-    for (const client of ["wire_a", "wire_b"] as const) {
-      for (const upstream of ["wire_a", "wire_b"] as const) {
-        for (const text of texts) {
-          const { bridge } = play(openStream({ client, upstream }), [text]);
-          expect(bridge.state).toBe("failed");
-        }
+    for (const wires of EVERY) {
+      for (const text of texts) {
+        expect(play(openStream(wires), [text]).bridge.state).toBe("failed");
       }
     }
   });
 
   test("a relay completes or fails on chunks and events of any shape and on garbage", () => {
+    const bit = fc.constantFrom(
+      "data:",
+      "event: ping\n",
+      "\n",
+      "\r",
+      "{",
+      "}",
+      '{"error":1}',
+      "[DONE]",
+    );
     const garbage = fc.oneof(
       fc.array(chunk).map((list) => chunks(...list)),
       fc.array(event).map((list) => events(...list)),
       fc.string({ unit: "binary" }),
-      fc
-        .array(
-          fc.constantFrom("data:", "event: ping\n", "\n", "\r", "{", "}", '{"error":1}', "[DONE]"),
-        )
-        .map((list) => list.join("")),
+      fc.array(bit).map((list) => list.join("")),
     );
     fc.assert(
       fc.property(garbage, fc.constantFrom("wire_a", "wire_b"), (text, wire) => {

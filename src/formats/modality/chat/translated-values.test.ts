@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { Deployment } from "../../../catalog/catalog.ts";
+import type { CapabilityDescriptor } from "../../../catalog/catalog.ts";
 import { findProblem } from "../../../../test/fixtures/modality/profile-kit.ts";
 import { readBad, readGood, sendAcross } from "../../../../test/fixtures/modality/request-kit.ts";
 
@@ -12,24 +12,17 @@ function refusedBy(wire: "wire_a" | "wire_b", members: object): { field: string;
   return first;
 }
 
-function takingEffort(values?: readonly string[]): Partial<Deployment> {
-  if (values === undefined) return {};
-  return { supportedParameters: new Map([["reasoning_effort", { type: "enum", values }]]) };
-}
-
-describe("values that ask for nothing", () => {
-  test.each([
-    ["wire_a", { response_format: { type: "text" } }],
-    ["wire_a", { thinking: { type: "disabled" } }],
-    ["wire_b", { thinking: { type: "disabled" } }],
-    ["wire_b", { response_format: { type: "text" } }],
-    ["wire_a", { frequency_penalty: 0, presence_penalty: 0.0, store: false, logprobs: false }],
-    ["wire_a", { service_tier: "default", logit_bias: null }],
-  ] as const)("%s %j is removed in a translation and not reported as dropped", (wire, members) => {
-    const { body, dropped } = sendAcross(wire, members);
-    expect(Object.keys(body).toSorted()).toEqual(["max_tokens", "messages", "model"]);
-    expect(dropped).toEqual([]);
-  });
+test.each([
+  ["wire_a", { response_format: { type: "text" } }],
+  ["wire_a", { thinking: { type: "disabled" } }],
+  ["wire_b", { thinking: { type: "disabled" } }],
+  ["wire_b", { response_format: { type: "text" } }],
+  ["wire_a", { frequency_penalty: 0, presence_penalty: 0.0, store: false, logprobs: false }],
+  ["wire_a", { service_tier: "default", logit_bias: null }],
+] as const)("%s %j asks for nothing: it is left out and not reported", (wire, members) => {
+  const { body, dropped } = sendAcross(wire, members);
+  expect(Object.keys(body).toSorted()).toEqual(["max_tokens", "messages", "model"]);
+  expect(dropped).toEqual([]);
 });
 
 test("no default value and no reasoning of the history excludes a provider of the other wire", () => {
@@ -38,80 +31,61 @@ test("no default value and no reasoning of the history excludes a provider of th
   const spec = { name: "f", parameters: { type: "object" }, strict: false };
   const told = { role: "assistant", content: "a", reasoning_content: "r", tool_calls: calls };
   const result = { role: "tool", tool_call_id: "c", content: "r" };
-  const membersA = {
-    messages: [user, told, result],
-    tools: [{ type: "function", function: spec }],
-  };
-  expect(
-    findProblem("wire_a", { ...membersA, store: false, ...strict }, { to: "wire_b" }),
-  ).toBeUndefined();
+  const toolsA = [{ type: "function", function: spec }];
+  const membersA = { messages: [user, told, result], tools: toolsA };
+  const plain = { ...membersA, store: false, ...strict };
+  expect(findProblem("wire_a", plain, { to: "wire_b" })).toBeUndefined();
   expect(sendAcross("wire_a", membersA).dropped).toEqual(["messages[].reasoning_content"]);
   const thought = { type: "thinking", thinking: "t", signature: "s" };
   const use = { type: "tool_use", id: "c", name: "f", input: {} };
   const done = { type: "tool_result", tool_use_id: "c", content: "r", is_error: false };
-  const messages = [
-    user,
-    { role: "assistant", content: [thought, use] },
-    { role: "user", content: [done] },
-  ];
-  const membersB = {
-    messages,
-    tools: [{ name: "f", input_schema: { type: "object" }, strict: false }],
-  };
+  const said = { role: "assistant", content: [thought, use] };
+  const toolsB = [{ name: "f", input_schema: { type: "object" }, strict: false }];
+  const membersB = { messages: [user, said, { role: "user", content: [done] }], tools: toolsB };
   expect(findProblem("wire_b", { ...membersB, ...strict }, { to: "wire_a" })).toBeUndefined();
   expect(sendAcross("wire_b", membersB).dropped).toEqual(["messages.content.thinking"]);
-  const failed = { ...done, is_error: true };
-  const wrong = [messages[0], messages[1], { role: "user", content: [failed] }];
-  expect(findProblem("wire_b", { ...membersB, messages: wrong, ...strict }, { to: "wire_a" })).toBe(
-    "messages.content.is_error",
-  );
+  const failed = { role: "user", content: [{ ...done, is_error: true }] };
+  const wrong = { messages: [user, said, failed], tools: toolsB, ...strict };
+  expect(findProblem("wire_b", wrong, { to: "wire_a" })).toBe("messages.content.is_error");
 });
 
-describe("effort", () => {
-  const usual = ["low", "medium", "high"];
-  test.each<[string, readonly string[] | undefined, string | undefined]>([
-    ["high", usual, "high"],
-    ["max", usual, "high"],
-    ["xhigh", ["low", "high", "max"], "high"],
-    ["low", ["none", "high"], "high"],
-    ["none", ["none", "low"], "none"],
-    ["ultra", usual, undefined],
-    ["high", undefined, undefined],
-  ])(
-    "%s for a listing that declares %j is translated to %s, to either wire",
-    (effort, values, expected) => {
-      const listing = takingEffort(values);
-      const toB = sendAcross("wire_a", { reasoning_effort: effort }, listing);
-      const toA = sendAcross("wire_b", { output_config: { effort } }, listing);
-      expect(toB.body["output_config"]).toEqual(expected && { effort: expected });
-      expect(toA.body["reasoning_effort"]).toBe(expected);
-      expect(toB.dropped).toEqual(expected === undefined ? ["reasoning_effort"] : []);
-      expect(toA.dropped).toEqual(expected === undefined ? ["output_config.effort"] : []);
-    },
-  );
+const usual = ["low", "medium", "high"];
+test.each<[string, readonly string[] | undefined, string | undefined]>([
+  ["high", usual, "high"],
+  ["max", usual, "high"],
+  ["xhigh", ["low", "high", "max"], "high"],
+  ["low", ["none", "high"], "high"],
+  ["none", ["none", "low"], "none"],
+  ["ultra", usual, undefined],
+  ["high", undefined, undefined],
+])("the effort %s for a listing of %j becomes %s on either wire", (effort, values, expected) => {
+  const declared = { type: "enum", values } as CapabilityDescriptor;
+  const listing = values && { supportedParameters: new Map([["reasoning_effort", declared]]) };
+  const toB = sendAcross("wire_a", { reasoning_effort: effort }, listing);
+  const toA = sendAcross("wire_b", { output_config: { effort } }, listing);
+  expect(toB.body["output_config"]).toEqual(expected && { effort: expected });
+  expect(toA.body["reasoning_effort"]).toBe(expected);
+  expect(toB.dropped).toEqual(expected === undefined ? ["reasoning_effort"] : []);
+  expect(toA.dropped).toEqual(expected === undefined ? ["output_config.effort"] : []);
 });
 
-describe("stop sequences", () => {
-  test("more than four are refused in a translation to chat completions, with both numbers", () => {
-    const five = ["a", "b", "c", "d", "e"];
-    const { field, message } = refusedBy("wire_b", { stop_sequences: five });
-    expect(field).toBe("stop_sequences");
-    expect(message).toMatch(/5 .* 4 .*send fewer/);
-    expect(sendAcross("wire_b", { stop_sequences: five.slice(1) }).body["stop"]).toHaveLength(4);
-    expect(sendAcross("wire_a", { stop: five }).body["stop_sequences"]).toHaveLength(5);
-  });
+test("more than four stop sequences are refused in a translation to chat completions, with both numbers", () => {
+  const five = ["a", "b", "c", "d", "e"];
+  const { field, message } = refusedBy("wire_b", { stop_sequences: five });
+  expect(field).toBe("stop_sequences");
+  expect(message).toMatch(/5 .* 4 .*send fewer/);
+  expect(sendAcross("wire_b", { stop_sequences: five.slice(1) }).body["stop"]).toHaveLength(4);
+  expect(sendAcross("wire_a", { stop: five }).body["stop_sequences"]).toHaveLength(5);
 });
 
-describe("thinking in the history", () => {
-  test("is dropped and reported, and a message with nothing but thinking is left out", () => {
-    const thought = { type: "thinking", thinking: "t", signature: "s" };
-    const hidden = { type: "redacted_thinking", data: "x" };
-    const said = { role: "assistant", content: [thought, { type: "text", text: "a" }] };
-    const silent = { role: "assistant", content: [thought, hidden] };
-    const { body, dropped } = sendAcross("wire_b", { messages: [user, said, user, silent, user] });
-    expect(body["messages"]).toEqual([user, { role: "assistant", content: "a" }, user, user]);
-    expect(dropped).toEqual(["messages.content.thinking", "messages.content.redacted_thinking"]);
-  });
+test("thinking in the history is dropped and reported, and a message with nothing else is left out", () => {
+  const thought = { type: "thinking", thinking: "t", signature: "s" };
+  const hidden = { type: "redacted_thinking", data: "x" };
+  const said = { role: "assistant", content: [thought, { type: "text", text: "a" }] };
+  const silent = { role: "assistant", content: [thought, hidden] };
+  const { body, dropped } = sendAcross("wire_b", { messages: [user, said, user, silent, user] });
+  expect(body["messages"]).toEqual([user, { role: "assistant", content: "a" }, user, user]);
+  expect(dropped).toEqual(["messages.content.thinking", "messages.content.redacted_thinking"]);
 });
 
 describe("legacy functions", () => {
@@ -138,11 +112,10 @@ describe("legacy functions", () => {
   });
 
   test("calls and results of the history are linked by tool ids", () => {
-    const call = (name: string, text: string) => ({
-      role: "assistant",
-      content: null,
-      function_call: { name, arguments: text },
-    });
+    const call = (name: string, args: string) => {
+      const function_call = { name, arguments: args };
+      return { role: "assistant", content: null, function_call };
+    };
     const result = (name: string) => ({ role: "function", name, content: `${name} result` });
     const history = [user, call("a", '{"n":1}'), result("a"), call("b", ""), result("b")];
     const { body, dropped } = sendAcross("wire_a", { functions, messages: history });
@@ -158,29 +131,23 @@ describe("legacy functions", () => {
     expect(dropped).toEqual([]);
   });
 
+  const unanswered = [user, { role: "function", name: "a", content: "x" }];
+  const broken = [user, { role: "assistant", function_call: { name: "a", arguments: "[" } }];
   test.each<[object, string]>([
     [{ functions, tools: [{ type: "function", function: { name: "x" } }] }, "functions"],
     [{ functions, function_call: "maybe" }, "function_call"],
-    [
-      { functions, messages: [user, { role: "function", name: "a", content: "x" }] },
-      "messages[1].role",
-    ],
-    [
-      { messages: [user, { role: "assistant", function_call: { name: "a", arguments: "[" } }] },
-      "messages[1].function_call.arguments",
-    ],
+    [{ functions, messages: unanswered }, "messages[1].role"],
+    [{ messages: broken }, "messages[1].function_call.arguments"],
   ])("%j is refused in a translation with the path %s", (members, field) => {
     expect(refusedBy("wire_a", members).field).toBe(field);
   });
 
+  const nameless = { role: "assistant", function_call: {} };
   test.each<[object, RegExp]>([
     [{ functions: [{ description: "d" }] }, /^functions\[0\]\.name is missing/],
     [{ functions: ["x"] }, /^functions\[0\] must be an object/],
     [{ functions, function_call: {} }, /^function_call\.name is missing/],
-    [
-      { messages: [user, { role: "assistant", function_call: {} }] },
-      /^messages\[1\]\.function_call\.name /,
-    ],
+    [{ messages: [nameless] }, /^messages\[0\]\.function_call\.name /],
   ])("%j is refused as malformed when the request is read", (members, words) => {
     expect(readBad("wire_a", { ...members }).message).toMatch(words);
   });

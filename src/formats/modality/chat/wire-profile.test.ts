@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { Deployment } from "../../../catalog/catalog.ts";
 import { compileFixedBody } from "../../../catalog/wire-profile.ts";
 import {
   type Members,
@@ -20,18 +19,14 @@ const toolB = { name: "f", input_schema: { type: "object" } };
 const callA = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };
 const user = { role: "user", content: "hi" };
 
-describe("stream_usage: always", () => {
+test("stream_usage: always never requests usage, same wire or translated, whatever the client sent", () => {
   const always = profiled({ stream_usage: "always" });
-
-  test("never requests usage, same wire or translated, whatever the client sent", () => {
-    for (const stream_options of [undefined, null, {}, { include_usage: true }]) {
-      const sent = sendSame("wire_a", { stream: true, stream_options, max_tokens: 5 }, always);
-      expect(sent.text).toBe(buildBody({ stream: true, max_tokens: 5 }));
-    }
-    expect(sendAcross("wire_b", { stream: true }, always).body).not.toHaveProperty(
-      "stream_options",
-    );
-  });
+  for (const stream_options of [undefined, null, {}, { include_usage: true }]) {
+    const sent = sendSame("wire_a", { stream: true, stream_options, max_tokens: 5 }, always);
+    expect(sent.text).toBe(buildBody({ stream: true, max_tokens: 5 }));
+  }
+  const across = sendAcross("wire_b", { stream: true }, always).body;
+  expect(across).not.toHaveProperty("stream_options");
 });
 
 describe("undeclared: drop", () => {
@@ -52,16 +47,9 @@ describe("undeclared: drop", () => {
   });
 
   test("drops undeclared fields with null or default values without reporting them", () => {
-    const nothing = {
-      n: 1,
-      seed: null,
-      store: false,
-      tools: [],
-      tool_choice: "auto",
-      parallel_tool_calls: true,
-      presence_penalty: 0,
-      response_format: { type: "text" },
-    };
+    const defaults = { n: 1, seed: null, store: false, presence_penalty: 0 };
+    const noTools = { tools: [], tool_choice: "auto", parallel_tool_calls: true };
+    const nothing = { ...defaults, ...noTools, response_format: { type: "text" } };
     const sent = sendSame("wire_a", { ...nothing, max_tokens: 5 }, drop);
     expect(sent.text).toBe(buildBody({ max_tokens: 5 }));
     expect(sent.dropped).toEqual([]);
@@ -74,9 +62,8 @@ describe("undeclared: drop", () => {
     const across = { ...drop, to: "wire_a" } as const;
     expect(findProblem("wire_b", { top_p: 0.5, provider: strict }, across)).toBe("top_p");
     expect(findProblem("wire_b", { top_p: 1, provider: strict }, across)).toBeUndefined();
-    expect(
-      findProblem("wire_b", { stop_sequences: ["x"], provider: strict }, across),
-    ).toBeUndefined();
+    const stop = { stop_sequences: ["x"], provider: strict };
+    expect(findProblem("wire_b", stop, across)).toBeUndefined();
   });
 
   test.each([
@@ -90,21 +77,12 @@ describe("undeclared: drop", () => {
   });
 
   test("sends declared fields of a translated body, and reports the others by the client's names", () => {
-    const members = {
-      temperature: 0.5,
-      top_p: 0.9,
-      stop_sequences: ["x"],
-      metadata: { user_id: "u" },
-    };
+    const sampling = { temperature: 0.5, top_p: 0.9 };
+    const members = { ...sampling, stop_sequences: ["x"], metadata: { user_id: "u" } };
     const toA = sendAcross("wire_b", members, drop);
     expect(toA.body).toMatchObject({ temperature: 0.5, stop: ["x"] });
-    expect(Object.keys(toA.body)).toEqual([
-      "model",
-      "messages",
-      "max_tokens",
-      "temperature",
-      "stop",
-    ]);
+    const sentKeys = ["model", "messages", "max_tokens", "temperature", "stop"];
+    expect(Object.keys(toA.body)).toEqual(sentKeys);
     expect(toA.dropped).toEqual(["top_p", "metadata"]);
     const toB = sendAcross("wire_a", { top_p: 0.9, stop: "x", user: "u" }, drop);
     expect(toB.body).toMatchObject({ stop_sequences: ["x"] });
@@ -150,16 +128,12 @@ describe("rename and values", () => {
   });
 
   test("replace a value by the endpoint's word for it, and keep other values", () => {
-    const tools = [tool];
-    const sent = sendSame("wire_a", { tools, tool_choice: "required" }, mistral);
-    expect(sent.body["tool_choice"]).toBe("any");
-    expect(sendSame("wire_a", { tools, tool_choice: "none" }, mistral).body["tool_choice"]).toBe(
-      "none",
-    );
+    const sentChoice = (tool_choice: unknown): unknown =>
+      sendSame("wire_a", { tools: [tool], tool_choice }, mistral).body["tool_choice"];
+    expect(sentChoice("required")).toBe("any");
+    expect(sentChoice("none")).toBe("none");
     const named = { type: "function", function: { name: "required" } };
-    expect(sendSame("wire_a", { tools, tool_choice: named }, mistral).body["tool_choice"]).toEqual(
-      named,
-    );
+    expect(sentChoice(named)).toEqual(named);
     const across = sendAcross("wire_b", { tools: [toolB], tool_choice: { type: "any" } }, mistral);
     expect(across.body["tool_choice"]).toBe("any");
   });
@@ -173,9 +147,8 @@ describe("body", () => {
     const fixed = profiled({ body: { safe_prompt: true, note: "é€" } });
     const members = { Safe_Prompt: false, safe_prompt: false, max_tokens: 5 };
     const sent = sendSame("wire_a", members, fixed);
-    expect(sent.text).toBe(
-      buildBody({ max_tokens: 5, safe_prompt: true }).slice(0, -1) + ',"note":"\\u00e9\\u20ac"}',
-    );
+    const usual = buildBody({ max_tokens: 5, safe_prompt: true });
+    expect(sent.text).toBe(usual.slice(0, -1) + ',"note":"\\u00e9\\u20ac"}');
     expect(sent.body["note"]).toBe("é€");
     expect(sent.dropped).toEqual(["Safe_Prompt", "safe_prompt"]);
     expect(sendAcross("wire_b", {}, fixed).body).toMatchObject({ safe_prompt: true });
@@ -207,43 +180,36 @@ describe("body", () => {
   });
 });
 
-describe("non_stream_max", () => {
-  test("excludes the deployment for a longer answer that is not streamed", () => {
-    const some = profiled({ non_stream_max: 4096 });
-    expect(findProblem("wire_a", { max_tokens: 4097 }, some)).toBe("stream");
-    expect(findProblem("wire_a", { max_tokens: 4096 }, some)).toBeUndefined();
-    expect(findProblem("wire_a", { max_tokens: 9999, stream: true }, some)).toBeUndefined();
-    expect(findProblem("wire_b", { max_tokens: 1 }, profiled({ non_stream_max: 0 }))).toBe(
-      "stream",
-    );
-    expect(findProblem("wire_b", { max_tokens: 9999 }, { ...some, to: "wire_a" })).toBe("stream");
-  });
+test("non_stream_max excludes the deployment for a longer answer that is not streamed", () => {
+  const some = profiled({ non_stream_max: 4096 });
+  expect(findProblem("wire_a", { max_tokens: 4097 }, some)).toBe("stream");
+  expect(findProblem("wire_a", { max_tokens: 4096 }, some)).toBeUndefined();
+  expect(findProblem("wire_a", { max_tokens: 9999, stream: true }, some)).toBeUndefined();
+  const none = profiled({ non_stream_max: 0 });
+  expect(findProblem("wire_b", { max_tokens: 1 }, none)).toBe("stream");
+  expect(findProblem("wire_b", { max_tokens: 9999 }, { ...some, to: "wire_a" })).toBe("stream");
 });
 
-describe("an enum of tool_choice", () => {
-  const choices = (...values: string[]): Partial<Deployment> => ({
-    supportedParameters: new Map([["tool_choice", { type: "enum", values }]]),
-  });
-  const named = { type: "function", function: { name: "f" } };
-
-  test.each<[string, KnownWire, unknown, string, boolean]>([
-    ["auto", "wire_a", "auto", "auto", true],
-    ["required", "wire_a", "required", "auto", false],
-    ["a named function", "wire_a", named, "required", false],
-    ["a named function", "wire_a", named, "named", true],
-    ["any", "wire_b", { type: "any" }, "required", true],
-    ["a named tool", "wire_b", { type: "tool", name: "f" }, "auto", false],
-  ])(
-    "%s of %s (%j) for a listing that declares only %s is servable: %s",
-    (_what, wire, tool_choice, value, isTaken) => {
-      const tools = wire === "wire_a" ? [tool] : [toolB];
-      for (const to of ["wire_a", "wire_b"] as const) {
-        const problem = findProblem(wire, { tools, tool_choice }, { ...choices(value), to });
-        expect(problem).toBe(isTaken ? undefined : "tool_choice");
-      }
-    },
-  );
-});
+const namedFunction = { type: "function", function: { name: "f" } };
+test.each<[string, KnownWire, unknown, string, boolean]>([
+  ["auto", "wire_a", "auto", "auto", true],
+  ["required", "wire_a", "required", "auto", false],
+  ["a named function", "wire_a", namedFunction, "required", false],
+  ["a named function", "wire_a", namedFunction, "named", true],
+  ["any", "wire_b", { type: "any" }, "required", true],
+  ["a named tool", "wire_b", { type: "tool", name: "f" }, "auto", false],
+])(
+  "the tool_choice %s of %s (%j) for a listing that declares only %s is servable: %s",
+  (_, wire, tool_choice, value, isTaken) => {
+    const choices = { type: "enum", values: [value] } as const;
+    const supportedParameters = new Map([["tool_choice", choices]]);
+    const tools = wire === "wire_a" ? [tool] : [toolB];
+    for (const to of ["wire_a", "wire_b"] as const) {
+      const problem = findProblem(wire, { tools, tool_choice }, { supportedParameters, to });
+      expect(problem).toBe(isTaken ? undefined : "tool_choice");
+    }
+  },
+);
 
 describe("tool_signature: gemini", () => {
   const gemini = profiled({ tool_signature: "gemini" });
@@ -263,21 +229,16 @@ describe("tool_signature: gemini", () => {
   });
 
   test("adds the documented placeholder to the first call if a client has lost it", () => {
-    expect(callsOf(callA, second)).toEqual([{ ...callA, extra_content: stand }, second]);
-    expect(callsOf({ ...callA, extra_content: null })).toEqual([
-      { ...callA, extra_content: stand },
-    ]);
-    expect(callsOf({ ...callA, extra_content: { google: { thought_signature: "" } } })).toEqual([
-      { ...callA, extra_content: stand },
-    ]);
+    const first = { ...callA, extra_content: stand };
+    expect(callsOf(callA, second)).toEqual([first, second]);
+    for (const extra_content of [null, { google: { thought_signature: "" } }]) {
+      expect(callsOf({ ...callA, extra_content })).toEqual([first]);
+    }
   });
 
   test("adds the placeholder to a translated call without a signature too", () => {
     const use = { type: "tool_use", id: "toolu_1", name: "f", input: {} };
-    const messages = [
-      { role: "user", content: "hi" },
-      { role: "assistant", content: [use] },
-    ];
+    const messages = [user, { role: "assistant", content: [use] }];
     const sent = sendAcross("wire_b", { messages }, gemini).body["messages"];
     expect(sent).toMatchObject([{}, { tool_calls: [{ id: "toolu_1", extra_content: stand }] }]);
     expect(JSON.stringify(sendAcross("wire_b", { messages }).body)).not.toContain("extra_content");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { Deployment } from "../../../catalog/catalog.ts";
+import type { Deployment, PriceSheet } from "../../../catalog/catalog.ts";
 import { MEDIA_PART_TOKENS } from "../../../kernel/core/constants.ts";
 import {
   decisionBody,
@@ -11,6 +11,7 @@ import {
 } from "../../../../test/fixtures/modality/decision-kit.ts";
 import { marketModel } from "../../../../test/fixtures/modality/request-kit.ts";
 import { inputTokens } from "./encode-request.ts";
+import { decisions } from "./index.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -52,9 +53,8 @@ describe("a body that is forwarded as sent", () => {
     const own = { provider: { only: ["a"] }, route: "x", models: [], transforms: [] };
     const who = { user: "u", metadata: { a: 1 }, session_id: "s" };
     for (const questions of [{ urgent }, [urgent], { mood }]) {
-      const sent = asSent(
-        JSON.stringify({ ...own, model: marketModel, ...who, state: "s", questions }),
-      );
+      const body = { ...own, model: marketModel, ...who, state: "s", questions };
+      const sent = asSent(JSON.stringify(body));
       expect(sent).toBe(JSON.stringify({ model: upstreamModelId, state: "s", questions }));
     }
   });
@@ -77,41 +77,42 @@ describe("a body that is forwarded as sent", () => {
 describe("the public form of systemone requests", () => {
   test("has the model, the state and the questions by id, and nothing else", () => {
     const who = { user: "u", metadata: {}, session_id: "s", route: "x" };
+    const question = { type: "noul", instructions: "Is it urgent?" };
     expect(encoded({ questions: [urgent, { ...urgent, name: "b" }], ...who })).toEqual({
       model: upstreamModelId,
       state: "the mug is red",
-      questions: {
-        q1: { type: "noul", instructions: "Is it urgent?" },
-        b: { type: "noul", instructions: "Is it urgent?" },
-      },
+      questions: { q1: question, b: question },
     });
   });
 
   const labels = { b: null, a: null };
+  const answers = { true: ["y"], false: "n" };
+  const described = { a: { x: 1 }, b: null };
+  const levels = ["lo", "hi"];
   test.each([
-    [{ schema: { type: "noul" } }, { type: "noul", instructions: "i" }],
+    [{ type: "noul" }, { type: "noul" }],
     [
-      { schema: { type: "boolean", criteria: { true: ["y"], false: "n" } } },
-      { type: "noul", instructions: "i", criteria: { true: ["y"], false: "n" } },
+      { type: "boolean", criteria: answers },
+      { type: "noul", criteria: answers },
     ],
     [
-      { schema: { type: "string", enum: ["b", "a"] } },
-      { type: "choice", instructions: "i", criteria: labels },
+      { type: "string", enum: ["b", "a"] },
+      { type: "choice", criteria: labels },
     ],
     [
-      { schema: { type: "choice", criteria: { a: { x: 1 }, b: null } } },
-      { type: "choice", instructions: "i", criteria: { a: { x: 1 }, b: null } },
+      { type: "choice", criteria: described },
+      { type: "choice", criteria: described },
     ],
     [
-      { schema: { type: "integer", min: 1, max: 3 } },
-      { type: "score", instructions: "i", criteria: ["1", "2", "3"] },
+      { type: "integer", min: 1, max: 3 },
+      { type: "score", criteria: ["1", "2", "3"] },
     ],
     [
-      { schema: { type: "score", criteria: ["lo", "hi"], description: "d" } },
-      { type: "score", instructions: "i\n\nd", criteria: ["lo", "hi"] },
+      { type: "score", criteria: levels, description: "d" },
+      { type: "score", criteria: levels, instructions: "i\n\nd" },
     ],
-  ])("%j is sent as %j", (question, sent) => {
-    expect(encodedQuestion(question)).toEqual(sent);
+  ])("the schema %j is sent as %j", (type, sent) => {
+    expect(encodedQuestion({ schema: type })).toEqual({ instructions: "i", ...sent });
   });
 
   test("digits, escapes and the order of labels stay as they were sent", () => {
@@ -140,39 +141,23 @@ describe("the public form of GLiNER requests", () => {
   test("a state that is not a text is sent as compact JSON text", () => {
     const text =
       '{"model":"m","questions":{"mood":{"kind":"classification","labels":["ä","b"]}},"state":{ "ä" : [ 1.0, "a b" ] }}';
-    expect(JSON.parse(publicForm(goodDecision(text)))).toMatchObject({
-      text: '{"ä":[1.0,"a b"]}',
-    });
+    expect(JSON.parse(publicForm(goodDecision(text)))).toMatchObject({ text: '{"ä":[1.0,"a b"]}' });
   });
 
   test("has a section for every kind", () => {
+    const options = { multi_label: true, top_k: 1, examples: [["hi", "calm"]] };
     const questions = [
-      {
-        ...mood,
-        name: "mood",
-        multi_label: true,
-        threshold: 0.4,
-        top_k: 1,
-        question: "How?",
-        examples: [["hi", "calm"]],
-      },
+      { ...mood, ...options, name: "mood", threshold: 0.4, question: "How?" },
       { type: "boolean", name: "urgent", prompt: "Is it?" },
       { type: "entities", labels: ["person"] },
       { type: "relations", labels: { knows: "d" } },
       { type: "structure", name: "event", fields: [{ name: "title", dtype: "str" }] },
     ];
+    const task = { task: "mood", labels: ["calm", "angry"], cls_threshold: 0.4, prompt: "How?" };
     expect(encodedSchema(questions)).toEqual({
       entities: ["person"],
       classifications: [
-        {
-          task: "mood",
-          labels: ["calm", "angry"],
-          multi_label: true,
-          cls_threshold: 0.4,
-          top_k: 1,
-          prompt: "How?",
-          examples: [["hi", "calm"]],
-        },
+        { ...task, ...options },
         { task: "urgent", labels: ["yes", "no"], prompt: "Is it?" },
       ],
       structures: { event: { fields: [{ name: "title", dtype: "str" }] } },
@@ -226,4 +211,39 @@ test("images of the state count once per prompt, and images of a question count 
   expect(inputTokens(goodDecision(body), each)).toBe(
     bytes + 3 * MEDIA_PART_TOKENS + 2 * stateTokens,
   );
+});
+
+const prices: PriceSheet = {
+  pinId: "pin",
+  prompt: 2_000_000n,
+  cachedPrompt: 500_000n,
+  cacheWrite: 3_000_000n,
+  completion: 1_000_000n,
+  internalReasoning: 1_000_000n,
+};
+
+describe("a decisions call about a long state", () => {
+  const onePrompt = decisionsDeployment({}, { prices });
+  const perQuestion = decisionsDeployment({ isStatePerQuestion: true }, { prices });
+  const state = "s".repeat(1_000);
+  const asked = goodDecision({ state, questions: { a: urgent, b: urgent } });
+
+  test("reserves each attempt's worst case: the state once, or once per question", () => {
+    const inputOnce = BigInt(asked.estimatedInputTokens);
+    const stateAgain = BigInt(state.length + 2);
+    // An input token costs 3 micro-dollars at most, and each of 4,096 output tokens costs 1.
+    expect(decisions.quote(asked, onePrompt)).toBe(inputOnce * 3n + 4_096n);
+    expect(decisions.quote(asked, perQuestion)).toBe((inputOnce + stateAgain) * 3n + 4_096n);
+  });
+
+  test("claims the tokens of the dearest listing that may serve it", () => {
+    const dearest = asked.estimatedInputTokens + state.length + 2;
+    for (const listings of [
+      [onePrompt, perQuestion],
+      [perQuestion, onePrompt],
+    ]) {
+      expect(decisions.inputTokens?.(asked, listings)).toBe(dearest);
+    }
+    expect(decisions.inputTokens?.(asked, [onePrompt])).toBe(asked.estimatedInputTokens);
+  });
 });

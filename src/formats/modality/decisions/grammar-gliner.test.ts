@@ -20,27 +20,21 @@ function resultNames(body: Json): readonly string[] {
 }
 
 describe("GLiNER questions", () => {
+  const kinds = "classification, boolean, entities, relations, structure";
+  const spans = (labels: unknown) => ({ type: "entities", labels });
+  const structure = (...fields: unknown[]) => ({ type: "structure", fields });
   test.each([
-    [
-      { labels: ["a", "b"] },
-      ".type: required: one of classification, boolean, entities, relations, structure",
-    ],
+    [{ labels: ["a", "b"] }, `.type: required: one of ${kinds}`],
     [{ type: "text", labels: ["a"] }, /^\.type: use one of classification, boolean/],
     [{ ...mood, kind: "classification" }, ".kind: the same as type; send one of them"],
     [{ type: "classification" }, ".labels: required"],
     [{ type: "structure" }, ".fields: required"],
     [{ type: "classification", labels: ["a"] }, ".labels: 1 label, at least 2 needed"],
-    [{ type: "entities", labels: [] }, ".labels: 0 labels, at least 1 needed"],
-    [{ type: "entities", labels: ["a", "a"] }, ".labels[1]: this label is duplicated"],
-    [{ type: "entities", labels: ["a", " "] }, ".labels[1] must not be blank"],
-    [
-      { type: "entities", labels: { a: { top_k: 1 } } },
-      ".labels.a.top_k: this model does not accept this field",
-    ],
-    [
-      { type: "entities", labels: { a: { dtype: "int" } } },
-      '.labels.a.dtype must be "str" or "list"',
-    ],
+    [spans([]), ".labels: 0 labels, at least 1 needed"],
+    [spans(["a", "a"]), ".labels[1]: this label is duplicated"],
+    [spans(["a", " "]), ".labels[1] must not be blank"],
+    [spans({ a: { top_k: 1 } }), ".labels.a.top_k: this model does not accept this field"],
+    [spans({ a: { dtype: "int" } }), '.labels.a.dtype must be "str" or "list"'],
     [{ type: "classification", labels: { a: {}, b: "" } }, ".labels.a must be a string"],
     [{ ...people, top_k: 1 }, ".top_k: the type entities does not accept this field"],
     [{ ...mood, temperature: 1 }, ".temperature: this model does not accept this field"],
@@ -49,20 +43,13 @@ describe("GLiNER questions", () => {
     [{ ...mood, multi_label: 1 }, ".multi_label must be true or false"],
     [{ ...mood, instructions: {} }, ".instructions must be a non-empty string"],
     [{ ...mood, examples: [["a"]] }, ".examples[0] must be an input and its label"],
-    [{ type: "structure", fields: [] }, ".fields: 0 fields, at least 1 needed"],
-    [{ type: "structure", fields: [{}] }, ".fields[0].name: required"],
-    [
-      { type: "structure", fields: [{ name: "a" }, { name: "a" }] },
-      ".fields[1].name: this name is duplicated",
-    ],
-    [
-      { type: "structure", fields: [{ name: "a", choices: [] }] },
-      ".fields[0].choices: 0 choices, at least 1 needed",
-    ],
+    [structure(), ".fields: 0 fields, at least 1 needed"],
+    [structure({}), ".fields[0].name: required"],
+    [structure({ name: "a" }, { name: "a" }), ".fields[1].name: this name is duplicated"],
+    [structure({ name: "a", choices: [] }), ".fields[0].choices: 0 choices, at least 1 needed"],
   ])("%j is refused: %s", (question, sentence) => {
-    expect(badDecision({ questions: { a: question } }).replace(/^questions\.a/, "")).toMatch(
-      exactly(sentence),
-    );
+    const said = badDecision({ questions: { a: question } }).replace(/^questions\.a/, "");
+    expect(said).toMatch(exactly(sentence));
   });
 
   test("need a name that is not blank, not __proto__ and has at most 100 characters", () => {
@@ -105,9 +92,8 @@ describe("names of results", () => {
       classifications: [{ task: "sentiment", labels: ["a", "b"] }],
       structures: { sentiment: { fields: [{ name: "a" }] } },
     };
-    expect(badDecision({ schema })).toBe(
-      'schema: two results are named "sentiment" (questions 1 and 2)',
-    );
+    const sentence = 'schema: two results are named "sentiment" (questions 1 and 2)';
+    expect(badDecision({ schema })).toBe(sentence);
   });
 });
 
@@ -144,23 +130,18 @@ describe("the public form", () => {
 
   const elsewhere =
     'schema: this model reads "questions"; a top-level schema belongs to another model\'s format';
+  const labels = ["a", "b"];
   test.each([
     [{ type: "object", properties: {} }, elsewhere],
     [{}, elsewhere],
-    [
-      { entities: ["a"], entity_attributes: {} },
-      /^schema\.entity_attributes is not a section of this model/,
-    ],
+    [{ entities: ["a"], entity_attributes: {} }, /^schema\.entity_attributes is not a section/],
     [{ entities: null }, "schema: empty"],
     [{ relations: 7 }, "schema.relations must be an array of labels, or an object by label"],
     [{ classifications: {} }, "schema.classifications must be an array of tasks"],
-    [{ classifications: [{ labels: ["a", "b"] }] }, "schema.classifications[0].task: required"],
+    [{ classifications: [{ labels }] }, "schema.classifications[0].task: required"],
+    [{ classifications: [{ task: "", labels }] }, "schema.classifications[0] must not be blank"],
     [
-      { classifications: [{ task: "", labels: ["a", "b"] }] },
-      "schema.classifications[0] must not be blank",
-    ],
-    [
-      { classifications: [{ task: "t", labels: ["a", "b"], class_act: "auto" }] },
+      { classifications: [{ task: "t", labels, class_act: "auto" }] },
       "schema.classifications[0].class_act: this model does not accept this field",
     ],
     [{ structures: {} }, "schema.structures: 0 structures, at least 1 needed"],
@@ -178,8 +159,7 @@ describe("the grammar of a body", () => {
   const noul = { schema: { type: "noul" }, instructions: "i" };
 
   test("is systemone for a schema or a noul type, and GLiNER for labels or a plain boolean", () => {
-    const grammarOf = (question: Json): string =>
-      goodDecision({ questions: { a: question } }).grammar;
+    const grammarOf = (a: Json): string => goodDecision({ questions: { a } }).grammar;
     expect(grammarOf(noul)).toBe("systemone");
     expect(grammarOf({ type: "noul", prompt: "i" })).toBe("systemone");
     expect(grammarOf({ type: "boolean", prompt: "i" })).toBe("gliner");
@@ -187,13 +167,12 @@ describe("the grammar of a body", () => {
   });
 
   test("must be the same for all questions", () => {
+    const one = "a request has one format";
     expect(badDecision({ questions: { a: noul, b: { ...noul }, c: mood } })).toBe(
-      'questions: question "a" is a systemone question and "c" a GLiNER one; ' +
-        "a request has one format",
+      `questions: question "a" is a systemone question and "c" a GLiNER one; ${one}`,
     );
     expect(badDecision({ questions: { a: mood, b: noul } })).toBe(
-      'questions: question "a" is a GLiNER question and "b" a systemone one; ' +
-        "a request has one format",
+      `questions: question "a" is a GLiNER question and "b" a systemone one; ${one}`,
     );
   });
 

@@ -46,16 +46,13 @@ describe("systemone questions", () => {
 
   test("need no instructions with criteria, and a description follows the instructions", () => {
     const criteria = ["a", "b"];
-    expect(asked({ schema: { type: "score", criteria } })).toMatchObject({
-      instructions: undefined,
-      criteria,
-    });
+    const score = asked({ schema: { type: "score", criteria } });
+    expect(score).toMatchObject({ instructions: undefined, criteria });
     const described = { type: "noul", description: "d" };
     expect(asked({ schema: described })).toMatchObject({ instructions: "d" });
     expect(asked({ schema: described, prompt: "i" })).toMatchObject({ instructions: "i\n\nd" });
-    expect(asked({ schema: described, prompt: { ask: "i" } })).toMatchObject({
-      instructions: [{ ask: "i" }, "d"],
-    });
+    const structured = asked({ schema: described, prompt: { ask: "i" } });
+    expect(structured).toMatchObject({ instructions: [{ ask: "i" }, "d"] });
   });
 
   test("treat null in a schema as absent, whatever the type", () => {
@@ -110,15 +107,13 @@ describe("systemone questions", () => {
     const words = (count: number): string[] => Array.from({ length: count }, (_, i) => `w${i}`);
     const described = (count: number): unknown =>
       Object.fromEntries(words(count).map((word) => [word, null]));
-    const team = (type: unknown): unknown => ({
-      questions: { team: { schema: type, prompt: "i" } },
-    });
+    const team = (type: unknown) => ({ questions: { team: { schema: type, prompt: "i" } } });
     for (const count of [2, 255]) {
-      goodDecision(team({ type: "choice", criteria: described(count) }) as never);
-      goodDecision(team({ type: "enum", values: words(count) }) as never);
+      goodDecision(team({ type: "choice", criteria: described(count) }));
+      goodDecision(team({ type: "enum", values: words(count) }));
     }
-    goodDecision(team({ type: "score", criteria: words(10) }) as never);
-    const sentences: readonly [unknown, string][] = [
+    goodDecision(team({ type: "score", criteria: words(10) }));
+    for (const [type, sentence] of [
       [{ type: "choice", criteria: described(1) }, "criteria: 1 option, at least 2 needed"],
       [{ type: "choice", criteria: described(0) }, "criteria: 0 options, at least 2 needed"],
       [{ type: "choice", criteria: described(256) }, "criteria: 256 options, at most 255 accepted"],
@@ -126,9 +121,8 @@ describe("systemone questions", () => {
       [{ type: "enum", values: words(1) }, "values: 1 option, at least 2 needed"],
       [{ type: "score", criteria: words(1) }, "criteria: 1 level, at least 2 needed"],
       [{ type: "score", criteria: words(11) }, "criteria: 11 levels, at most 10 accepted"],
-    ];
-    for (const [type, sentence] of sentences) {
-      expect(badDecision(team(type) as never)).toBe(`questions.team.schema.${sentence}`);
+    ] as const) {
+      expect(badDecision(team(type))).toBe(`questions.team.schema.${sentence}`);
     }
   });
 });

@@ -99,18 +99,8 @@ describe("an answer to systemone questions", () => {
   test.each<[string, Systemone, unknown, object]>([
     ["a noul of 0.5 is true", urgent, { noul: 0.5 }, { noul: 0.5, value: true }],
     ["a noul below 0.5 is false", urgent, { noul: 0.4999 }, { noul: 0.4999, value: false }],
-    [
-      "the score of a number question counts from its min",
-      number,
-      { score: 1.82 },
-      { score: 1.82, value: 2.82 },
-    ],
-    [
-      "the score of an integer question is rounded to the nearest integer",
-      integer,
-      { score: 1.8 },
-      { score: 1.8, value: 0 },
-    ],
+    ["a number's score counts from its min", number, { score: 1.82 }, { score: 1.82, value: 2.82 }],
+    ["an integer's score is rounded", integer, { score: 1.8 }, { score: 1.8, value: 0 }],
     ["a boolean may be the answer", urgent, true, { value: true }],
     ["a label may be the answer", team, "tech", { value: "tech" }],
     ["a level may be the answer", anger, 2, { value: 2 }],
@@ -128,25 +118,19 @@ describe("an answer to systemone questions", () => {
     ["is above the levels", anger, { score: 2.1 }],
     ["is below the levels", anger, { score: -0.1 }],
     ["is a level as a text", anger, { score: "1" }],
-  ])(
-    "in which one question's value %s is refused whole, without usage to bill",
-    (_, question, answer) => {
-      const other = asks("other", "noul");
-      const body = {
-        answers: { other: true, [question.id]: answer },
-        usage: { input_tokens: 318 },
-      };
-      expect(failureOf({ questions: [other, question] }, body)).toMatchObject(UNUSABLE);
-    },
-  );
+  ])("in which one value %s is refused whole, without usage to bill", (_, question, answer) => {
+    const answers = { other: true, [question.id]: answer };
+    const body = { answers, usage: { input_tokens: 318 } };
+    expect(failureOf({ questions: [asks("other", "noul"), question] }, body)).toMatchObject(
+      UNUSABLE,
+    );
+  });
 
   test("keeps the order of the questions, also with numeric names", () => {
     const ids = ["b", "10", "2", "a"];
     const questions = ids.map((id) => asks(id, "noul"));
-    const body = {
-      answers: { a: { noul: 1 }, "2": { noul: 1 }, "10": { noul: 1 }, b: { noul: 1 } },
-    };
-    const { text } = reportOf({ questions }, body);
+    const answers = { a: { noul: 1 }, "2": { noul: 1 }, "10": { noul: 1 }, b: { noul: 1 } };
+    const { text } = reportOf({ questions }, { answers });
     const places = ids.map((id) => text.indexOf(`"${id}":`));
     expect(places).toEqual(places.toSorted((x, y) => x - y));
     expect(places[0]).toBeGreaterThan(0);
@@ -162,9 +146,8 @@ describe("an answer to systemone questions", () => {
       const answers = answered({ questions: [urgent, team] }, { answers: list });
       expect(answers).toMatchObject({ urgent: { value: false }, team: { value: "tech" } });
     }
-    expect(failureOf({ questions: [urgent, team] }, { answers: [{ noul: 0.1 }] })).toMatchObject(
-      UNUSABLE,
-    );
+    const short = failureOf({ questions: [urgent, team] }, { answers: [{ noul: 0.1 }] });
+    expect(short).toMatchObject(UNUSABLE);
   });
 
   test("is refused if it is missing, even for the question ids constructor and __proto__", () => {
@@ -225,12 +208,7 @@ describe("an answer to GLiNER questions", () => {
   const error = spans("error", "classification", { labels: ["yes", "no"] });
 
   test.each<[string, Gliner, object, unknown]>([
-    [
-      "the result of an unnamed entities question is found",
-      unnamed,
-      { entities: { person: [] } },
-      { person: [] },
-    ],
+    ["an unnamed result is found", unnamed, { entities: { person: [] } }, { person: [] }],
     ["the top_k labels become a list without confidences", best, { best: ranked }, ["b", "a"]],
     ["a single label for a top_k question becomes a list", best, { best: "c" }, ["c"]],
     ["a yes is true", spam, { spam: "yes" }, true],
@@ -276,10 +254,8 @@ describe("an envelope", () => {
 
   test("with success: false fails by its error code, even if it has a result", () => {
     const body = { result, success: false, errors: [{ code: 3040, message: "" }], messages: [] };
-    expect(failureOf(asked, body)).toMatchObject({
-      refusal: { class: "rate_limit" },
-      failover: true,
-    });
+    const limited = { refusal: { class: "rate_limit" }, failover: true };
+    expect(failureOf(asked, body)).toMatchObject(limited);
     expect(failureOf(asked, { ...body, errors: [{ code: 5012 }] })).toMatchObject({
       refusal: { class: "upstream_error", status: 502, upstreamStatus: 200 },
     });

@@ -62,9 +62,8 @@ describe("the questions of a body", () => {
     expect(read.questions.map(({ id }) => id)).toEqual(["q1", "n", "i", "q4"]);
     const keyed = goodDecision({ questions: { "A.b-c_1": urgent, 7: urgent } });
     expect(keyed.questions.map(({ id }) => id)).toEqual(["7", "A.b-c_1"]);
-    expect(goodDecision({ questions: [{ ...urgent, id: "n", name: "n" }] }).questions[0]?.id).toBe(
-      "n",
-    );
+    const both = goodDecision({ questions: [{ ...urgent, id: "n", name: "n" }] });
+    expect(both.questions[0]?.id).toBe("n");
   });
 
   test("are at most 128 for systemone, or 64 with 20,000 keys and values for GLiNER", () => {
@@ -72,21 +71,22 @@ describe("the questions of a body", () => {
       Array.from({ length: count }, () => question);
     expect(goodDecision({ questions: many(128, urgent) }).questions).toHaveLength(128);
     expect(goodDecision({ questions: many(64, mood) }).questions).toHaveLength(64);
-    expect(badDecision({ questions: many(129, urgent) })).toBe(
-      "questions: 129 questions, at most 128 accepted",
-    );
-    expect(badDecision({ questions: many(65, mood) })).toBe(
-      "questions: 65 questions, at most 64 accepted",
-    );
     const labels = Array.from({ length: 20_000 }, (_, at) => `l${at}`);
-    expect(badDecision({ questions: { people: { ...people, labels } } })).toBe(
-      "questions: 20007 keys and values, at most 20000 accepted",
-    );
-    expect(badDecision({ schema: { entities: labels } })).toBe(
-      "schema: 20003 keys and values, at most 20000 accepted",
-    );
+    for (const [body, sentence] of [
+      [{ questions: many(129, urgent) }, "questions: 129 questions, at most 128"],
+      [{ questions: many(65, mood) }, "questions: 65 questions, at most 64"],
+      [
+        { questions: { people: { ...people, labels } } },
+        "questions: 20007 keys and values, at most 20000",
+      ],
+      [{ schema: { entities: labels } }, "schema: 20003 keys and values, at most 20000"],
+    ] as const) {
+      expect(badDecision(body)).toBe(`${sentence} accepted`);
+    }
   });
 
+  const named = (name: string) => ({ ...urgent, name });
+  const characters = ": a question id is 1 to 100";
   test.each([
     [undefined, "questions: required"],
     [{}, "questions: empty"],
@@ -95,16 +95,13 @@ describe("the questions of a body", () => {
     [[{ ...urgent, name: 7 }], "questions[0].name must be a string"],
     [[{ ...urgent, name: "a", id: "b" }], "questions[0]: name and id differ; send one of them"],
     [
-      [{ ...urgent, name: "a" }, urgent, { ...urgent, name: "a" }],
+      [named("a"), urgent, named("a")],
       'questions: two questions are named "a" (questions 1 and 3)',
     ],
-    [{ a: { ...urgent, name: "b" } }, "questions.a.name: this model does not accept this field"],
-    [
-      { "a b": urgent },
-      "questions.a b: a question id is 1 to 100 of the characters A-Z a-z 0-9 _ . -",
-    ],
+    [{ a: named("b") }, "questions.a.name: this model does not accept this field"],
+    [{ "a b": urgent }, `questions.a b${characters} of the characters A-Z a-z 0-9 _ . -`],
     [{ ["a".repeat(101)]: urgent }, /: a question id is 1 to 100/],
-    [[{ ...urgent, name: "__proto__" }], "questions[0] is not accepted as a name"],
+    [[named("__proto__")], "questions[0] is not accepted as a name"],
   ])("given as %j are refused: %s", (questions, sentence) => {
     expect(badDecision({ questions })).toMatch(exactly(sentence));
   });
@@ -116,17 +113,13 @@ describe("the top level accepts only known fields", () => {
     "prompt max_completion_tokens task labels"
   ).split(" ");
   test.each(foreign)("%s, a field of other routes, is refused", (name) => {
-    expect(badDecision({ questions: { urgent }, [name]: null })).toBe(
-      `${name}: this model does not accept this field`,
-    );
-    expect(badDecision({ [name]: [] })).toBe(`${name}: this model does not accept this field`);
+    const sentence = `${name}: this model does not accept this field`;
+    expect(badDecision({ questions: { urgent }, [name]: null })).toBe(sentence);
+    expect(badDecision({ [name]: [] })).toBe(sentence);
   });
 
   test.each([
-    [
-      { base_url: "https://x.test" },
-      /^base_url is not accepted: a request cannot carry credentials/,
-    ],
+    [{ base_url: "x" }, /^base_url is not accepted: a request cannot carry credentials/],
     [{ provider: { api_key: "k" } }, /^provider\.api_key is not accepted: a request cannot carry/],
     [{ provider: { zone: "x" } }, /^provider\.zone is not a known field; use only, ignore, order/],
     [{ model: undefined }, "model: required: an id from GET /v1/models"],
@@ -177,14 +170,11 @@ describe("the state", () => {
     const shown = { schema: { type: "box" }, instructions: ["the mug like", png] };
     expect(badDecision({ questions: { a: shown } })).toBe(noImage);
     expect(goodDecision({ questions: { a: box }, state: { photo: png } }).stateImages).toBe(1);
-    const spans: readonly [string, unknown][] = [
-      ["entities", { type: "entities", labels: ["person"] }],
-      ["relations", { type: "relations", labels: ["knows"] }],
-      ["structure", { type: "structure", fields: [{ name: "title" }] }],
-    ];
-    for (const [kind, question] of spans) {
+    const works = { type: "relations", labels: ["knows"] };
+    const event = { type: "structure", fields: [{ name: "title" }] };
+    for (const question of [people, works, event]) {
       const questions = { mood, spans: question };
-      const needs = `questions.spans: kind "${kind}" needs a text state, got `;
+      const needs = `questions.spans: kind "${question.type}" needs a text state, got `;
       expect(badDecision({ questions, state: {} })).toBe(`${needs}an object`);
       expect(badDecision({ questions, state: ["a"] })).toBe(`${needs}an array`);
       goodDecision({ questions });
@@ -219,12 +209,8 @@ describe("image parts", () => {
   });
 
   test("are not searched in metadata, and are recognized by their type alone", () => {
-    const request = goodDecision({
-      questions: { urgent },
-      metadata: { png },
-      state: { type: "x" },
-    });
-    expect(request.imagePaths).toEqual([]);
+    const hidden = { metadata: { png }, state: { type: "x" } };
+    expect(goodDecision({ questions: { urgent }, ...hidden }).imagePaths).toEqual([]);
     expect(badDecision({ questions: { urgent }, state: [{ type: "image_url" }] })).toMatch(
       /^state\[0\]\.image_url\.url must be a data: URL/,
     );
@@ -234,13 +220,13 @@ describe("image parts", () => {
   });
 
   test.each([
-    ["https://a.test/i.png"],
-    ["data:image/gif;base64,R0lG"],
-    ["data:image/png,iVBOR"],
-    ["data:image/png;base64,"],
-    ["data:image/png;base64,not base64"],
-    ["DATA:text/html;base64,R0lG"],
-    [7],
+    "https://a.test/i.png",
+    "data:image/gif;base64,R0lG",
+    "data:image/png,iVBOR",
+    "data:image/png;base64,",
+    "data:image/png;base64,not base64",
+    "DATA:text/html;base64,R0lG",
+    7,
   ])("with the address %j are refused: nothing is fetched", (url) => {
     const state = { photo: { type: "image_url", image_url: { url } } };
     expect(badDecision({ questions: { urgent }, state })).toBe(
@@ -251,10 +237,10 @@ describe("image parts", () => {
 
   test("count 65,536 tokens each instead of the bytes of their base64", () => {
     const data = "A".repeat(1000);
-    const image = (type: string): unknown => ({
-      type: "image_url",
-      image_url: { url: `data:image/${type};base64,${data}` },
-    });
+    const image = (type: string): unknown => {
+      const url = `data:image/${type};base64,${data}`;
+      return { type: "image_url", image_url: { url } };
+    };
     const state = [image("jpeg"), image("webp")];
     const question = { type: "noul", instructions: ["like", image("png")] };
     const body = decisionBody({ questions: { a: question }, state });

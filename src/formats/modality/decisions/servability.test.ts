@@ -18,53 +18,47 @@ function reason(body: Json, listing: Partial<DecisionsListing>): Unservable | un
 }
 
 describe("questions of another model's format", () => {
-  const systemone = { wire: "systemone" } as const;
-  const gliner = { wire: "gliner" } as const;
-
+  const systemone = "questions: this model reads systemone questions; question";
+  const gliner = "questions: this model reads GLiNER questions; question";
+  const noSchema = "this model reads GLiNER questions and accepts no schema";
+  const reads = 'schema: this model reads "questions"';
+  const score = { type: "score", criteria: ["lo", "hi"] };
+  const two = { u: { type: "boolean" }, b: { ...mood, threshold: 0.5 } };
   test.each([
     [
+      "systemone",
       { questions: { a: mood } },
       "questions",
-      'questions: this model reads systemone questions; question "a" has GLiNER fields (labels)',
+      `${systemone} "a" has GLiNER fields (labels)`,
     ],
     [
-      { questions: { u: { type: "boolean" }, b: { ...mood, threshold: 0.5 } } },
+      "systemone",
+      { questions: two },
       "questions",
-      'questions: this model reads systemone questions; question "b" has GLiNER fields ' +
-        "(labels, threshold)",
+      `${systemone} "b" has GLiNER fields (labels, threshold)`,
     ],
     [
+      "systemone",
       { questions: { a: { type: "boolean", instructions: "i" } } },
       "questions.a.schema",
       "questions.a.schema is required: each question of this model carries a schema",
     ],
     [
+      "systemone",
       { schema: { entities: ["person"] } },
       "schema",
-      'schema: this model reads "questions"; a top-level schema belongs to another model\'s format',
+      `${reads}; a top-level schema belongs to another model's format`,
     ],
-  ])("a systemone listing refuses %j and names %s", (body, field, message) => {
-    expect(reason(body, systemone)).toEqual({ field, message });
-  });
-
-  test.each([
+    ["gliner", { questions: { a: noul } }, "questions.a.schema", `questions.a.schema: ${noSchema}`],
+    ["gliner", { questions: [noul] }, "questions[0].schema", `questions[0].schema: ${noSchema}`],
     [
-      { questions: { a: noul } },
-      "questions.a.schema",
-      "questions.a.schema: this model reads GLiNER questions and accepts no schema",
-    ],
-    [
-      { questions: [noul] },
-      "questions[0].schema",
-      "questions[0].schema: this model reads GLiNER questions and accepts no schema",
-    ],
-    [
-      { questions: { a: { type: "score", criteria: ["lo", "hi"] } } },
+      "gliner",
+      { questions: { a: score } },
       "questions",
-      'questions: this model reads GLiNER questions; question "a" has a systemone type (score)',
+      `${gliner} "a" has a systemone type (score)`,
     ],
-  ])("a GLiNER listing refuses %j and names %s", (body, field, message) => {
-    expect(reason(body, gliner)).toEqual({ field, message });
+  ] as const)("a %s listing refuses %j and names %s", (wire, body, field, message) => {
+    expect(reason(body, { wire })).toEqual({ field, message });
   });
 });
 

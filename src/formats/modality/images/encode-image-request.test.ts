@@ -48,14 +48,11 @@ describe("an image listing", () => {
     [{ type: "integer", min: 2 }, 1, "n must be a whole number of at least 2"],
     [{ type: "range", min: 1, max: 1 }, 2, "n must be a number from 1 to 1"],
     [{ type: "enum", values: ["1", "2"] }, 3, "n must be one of 1, 2"],
-  ] as const)(
-    "applies its own bound of n if it is tighter than the gateway's: %j",
-    (descriptor, n, message) => {
-      const listing = imageListing({ ...PARAMETERS, n: descriptor });
-      expect(servabilityOf({ n }, listing)).toEqual({ field: "n", message });
-      expect(servabilityOf({ n: n === 1 ? 2 : 1 }, listing)).toBeUndefined();
-    },
-  );
+  ] as const)("applies its own bound of n if it is tighter: %j", (descriptor, n, message) => {
+    const listing = imageListing({ ...PARAMETERS, n: descriptor });
+    expect(servabilityOf({ n }, listing)).toEqual({ field: "n", message });
+    expect(servabilityOf({ n: n === 1 ? 2 : 1 }, listing)).toBeUndefined();
+  });
 });
 
 describe("the provider is sent", () => {
@@ -72,13 +69,9 @@ describe("the provider is sent", () => {
 
   test("a request on the listing's path, with content-type as its only header", () => {
     const listing = imageListing(PARAMETERS, { imagesPath: "/v2/pictures", wire: "wire_b" });
-    expect(images.encode(readGood({}), listing)).toMatchObject({
-      upstream: {
-        path: "/v2/pictures",
-        headers: { "content-type": "application/json" },
-        droppedParams: [],
-      },
-    });
+    const headers = { "content-type": "application/json" };
+    const upstream = { path: "/v2/pictures", headers, droppedParams: [] };
+    expect(images.encode(readGood({}), listing)).toMatchObject({ upstream });
   });
 
   test("no field that is null, that only a gateway reads, or that only identifies the caller", () => {
@@ -99,22 +92,14 @@ describe("the provider is sent", () => {
     expect(sent(members)).toBe('{"model":"acme/test-1","prompt":"a red bicycle"}');
   });
 
-  test("the field user if the listing declares it, and no undeclared metadata", () => {
-    const listing = imageListing({ ...PARAMETERS, user: { type: "unknown" } });
-    const text = sent({ user: "u1", metadata: { a: "b" } }, listing);
-    expect(JSON.parse(text)).toEqual({
-      model: "acme/test-1",
-      prompt: "a red bicycle",
-      user: "u1",
-    });
-  });
-
-  test("the caller's metadata if the listing declares it", () => {
-    const listing = imageListing({ ...PARAMETERS, metadata: { type: "unknown" } });
-    expect(servabilityOf({ metadata: { a: "b" } }, listing)).toBeUndefined();
-    expect(JSON.parse(sent({ metadata: { a: "b" } }, listing))).toMatchObject({
-      metadata: { a: "b" },
-    });
+  test("the fields user and metadata only if the listing declares them", () => {
+    const members = { user: "u1", metadata: { a: "b" } };
+    for (const name of ["user", "metadata"] as const) {
+      const listing = imageListing({ ...PARAMETERS, [name]: { type: "unknown" } });
+      expect(servabilityOf(members, listing)).toBeUndefined();
+      const body = { model: "acme/test-1", prompt: "a red bicycle", [name]: members[name] };
+      expect(JSON.parse(sent(members, listing))).toEqual(body);
+    }
   });
 
   test.each([
@@ -142,22 +127,18 @@ describe("the provider is sent", () => {
     { type: "integer", default: 2 },
     { type: "range", min: 1, max: 4, default: 2 },
     { type: "enum", values: ["1", "2", "3"], default: "2" },
-  ] as const)(
-    "n = 1 for a request without n if the listing's default is another number: %j",
-    (descriptor) => {
-      const listing = imageListing({ ...PARAMETERS, n: descriptor });
-      expect(JSON.parse(sent({}, listing))).toMatchObject({ n: 1 });
-      expect(JSON.parse(sent({ n: null }, listing))).toMatchObject({ n: 1 });
-      expect(sent({ n: 3 }, listing)).toContain('"n":3}');
-      expect(sent({})).not.toContain('"n"');
-    },
-  );
+  ] as const)("n = 1 for a request without n if the default is another: %j", (descriptor) => {
+    const listing = imageListing({ ...PARAMETERS, n: descriptor });
+    expect(JSON.parse(sent({}, listing))).toMatchObject({ n: 1 });
+    expect(JSON.parse(sent({ n: null }, listing))).toMatchObject({ n: 1 });
+    expect(sent({ n: 3 }, listing)).toContain('"n":3}');
+    expect(sent({})).not.toContain('"n"');
+  });
 
   test("provider.upstream as its provider field if it is an aggregator", () => {
     const upstream = { only: ["lab-x"] };
     const aggregator = imageListing(PARAMETERS, { priority: 1 });
-    expect(JSON.parse(sent({ provider: { upstream } }, aggregator))).toMatchObject({
-      provider: upstream,
-    });
+    const body: unknown = JSON.parse(sent({ provider: { upstream } }, aggregator));
+    expect(body).toMatchObject({ provider: upstream });
   });
 });

@@ -34,10 +34,8 @@ describe("a body that is accepted", () => {
 
   test("may choose providers", () => {
     const provider = { only: ["lab-a"], allow_fallbacks: false };
-    expect(readGood({ provider }).controls).toMatchObject({
-      only: ["lab-a"],
-      allowFallbacks: false,
-    });
+    const controls = { only: ["lab-a"], allowFallbacks: false };
+    expect(readGood({ provider }).controls).toMatchObject(controls);
   });
 
   test("may have a prompt of 32,000 characters, however many bytes they are", () => {
@@ -88,10 +86,7 @@ describe("a body that is refused for every provider", () => {
     ["is not JSON", "a red bicycle"],
     ["is not a JSON object", '["a red bicycle"]'],
     ["has the key model twice", '{"model":"a","model":"b","prompt":"p"}'],
-    [
-      "has the key size twice, once spelled with an escape",
-      '{"model":"a","prompt":"p","size":"1","s\\u0069ze":"2"}',
-    ],
+    ["has the key size twice, escaped", '{"model":"a","prompt":"p","size":"1","s\\u0069ze":"2"}'],
   ])("%s", (_what, body) => {
     expect(readBad(body)).toMatchObject({ class: "invalid_request", status: 400 });
   });

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import OpenAI from "openai";
 import { expect, test } from "vitest";
 
-import { formToJson } from "./parse-request.ts";
+import { formToJson, parseVideoRequest } from "./parse-request.ts";
 
 const TYPE = "multipart/form-data; boundary=x-1";
 
@@ -76,52 +76,33 @@ test("the text of a form field is read unchanged, whatever its characters", () =
   );
 });
 
+const file: [string, string] = [
+  `Content-Disposition: form-data; name="input_reference"; filename="a.png"`,
+  "PNG",
+];
+const fields = (...names: string[]): Buffer =>
+  form(...names.map((name, at) => field(name, `v${at}`)));
+const many = (name: (n: number) => string): Buffer =>
+  form(...Array.from({ length: 257 }, (_, n) => field(name(n), "")));
+const nameless = form(["Content-Disposition: form-data", "b"]);
+
 test.each([
-  [
-    "a file",
-    form([`Content-Disposition: form-data; name="input_reference"; filename="a.png"`, "PNG"]),
-    "input_reference is a file",
-  ],
-  ["a duplicate field", form(field("model", "a"), field("model", "b")), "model is sent twice"],
-  [
-    "a text and a member",
-    form(field("a", "x"), field("a[b]", "y")),
-    "a[b] is sent twice, or conflicts",
-  ],
-  [
-    "a list and a member",
-    form(field("a[]", "x"), field("a[b]", "y")),
-    "a[b] is sent twice, or conflicts",
-  ],
-  [
-    "a member and a list",
-    form(field("a[b]", "x"), field("a[]", "y")),
-    "a[] is sent twice, or conflicts",
-  ],
-  [
-    "too many items",
-    form(...Array.from({ length: 257 }, () => field("f[]", ""))),
-    "too many parts",
-  ],
+  ["a file", form(file), "input_reference is a file"],
+  ["a duplicate field", fields("model", "model"), "model is sent twice"],
+  ["a text and a member", fields("a", "a[b]"), "a[b] is sent twice, or conflicts"],
+  ["a list and a member", fields("a[]", "a[b]"), "a[b] is sent twice, or conflicts"],
+  ["a member and a list", fields("a[b]", "a[]"), "a[] is sent twice, or conflicts"],
+  ["too many items", many(() => "f[]"), "too many parts"],
+  ["too many fields", many((n) => `f${n}`), "too many parts"],
   ["no boundary", form(field("model", "a")), "names no boundary"],
-  ["a part without a name", form(["Content-Disposition: form-data", "b"]), "cannot be read"],
-  [
-    "too many fields",
-    form(...Array.from({ length: 257 }, (_, n) => field(`f${n}`, ""))),
-    "too many parts",
-  ],
+  ["a part without a name", nameless, "cannot be read"],
 ])("a form with %s is refused, and the message names the fault", (what, body, errorText) => {
   expect(read(body, what === "no boundary" ? "multipart/form-data" : TYPE)).toContain(errorText);
 });
 
 test("any bytes of a form give a JSON object or an invalid_request refusal", () => {
-  const pieces = fc.constantFrom(
-    "--x-1",
-    "\r\n",
-    "--",
-    "Content-Disposition: form-data; ",
-    'name="a"',
-  );
+  const head = "Content-Disposition: form-data; ";
+  const pieces = fc.constantFrom("--x-1", "\r\n", "--", head, 'name="a"');
   fc.assert(
     fc.property(fc.array(fc.oneof(pieces, fc.string()), { maxLength: 60 }), (parts) => {
       const sent = formToJson(Buffer.from(parts.join("")), TYPE);
@@ -129,4 +110,56 @@ test("any bytes of a form give a JSON object or an invalid_request refusal", () 
       expect(typeof reported === "object" || reported === "invalid_request").toBe(true);
     }),
   );
+});
+
+const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
+
+/** Returns the message that refuses this text, or a body with these members. */
+function readRefusal(body: string | object): string | undefined {
+  const text =
+    typeof body === "string" ? body : JSON.stringify({ model: "m", prompt: "waves", ...body });
+  const parsed = parseVideoRequest(Buffer.from(text));
+  if (parsed.ok) return undefined;
+  expect(parsed.refusal).toMatchObject({ class: "invalid_request", status: 400 });
+  return parsed.refusal.message;
+}
+
+test.each<[object | string, RegExp]>([
+  [{ model: undefined }, /^model /],
+  [{ prompt: undefined }, /^prompt /],
+  [{ prompt: "" }, /^prompt /],
+  [{ prompt: 7 }, /^prompt /],
+  [{ seconds: 4.5 }, /^seconds /],
+  [{ seconds: "four" }, /^seconds /],
+  [{ seconds: "4s" }, /^seconds /],
+  [{ duration: 4 }, /^duration is not accepted; send seconds/],
+  [{ stream: true }, /^stream /],
+  [{ stream: 1 }, /^stream /],
+  [{ n: 2 }, /^n /],
+  [{ response_format: "url" }, /^response_format /],
+  [{ api_key: "sk-x" }, /^api_key /],
+  [{ base_url: "https://example.com" }, /^base_url /],
+  [{ provider: { region: "eu" } }, /^provider\.region /],
+  ['{"model":', /not valid JSON/],
+  ["[]", /must be one JSON object/],
+  ['{"model":"m","prompt":"a","prompt":"b"}', /prompt is duplicated/],
+])("a request for a video with %j is refused: %s", (body, message) => {
+  expect(readRefusal(body)).toMatch(message);
+});
+
+test.each<[string, object]>([
+  ...["input_reference", "input_references", "image", "images", "image_url", "frame_images"].map(
+    (name): [string, object] => [name, { [name]: "https://example.com/a.png" }],
+  ),
+  ...["reference_images", "first_frame", "last_frame"].map((name): [string, object] => [
+    name,
+    { [name]: [image] },
+  ]),
+  ["prompt", { prompt: [image] }],
+  ["metadata", { metadata: { a: [1, { b: { type: "input_image" } }] } }],
+  ["messages", { messages: [{ content: [image] }] }],
+])("an image in %s is refused, and the message begins with the field's name", (place, body) => {
+  const message = readRefusal(body);
+  expect(message?.startsWith(place)).toBe(true);
+  expect(message).toContain("a video is made from text alone");
 });

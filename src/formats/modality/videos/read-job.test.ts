@@ -8,6 +8,11 @@ function read(record: unknown): ProviderJob | undefined {
 }
 
 describe("a job's record", () => {
+  const date = { id: "1", status: "done", url: "u" };
+  const expiresAtMs = 1_795_255_200_000;
+  const video = { url: "https://x/y", duration: 8, respect_moderation: true };
+  const xai = { status: "done", video, usage: { cost_in_usd_ticks: 3_000_000_000 } };
+  const blocked = { id: "1", status: "failed", error: "content_policy_violation: the prompt" };
   test.each<[string, object, Partial<ProviderJob>]>([
     [
       "of the reference wire",
@@ -19,42 +24,14 @@ describe("a job's record", () => {
       { id: "gen-1", status: "completed", unsigned_urls: ["https://x/y"], usage: { cost: 0.5 } },
       { id: "gen-1", state: "completed", costPicoUsd: 500_000_000_000n as never },
     ],
-    [
-      "of xAI",
-      {
-        status: "done",
-        video: { url: "https://x/y", duration: 8, respect_moderation: true },
-        usage: { cost_in_usd_ticks: 3_000_000_000 },
-      },
-      { id: undefined, state: "completed", costPicoUsd: 300_000_000_000n as never },
-    ],
+    ["of xAI", xai, { id: undefined, state: "completed", costPicoUsd: 300_000_000_000n as never }],
     ["of an accepted xAI job", { request_id: "r-1" }, { id: "r-1", state: "unknown" }],
-    [
-      "of an API that calls its jobs tasks",
-      { task_id: 7, state: "Running" },
-      { id: "7", state: "in_progress" },
-    ],
-    [
-      "with a content policy violation as an error string",
-      { id: "1", status: "failed", error: "content_policy_violation: the prompt" },
-      { id: "1", state: "refused" },
-    ],
-    [
-      "with a date as text",
-      { id: "1", status: "done", url: "u", expires_at: "2026-11-21T10:00:00Z" },
-      { expiresAtMs: 1_795_255_200_000 },
-    ],
+    ["of a task", { task_id: 7, state: "Running" }, { id: "7", state: "in_progress" }],
+    ["with a policy violation as an error string", blocked, { id: "1", state: "refused" }],
+    ["with a date as text", { ...date, expires_at: "2026-11-21T10:00:00Z" }, { expiresAtMs }],
     // Run with TZ=Asia/Tokyo, this also tests that the machine's time zone does not matter.
-    [
-      "with a date as text without a time zone",
-      { id: "1", status: "done", url: "u", expires_at: "2026-11-21T10:00:00.000" },
-      { expiresAtMs: 1_795_255_200_000 },
-    ],
-    [
-      "with an expiry time in milliseconds",
-      { id: "1", expires_at: 1_795_255_200_000 },
-      { expiresAtMs: 1_795_255_200_000 },
-    ],
+    ["with a date of no zone", { ...date, expires_at: "2026-11-21T10:00:00.000" }, { expiresAtMs }],
+    ["with an expiry time in ms", { id: "1", expires_at: expiresAtMs }, { expiresAtMs }],
   ])("%s is read", (_whose, record, expected) => {
     expect(read(record)).toMatchObject(expected);
   });
@@ -73,50 +50,19 @@ describe("a job's record", () => {
     }
   });
 
-  test.each<[string, object, ProviderJob["state"]]>([
-    [
-      "status done and one video is completed",
-      { status: "done", video: { url: "u" } },
-      "completed",
-    ],
-    [
-      "status done and a list of videos is completed",
-      { status: "done", videos: [{ url: "u" }] },
-      "completed",
-    ],
-    [
-      "status done and a video without a URL has failed",
-      { status: "done", video: { duration: 8 } },
-      "failed",
-    ],
-    ["status done and no video field has failed", { status: "done" }, "failed"],
-    ["status completed and no video field is completed", { status: "completed" }, "completed"],
-    [
-      "status completed and a null video has failed",
-      { status: "completed", video: null },
-      "failed",
-    ],
-    [
-      "respect_moderation false in its video is refused",
-      { status: "done", video: { url: "u", respect_moderation: false } },
-      "refused",
-    ],
-    [
-      "respect_moderation false at its top level is refused",
-      { status: "failed", respect_moderation: false },
-      "refused",
-    ],
-    [
-      "the error code content_policy_violation is refused",
-      { status: "failed", error: { code: "content_policy_violation" } },
-      "refused",
-    ],
-    [
-      "any other error code has failed",
-      { status: "failed", error: { code: "internal" } },
-      "failed",
-    ],
-  ])("with %s", (_what, record, state) => {
+  const immoral = { url: "u", respect_moderation: false };
+  test.each<[object, ProviderJob["state"]]>([
+    [{ status: "done", video: { url: "u" } }, "completed"],
+    [{ status: "done", videos: [{ url: "u" }] }, "completed"],
+    [{ status: "done", video: { duration: 8 } }, "failed"],
+    [{ status: "done" }, "failed"],
+    [{ status: "completed" }, "completed"],
+    [{ status: "completed", video: null }, "failed"],
+    [{ status: "done", video: immoral }, "refused"],
+    [{ status: "failed", respect_moderation: false }, "refused"],
+    [{ status: "failed", error: { code: "content_policy_violation" } }, "refused"],
+    [{ status: "failed", error: { code: "internal" } }, "failed"],
+  ])("with %j has the state %s", (record, state) => {
     expect(read({ id: "1", ...record })?.state).toBe(state);
   });
 
@@ -138,7 +84,7 @@ describe("a job's record", () => {
     },
   );
 
-  test.each([
+  const bodies = [
     "",
     "[]",
     "7",
@@ -148,7 +94,8 @@ describe("a job's record", () => {
     "{}",
     '{"hello":1}',
     '{"error":{"code":"x"}}',
-  ])("is not found in the body '%s'", (text) => {
+  ];
+  test.each(bodies)("is not found in the body '%s'", (text) => {
     expect(readJob(Buffer.from(text))).toBeUndefined();
   });
 

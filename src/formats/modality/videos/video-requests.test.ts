@@ -38,6 +38,7 @@ function sent(body: object | string, deployment: Deployment = listing): string {
 }
 
 describe("the fields that a listing accepts", () => {
+  const names = "seconds, resolution, generate_audio, seed, guidance, style";
   test.each<[object, string | undefined]>([
     [{}, undefined],
     [{ seconds: "10" }, undefined],
@@ -48,10 +49,7 @@ describe("the fields that a listing accepts", () => {
     [{ generate_audio: 1 }, "generate_audio must be true or false"],
     [{ seed: -1 }, "seed must be a whole number of at least 0"],
     [{ guidance: 2 }, "guidance must be a number from 0 to 1.5"],
-    [
-      { size: "1280x720" },
-      "size is not accepted by this model; it accepts prompt, seconds, resolution, generate_audio, seed, guidance, style",
-    ],
+    [{ size: "1280x720" }, `size is not accepted by this model; it accepts prompt, ${names}`],
     [{ user: "u", safety_identifier: "s", session_id: "x", metadata: { a: 1 } }, undefined],
   ])("a request with %j has the servability problem: %s", (body, message) => {
     expect(videos.servabilityProblem(read(body), listing)?.message).toBe(message);
@@ -75,11 +73,8 @@ describe("the fields that a listing accepts", () => {
 test.each([-5, 0, 11])(
   "a listing whose default of %i s is outside its bounds refuses a request without seconds",
   (usual) => {
-    const odd = buildDeployment("wire_a", {
-      supportedParameters: new Map([
-        ["seconds", { type: "integer", min: 2, max: 10, default: usual }],
-      ]),
-    });
+    const seconds = { type: "integer", min: 2, max: 10, default: usual } as const;
+    const odd = buildDeployment("wire_a", { supportedParameters: new Map([["seconds", seconds]]) });
     const message = "seconds is missing; this model accepts 2 to 10";
     expect(videos.servabilityProblem(read({}), odd)).toEqual({ field: "seconds", message });
     expect(videos.servabilityProblem(read({ seconds: 2 }), odd)).toBeUndefined();
@@ -184,6 +179,5 @@ function outcomeOf(bytes: Buffer): unknown {
   if (videos.servabilityProblem(request, listing) !== undefined) return "unservable";
   const encoded = videos.encode(request, listing);
   assert(encoded.ok, "what is servable is encoded");
-  return (JSON.parse(toBytes(encoded.upstream.body).toString()) as { readonly model: unknown })
-    .model;
+  return JSON.parse(toBytes(encoded.upstream.body).toString()).model;
 }

@@ -45,57 +45,39 @@ describe("system", () => {
 
   test("stays where it is in the middle of the messages", () => {
     const middle = { role: "system", content: [text("a"), text("b")] };
-    expect(messagesOf([user, middle, user])).toEqual([
-      user,
-      { role: "system", content: "a\n\nb" },
-      user,
-    ]);
+    const joined = { role: "system", content: "a\n\nb" };
+    expect(messagesOf([user, middle, user])).toEqual([user, joined, user]);
   });
 });
 
 describe("user messages", () => {
   test.each([
     ["with one text block get a string as content", [text("hi")], "hi"],
-    [
-      "with several text blocks get a list of text parts",
-      [text("a"), text("b")],
-      [text("a"), text("b")],
-    ],
+    ["with text blocks get a list of parts", [text("a"), text("b")], [text("a"), text("b")]],
   ])("%s", (_, content, expected) => {
     expect(messagesOf([{ role: "user", content }])).toEqual([{ role: "user", content: expected }]);
   });
 
-  test.each(["image", "document", "search_result"])(
-    "with a %s block are refused with the block's path",
-    (type) => {
-      const block = { type, source: { type: "url", url: "https://a.test/x" } };
-      const messages = [user, { role: "user", content: [text("x"), block] }];
-      expect(refusedBy({ messages })).toBe("messages.1.content.1");
-    },
-  );
+  const media = ["image", "document", "search_result"];
+  test.each(media)("with a %s block are refused with the block's path", (type) => {
+    const block = { type, source: { type: "url", url: "https://a.test/x" } };
+    const messages = [user, { role: "user", content: [text("x"), block] }];
+    expect(refusedBy({ messages })).toBe("messages.1.content.1");
+  });
 });
 
 describe("tool results", () => {
   test.each([
     ["without content get an empty string", {}, ""],
-    [
-      "with text blocks get one string, joined by line breaks",
-      { content: [text("a"), text("b")] },
-      "a\nb",
-    ],
+    ["with text blocks get one string of lines", { content: [text("a"), text("b")] }, "a\nb"],
   ])("%s", (_, members, content) => {
-    expect(messagesOf([{ role: "user", content: [result("t", members)] }])).toEqual([
-      { role: "tool", tool_call_id: "t", content },
-    ]);
+    const told = { role: "tool", tool_call_id: "t", content };
+    expect(messagesOf([{ role: "user", content: [result("t", members)] }])).toEqual([told]);
   });
 
   test("become one message each, before the text around them", () => {
-    const content = [
-      text("before"),
-      result("t1", { content: "1" }),
-      result("t2", { content: "2" }),
-      text("after"),
-    ];
+    const results = [result("t1", { content: "1" }), result("t2", { content: "2" })];
+    const content = [text("before"), ...results, text("after")];
     expect(messagesOf([{ role: "user", content }])).toEqual([
       { role: "tool", tool_call_id: "t1", content: "1" },
       { role: "tool", tool_call_id: "t2", content: "2" },
@@ -108,9 +90,8 @@ describe("tool results", () => {
     ["tool_reference", { type: "tool_reference", tool_name: "x" }],
   ])("with a block of type %s are refused with the block's path", (_, block) => {
     const content = [result("t", { content: [text("x"), block] })];
-    expect(refusedBy({ messages: [{ role: "user", content }] })).toBe(
-      "messages.0.content.0.content.1",
-    );
+    const refused = refusedBy({ messages: [{ role: "user", content }] });
+    expect(refused).toBe("messages.0.content.0.content.1");
   });
 });
 
@@ -129,9 +110,8 @@ describe("assistant messages", () => {
     const input = '{"n":12345678901234567890, "s":"\\u00e9 \\"q\\" \\ud800",\n"f":1.50}';
     const block = `{"type":"tool_use","id":"t","name":"f","input":${input}}`;
     const body = `{"model":"m","messages":[{"role":"assistant","content":[${block}]}]}`;
-    const [message] = sendAcross("wire_b", body).body["messages"] as {
-      tool_calls: { function: { arguments: string } }[];
-    }[];
+    type Message = { tool_calls: { function: { arguments: string } }[] };
+    const [message] = sendAcross("wire_b", body).body["messages"] as Message[];
     expect(message?.tool_calls[0]?.function.arguments).toBe(input);
   });
 
@@ -157,26 +137,20 @@ describe("hints", () => {
       tools: [{ name: "f", input_schema: { type: "object", properties: {} }, ...hint }],
     }); // prettier-ignore
     expect(bytes).not.toMatch(/cache_control|citations|error/);
-    expect(dropped).toHaveLength(3);
-    expect(new Set(dropped)).toEqual(
-      new Set(["cache_control", "messages.content.citations", "messages.content.is_error"]),
-    );
+    const names = ["cache_control", "messages.content.citations", "messages.content.is_error"];
+    expect(dropped.toSorted()).toEqual(names);
     expect(body["messages"]).toHaveLength(4);
   });
 });
 
 describe("tools and their choice", () => {
   const tool = { name: "f", input_schema: { type: "object", properties: {} } };
-  const sentTool = {
-    type: "function",
-    function: { name: "f", parameters: { type: "object", properties: {} } },
-  };
+  const fn = { name: "f", parameters: { type: "object", properties: {} } };
 
   test.each([undefined, null, "custom"])("a tool of type %j is a function", (type) => {
     const { body, dropped } = sent({ tools: [{ ...tool, type, description: "d" }] });
-    expect(body["tools"]).toEqual([
-      { ...sentTool, function: { ...sentTool.function, description: "d" } },
-    ]);
+    const described = { type: "function", function: { ...fn, description: "d" } };
+    expect(body["tools"]).toEqual([described]);
     expect(dropped).toEqual([]);
   });
 
@@ -186,7 +160,7 @@ describe("tools and their choice", () => {
       eager_input_streaming: true,
     }; // prettier-ignore
     const { body, dropped } = sent({ tools: [{ ...tool, ...extra }] });
-    expect(body["tools"]).toEqual([sentTool]);
+    expect(body["tools"]).toEqual([{ type: "function", function: fn }]);
     expect(dropped).toEqual(Object.keys(extra).map((name) => `tools.${name}`));
   });
 
@@ -197,13 +171,14 @@ describe("tools and their choice", () => {
     },
   );
 
+  const alone = { disable_parallel_tool_use: true };
   test.each([
     [{ type: "auto" }, { tool_choice: "auto" }],
     [{ type: "any" }, { tool_choice: "required" }],
     [{ type: "none" }, { tool_choice: "none" }],
     [{ type: "tool", name: "f" }, { tool_choice: { type: "function", function: { name: "f" } } }],
     [
-      { type: "any", disable_parallel_tool_use: true },
+      { type: "any", ...alone },
       { tool_choice: "required", parallel_tool_calls: false },
     ],
   ])("the choice %j is sent as %j", (choice, expected) => {
@@ -218,21 +193,17 @@ describe("tools and their choice", () => {
 });
 
 describe("the other fields", () => {
+  const sampling = { temperature: 0.3, top_p: 0.9 };
+  const hashed = "015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862";
   test.each([
     [{}, { max_tokens: 4096 }],
     [{ max_tokens: 7 }, { max_tokens: 7 }],
-    [
-      { temperature: 0.3, top_p: 0.9 },
-      { temperature: 0.3, top_p: 0.9 },
-    ],
+    [sampling, sampling],
     [{ stop_sequences: ["a", " ", "b", "c"] }, { stop: ["a", " ", "b", "c"] }],
     [{ stream: true }, { stream: true, stream_options: { include_usage: true } }],
     [{ metadata: { user_id: "u-17" } }, { user: "u-17" }],
     // Claude Code sends a JSON text, which is longer than providers of the other wire accept.
-    [
-      { metadata: { user_id: '{"a":1}' } },
-      { user: "015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862" },
-    ],
+    [{ metadata: { user_id: '{"a":1}' } }, { user: hashed }],
     [{ thinking: null, mcp_servers: [], container: null, output_config: null }, {}],
   ])("%j goes as %j and nothing is dropped", (members, expected) => {
     const { body, dropped } = sent(members);

@@ -3,8 +3,9 @@ import { expect, test } from "vitest";
 
 import { assert } from "../../../kernel/core/assert.ts";
 import { TokenCounting } from "../../modality/chat/encode-request.ts";
-import { buildBody, sentBy } from "../../../../test/fixtures/modality/request-kit.ts";
-import { textTokens } from "./estimate-tokens.ts";
+import { delta, done, playStream } from "../../../../test/fixtures/modality/answer-kit.ts";
+import { buildBody, readGood, sentBy } from "../../../../test/fixtures/modality/request-kit.ts";
+import { estimateDocument, textTokens } from "./estimate-tokens.ts";
 import { anthropicMessages } from "./index.ts";
 
 const { tokenCounter } = anthropicMessages;
@@ -34,22 +35,20 @@ test("every tool counts with its name, description and schema, without its cachi
 });
 
 test("a picture counts the same whatever its file weighs", () => {
-  const picture = (data: string): object => ({
-    type: "image",
-    source: { type: "base64", media_type: "image/png", data },
-  });
+  const picture = (data: string): object => {
+    const source = { type: "base64", media_type: "image/png", data };
+    return { type: "image", source };
+  };
   expect(estimate(say([picture("AAAA")]))).toBe(3 + 4 + 1_600);
   expect(estimate(say([picture("A".repeat(400_000))]))).toBe(3 + 4 + 1_600);
 });
 
 test("tool calls and their results count, thinking of earlier turns does not", () => {
+  const use = { type: "tool_use", id: "t1", name: "f", input: { a: 1 } };
   const messages = (thinking: readonly object[]): object => ({
     messages: [
       { role: "user", content: "hi" },
-      {
-        role: "assistant",
-        content: [...thinking, { type: "tool_use", id: "t1", name: "f", input: { a: 1 } }],
-      },
+      { role: "assistant", content: [...thinking, use] },
       { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "two" }] },
     ],
   });
@@ -86,4 +85,25 @@ test("no text has more tokens than characters, and a longer text never has fewer
       expect(textTokens(head + tail)).toBeGreaterThanOrEqual(textTokens(head));
     }),
   );
+});
+
+test("a translated stream starts with the estimated input and ends with the observed one", () => {
+  const usage = { prompt_tokens: 9, completion_tokens: 2 };
+  const wires = { client: "wire_b", upstream: "wire_a", inputTokens: 11 } as const;
+  const pieces = [delta({ content: "hi" }), { ...delta({}, "stop"), usage }, done];
+  const { text } = playStream(wires, ...pieces);
+  const [start = "", ...rest] = text.split("\n\n").filter((event) => event !== "");
+  expect(JSON.parse(start.split("data: ")[1] ?? "")).toMatchObject({
+    type: "message_start",
+    message: { usage: { input_tokens: 11, output_tokens: 0 } },
+  });
+  expect(rest.at(-2)).toContain('"input_tokens":9');
+});
+
+test("the estimate is that of count_tokens; a very long body is estimated from its bytes", () => {
+  const request = readGood("wire_b", { system: "You are careful.", max_tokens: 5 });
+  expect(request.countInputTokens()).toBe(estimateDocument(request.doc));
+  expect(request.countInputTokens()).toBeGreaterThan(5);
+  const long = buildBody({ system: "word ".repeat(100_000), max_tokens: 5 });
+  expect(readGood("wire_b", long).countInputTokens()).toBe(Math.ceil(long.length / 4));
 });

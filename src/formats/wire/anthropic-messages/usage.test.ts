@@ -8,36 +8,21 @@ function readBack(reported: object): Usage | undefined {
 }
 
 test("thinking is a part of the output, cache is not a part of the input", () => {
-  const counts = mergeCounts(
-    {},
-    {
-      input_tokens: 10,
-      cache_read_input_tokens: 5,
-      cache_creation_input_tokens: 3,
-      output_tokens: 20,
-      output_tokens_details: { thinking_tokens: 12 },
-    },
-  );
-  expect(toUsage(counts)).toEqual({
-    prompt: 10,
-    cachedPrompt: 5,
-    cacheWrite: 3,
-    completion: 8,
-    internalReasoning: 12,
+  const usage = readBack({
+    input_tokens: 10,
+    cache_read_input_tokens: 5,
+    cache_creation_input_tokens: 3,
+    output_tokens: 20,
+    output_tokens_details: { thinking_tokens: 12 },
   });
+  const cache = { cachedPrompt: 5, cacheWrite: 3 };
+  expect(usage).toEqual({ prompt: 10, ...cache, completion: 8, internalReasoning: 12 });
 });
 
 test("null and invalid values never overwrite a reported count", () => {
   const first = mergeCounts({}, { input_tokens: 10, output_tokens: 1 });
-  for (const later of [
-    null,
-    {},
-    [],
-    "x",
-    { input_tokens: null },
-    { input_tokens: -4 },
-    { input_tokens: "9" },
-  ]) {
+  const junk = [{ input_tokens: null }, { input_tokens: -4 }, { input_tokens: "9" }];
+  for (const later of [null, {}, [], "x", ...junk]) {
     expect(toUsage(mergeCounts(first, later))).toEqual(toUsage(first));
   }
   expect(mergeCounts(first, { output_tokens: 9 })).toEqual({ input: 10, output: 9 });
@@ -60,39 +45,24 @@ test("hour-long cache writes are a part of all cache writes", () => {
 
 test("more hour-long cache writes than cache writes are capped, and reported as a flaw", () => {
   const kept = { ephemeral_1h_input_tokens: 101 };
-  const counts = mergeCounts(
-    { input: 1, output: 1 },
-    { cache_creation_input_tokens: 100, cache_creation: kept },
-  );
+  const written = { cache_creation_input_tokens: 100, cache_creation: kept };
+  const counts = mergeCounts({ input: 1, output: 1 }, written);
   const usage = toUsage(counts);
   expect(usage).toMatchObject({ cacheWrite: 100, cacheWrite1h: 100 });
-  expect(usage && toUsageReport(usage, counts, undefined).flaw).toContain(
-    "cache writes of an hour",
-  );
-  for (const junk of [
-    { ephemeral_1h_input_tokens: -1 },
-    { ephemeral_1h_input_tokens: "9" },
-    [],
-    7,
-  ]) {
+  const { flaw } = usage ? toUsageReport(usage, counts, undefined) : {};
+  expect(flaw).toContain("cache writes of an hour");
+  const hours = [-1, "9"].map((count) => ({ ephemeral_1h_input_tokens: count }));
+  for (const junk of [...hours, [], 7]) {
     expect(readBack({ cache_creation: junk })).not.toHaveProperty("cacheWrite1h");
   }
-  const odd = mergeCounts(
-    {},
-    { input_tokens: 1, cache_creation: { ephemeral_1h_input_tokens: 0.5 } },
-  );
+  const odd = mergeCounts({}, { cache_creation: { ephemeral_1h_input_tokens: 0.5 } });
   expect(odd.flaw).toBe("usage.ephemeral_1h_input_tokens is not a count");
 });
 
 test("hour-long cache writes of a stream's start are kept if its end reports only the sum", () => {
-  const start = mergeCounts(
-    {},
-    {
-      input_tokens: 3,
-      cache_creation_input_tokens: 40,
-      cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 40 },
-    },
-  );
+  const kept = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 40 };
+  const reported = { input_tokens: 3, cache_creation_input_tokens: 40, cache_creation: kept };
+  const start = mergeCounts({}, reported);
   const end = mergeCounts(start, { cache_creation_input_tokens: 40, output_tokens: 9 });
   expect(toUsage(end)).toMatchObject({ cacheWrite: 40, cacheWrite1h: 40, completion: 9 });
 });

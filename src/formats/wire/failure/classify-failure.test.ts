@@ -41,18 +41,18 @@ describe("the marketplace's own account", () => {
     [400, 402, openai(null, "You have reached your specified API usage limits.")],
     [400, 401, [{ error: { code: 400, message: "API key not valid.", status: "INVALID" } }]],
     [403, 403, "<html>Forbidden</html>"],
-  ])(
-    "an upstream %i is reported as auth %i, with failover and a strike",
-    (upstreamStatus, status, body) => {
-      const found = failed(upstreamStatus, body);
-      expect(found).toMatchObject({
-        refusal: { class: "auth", status, origin: "upstream", upstreamStatus, retryable: false },
-        failover: true,
-        strike: "strike",
-      });
-      expect(found.refusal.message).not.toMatch(/sk-|invalid api key|balance/i);
-    },
-  );
+  ])("an upstream %i is auth %i, with failover and a strike", (upstreamStatus, status, body) => {
+    const found = failed(upstreamStatus, body);
+    const refusal = {
+      class: "auth",
+      status,
+      origin: "upstream",
+      upstreamStatus,
+      retryable: false,
+    };
+    expect(found).toMatchObject({ refusal, failover: true, strike: "strike" });
+    expect(found.refusal.message).not.toMatch(/sk-|invalid api key|balance/i);
+  });
 });
 
 test.each<[number, object, Record<string, string>, number]>([
@@ -60,13 +60,9 @@ test.each<[number, object, Record<string, string>, number]>([
   [429, openai("insufficient_quota", "You exceeded your current quota"), {}, 60],
   [498, openai("capacity_exceeded", "flex tier"), {}, 5],
 ])("an upstream %i %j is a rate limit that cools the pool", (upstream, body, headers, seconds) => {
+  const limited = { class: "rate_limit", status: 429, upstreamStatus: upstream };
   expect(failed(upstream, body, headers)).toMatchObject({
-    refusal: {
-      class: "rate_limit",
-      status: 429,
-      upstreamStatus: upstream,
-      retryAfterSeconds: seconds,
-    },
+    refusal: { ...limited, retryAfterSeconds: seconds },
     failover: true,
     strike: "neutral",
     coolSeconds: seconds,
@@ -82,14 +78,9 @@ describe("provider faults", () => {
     [599, 502],
     [302, 502],
   ])("answer an upstream %i as %i", (upstreamStatus, status) => {
+    const refusal = { class: "upstream_error", status, upstreamStatus, origin: "upstream" };
     expect(failed(upstreamStatus, "<html>oops</html>")).toMatchObject({
-      refusal: {
-        class: "upstream_error",
-        status,
-        upstreamStatus,
-        origin: "upstream",
-        retryable: true,
-      },
+      refusal: { ...refusal, retryable: true },
       failover: true,
       strike: "strike",
     });
@@ -101,7 +92,7 @@ describe("provider faults", () => {
   });
 
   test.each([500, 503, 529])(
-    "answer a %i without the reset of rate-limit windows, which is in every answer of some providers",
+    "answer a %i without the reset of rate-limit windows, which some providers always send",
     (status) => {
       const headers = {
         "x-ratelimit-remaining-requests": "99",
@@ -132,19 +123,14 @@ describe("provider faults", () => {
     });
   });
 
-  test.each([400, 409, 413, 422, 424])(
-    "answer a plain %i with the same status, without failover or strike",
-    (status) => {
-      const found = failed(status, { detail: [{ msg: "extra_forbidden: store" }] });
-      expect(found).toMatchObject({
-        refusal: { class: "upstream_error", status, upstreamStatus: status, retryable: false },
-        failover: false,
-        strike: "neutral",
-      });
-      const quotes = status === 400 || status === 422;
-      expect(found.refusal.message.includes("extra_forbidden: store")).toBe(quotes);
-    },
-  );
+  const rejections = [400, 409, 413, 422, 424];
+  test.each(rejections)("answer a plain %i as it is, without failover or strike", (status) => {
+    const found = failed(status, { detail: [{ msg: "extra_forbidden: store" }] });
+    const refusal = { class: "upstream_error", status, upstreamStatus: status, retryable: false };
+    expect(found).toMatchObject({ refusal, failover: false, strike: "neutral" });
+    const quotes = status === 400 || status === 422;
+    expect(found.refusal.message.includes("extra_forbidden: store")).toBe(quotes);
+  });
 });
 
 describe("errors inside a 200", () => {
@@ -162,10 +148,7 @@ describe("errors inside a 200", () => {
     ["__proto__", "upstream_error", 502],
     ["constructor", "upstream_error", 502],
   ])("of the type %s are reported as %s %i", (type, cls, status) => {
-    const { refusal } = classifyEmbeddedError({
-      type: "error",
-      error: { type, message: "secret" },
-    });
+    const { refusal } = classifyEmbeddedError(anthropic(type, "secret"));
     expect(refusal).toMatchObject({ class: cls, status, upstreamStatus: 200 });
     expect(refusal.message).not.toContain("secret");
   });
@@ -173,30 +156,25 @@ describe("errors inside a 200", () => {
   test.each(["<html>hi</html>", "", '{"hello":1}', '{"error":null}'])(
     "a 200 with the body %j cannot be represented, and does not fail over",
     (body) => {
-      expect(failed(200, body)).toMatchObject({
-        refusal: { class: "gateway_error", status: 502, upstreamStatus: 200 },
-        failover: false,
-        strike: "strike",
-      });
+      const refusal = { class: "gateway_error", status: 502, upstreamStatus: 200 };
+      expect(failed(200, body)).toMatchObject({ refusal, failover: false, strike: "strike" });
     },
   );
 
   test("are classified by a numeric code, and are a 502 without a code", () => {
-    expect(classifyEmbeddedError({ error: { code: 429, message: "x" } }).refusal.class).toBe(
-      "rate_limit",
-    );
+    const limited = classifyEmbeddedError({ error: { code: 429, message: "x" } });
+    expect(limited.refusal.class).toBe("rate_limit");
     expect(classifyEmbeddedError({ error: "boom" }).refusal).toMatchObject({ status: 502 });
   });
 });
 
 test("the message for a caller is bounded and has no id of the provider, whatever it sends", () => {
   const status = fc.oneof(fc.integer({ min: 200, max: 599 }), fc.constantFrom(400, 401, 429, 500));
+  const errors = fc.record({ error: fc.dictionary(fc.string(), fc.json()) });
   const body = fc.oneof(
     fc.json(),
     fc.string(),
-    fc
-      .record({ error: fc.dictionary(fc.string(), fc.json()) })
-      .map((value) => JSON.stringify(value)),
+    errors.map((value) => JSON.stringify(value)),
   );
   fc.assert(
     fc.property(status, body, fc.uuid(), (code, text, canary) => {
@@ -218,10 +196,8 @@ describe("a provider that blames the request", () => {
   test.each([400, 422])("with %i is quoted in one clean sentence", (status) => {
     const errorText = "tools.0.name: must match ^[a-z]+$. See https://x.test/y and org-Abc12345678";
     const { refusal: reported, failover } = rejected(status, errorText);
-    expect(reported.message).toBe(
-      "the provider refused the request: tools.0.name: must match ^[a-z]+$.",
-    );
-    expect(reported).toMatchObject({ class: "upstream_error", status });
+    const quoted = "the provider refused the request: tools.0.name: must match ^[a-z]+$.";
+    expect(reported).toMatchObject({ class: "upstream_error", status, message: quoted });
     expect(failover).toBe(false);
     const body = JSON.parse(anthropicMessages.errorBody(reported, "r").toString()) as object;
     expect(body).toMatchObject({
@@ -246,11 +222,8 @@ describe("a provider that blames the request", () => {
   ])("with words of the request is not one with limits, policies or accounts: %s", (message) => {
     for (const status of [400, 413, 422]) {
       const found = rejected(status, message);
-      expect(found).toMatchObject({
-        refusal: { class: "upstream_error", status, retryable: false },
-        failover: false,
-        strike: "neutral",
-      });
+      const refusal = { class: "upstream_error", status, retryable: false };
+      expect(found).toMatchObject({ refusal, failover: false, strike: "neutral" });
       expect(found).not.toHaveProperty("coolSeconds");
     }
   });

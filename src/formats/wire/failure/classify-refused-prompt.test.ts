@@ -34,11 +34,8 @@ describe("context overflow", () => {
     ["Bedrock", "Input is too long for requested model."],
   ])("is found in the words of %s: %s", (_provider, message) => {
     const found = failed(400, refused(message));
-    expect(found).toMatchObject({
-      refusal: { class: "context_overflow", status: 400, upstreamStatus: 400 },
-      failover: false,
-      strike: "neutral",
-    });
+    const refusal = { class: "context_overflow", status: 400, upstreamStatus: 400 };
+    expect(found).toMatchObject({ refusal, failover: false, strike: "neutral" });
     expect(found.refusal.message).toMatch(/\S/);
   });
 
@@ -93,20 +90,15 @@ const MODERATED: readonly (readonly [string, object])[] = [
 describe("refused content", () => {
   test.each(MODERATED)("of %s keeps its status, without failover or strike", (_host, body) => {
     for (const status of [400, 403, 422]) {
-      expect(failed(status, body)).toMatchObject({
-        refusal: { class: "content_policy", status, upstreamStatus: status, retryable: false },
-        failover: false,
-        strike: "neutral",
-      });
+      const refusal = { class: "content_policy", status, upstreamStatus: status, retryable: false };
+      expect(failed(status, body)).toMatchObject({ refusal, failover: false, strike: "neutral" });
     }
   });
 
   test("inside a 200 is a 400", () => {
-    expect(classifyEmbeddedError(refused("no", "moderation_blocked"))).toMatchObject({
-      refusal: { class: "content_policy", status: 400, upstreamStatus: 200 },
-      failover: false,
-      strike: "neutral",
-    });
+    const found = classifyEmbeddedError(refused("no", "moderation_blocked"));
+    const refusal = { class: "content_policy", status: 400, upstreamStatus: 200 };
+    expect(found).toMatchObject({ refusal, failover: false, strike: "neutral" });
   });
 
   test.each(["", "<html>Unavailable For Legal Reasons</html>"])("is any 451: %j", (body) => {
@@ -128,10 +120,7 @@ describe("refused content", () => {
     ["This violates nothing. See our policy.", "upstream_error"],
     [`It violates ${"x".repeat(200)} policy.`, "upstream_error"],
     ["This organization has been disabled for violating our usage policy", "auth"],
-  ])(
-    "needs violation and policy in one sentence, and no disabled account: %j is %s",
-    (message, cls) => {
-      expect(failed(400, refused(message)).refusal.class).toBe(cls);
-    },
-  );
+  ])("needs violation and policy in a sentence, no disabled account: %j is %s", (message, cls) => {
+    expect(failed(400, refused(message)).refusal.class).toBe(cls);
+  });
 });

@@ -57,15 +57,14 @@ describe("a provider's own cost", () => {
     expect(inTicks(raw)).toBe(usd);
   });
 
-  test.each(["-0.01", "-1", "null", "true", "{}", "[1]", '""', '"free"', '"1 USD"', '"-2"'])(
-    "of %s is not a cost",
-    (raw) => {
-      expect(inUsd(raw)).toBeUndefined();
-      expect(inTicks(raw)).toBeUndefined();
-    },
-  );
+  const noCosts = ["-0.01", "-1", "null", "true", "{}", "[1]", '""', '"free"', '"1 USD"', '"-2"'];
+  test.each(noCosts)("of %s is not a cost", (raw) => {
+    expect(inUsd(raw)).toBeUndefined();
+    expect(inTicks(raw)).toBeUndefined();
+  });
 
-  test.each(["1e16", "1e999", "1".repeat(200_000), `1e${"9".repeat(200_000)}`])(
+  const tooLarge = ["1e16", "1e999", "1".repeat(200_000), `1e${"9".repeat(200_000)}`];
+  test.each(tooLarge)(
     "that is too large for any bill is read as the largest amount (case %#)",
     (raw) => {
       expect(inUsd(raw)).toBe(hugeUsd);
@@ -73,13 +72,11 @@ describe("a provider's own cost", () => {
     },
   );
 
-  test.each(["1e-60", "1e-99999999999999999999", `0.${"0".repeat(100_000)}1`])(
-    "that is too small to count is read as 0 (case %#)",
-    (raw) => {
-      expect(inUsd(raw)).toBe("0");
-      expect(inTicks(raw)).toBe("0");
-    },
-  );
+  const tooSmall = ["1e-60", "1e-99999999999999999999", `0.${"0".repeat(100_000)}1`];
+  test.each(tooSmall)("that is too small to count is read as 0 (case %#)", (raw) => {
+    expect(inUsd(raw)).toBe("0");
+    expect(inTicks(raw)).toBe("0");
+  });
 
   test("is read in dollars first, and in ticks if there are no dollars", () => {
     const both = (cost: string): string | undefined =>
@@ -89,12 +86,10 @@ describe("a provider's own cost", () => {
     expect(both("-1")).toBe("2");
   });
 
-  test.each(["{}", "[]", '{"cost":1}', '{"usage":null}', '{"usage":[1]}', '{"usage":{}}', "7"])(
-    "is not read from %s",
-    (text) => {
-      expect(readReportedCost(text)).toBeUndefined();
-    },
-  );
+  const others = ["{}", "[]", '{"cost":1}', '{"usage":null}', '{"usage":[1]}', '{"usage":{}}', "7"];
+  test.each(others)("is not read from %s", (text) => {
+    expect(readReportedCost(text)).toBeUndefined();
+  });
 });
 
 /** Number texts with a point and an exponent, and the digits and the power of ten they mean. */

@@ -37,13 +37,15 @@ const emptySchema = { type: "object", properties: {} };
 
 describe("system and developer messages", () => {
   test("become the system prompt in their order, without blank ones", () => {
+    const developer = (content: unknown) => ({ role: "developer", content });
+    const system = (content: string) => ({ role: "system", content });
     const { body } = sent({
       messages: [
-        { role: "system", content: "one" },
-        { role: "developer", content: [text("two"), text("")] },
-        { role: "system", content: " " },
+        system("one"),
+        developer([text("two"), text("")]),
+        system(" "),
         user,
-        { role: "developer", content: "later" },
+        developer("later"),
       ],
     });
     expect(body["system"]).toEqual([text("one"), text("two"), text("later")]);
@@ -69,7 +71,7 @@ describe("user messages", () => {
     ["with a string stay a string", "hi", "hi"],
     ["with one text part become a string", [text("hi")], "hi"],
     [
-      "with several text parts keep the parts that are not empty",
+      "with text parts keep those that are not empty",
       [text("a"), text(""), text("b")],
       [text("a"), text("b")],
     ],
@@ -97,12 +99,9 @@ describe("user messages", () => {
   });
 
   test("lose names and hints, which are reported as dropped", () => {
-    const part = {
-      ...text("hi"),
-      cache_control: { type: "ephemeral" },
-      prompt_cache_breakpoint: 1,
-    };
-    const { body, dropped } = sent({ messages: [{ role: "user", name: "bob", content: [part] }] });
+    const hints = { cache_control: { type: "ephemeral" }, prompt_cache_breakpoint: 1 };
+    const content = [{ ...text("hi"), ...hints }];
+    const { body, dropped } = sent({ messages: [{ role: "user", name: "bob", content }] });
     expect(body["messages"]).toEqual([user]);
     expect(dropped).toEqual([
       "messages[].name",
@@ -114,22 +113,14 @@ describe("user messages", () => {
 
 describe("assistant messages", () => {
   test.each([
+    ["with only a call become a block", { content: null, tool_calls: [call("c1")] }, [use("c1")]],
     [
-      "with null content and a call become a tool_use block",
-      { content: null, tool_calls: [call("c1")] },
-      [use("c1")],
-    ],
-    [
-      "with text and a call become a text and a tool_use block",
+      "with text and a call become two blocks",
       { content: "a", tool_calls: [call("c1")] },
       [text("a"), use("c1")],
     ],
     ["with a refusal keep it as their text", { content: null, refusal: "no" }, "no"],
-    [
-      "with a refusal part keep it as their text",
-      { content: [{ type: "refusal", refusal: "no" }] },
-      "no",
-    ],
+    ["with a refusal part keep its text", { content: [{ type: "refusal", refusal: "no" }] }, "no"],
   ])("%s", (_, members, expected) => {
     const messages = [user, { role: "assistant", ...members }, user];
     expect(messagesOf(messages)).toEqual([user, { role: "assistant", content: expected }, user]);
@@ -150,20 +141,13 @@ describe("assistant messages", () => {
     const { dropped } = sent({
       messages: [user, { role: "assistant", content: "a", ...reasoning }],
     });
-    expect(dropped).toEqual([
-      "messages[].reasoning_content",
-      "messages[].reasoning",
-      "messages[].reasoning_details",
-    ]);
+    expect(dropped).toEqual(Object.keys(reasoning).map((name) => `messages[].${name}`));
   });
 
+  const custom = { id: "c", type: "custom", custom: { name: "x", input: "" } };
   test.each([
     ["audio", { audio: { id: "x" } }, "messages[1].audio"],
-    [
-      "custom call",
-      { tool_calls: [{ id: "c", type: "custom", custom: { name: "x", input: "" } }] },
-      "messages[1].tool_calls[0].type",
-    ],
+    ["custom call", { tool_calls: [custom] }, "messages[1].tool_calls[0].type"],
   ])("%s is refused with its path", (_, members, place) => {
     const messages = [user, { role: "assistant", content: "a", ...members }];
     expect(refusedBy({ messages })).toBe(place);
@@ -188,32 +172,20 @@ describe("tool calls and results", () => {
     expect(bytes).toContain(`"input":${expected ?? args}`);
   });
 
-  test.each(["[1]", "7", "{", '{"a":1}}', '{"__proto__":1}', "null"])(
-    "arguments %j are refused with their path",
-    (args) => {
-      expect(refusedBy({ messages: round([call("c0"), call("c1", args)]) })).toBe(
-        "messages[1].tool_calls[1].function.arguments",
-      );
-    },
-  );
+  const noObjects = ["[1]", "7", "{", '{"a":1}}', '{"__proto__":1}', "null"];
+  test.each(noObjects)("arguments %j are refused with their path", (args) => {
+    const refused = refusedBy({ messages: round([call("c0"), call("c1", args)]) });
+    expect(refused).toBe("messages[1].tool_calls[1].function.arguments");
+  });
 
+  const parts = [text("a"), text("b")];
   test.each([
-    ["an empty string becomes a tool_result without content", "", undefined],
-    [
-      "text parts becomes a tool_result with text blocks",
-      [text("a"), text("b")],
-      [text("a"), text("b")],
-    ],
-  ])("a result of %s", (_, content, expected) => {
+    ["an empty string becomes a tool_result without content", "", {}],
+    ["text parts becomes a tool_result with text blocks", parts, { content: parts }],
+  ])("a result of %s", (_, content, members) => {
     const messages = round([call("c1")], { role: "tool", tool_call_id: "c1", content });
-    expect(messagesOf(messages)).toMatchObject([
-      user,
-      { role: "assistant" },
-      {
-        role: "user",
-        content: [result("c1", expected === undefined ? {} : { content: expected })],
-      },
-    ]);
+    const told = { role: "user", content: [result("c1", members)] };
+    expect(messagesOf(messages)).toMatchObject([user, { role: "assistant" }, told]);
   });
 
   test("get an id of their own if an earlier call has it, and each result follows its call", () => {
@@ -223,19 +195,19 @@ describe("tool calls and results", () => {
     ];
     const history = [user, ...answered("c"), ...answered("c", "d", "c"), ...answered("toolu_1")];
     const messages = messagesOf(history) as readonly { content: readonly Sent["body"][] }[];
-    const named = messages
-      .slice(1)
-      .map(({ content }) =>
-        content.map(({ id, tool_use_id, content: said }) => id ?? [tool_use_id, said]),
-      );
-    const results = (...pairs: [string, string][]): unknown => pairs;
+    const nameOf = ({ id, tool_use_id, content: said }: Sent["body"]) => id ?? [tool_use_id, said];
+    const named = messages.slice(1).map(({ content }) => content.map(nameOf));
     expect(named).toEqual([
       ["c"],
-      results(["c", "c/0"]),
+      [["c", "c/0"]],
       ["toolu_1", "d", "toolu_3"],
-      results(["toolu_1", "c/0"], ["d", "d/1"], ["toolu_3", "c/2"]),
+      [
+        ["toolu_1", "c/0"],
+        ["d", "d/1"],
+        ["toolu_3", "c/2"],
+      ],
       ["toolu_4"],
-      results(["toolu_4", "toolu_1/0"]),
+      [["toolu_4", "toolu_1/0"]],
     ]);
   });
 
@@ -246,39 +218,33 @@ describe("tool calls and results", () => {
   });
 
   test("pass a result without a call before it", () => {
-    expect(messagesOf([user, { role: "tool", tool_call_id: "x", content: "r" }])).toEqual([
-      { role: "user", content: [result("x", { content: "r" }), text("hi")] },
-    ]);
+    const sentContent = [result("x", { content: "r" }), text("hi")];
+    const messages = [user, { role: "tool", tool_call_id: "x", content: "r" }];
+    expect(messagesOf(messages)).toEqual([{ role: "user", content: sentContent }]);
   });
 
   test("define a tool for each called function if the request has no tools, with tool_choice none", () => {
     const { body } = sent({ messages: round([call("c1"), call("c2"), call("c3", "{}", "g")]) });
-    expect(body["tools"]).toEqual([
-      { name: "f", input_schema: emptySchema },
-      { name: "g", input_schema: emptySchema },
-    ]);
+    const tools = ["f", "g"].map((name) => ({ name, input_schema: emptySchema }));
+    expect(body["tools"]).toEqual(tools);
     expect(body["tool_choice"]).toEqual({ type: "none" });
   });
 });
 
 describe("tools and their choice", () => {
+  const hostile = { properties: { constructor: {} } };
+  const odd = { properties: null, required: ["a"], type: null };
   test.each([
-    [{ name: "f" }, { name: "f", input_schema: emptySchema }],
+    [{ name: "f" }, { input_schema: emptySchema }],
     [
       { name: "f", description: "d", parameters: { properties: { a: {} } }, strict: true },
-      { name: "f", description: "d", input_schema: { type: "object", properties: { a: {} } } },
+      { description: "d", input_schema: { type: "object", properties: { a: {} } } },
     ],
-    [
-      { name: "f", parameters: { properties: { constructor: {} } } },
-      { name: "f", input_schema: { type: "object", properties: { constructor: {} } } },
-    ],
-    [
-      { name: "f", parameters: { properties: null, required: ["a"], type: null } },
-      { name: "f", input_schema: { properties: {}, required: ["a"], type: "object" } },
-    ],
+    [{ name: "f", parameters: hostile }, { input_schema: { type: "object", ...hostile } }],
+    [{ name: "f", parameters: odd }, { input_schema: { ...odd, type: "object", properties: {} } }],
   ])("the function %j is sent as the tool %j", (spec, expected) => {
     const { body, dropped } = sent({ tools: [{ type: "function", function: spec }] });
-    expect(body["tools"]).toEqual([expected]);
+    expect(body["tools"]).toEqual([{ name: "f", ...expected }]);
     expect(dropped).toEqual("strict" in spec ? ["tools[].function.strict"] : []);
   });
 
@@ -287,15 +253,16 @@ describe("tools and their choice", () => {
     expect(refusedBy({ tools: [tool, custom] })).toBe("tools[1].type");
   });
 
+  const alone = { disable_parallel_tool_use: true };
   test.each([
     [{ tool_choice: "auto" }, { type: "auto" }],
     [{ tool_choice: "none" }, { type: "none" }],
     [{ tool_choice: "required" }, { type: "any" }],
     [{ tool_choice: { type: "function", function: { name: "f" } } }, { type: "tool", name: "f" }],
-    [{ parallel_tool_calls: false }, { type: "auto", disable_parallel_tool_use: true }],
+    [{ parallel_tool_calls: false }, { type: "auto", ...alone }],
     [
       { parallel_tool_calls: false, tool_choice: "required" },
-      { type: "any", disable_parallel_tool_use: true },
+      { type: "any", ...alone },
     ],
     [{ parallel_tool_calls: false, tool_choice: "none" }, { type: "none" }],
   ])("%j is sent as the tool_choice %j", (members, expected) => {
@@ -307,11 +274,8 @@ describe("tools and their choice", () => {
     ["required", "any"],
   ])("allowed tools in mode %s are the tools that are sent", (mode, type) => {
     const other = { type: "function", function: { name: "g" } };
-    const allowed = { mode, tools: [{ type: "function", function: { name: "g" } }] };
-    const { body } = sent({
-      tools: [tool, other],
-      tool_choice: { type: "allowed_tools", allowed_tools: allowed },
-    });
+    const choice = { type: "allowed_tools", allowed_tools: { mode, tools: [other] } };
+    const { body } = sent({ tools: [tool, other], tool_choice: choice });
     expect(body["tools"]).toEqual([{ name: "g", input_schema: emptySchema }]);
     expect(body["tool_choice"]).toEqual({ type });
   });

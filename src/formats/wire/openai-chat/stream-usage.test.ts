@@ -8,6 +8,7 @@ import {
   events,
   openStream,
   play,
+  playStream,
 } from "../../../../test/fixtures/modality/answer-kit.ts";
 
 interface Chunk {
@@ -51,9 +52,8 @@ describe.each(upstreams)("a stream of a provider of %s", (upstream) => {
   test("that breaks off reports its known usage in a chunk before the error", () => {
     for (const wantsUsageChunk of [false, true]) {
       const bridge = openStream({ client: "wire_a", upstream, wantsUsageChunk });
-      bridge.push(
-        Buffer.from(upstream === "wire_a" ? chunks({ ...hi, usage }) : events(start, word)),
-      );
+      const first = { wire_a: chunks({ ...hi, usage }), wire_b: events(start, word) };
+      bridge.push(Buffer.from(first[upstream]));
       bridge.takeOutput();
       const all = chunksOf(bridge.fail(refusal("upstream_error", "x"), costUsd).toString());
       expect(all).toHaveLength(2);
@@ -65,16 +65,12 @@ describe.each(upstreams)("a stream of a provider of %s", (upstream) => {
 });
 
 describe("chunks of a wire_a provider", () => {
+  const said = `"id":"a","object":"o","created":7,"model":"acme/test-1","choices":`;
+  const choice = '[{"index":0,"delta":{"role":"assistant","content":"a"}}]';
   test.each([
-    [
-      '{"id":"a","object":"o","created":7,"model":"acme/test-1","choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}],"usage":null}',
-    ],
-    [
-      '{"us\\u0061ge":null,"id":"a","object":"o","created":7,"model":"acme/test-1","choices":[{"index":0,"delta":{"role":"assistant","content":"\\"usage\\":null"}}]}',
-    ],
-    [
-      '{"id":"a","object":"o","created":7,"model":"acme/test-1","choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}] , "usage": {"prompt_tokens":1} }',
-    ],
+    `{${said}${choice},"usage":null}`,
+    `{"us\\u0061ge":null,${said}${choice.replace('"a"', String.raw`"\"usage\":null"`)}}`,
+    `{${said}${choice} , "usage": {"prompt_tokens":1} }`,
   ])("lose their usage and nothing else: %s", (text) => {
     const bridge = openStream({ client: "wire_a", upstream: "wire_a" });
     bridge.push(Buffer.from(`data: ${text}\n\n`));
@@ -95,11 +91,14 @@ describe("chunks of a wire_a provider", () => {
     expect(rest).toEqual([]);
   });
 
-  test("that have a usage beside a choice report it once, in the usage chunk", () => {
+  test("that have a usage beside a choice report it once: in the usage chunk, or in the last chunk", () => {
     const counted = (chunk: object): object => ({ ...chunk, usage });
     const pieces = chunks(counted(hi), counted(delta({}, "stop")), usageChunk, done);
-    const all = chunksOf(served("wire_a", pieces, true));
-    expect(all.map((chunk) => chunk.usage)).toEqual([null, null, { ...usage, cost: 0.001932 }]);
+    const reported = { ...usage, cost: 0.001932 };
+    const asked = chunksOf(served("wire_a", pieces, true));
+    expect(asked.map((chunk) => chunk.usage)).toEqual([null, null, reported]);
+    const plain = chunksOf(served("wire_a", pieces));
+    expect(plain.map((chunk) => chunk.usage)).toEqual([undefined, reported]);
   });
 
   test("without a choice reach only clients that requested a usage chunk", () => {
@@ -110,50 +109,34 @@ describe("chunks of a wire_a provider", () => {
   });
 
   test("keep their order if content follows a finish reason, and only the last has the usage", () => {
-    const pieces = chunks(
-      hi,
-      delta({}, "stop"),
-      delta({ content: "more" }),
-      delta({}, "stop"),
-      done,
-    );
+    const more = delta({ content: "more" });
+    const pieces = chunks(hi, delta({}, "stop"), more, delta({}, "stop"), done);
     const all = chunksOf(served("wire_a", pieces));
-    expect(all.map((chunk) => chunk.choices[0]?.finish_reason)).toEqual([
-      null,
-      "stop",
-      null,
-      "stop",
-    ]);
+    const reasons = all.map((chunk) => chunk.choices[0]?.finish_reason);
+    expect(reasons).toEqual([null, "stop", null, "stop"]);
     expect(all.map((chunk) => "usage" in chunk)).toEqual([false, false, false, true]);
   });
 });
 
 test.each(["wire_a", "wire_b"] as const)("usage in a choice reaches a client of %s", (client) => {
-  const last = {
-    ...delta({}, "stop"),
-    choices: [{ index: 0, delta: {}, finish_reason: "stop", usage }],
-  };
-  const { bridge, text } = play(openStream({ client, upstream: "wire_a" }), [
-    chunks(hi, last, done),
-  ]);
+  const choices = [{ index: 0, delta: {}, finish_reason: "stop", usage }];
+  const last = { ...delta({}, "stop"), choices };
+  const { bridge, text } = playStream({ client, upstream: "wire_a" }, hi, last, done);
   expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
   expect(text).toContain('"cost":0.001932');
 });
 
-test.each(upstreams)(
-  "the cost of earlier attempts is sent before the terminal error of %s",
-  (upstream) => {
-    for (const wantsUsageChunk of [false, true]) {
-      const fail = (cost: string): readonly Chunk[] => {
-        const bridge = openStream({ client: "wire_a", upstream, wantsUsageChunk });
-        bridge.push(Buffer.from(upstream === "wire_a" ? chunks(hi) : events(bare, word)));
-        bridge.takeOutput();
-        return chunksOf(bridge.fail(refusal("upstream_error", "x"), cost).toString());
-      };
-      const [known, error] = fail("0.25");
-      expect(known?.usage).toMatchObject({ prompt_tokens: 0, cost: 0.25 });
-      expect(error).toHaveProperty("error");
-      expect(fail("0")).toMatchObject([{ error: {} }]);
-    }
-  },
-);
+test.each(upstreams)("the cost of earlier attempts is sent before the error of %s", (upstream) => {
+  for (const wantsUsageChunk of [false, true]) {
+    const fail = (cost: string): readonly Chunk[] => {
+      const bridge = openStream({ client: "wire_a", upstream, wantsUsageChunk });
+      bridge.push(Buffer.from(upstream === "wire_a" ? chunks(hi) : events(bare, word)));
+      bridge.takeOutput();
+      return chunksOf(bridge.fail(refusal("upstream_error", "x"), cost).toString());
+    };
+    const [known, error] = fail("0.25");
+    expect(known?.usage).toMatchObject({ prompt_tokens: 0, cost: 0.25 });
+    expect(error).toHaveProperty("error");
+    expect(fail("0")).toMatchObject([{ error: {} }]);
+  }
+});

@@ -26,20 +26,14 @@ const thought = (reasoning_tokens: number, total_tokens?: number): object => ({
 const hits = { prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 36 };
 
 describe("every vendor's usage fills the same five buckets", () => {
+  const openai = vendorUsage(100, 50, { ...inCache(40, 10), ...thought(20, 150) });
+  const xai = vendorUsage(10, 5, thought(100, 115));
   test.each<[string, object, Usage]>([
-    [
-      "OpenAI",
-      vendorUsage(100, 50, { ...inCache(40, 10), ...thought(20, 150) }),
-      buckets(50, 40, 10, 30, 20),
-    ],
+    ["OpenAI", openai, buckets(50, 40, 10, 30, 20)],
     ["DeepSeek", vendorUsage(100, 5, hits), buckets(36, 64, 0, 5, 0)],
     ["DeepSeek without a total", vendorUsage(undefined, 5, hits), buckets(36, 64, 0, 5, 0)],
     ["Moonshot", vendorUsage(100, 5, { cached_tokens: 30 }), buckets(70, 30, 0, 5, 0)],
-    [
-      "xAI with reasoning outside the completion count",
-      vendorUsage(10, 5, thought(100, 115)),
-      buckets(10, 0, 0, 5, 100),
-    ],
+    ["xAI with reasoning outside the completion count", xai, buckets(10, 0, 0, 5, 100)],
     ["more reasoning than output", vendorUsage(10, 5, thought(9)), buckets(10, 0, 0, 0, 5)],
     ["more cache than prompt", vendorUsage(10, 5, inCache(99, 99)), buckets(0, 10, 0, 5, 0)],
     ["a usage without prompt tokens", vendorUsage(undefined, 5), buckets(0, 0, 0, 5, 0)],
@@ -48,17 +42,13 @@ describe("every vendor's usage fills the same five buckets", () => {
   });
 
   test("Groq's usage is read from a member of its own", () => {
-    expect(read({ usage: null, x_groq: { usage: vendorUsage(9, 4) } })?.usage).toEqual(
-      buckets(9, 0, 0, 4, 0),
-    );
+    const report = read({ usage: null, x_groq: { usage: vendorUsage(9, 4) } });
+    expect(report?.usage).toEqual(buckets(9, 0, 0, 4, 0));
   });
 
-  test.each([[{ usage: {} }], [{ usage: { prompt_tokens: -1, completion_tokens: 1.5 } }]])(
-    "%j reports nothing",
-    (body) => {
-      expect(read(body)).toBeUndefined();
-    },
-  );
+  test.each([{}, { prompt_tokens: -1, completion_tokens: 1.5 }])("%j reports nothing", (usage) => {
+    expect(read({ usage })).toBeUndefined();
+  });
 
   test.each([
     ['{"usage":{"prompt_tokens":1,"cost":0.00000012345678901234567}}', "0.00000012345678901234567"],
@@ -87,11 +77,8 @@ describe("usage", () => {
 
   test("has safe, non-negative counts that add up to no more than was reported", () => {
     const junk = fc.oneof(count, fc.double(), fc.jsonValue());
-    const details = fc.record({
-      cached_tokens: junk,
-      cache_write_tokens: junk,
-      reasoning_tokens: junk,
-    });
+    const counts = { cached_tokens: junk, cache_write_tokens: junk, reasoning_tokens: junk };
+    const details = fc.record(counts);
     const reported = fc.record({
       prompt_tokens: junk,
       completion_tokens: junk,

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { SSE_EVENT_BYTES_MAX, SSE_LINE_BYTES_MAX } from "../../../kernel/core/constants.ts";
-import { sseCommentText, sseEventText, SseReader } from "./sse.ts";
+import { frameAt, RepeatedEvent, sseCommentText, sseEventText, SseReader } from "./sse.ts";
 
 interface Read {
   readonly events: readonly (readonly [string, string])[];
@@ -27,10 +27,7 @@ describe("framing", () => {
     ["lone carriage returns", "event: a\rdata: 1\r\rdata: 2\r\r"],
     ["a byte order mark", "\uFEFFevent: a\ndata: 1\n\ndata: 2\n\n"],
     ["no space behind the colon", "event:a\ndata:1\n\ndata:2\n\n"],
-    [
-      "comments, ids and unknown fields",
-      ": hi\nid: 4\nevent: a\nx\ndata: 1\nretry: 3\n\n:\ndata: 2\n\n",
-    ],
+    ["comments, ids and others", ": hi\nid: 4\nevent: a\nx\ndata: 1\nretry: 3\n\n:\ndata: 2\n\n"],
     ["no blank line behind the last event", "event: a\ndata: 1\n\ndata: 2"],
   ])("reads the same events with %s, split at any byte", (_name, text) => {
     const bytes = Buffer.from(text);
@@ -91,22 +88,19 @@ describe("bounds", () => {
   });
 });
 
-describe("any stream", () => {
+test("any stream is read as it was written, for any split of the bytes", () => {
   const event = fc.record({
     name: fc.constantFrom("", "ping", "message_start"),
     data: fc.string({ unit: "binary", minLength: 1 }).map((text) => text.replaceAll("\r", "\n")),
   });
-
-  test("is read as it was written, for any split of the bytes", () => {
-    fc.assert(
-      fc.property(fc.array(event), fc.array(fc.nat(40)), (list, cuts) => {
-        const text = list.map(({ name, data }) => sseCommentText("x") + sseEventText(name, data));
-        const bytes = Buffer.from(text.join(""));
-        const expected = list.map(({ name, data }) => [name, Buffer.from(data).toString()]);
-        expect(readAll(splitAt(bytes, cuts)).events).toEqual(expected);
-      }),
-    );
-  });
+  fc.assert(
+    fc.property(fc.array(event), fc.array(fc.nat(40)), (list, cuts) => {
+      const text = list.map(({ name, data }) => sseCommentText("x") + sseEventText(name, data));
+      const bytes = Buffer.from(text.join(""));
+      const expected = list.map(({ name, data }) => [name, Buffer.from(data).toString()]);
+      expect(readAll(splitAt(bytes, cuts)).events).toEqual(expected);
+    }),
+  );
 });
 
 function splitAt(bytes: Buffer, sizes: readonly number[]): Buffer[] {
@@ -118,3 +112,32 @@ function splitAt(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   }
   return [...pieces, bytes.subarray(Math.min(at, bytes.length))];
 }
+
+function learned(): RepeatedEvent {
+  const repeated = new RepeatedEvent();
+  const frame = frameAt('{"text":"first","more":1}', { start: 8, end: 15 });
+  if (frame !== undefined) repeated.learn(frame);
+  return repeated;
+}
+
+test.each(["second", " ", "grüße 🙂", "{[:,"])(
+  "an event that differs from the previous one only in its text %j is recognized as repeated",
+  (text) => {
+    expect(learned().textIn(`{"text":"${text}","more":1}`)).toBe(text);
+  },
+);
+
+test.each([
+  ["a text that is empty", '{"text":"","more":1}'],
+  ["an escape", '{"text":"a\\nb","more":1}'],
+  ["a quote, which ends the text", '{"text":"a","text":"b","more":1}'],
+  ["a control character, which JSON forbids", '{"text":"a\nb","more":1}'],
+  ["another value after the text", '{"text":"a","more":2}'],
+  ["a beginning and an end that overlap", '{"text":"","more":1}'.replace('""', '"')],
+])("an event with %s is not recognized as repeated", (_name, event) => {
+  expect(learned().textIn(event)).toBeUndefined();
+});
+
+test("an event of several lines is not learned as a repeatable event", () => {
+  expect(frameAt('{\n"text":"first"}', { start: 9, end: 16 })).toBeUndefined();
+});

@@ -5,13 +5,32 @@ import { runs } from "../../../../test/support/depth.ts";
 import { openStream, play } from "../../../../test/fixtures/modality/answer-kit.ts";
 import { readLegalWireA } from "../../../../test/fixtures/modality/legal-wire-a.ts";
 import { readLegalWireB } from "../../../../test/fixtures/modality/legal-wire-b.ts";
-import type { KnownWire } from "../../../../test/fixtures/modality/request-kit.ts";
+import {
+  buildDeployment,
+  type KnownWire,
+  readGood,
+  send,
+} from "../../../../test/fixtures/modality/request-kit.ts";
 
 const FOLDERS = {
   wire_a: new URL("../../wire/openai-chat/fixtures/", import.meta.url),
   wire_b: new URL("../../wire/anthropic-messages/fixtures/", import.meta.url),
 };
 const CLIENTS: readonly KnownWire[] = ["wire_a", "wire_b"];
+
+test.each(CLIENTS.flatMap((client) => CLIENTS.map((upstream) => ({ client, upstream }))))(
+  "the agent's request from $client for $upstream equals its golden file, in key order too",
+  ({ client, upstream }) => {
+    const read = (name: string): string => readFileSync(new URL(name, FOLDERS[client]), "utf8");
+    const request = readGood(client, read("agent.request.json"));
+    const deployment = buildDeployment(upstream, { upstreamModelId: "test-1-2026" });
+    const { body, dropped } = send(request, deployment);
+    const recorded = JSON.parse(read(`agent.request.for-${upstream.replace("_", "-")}.json`));
+    expect({ dropped, body }).toEqual(recorded);
+    // The order of the keys counts too, because providers cache by prefix.
+    expect(Object.keys(body)).toEqual(Object.keys(recorded.body));
+  },
+);
 
 interface Golden {
   readonly upstream: KnownWire;
