@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 import { validate } from "dockerfile-utils";
@@ -20,7 +20,9 @@ describe("the Dockerfile", () => {
     expect(validate("FROM node\nRUNN x\n")).not.toEqual([]);
   });
 
-  test("pins every base image by its digest", () => {
+  test("is the only one, and pins every base image by its digest", () => {
+    const files = readdirSync(ROOT).filter((name) => name.startsWith("Dockerfile"));
+    expect(files).toEqual(["Dockerfile"]);
     const names = new Set(stages.map(({ name }) => name));
     const images = stages.map(({ base }) => base).filter((base) => !names.has(base));
     expect(images.length).toBe(3);
@@ -89,9 +91,8 @@ describe("the compose file", () => {
   });
 
   test("gives a gateway a longer stop grace period than its own shutdown takes", () => {
-    const gateway = stagesOf(readFileSync(join(ROOT, "Dockerfile"), "utf8")).find(
-      ({ name }) => name === "gateway",
-    );
+    const dockerfile = readFileSync(join(ROOT, "Dockerfile"), "utf8");
+    const gateway = stagesOf(dockerfile).find(({ name }) => name === "gateway");
     const env = gateway?.config.env ?? {};
     const ownMs = Number(env["TM_SHUTDOWN_DELAY_MS"]) + Number(env["TM_SHUTDOWN_GRACE_MS"]);
     const periods = Object.entries(services).filter(([name]) => name.startsWith("gateway-"));

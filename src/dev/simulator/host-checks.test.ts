@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startSimulator, type Simulator } from "./simulator.ts";
+import { expect, test } from "vitest";
+import { withResource } from "../../../test/support/with-resource.ts";
+import { startSimulator } from "./simulator.ts";
 
 const CHAT = "/v1/chat/completions";
 const MESSAGES = "/v1/messages";
 const VERSION = { "anthropic-version": "2023-06-01" };
 
-let simulator: Simulator;
-
-beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-});
-afterAll(() => simulator.close());
+const simulator = withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
 
 async function post(path: string, body: object, headers: Readonly<Record<string, string>> = {}) {
   const init = { method: "POST", headers, body: JSON.stringify(body) };
