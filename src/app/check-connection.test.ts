@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 
+import { newFolder } from "../../test/support/run-folder.ts";
 import { selfSigned } from "../../test/support/self-signed.ts";
 import { UPSTREAM_SETTINGS } from "../kernel/config/upstream-settings.ts";
 import { keyVerdict, readOutbound } from "./check-connection.ts";
@@ -30,8 +30,7 @@ const NOTHING = {
 };
 
 test("a provider has its own outbound settings, and the common ones where it has none", () => {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-outbound-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder("outbound");
   const { key, cert } = selfSigned();
   const [certFile, keyFile] = [join(folder, "a.pem"), join(folder, "a.key")];
   writeFileSync(certFile, cert);

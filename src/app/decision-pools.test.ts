@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { decisionsManifest, edited, type Json } from "../../test/fixtures/manifest/samples.ts";
+import { newFolder } from "../../test/support/run-folder.ts";
 import { systemClock } from "../kernel/core/time.ts";
 import { loadCatalog, type LoadedCatalog } from "./load-catalog.ts";
 
@@ -19,14 +19,10 @@ const LISTED: Readonly<Record<string, readonly string[]>> = {
   "example-five": ["judge"],
 };
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "tokenmarket-manifests-"));
-  for (const [provider, models] of Object.entries(LISTED)) {
-    writeFileSync(join(folder, `${provider}.json`), manifestText(provider, models));
-  }
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder("manifests");
+for (const [provider, models] of Object.entries(LISTED)) {
+  writeFileSync(join(folder, `${provider}.json`), manifestText(provider, models));
+}
 
 describe("the example file of decision pools", () => {
   test("declares five pools, and every listing is in one of them", () => {

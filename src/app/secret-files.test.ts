@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
+import { newFolder } from "../../test/support/run-folder.ts";
 import { loadConfig, secretsIn } from "../kernel/index.ts";
 import { SECRET_FILE_BYTES_MAX, SecretFiles } from "./secret-files.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tokenmarket-secrets-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder("secrets");
 
 let files = 0;
 

@@ -1,9 +1,10 @@
-import { afterAll, describe, expect, test } from "vitest";
-import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createWriteStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { tmpdir } from "node:os";
 
+import { describe, expect, test } from "vitest";
+
+import { newFolder } from "../../test/support/run-folder.ts";
 import {
   type CommandIo,
   readDay,
@@ -14,8 +15,7 @@ import {
   UsageFault,
 } from "./command-context.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tokenmarket-files-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder("files");
 
 /** Returns the message of a command that cannot create this file. */
 async function saidOf(path: string): Promise<string> {

@@ -1,11 +1,11 @@
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { pino } from "pino";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 
+import { newFolder } from "../../test/support/run-folder.ts";
 import { readRefreshState } from "../app/index.ts";
 import { type Change, type ChangeLog, readRawJson } from "../kernel/index.ts";
 import type { Manifest } from "../catalog/index.ts";
@@ -21,12 +21,11 @@ let folder: string;
 let lists: Record<string, string>;
 let noted: Change[];
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "tm-refresh-"));
+  folder = newFolder("refresh");
   mkdirSync(join(folder, "manifests"));
   lists = {};
   noted = [];
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function listsAt(usd: number): void {
   const entry = `"litellm_provider":"groq","mode":"chat","max_input_tokens":1000`;

@@ -1,14 +1,13 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
+import { newFolder } from "../../../test/support/run-folder.ts";
 import { findKeys, headsWithKey } from "./find-keys.ts";
 
 const SECRET = "sk-provider-secret-2";
-const folder = mkdtempSync(join(tmpdir(), "tokenmarket-keys-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder("keys");
 
 let files = 0;
 
