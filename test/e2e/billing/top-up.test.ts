@@ -4,12 +4,14 @@ import { StripePayments } from "../../../src/account/billing/stripe-payments.ts"
 import type { TopUps } from "../../../src/account/billing/stripe-top-ups.ts";
 import type { TopUpRule } from "../../../src/account/billing/top-up-store.ts";
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
+import type { CheckoutPayment } from "../../../src/dev/test-checkout/checkout-objects.ts";
 import { microUsd } from "../../../src/kernel/core/money.ts";
 import {
   MICRO_PER_USD,
   openBillingFixture,
   withBillingFixture,
   type BillingFixture,
+  type Bought,
 } from "../../support/billing-fixture.ts";
 import { testOperator } from "../../support/test-operator.ts";
 
@@ -71,7 +73,7 @@ async function spend(): Promise<void> {
   ]);
 }
 
-beforeEach(async () => {
+beforeEach(() => {
   fixture.checkout.chargeFaults.length = 0;
 });
 
@@ -213,8 +215,7 @@ describe("a rule of automatic top-up", () => {
 
   test("counts a pending purchase against its ceiling", async () => {
     orgId = await orgWithRule(fixture, { ...RULE, monthMaxMicroUsd: usd(99) });
-    const lost = Array.from({ length: 2 }, () => "lost_before" as const);
-    fixture.checkout.chargeFaults.push(...lost);
+    fixture.checkout.chargeFaults.push("lost_before", "lost_before");
     await fixture.billings[0].topUpRound();
     expect(await view()).toMatchObject({ monthMicroUsd: usd(50), hasOpenPurchase: true });
   });
@@ -264,11 +265,16 @@ describe("a charge that fails", () => {
 describe("a top-up without payment events", () => {
   const deaf = withBillingFixture({ delivery: () => [] });
 
-  test("is completed by another process when its process died before the charge", async () => {
+  /** Without events, the saved card is found when the organization looks at its top-up. */
+  async function deafOrgWithRule(): Promise<void> {
     orgId = await deaf.newOrg();
     await saveCard(deaf, orgId);
     await topUpsOf(deaf).read(orgId);
     await topUpsOf(deaf).setRule(orgId, RULE, testOperator);
+  }
+
+  test("is completed by another process when its process died before the charge", async () => {
+    await deafOrgWithRule();
     const nowMs = deaf.clock.nowMs();
     const times = { nowMs, monthMs: nowMs - MINUTE_MS, expiresAtMs: nowMs + DAY_MS };
     const bounds = { minMicroUsd: usd(5), maxMicroUsd: usd(100) };
@@ -286,10 +292,7 @@ describe("a top-up without payment events", () => {
   });
 
   test("is not charged after its rule was turned off, and its purchase expires", async () => {
-    orgId = await deaf.newOrg();
-    await saveCard(deaf, orgId);
-    await topUpsOf(deaf).read(orgId);
-    await topUpsOf(deaf).setRule(orgId, RULE, testOperator);
+    await deafOrgWithRule();
     deaf.checkout.chargeFaults.push("lost_before", "lost_before");
     await deaf.billings[0].topUpRound();
     await topUpsOf(deaf).setRule(orgId, { ...RULE, isOn: false }, testOperator);
@@ -301,23 +304,6 @@ describe("a top-up without payment events", () => {
     expect(deaf.checkout.book.payments.size).toBe(payments);
     expect(await deaf.backend.purchaseStore.list(orgId)).toMatchObject([{ state: "expired" }]);
   });
-});
-
-test("a top-up that three processes send to the payment provider at once is charged once", async () => {
-  orgId = await orgWithRule(fixture);
-  const nowMs = fixture.clock.nowMs();
-  const times = { nowMs, monthMs: nowMs - MINUTE_MS, expiresAtMs: nowMs + DAY_MS };
-  const bounds = { minMicroUsd: usd(5), maxMicroUsd: usd(100) };
-  const wanted = { orgId, purchaseId: "pur_twice", isTestMoney: true, ...times, ...bounds };
-  const charge = await fixture.backend.topUpStore.begin(wanted, testOperator);
-  if (charge === undefined) throw new Error("nothing was due");
-  const { url: apiUrl, secretKey } = fixture.checkout;
-  const account = { secretKey: () => secretKey, webhookSecrets: () => [], apiUrl };
-  const clients = [1, 2, 3].map(() => new StripePayments(account, fixture.clock));
-  const answers = await Promise.all(clients.map(({ cards }) => cards.charge(charge)));
-  for (const client of clients) client.close();
-  expect(answers.map(({ kind }) => kind)).toEqual(["charge", "charge", "charge"]);
-  expect(charges()).toBe(1);
 });
 
 test("a payment key that is replaced while the program runs is used by the next request", async () => {
@@ -355,13 +341,20 @@ test.each(["refund", "dispute"] as const)(
   },
 );
 
+/** A purchase of an organization with a rule that was paid in another currency. */
+async function parkedPurchase(): Promise<{ bought: Bought; payment: CheckoutPayment }> {
+  orgId = await orgWithRule(fixture);
+  const bought = await fixture.buy(orgId, 20);
+  const payment = fixture.checkout.book.pay(bought.session, { currency: "eur" });
+  await fixture.checkout.webhooks.settled();
+  expect((await fixture.purchase(bought)).state).toBe("parked");
+  return { bought, payment };
+}
+
 test.each(["refund", "dispute"] as const)(
   "a %s of a parked purchase that an operator granted by hand pauses automatic top-up and is logged as an error",
   async (kind) => {
-    orgId = await orgWithRule(fixture);
-    const bought = await fixture.buy(orgId, 20);
-    const payment = fixture.checkout.book.pay(bought.session, { currency: "eur" });
-    await fixture.checkout.webhooks.settled();
+    const { bought, payment } = await parkedPurchase();
     const grant = { orgId, amountMicroUsd: usd(20), ref: bought.purchaseId };
     await fixture.backend.creditStore.grant({ ...grant, isTrial: false }, testOperator);
     const before = fixture.log.length;
@@ -380,11 +373,7 @@ test.each(["refund", "dispute"] as const)(
 );
 
 test("the refund of a parked purchase, which credited nothing, leaves automatic top-up on", async () => {
-  orgId = await orgWithRule(fixture);
-  const bought = await fixture.buy(orgId, 20);
-  const payment = fixture.checkout.book.pay(bought.session, { currency: "eur" });
-  await fixture.checkout.webhooks.settled();
-  expect((await fixture.purchase(bought)).state).toBe("parked");
+  const { bought, payment } = await parkedPurchase();
   fixture.checkout.book.refund(payment);
   await fixture.checkout.webhooks.settled();
   const claims = "select count(*)::int as n from purchase_claim where purchase_id = $1";
@@ -409,9 +398,8 @@ test("a top-up charge that a restore lost is recovered once and counts against t
   const again = await billings[0].recover(sinceMs, testOperator);
   expect(again).toMatchObject({ purchases: 0, granted: 0 });
   expect(await restored.balance(org)).toBe(50n * MICRO_PER_USD);
-  expect(await backend.purchaseStore.list(org)).toMatchObject([
-    { isAutomatic: true, state: "paid" },
-  ]);
+  const recovered = await backend.purchaseStore.list(org);
+  expect(recovered).toMatchObject([{ isAutomatic: true, state: "paid" }]);
   expect((await topUpsOf(restored).read(org)).monthMicroUsd).toBe(usd(50));
   expect(checkout.book.payments.size).toBe(1);
   expect(await restored.broken()).toEqual([]);
