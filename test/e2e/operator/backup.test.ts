@@ -163,13 +163,10 @@ test("a backup that was changed anywhere is refused, and its restore leaves noth
       expect(await refusal()).toMatch(/backup\.json is damaged/);
     });
   }
-  await withChanged(
-    manifest,
-    replaced(/"restore_point":"/, '"restore_point":"later-'),
-    async () => {
-      expect(await refusal()).toMatch(/ended before configured recovery target was reached/);
-    },
-  );
+  const later = replaced(/"restore_point":"/, '"restore_point":"later-');
+  await withChanged(manifest, later, async () => {
+    expect(await refusal()).toMatch(/ended before configured recovery target was reached/);
+  });
   await withChanged(manifest, replaced(/credits \d+/, "credits 9"), async () => {
     expect(await failedChecks()).toEqual([expect.stringMatching(/^found .* noted .* credits 9,/)]);
   });

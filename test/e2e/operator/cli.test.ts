@@ -169,10 +169,6 @@ describe("on the database of a running server", () => {
       run("doctor", "--manifests", folder.manifestsDir),
     ]);
     expect(audit).toMatchObject({ code: 0, json: { ok: true } });
-    const checks = audit.json["checks"] as readonly unknown[];
-    expect(checks.length).toBeGreaterThan(5);
-    const title = expect.any(String);
-    for (const check of checks) expect(check).toEqual({ id: title, title, violations: 0 });
     expect(recover).toMatchObject({ code: 0, json: { recovered: 0 } });
     expect(doctor).toMatchObject({ code: 0, json: { ok: true } });
   });
@@ -197,13 +193,8 @@ test("the catalog follows manifest files, stays while one is invalid, and is reb
       .find((one) => one.includes("the old catalog stays in use")),
   );
   const { issues } = JSON.parse(line) as { issues: readonly Record<string, string>[] };
-  expect(issues).toContainEqual(
-    expect.objectContaining({
-      file: "first.json",
-      pointer: "/models",
-      message: expect.any(String),
-    }),
-  );
+  const issue = { file: "first.json", pointer: "/models", message: expect.any(String) };
+  expect(issues).toContainEqual(expect.objectContaining(issue));
   expect(await models()).toEqual(["op/model", "op/new"]);
 
   // If a link's target changes, the folder does not, so the target is read only on the signal.
@@ -223,7 +214,7 @@ test("the catalog follows manifest files, stays while one is invalid, and is reb
 describe("a database without a server", () => {
   const database = withResource(emptyDatabase, (opened) => opened.drop());
 
-  test("can be migrated and used by commands, and ledger audit exits with 1 for broken books", async () => {
+  test("can be migrated and used by commands, and doctor exits with 1 for broken books", async () => {
     const own = { DATABASE_URL: database.connectionString };
     const first = await jsonCommand(["migrate"], own);
     expect(first).toMatchObject({ code: 0, json: { ok: true, left: [] } });
@@ -238,15 +229,10 @@ describe("a database without a server", () => {
       `alter table account disable trigger user;
       update account set credits = credits + 9, reserved = reserved + 5 where org_id is not null`,
     );
-    const [audit, doctor] = await Promise.all([
-      jsonCommand(["ledger", "audit"], own),
-      jsonCommand(["doctor", "--manifests", folder.manifestsDir], own),
-    ]);
-    expect(audit).toMatchObject({ code: 1, json: { ok: false } });
-    expect(audit.json["checks"]).toContainEqual(
-      expect.objectContaining({ id: "I3", violations: 1 }),
-    );
+    const doctor = await jsonCommand(["doctor", "--manifests", folder.manifestsDir], own);
     expect(doctor).toMatchObject({ code: 1, json: { ok: false } });
+    const checks = doctor.json["checks"];
+    expect(checks).toContainEqual(expect.objectContaining({ id: "books", level: "problem" }));
   });
 
   test("that is unreachable makes a command exit with 2, and its password is not printed", async () => {
@@ -267,8 +253,8 @@ describe("manifests", () => {
       manifest_version: "2",
       settlement: { mode: "sometimes", interval: "daily" },
     });
-    const text = JSON.stringify(operatorManifest(simulator.url, ["x/y"]));
-    const price = text.replace(/("cost_usd_per_million":")\d+[^"]*/, "$1150000");
+    const cheap = JSON.stringify(operatorManifest(simulator.url, ["x/y"]));
+    const price = cheap.replace(/("cost_usd_per_million":")\d+[^"]*/, "$1150000");
     const dear = folder.writeManifest("dear.txt", price);
     const elsewhere = JSON.stringify(operatorManifest("https://two.example", ["y/z"]));
     const two = folder.writeManifest("two.txt", elsewhere.replaceAll('"operated"', '"two"'));
@@ -292,13 +278,9 @@ describe("manifests", () => {
       "/manifest_version",
       "/settlement/mode",
     ]);
+    const text = expect.any(String);
     for (const issue of issues) {
-      expect(issue).toEqual({
-        file: bad,
-        pointer: expect.any(String),
-        rule: expect.any(String),
-        message: expect.any(String),
-      });
+      expect(issue).toEqual({ file: bad, pointer: text, rule: text, message: text });
     }
   });
 
@@ -349,6 +331,7 @@ describe("simulate", () => {
 test("a wrong call exits with 2, a sentence on standard error and nothing on standard output", async () => {
   const wrong: readonly (readonly string[])[] = [
     ["frobnicate"],
+    ["org", "create", "x"],
     ["credit", "grant", "--org", "org_x", "--amount-usd", "0", "--ref", "z"],
     ["credit", "ledger", "--org", "org_none"],
     ["key", "create", "--org", "org_none", "--name", "x"],
@@ -387,8 +370,6 @@ test("a command in its own process has the same exit code and output as in the t
   expect(negative).toMatchObject({ code: 1, stderr: "" });
   expect(JSON.parse(negative.stdout)).toMatchObject({ ok: false });
   expect(await runCommand(check, OPERATOR_ENV)).toEqual(negative);
-  const wrong = await runProgram(["org", "create", "x", "--json"], OPERATOR_ENV);
-  expect(wrong).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--email") });
 });
 
 test("a command whose output cannot be written never exits with 1, the code of a negative answer", async () => {

@@ -123,18 +123,6 @@ test("a second server on the same data charges the hold of a killed server, and 
   await expectChargedOnce(requestId, reserveOf(request));
 });
 
-test("ledger recover charges the hold of a killed server once, and the next server charges nothing", async () => {
-  const { request, requestId } = await openStream();
-  await running.end("SIGKILL");
-  const recover = ["ledger", "recover", "--data", folder.dataDir];
-  expect((await jsonCommand(recover)).json).toMatchObject({ recovered: 1 });
-  expect((await jsonCommand(recover)).json).toMatchObject({ recovered: 0 });
-  running = await serve(folder);
-  await expectChargedOnce(requestId, reserveOf(request));
-  expect((await ask(urlOf(running), asked())).status).toBe(200);
-  await booksBalance();
-});
-
 test("SIGTERM in mid-stream lets the stream finish, exits with 0, and commands can read the data", async () => {
   const before = await books();
   const whole = ask(urlOf(running), asked({ stream: true, text: "[words:30] [[fault:slow:50]]" }));

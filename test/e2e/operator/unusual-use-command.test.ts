@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 
 import type { CallFamily } from "../../../src/formats/index.ts";
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
-import { ANY_PORTS, jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
+import { jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
 import { withBackend } from "../../support/postgres.ts";
 import { runCommand, type CommandResult } from "../../support/program.ts";
 import { testOperator } from "../../support/test-operator.ts";
@@ -104,11 +104,4 @@ test("an invalid unusual-use command exits with 2, names the fault, and lifts no
   }
   const left = await jsonCommand(["unusual-use", "list", orgId], env);
   expect(left.json["data"]).toHaveLength(1);
-});
-
-test("serve exits with 2 for an invalid unusual-use setting, and says what to write", async () => {
-  const bad = { ...OPERATOR_ENV, ...env, TM_UNUSUAL_USE_SPEND_USD: "five" };
-  const { code, stderr } = await runCommand(["serve", ...ANY_PORTS], bad);
-  expect(code).toBe(2);
-  expect(stderr).toMatch(/unusual_use\.spend_usd must be dollars above 0 such as "5\.00"/);
 });
