@@ -232,8 +232,8 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
 
   test("limits egress to DNS and the listed ports, and opens the metrics port only when configured", () => {
     const [plain, everything, brought] = ofKind("NetworkPolicy").map(({ spec }) => {
-      const { ingress, egress } = spec as unknown as NetworkRules;
-      return { open: ingress.map(portsOf), reached: egress.map(portsOf) };
+      const { ingress, egress } = spec as Record<string, readonly NetworkRule[]>;
+      return { open: ingress?.map(portsOf), reached: egress?.map(portsOf) };
     });
     expect(plain?.open).toEqual([[8080, 8081]]);
     expect(plain?.reached).toEqual([
@@ -272,10 +272,10 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
   });
 
   test("runs commands and options that the program has, and scales by its metrics", async () => {
-    expect(new Set(gateways.map(({ container }) => container.args.join(" ")))).toEqual(
-      new Set(["serve"]),
-    );
-    const lines = new Set(commands.map(({ container }) => container.args.join(" ")));
+    const linesOf = (of: readonly Workload[]): Set<string> =>
+      new Set(of.map(({ container }) => container.args.join(" ")));
+    expect(linesOf(gateways)).toEqual(new Set(["serve"]));
+    const lines = linesOf(commands);
     expect(lines.size).toBe(5);
     for (const line of lines) {
       const [path = "", ...options] = line.split(/ (?=--)/);
@@ -363,13 +363,11 @@ interface Container {
 interface Volume {
   readonly name: string;
   readonly configMap?: { readonly name: string };
-  readonly projected?: {
-    readonly sources: readonly { readonly secret: { readonly items: readonly SecretItem[] } }[];
-  };
+  readonly projected?: { readonly sources: readonly { readonly secret: SecretFiles }[] };
 }
 
-interface SecretItem {
-  readonly path: string;
+interface SecretFiles {
+  readonly items: readonly { readonly path: string }[];
 }
 
 interface Pod {
@@ -407,11 +405,6 @@ function environmentOf(container: Container | undefined): Readonly<Record<string
 
 interface NetworkRule {
   readonly ports: readonly { readonly port: number }[];
-}
-
-interface NetworkRules {
-  readonly ingress: readonly NetworkRule[];
-  readonly egress: readonly NetworkRule[];
 }
 
 function portsOf({ ports }: NetworkRule): readonly number[] {
