@@ -152,6 +152,18 @@ describe("answers that are wrong", () => {
   });
 });
 
+test("a fault is chosen by a rule for a model or a path, as many times as the rule says", async () => {
+  simulator.script({ model: "sick", fault: "status:500", times: 2 });
+  simulator.script({ path: "/b/v1/messages", fault: "status:529" });
+  const statusOf = async (path: string, model: string): Promise<number> => {
+    const body = JSON.stringify({ ...base, model });
+    return (await fetch(simulator.url + path, { method: "POST", headers: HEADERS, body })).status;
+  };
+  for (const status of [500, 500, 200]) expect(await statusOf(CHAT, "sick")).toBe(status);
+  expect(await statusOf(MESSAGES, "m")).toBe(200);
+  expect(await statusOf("/b/v1/messages", "m")).toBe(529);
+});
+
 function isJson(text: string): boolean {
   try {
     JSON.parse(text);
