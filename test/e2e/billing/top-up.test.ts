@@ -186,10 +186,7 @@ describe("a rule of automatic top-up", () => {
     fixture.clock.moveOn(DAY_MS);
     await rounds(fixture);
     expect(charges()).toBe(1);
-    expect(await view()).toMatchObject({
-      monthMicroUsd: expect.any(BigInt),
-      hasOpenPurchase: false,
-    });
+    expect((await view()).hasOpenPurchase).toBe(false);
   });
 
   test("waits five minutes between purchases, and stops at its monthly ceiling", async () => {

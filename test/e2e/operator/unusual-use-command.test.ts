@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import type { CallFamily } from "../../../src/formats/index.ts";
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
@@ -8,11 +8,7 @@ import { runCommand, type CommandResult } from "../../support/program.ts";
 import { testOperator } from "../../support/test-operator.ts";
 
 const backend = withBackend();
-let env: Readonly<Record<string, string>>;
-
-beforeAll(() => {
-  env = { DATABASE_URL: backend.connectionString };
-});
+const env = () => ({ DATABASE_URL: backend.connectionString });
 
 /** Makes a trial organization that was limited in these kinds of requests for unusual use. */
 async function heldOrg(...families: readonly CallFamily[]): Promise<OrgId> {
@@ -34,7 +30,7 @@ async function heldOrg(...families: readonly CallFamily[]): Promise<OrgId> {
 }
 
 function asText(...args: readonly string[]): Promise<CommandResult> {
-  return runCommand(["unusual-use", ...args], { ...OPERATOR_ENV, ...env });
+  return runCommand(["unusual-use", ...args], { ...OPERATOR_ENV, ...env() });
 }
 
 const WHY = ["--reason", "a customer we know"] as const;
@@ -53,12 +49,12 @@ test("unusual-use list shows restrictions of all organizations or of one, and pa
     lifted_at: null,
     in_effect: true,
   };
-  const all = await jsonCommand(["unusual-use", "list"], env);
+  const all = await jsonCommand(["unusual-use", "list"], env());
   expect(all.code).toBe(0);
   expect(all.json["data"]).toEqual(
     expect.arrayContaining([hold, { ...hold, org_id: other, family: "videos" }]),
   );
-  const one = await jsonCommand(["unusual-use", "list", orgId], env);
+  const one = await jsonCommand(["unusual-use", "list", orgId], env());
   expect(one.json).toEqual({ data: [hold] });
   await backend.usageHoldStore.lift(orgId, undefined, testOperator);
   expect((await asText("list", orgId)).stdout).toBe("there are none\n");
@@ -74,14 +70,14 @@ test("unusual-use lift lifts the restriction of one kind of request or all, and 
   expect(code).toBe(0);
   expect(stdout).toMatch(/\norg_\S+ +Trial +videos +limited /);
   expect(stdout.split("\n")).toHaveLength(3);
-  const { json } = await jsonCommand(["unusual-use", "lift", orgId, ...WHY], env);
+  const { json } = await jsonCommand(["unusual-use", "lift", orgId, ...WHY], env());
   const lifted_at = expect.stringMatching(/^20.*Z$/);
   expect(json).toEqual({
     lifted: ["images", "chat"].map((family) =>
       expect.objectContaining({ family, state: "limited", lifted_at, in_effect: false }),
     ),
   });
-  const left = await jsonCommand(["unusual-use", "list", orgId], env);
+  const left = await jsonCommand(["unusual-use", "list", orgId], env());
   expect(left.json).toEqual({ data: [] });
   const again = await asText("lift", orgId, ...WHY);
   expect(again).toMatchObject({ code: 0, stdout: "there are none\n" });
@@ -102,6 +98,6 @@ test("an invalid unusual-use command exits with 2, names the fault, and lifts no
     const result = await asText(...args);
     expect(result).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(said) });
   }
-  const left = await jsonCommand(["unusual-use", "list", orgId], env);
+  const left = await jsonCommand(["unusual-use", "list", orgId], env());
   expect(left.json["data"]).toHaveLength(1);
 });
