@@ -17,6 +17,8 @@ function fileOf(content: string | Buffer): string {
   return file;
 }
 
+const MUST_BE_A_LINE = "must have one line, without control characters";
+
 describe("a secret in a file", () => {
   test.each([
     ["with a newline at its end", "sk-a b\n", "sk-a b"],
@@ -38,16 +40,8 @@ describe("a secret in a file", () => {
     ["missing", () => join(folder, "none"), "cannot be read (ENOENT)"],
     ["a device that never ends", () => "/dev/zero", "is not a file"],
     ["empty", () => fileOf("\n"), "is empty"],
-    [
-      "too large",
-      () => fileOf("k".repeat(SECRET_FILE_BYTES_MAX + 1)),
-      "is larger than 65536 bytes",
-    ],
-    [
-      "of several lines",
-      () => fileOf("hush-1\nhush-2\n"),
-      "must have one line, without control characters",
-    ],
+    ["too large", () => fileOf("k".repeat(65_537)), "is larger than 65536 bytes"],
+    ["of several lines", () => fileOf("hush-1\nhush-2\n"), MUST_BE_A_LINE],
     ["not a text", () => fileOf(Buffer.from([0xff, 0xfe, 0x41])), "is not a text in UTF-8"],
   ])("that is %s has no value, and its variable is named", (_what, make, problem) => {
     const file = make();
@@ -59,22 +53,15 @@ describe("a secret in a file", () => {
   test("stays readable again where a command adds values of its own, which replace files", () => {
     const [acme, other] = [fileOf("sk-first"), fileOf("sk-other")];
     const given = { ACME_KEY_FILE: acme, OTHER_KEY_FILE: other, PATH: "/bin" };
-    const secrets = new SecretFiles(given).withValues(
-      new Map([
-        ["ADDED_KEY", "sk-added"],
-        ["OTHER_KEY", "sk-replaced"],
-      ]),
-    );
+    const added = { ADDED_KEY: "sk-added", OTHER_KEY: "sk-replaced" };
+    const secrets = new SecretFiles(given).withValues(new Map(Object.entries(added)));
     expect(secrets.problems.size).toBe(0);
     writeFileSync(acme, "sk-rotated");
     const reading = secrets.read();
-    const keys = { ADDED_KEY: "sk-added", OTHER_KEY: "sk-replaced", PATH: "/bin" };
-    expect(reading).toMatchObject({
-      changed: ["ACME_KEY"],
-      env: { ...keys, ACME_KEY: "sk-rotated" },
-    });
+    const env = { ...added, PATH: "/bin", ACME_KEY: "sk-rotated" };
+    expect(reading).toMatchObject({ changed: ["ACME_KEY"], env });
     secrets.use(reading);
-    expect(secrets.env).toMatchObject({ ...keys, ACME_KEY: "sk-rotated" });
+    expect(secrets.env).toMatchObject(env);
   });
 
   test("beside its variable is refused: it is not clear which one is meant", () => {

@@ -13,6 +13,7 @@ import {
   type PlayedRequest,
   vllm,
 } from "../../test/support/model-servers.ts";
+import { pricing } from "../../test/fixtures/manifest/samples.ts";
 import { runCommand, type CommandResult } from "../../test/support/program.ts";
 import { newFolder } from "../../test/support/run-folder.ts";
 import { runAtTerminal } from "../../test/support/terminal.ts";
@@ -68,16 +69,12 @@ const WITH_KEY = [...SAID, "--free", "--api-key-env", "GPU_KEY"];
 const OPENAI = ["--provider", "openai", "--yes"];
 
 describe("a self-hosted endpoint", () => {
+  const lmStudioIds = ["lmstudio/qwen2-vl-7b-instruct", "lmstudio/meta-llama-3.1-8b-instruct"];
   test.each([
     ["vllm", vllm, ["vllm/Qwen/Qwen3-8B"], 40_960],
     ["llama-cpp", llamaCpp, ["llama-cpp/qwen3-4b"], 65_536],
     ["ollama", ollama, ["ollama/qwen3-8b", "ollama/llava"], 4_096],
-    [
-      "lmstudio",
-      lmStudio,
-      ["lmstudio/qwen2-vl-7b-instruct", "lmstudio/meta-llama-3.1-8b-instruct"],
-      32_768,
-    ],
+    ["lmstudio", lmStudio, lmStudioIds, 32_768],
   ])("%s is listed with the models and context it reports", async (id, server, models, context) => {
     const { code, folder, manifest, stdout } = await init(server, [...SAID, "--free"]);
     expect(code).toBe(0);
@@ -148,10 +145,8 @@ describe("a self-hosted endpoint", () => {
     const longer = await init(vllm, [...SAID, "--free", "--context", "1000000"]);
     expect(longer.manifest?.models[0]?.context_length).toBe(40_960);
     const shorter = await init(vllm, [...SAID, "--free", "--context", "8192"]);
-    expect(shorter.manifest?.models[0]).toMatchObject({
-      context_length: 8_192,
-      max_output_tokens: 8_192,
-    });
+    const bounds = { context_length: 8_192, max_output_tokens: 8_192 };
+    expect(shorter.manifest?.models[0]).toMatchObject(bounds);
   });
 
   test("a tag that a manifest cannot hold is named with the command that renames it", async () => {
@@ -162,14 +157,9 @@ describe("a self-hosted endpoint", () => {
   test("a margin raises hand-set prices, and the provider is owed the price itself", async () => {
     const prices = ["--price-prompt", "0.25", "--price-completion", "1"];
     const { manifest } = await init(vllm, [...SAID, ...prices, "--margin", "10"]);
-    expect(manifest?.models[0]?.pricing.map((each) => each.cost_usd_per_million)).toEqual([
-      "0.275",
-      "1.1",
-    ]);
-    expect(manifest?.listing_terms?.["vllm/Qwen/Qwen3-8B"]?.purchase_pricing).toMatchObject([
-      { cost_usd_per_million: "0.25" },
-      { cost_usd_per_million: "1" },
-    ]);
+    expect(manifest?.models[0]?.pricing).toEqual(pricing({ prompt: "0.275", completion: "1.1" }));
+    const terms = manifest?.listing_terms?.["vllm/Qwen/Qwen3-8B"];
+    expect(terms?.purchase_pricing).toEqual(pricing({ prompt: "0.25", completion: "1" }));
   });
 
   test("an endpoint that answers no token is not listed", async () => {
@@ -245,15 +235,10 @@ describe("a built-in provider", () => {
     const deployed = ["--resource", "acme", "--deployments", `my-gpt=${model?.id}`];
     const result = await runCommand([...azure, ...deployed], PRIVATE);
     expect(result.code).toBe(0);
+    const resolvesTo = expect.arrayContaining([model?.upstream_id]);
     expect(written(folder)).toMatchObject({
       endpoint: { base_url: "https://acme.openai.azure.com/openai/v1" },
-      models: [
-        {
-          id: model?.id,
-          upstream_id: "my-gpt",
-          resolves_to: expect.arrayContaining([model?.upstream_id]),
-        },
-      ],
+      models: [{ id: model?.id, upstream_id: "my-gpt", resolves_to: resolvesTo }],
     });
   });
 
@@ -270,10 +255,8 @@ describe("a built-in provider", () => {
 
   test("Azure or Bedrock without a terminal is refused, and the missing flags are named", async () => {
     const azure = await runCommand(["manifest", "init", "--provider", "azure"], PRIVATE);
-    expect([azure.code, azure.stderr]).toEqual([
-      2,
-      expect.stringMatching(/give --resource, --deployments NAME=MODEL/),
-    ]);
+    expect(azure.code).toBe(2);
+    expect(azure.stderr).toMatch(/give --resource, --deployments NAME=MODEL/);
     const bedrock = await runCommand(["manifest", "init", "--provider", "bedrock"], PRIVATE);
     expect(bedrock.stderr).toMatch(/give --region, --deployments NAME=MODEL/);
   });

@@ -5,6 +5,8 @@ import { describe, expect, test } from "vitest";
 
 import { ask, at, get } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
+import { chatBody } from "../../support/chat-bodies.ts";
+import { httpCall } from "../../support/http-call.ts";
 import { builtProgram } from "../../support/build-program.ts";
 import { PROVIDER_KEY, withSimulator } from "../../support/gateway.ts";
 import {
@@ -96,10 +98,7 @@ describe("on the database of a running server", () => {
   });
 
   test("a command that does not know an id names the command that lists the ids", async () => {
-    for (const [group, command] of [
-      ["key", "show"],
-      ["connection", "disable"],
-    ] as const) {
+    for (const [group, command] of Object.entries({ key: "show", connection: "disable" })) {
       const said = await refused(group, command, "none");
       const list = /`tokenmarket (\w+ list) --org ID` has the ids/.exec(said)?.[1];
       expect(list).toBe(`${group} list`);
@@ -110,15 +109,11 @@ describe("on the database of a running server", () => {
   test("key change keeps the fields that are not named, and needs --confirm for a cap already spent", async () => {
     const change = ["key", "change", keyId];
     const listed = ["--manifests", folder.manifestsDir];
-    const expiresAt = "2030-01-31T00:00:00.000Z";
-    const expiry = await run(...change, "--expires-at", expiresAt, "--tags", "eu, batch");
-    expect(expiry.json).toMatchObject({
-      expires_at: expiresAt,
-      models: null,
-      tags: ["batch", "eu"],
-    });
+    const expires_at = "2030-01-31T00:00:00.000Z";
+    const expiry = await run(...change, "--expires-at", expires_at, "--tags", "eu, batch");
+    expect(expiry.json).toMatchObject({ expires_at, models: null, tags: ["batch", "eu"] });
     const only = await run(...change, "--models", "op/model", ...listed);
-    expect(only.json).toMatchObject({ models: ["op/model"], expires_at: expiresAt });
+    expect(only.json).toMatchObject({ expires_at, models: ["op/model"] });
     const lifted = await run(...change, "--expires-at", "never", "--models", "");
     expect(lifted.json).toMatchObject({ key_id: keyId, expires_at: null, models: null });
     for (const [says, ...asked] of [
@@ -144,9 +139,8 @@ describe("on the database of a running server", () => {
     for (const raw of [secret, key]) {
       expect((await get(gatewayUrl(), { key: raw, path: "/v1/usage" })).status).toBe(200);
     }
-    expect(await refused(...rotate, "73")).toContain(
-      "--grace-hours must be a whole number of hours from 0 to 72",
-    );
+    const hours = "--grace-hours must be a whole number of hours from 0 to 72";
+    expect(await refused(...rotate, "73")).toContain(hours);
     const shown = await runCommand(["key", "show", keyId], { ...OPERATOR_ENV, ...env() });
     expect(shown.stdout).toMatch(/^key\.key_id +key_\w+\nkey\.name +ci\n/);
     expect(shown.stdout).toMatch(/\ndays:\nday +requests +spent_usd\n\d{4}-\d\d-\d\d +0 +/);
@@ -186,12 +180,10 @@ test("the catalog follows manifest files, stays while one is invalid, and is reb
   await until("the new model is listed", async () => (await models()).includes("op/new"));
 
   folder.writeManifest("first.json", '{"manifest_version":"1","models":[]}');
-  const line = await until("the log says why", () =>
-    server
-      .stderr()
-      .split("\n")
-      .find((one) => one.includes("the old catalog stays in use")),
-  );
+  const line = await until("the log says why", () => {
+    const lines = server.stderr().split("\n");
+    return lines.find((one) => one.includes("the old catalog stays in use"));
+  });
   const { issues } = JSON.parse(line) as { issues: readonly Record<string, string>[] };
   const issue = { file: "first.json", pointer: "/models", message: expect.any(String) };
   expect(issues).toContainEqual(expect.objectContaining(issue));
@@ -273,15 +265,11 @@ describe("manifests", () => {
       { message: expect.stringContaining("above $10000 per") },
     ]);
     expect(invalid).toMatchObject({ code: 1, json: { ok: false } });
-    const issues = invalid?.json["issues"] as readonly Record<string, unknown>[];
-    expect(issues.map((issue) => issue["pointer"])).toEqual([
-      "/manifest_version",
-      "/settlement/mode",
-    ]);
     const text = expect.any(String);
-    for (const issue of issues) {
-      expect(issue).toEqual({ file: bad, pointer: text, rule: text, message: text });
-    }
+    expect(invalid?.json["issues"]).toEqual([
+      { file: bad, pointer: "/manifest_version", rule: text, message: text },
+      { file: bad, pointer: "/settlement/mode", rule: text, message: text },
+    ]);
   });
 
   test("manifest check exits with 1 for two manifests of the same provider", async () => {
@@ -309,23 +297,14 @@ describe("manifests", () => {
   });
 });
 
-describe("simulate", () => {
-  test("plays a provider of one wire with one fault until it is stopped", async () => {
-    const program = await startProgram(
-      ["simulate", "--port", "0", "--wire", "wire_a", "--fault", "status:503", "--json"],
-      OPERATOR_ENV,
-    );
-    const url = String(program.ready["url"]);
-    const post = (path: string): Promise<Response> =>
-      fetch(url + path, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: '{"model":"m","messages":[{"role":"user","content":"hi"}]}',
-      });
-    expect((await post("/v1/chat/completions")).status).toBe(503);
-    expect((await post("/v1/messages")).status).toBe(404);
-    expect(await program.end("SIGTERM")).toBe(0);
-  });
+test("simulate plays a provider of one wire with one fault until it is stopped", async () => {
+  const how = ["--port", "0", "--wire", "wire_a", "--fault", "status:503", "--json"];
+  const program = await startProgram(["simulate", ...how], OPERATOR_ENV);
+  const url = String(program.ready["url"]);
+  const body = chatBody("m");
+  expect((await httpCall(`${url}/v1/chat/completions`, { body })).status).toBe(503);
+  expect((await httpCall(`${url}/v1/messages`, { body })).status).toBe(404);
+  expect(await program.end("SIGTERM")).toBe(0);
 });
 
 test("a wrong call exits with 2, a sentence on standard error and nothing on standard output", async () => {
@@ -344,15 +323,11 @@ test("a wrong call exits with 2, a sentence on standard error and nothing on sta
   const results = await Promise.all(
     wrong.map((args) => runCommand([...args, "--json"], { ...OPERATOR_ENV, ...env() })),
   );
+  const sentence = expect.stringMatching(/\w+ \w+/);
   for (const [n, { code, stdout, stderr }] of results.entries()) {
     const call = wrong[n]?.join(" ");
     const said = stderr.trim().split("\n").at(-1);
-    expect({ call, code, stdout, said }).toEqual({
-      call,
-      code: 2,
-      stdout: "",
-      said: expect.stringMatching(/\w+ \w+/),
-    });
+    expect({ call, code, stdout, said }).toEqual({ call, code: 2, stdout: "", said: sentence });
   }
 });
 
