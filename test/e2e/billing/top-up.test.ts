@@ -38,11 +38,8 @@ function topUpsOf({ billings }: BillingFixture): TopUps {
 
 async function saveCard(of: BillingFixture, org: OrgId, last4 = "4242"): Promise<void> {
   const { checkoutUrl } = await topUpsOf(of).openCardCheckout(org);
-  const answer = await fetch(`${checkoutUrl}/pay`, {
-    method: "POST",
-    body: new URLSearchParams({ card: last4 }),
-    redirect: "manual",
-  });
+  const body = new URLSearchParams({ card: last4 });
+  const answer = await fetch(`${checkoutUrl}/pay`, { method: "POST", body, redirect: "manual" });
   const page = new RegExp(`/billing\\?card=saved&org=${org}$`);
   expect(answer.headers.get("location")).toMatch(page);
   await of.checkout.webhooks.settled();
@@ -62,15 +59,15 @@ async function rounds(of: BillingFixture): Promise<void> {
 
 const view = (): Promise<TopUpView> => topUpsOf(fixture).read(orgId);
 const balance = async (): Promise<bigint> => (await fixture.balance(orgId)) / MICRO_PER_USD;
-const charges = (org = orgId): number =>
-  [...fixture.checkout.book.payments.values()].filter((each) => each.metadata["org_id"] === org)
-    .length;
+const charges = (): number => {
+  const payments = [...fixture.checkout.book.payments.values()];
+  return payments.filter((each) => each.metadata["org_id"] === orgId).length;
+};
 
 /** Raises the threshold to $1,000, so that a purchase is due as if the balance were spent. */
 async function spend(): Promise<void> {
-  await fixture.backend.query("update top_up_rule set below = 1000000000 where org_id = $1", [
-    orgId,
-  ]);
+  const sql = "update top_up_rule set below = 1000000000 where org_id = $1";
+  await fixture.backend.query(sql, [orgId]);
 }
 
 beforeEach(() => {
@@ -129,11 +126,8 @@ describe("a card", () => {
     const [event] = fixture.checkout.webhooks.events.slice(-1);
     await fixture.backend.query("delete from payment_event");
     await fixture.checkout.webhooks.send(event?.id ?? "");
-    expect(await view()).toMatchObject({
-      card: undefined,
-      rule: { isOn: false },
-      pause: undefined,
-    });
+    const rule = { isOn: false };
+    expect(await view()).toMatchObject({ card: undefined, rule, pause: undefined });
     await rounds(fixture);
     expect(charges()).toBe(0);
     await expect(topUpsOf(fixture).setRule(orgId, RULE, testOperator)).rejects.toThrow(TopUpFault);
@@ -282,9 +276,8 @@ describe("a top-up without payment events", () => {
     deaf.clock.moveOn(MINUTE_MS);
     await rounds(deaf);
     expect((await deaf.balance(orgId)) / MICRO_PER_USD).toBe(50n);
-    expect([...deaf.checkout.book.payments.values()]).toMatchObject([
-      { metadata: { purchase_id: "pur_dead" } },
-    ]);
+    const metadata = { purchase_id: "pur_dead" };
+    expect([...deaf.checkout.book.payments.values()]).toMatchObject([{ metadata }]);
     expect(await deaf.broken()).toEqual([]);
   });
 
@@ -314,6 +307,8 @@ test("a payment key that is replaced while the program runs is used by the next 
   payments.close();
 });
 
+const PAUSED_BY_RETURN = { rule: { isOn: false }, pause: { reason: "payment_returned" } };
+
 test.each(["refund", "dispute"] as const)(
   "a %s takes back an automatic purchase's credit, and nothing is charged again until a person turns the rule on",
   async (kind) => {
@@ -327,10 +322,7 @@ test.each(["refund", "dispute"] as const)(
     fixture.clock.moveOn(6 * MINUTE_MS);
     await rounds(fixture);
     expect(charges()).toBe(1);
-    expect(await view()).toMatchObject({
-      rule: { isOn: false },
-      pause: { reason: "payment_returned" },
-    });
+    expect(await view()).toMatchObject(PAUSED_BY_RETURN);
     await topUpsOf(fixture).setRule(orgId, RULE, testOperator);
     await rounds(fixture);
     expect(charges()).toBe(2);
@@ -357,13 +349,9 @@ test.each(["refund", "dispute"] as const)(
     const before = fixture.log.length;
     fixture.checkout.book[kind](payment, 2_000);
     await fixture.checkout.webhooks.settled();
-    expect(await view()).toMatchObject({
-      rule: { isOn: false },
-      pause: { reason: "payment_returned" },
-    });
-    expect(fixture.log.slice(before)).toMatchObject([
-      { level: "error", detail: { purchaseId: bought.purchaseId, orgId } },
-    ]);
+    expect(await view()).toMatchObject(PAUSED_BY_RETURN);
+    const detail = { purchaseId: bought.purchaseId, orgId };
+    expect(fixture.log.slice(before)).toMatchObject([{ level: "error", detail }]);
     expect(await balance()).toBe(20n);
     expect(await fixture.broken()).toEqual([]);
   },

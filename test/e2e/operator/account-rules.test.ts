@@ -57,9 +57,7 @@ async function said(...args: readonly string[]): Promise<string> {
   return (await runCommand(args, { ...OPERATOR_ENV, ...env() })).stdout;
 }
 
-function env(): Readonly<Record<string, string>> {
-  return { DATABASE_URL: backend.connectionString };
-}
+const env = () => ({ DATABASE_URL: backend.connectionString });
 
 async function rules(): Promise<AccountRules | undefined> {
   return (await backend.rulesStore.findKey(keyId))?.rules;
@@ -105,19 +103,15 @@ describe("endpoint", () => {
       created_at: expect.stringMatching(/^20.*Z$/),
       manifest_checked: true,
     });
-    expect((await rules())?.endpoints).toEqual([
-      {
-        endpointId,
-        providerId: "acme-private",
-        limits: {
-          requestsPerSecond: 5,
-          paced: { perSecond: 2.5, waitMsMax: 0 },
-          requestsPerMinute: 60,
-          tokensPerMinute: 9_000,
-          concurrent: 4,
-        },
-      },
-    ]);
+    const stored = {
+      requestsPerSecond: 5,
+      paced: { perSecond: 2.5, waitMsMax: 0 },
+      requestsPerMinute: 60,
+      tokensPerMinute: 9_000,
+      concurrent: 4,
+    };
+    const endpoint = { endpointId, providerId: "acme-private", limits: stored };
+    expect((await rules())?.endpoints).toEqual([endpoint]);
     const { manifest_checked: _checked, ...listed } = made;
     expect(await run("endpoint", "list", orgId)).toEqual({ endpoints: [listed] });
     expect(await said("endpoint", "list")).toMatch(
@@ -233,22 +227,11 @@ test("org policy sets the whole policy, shows it, clears it, and changes nothing
   expect(await run("org", "policy", orgId)).toEqual(nothing);
   const lists = ["--only", "acme-ai, other-ai", "--ignore", "bad-ai"];
   const wanted = ["--timeout-ms", "30000", ...lists, "--prompt-logging", "none"];
-  const whole = {
-    org_id: orgId,
-    policy: {
-      timeout_ms: 30_000,
-      only: ["acme-ai", "other-ai"],
-      ignore: ["bad-ai"],
-      prompt_logging: "none",
-    },
-  };
-  expect(await run("org", "policy", orgId, ...wanted)).toEqual(whole);
-  expect((await rules())?.policy).toEqual({
-    timeoutMs: 30_000,
-    only: ["acme-ai", "other-ai"],
-    ignore: ["bad-ai"],
-    promptLogging: "none",
-  });
+  const both = { only: ["acme-ai", "other-ai"], ignore: ["bad-ai"] };
+  const whole = { timeout_ms: 30_000, ...both, prompt_logging: "none" };
+  expect(await run("org", "policy", orgId, ...wanted)).toEqual({ org_id: orgId, policy: whole });
+  const stored = { timeoutMs: 30_000, ...both, promptLogging: "none" };
+  expect((await rules())?.policy).toEqual(stored);
   expect(await run("org", "policy", orgId, "--ignore", "bad-ai")).toEqual({
     org_id: orgId,
     policy: { timeout_ms: null, only: null, ignore: ["bad-ai"], prompt_logging: null },
