@@ -15,10 +15,9 @@ async function post(path: string, body: object, headers: Readonly<Record<string,
 }
 
 const user = { role: "user", content: "hi" };
-const called = {
-  role: "assistant",
-  content: [{ type: "tool_use", id: "a", name: "f", input: {} }],
-};
+const orphan = { role: "tool", tool_call_id: "a", content: "" };
+const use = { type: "tool_use", id: "a", name: "f", input: {} };
+const called = { role: "assistant", content: [use] };
 const tool = { name: "f", input_schema: { type: "object" } };
 const answered = { role: "user", content: [{ type: "tool_result", tool_use_id: "a" }] };
 const twice = [user, called, answered, called, answered];
@@ -35,12 +34,7 @@ test.each([
   [CHAT, { ...said, models: ["b"] }, 400, "models"],
   [CHAT, { ...said, model: "unknown-x" }, 404, "model_not_found"],
   [CHAT, { ...said, max_completion_tokens: 1 }, 400, "max_completion_tokens"],
-  [
-    CHAT,
-    { ...said, messages: [user, { role: "tool", tool_call_id: "a", content: "" }] },
-    400,
-    "role 'tool'",
-  ],
+  [CHAT, { ...said, messages: [user, orphan] }, 400, "role 'tool'"],
   [MESSAGES, { ...said, model: "unknown-x" }, 404, "not_found_error"],
   [MESSAGES, { ...said, stream_options: {} }, 400, "stream_options: Extra inputs"],
   [MESSAGES, { ...said, messages: [user, called], tools: [tool] }, 400, "immediately after: a"],

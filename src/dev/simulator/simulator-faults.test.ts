@@ -76,18 +76,25 @@ describe("connections that die", () => {
   });
 });
 
+/** Asks for a stream with a fault; `leaving` cuts the connection. */
+function begin(path: string, fault: string) {
+  const leaving = new AbortController();
+  const response = fetch(simulator.url + path, {
+    method: "POST",
+    headers: { ...HEADERS, "x-sim-fault": fault },
+    body: JSON.stringify({ ...base, ...STREAM }),
+    signal: leaving.signal,
+  });
+  return { leaving, response };
+}
+
 describe("connections that hang", () => {
   test.each([["hang:headers"], ["hang:event:2"]])(
     "%s holds the connection until the client leaves",
     async (fault) => {
       const { total } = simulator.counts();
-      const leaving = new AbortController();
-      const hanging = fetch(simulator.url + CHAT, {
-        method: "POST",
-        headers: { ...HEADERS, "x-sim-fault": fault },
-        body: JSON.stringify({ ...base, ...STREAM }),
-        signal: leaving.signal,
-      }).then((response) => response.text());
+      const { leaving, response } = begin(CHAT, fault);
+      const hanging = response.then((answer) => answer.text());
       await expect.poll(() => simulator.counts()).toMatchObject({ open: 1, total: total + 1 });
       leaving.abort();
       await expect(hanging).rejects.toThrow("aborted");
@@ -97,15 +104,9 @@ describe("connections that hang", () => {
 
   test("endless repeats the text until the client leaves, and counts the call as abandoned", async () => {
     const { abandoned } = simulator.counts();
-    const leaving = new AbortController();
-    const response = await fetch(simulator.url + MESSAGES, {
-      method: "POST",
-      headers: { ...HEADERS, "x-sim-fault": "endless" },
-      body: JSON.stringify({ ...base, ...STREAM }),
-      signal: leaving.signal,
-    });
+    const { leaving, response } = begin(MESSAGES, "endless");
     let bytes = 0;
-    for await (const chunk of response.body ?? []) {
+    for await (const chunk of (await response).body ?? []) {
       bytes += chunk.length;
       if (bytes > 1_000_000) break;
     }

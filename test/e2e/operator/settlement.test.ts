@@ -33,11 +33,8 @@ async function serveOneDay(): Promise<void> {
   const asked = { wire: "wire_a", model: "op/model", text: "this one fails" } as const;
   await ask(gateway.url, { ...asked, key: unlucky.key });
   await nothingHeld(gateway, unlucky);
-  const { key } = await serveYesterday(gateway, "op/model", [
-    "one",
-    "two words",
-    "three more words",
-  ]);
+  const texts = ["one", "two words", "three more words"];
+  const { key } = await serveYesterday(gateway, "op/model", texts);
   const { json } = await get(gateway.url, { key, path: "/v1/usage" });
   for (const row of at(json, "data") as readonly unknown[]) {
     reported += BigInt(Number(at(row, "cost_micro_usd")));
