@@ -42,12 +42,12 @@ describe("cookies of no session", () => {
     };
     const sessions = openSessions({ findSession });
     const cookieOf = (sign: string): string => `tm_session=${sign.repeat(43)}`;
-    const cookies = [..."ABCDEFGHIJKLMNOPQRST"].map(cookieOf);
+    const cookies = "ABCDEFGHIJKLMNOPQRST".split("").map(cookieOf);
     for (const found of await Promise.all(cookies.map((each) => sessions.readSession(each)))) {
       expect(found).toBeUndefined();
     }
     for (const each of cookies) expect(await sessions.sessionEndReason(each)).toBeUndefined();
-    const late = [..."123456"].map(cookieOf);
+    const late = "123456".split("").map(cookieOf);
     // The fourth cookie comes twice at once, and the second one waits until the first was read.
     await Promise.all([...late, late[3]].map((each) => sessions.readSession(each)));
     await sessions.signOut(late[3]);

@@ -9,7 +9,6 @@ import {
   openOtherBilling,
   paymentOf,
   withBillingFixture,
-  type BillingFixture,
   type Bought,
 } from "../../support/billing-fixture.ts";
 import { until } from "../../support/books.ts";
@@ -35,7 +34,7 @@ async function press(bought: Bought, button: "pay" | "fail" | "close"): Promise<
 }
 
 /** A new organization's paid purchase. */
-async function paid(dollars: number): Promise<Bought> {
+async function buyPaid(dollars: number): Promise<Bought> {
   const bought = await fixture.buy(await fixture.newOrg(), dollars);
   fixture.checkout.book.pay(bought.session);
   await fixture.checkout.webhooks.settled();
@@ -248,12 +247,13 @@ test("a running console reconciles a due purchase by itself", async () => {
   running.start();
   vi.advanceTimersByTime(MINUTE_MS);
   vi.useRealTimers();
-  await until("it is paid", async () => (await undelivered.purchase(bought)).state === "paid");
+  const stateOf = async () => (await undelivered.purchase(bought)).state;
+  expect(await until("it is paid", async () => (await stateOf()) === "paid")).toBe(true);
   await running.close();
 });
 
 test("a start with a live key reports credit that was bought with test money", async () => {
-  const bought = await paid(5);
+  const bought = await buyPaid(5);
   const errors: object[] = [];
   const live = openOtherBilling(
     fixture,
@@ -316,7 +316,7 @@ test("a checkout of another program on the same Stripe account is ignored", asyn
 
 describe("refunds and disputes", () => {
   test("together never take more than the purchase credited, and a dispute is logged for the operator", async () => {
-    const bought = await paid(10);
+    const bought = await buyPaid(10);
     const payment = paymentOf(fixture, bought);
     fixture.checkout.book.refund(payment, 700);
     const dispute = fixture.checkout.book.dispute(payment, 1_000);
@@ -340,7 +340,7 @@ describe("refunds and disputes", () => {
 
   test("turn credit that was already spent into debt, and holds are refused until it is paid", async () => {
     const { creditStore, ledgerBatchStore: ledger } = fixture.backend;
-    const bought = await paid(10);
+    const bought = await buyPaid(10);
     const { orgId } = bought;
     const keyId = await keyOf(fixture.backend, orgId);
     const member = await ledger.join("spender", 3_600_000);
