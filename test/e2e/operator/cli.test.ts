@@ -256,14 +256,11 @@ describe("manifests", () => {
       ),
     );
     // Two endpoints at different origins name the same environment variable for their keys.
-    expect(shared).toMatchObject({
-      code: 1,
-      json: { issues: [{ file: two, pointer: "/endpoint/api_key_env" }] },
-    });
+    const conflict = { file: two, pointer: "/endpoint/api_key_env" };
+    expect(shared).toMatchObject({ code: 1, json: { issues: [conflict] } });
     expect(valid).toMatchObject({ code: 0, json: { ok: true, issues: [], notes: [] } });
-    expect(noted?.json["notes"]).toMatchObject([
-      { message: expect.stringContaining("above $10000 per") },
-    ]);
+    const message = expect.stringContaining("above $10000 per");
+    expect(noted?.json["notes"]).toMatchObject([{ message }]);
     expect(invalid).toMatchObject({ code: 1, json: { ok: false } });
     const text = expect.any(String);
     expect(invalid?.json["issues"]).toEqual([
@@ -275,11 +272,9 @@ describe("manifests", () => {
   test("manifest check exits with 1 for two manifests of the same provider", async () => {
     const first = folder.writeManifest("first.txt", operatorManifest(simulator.url, ["x/y"]));
     const twin = folder.writeManifest("twin.txt", operatorManifest(simulator.url, ["x/z"]));
-    const conflict = { file: twin, pointer: "/provider/id", rule: "catalog-conflict" };
-    expect(await jsonCommand(["manifest", "check", first, twin])).toMatchObject({
-      code: 1,
-      json: { ok: false, issues: [conflict] },
-    });
+    const issues = [{ file: twin, pointer: "/provider/id", rule: "catalog-conflict" }];
+    const both = await jsonCommand(["manifest", "check", first, twin]);
+    expect(both).toMatchObject({ code: 1, json: { ok: false, issues } });
     expect(await jsonCommand(["manifest", "check", first, first])).toMatchObject({ code: 0 });
   });
 
