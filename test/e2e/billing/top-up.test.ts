@@ -52,6 +52,17 @@ async function orgWithRule(of: BillingFixture, rule = RULE, last4 = "4242"): Pro
   return org;
 }
 
+/** Decides a purchase that is due, without sending its charge. */
+async function decide({ backend, clock }: BillingFixture, purchaseId: string) {
+  const nowMs = clock.nowMs();
+  const times = { nowMs, monthMs: nowMs - MINUTE_MS, expiresAtMs: nowMs + DAY_MS };
+  const bounds = { minMicroUsd: usd(5), maxMicroUsd: usd(100) };
+  const wanted = { orgId, purchaseId, isTestMoney: true, ...times, ...bounds };
+  const charge = await backend.topUpStore.begin(wanted, testOperator);
+  if (charge === undefined) throw new Error("nothing was due");
+  return charge;
+}
+
 async function rounds(of: BillingFixture): Promise<void> {
   await Promise.all(of.billings.map((billing) => billing.topUpRound()));
   await of.checkout.webhooks.settled();
@@ -266,11 +277,7 @@ describe("a top-up without payment events", () => {
 
   test("is completed by another process when its process died before the charge", async () => {
     await deafOrgWithRule();
-    const nowMs = deaf.clock.nowMs();
-    const times = { nowMs, monthMs: nowMs - MINUTE_MS, expiresAtMs: nowMs + DAY_MS };
-    const bounds = { minMicroUsd: usd(5), maxMicroUsd: usd(100) };
-    const wanted = { orgId, purchaseId: "pur_dead", isTestMoney: true, ...times, ...bounds };
-    expect(await deaf.backend.topUpStore.begin(wanted, testOperator)).toBeDefined();
+    await decide(deaf, "pur_dead");
     await rounds(deaf);
     expect(deaf.checkout.book.payments.size).toBe(0);
     deaf.clock.moveOn(MINUTE_MS);
@@ -296,13 +303,27 @@ describe("a top-up without payment events", () => {
   });
 });
 
+/** A client of the payment provider, as in another process. */
+function openPayments(secretKey: () => string): StripePayments {
+  const account = { secretKey, webhookSecrets: () => [], apiUrl: fixture.checkout.url };
+  return new StripePayments(account, fixture.clock);
+}
+
+test("a top-up that three processes send to the payment provider at once is charged once", async () => {
+  orgId = await orgWithRule(fixture);
+  const charge = await decide(fixture, "pur_twice");
+  const clients = [1, 2, 3].map(() => openPayments(() => fixture.checkout.secretKey));
+  const answers = await Promise.all(clients.map(({ cards }) => cards.charge(charge)));
+  for (const client of clients) client.close();
+  expect(answers.map(({ kind }) => kind)).toEqual(["charge", "charge", "charge"]);
+  expect(charges()).toBe(1);
+});
+
 test("a payment key that is replaced while the program runs is used by the next request", async () => {
-  const { url: apiUrl, secretKey } = fixture.checkout;
   let key = "sk_test_replaced";
-  const account = { secretKey: () => key, webhookSecrets: () => [], apiUrl };
-  const payments = new StripePayments(account, fixture.clock);
+  const payments = openPayments(() => key);
   await expect(payments.session("cs_none")).rejects.toThrow();
-  key = secretKey;
+  key = fixture.checkout.secretKey;
   expect(await payments.session("cs_none")).toBeUndefined();
   payments.close();
 });
