@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 
+import { newFolder } from "../../test/support/run-folder.ts";
 import { selfSigned } from "../../test/support/self-signed.ts";
 import { UPSTREAM_SETTINGS } from "../kernel/config/upstream-settings.ts";
 import { keyVerdict, readOutbound } from "./check-connection.ts";
@@ -30,8 +30,7 @@ const NOTHING = {
 };
 
 test("a provider has its own outbound settings, and the common ones where it has none", () => {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-outbound-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder("outbound");
   const { key, cert } = selfSigned();
   const [certFile, keyFile] = [join(folder, "a.pem"), join(folder, "a.key")];
   writeFileSync(certFile, cert);
@@ -62,22 +61,17 @@ test("a certificate file that is missing, invalid or without its key stops the s
 });
 
 test.each([
-  ["http://proxy:3128,a=,b=https://p", true],
-  ["", true],
-  ["proxy:3128", false],
-  ["socks5://proxy:1", false],
-  ["a=proxy", false],
-  ["http://one:1,http://two:2", false],
-  ["a=http://one:1,a=http://two:2", false],
-])("the proxy setting %s is accepted: %s", (value, isValid) => {
-  expect(UPSTREAM_SETTINGS.upstreamProxy.problem?.(value) === undefined).toBe(isValid);
-});
-
-test.each([
-  ["", true],
-  ["1.1.1.1, 10.0.0.1:5353,2606:4700::1111,[2606:4700::1111]:53", true],
-  ["ns.example", false],
-  ["1.1.1.1;2.2.2.2", false],
-])("the name servers %s are accepted: %s", (value, isValid) => {
-  expect(UPSTREAM_SETTINGS.webhookNameServers.problem?.(value) === undefined).toBe(isValid);
+  ["upstreamProxy", "http://proxy:3128,a=,b=https://p", true],
+  ["upstreamProxy", "", true],
+  ["upstreamProxy", "proxy:3128", false],
+  ["upstreamProxy", "socks5://proxy:1", false],
+  ["upstreamProxy", "a=proxy", false],
+  ["upstreamProxy", "http://one:1,http://two:2", false],
+  ["upstreamProxy", "a=http://one:1,a=http://two:2", false],
+  ["webhookNameServers", "", true],
+  ["webhookNameServers", "1.1.1.1, 10.0.0.1:5353,2606:4700::1111,[2606:4700::1111]:53", true],
+  ["webhookNameServers", "ns.example", false],
+  ["webhookNameServers", "1.1.1.1;2.2.2.2", false],
+] as const)("the setting %s accepts '%s': %s", (setting, value, isValid) => {
+  expect(UPSTREAM_SETTINGS[setting].problem?.(value) === undefined).toBe(isValid);
 });

@@ -1,20 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { edited, textManifest } from "../../test/fixtures/manifest/samples.ts";
+import { newFolder } from "../../test/support/run-folder.ts";
 import { systemClock } from "../kernel/core/time.ts";
 import { loadCatalog, type LoadedCatalog } from "./load-catalog.ts";
 
-let folder = "";
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "tokenmarket-manifests-"));
-});
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder("manifests");
 
 function loadWithKey(variable: string, providerKeyOrigins = ""): LoadedCatalog {
   const edits = { "/endpoint/api_key_env": variable };

@@ -3,12 +3,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
-import {
-  type Dispatched,
-  openRecipe,
-  promisesOnly,
-  RecordedExchange,
-} from "../../test/support/recipe.ts";
+import { openRecipe, promisesOnly, RecordedExchange } from "../../test/support/recipe.ts";
 import { chatOn } from "../formats/modality/chat/index.ts";
 import { decisions } from "../formats/modality/decisions/index.ts";
 import { images } from "../formats/modality/images/index.ts";
@@ -51,23 +46,12 @@ describe("open serving", () => {
   }
 
   const messages = [{ role: "user", content: "hi" }];
+  const chat = kindOf(() => chatOn(wires.get("wire_a"), wires));
   const CALLS = {
-    chat: {
-      kind: kindOf(() => chatOn(wires.get("wire_a"), wires)),
-      body: { model: "sim/echo-a", messages },
-    },
-    stream: {
-      kind: kindOf(() => chatOn(wires.get("wire_a"), wires)),
-      body: { model: "sim/echo-a", messages, stream: true },
-    },
-    image: {
-      kind: kindOf(() => images),
-      body: { model: "sim/image", prompt: "a cat" },
-    },
-    video: {
-      kind: kindOf(() => videos),
-      body: { model: "sim/video", prompt: "a cat" },
-    },
+    chat: { kind: chat, body: { model: "sim/echo-a", messages } },
+    stream: { kind: chat, body: { model: "sim/echo-a", messages, stream: true } },
+    image: { kind: kindOf(() => images), body: { model: "sim/image", prompt: "a cat" } },
+    video: { kind: kindOf(() => videos), body: { model: "sim/video", prompt: "a cat" } },
     decision: {
       kind: kindOf(() => decisions),
       body: {
@@ -79,10 +63,7 @@ describe("open serving", () => {
   } as const satisfies Record<string, Call>;
 
   /** Sends one call to a provider that has not answered yet. */
-  async function dispatched({
-    kind,
-    body,
-  }: Call): Promise<{ call: Dispatched; client: RecordedExchange; sent: readonly Dispatched[] }> {
+  async function dispatched({ kind, body }: Call) {
     const { deps, sent } = openRecipe(systemClock, manifests);
     const client = new RecordedExchange(body);
     void serveCall(deps, client, kind());
@@ -166,7 +147,7 @@ describe("open serving", () => {
   });
 
   /** A stream whose provider answers at once and sends one comment a second. */
-  async function streamOfComments(seconds: number): ReturnType<typeof dispatched> {
+  async function streamOfComments(seconds: number) {
     const started = await dispatched(CALLS.stream);
     started.call.headers(200, { "content-type": "text/event-stream" });
     for (let passed = 0; passed < seconds; passed += 1) {

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { pino } from "pino";
@@ -7,6 +6,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 import { CatalogHolder } from "../catalog/index.ts";
 import { edited, type Edits, textManifest } from "../../test/fixtures/manifest/samples.ts";
+import { newFolder } from "../../test/support/run-folder.ts";
 import { loadConfig } from "../kernel/config/load-config.ts";
 import { SettingsInForce } from "../kernel/config/settings-in-force.ts";
 import { systemClock } from "../kernel/core/time.ts";
@@ -14,10 +14,11 @@ import { EventCounts } from "./event-counts.ts";
 import { type CatalogOptions, firstCatalog } from "./open-catalog.ts";
 import { Reloads, readFileState, watchState } from "./reloads.ts";
 
+const WAIT = { timeout: 10_000 };
+
 /** Reloads over one manifest that `write` replaces. */
 async function openReloads() {
-  const manifestsDir = mkdtempSync(join(tmpdir(), "tokenmarket-reload-"));
-  onTestFinished(() => rmSync(manifestsDir, { recursive: true, force: true }));
+  const manifestsDir = newFolder("reload");
   const write = (edits: Edits, indent?: number): void => {
     const text = JSON.stringify(edited(textManifest(), edits), null, indent);
     writeFileSync(join(manifestsDir, "one.json"), text);
@@ -53,7 +54,6 @@ test("a catalog whose prices could not be stored is tried again though no file c
   ensurePricePins.mockRejectedValueOnce(new Error("the database is away"));
   write({ "/provider/name": "after" });
   reloads.watch();
-  const WAIT = { timeout: 10_000 };
   await vi.waitFor(() => expect(ensurePricePins).toHaveBeenCalledTimes(2), WAIT);
   expect(holder.current).toBe(first);
   await vi.waitFor(() => expect(holder.current).not.toBe(first), WAIT);
@@ -70,11 +70,8 @@ test("a manifest whose bytes changed but not its content is in use with its new 
   expect(holder.current.buildId).toBe(buildId);
 });
 
-const WAIT = { timeout: 5_000 };
-
 test("a file that is changed, relinked, deleted or created is noticed, also in a watched folder", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-watch-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder("watch");
   const [file, link] = [join(folder, "file"), join(folder, "link")];
   for (const name of ["old", "new"]) writeFileSync(join(folder, name), name);
   writeFileSync(file, "first");

@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
+import { newFolder } from "../../test/support/run-folder.ts";
 import { loadConfig, secretsIn } from "../kernel/index.ts";
 import { SECRET_FILE_BYTES_MAX, SecretFiles } from "./secret-files.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tokenmarket-secrets-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder("secrets");
 
 let files = 0;
 
@@ -17,6 +16,8 @@ function fileOf(content: string | Buffer): string {
   writeFileSync(file, content);
   return file;
 }
+
+const MUST_BE_A_LINE = "must have one line, without control characters";
 
 describe("a secret in a file", () => {
   test.each([
@@ -39,16 +40,8 @@ describe("a secret in a file", () => {
     ["missing", () => join(folder, "none"), "cannot be read (ENOENT)"],
     ["a device that never ends", () => "/dev/zero", "is not a file"],
     ["empty", () => fileOf("\n"), "is empty"],
-    [
-      "too large",
-      () => fileOf("k".repeat(SECRET_FILE_BYTES_MAX + 1)),
-      "is larger than 65536 bytes",
-    ],
-    [
-      "of several lines",
-      () => fileOf("hush-1\nhush-2\n"),
-      "must have one line, without control characters",
-    ],
+    ["too large", () => fileOf("k".repeat(65_537)), "is larger than 65536 bytes"],
+    ["of several lines", () => fileOf("hush-1\nhush-2\n"), MUST_BE_A_LINE],
     ["not a text", () => fileOf(Buffer.from([0xff, 0xfe, 0x41])), "is not a text in UTF-8"],
   ])("that is %s has no value, and its variable is named", (_what, make, problem) => {
     const file = make();
@@ -60,22 +53,15 @@ describe("a secret in a file", () => {
   test("stays readable again where a command adds values of its own, which replace files", () => {
     const [acme, other] = [fileOf("sk-first"), fileOf("sk-other")];
     const given = { ACME_KEY_FILE: acme, OTHER_KEY_FILE: other, PATH: "/bin" };
-    const secrets = new SecretFiles(given).withValues(
-      new Map([
-        ["ADDED_KEY", "sk-added"],
-        ["OTHER_KEY", "sk-replaced"],
-      ]),
-    );
+    const added = { ADDED_KEY: "sk-added", OTHER_KEY: "sk-replaced" };
+    const secrets = new SecretFiles(given).withValues(new Map(Object.entries(added)));
     expect(secrets.problems.size).toBe(0);
     writeFileSync(acme, "sk-rotated");
     const reading = secrets.read();
-    const keys = { ADDED_KEY: "sk-added", OTHER_KEY: "sk-replaced", PATH: "/bin" };
-    expect(reading).toMatchObject({
-      changed: ["ACME_KEY"],
-      env: { ...keys, ACME_KEY: "sk-rotated" },
-    });
+    const env = { ...added, PATH: "/bin", ACME_KEY: "sk-rotated" };
+    expect(reading).toMatchObject({ changed: ["ACME_KEY"], env });
     secrets.use(reading);
-    expect(secrets.env).toMatchObject({ ...keys, ACME_KEY: "sk-rotated" });
+    expect(secrets.env).toMatchObject(env);
   });
 
   test("beside its variable is refused: it is not clear which one is meant", () => {

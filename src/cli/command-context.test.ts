@@ -1,9 +1,10 @@
-import { afterAll, describe, expect, test } from "vitest";
-import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createWriteStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { tmpdir } from "node:os";
 
+import { expect, test } from "vitest";
+
+import { newFolder } from "../../test/support/run-folder.ts";
 import {
   type CommandIo,
   readDay,
@@ -14,8 +15,7 @@ import {
   UsageFault,
 } from "./command-context.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tokenmarket-files-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder("files");
 
 /** Returns the message of a command that cannot create this file. */
 async function saidOf(path: string): Promise<string> {
@@ -39,51 +39,34 @@ test("a file that cannot be created is reported with the next step", async () =>
   );
 });
 
-const RANGE = { min: 1, max: 1_000_000_000 };
+const readRpm = (rpm: string) => readWhole({ rpm }, "rpm", { min: 1, max: 1_000_000_000 });
+const readEvery = (every: string) => readDurationMs({ every }, "every", { min: "1h", max: "30d" });
 
-describe("a whole number on the command line", () => {
-  test.each([
-    ["1", 1],
-    ["007", 7],
-    ["1000000000", 1_000_000_000],
-  ])("%s is taken", (text, value) => {
-    expect(readWhole({ rpm: text }, "rpm", RANGE)).toBe(value);
-  });
-
-  test.each(["0", "", "1.5", "1e3", "0x10", "1000000001", "ten"])(
-    "%j is refused, with the flag and the range",
-    (text) => {
-      const read = (): unknown => readWhole({ rpm: text }, "rpm", RANGE);
-      expect(read).toThrow(UsageFault);
-      expect(read).toThrow("--rpm must be a whole number from 1 to 1000000000, not");
-    },
-  );
-
-  test("a flag with a hyphen is read, and an absent flag sets nothing", () => {
-    expect(readWhole({ queueMs: "0" }, "queue-ms", { min: 0, max: 5 })).toBe(0);
-    expect(readWhole({}, "queue-ms", { min: 0, max: 5 })).toBeUndefined();
-  });
+test("whole numbers and durations within their range are read from flags", () => {
+  expect(["1", "007", "1000000000"].map(readRpm)).toEqual([1, 7, 1_000_000_000]);
+  expect(["60m", "30d"].map(readEvery)).toEqual([3_600_000, 2_592_000_000]);
 });
 
-describe("a duration on the command line", () => {
-  const range = { min: "1h", max: "30d" };
-
-  test.each([
-    ["60m", 3_600_000],
-    ["30d", 2_592_000_000],
-  ])("%s is taken", (text, ms) => {
-    expect(readDurationMs({ every: text }, "every", range)).toBe(ms);
-  });
-
-  test.each(["59m", "31d", "7", "1.5d", "7w", ""])(
-    "%j is refused, with the flag and the range",
-    (text) => {
-      const read = (): unknown => readDurationMs({ every: text }, "every", range);
-      expect(read).toThrow(UsageFault);
-      expect(read).toThrow("--every must be from 1h to 30d");
-    },
-  );
+test("a flag with a hyphen is read, and an absent flag sets nothing", () => {
+  expect(readWhole({ queueMs: "0" }, "queue-ms", { min: 0, max: 5 })).toBe(0);
+  expect(readWhole({}, "queue-ms", { min: 0, max: 5 })).toBeUndefined();
 });
+
+test.each(["0", "", "1.5", "1e3", "0x10", "1000000001", "ten"])(
+  "%j is refused as a whole number, with the flag and the range",
+  (text) => {
+    expect(() => readRpm(text)).toThrow(UsageFault);
+    expect(() => readRpm(text)).toThrow("--rpm must be a whole number from 1 to 1000000000, not");
+  },
+);
+
+test.each(["59m", "31d", "7", "1.5d", "7w", ""])(
+  "%j is refused as a duration, with the flag and the range",
+  (text) => {
+    expect(() => readEvery(text)).toThrow(UsageFault);
+    expect(() => readEvery(text)).toThrow("--every must be from 1h to 30d");
+  },
+);
 
 test("a day is its midnight in UTC, and a time of day is read with its zone", () => {
   expect(readInstant("2026-02-28", "--since")).toBe(Date.UTC(2026, 1, 28));

@@ -1,24 +1,12 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { runCommand } from "../../test/support/program.ts";
+import { newFolder } from "../../test/support/run-folder.ts";
 
-let folder = "";
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "tokenmarket-import-"));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder("import");
 
 function file(name: string, text: string): string {
   const path = join(folder, name);
@@ -46,24 +34,17 @@ describe("import litellm", () => {
   });
 
   test("exits with 1 when no model could be listed", async () => {
-    const { code, stdout } = await runCommand([
-      "import",
-      "litellm",
-      file("b.yaml", "a: 1"),
-      "--json",
-    ]);
-    expect([code, (JSON.parse(stdout) as { ok: boolean }).ok]).toEqual([1, false]);
+    const args = ["import", "litellm", file("b.yaml", "a: 1"), "--json"];
+    const { code, stdout } = await runCommand(args);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false });
   });
 
   test.each([
-    ["a file that is not there", () => join(folder, "gone.yaml"), /there is no such file/],
-    [
-      "a key written twice",
-      () => file("c.yaml", "a: 1\na: sk-secret-1"),
-      /the key a more than once/,
-    ],
+    ["a file that is not there", join(folder, "gone.yaml"), /there is no such file/],
+    ["a key written twice", file("c.yaml", "a: 1\na: sk-secret-1"), /the key a more than once/],
   ])("exits with 2 for %s, and shows nothing of it", async (_what, path, message) => {
-    const { code, stderr, stdout } = await runCommand(["import", "litellm", path()]);
+    const { code, stderr, stdout } = await runCommand(["import", "litellm", path]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(message);
     expect(stderr).not.toContain("sk-secret");
@@ -75,13 +56,8 @@ describe("import litellm", () => {
     const args = ["import", "litellm", config, "--write", target];
     expect((await runCommand(args)).code).toBe(0);
     const names = (readdirSync(target, { recursive: true }) as string[]).toSorted();
-    expect(names).toEqual([
-      "manifests",
-      "manifests/openai.json",
-      "moving-in.json",
-      "pools.yaml",
-      "tokenmarket.yaml",
-    ]);
+    const texts = ["moving-in.json", "pools.yaml", "tokenmarket.yaml"];
+    expect(names).toEqual(["manifests", "manifests/openai.json", ...texts]);
     const before = statSync(join(target, "moving-in.json")).mtimeMs;
     const keys = file("keys.json", '{"keys": [{"key_alias": "web", "user_id": "u"}]}');
     expect((await runCommand(args)).code).toBe(0);
@@ -102,7 +78,6 @@ describe("import litellm", () => {
 describe("import openrouter", () => {
   test("matches ids, or a saved list, with the listings of a folder", async () => {
     const manifests = join(folder, "written", "manifests");
-    mkdirSync(manifests, { recursive: true });
     const one = ["import", "openrouter", "mine", "mine:free", "--manifests", manifests, "--json"];
     const asked = await runCommand(one);
     expect(asked.code).toBe(0);

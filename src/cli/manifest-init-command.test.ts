@@ -1,8 +1,7 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { listenLocally } from "../../test/support/local-server.ts";
 import {
@@ -14,22 +13,17 @@ import {
   type PlayedRequest,
   vllm,
 } from "../../test/support/model-servers.ts";
+import { pricing } from "../../test/fixtures/manifest/samples.ts";
 import { runCommand, type CommandResult } from "../../test/support/program.ts";
+import { newFolder } from "../../test/support/run-folder.ts";
 import { runAtTerminal } from "../../test/support/terminal.ts";
 import { type Manifest, validateManifest } from "../catalog/index.ts";
 
 const PRIVATE = { TM_ALLOW_PRIVATE_UPSTREAMS: "1", OPENAI_API_KEY: "", NO_SUCH_KEY: "" };
 const SECRET = "sk-provider-secret-1";
-const folders: string[] = [];
-
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true });
-});
 
 function freshFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-init-"));
-  folders.push(folder);
-  return join(folder, "manifests");
+  return join(newFolder("init"), "manifests");
 }
 
 interface Initialized extends CommandResult {
@@ -71,21 +65,20 @@ function shippedModels(): Manifest["models"] {
 }
 
 const SAID = ["--privacy-url", "https://own.example/privacy", "--yes"];
+const WITH_KEY = [...SAID, "--free", "--api-key-env", "GPU_KEY"];
+const OPENAI = ["--provider", "openai", "--yes"];
 
 describe("a self-hosted endpoint", () => {
+  const lmStudioIds = ["lmstudio/qwen2-vl-7b-instruct", "lmstudio/meta-llama-3.1-8b-instruct"];
   test.each([
     ["vllm", vllm, ["vllm/Qwen/Qwen3-8B"], 40_960],
     ["llama-cpp", llamaCpp, ["llama-cpp/qwen3-4b"], 65_536],
     ["ollama", ollama, ["ollama/qwen3-8b", "ollama/llava"], 4_096],
-    [
-      "lmstudio",
-      lmStudio,
-      ["lmstudio/qwen2-vl-7b-instruct", "lmstudio/meta-llama-3.1-8b-instruct"],
-      32_768,
-    ],
+    ["lmstudio", lmStudio, lmStudioIds, 32_768],
   ])("%s is listed with the models and context it reports", async (id, server, models, context) => {
-    const { code, manifest } = await init(server, [...SAID, "--free"]);
+    const { code, folder, manifest, stdout } = await init(server, [...SAID, "--free"]);
     expect(code).toBe(0);
+    expect(stdout).toContain(`tokenmarket conformance run ${join(folder, `${id}.json`)}`);
     expect(manifest).toMatchObject({
       provider: { id, priority: 0, prompt_logging: "none", listing: "public" },
       endpoint: { dialect: "wire_a" },
@@ -97,17 +90,46 @@ describe("a self-hosted endpoint", () => {
 
   const zero = ["--price-prompt", "0", "--price-completion", "0.000"];
   const unknown = ["--free", "--models", "qwen3*", "llma*"];
+  const refusingKey: PlayedAnswer = () => ({ status: 401, body: {} });
   test.each<[string, PlayedAnswer, readonly string[], RegExp]>([
     ["no price is given", vllm, [], /--price-prompt and --price-completion, or --free/],
     ["no privacy policy is given", vllm, [], /--privacy-url/],
     ["a price is 0", vllm, [...SAID, ...zero], /0 gives the model away; say so with --free/],
     ["a named model does not exist", ollama, [...SAID, ...unknown], /no model is named llma\*/],
+    ["it refuses the key", refusingKey, WITH_KEY, /it refuses the key \(status 401\)/],
   ])("is refused with the reason if %s, and nothing is written", async (...row) => {
     const [, server, flags, message] = row;
-    const { code, stderr, manifest } = await init(server, flags);
+    const { code, stderr, manifest } = await init(server, flags, { GPU_KEY: SECRET });
     expect(code).toBe(2);
     expect(stderr).toMatch(message);
     expect(manifest).toBeUndefined();
+  });
+
+  const ownKey = { TM_ENCRYPTION_KEY: Buffer.alloc(32).toString("base64") };
+  test.each<[string, readonly string[], Readonly<Record<string, string>>, RegExp]>([
+    [
+      "it is at a private address that the operator does not allow",
+      [...SAID, "--free"],
+      { TM_ALLOW_PRIVATE_UPSTREAMS: "0" },
+      /set TM_ALLOW_PRIVATE_UPSTREAMS=1 to use it, here and for the server/,
+    ],
+    [
+      "its key is a secret of the gateway itself",
+      [...SAID, "--free", "--api-key-env", "TM_ENCRYPTION_KEY"],
+      ownKey,
+      /TM_ENCRYPTION_KEY is a variable of this program/,
+    ],
+    [
+      "it is a built-in provider whose key is not set",
+      OPENAI,
+      {},
+      /the environment variable OPENAI_API_KEY holds no key/,
+    ],
+  ])("is refused without being asked if %s", async (_what, flags, env, message) => {
+    const { code, stderr, seen } = await init(vllm, flags, env);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
+    expect(seen).toEqual([]);
   });
 
   test("needs --context if it does not report a context length", async () => {
@@ -123,10 +145,8 @@ describe("a self-hosted endpoint", () => {
     const longer = await init(vllm, [...SAID, "--free", "--context", "1000000"]);
     expect(longer.manifest?.models[0]?.context_length).toBe(40_960);
     const shorter = await init(vllm, [...SAID, "--free", "--context", "8192"]);
-    expect(shorter.manifest?.models[0]).toMatchObject({
-      context_length: 8_192,
-      max_output_tokens: 8_192,
-    });
+    const bounds = { context_length: 8_192, max_output_tokens: 8_192 };
+    expect(shorter.manifest?.models[0]).toMatchObject(bounds);
   });
 
   test("a tag that a manifest cannot hold is named with the command that renames it", async () => {
@@ -137,21 +157,9 @@ describe("a self-hosted endpoint", () => {
   test("a margin raises hand-set prices, and the provider is owed the price itself", async () => {
     const prices = ["--price-prompt", "0.25", "--price-completion", "1"];
     const { manifest } = await init(vllm, [...SAID, ...prices, "--margin", "10"]);
-    expect(manifest?.models[0]?.pricing.map((each) => each.cost_usd_per_million)).toEqual([
-      "0.275",
-      "1.1",
-    ]);
-    expect(manifest?.listing_terms?.["vllm/Qwen/Qwen3-8B"]?.purchase_pricing).toMatchObject([
-      { cost_usd_per_million: "0.25" },
-      { cost_usd_per_million: "1" },
-    ]);
-  });
-
-  test("gets a manifest that passes manifest check", async () => {
-    const { folder, stdout } = await init(vllm, [...SAID, "--free"]);
-    expect(stdout).toContain(`tokenmarket conformance run ${join(folder, "vllm.json")}`);
-    const checked = await runCommand(["manifest", "check", join(folder, "vllm.json")], PRIVATE);
-    expect(checked.code).toBe(0);
+    expect(manifest?.models[0]?.pricing).toEqual(pricing({ prompt: "0.275", completion: "1.1" }));
+    const terms = manifest?.listing_terms?.["vllm/Qwen/Qwen3-8B"];
+    expect(terms?.purchase_pricing).toEqual(pricing({ prompt: "0.25", completion: "1" }));
   });
 
   test("an endpoint that answers no token is not listed", async () => {
@@ -161,15 +169,6 @@ describe("a self-hosted endpoint", () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/no answer to one token of Qwen\/Qwen3-8B \(wire_a: status 404/);
     expect(manifest).toBeUndefined();
-  });
-
-  test("at a private address needs TM_ALLOW_PRIVATE_UPSTREAMS, and the message says so", async () => {
-    const { code, stderr, seen } = await init(vllm, [...SAID, "--free"], {
-      TM_ALLOW_PRIVATE_UPSTREAMS: "0",
-    });
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/set TM_ALLOW_PRIVATE_UPSTREAMS=1 to use it, here and for the server/);
-    expect(seen).toEqual([]);
   });
 
   test("an existing manifest is replaced only with --force", async () => {
@@ -183,46 +182,25 @@ describe("a self-hosted endpoint", () => {
 });
 
 describe("the key of an endpoint", () => {
-  const withKey = [...SAID, "--free", "--api-key-env", "GPU_KEY"];
-
   test("is named in the manifest, and its value is nowhere", async () => {
-    const run = await init(vllm, [...withKey, "--json"], { GPU_KEY: SECRET });
+    const run = await init(vllm, [...WITH_KEY, "--json"], { GPU_KEY: SECRET });
     expect(run.manifest?.endpoint.api_key_env).toBe("GPU_KEY");
     expect(run.seen[0]?.headers["authorization"]).toBe(`Bearer ${SECRET}`);
     expect(run.stdout + run.stderr + JSON.stringify(run.manifest)).not.toContain(SECRET);
   });
 
-  test("that is a secret of the gateway itself is refused and not sent", async () => {
-    const own = [...SAID, "--free", "--api-key-env", "TM_ENCRYPTION_KEY"];
-    const { code, stderr, seen } = await init(vllm, own, {
-      TM_ENCRYPTION_KEY: Buffer.alloc(32).toString("base64"),
-    });
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/TM_ENCRYPTION_KEY is a variable of this program/);
-    expect(seen).toEqual([]);
-  });
-
   test("that belongs to another provider is not sent to this address", async () => {
     const folder = freshFolder();
-    const first = await init(vllm, withKey, { GPU_KEY: SECRET }, folder);
+    const first = await init(vllm, WITH_KEY, { GPU_KEY: SECRET }, folder);
     expect(first.code).toBe(0);
-    const second = await init(llamaCpp, withKey, { GPU_KEY: SECRET }, folder);
+    const second = await init(llamaCpp, WITH_KEY, { GPU_KEY: SECRET }, folder);
     expect(second.code).toBe(2);
     expect(second.stderr).toMatch(/GPU_KEY belongs to http:\/\/127\.0\.0\.1:\d+/);
     expect(second.seen).toEqual([]);
   });
-
-  test("that the endpoint refuses ends the command with that reason", async () => {
-    const { code, stderr } = await init(() => ({ status: 401, body: {} }), withKey, {
-      GPU_KEY: SECRET,
-    });
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/it refuses the key \(status 401\)/);
-  });
 });
 
 describe("a built-in provider", () => {
-  const openai = ["--provider", "openai", "--yes"];
   const served =
     (...ids: readonly string[]): PlayedAnswer =>
     ({ path }) =>
@@ -231,18 +209,15 @@ describe("a built-in provider", () => {
   test("is listed with those of the shipped models that it serves to this key", async () => {
     const [first] = shippedModels();
     const upstream = first?.upstream_id ?? "";
-    const run = await init(served(`${upstream}-2026-01-01`), openai, { OPENAI_API_KEY: SECRET });
+    const run = await init(served(`${upstream}-2026-01-01`), OPENAI, { OPENAI_API_KEY: SECRET });
     expect(run.code).toBe(0);
     expect(run.manifest?.models).toEqual([first]);
     expect(run.stdout).toMatch(/not listed: openai\/\S+: the provider does not list it/);
     expect(run.stdout + run.stderr).not.toContain(SECRET);
   });
 
-  test("without its key is refused, but can be listed with --offline", async () => {
-    const refused = await init(served("gpt"), openai);
-    expect(refused.code).toBe(2);
-    expect(refused.stderr).toMatch(/the environment variable OPENAI_API_KEY holds no key/);
-    const offline = await init(served("gpt"), [...openai, "--offline"]);
+  test("can be listed without its key with --offline", async () => {
+    const offline = await init(served("gpt"), [...OPENAI, "--offline"]);
     expect(offline.code).toBe(0);
     expect(offline.seen).toEqual([]);
   });
@@ -260,15 +235,10 @@ describe("a built-in provider", () => {
     const deployed = ["--resource", "acme", "--deployments", `my-gpt=${model?.id}`];
     const result = await runCommand([...azure, ...deployed], PRIVATE);
     expect(result.code).toBe(0);
+    const resolvesTo = expect.arrayContaining([model?.upstream_id]);
     expect(written(folder)).toMatchObject({
       endpoint: { base_url: "https://acme.openai.azure.com/openai/v1" },
-      models: [
-        {
-          id: model?.id,
-          upstream_id: "my-gpt",
-          resolves_to: expect.arrayContaining([model?.upstream_id]),
-        },
-      ],
+      models: [{ id: model?.id, upstream_id: "my-gpt", resolves_to: resolvesTo }],
     });
   });
 
@@ -285,10 +255,8 @@ describe("a built-in provider", () => {
 
   test("Azure or Bedrock without a terminal is refused, and the missing flags are named", async () => {
     const azure = await runCommand(["manifest", "init", "--provider", "azure"], PRIVATE);
-    expect([azure.code, azure.stderr]).toEqual([
-      2,
-      expect.stringMatching(/give --resource, --deployments NAME=MODEL/),
-    ]);
+    expect(azure.code).toBe(2);
+    expect(azure.stderr).toMatch(/give --resource, --deployments NAME=MODEL/);
     const bedrock = await runCommand(["manifest", "init", "--provider", "bedrock"], PRIVATE);
     expect(bedrock.stderr).toMatch(/give --region, --deployments NAME=MODEL/);
   });

@@ -1,11 +1,11 @@
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { pino } from "pino";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 
+import { newFolder } from "../../test/support/run-folder.ts";
 import { readRefreshState } from "../app/index.ts";
 import { type Change, type ChangeLog, readRawJson } from "../kernel/index.ts";
 import type { Manifest } from "../catalog/index.ts";
@@ -21,12 +21,11 @@ let folder: string;
 let lists: Record<string, string>;
 let noted: Change[];
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "tm-refresh-"));
+  folder = newFolder("refresh");
   mkdirSync(join(folder, "manifests"));
   lists = {};
   noted = [];
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function listsAt(usd: number): void {
   const entry = `"litellm_provider":"groq","mode":"chat","max_input_tokens":1000`;
@@ -73,8 +72,7 @@ function writeManifest(usd: number, margin?: string): void {
 
 function schedule() {
   const changeLog: Pick<ChangeLog, "write"> = {
-    write: async (_by, step) =>
-      await step(undefined as never, (change: Change) => noted.push(change)),
+    write: (_by, step) => step(undefined as never, (change: Change) => noted.push(change)),
   };
   return {
     config: {
@@ -103,9 +101,7 @@ test("a price cut in two sources begins at once and is in the change log", async
   writeManifest(2);
   listsAt(1);
   expect(await refreshed()).toEqual({ prompt: "1", changes: [] });
-  expect(noted.map(({ action, target }) => [action, target])).toEqual([
-    ["manifest.refresh", "groq"],
-  ]);
+  expect(noted).toMatchObject([{ action: "manifest.refresh", target: "groq" }]);
   const waits = ["groq was refreshed: 1 cheaper. The change log has the prices."];
   expect(readRefreshState(join(folder, "data"))).toEqual({ atMs: NOW_MS, waits });
 });
@@ -113,13 +109,11 @@ test("a price cut in two sources begins at once and is in the change log", async
 test("a price rise that the margin covers is announced, and any other begins at once", async () => {
   writeManifest(10, "30");
   listsAt(11);
-  const covered = await refreshed();
-  expect(covered).toEqual({ prompt: "13", changes: ["2026-12-06T00:00:00Z"] });
+  expect(await refreshed()).toEqual({ prompt: "13", changes: ["2026-12-06T00:00:00Z"] });
   writeManifest(10);
   listsAt(11);
   // The rise begins at once: without a margin, customers would pay less than the provider is owed.
-  const plain = await refreshed();
-  expect(plain).toEqual({ prompt: "11", changes: [] });
+  expect(await refreshed()).toEqual({ prompt: "11", changes: [] });
 });
 
 test("a price rise above 20 percent waits, and the operator is told how to accept it", async () => {
@@ -174,10 +168,8 @@ test("an error answer does not replace the kept copy of a source, and a broken c
   writeManifest(2);
   await refreshNow(schedule());
   const copies = join(folder, "data", "catalog-sources");
-  lists[LITELLM] = "{}";
   listsAt(1);
-  const error = `{"error":"too many requests"}`;
-  lists[LITELLM] = error;
+  lists[LITELLM] = `{"error":"too many requests"}`;
   await refreshNow(schedule());
   expect(readFileSync(join(copies, "litellm-2026-11-28.json"), "utf8")).toContain("acme-1");
   delete lists[LITELLM];

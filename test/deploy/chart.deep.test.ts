@@ -27,6 +27,8 @@ const NAMES = Object.keys(INSTALLATIONS);
 /** The oldest version that the chart accepts, the rendered one, and the validator's newest. */
 const KUBERNETES_VERSIONS = ["1.27.0", "1.30.0", "1.37.0"];
 const VALIDATOR = ["kubernetes-validate==1.37.0"];
+const RETIRING = { ledgerRetire: { enabled: true } };
+const ARCHIVING = { ledgerRetire: { enabled: true, archiveClaim: "a" } };
 const SIGNING = { TM_RETENTION_SIGNING_KEY: { secret: "signing", key: "pem" } };
 
 describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
@@ -44,11 +46,9 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
   });
 
   test("has every required object, and each optional object only when the values enable it", () => {
-    const [plain = [], everything = [], brought = []] = rendered.map((each) =>
-      each.map(
-        ({ kind, metadata }) => `${kind} ${metadata.name.replace(/^prod-tokenmarket/, "*")}`,
-      ),
-    );
+    const nameOf = ({ kind, metadata }: KubernetesObject): string =>
+      `${kind} ${metadata.name.replace(/^prod-tokenmarket/, "*")}`;
+    const [plain = [], everything = [], brought = []] = rendered.map((each) => each.map(nameOf));
     expect(plain.toSorted()).toEqual([
       "ConfigMap *-manifests",
       "CronJob *-ledger-audit",
@@ -86,21 +86,13 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
     ["no database URL", { secrets: { DATABASE_URL: null } }, "DATABASE_URL"],
     ["a secret as plain text", { secrets: { OPENAI_API_KEY: "sk-1" } }, "OPENAI_API_KEY"],
     [
-      "a pod label that a selector uses",
+      "a label of selectors",
       { podLabels: { "app.kubernetes.io/name": "x" } },
       "kubernetes.io/name",
     ],
     ["a truncated image digest", { image: { digest: "sha256:abc" } }, "digest"],
-    [
-      "ledger retirement without an archive volume",
-      { ledgerRetire: { enabled: true }, secrets: SIGNING },
-      "needs archiveClaim",
-    ],
-    [
-      "ledger retirement without a mounted signing key",
-      { ledgerRetire: { enabled: true, archiveClaim: "archive" } },
-      "needs secrets.TM_RETENTION_SIGNING_KEY",
-    ],
+    ["retirement without an archive", { ...RETIRING, secrets: SIGNING }, "needs archiveClaim"],
+    ["retirement without a key", ARCHIVING, "needs secrets.TM_RETENTION_SIGNING_KEY"],
   ])("is not rendered for a wrong value, and the error names it: %s", (_what, values, word) => {
     const { status, stderr } = renderChart(values);
     expect(status).not.toBe(0);
@@ -109,11 +101,9 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
 
   test("starts a new pod before an old one ends, and keeps at least two", () => {
     expect(gateways).toHaveLength(NAMES.length);
+    const rollingUpdate = { maxUnavailable: 0, maxSurge: 1 };
     for (const { object } of gateways) {
-      expect(object.spec["strategy"]).toEqual({
-        type: "RollingUpdate",
-        rollingUpdate: { maxUnavailable: 0, maxSurge: 1 },
-      });
+      expect(object.spec["strategy"]).toEqual({ type: "RollingUpdate", rollingUpdate });
     }
     // A fixed number of replicas would undo the autoscaling at each upgrade.
     const replicas = gateways.map(({ object }) => object.spec["replicas"]);
@@ -139,10 +129,9 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
           await answer.arrayBuffer();
         }
         expect((starting?.periodSeconds ?? 0) * (starting?.failureThreshold ?? 0)).toBe(120);
+        const { port, consolePort, internalPort } = SETTINGS;
         expect(container.ports?.map(({ containerPort }) => containerPort)).toEqual(
-          [SETTINGS.port, SETTINGS.consolePort, SETTINGS.internalPort].map(
-            ({ fallback }) => fallback,
-          ),
+          [port, consolePort, internalPort].map(({ fallback }) => fallback),
         );
       }
     } finally {
@@ -232,8 +221,8 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
 
   test("limits egress to DNS and the listed ports, and opens the metrics port only when configured", () => {
     const [plain, everything, brought] = ofKind("NetworkPolicy").map(({ spec }) => {
-      const { ingress, egress } = spec as unknown as NetworkRules;
-      return { open: ingress.map(portsOf), reached: egress.map(portsOf) };
+      const { ingress, egress } = spec as Record<string, readonly NetworkRule[]>;
+      return { open: ingress?.map(portsOf), reached: egress?.map(portsOf) };
     });
     expect(plain?.open).toEqual([[8080, 8081]]);
     expect(plain?.reached).toEqual([
@@ -272,10 +261,10 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
   });
 
   test("runs commands and options that the program has, and scales by its metrics", async () => {
-    expect(new Set(gateways.map(({ container }) => container.args.join(" ")))).toEqual(
-      new Set(["serve"]),
-    );
-    const lines = new Set(commands.map(({ container }) => container.args.join(" ")));
+    const linesOf = (of: readonly Workload[]): Set<string> =>
+      new Set(of.map(({ container }) => container.args.join(" ")));
+    expect(linesOf(gateways)).toEqual(new Set(["serve"]));
+    const lines = linesOf(commands);
     expect(lines.size).toBe(5);
     for (const line of lines) {
       const [path = "", ...options] = line.split(/ (?=--)/);
@@ -292,8 +281,7 @@ describe.skipIf(!hasHelm)("the chart that Helm renders", () => {
   });
 
   test("has no object name over 52 characters, even with a release name of 53", () => {
-    const values = { ledgerRetire: { enabled: true, archiveClaim: "a" }, secrets: SIGNING };
-    const made = objectsOf(values, "a".repeat(53));
+    const made = objectsOf({ ...ARCHIVING, secrets: SIGNING }, "a".repeat(53));
     const names = made.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     expect(new Set(names).size).toBe(names.length);
     expect(Math.max(...made.map(({ metadata }) => metadata.name.length))).toBeLessThanOrEqual(52);
@@ -363,13 +351,11 @@ interface Container {
 interface Volume {
   readonly name: string;
   readonly configMap?: { readonly name: string };
-  readonly projected?: {
-    readonly sources: readonly { readonly secret: { readonly items: readonly SecretItem[] } }[];
-  };
+  readonly projected?: { readonly sources: readonly { readonly secret: SecretFiles }[] };
 }
 
-interface SecretItem {
-  readonly path: string;
+interface SecretFiles {
+  readonly items: readonly { readonly path: string }[];
 }
 
 interface Pod {
@@ -407,11 +393,6 @@ function environmentOf(container: Container | undefined): Readonly<Record<string
 
 interface NetworkRule {
   readonly ports: readonly { readonly port: number }[];
-}
-
-interface NetworkRules {
-  readonly ingress: readonly NetworkRule[];
-  readonly egress: readonly NetworkRule[];
 }
 
 function portsOf({ ports }: NetworkRule): readonly number[] {

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 import { validate } from "dockerfile-utils";
@@ -20,7 +20,9 @@ describe("the Dockerfile", () => {
     expect(validate("FROM node\nRUNN x\n")).not.toEqual([]);
   });
 
-  test("pins every base image by its digest", () => {
+  test("is the only one, and pins every base image by its digest", () => {
+    const files = readdirSync(ROOT).filter((name) => name.startsWith("Dockerfile"));
+    expect(files).toEqual(["Dockerfile"]);
     const names = new Set(stages.map(({ name }) => name));
     const images = stages.map(({ base }) => base).filter((base) => !names.has(base));
     expect(images.length).toBe(3);
@@ -28,13 +30,12 @@ describe("the Dockerfile", () => {
   });
 
   test("uses the network only for npm ci, which runs no package scripts", () => {
-    const commands = stages.flatMap(({ steps }) =>
-      steps.flatMap((step) => (step.kind === "run" ? [step.command] : [])),
-    );
-    expect(commands.filter((command) => /\bnpm (?:ci|install|i)\b/.test(command))).toEqual([
-      "npm ci --ignore-scripts",
-    ]);
-    expect(commands.filter((command) => /\b(?:curl|wget|apt-get|npx)\b/.test(command))).toEqual([]);
+    const steps = stages.flatMap((stage) => stage.steps);
+    const commands = steps.flatMap((step) => (step.kind === "run" ? [step.command] : []));
+    const found = (pattern: RegExp): string[] =>
+      commands.filter((command) => pattern.test(command));
+    expect(found(/\bnpm (?:ci|install|i)\b/)).toEqual(["npm ci --ignore-scripts"]);
+    expect(found(/\b(?:curl|wget|apt-get|npx)\b/)).toEqual([]);
   });
 
   test("runs both images as an unprivileged user, with a health check and a stop signal", () => {
@@ -89,9 +90,8 @@ describe("the compose file", () => {
   });
 
   test("gives a gateway a longer stop grace period than its own shutdown takes", () => {
-    const gateway = stagesOf(readFileSync(join(ROOT, "Dockerfile"), "utf8")).find(
-      ({ name }) => name === "gateway",
-    );
+    const dockerfile = readFileSync(join(ROOT, "Dockerfile"), "utf8");
+    const gateway = stagesOf(dockerfile).find(({ name }) => name === "gateway");
     const env = gateway?.config.env ?? {};
     const ownMs = Number(env["TM_SHUTDOWN_DELAY_MS"]) + Number(env["TM_SHUTDOWN_GRACE_MS"]);
     const periods = Object.entries(services).filter(([name]) => name.startsWith("gateway-"));
@@ -130,19 +130,16 @@ describe("the compose file", () => {
   test("pins every external image by its digest", () => {
     const images = Object.values(services).map(({ image = "" }) => image);
     expect(images.length).toBeGreaterThan(8);
-    expect(new Set(images.filter((image) => !DIGEST.test(image)))).toEqual(
-      new Set(["tokenmarket:local"]),
-    );
+    const loose = images.filter((image) => !DIGEST.test(image));
+    expect(new Set(loose)).toEqual(new Set(["tokenmarket:local"]));
   });
 });
 
 test("the chart has the version of the program", () => {
   const read = (path: string): unknown => parse(readFileSync(join(ROOT, path), "utf8"));
   const { version } = read("package.json") as { readonly version: string };
-  expect(read("deploy/helm/tokenmarket/Chart.yaml")).toMatchObject({
-    version,
-    appVersion: version,
-  });
+  const chart = read("deploy/helm/tokenmarket/Chart.yaml");
+  expect(chart).toMatchObject({ version, appVersion: version });
 });
 
 interface Service {

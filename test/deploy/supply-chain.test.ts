@@ -8,10 +8,10 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const FOLDER = ".github/workflows";
 const COMMIT_AND_VERSION = /^ *(?:- )?uses: [\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/;
 
-const workflows = readdirSync(join(ROOT, FOLDER)).map((name) => ({
-  name,
-  text: readFileSync(join(ROOT, FOLDER, name), "utf8"),
-}));
+const workflows = readdirSync(join(ROOT, FOLDER)).map((name) => {
+  const text = readFileSync(join(ROOT, FOLDER, name), "utf8");
+  return { ...(parse(text) as Workflow), name, text };
+});
 
 interface Workflow {
   readonly permissions: object;
@@ -45,8 +45,7 @@ describe("workflows", () => {
   });
 
   test("have no permissions by default, and every job declares its own and a timeout", () => {
-    for (const { text } of workflows) {
-      const { permissions, jobs } = parse(text) as Workflow;
+    for (const { permissions, jobs } of workflows) {
       expect(permissions).toEqual({});
       for (const job of Object.values(jobs)) {
         expect(job.permissions).toMatchObject({ contents: "read" });
@@ -56,11 +55,10 @@ describe("workflows", () => {
   });
 
   test("put no workflow expression into a shell command", () => {
-    for (const { text } of workflows) {
-      const { jobs } = parse(text) as Workflow;
-      const steps = Object.values(jobs).flatMap((job) => job.steps);
-      expect(steps.filter(({ run }) => run?.includes("${{"))).toEqual([]);
-    }
+    const jobs = workflows.flatMap((workflow) => Object.values(workflow.jobs));
+    const steps = jobs.flatMap((job) => job.steps);
+    expect(steps.length).toBeGreaterThan(3);
+    expect(steps.filter(({ run }) => run?.includes("${{"))).toEqual([]);
   });
 
   test("release both targets of the Dockerfile with provenance and an SBOM, signed by digest", () => {
@@ -72,36 +70,15 @@ describe("workflows", () => {
     const targets = [...text.matchAll(/target: (\w+),/g)].map(([, target]) => target ?? "");
     expect(targets).toEqual(["gateway", "embedded"]);
     for (const target of targets) expect(dockerfile).toMatch(new RegExp(` AS ${target}\n`));
-    for (const part of [
-      "--provenance=mode=max",
-      "--sbom=true",
-      'cosign sign --yes --recursive "',
-    ]) {
-      expect(text).toContain(part);
-    }
+    const signed = ["--provenance=mode=max", "--sbom=true", 'cosign sign --yes --recursive "'];
+    for (const part of signed) expect(text).toContain(part);
     expect(text).toContain('IMAGE=$image@$digest" >>');
     const named = [...text.matchAll(/(?:deploy|\.ci)\/[\w./-]+/g)].map(([path]) => path);
     expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 });
 
-test("every base image of a Dockerfile has a digest", () => {
-  const files = readdirSync(ROOT).filter((name) => name.startsWith("Dockerfile"));
-  expect(files).toEqual(["Dockerfile"]);
-  const loose = files.flatMap((file) => looseImages(readFileSync(join(ROOT, file), "utf8")));
-  expect(loose).toEqual([]);
-  expect(looseImages("FROM node:24 AS build\nFROM build AS x\n")).toEqual(["node:24"]);
-});
-
 function looseActions(text: string): readonly string[] {
   const lines = text.split("\n").filter((line) => /\buses:/.test(line));
   return lines.filter((line) => !COMMIT_AND_VERSION.test(line));
-}
-
-function looseImages(text: string): readonly string[] {
-  const stages = [...text.matchAll(/^FROM (\S+) AS (\S+)$/gm)];
-  const names = new Set(stages.map(([, , name]) => name));
-  return stages
-    .map(([, base = ""]) => base)
-    .filter((base) => !names.has(base) && !/@sha256:[0-9a-f]{64}$/.test(base));
 }

@@ -65,6 +65,13 @@ test.each<[string, Partial<SessionUpdate>, string]>([
   expect(evaluateCheckout(purchase, { ...session, ...odd })).toEqual({ kind: "park", reason });
 });
 
+test("real money for a purchase with test money is parked", () => {
+  expect(evaluateCheckout({ ...purchase, isTestMoney: true }, session)).toEqual({
+    kind: "park",
+    reason: "real money was paid for a purchase with test money",
+  });
+});
+
 test.each([
   ["open", { kind: "nothing" }],
   ["processing", { kind: "ungranted", state: "pending" }],

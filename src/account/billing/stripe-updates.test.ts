@@ -14,16 +14,22 @@ const session = {
   payment_intent: "pi_1",
 };
 
+const claim = { amount: 1, payment_intent: "pi_1" };
+
 function sessionLike(change: object = {}): Stripe.Checkout.Session {
   return { ...session, ...change } as unknown as Stripe.Checkout.Session;
 }
 
 function refundLike(change: object): Stripe.Refund {
-  return { id: "re_1", amount: 1, payment_intent: "pi_1", ...change } as unknown as Stripe.Refund;
+  return { id: "re_1", ...claim, ...change } as unknown as Stripe.Refund;
 }
 
 function disputeLike(change: object): Stripe.Dispute {
-  return { id: "dp_1", amount: 1, payment_intent: "pi_1", ...change } as unknown as Stripe.Dispute;
+  return { id: "dp_1", ...claim, ...change } as unknown as Stripe.Dispute;
+}
+
+function eventOf(type: string, object: object): Stripe.Event {
+  return { id: "evt_1", type, data: { object } } as unknown as Stripe.Event;
 }
 
 test("a checkout session is read with only its payment's id, and with the expanded payment", () => {
@@ -97,13 +103,15 @@ test.each([
   ["charge.refunded", { amount_refunded: 1 }, "other"],
   ["customer.created", {}, "other"],
 ])("the Stripe event %s is read as an update of the right kind", (type, object, kind) => {
-  const event = { id: "evt_1", type, data: { object } } as unknown as Stripe.Event;
-  expect(readEvent(event)).toMatchObject({ eventId: "evt_1", type, update: { kind } });
+  expect(readEvent(eventOf(type, object))).toMatchObject({
+    eventId: "evt_1",
+    type,
+    update: { kind },
+  });
 });
 
 test("an async_payment_failed event is read as failed, although its session is only unpaid", () => {
   const object = { ...session, payment_status: "unpaid" };
-  const type = "checkout.session.async_payment_failed";
-  const event = { id: "evt_1", type, data: { object } } as unknown as Stripe.Event;
+  const event = eventOf("checkout.session.async_payment_failed", object);
   expect(readEvent(event).update).toMatchObject({ session: { payment: "failed" } });
 });

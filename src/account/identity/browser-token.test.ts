@@ -24,27 +24,21 @@ describe("a session cookie", () => {
   });
 });
 
-describe("reading a cookie", () => {
+test("a cookie is found among others, and not with another name, another form or no prefix", () => {
   const jar = cookieJar("https://console.example.com");
-
-  test("finds the cookie among others", () => {
-    expect(jar.read("session", `a=b; __Host-tm_session=${token}; c=d`)).toBe(token);
-  });
-
-  test("ignores a cookie with another name, another form or no prefix", () => {
-    for (const header of [
-      undefined,
-      "",
-      `tm_session=${token}`,
-      `x__Host-tm_session=${token}`,
-      "__Host-tm_session=short",
-      `__Host-tm_session=${token}x`,
-      `__Host-tm_tx=${token}`,
-      `__Host-tm_session=${token}; ${"x".repeat(20_000)}`,
-    ]) {
-      expect(jar.read("session", header)).toBeUndefined();
-    }
-  });
+  expect(jar.read("session", `a=b; __Host-tm_session=${token}; c=d`)).toBe(token);
+  for (const header of [
+    undefined,
+    "",
+    `tm_session=${token}`,
+    `x__Host-tm_session=${token}`,
+    "__Host-tm_session=short",
+    `__Host-tm_session=${token}x`,
+    `__Host-tm_tx=${token}`,
+    `__Host-tm_session=${token}; ${"x".repeat(20_000)}`,
+  ]) {
+    expect(jar.read("session", header)).toBeUndefined();
+  }
 });
 
 test("a return path of the console is kept with its query and fragment", () => {

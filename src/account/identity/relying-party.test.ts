@@ -39,7 +39,7 @@ describe("no session is ended", () => {
     "a token issued more than two minutes in the future": { iat: nowMs / 1_000 + 121 },
     "a token without an issue time": { iat: undefined },
   };
-  for (const [words, change] of Object.entries(wrong)) {
-    test(`by ${words}`, () => expect(readLogout({ ...good, ...change }, nowMs)).toBeUndefined());
-  }
+  test.each(Object.entries(wrong))("by %s", (_words, change) => {
+    expect(readLogout({ ...good, ...change }, nowMs)).toBeUndefined();
+  });
 });

@@ -34,10 +34,8 @@ test("the judge is not asked about a prompt with a single answer", () => {
   expect(tasks.take()).toEqual({ kind: "answer", promptAt: 0, modelId: "a" });
 });
 
-const answers = ["one/a", "two/b", "three/c"].map((modelId) => ({
-  modelId,
-  text: `by ${modelId}`,
-}));
+const MODEL_IDS = ["one/a", "two/b", "three/c"];
+const answers = MODEL_IDS.map((modelId) => ({ modelId, text: `by ${modelId}` }));
 
 test("the same seed gives the judge the same order, and over many seeds each model is first about as often", () => {
   expect(askJudge("p", answers, "s:1")).toEqual(askJudge("p", answers.toReversed(), "s:1"));
@@ -53,14 +51,11 @@ test("the same seed gives the judge the same order, and over many seeds each mod
 });
 
 test("the judge sees the prompt and each answer under its letter, and no model's name", () => {
-  const { question, modelIds } = askJudge(
-    "What is 2 + 2?",
-    [
-      { modelId: "one/a", text: "four" },
-      { modelId: "two/b", text: "five" },
-    ],
-    "s",
-  );
+  const given = [
+    { modelId: "one/a", text: "four" },
+    { modelId: "two/b", text: "five" },
+  ];
+  const { question, modelIds } = askJudge("What is 2 + 2?", given, "s");
   expect(question).toContain("What is 2 + 2?");
   expect(question).not.toMatch(/one\/a|two\/b/);
   const letterOfFour = /answer ([A-H])\]\]\nfour/.exec(question)?.[1] ?? "";

@@ -1,14 +1,13 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
+import { newFolder } from "../../../test/support/run-folder.ts";
 import { findKeys, headsWithKey } from "./find-keys.ts";
 
 const SECRET = "sk-provider-secret-2";
-const folder = mkdtempSync(join(tmpdir(), "tokenmarket-keys-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder("keys");
 
 let files = 0;
 
@@ -21,20 +20,16 @@ function keysFile(text: string, mode = 0o600): string {
 
 describe("provider keys", () => {
   test("are found in the environment by the names that providers use", () => {
-    const { keys } = findKeys(
-      { OPENAI_API_KEY: SECRET, GROQ_API_KEY: "", HOME: "/root" },
-      undefined,
-    );
+    const env = { OPENAI_API_KEY: SECRET, GROQ_API_KEY: "", HOME: "/root" };
+    const { keys } = findKeys(env, undefined);
     expect([...keys]).toEqual([["OPENAI_API_KEY", SECRET]]);
     expect(headsWithKey(keys).map(({ provider }) => provider.id)).toEqual(["openai"]);
   });
 
   test("one key is for every wire of its provider", () => {
     const { keys } = findKeys({ DEEPSEEK_API_KEY: SECRET }, undefined);
-    expect(headsWithKey(keys).map(({ provider }) => provider.id)).toEqual([
-      "deepseek",
-      "deepseek-messages",
-    ]);
+    const ids = headsWithKey(keys).map(({ provider }) => provider.id);
+    expect(ids).toEqual(["deepseek", "deepseek-messages"]);
   });
 
   test("from a file, in every usual notation, take precedence over the environment", () => {

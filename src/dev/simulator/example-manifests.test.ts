@@ -1,20 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Deployment } from "../../catalog/catalog.ts";
 import { compileCatalog } from "../../catalog/compile-catalog.ts";
 import { parseManifestFiles } from "../../catalog/catalog-input.ts";
 import { validateManifest } from "../../catalog/manifest/index.ts";
-import { startSimulator, type Simulator } from "./simulator.ts";
+import { withResource } from "../../../test/support/with-resource.ts";
+import { startSimulator } from "./simulator.ts";
 
 const EXAMPLES = new URL("../../../examples/manifests/", import.meta.url);
 const SHIPPED = new URL("../../../manifests/", import.meta.url);
 
-let simulator: Simulator;
-
-beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-});
-afterAll(() => simulator.close());
+const simulator = withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
 
 function textsIn(folder: URL, pattern: RegExp): { file: string; text: string }[] {
   return readdirSync(folder)
@@ -77,12 +73,7 @@ test.each(hosts)(
     const { deployments } = compiled(moved);
     expect(deployments.length).toBeGreaterThan(0);
     for (const deployment of deployments) {
-      const sent = { model: deployment.upstreamModelId, ...body };
-      const answer = await fetch(deployment.baseUrl + pathOf(deployment), {
-        method: "POST",
-        body: JSON.stringify(sent),
-      });
-      expect([200, 202]).toContain(answer.status);
+      expect([200, 202]).toContain(await call(deployment, body));
     }
   },
 );
@@ -104,14 +95,18 @@ test("the shipped simulator manifests need no key, and their media and decisions
   for (const [modality, body] of Object.entries(bodies)) {
     const deployment = models.find((model) => model.modality === modality)?.deployments[0];
     if (deployment === undefined) throw new Error(`no model of modality ${modality}`);
-    const sent = { model: deployment.upstreamModelId, ...body };
-    const answer = await fetch(deployment.baseUrl + pathOf(deployment), {
-      method: "POST",
-      body: JSON.stringify(sent),
-    });
-    expect(answer.status).toBe(200);
+    expect(await call(deployment, body)).toBe(200);
   }
 });
+
+/** Sends a request of the deployment's model; returns the status. */
+async function call(deployment: Deployment, body: object): Promise<number> {
+  const { status } = await fetch(deployment.baseUrl + pathOf(deployment), {
+    method: "POST",
+    body: JSON.stringify({ model: deployment.upstreamModelId, ...body }),
+  });
+  return status;
+}
 
 function pathOf({ modality, imagesPath, videosPath, decisions }: Deployment): string {
   if (modality === "image") return imagesPath;

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startSimulator, type Simulator } from "./simulator.ts";
+import { expect, test } from "vitest";
+import { withResource } from "../../../test/support/with-resource.ts";
+import { startSimulator } from "./simulator.ts";
 
 const CHAT = "/v1/chat/completions";
 const MESSAGES = "/v1/messages";
 const VERSION = { "anthropic-version": "2023-06-01" };
 
-let simulator: Simulator;
-
-beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-});
-afterAll(() => simulator.close());
+const simulator = withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
 
 async function post(path: string, body: object, headers: Readonly<Record<string, string>> = {}) {
   const init = { method: "POST", headers, body: JSON.stringify(body) };
@@ -19,10 +15,9 @@ async function post(path: string, body: object, headers: Readonly<Record<string,
 }
 
 const user = { role: "user", content: "hi" };
-const called = {
-  role: "assistant",
-  content: [{ type: "tool_use", id: "a", name: "f", input: {} }],
-};
+const orphan = { role: "tool", tool_call_id: "a", content: "" };
+const use = { type: "tool_use", id: "a", name: "f", input: {} };
+const called = { role: "assistant", content: [use] };
 const tool = { name: "f", input_schema: { type: "object" } };
 const answered = { role: "user", content: [{ type: "tool_result", tool_use_id: "a" }] };
 const twice = [user, called, answered, called, answered];
@@ -39,12 +34,7 @@ test.each([
   [CHAT, { ...said, models: ["b"] }, 400, "models"],
   [CHAT, { ...said, model: "unknown-x" }, 404, "model_not_found"],
   [CHAT, { ...said, max_completion_tokens: 1 }, 400, "max_completion_tokens"],
-  [
-    CHAT,
-    { ...said, messages: [user, { role: "tool", tool_call_id: "a", content: "" }] },
-    400,
-    "role 'tool'",
-  ],
+  [CHAT, { ...said, messages: [user, orphan] }, 400, "role 'tool'"],
   [MESSAGES, { ...said, model: "unknown-x" }, 404, "not_found_error"],
   [MESSAGES, { ...said, stream_options: {} }, 400, "stream_options: Extra inputs"],
   [MESSAGES, { ...said, messages: [user, called], tools: [tool] }, 400, "immediately after: a"],

@@ -1,21 +1,14 @@
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { startSimulator, type Simulator } from "./simulator.ts";
+import { describe, expect, test } from "vitest";
+import { withResource } from "../../../test/support/with-resource.ts";
+import { startSimulator } from "./simulator.ts";
 
 const CHAT = "/v1/chat/completions";
 const MESSAGES = "/v1/messages";
 const HEADERS = { "x-api-key": "key", "anthropic-version": "2023-06-01" };
 
-let simulator: Simulator;
-
-beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
-});
-afterEach(async () => {
-  await fetch(`${simulator.url}/faults`, { method: "DELETE" });
-});
-afterAll(() => simulator.close());
+const simulator = withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
 
 interface Answer {
   readonly status: number;
@@ -33,7 +26,7 @@ function post(path: string, fault: string, more: object = {}): Promise<Answer | 
     const call = httpRequest(simulator.url + path, {
       method: "POST",
       agent: false,
-      headers: { ...HEADERS, ...(fault === "" ? {} : { "x-sim-fault": fault }) },
+      headers: { ...HEADERS, "x-sim-fault": fault },
     });
     call.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
     call.once("response", (response) => resolve(readAnswer(response)));
@@ -66,20 +59,14 @@ async function answered(path: string, fault: string, more: object = {}): Promise
 const STREAM = { stream: true };
 
 describe("connections that die", () => {
-  test("reset:headers breaks the connection before any answer", async () => {
+  test("a reset comes before any answer, after exactly N bytes, or after exactly N events", async () => {
     expect(await post(CHAT, "reset:headers")).toMatch(/ECONNRESET|HPE_/);
-  });
-
-  test("reset:body:N sends exactly N bytes", async () => {
-    const answer = await answered(CHAT, "reset:body:10");
-    expect(answer).toMatchObject({ status: 200, complete: false });
-    expect(answer.text).toHaveLength(10);
-  });
-
-  test("reset:event:N sends exactly N events", async () => {
-    const answer = await answered(MESSAGES, "reset:event:4", STREAM);
-    expect(answer.complete).toBe(false);
-    expect(answer.text.match(/^data: /gm)).toHaveLength(4);
+    const cut = await answered(CHAT, "reset:body:10");
+    expect(cut).toMatchObject({ status: 200, complete: false });
+    expect(cut.text).toHaveLength(10);
+    const stream = await answered(MESSAGES, "reset:event:4", STREAM);
+    expect(stream.complete).toBe(false);
+    expect(stream.text.match(/^data: /gm)).toHaveLength(4);
   });
 
   test("wrong_length promises more than it sends", async () => {
@@ -89,20 +76,26 @@ describe("connections that die", () => {
   });
 });
 
+/** Asks for a stream with a fault; `leaving` cuts the connection. */
+function begin(path: string, fault: string) {
+  const leaving = new AbortController();
+  const response = fetch(simulator.url + path, {
+    method: "POST",
+    headers: { ...HEADERS, "x-sim-fault": fault },
+    body: JSON.stringify({ ...base, ...STREAM }),
+    signal: leaving.signal,
+  });
+  return { leaving, response };
+}
+
 describe("connections that hang", () => {
   test.each([["hang:headers"], ["hang:event:2"]])(
     "%s holds the connection until the client leaves",
     async (fault) => {
-      const before = simulator.counts();
-      const leaving = new AbortController();
-      const hanging = fetch(simulator.url + CHAT, {
-        method: "POST",
-        headers: { ...HEADERS, "x-sim-fault": fault },
-        body: JSON.stringify({ ...base, ...STREAM }),
-        signal: leaving.signal,
-      }).then((response) => response.text());
-      await expect.poll(() => simulator.counts().open).toBe(1);
-      expect(simulator.counts().total).toBe(before.total + 1);
+      const { total } = simulator.counts();
+      const { leaving, response } = begin(CHAT, fault);
+      const hanging = response.then((answer) => answer.text());
+      await expect.poll(() => simulator.counts()).toMatchObject({ open: 1, total: total + 1 });
       leaving.abort();
       await expect(hanging).rejects.toThrow("aborted");
       await expect.poll(() => simulator.counts().open).toBe(0);
@@ -111,15 +104,9 @@ describe("connections that hang", () => {
 
   test("endless repeats the text until the client leaves, and counts the call as abandoned", async () => {
     const { abandoned } = simulator.counts();
-    const leaving = new AbortController();
-    const response = await fetch(simulator.url + MESSAGES, {
-      method: "POST",
-      headers: { ...HEADERS, "x-sim-fault": "endless" },
-      body: JSON.stringify({ ...base, ...STREAM }),
-      signal: leaving.signal,
-    });
+    const { leaving, response } = begin(MESSAGES, "endless");
     let bytes = 0;
-    for await (const chunk of response.body ?? []) {
+    for await (const chunk of (await response).body ?? []) {
       bytes += chunk.length;
       if (bytes > 1_000_000) break;
     }
@@ -166,37 +153,16 @@ describe("answers that are wrong", () => {
   });
 });
 
-describe("how a fault is chosen", () => {
-  test("by a marker in the last user text", async () => {
-    const messages = [{ role: "user", content: "please [[fault:status:503]]" }];
-    expect(await answered(CHAT, "", { messages })).toMatchObject({ status: 503 });
-  });
-
-  test("by a rule for a model or a path, as many times as it says", async () => {
-    simulator.script({ model: "sick", fault: "status:500", times: 2 });
-    simulator.script({ path: "/b/v1/messages", fault: "status:529" });
-    const statuses: number[] = [];
-    for (let n = 0; n < 3; n += 1) {
-      statuses.push((await answered(CHAT, "", { model: "sick" })).status);
-    }
-    expect(statuses).toEqual([500, 500, 200]);
-    expect((await answered(MESSAGES, "")).status).toBe(200);
-    expect((await answered("/b/v1/messages", "")).status).toBe(529);
-  });
-
-  test("a held answer comes only after it is released", async () => {
-    const seen: string[] = [];
-    const held = [CHAT, MESSAGES].map(async (path) => {
-      const answer = (await post(path, "hold")) as Answer;
-      seen.push("held");
-      return answer.status;
-    });
-    while (simulator.counts().open < held.length) await post(CHAT, "");
-    seen.push("released");
-    simulator.release();
-    expect(await Promise.all(held)).toEqual([200, 200]);
-    expect(seen).toEqual(["released", "held", "held"]);
-  });
+test("a fault is chosen by a rule for a model or a path, as many times as the rule says", async () => {
+  simulator.script({ model: "sick", fault: "status:500", times: 2 });
+  simulator.script({ path: "/b/v1/messages", fault: "status:529" });
+  const statusOf = async (path: string, model: string): Promise<number> => {
+    const body = JSON.stringify({ ...base, model });
+    return (await fetch(simulator.url + path, { method: "POST", headers: HEADERS, body })).status;
+  };
+  for (const status of [500, 500, 200]) expect(await statusOf(CHAT, "sick")).toBe(status);
+  expect(await statusOf(MESSAGES, "m")).toBe(200);
+  expect(await statusOf("/b/v1/messages", "m")).toBe(529);
 });
 
 function isJson(text: string): boolean {

@@ -32,14 +32,9 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
     const database = withDatabase();
     const proxy = withProxyTo(database);
     const redis = withResource(() => startRedis());
-    const ports = withResource(
-      async () => ({
-        internal: await freePort(),
-        second: await freePort(),
-        otlp: await freePort(),
-      }),
-      () => undefined,
-    );
+    const ports = withResource(async () => {
+      return { internal: await freePort(), second: await freePort(), otlp: await freePort() };
+    });
     const settings = { orgRequestsPerMinute: 100_000, keyRequestsPerMinute: 100_000 };
     const gateway = withGateway(() => ({
       settings: {
@@ -56,13 +51,10 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
         return gateway.simulator.url;
       },
     });
-    const prometheus = withResource(
-      () =>
-        startPrometheus([`127.0.0.1:${ports.internal}`, `127.0.0.1:${ports.second}`], {
-          areShort: true,
-        }),
-      (server) => server.close(),
-    );
+    const prometheus = withResource(() => {
+      const addresses = [ports.internal, ports.second].map((port) => `127.0.0.1:${port}`);
+      return startPrometheus(addresses, { areShort: true });
+    });
 
     let sent = 0;
     function asked(fault = "", model = "test/a"): Ask {
@@ -97,12 +89,8 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
         async () => {
           await sleep(1_000);
           proxy.set("down");
-          const alerts = [
-            "TmReservesFail",
-            "TmErrorBudgetFast",
-            "TmErrorBudgetSlow",
-            "TmSettlementsPending",
-          ];
+          const budgets = ["TmErrorBudgetFast", "TmErrorBudgetSlow"];
+          const alerts = ["TmReservesFail", ...budgets, "TmSettlementsPending"];
           await prometheus.untilFiring(...alerts);
           // The alert fires for as long as the fault lasts, although no batch is tried any more.
           await sleep(15_000);
@@ -121,20 +109,14 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
       expect(await prometheus.untilQuiet("TmLimitStoreDown")).toEqual([]);
     });
 
-    test("TmModelDown: the provider answers again", async () => {
-      await during(() => asked("status:500"), "TmModelDown");
+    test.each([
+      ["TmModelDown", "answers", "status:500", "test/a"],
+      ["TmUsageMissing", "reports usage", "no_usage", "test/both"],
+    ])("%s: the provider %s again", async (alert, _again, fault, model) => {
+      await during(() => asked(fault, model), alert);
       const ended = await under(
-        () => asked(),
-        () => prometheus.untilQuiet("TmModelDown"),
-      );
-      expect(ended).toEqual([]);
-    });
-
-    test("TmUsageMissing: the provider reports usage again", async () => {
-      await during(() => asked("no_usage", "test/both"), "TmUsageMissing");
-      const ended = await under(
-        () => asked("", "test/both"),
-        () => prometheus.untilQuiet("TmUsageMissing"),
+        () => asked("", model),
+        () => prometheus.untilQuiet(alert),
       );
       expect(ended).toEqual([]);
     });
@@ -222,9 +204,7 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)(
 
     test("TmOverrun: the provider reports no more usage above the bound", async () => {
       const dear = 'usage:{"prompt_tokens":190000}';
-      const traffic = new SteadyTraffic(5, () => ask(gateway.url, asked(dear)));
-      await prometheus.untilFiring("TmOverrun");
-      await traffic.stop();
+      await during(() => asked(dear), "TmOverrun");
       expect(await prometheus.untilQuiet("TmOverrun")).toEqual([]);
     });
 

@@ -25,6 +25,10 @@ const FAST_PER_SECOND = 20;
 const SLOW_PER_SECOND = 3;
 const SLOW_MS = 800;
 
+function manifestOf(of: { provider: string; baseUrl?: string; priority?: number }): object {
+  return simulatorManifest({ ...of, dialect: "wire_a", models: [textModel(MODEL)] });
+}
+
 describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", () => {
   const provider = withSimulator();
   const road = withResource(() => {
@@ -34,18 +38,8 @@ describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", ()
   const gateway = withGateway(() => ({
     settings: { orgRequestsPerMinute: 100_000, keyRequestsPerMinute: 100_000 },
     manifests: [
-      simulatorManifest({
-        provider: "far",
-        dialect: "wire_a",
-        baseUrl: `http://127.0.0.1:${road.port}/a/v1`,
-        models: [textModel(MODEL)],
-      }),
-      simulatorManifest({
-        provider: "near",
-        dialect: "wire_a",
-        priority: 1,
-        models: [textModel(MODEL)],
-      }),
+      manifestOf({ provider: "far", baseUrl: `http://127.0.0.1:${road.port}/a/v1` }),
+      manifestOf({ provider: "near", priority: 1 }),
     ],
   }));
   const account = withAccount(gateway, "1000", { requestsPerMinute: 100_000 });
@@ -54,15 +48,9 @@ describe.skipIf(!hasPrometheus)("an alert ends when its runbook is followed", ()
   );
 
   function traffic(perSecond: number): SteadyTraffic {
-    return new SteadyTraffic(perSecond, () =>
-      ask(gateway.url, {
-        key: account.key,
-        wire: "wire_a",
-        model: MODEL,
-        text: "how long?",
-        stream: true,
-      }),
-    );
+    const { key } = account;
+    const asked = { key, wire: "wire_a", model: MODEL, text: "how long?", stream: true } as const;
+    return new SteadyTraffic(perSecond, () => ask(gateway.url, asked));
   }
 
   /** Lowers the provider's priority in its manifest, which the gateway reloads by itself. */

@@ -20,8 +20,6 @@ export interface ImageConfig {
   readonly command: readonly string[];
   readonly healthcheck: readonly string[];
   readonly stopSignal: string;
-  readonly workdir: string;
-  readonly volumes: readonly string[];
 }
 
 export interface Stage {
@@ -64,8 +62,6 @@ const NOTHING: ImageConfig = {
   command: [],
   healthcheck: [],
   stopSignal: "SIGTERM",
-  workdir: "/",
-  volumes: [],
 };
 
 function begin(instruction: Instruction): StageDraft {
@@ -86,7 +82,7 @@ function add(stage: StageDraft, instruction: Instruction): void {
   switch (instruction.getKeyword()) {
     case "WORKDIR":
       stage.steps.push({ kind: "workdir", folder: only() });
-      return set({ workdir: only() });
+      return;
     case "COPY":
       stage.steps.push(copyOf(instruction, words));
       return;
@@ -110,11 +106,10 @@ function add(stage: StageDraft, instruction: Instruction): void {
       return set({ entrypoint: jsonOf(instruction) });
     case "CMD":
       return set({ command: jsonOf(instruction) });
-    case "VOLUME":
-      return set({ volumes: jsonOf(instruction) });
     case "HEALTHCHECK":
       return set({ healthcheck: checkOf(instruction) });
     case "EXPOSE":
+    case "VOLUME":
       return;
     default:
       throw unknown(instruction);

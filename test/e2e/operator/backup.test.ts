@@ -102,11 +102,10 @@ test("a backup under load has the log that it needs, exact sums and clean books"
 
 test("a backup is refused while another program makes one, and leaves nothing", async () => {
   const before = readdirSync(books.backups);
+  // A running backup holds this replication slot.
+  const slot = "select pg_create_physical_replication_slot('tokenmarket_backup', true, true)";
   await inSession(books.server.adminConnectionString, async (client) => {
-    // A running backup holds this replication slot.
-    await client.query(
-      "select pg_create_physical_replication_slot('tokenmarket_backup', true, true)",
-    );
+    await client.query(slot);
     await expect(books.backUp()).rejects.toThrow(/another program makes a backup of this database/);
   });
   expect(readdirSync(books.backups)).toEqual(before);
@@ -163,13 +162,10 @@ test("a backup that was changed anywhere is refused, and its restore leaves noth
       expect(await refusal()).toMatch(/backup\.json is damaged/);
     });
   }
-  await withChanged(
-    manifest,
-    replaced(/"restore_point":"/, '"restore_point":"later-'),
-    async () => {
-      expect(await refusal()).toMatch(/ended before configured recovery target was reached/);
-    },
-  );
+  const later = replaced(/"restore_point":"/, '"restore_point":"later-');
+  await withChanged(manifest, later, async () => {
+    expect(await refusal()).toMatch(/ended before configured recovery target was reached/);
+  });
   await withChanged(manifest, replaced(/credits \d+/, "credits 9"), async () => {
     expect(await failedChecks()).toEqual([expect.stringMatching(/^found .* noted .* credits 9,/)]);
   });
@@ -187,10 +183,8 @@ test("backup verify exits with 1 for a damaged copy, and removes the folder of a
   await withChanged(join(newest(), "files", "pg_xact/0000"), flipped, async () => {
     const verify = ["backup", "verify", "--from", books.backups, "--data", dataDir];
     const detail = expect.stringContaining("pg_xact/0000 is not what was copied");
-    expect(await jsonCommand(verify)).toMatchObject({
-      code: 1,
-      json: { ok: false, folder: newest(), checks: [{ id: "copy", ok: false, detail }] },
-    });
+    const json = { ok: false, folder: newest(), checks: [{ id: "copy", ok: false, detail }] };
+    expect(await jsonCommand(verify)).toMatchObject({ code: 1, json });
   });
   expect(readdirSync(dataDir)).toEqual([running]);
 });
@@ -212,17 +206,14 @@ test("backup create adds one entry to the change log, and backup restore restore
   const data = ["--data", join(books.root, "data"), "--by", "ann"];
   const made = await jsonCommand(["backup", "create", ...to, ...data]);
   expect(made).toMatchObject({ code: 0 });
-  const recorded = await changesOf(books.backend, "backup.create");
-  expect(recorded).toMatchObject([
-    { target: made.json["folder"], by: { kind: "operator" }, before: null },
-  ]);
+  const change = { target: made.json["folder"], by: { kind: "operator" }, before: null };
+  expect(await changesOf(books.backend, "backup.create")).toMatchObject([change]);
   await grant("after", 1_000_000n);
   const restored = ["--data", join(books.root, "restored")];
   const from = ["--from", join(books.root, "by-hand")];
-  expect(await jsonCommand(["backup", "restore", ...from, ...restored])).toMatchObject({
-    code: 0,
-    json: { from: made.json["folder"], copy_of: made.json["finished_at"] },
-  });
+  const json = { from: made.json["folder"], copy_of: made.json["finished_at"] };
+  const back = await jsonCommand(["backup", "restore", ...from, ...restored]);
+  expect(back).toMatchObject({ code: 0, json });
   const of = ["--org", books.orgId, ...restored];
   const entries = JSON.stringify((await jsonCommand(["credit", "ledger", ...of])).json);
   expect([entries.includes('"before"'), entries.includes('"after"')]).toEqual([true, false]);

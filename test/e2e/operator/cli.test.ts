@@ -5,6 +5,8 @@ import { describe, expect, test } from "vitest";
 
 import { ask, at, get } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
+import { chatBody } from "../../support/chat-bodies.ts";
+import { httpCall } from "../../support/http-call.ts";
 import { builtProgram } from "../../support/build-program.ts";
 import { PROVIDER_KEY, withSimulator } from "../../support/gateway.ts";
 import {
@@ -96,10 +98,7 @@ describe("on the database of a running server", () => {
   });
 
   test("a command that does not know an id names the command that lists the ids", async () => {
-    for (const [group, command] of [
-      ["key", "show"],
-      ["connection", "disable"],
-    ] as const) {
+    for (const [group, command] of Object.entries({ key: "show", connection: "disable" })) {
       const said = await refused(group, command, "none");
       const list = /`tokenmarket (\w+ list) --org ID` has the ids/.exec(said)?.[1];
       expect(list).toBe(`${group} list`);
@@ -110,15 +109,11 @@ describe("on the database of a running server", () => {
   test("key change keeps the fields that are not named, and needs --confirm for a cap already spent", async () => {
     const change = ["key", "change", keyId];
     const listed = ["--manifests", folder.manifestsDir];
-    const expiresAt = "2030-01-31T00:00:00.000Z";
-    const expiry = await run(...change, "--expires-at", expiresAt, "--tags", "eu, batch");
-    expect(expiry.json).toMatchObject({
-      expires_at: expiresAt,
-      models: null,
-      tags: ["batch", "eu"],
-    });
+    const expires_at = "2030-01-31T00:00:00.000Z";
+    const expiry = await run(...change, "--expires-at", expires_at, "--tags", "eu, batch");
+    expect(expiry.json).toMatchObject({ expires_at, models: null, tags: ["batch", "eu"] });
     const only = await run(...change, "--models", "op/model", ...listed);
-    expect(only.json).toMatchObject({ models: ["op/model"], expires_at: expiresAt });
+    expect(only.json).toMatchObject({ expires_at, models: ["op/model"] });
     const lifted = await run(...change, "--expires-at", "never", "--models", "");
     expect(lifted.json).toMatchObject({ key_id: keyId, expires_at: null, models: null });
     for (const [says, ...asked] of [
@@ -144,9 +139,8 @@ describe("on the database of a running server", () => {
     for (const raw of [secret, key]) {
       expect((await get(gatewayUrl(), { key: raw, path: "/v1/usage" })).status).toBe(200);
     }
-    expect(await refused(...rotate, "73")).toContain(
-      "--grace-hours must be a whole number of hours from 0 to 72",
-    );
+    const hours = "--grace-hours must be a whole number of hours from 0 to 72";
+    expect(await refused(...rotate, "73")).toContain(hours);
     const shown = await runCommand(["key", "show", keyId], { ...OPERATOR_ENV, ...env() });
     expect(shown.stdout).toMatch(/^key\.key_id +key_\w+\nkey\.name +ci\n/);
     expect(shown.stdout).toMatch(/\ndays:\nday +requests +spent_usd\n\d{4}-\d\d-\d\d +0 +/);
@@ -169,10 +163,6 @@ describe("on the database of a running server", () => {
       run("doctor", "--manifests", folder.manifestsDir),
     ]);
     expect(audit).toMatchObject({ code: 0, json: { ok: true } });
-    const checks = audit.json["checks"] as readonly unknown[];
-    expect(checks.length).toBeGreaterThan(5);
-    const title = expect.any(String);
-    for (const check of checks) expect(check).toEqual({ id: title, title, violations: 0 });
     expect(recover).toMatchObject({ code: 0, json: { recovered: 0 } });
     expect(doctor).toMatchObject({ code: 0, json: { ok: true } });
   });
@@ -190,20 +180,13 @@ test("the catalog follows manifest files, stays while one is invalid, and is reb
   await until("the new model is listed", async () => (await models()).includes("op/new"));
 
   folder.writeManifest("first.json", '{"manifest_version":"1","models":[]}');
-  const line = await until("the log says why", () =>
-    server
-      .stderr()
-      .split("\n")
-      .find((one) => one.includes("the old catalog stays in use")),
-  );
+  const line = await until("the log says why", () => {
+    const lines = server.stderr().split("\n");
+    return lines.find((one) => one.includes("the old catalog stays in use"));
+  });
   const { issues } = JSON.parse(line) as { issues: readonly Record<string, string>[] };
-  expect(issues).toContainEqual(
-    expect.objectContaining({
-      file: "first.json",
-      pointer: "/models",
-      message: expect.any(String),
-    }),
-  );
+  const issue = { file: "first.json", pointer: "/models", message: expect.any(String) };
+  expect(issues).toContainEqual(expect.objectContaining(issue));
   expect(await models()).toEqual(["op/model", "op/new"]);
 
   // If a link's target changes, the folder does not, so the target is read only on the signal.
@@ -223,7 +206,7 @@ test("the catalog follows manifest files, stays while one is invalid, and is reb
 describe("a database without a server", () => {
   const database = withResource(emptyDatabase, (opened) => opened.drop());
 
-  test("can be migrated and used by commands, and ledger audit exits with 1 for broken books", async () => {
+  test("can be migrated and used by commands, and doctor exits with 1 for broken books", async () => {
     const own = { DATABASE_URL: database.connectionString };
     const first = await jsonCommand(["migrate"], own);
     expect(first).toMatchObject({ code: 0, json: { ok: true, left: [] } });
@@ -238,15 +221,10 @@ describe("a database without a server", () => {
       `alter table account disable trigger user;
       update account set credits = credits + 9, reserved = reserved + 5 where org_id is not null`,
     );
-    const [audit, doctor] = await Promise.all([
-      jsonCommand(["ledger", "audit"], own),
-      jsonCommand(["doctor", "--manifests", folder.manifestsDir], own),
-    ]);
-    expect(audit).toMatchObject({ code: 1, json: { ok: false } });
-    expect(audit.json["checks"]).toContainEqual(
-      expect.objectContaining({ id: "I3", violations: 1 }),
-    );
+    const doctor = await jsonCommand(["doctor", "--manifests", folder.manifestsDir], own);
     expect(doctor).toMatchObject({ code: 1, json: { ok: false } });
+    const checks = doctor.json["checks"];
+    expect(checks).toContainEqual(expect.objectContaining({ id: "books", level: "problem" }));
   });
 
   test("that is unreachable makes a command exit with 2, and its password is not printed", async () => {
@@ -267,8 +245,8 @@ describe("manifests", () => {
       manifest_version: "2",
       settlement: { mode: "sometimes", interval: "daily" },
     });
-    const text = JSON.stringify(operatorManifest(simulator.url, ["x/y"]));
-    const price = text.replace(/("cost_usd_per_million":")\d+[^"]*/, "$1150000");
+    const cheap = JSON.stringify(operatorManifest(simulator.url, ["x/y"]));
+    const price = cheap.replace(/("cost_usd_per_million":")\d+[^"]*/, "$1150000");
     const dear = folder.writeManifest("dear.txt", price);
     const elsewhere = JSON.stringify(operatorManifest("https://two.example", ["y/z"]));
     const two = folder.writeManifest("two.txt", elsewhere.replaceAll('"operated"', '"two"'));
@@ -278,38 +256,25 @@ describe("manifests", () => {
       ),
     );
     // Two endpoints at different origins name the same environment variable for their keys.
-    expect(shared).toMatchObject({
-      code: 1,
-      json: { issues: [{ file: two, pointer: "/endpoint/api_key_env" }] },
-    });
+    const conflict = { file: two, pointer: "/endpoint/api_key_env" };
+    expect(shared).toMatchObject({ code: 1, json: { issues: [conflict] } });
     expect(valid).toMatchObject({ code: 0, json: { ok: true, issues: [], notes: [] } });
-    expect(noted?.json["notes"]).toMatchObject([
-      { message: expect.stringContaining("above $10000 per") },
-    ]);
+    const message = expect.stringContaining("above $10000 per");
+    expect(noted?.json["notes"]).toMatchObject([{ message }]);
     expect(invalid).toMatchObject({ code: 1, json: { ok: false } });
-    const issues = invalid?.json["issues"] as readonly Record<string, unknown>[];
-    expect(issues.map((issue) => issue["pointer"])).toEqual([
-      "/manifest_version",
-      "/settlement/mode",
+    const text = expect.any(String);
+    expect(invalid?.json["issues"]).toEqual([
+      { file: bad, pointer: "/manifest_version", rule: text, message: text },
+      { file: bad, pointer: "/settlement/mode", rule: text, message: text },
     ]);
-    for (const issue of issues) {
-      expect(issue).toEqual({
-        file: bad,
-        pointer: expect.any(String),
-        rule: expect.any(String),
-        message: expect.any(String),
-      });
-    }
   });
 
   test("manifest check exits with 1 for two manifests of the same provider", async () => {
     const first = folder.writeManifest("first.txt", operatorManifest(simulator.url, ["x/y"]));
     const twin = folder.writeManifest("twin.txt", operatorManifest(simulator.url, ["x/z"]));
-    const conflict = { file: twin, pointer: "/provider/id", rule: "catalog-conflict" };
-    expect(await jsonCommand(["manifest", "check", first, twin])).toMatchObject({
-      code: 1,
-      json: { ok: false, issues: [conflict] },
-    });
+    const issues = [{ file: twin, pointer: "/provider/id", rule: "catalog-conflict" }];
+    const both = await jsonCommand(["manifest", "check", first, twin]);
+    expect(both).toMatchObject({ code: 1, json: { ok: false, issues } });
     expect(await jsonCommand(["manifest", "check", first, first])).toMatchObject({ code: 0 });
   });
 
@@ -327,28 +292,20 @@ describe("manifests", () => {
   });
 });
 
-describe("simulate", () => {
-  test("plays a provider of one wire with one fault until it is stopped", async () => {
-    const program = await startProgram(
-      ["simulate", "--port", "0", "--wire", "wire_a", "--fault", "status:503", "--json"],
-      OPERATOR_ENV,
-    );
-    const url = String(program.ready["url"]);
-    const post = (path: string): Promise<Response> =>
-      fetch(url + path, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: '{"model":"m","messages":[{"role":"user","content":"hi"}]}',
-      });
-    expect((await post("/v1/chat/completions")).status).toBe(503);
-    expect((await post("/v1/messages")).status).toBe(404);
-    expect(await program.end("SIGTERM")).toBe(0);
-  });
+test("simulate plays a provider of one wire with one fault until it is stopped", async () => {
+  const how = ["--port", "0", "--wire", "wire_a", "--fault", "status:503", "--json"];
+  const program = await startProgram(["simulate", ...how], OPERATOR_ENV);
+  const url = String(program.ready["url"]);
+  const body = chatBody("m");
+  expect((await httpCall(`${url}/v1/chat/completions`, { body })).status).toBe(503);
+  expect((await httpCall(`${url}/v1/messages`, { body })).status).toBe(404);
+  expect(await program.end("SIGTERM")).toBe(0);
 });
 
 test("a wrong call exits with 2, a sentence on standard error and nothing on standard output", async () => {
   const wrong: readonly (readonly string[])[] = [
     ["frobnicate"],
+    ["org", "create", "x"],
     ["credit", "grant", "--org", "org_x", "--amount-usd", "0", "--ref", "z"],
     ["credit", "ledger", "--org", "org_none"],
     ["key", "create", "--org", "org_none", "--name", "x"],
@@ -361,15 +318,11 @@ test("a wrong call exits with 2, a sentence on standard error and nothing on sta
   const results = await Promise.all(
     wrong.map((args) => runCommand([...args, "--json"], { ...OPERATOR_ENV, ...env() })),
   );
+  const sentence = expect.stringMatching(/\w+ \w+/);
   for (const [n, { code, stdout, stderr }] of results.entries()) {
     const call = wrong[n]?.join(" ");
     const said = stderr.trim().split("\n").at(-1);
-    expect({ call, code, stdout, said }).toEqual({
-      call,
-      code: 2,
-      stdout: "",
-      said: expect.stringMatching(/\w+ \w+/),
-    });
+    expect({ call, code, stdout, said }).toEqual({ call, code: 2, stdout: "", said: sentence });
   }
 });
 
@@ -387,8 +340,6 @@ test("a command in its own process has the same exit code and output as in the t
   expect(negative).toMatchObject({ code: 1, stderr: "" });
   expect(JSON.parse(negative.stdout)).toMatchObject({ ok: false });
   expect(await runCommand(check, OPERATOR_ENV)).toEqual(negative);
-  const wrong = await runProgram(["org", "create", "x", "--json"], OPERATOR_ENV);
-  expect(wrong).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--email") });
 });
 
 test("a command whose output cannot be written never exits with 1, the code of a negative answer", async () => {

@@ -66,8 +66,11 @@ async function closedPort(): Promise<number> {
   return port;
 }
 
-async function answer(args: readonly string[]): Promise<JsonAnswer> {
-  const result = await jsonCommand(["connection", ...args], env);
+async function answer(
+  args: readonly string[],
+  change: Readonly<Record<string, string>> = {},
+): Promise<JsonAnswer> {
+  const result = await jsonCommand(["connection", ...args], { ...env, ...change });
   printed.push(result.stdout, result.stderr);
   return result;
 }
@@ -83,10 +86,8 @@ async function refused(
 }
 
 function adding(provider: string, more: readonly string[] = [], of: string = orgId): string[] {
-  const source = more.includes("--provider-key-env")
-    ? []
-    : ["--provider-key-env", "MY_PROVIDER_KEY"];
-  return ["add", "--org", of, "--provider", provider, "--name", "ours", ...source, ...more];
+  const from = ["--provider-key-env", "MY_PROVIDER_KEY"];
+  return ["add", "--org", of, "--provider", provider, "--name", "ours", ...from, ...more];
 }
 
 describe("connection add", () => {
@@ -125,22 +126,10 @@ describe("connection add", () => {
 
   test.each([
     ["without an encryption key", () => adding("worded"), { TM_ENCRYPTION_KEY: "" }, "openssl"],
-    [
-      "with a short encryption key",
-      () => adding("worded"),
-      { TM_ENCRYPTION_KEY: "c2hvcnQ=" },
-      "32 bytes",
-    ],
     ["for an unknown organization", () => adding("worded", [], "org_x"), {}, "org list"],
     ["for a provider in no manifest", () => adding("nobody"), {}, "is not listed here"],
     ["for an unknown key_id", () => adding("worded", ["--key-id", "key_x"]), {}, "no such key"],
     ["for a provider that has a key already", () => adding("operated"), {}, "disable"],
-    [
-      "of a key with a line break",
-      () => adding("worded"),
-      { MY_PROVIDER_KEY: `${OWN_KEY}\r\nx-more: 1` },
-      "line break",
-    ],
     [
       "of a virtual key",
       () => adding("worded"),
@@ -168,26 +157,26 @@ describe("connection test", () => {
     "exits with 0 if the provider %s accepts the key, else with 1",
     async (provider) => {
       const tested = await answer(["test", await added(provider)]);
-      expect(tested.code).toBe(0);
-      expect(tested.json).toEqual({
-        ok: true,
-        message: "the provider accepted the key (status 200)",
-      });
+      const message = "the provider accepted the key (status 200)";
+      expect([tested.code, tested.json]).toEqual([0, { ok: true, message }]);
       // The simulator does not count a test as a call.
       expect(simulator.counts().total).toBe(0);
       const refusing = await answer(["test", await added(provider, BAD_KEY)]);
-      expect(refusing.code).toBe(1);
-      expect(refusing.json).toMatchObject(no(/rejected the key \(status 401\)/));
+      expect(refusing).toMatchObject({ code: 1, json: no(/rejected the key \(status 401\)/) });
     },
   );
 
   test("tells an unreachable provider from one without a route to test a key", async () => {
-    const unreachable = await answer(["test", await added("closed")]);
-    expect(unreachable.code).toBe(1);
-    expect(unreachable.json).toMatchObject(no(/could not be reached: ECONNREFUSED/));
-    const unclear = await answer(["test", await added("elsewhere")]);
-    expect(unclear.code).toBe(1);
-    expect(unclear.json).toMatchObject(no(/status 404, which does not show/));
+    const unreachable = no(/could not be reached: ECONNREFUSED/);
+    const unclear = no(/status 404, which does not show/);
+    expect(await answer(["test", await added("closed")])).toMatchObject({
+      code: 1,
+      json: unreachable,
+    });
+    expect(await answer(["test", await added("elsewhere")])).toMatchObject({
+      code: 1,
+      json: unclear,
+    });
   });
 
   test("says why a connection cannot be tested", async () => {
@@ -196,8 +185,7 @@ describe("connection test", () => {
     expect((await refused(["test", id], other)).stderr).toContain("another encryption_key");
     expect((await refused(["test", id], { TM_ENCRYPTION_KEY: "" })).stderr).toContain("openssl");
     expect((await refused(["test", "conn_x"])).stderr).toContain("connection list");
-    const guarded = { ...env, TM_ALLOW_PRIVATE_UPSTREAMS: "0" };
-    const hidden = await jsonCommand(["connection", "test", id], guarded);
+    const hidden = await answer(["test", id], { TM_ALLOW_PRIVATE_UPSTREAMS: "0" });
     expect(hidden).toMatchObject({ code: 1, json: no(/PRIVATE_ADDRESS/) });
     const elsewhere = await answer(["test", id, "--manifests", folder.root]);
     expect(elsewhere.json).toMatchObject(no(/no longer listed here/));
@@ -210,8 +198,7 @@ test("connection disable is permanent, needs no encryption key, and makes room f
   const of = await newOrg();
   const made = await answer(adding("operated", [], of));
   const id = String(made.json["connection_id"]);
-  const keyless = { ...env, TM_ENCRYPTION_KEY: "" };
-  const disabled = await jsonCommand(["connection", "disable", id], keyless);
+  const disabled = await answer(["disable", id], { TM_ENCRYPTION_KEY: "" });
   expect(disabled.json).toMatchObject({
     connection_id: id,
     disabled_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
@@ -223,16 +210,8 @@ test("connection disable is permanent, needs no encryption key, and makes room f
 
 describe("connection reseal", () => {
   const NEW_KEY = Buffer.alloc(32, 8).toString("base64");
-  const both = (): Record<string, string> => ({
-    ...env,
-    TM_ENCRYPTION_KEY: `${NEW_KEY},${ENCRYPTION_KEY}`,
-  });
-  const reseal = async (by: Readonly<Record<string, string>>): Promise<JsonAnswer> => {
-    const result = await jsonCommand(["connection", "reseal"], by);
-    printed.push(result.stdout, result.stderr);
-    return result;
-  };
-
+  const reseal = (keys: string): Promise<JsonAnswer> =>
+    answer(["reseal"], { TM_ENCRYPTION_KEY: keys });
   const addedToNewOrg = async (): Promise<string> => {
     const made = await answer(adding("operated", [], await newOrg()));
     return String(made.json["connection_id"]);
@@ -240,26 +219,23 @@ describe("connection reseal", () => {
 
   test("encrypts every stored key with the first encryption key, once", async () => {
     const id = await addedToNewOrg();
-    const first = await reseal(both());
+    const both = `${NEW_KEY},${ENCRYPTION_KEY}`;
+    const first = await reseal(both);
     expect(first.code).toBe(0);
     expect(first.json).toMatchObject({ ok: true, kept: 0, not_decrypted: [] });
     const count = Number(first.json["resealed"]);
     expect(count).toBeGreaterThan(0);
     const again = { ok: true, resealed: 0, kept: count, not_decrypted: [] };
-    expect((await reseal(both())).json).toEqual(again);
+    expect((await reseal(both)).json).toEqual(again);
     // The old key is no longer needed.
-    const tested = await jsonCommand(["connection", "test", id], {
-      ...env,
-      TM_ENCRYPTION_KEY: NEW_KEY,
-    });
+    const tested = await answer(["test", id], { TM_ENCRYPTION_KEY: NEW_KEY });
     expect(tested.json).toMatchObject({ ok: true });
-    printed.push(tested.stdout, tested.stderr);
   });
 
   test("names keys that no encryption key decrypts, keeps them as they are, and exits with 1", async () => {
     const other = Buffer.alloc(32, 5).toString("base64");
     const id = await addedToNewOrg();
-    const failed = await reseal({ ...env, TM_ENCRYPTION_KEY: `${other},${NEW_KEY}` });
+    const failed = await reseal(`${other},${NEW_KEY}`);
     expect(failed.code).toBe(1);
     expect(failed.json).toMatchObject({ ok: false, not_decrypted: [id] });
     expect((await answer(["test", id])).json).toMatchObject({ ok: true });

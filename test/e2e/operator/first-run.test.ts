@@ -1,13 +1,13 @@
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { startSimulator } from "../../../src/dev/simulator/simulator.ts";
 import { openPool } from "../../../src/kernel/storage/connection.ts";
 import { until } from "../../support/books.ts";
 import { freePort } from "../../support/free-port.ts";
-import { emptyDatabase, type FreshDatabase } from "../../support/postgres.ts";
+import { emptyDatabase } from "../../support/postgres.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { listenLocally } from "../../support/local-server.ts";
 import { modelServer } from "../../support/model-servers.ts";
@@ -21,22 +21,13 @@ const SECRET = "sk-provider-secret-3";
 /** The models that a shipped manifest lists and the simulated provider serves. */
 const MODELS = ["gpt-4.1", "gpt-4.1-mini", "gpt-4o-mini", "gpt-5", "gpt-5-mini"];
 
-let database: FreshDatabase;
+const database = withResource(emptyDatabase, (opened) => opened.drop());
 const root = newFolder("first-run");
+// Under root the database runs as another user, who needs access to the folder.
+chmodSync(root, 0o755);
 const provider = withResource(() =>
   startSimulator({ port: 0, host: "127.0.0.1", wire: "wire_a", models: MODELS }),
 );
-
-beforeAll(async () => {
-  // Under root the database runs as another user, who needs access to the folder.
-  chmodSync(root, 0o755);
-  database = await emptyDatabase();
-});
-
-afterAll(async () => {
-  await database.drop();
-  rmSync(root, { recursive: true });
-});
 
 /** The option that replaces the real provider's address by the simulator's. */
 function elsewhere(): string {
@@ -44,9 +35,7 @@ function elsewhere(): string {
 }
 
 /** Sends the request of a printed curl command, whose words are split as a shell does. */
-async function curled(
-  printed: string,
-): Promise<{ readonly status: number; readonly body: object }> {
+async function curled(printed: string) {
   const words = printed.replaceAll("\\\n", " ").match(/'[^']*'|\S+/g) ?? [];
   const plain = words.map((word) => word.replace(/^'(.*)'$/s, "$1"));
   expect(plain.slice(0, 2)).toEqual(["curl", "-s"]);
@@ -58,48 +47,40 @@ async function curled(
   return { status: answer.status, body: (await answer.json()) as object };
 }
 
-describe("an empty folder and one provider key", () => {
-  test("are enough for init and serve, and the curl that init prints is answered with 200", async () => {
-    const folder = join(root, "one");
-    const places = ["--data", join(folder, "data"), "--manifests", join(folder, "manifests")];
-    const port = String(await freePort());
-    const env = { TM_ALLOW_PRIVATE_UPSTREAMS: "1", OPENAI_API_KEY: SECRET };
-    const said = ["--yes", "--email", "a@example.com", "--base-url", elsewhere(), "--margin", "20"];
-    const init = ["init", ...places, "--port", port, ...said, "--json"];
-    const made = await runProgram(init, env);
-    expect(made.code, made.stdout + made.stderr).toBe(0);
-    const json = JSON.parse(made.stdout) as Readonly<Record<string, string>>;
-    expect(json).toMatchObject({ ok: true, balance_usd: "10.000000" });
-    const ports = ["--port", port, "--console-port", "0", "--internal-port", "0"];
-    const server = await startProgram(["serve", ...places, ...ports], env);
-    try {
-      const { status, body } = await curled(json["curl"] ?? "");
-      expect(status).toBe(200);
-      expect(body).toMatchObject({ model: json["model"], usage: { cost: expect.any(Number) } });
-    } finally {
-      await server.end("SIGTERM");
-    }
-    // The provider's key is in no output and no file.
-    const manifests = readdirSync(join(folder, "manifests")).map((file) =>
-      readFileSync(join(folder, "manifests", file), "utf8"),
-    );
-    expect(made.stdout + made.stderr + manifests.join("")).not.toContain(SECRET);
-  });
+test("an empty folder and one provider key are enough for init and serve, and the curl that init prints is answered with 200", async () => {
+  const folder = join(root, "one");
+  const places = ["--data", join(folder, "data"), "--manifests", join(folder, "manifests")];
+  const port = String(await freePort());
+  const env = { TM_ALLOW_PRIVATE_UPSTREAMS: "1", OPENAI_API_KEY: SECRET };
+  const said = ["--yes", "--email", "a@example.com", "--base-url", elsewhere(), "--margin", "20"];
+  const init = ["init", ...places, "--port", port, ...said, "--json"];
+  const made = await runProgram(init, env);
+  expect(made.code, made.stdout + made.stderr).toBe(0);
+  const json = JSON.parse(made.stdout) as Readonly<Record<string, string>>;
+  expect(json).toMatchObject({ ok: true, balance_usd: "10.000000" });
+  const ports = ["--port", port, "--console-port", "0", "--internal-port", "0"];
+  const server = await startProgram(["serve", ...places, ...ports], env);
+  try {
+    const { status, body } = await curled(json["curl"] ?? "");
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ model: json["model"], usage: { cost: expect.any(Number) } });
+  } finally {
+    await server.end("SIGTERM");
+  }
+  // The provider's key is in no output and no file.
+  const manifests = readdirSync(join(folder, "manifests")).map((file) =>
+    readFileSync(join(folder, "manifests", file), "utf8"),
+  );
+  expect(made.stdout + made.stderr + manifests.join("")).not.toContain(SECRET);
 });
 
 describe("a first run", () => {
   /** Arguments and variables for a separate installation on the shared database. */
-  function surroundings(name: string): {
-    readonly args: readonly string[];
-    readonly env: Readonly<Record<string, string>>;
-    readonly manifests: string;
-  } {
+  function surroundings(name: string) {
     const manifests = join(root, name);
-    return {
-      manifests,
-      args: ["init", "--manifests", manifests],
-      env: { DATABASE_URL: database.connectionString, TM_ALLOW_PRIVATE_UPSTREAMS: "1" },
-    };
+    const args = ["init", "--manifests", manifests];
+    const env = { DATABASE_URL: database.connectionString, TM_ALLOW_PRIVATE_UPSTREAMS: "1" };
+    return { manifests, args, env };
   }
 
   test("at a terminal asks for every setting, tests a model and prints how to start serve", async () => {
@@ -143,21 +124,13 @@ describe("a first run", () => {
     const refusing = await listenLocally(modelServer(() => ({ status: 401, body: {} })));
     const flags = ["--yes", "--email", "c@example.com", "--org", "Refused", "--json"];
     const address = ["--base-url", `openai=${refusing.url}/v1`];
-    const run = await runCommand([...args, ...flags, ...address], {
-      ...env,
-      OPENAI_API_KEY: SECRET,
-    }).finally(() => void refusing.close());
+    const keyed = { ...env, OPENAI_API_KEY: SECRET };
+    const run = await runCommand([...args, ...flags, ...address], keyed);
+    await refusing.close();
     expect(run.code).toBe(1);
-    expect(JSON.parse(run.stdout)).toMatchObject({
-      ok: false,
-      providers: [
-        {
-          file: null,
-          listed: 0,
-          issues: [expect.stringMatching(/refuses the key \(status 401\)/)],
-        },
-      ],
-    });
+    const issues = [expect.stringMatching(/refuses the key \(status 401\)/)];
+    const providers = [{ file: null, listed: 0, issues }];
+    expect(JSON.parse(run.stdout)).toMatchObject({ ok: false, providers });
     expect(readdirSync(manifests)).toEqual([]);
     const orgs = await runCommand(["org", "list", "--json"], env);
     expect(orgs.stdout).not.toContain("Refused");

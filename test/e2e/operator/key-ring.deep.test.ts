@@ -100,11 +100,9 @@ test("the encryption key is replaced under load, and no call with an own provide
 async function giveAll(ring: string): Promise<void> {
   const before = servers.map(countFollowed);
   writeFileSync(ringFile(), ring);
-  await until(
-    "both follow the file",
-    () => servers.every((server, at) => countFollowed(server) > (before[at] ?? 0)),
-    FOLLOWED_MS,
-  );
+  const follow = (): boolean =>
+    servers.every((server, at) => countFollowed(server) > (before[at] ?? 0));
+  await until("both follow the file", follow, FOLLOWED_MS);
 }
 
 function countFollowed(server: RunningProgram): number {

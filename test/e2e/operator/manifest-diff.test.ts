@@ -28,10 +28,8 @@ test("manifest diff exits with 1 for a rise with model, price and percent, and w
   expect(await runCommand(["manifest", "diff", next, old])).toMatchObject({ code: 0 });
   // The folder's manifest of the same provider is found under any file name.
   folder.writeManifest("broken.json", "{");
-  const { code, json } = await jsonCommand(
-    ["manifest", "diff", old, "--manifests", folder.manifestsDir],
-    {},
-  );
+  const inFolder = ["manifest", "diff", old, "--manifests", folder.manifestsDir];
+  const { code, json } = await jsonCommand(inFolder);
   expect(code).toBe(1);
   expect(json).toMatchObject({
     ok: false,

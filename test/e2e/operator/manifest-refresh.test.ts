@@ -10,6 +10,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
+import type { Manifest } from "../../../src/catalog/index.ts";
 import { withOperatorFolder } from "../../support/operator.ts";
 import { runCommand } from "../../support/program.ts";
 
@@ -45,20 +46,8 @@ async function imported(name: string): Promise<string> {
   return file;
 }
 
-interface Listed {
-  readonly id: string;
-  readonly pricing: readonly { readonly cost_usd_per_million: string }[];
-  readonly deprecation_date?: string;
-}
-
-interface Read {
-  readonly models: readonly Listed[];
-  readonly listing_terms?: Readonly<Record<string, { readonly price_changes?: readonly object[] }>>;
-  readonly catalog_source: { readonly dated: string };
-}
-
-function read(file: string): Read {
-  return JSON.parse(readFileSync(file, "utf8")) as Read;
+function read(file: string): Manifest {
+  return JSON.parse(readFileSync(file, "utf8")) as Manifest;
 }
 
 async function refresh(file: string, source: string, ...more: readonly string[]) {
@@ -85,12 +74,9 @@ test("manifest refresh changes a file only with --write: rises are announced, cu
   expect(done.json).toMatchObject({ ok: true, written: true, manifests: [{ state: "changed" }] });
   const text = readFileSync(file, "utf8");
   const { models, listing_terms: terms, catalog_source: from } = read(file);
-  expect(from.dated).toBe("2026-09-01");
-  expect(models.map(({ pricing: [prompt] }) => prompt?.cost_usd_per_million)).toEqual([
-    "1",
-    "0.5",
-    "1",
-  ]);
+  expect(from?.dated).toBe("2026-09-01");
+  const prompts = models.map(({ pricing: [prompt] }) => prompt?.cost_usd_per_million);
+  expect(prompts).toEqual(["1", "0.5", "1"]);
   expect(terms?.["mistralai/small-1"]?.price_changes).toMatchObject([
     { from: expect.stringMatching(/T00:00:00Z$/), pricing: [{ cost_usd_per_million: "1.1" }, {}] },
   ]);
@@ -126,12 +112,8 @@ test("manifest refresh exits with 1 for a rise above the bound, and changes no p
   const file = await imported("rise");
   const source = sourceFile("list-2026-09-02.json", { ...MODELS, "small-1": { input: "2e-06" } });
   const waiting = await refresh(file, source, "--write");
-  expect(waiting).toMatchObject({
-    code: 1,
-    json: {
-      manifests: [{ findings: [{ model: "mistralai/small-1", kind: "rise_waits" }] }],
-    },
-  });
+  const findings = [{ model: "mistralai/small-1", kind: "rise_waits" }];
+  expect(waiting).toMatchObject({ code: 1, json: { manifests: [{ findings }] } });
   expect(read(file).listing_terms?.["mistralai/small-1"]?.price_changes).toBeUndefined();
   const wide = await refresh(file, source, "--max-rise", "100");
   expect(wide.code).toBe(0);

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 
 import { ask } from "../../support/ask.ts";
 import {
@@ -10,7 +10,6 @@ import {
   withOperatorFolder,
 } from "../../support/operator.ts";
 import { freshDatabase } from "../../support/postgres.ts";
-import type { RunningProgram } from "../../support/program.ts";
 import { withSimulator } from "../../support/gateway.ts";
 import { withResource } from "../../support/with-resource.ts";
 
@@ -20,20 +19,19 @@ const GROWTH_KIB_MAX = 64 * 1024;
 const simulator = withSimulator();
 const folder = withOperatorFolder(simulator);
 const database = withResource(freshDatabase, (opened) => opened.drop());
-let running: RunningProgram | undefined;
+const env = () => ({ DATABASE_URL: database.connectionString });
+const running = withResource(
+  () => {
+    const models = ["flood/warm", "flood/line", "flood/bomb", "flood/endless"];
+    folder.writeManifest("first.json", operatorManifest(simulator.url, models));
+    return serve(folder, env());
+  },
+  (program) => program.end("SIGTERM"),
+);
 let key = "";
-
 beforeAll(async () => {
-  folder.writeManifest(
-    "first.json",
-    operatorManifest(simulator.url, ["flood/warm", "flood/line", "flood/bomb", "flood/endless"]),
-  );
-  const env = { DATABASE_URL: database.connectionString };
-  running = await serve(folder, env);
-  ({ key } = await openAccountByCommands([], "5.00", env));
+  ({ key } = await openAccountByCommands([], "5.00", env()));
 });
-
-afterAll(() => running?.end("SIGTERM"));
 
 test.skipIf(process.platform !== "linux").each([
   ["a line of 100 MB without an end", "flood/line", "long_line:100000000", 502, "gateway_error"],
@@ -50,7 +48,7 @@ test.skipIf(process.platform !== "linux").each([
 });
 
 function flood(input: { readonly model: string; readonly fault: string }) {
-  return ask(String(running?.ready["gateway_url"]), {
+  return ask(String(running.ready["gateway_url"]), {
     key,
     wire: "wire_a",
     model: input.model,
@@ -61,12 +59,12 @@ function flood(input: { readonly model: string; readonly fault: string }) {
 
 /** Resets the kernel's peak of resident memory; returns the resident KiB. */
 function peakFromNow(): number {
-  writeFileSync(`/proc/${running?.process.pid}/clear_refs`, "5");
+  writeFileSync(`/proc/${running.process.pid}/clear_refs`, "5");
   return memoryKiB("VmRSS");
 }
 
 function memoryKiB(field: "VmRSS" | "VmHWM"): number {
-  const status = readFileSync(`/proc/${running?.process.pid}/status`, "utf8");
+  const status = readFileSync(`/proc/${running.process.pid}/status`, "utf8");
   const value = new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1];
   if (value === undefined) throw new Error(`the kernel does not report ${field}`);
   return Number(value);

@@ -7,7 +7,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { at } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
-import { bearer, httpCall } from "../../support/http-call.ts";
+import { chatBody } from "../../support/chat-bodies.ts";
+import { bearer, type HttpAnswer, httpCall } from "../../support/http-call.ts";
 import { installPackedProgram, type PackedProgram } from "../../support/packed-program.ts";
 import { ANY_PORTS, openAccountByCommands } from "../../support/operator.ts";
 import { withDatabase } from "../../support/postgres.ts";
@@ -56,6 +57,11 @@ function books(): { readonly DATABASE_URL: string } {
 
 function gatewayUrl(): string {
   return String(running?.ready["gateway_url"]);
+}
+
+function chat(key: string, model: string): Promise<HttpAnswer> {
+  const call = { headers: bearer(key), body: chatBody(model) };
+  return httpCall(`${gatewayUrl()}/v1/chat/completions`, call);
 }
 
 async function modelIds(key: string): Promise<readonly unknown[]> {
@@ -112,15 +118,7 @@ describe("a package that is installed in an empty folder", () => {
     const program = await startPacked("dev", place, {});
     const key = readFileSync(join(place.cwd, "data/dev-key"), "utf8").trim();
     expect(await modelIds(key)).toContain("sim/both");
-    const answer = await httpCall(`${gatewayUrl()}/v1/chat/completions`, {
-      headers: bearer(key),
-      body: {
-        model: "sim/both",
-        max_tokens: 64,
-        messages: [{ role: "user", content: "Say hello" }],
-      },
-    });
-    expect(answer.status).toBe(200);
+    expect((await chat(key, "sim/both")).status).toBe(200);
     const page = await httpCall(`${String(program.ready["console_url"])}/models`);
     expect(page.status).toBe(200);
     expect(page.text).toContain("<script");
@@ -132,10 +130,8 @@ describe("a package that is installed in an empty folder", () => {
     const place = emptyPlace("serve");
     const program = await startPacked("serve", place, { ...books(), OPENAI_API_KEY: "sk-x" });
     expect(program.ready["models"]).toBe(0);
-    const line = program
-      .stderr()
-      .split("\n")
-      .find((each) => each.includes("no provider manifests"));
+    const lines = program.stderr().split("\n");
+    const line = lines.find((each) => each.includes("no provider manifests"));
     const { level, msg, next } = JSON.parse(line ?? "{}") as Record<string, unknown>;
     const shipped = join(packed.packageFolder, "manifests");
     expect(level).toBe(40);
@@ -148,17 +144,13 @@ describe("a package that is installed in an empty folder", () => {
     ]);
     const { key } = await openAccountByCommands([], "1.00", books());
     expect(await modelIds(key)).toEqual([]);
-    const answer = await httpCall(`${gatewayUrl()}/v1/chat/completions`, {
-      headers: bearer(key),
-      body: { model: "openai/gpt-4.1", messages: [{ role: "user", content: "Hi" }] },
-    });
+    const answer = await chat(key, "openai/gpt-4.1");
     expect(answer.status).toBe(404);
     expect(at(answer.json, "error", "code")).toBe("model_unavailable");
     mkdirSync(join(place.cwd, "manifests"));
     copyFileSync(join(shipped, "openai.json"), join(place.cwd, "manifests/openai.json"));
-    await until("the model is listed", async () =>
-      (await modelIds(key)).includes("openai/gpt-4.1"),
-    );
+    const ids = (): Promise<readonly unknown[]> => modelIds(key);
+    await until("the model is listed", async () => (await ids()).includes("openai/gpt-4.1"));
   });
 
   test("runs the commands that need no server", async () => {
@@ -228,12 +220,9 @@ async function typeProblems(cwd: string, files: readonly string[]): Promise<read
   return stdout.split("\n").filter((line) => line.includes("error"));
 }
 
-function packageJson(): {
-  readonly version: string;
-  readonly dependencies: Readonly<Record<string, string>>;
-} {
+function packageJson() {
   const text = readFileSync(join(packed.packageFolder, "package.json"), "utf8");
-  return JSON.parse(text) as ReturnType<typeof packageJson>;
+  return JSON.parse(text) as { version: string; dependencies: Readonly<Record<string, string>> };
 }
 
 interface BuiltFile {

@@ -26,28 +26,34 @@ test.each([
   "%s with a port in use for its listener %i names the flag before it starts a database",
   async (command, at) => {
     const { flag, setting, name } = PORTS[at];
-    const ports = PORTS.flatMap((each) => [
-      each.flag,
-      each.flag === flag ? String(taken.port) : "0",
-    ]);
+    const portOf = (each: string): string => (each === flag ? String(taken.port) : "0");
+    const ports = PORTS.flatMap((each) => [each.flag, portOf(each.flag)]);
     const places = ["--data", folder.dataDir, "--manifests", folder.manifestsDir];
     const { code, stderr } = await runCommand([command, ...ports, ...places], OPERATOR_ENV);
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr:
-        `tokenmarket: the ${name} port ${taken.port} on 127.0.0.1 is in use by another program; ` +
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      `tokenmarket: the ${name} port ${taken.port} on 127.0.0.1 is in use by another program; ` +
         `choose another with ${flag} or ${setting} (0: any free one)\n`,
-    });
+    );
     expect(existsSync(join(folder.dataDir, "postgres"))).toBe(false);
   },
 );
 
-test("serve names two of its listeners that have the same port", async () => {
-  const args = ["--port", "39871", "--console-port", "39871", "--internal-port", "0"];
-  const { code, stderr } = await runCommand(["serve", ...args, "--data", folder.dataDir], {});
+test.each([
+  {
+    what: "two of its listeners that have the same port",
+    args: ["--port", "39871", "--console-port", "39871", "--internal-port", "0"],
+    words: ["the gateway and the console port are both 39871", "--console-port"],
+  },
+  {
+    what: "an address that this machine does not have",
+    args: [...ANY_PORTS, "--host", "192.0.2.1"],
+    words: ["192.0.2.1 is not an address of this machine", "--host"],
+  },
+])("serve names $what", async ({ args, words }) => {
+  const { code, stderr } = await runCommand(["serve", ...args, "--data", folder.dataDir]);
   expect(code).toBe(2);
-  expect(stderr).toContain("the gateway and the console port are both 39871");
-  expect(stderr).toContain("--console-port");
+  for (const word of words) expect(stderr).toContain(word);
 });
 
 test("serve with workers names a port in use before it starts a worker", async () => {
@@ -57,12 +63,4 @@ test("serve with workers names a port in use before it starts a worker", async (
   });
   expect(code).toBe(2);
   expect(stderr).toContain(`the internal port ${taken.port} on 127.0.0.1 is in use`);
-});
-
-test("serve names an address that this machine does not have", async () => {
-  const place = ["--host", "192.0.2.1", "--data", folder.dataDir];
-  const { code, stderr } = await runCommand(["serve", ...ANY_PORTS, ...place], {});
-  expect(code).toBe(2);
-  expect(stderr).toContain("192.0.2.1 is not an address of this machine");
-  expect(stderr).toContain("--host");
 });

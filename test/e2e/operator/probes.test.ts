@@ -36,9 +36,8 @@ describe("an unreachable database", () => {
       expect(await httpCall(`${url}/readyz`)).toMatchObject({ status: 200, text: "ok\n" });
     }
     proxy.set("up");
-    await until("the gateway serves again", async () => {
-      return (await ask(gateway.url, asked)).status === 200;
-    });
+    const statusOf = async () => (await ask(gateway.url, asked)).status;
+    await until("the gateway serves again", async () => (await statusOf()) === 200);
   });
 });
 
@@ -54,19 +53,16 @@ test("an instance reports its state on the internal port; a draining one is live
   }
   const verbose = await httpCall(`${internalUrl}/readyz?verbose`);
   expect(verbose.status).toBe(200);
-  expect(verbose.json).toEqual({
-    ready: true,
-    state: "serving",
-    waiting_settings: [],
-    checks: {
-      listening: true,
-      catalog: true,
-      joined: true,
-      not_draining: true,
-      not_fenced: true,
-      books_are_whole: true,
-    },
-  });
+  const passed = [
+    "listening",
+    "catalog",
+    "joined",
+    "not_draining",
+    "not_fenced",
+    "books_are_whole",
+  ];
+  const checks = Object.fromEntries(passed.map((check) => [check, true]));
+  expect(verbose.json).toEqual({ ready: true, state: "serving", waiting_settings: [], checks });
   expect(await httpCall(`${gateway.url}/readyz?verbose`)).toMatchObject({ text: "ok\n" });
   const { text: metrics } = await httpCall(`${internalUrl}/metrics`);
   expect(metrics).toContain('tm_instance_state{state="serving"} 1');
@@ -92,9 +88,8 @@ test("an instance reports its state on the internal port; a draining one is live
     state: "draining",
     checks: { not_draining: false },
   });
-  expect(await runCommand(["probe", "--ready", "--internal-port", port])).toMatchObject({
-    code: 1,
-  });
+  const unready = await runCommand(["probe", "--ready", "--internal-port", port]);
+  expect(unready).toMatchObject({ code: 1 });
   expect(await runCommand(["probe", "--internal-port", port])).toMatchObject({ code: 0 });
   const { text } = await httpCall(`${internalUrl}/metrics`);
   expect(text).toContain('tm_instance_state{state="draining"} 1');

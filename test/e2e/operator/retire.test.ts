@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 
 import { ask, at, get } from "../../support/ask.ts";
-import { callUntil } from "../../support/books.ts";
+import { brokenBooks, callUntil } from "../../support/books.ts";
 import { withGateway, withAccount } from "../../support/gateway.ts";
 import { jsonCommand, OPERATOR_ENV, type JsonAnswer } from "../../support/operator.ts";
 import { killCommand, runCommand } from "../../support/program.ts";
@@ -65,21 +65,15 @@ async function makeOld(): Promise<string> {
 
 const retire = ["ledger", "retire", "--older-than-days", "30"];
 
+const retiredDir = join(root, "data", "retired");
+const keyFile = join(root, "data", "retention-signing-key.pem");
+
 function command(args: readonly string[]): Promise<JsonAnswer> {
   return jsonCommand(args, env);
 }
 
 async function expectExactBooks(): Promise<void> {
-  const checks = await gateway.backend.audit();
-  expect(checks.filter((check) => check.violations > 0)).toEqual([]);
-}
-
-function exports(): string {
-  return join(root, "data", "retired");
-}
-
-function manifestFile(): string {
-  return join(exports(), `attempt-${oldDay}.json`);
+  expect(await brokenBooks(gateway)).toEqual([]);
 }
 
 test("ledger retire changes nothing while no day is old enough, or when retention is off", async () => {
@@ -131,69 +125,61 @@ test("ledger retire that was killed between its steps completes when it is run a
   expect(last).toMatchObject({ code: 0, json: { ok: true, stopped: null, kept: [] } });
   const again = await command([...retire, "--drop"]);
   expect(again.json).toMatchObject({ ok: true, retired: [], dropped: [] });
-  expect(again.json["folder"]).toBe(exports());
-  expect(readdirSync(exports()).sort()).toEqual([
-    `attempt-${oldDay}.csv.gz`,
-    `attempt-${oldDay}.json`,
-  ]);
+  expect(again.json["folder"]).toBe(retiredDir);
+  const files = ["csv.gz", "json"].map((kind) => `attempt-${oldDay}.${kind}`);
+  expect(readdirSync(retiredDir).sort()).toEqual(files);
   expect(await command(["ledger", "audit"])).toMatchObject({ code: 0, json: { ok: true } });
 
-  const keyFile = join(root, "data", "retention-signing-key.pem");
   expect(statSync(keyFile).mode & 0o777).toBe(0o600);
   const secret = readFileSync(keyFile, "utf8").split("\n")[1] ?? "no key";
   for (const text of [...killed, last.stderr, last.stdout]) expect(text).not.toContain(secret);
 });
 
-describe("after ledger retire", () => {
-  test("verify-export accepts the export, and refuses a changed one", async () => {
-    const verify = ["ledger", "verify-export", manifestFile()];
-    const good = await command(verify);
-    expect(good).toMatchObject({ code: 0, json: { ok: true, day: oldDay } });
-    expect(JSON.stringify(good.json["checks"])).toContain("3 attempts, digest and sums agree");
+test("after ledger retire, verify-export accepts the export, and refuses a changed one", async () => {
+  const file = join(retiredDir, `attempt-${oldDay}.json`);
+  const verify = ["ledger", "verify-export", file];
+  const good = await command(verify);
+  expect(good).toMatchObject({ code: 0, json: { ok: true, day: oldDay } });
+  expect(JSON.stringify(good.json["checks"])).toContain("3 attempts, digest and sums agree");
 
-    const text = readFileSync(manifestFile(), "utf8");
-    writeFileSync(manifestFile(), text.replace('"attempts": "3"', '"attempts": "4"'));
-    const changed = await command(verify);
-    expect(changed).toMatchObject({ code: 1, json: { ok: false } });
-    writeFileSync(manifestFile(), text);
-    const stranger = { ...env, TM_DATA: join(root, "elsewhere") };
-    const ownKey = join(root, "data", "retention-signing-key.pem");
-    const [unknown, known, missing] = await Promise.all([
-      jsonCommand(verify, stranger),
-      jsonCommand([...verify, "--public-key", ownKey], stranger),
-      runCommand(["ledger", "verify-export", join(root, "none.json")], env),
-    ]);
-    expect([unknown.code, known.code, missing.code]).toEqual([1, 0, 2]);
-  });
+  const text = readFileSync(file, "utf8");
+  writeFileSync(file, text.replace('"attempts": "3"', '"attempts": "4"'));
+  const changed = await command(verify);
+  expect(changed).toMatchObject({ code: 1, json: { ok: false } });
+  writeFileSync(file, text);
+  const stranger = { ...env, TM_DATA: join(root, "elsewhere") };
+  const [unknown, known, missing] = await Promise.all([
+    jsonCommand(verify, stranger),
+    jsonCommand([...verify, "--public-key", keyFile], stranger),
+    runCommand(["ledger", "verify-export", join(root, "none.json")], env),
+  ]);
+  expect([unknown.code, known.code, missing.code]).toEqual([1, 0, 2]);
+});
 
-  test("settlement attempts exits with 2 for a retired day, and leaves no file", async () => {
-    const out = join(root, "attempts.csv");
-    const [period] = await gateway.backend.settlementStore.periods();
-    const named = [String(period?.providerId), new Date(period?.startMs ?? 0).toISOString()];
-    const attempts = ["settlement", "attempts", ...named, "--out", out];
-    const { code, stderr } = await runCommand(attempts, env);
-    expect({ code, stderr }).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/journal has/),
-    });
-    expect(existsSync(out)).toBe(false);
-  });
+test("after ledger retire, settlement attempts exits with 2 for a retired day, and leaves no file", async () => {
+  const out = join(root, "attempts.csv");
+  const [period] = await gateway.backend.settlementStore.periods();
+  const named = [String(period?.providerId), new Date(period?.startMs ?? 0).toISOString()];
+  const attempts = ["settlement", "attempts", ...named, "--out", out];
+  const stderr = expect.stringMatching(/journal has/);
+  expect(await runCommand(attempts, env)).toMatchObject({ code: 2, stderr });
+  expect(existsSync(out)).toBe(false);
+});
 
-  test("retired requests are a 404 for customers, kept ones are shown, and the balance stays", async () => {
-    const { key } = account;
-    for (const id of oldIds) {
-      const answer = await get(gateway.url, { key, path: `/v1/generation?id=${id}` });
-      expect(answer.status).toBe(404);
-    }
-    const kept = await get(gateway.url, { key, path: `/v1/generation?id=${newId}` });
-    expect(kept.status).toBe(200);
-    const { json } = await get(gateway.url, { key, path: "/v1/usage" });
-    expect(at(json, "data")).toMatchObject([{ request_id: newId }]);
-    const csv = await get(gateway.url, { key, path: "/v1/usage?format=csv" });
-    expect(csv.text.split("\r\n").slice(1)).toEqual([expect.stringContaining(newId), ""]);
-    // Four requests were paid for, and the balance includes the retired ones.
-    const cost = Number(at(kept.json, "data", "cost_micro_usd"));
-    expect(at(json, "balance", "settled_micro_usd")).toBe(5_000_000 - 4 * cost);
-    expect(await served("test/b")).toBeDefined();
-  });
+test("retired requests are a 404 for customers, kept ones are shown, and the balance stays", async () => {
+  const { key } = account;
+  for (const id of oldIds) {
+    const answer = await get(gateway.url, { key, path: `/v1/generation?id=${id}` });
+    expect(answer.status).toBe(404);
+  }
+  const kept = await get(gateway.url, { key, path: `/v1/generation?id=${newId}` });
+  expect(kept.status).toBe(200);
+  const { json } = await get(gateway.url, { key, path: "/v1/usage" });
+  expect(at(json, "data")).toMatchObject([{ request_id: newId }]);
+  const csv = await get(gateway.url, { key, path: "/v1/usage?format=csv" });
+  expect(csv.text.split("\r\n").slice(1)).toEqual([expect.stringContaining(newId), ""]);
+  // Four requests were paid for, and the balance includes the retired ones.
+  const cost = Number(at(kept.json, "data", "cost_micro_usd"));
+  expect(at(json, "balance", "settled_micro_usd")).toBe(5_000_000 - 4 * cost);
+  expect(await served("test/b")).toBeDefined();
 });

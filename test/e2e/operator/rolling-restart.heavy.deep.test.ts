@@ -99,9 +99,7 @@ test.skipIf(!hasNginx)(
   },
 );
 
-function contentOf(stream: HttpAnswer): string {
-  const pieces = eventsOf(stream.text).map(({ json }) =>
-    at(json, "choices", 0, "delta", "content"),
-  );
+function contentOf({ text }: HttpAnswer): string {
+  const pieces = eventsOf(text).map(({ json }) => at(json, "choices", 0, "delta", "content"));
   return pieces.filter((piece) => typeof piece === "string").join("");
 }

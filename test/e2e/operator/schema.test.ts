@@ -3,9 +3,10 @@ import { join } from "node:path";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { ANY_PORTS, OPERATOR_ENV, withOperatorFolder } from "../../support/operator.ts";
+import { ANY_PORTS, jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
 import { emptyDatabase, freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import { runCommand } from "../../support/program.ts";
+import { newFolder } from "../../support/run-folder.ts";
 import { inSession } from "../../support/sql.ts";
 import { withResource } from "../../support/with-resource.ts";
 
@@ -43,26 +44,20 @@ const fromTheFuture = (programMin: number): string =>
 
 /** The names of the steps in the database; undefined if it has no list of steps. */
 async function migrationsIn(database: FreshDatabase): Promise<readonly string[] | undefined> {
-  const found = await queryOf(database, "select to_regclass('schema_step') is null as none");
-  if (found[0]?.["none"] === true) return undefined;
+  const [found] = await queryOf(database, "select to_regclass('schema_step') is null as none");
+  if (found?.["none"] === true) return undefined;
   const rows = await queryOf(database, "select name from schema_step order by name");
   return rows.map((row) => String(row["name"]));
 }
 
-async function queryOf(
-  database: FreshDatabase,
-  sql: string,
-): Promise<readonly Record<string, unknown>[]> {
-  return await inSession(
+function queryOf(database: FreshDatabase, sql: string) {
+  return inSession(
     database.connectionString,
     async (client) => (await client.query<Record<string, unknown>>(sql)).rows,
   );
 }
 
-async function messageOf(
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<{ readonly code: number | null; readonly output: string }> {
+async function messageOf(args: readonly string[], env: Readonly<Record<string, string>>) {
   const { code, stdout, stderr } = await runCommand(args, { ...OPERATOR_ENV, ...env });
   return { code, output: stdout + stderr };
 }
@@ -132,39 +127,30 @@ test("a newer schema that still works with this program is used, and doctor name
   expect(output).toMatch(/ok +database .*level 9999.*future/);
 });
 
-describe("migrate --check", () => {
-  const database = withResource(emptyDatabase, (opened) => opened.drop());
-
-  test("names the steps that would run, and changes nothing", async () => {
-    const env = { DATABASE_URL: database.connectionString };
-    const check = await runCommand(["migrate", "--check", "--json"], { ...OPERATOR_ENV, ...env });
-    expect(check.code).toBe(1);
-    expect(JSON.parse(check.stdout)).toEqual({
-      ok: false,
-      database_level: 0,
-      program_level: 2,
-      newer_steps: [],
-      missing_steps: ["schema", "functions"],
-    });
-    expect(await migrationsIn(database)).toBeUndefined();
-
-    expect(await messageOf(["migrate"], env)).toMatchObject({ code: 0 });
-    const { code, output } = await messageOf(["migrate", "--check"], env);
-    expect({ code, output }).toEqual({
-      code: 0,
-      output: expect.stringContaining("no step is missing"),
-    });
+test("migrate --check names the steps that would run, and changes nothing", async () => {
+  const database = await emptyDatabase();
+  onTestFinished(() => database.drop());
+  const env = { DATABASE_URL: database.connectionString };
+  const check = await jsonCommand(["migrate", "--check"], env);
+  expect(check.code).toBe(1);
+  expect(check.json).toEqual({
+    ok: false,
+    database_level: 0,
+    program_level: 2,
+    newer_steps: [],
+    missing_steps: ["schema", "functions"],
   });
+  expect(await migrationsIn(database)).toBeUndefined();
+  expect(await messageOf(["migrate"], env)).toMatchObject({ code: 0 });
+  const output = expect.stringContaining("no step is missing");
+  expect(await messageOf(["migrate", "--check"], env)).toEqual({ code: 0, output });
 });
 
-describe("a data folder without a database", () => {
-  const folder = withOperatorFolder({ url: "http://127.0.0.1:1" });
-
-  test("makes a command exit with 2 instead of creating a database", async () => {
-    const { code, output } = await messageOf(["org", "list", "--data", folder.dataDir], {});
-    expect(code).toBe(2);
-    expect(output).toContain(`there is no database in ${folder.dataDir}`);
-    expect(output).toContain("`tokenmarket migrate`");
-    expect(existsSync(join(folder.dataDir, "postgres"))).toBe(false);
-  });
+test("a command in a data folder without a database exits with 2 instead of creating one", async () => {
+  const dataDir = join(newFolder("schema"), "data");
+  const { code, output } = await messageOf(["org", "list", "--data", dataDir], {});
+  expect(code).toBe(2);
+  expect(output).toContain(`there is no database in ${dataDir}`);
+  expect(output).toContain("`tokenmarket migrate`");
+  expect(existsSync(join(dataDir, "postgres"))).toBe(false);
 });

@@ -28,13 +28,9 @@ test("SIGTERM ends a server that waits for its database's start lock, after the 
   mkdirSync(home, { recursive: true });
   writeFileSync(join(home, "start.lock"), identifyProcess(holder.pid ?? 0));
   const { mainFile } = await builtProgram();
-  const program = spawn(
-    process.execPath,
-    [mainFile, "serve", ...ANY_PORTS, "--data", folder.dataDir],
-    {
-      env: { ...process.env, ...OPERATOR_ENV, ...ENV },
-    },
-  );
+  const args = [mainFile, "serve", ...ANY_PORTS, "--data", folder.dataDir];
+  const env = { ...process.env, ...OPERATOR_ENV, ...ENV };
+  const program = spawn(process.execPath, args, { env });
   let stderr = "";
   program.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
   const exited = once(program, "exit");

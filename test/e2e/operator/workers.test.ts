@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { ask, at, type HttpAnswer } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
@@ -9,10 +9,11 @@ import {
   OPERATOR_ENV,
   withOperatorFolder,
 } from "../../support/operator.ts";
-import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
-import { runCommand, startProgram, type RunningProgram } from "../../support/program.ts";
-import { redisProgram, startRedis, type TestRedis } from "../../support/redis.ts";
+import { freshDatabase } from "../../support/postgres.ts";
+import { runCommand, startProgram } from "../../support/program.ts";
+import { redisProgram, startRedis } from "../../support/redis.ts";
 import { withSimulator } from "../../support/gateway.ts";
+import { withResource } from "../../support/with-resource.ts";
 
 const simulator = withSimulator();
 const folder = withOperatorFolder(simulator);
@@ -49,36 +50,22 @@ test("--workers beyond the connections of the embedded PostgreSQL is refused, an
 });
 
 describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
-  let redis: TestRedis;
-  let database: FreshDatabase;
-  let env: Readonly<Record<string, string>>;
-  let running: RunningProgram;
+  const redis = withResource(() => startRedis());
+  const database = withResource(freshDatabase, (opened) => opened.drop());
+  const env = () => ({ DATABASE_URL: database.connectionString });
+  const running = withResource(
+    () => startProgram(serveArgs("2"), { ...OPERATOR_ENV, ...env(), REDIS_URL: redis.url }),
+    (program) => program.end("SIGKILL"),
+  );
   let key = "";
-
   beforeAll(async () => {
-    [redis, database] = await Promise.all([startRedis(), freshDatabase()]);
-    env = { DATABASE_URL: database.connectionString };
-    running = await startProgram(serveArgs("2"), {
-      ...OPERATOR_ENV,
-      ...env,
-      REDIS_URL: redis.url,
-    });
-    ({ key } = await openAccountByCommands([], "5.00", env));
-  });
-  afterAll(async () => {
-    if (running.process.exitCode === null) await running.end("SIGKILL");
-    await redis.close();
-    await database.drop();
+    ({ key } = await openAccountByCommands([], "5.00", env()));
   });
 
-  const chat = (text = "hello", stream = false): Promise<HttpAnswer> =>
-    ask(String(running.ready["gateway_url"]), {
-      key,
-      wire: "wire_a",
-      model: "op/model",
-      text,
-      stream,
-    });
+  function chat(text = "hello", stream = false): Promise<HttpAnswer> {
+    const asked = { key, wire: "wire_a", model: "op/model", text, stream } as const;
+    return ask(String(running.ready["gateway_url"]), asked);
+  }
 
   /** Repeats a request after a 503, which no limit counts: a busy Redis may answer too late. */
   async function served(): Promise<HttpAnswer> {
@@ -90,9 +77,8 @@ describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
 
   function workerPids(): number[] {
     const lines = running.stderr().split("\n");
-    return lines
-      .filter((line) => line.includes('"msg":"worker ready"'))
-      .map((line) => Number(at(JSON.parse(line), "pid")));
+    const ready = lines.filter((line) => line.includes('"msg":"worker ready"'));
+    return ready.map((line) => Number(at(JSON.parse(line), "pid")));
   }
 
   test("are both ready, have an internal address each, and share the limits", async () => {
@@ -134,7 +120,7 @@ describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
     await until("a stream runs", () => simulator.counts().total > before);
     expect(await running.end("SIGTERM")).toBe(0);
     expect((await stream).text).toMatch(/word9[^]*data: \[DONE\]\n\n$/);
-    const { code, json } = await jsonCommand(["ledger", "audit"], env);
+    const { code, json } = await jsonCommand(["ledger", "audit"], env());
     expect({ code, json }).toMatchObject({ code: 0, json: { ok: true } });
   });
 });
