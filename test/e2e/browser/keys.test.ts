@@ -424,6 +424,8 @@ describe.skipIf(!hasChromium)("webhooks on the page of alerts", () => {
     expect(await page.content()).not.toContain(secret);
 
     await page.getByRole("button", { name: `Send test to ${address}` }).click();
+    await until("the test alert has arrived", () => receiver.at("/hooks").length > 0);
+    await page.reload();
     const log = page.getByRole("table", { name: "Recent alerts and their deliveries" });
     await log.getByText("Delivered").waitFor();
     await log.getByText("status 204").waitFor();

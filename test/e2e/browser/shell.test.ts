@@ -80,7 +80,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await field.waitFor({ state: "detached" });
   });
 
-  test("shows its keyboard shortcuts on ?, and single-key shortcuts can be switched off", async () => {
+  test("opens its shortcuts on ?, a page on g and a letter, its search on /, and can switch these keys off", async () => {
     const { page } = visitor;
     await open("/keys");
     await page.keyboard.press("?");
@@ -104,18 +104,11 @@ describe.skipIf(!hasChromium)("every page", () => {
     await single.press("Space");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-  });
-
-  test("goes to a page on g and a letter, and focuses its search on /", async () => {
-    const { page } = visitor;
-    await open("/");
-    const jumps = { k: "/keys", o: "/" };
-    for (const [letter, path] of Object.entries(jumps)) {
-      await page.keyboard.press("g");
-      await page.keyboard.press(letter);
-      await page.waitForURL((url) => url.pathname === path);
-    }
-    await open("/models");
+    // A page opens on g and its letter.
+    await page.keyboard.press("g");
+    await page.keyboard.press("m");
+    await page.waitForURL((url) => url.pathname === "/models");
+    await pageShown(page);
     await page.keyboard.press("/");
     const focused = page.locator("input:focus");
     await focused.waitFor();

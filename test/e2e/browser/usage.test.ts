@@ -383,11 +383,7 @@ async function downloadedRows(page: Page): Promise<ReturnType<typeof readCsv>> {
   const link = page.getByRole("link", { name: "Download CSV" });
   const address = new URL((await link.getAttribute("href")) ?? "", fixture.consoleUrl);
   expect(address.searchParams.get("org")).toBe(ann.orgId);
-  const answer = await page.request.get(address.href);
-  expect(answer.headers()["content-disposition"]).toMatch(
-    /^attachment; filename="requests-\d{4}-[-\w]+\.csv"$/,
-  );
-  return readCsv(await answer.text());
+  return readCsv(await (await page.request.get(address.href)).text());
 }
 
 /** The width of the part of the table that is hidden at its right, in pixels. */
