@@ -242,7 +242,7 @@ test("an optimize estimate includes the calls of the judge, and names an unknown
 });
 
 test("an optimize search's answers add up to its results, and only those that a browser lacks are sent", async () => {
-  const search = await runSearch(ann.ask, { models: MODELS, prompts: PROMPTS, max_tokens: 32 });
+  const search = await runSearch(ann, { models: MODELS, prompts: PROMPTS, max_tokens: 32 });
   const path = `/api/console/optimize/${textAt(search, "search_id")}`;
   const { json } = await ann.do(`GET ${path}/answers`);
   expect(json).toMatchObject({ held: true, next: 6, lost: 0, has_more: false, verdicts: [] });

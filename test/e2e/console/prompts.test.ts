@@ -218,5 +218,5 @@ async function playAndSearch(person: Person): Promise<void> {
   await person.ask("POST /playground/v1/chat/completions", { body });
   await person.ask("POST /playground/v1/chat/completions", { body: fault });
   const prompts = [WORD, `${WORD} [[fault:status:500;message:${FAULT}]]`, "three"];
-  await runSearch(person.ask, { prompts });
+  await runSearch(person, { prompts });
 }

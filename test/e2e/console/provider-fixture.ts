@@ -193,15 +193,13 @@ export const SEARCH = {
 };
 
 /** Starts an optimize search, and returns it once it has ended. */
-export async function runSearch(
-  ask: (route: string, call?: Ask) => Promise<HttpAnswer>,
-  more: object = {},
-): Promise<unknown> {
-  const started = await ask("POST /api/console/optimize", { body: { ...SEARCH, ...more } });
+export async function runSearch(person: Pick<Person, "ask">, more: object = {}): Promise<unknown> {
+  const body = { ...SEARCH, ...more };
+  const started = await person.ask("POST /api/console/optimize", { body });
   expect(started.status, started.text).toBe(200);
   const id = textAt(started.json, "search_id");
   return await until("the search has ended", async () => {
-    const { json } = await ask(`GET /api/console/optimize/${id}`);
+    const { json } = await person.ask(`GET /api/console/optimize/${id}`);
     return textAt(json, "state") === "running" ? undefined : json;
   });
 }

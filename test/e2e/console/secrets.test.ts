@@ -199,7 +199,7 @@ describe("a run through an organization's actions at log level trace", () => {
     expect(called.status, called.text).toBe(200);
     const played = await ask("POST /playground/v1/chat/completions", { body: chatBody("test/a") });
     expect(played.status, played.text).toBe(200);
-    await runSearch(ask);
+    await runSearch({ ask });
   }
 
   async function fail(key: string): Promise<void> {

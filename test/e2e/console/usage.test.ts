@@ -179,7 +179,8 @@ describe("the log of requests", () => {
     "begins at its first row for the invalid cursor %s",
     async (text) => {
       const cursor = `${text}01a1f93d-5039-7ba5-a268-614908ff13f6`;
-      await ann.do(`GET /api/console/requests?limit=1&sort=cost&cursor=${cursor}`);
+      const asked = `GET /api/console/requests?limit=1&sort=cost&cursor=${cursor}`;
+      expect((await ann.ask(asked)).status).toBe(200);
     },
   );
 
