@@ -356,9 +356,9 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     await links.first().focus();
     const focused = page.locator(":focus");
     await page.keyboard.press("ArrowDown");
-    await links.nth(1).and(focused).waitFor();
+    await expect.poll(() => links.nth(1).and(focused).count()).toBe(1);
     await page.keyboard.press("ArrowUp");
-    await links.first().and(focused).waitFor();
+    await expect.poll(() => links.first().and(focused).count()).toBe(1);
   });
 
   test("have, like the other pages of this account, no errors in the browser's console", () => {

@@ -241,9 +241,10 @@ describe("the log of requests", () => {
         sent.end(() => sent.destroy());
       });
     }
-    await until("files may be opened again", async () => {
+    const opened = until("files may be opened again", async () => {
       return (await ann.ask("GET /api/console/requests.csv")).status === 200;
     });
+    expect(await opened).toBe(true);
   });
 });
 
