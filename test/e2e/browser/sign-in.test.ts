@@ -167,7 +167,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
 
 /** A browser whose owner is signed in and has the page of this address open. */
 async function signedIn(name: string, path: string): Promise<Visitor> {
-  const visitor = await newVisitor(browser, { theme: "dark" });
+  const visitor = await newVisitor(browser);
   fixture.provider.signInAs(newcomer(name));
   await visitor.page.goto(`${fixture.url}/auth/start`);
   await pageShown(visitor.page);
