@@ -4,6 +4,7 @@ import {
   addUsd,
   compareUsd,
   parseUsd,
+  plainUsd,
   readUsdInput,
   computeShare,
   showCents,
@@ -68,4 +69,11 @@ test("amounts are sorted by size, and shares stay between 0 and 1", () => {
   expect(computeShare("5.000000", "4.000000")).toBe(1);
   expect(computeShare("-5.000000", "4.000000")).toBe(0);
   expect(computeShare("5.000000", "0.000000")).toBe(0);
+});
+
+test("an amount written into a field is exact and has at least two decimals", () => {
+  expect(plainUsd("25.000000")).toBe("25.00");
+  expect(plainUsd("0.500000")).toBe("0.50");
+  expect(plainUsd("1.000001")).toBe("1.000001");
+  expect(plainUsd("0.123450")).toBe("0.12345");
 });

@@ -26,6 +26,7 @@ import { ask, callGateway, newcomer, pageShown, signIn } from "../../support/con
 import { withConsole } from "../../support/console-fixture.ts";
 import { textAt } from "../../support/http-call.ts";
 import { runSql } from "../../support/sql.ts";
+import { SEARCH } from "../console/provider-fixture.ts";
 
 const ROUTER = resolve(import.meta.dirname, "../../../console/src/app/router.tsx");
 const THEMES: readonly Theme[] = ["light", "dark"];
@@ -161,12 +162,7 @@ describe.skipIf(!hasChromium)("the checks of contrast, width and script errors",
       const ann = await newVisitor(browser);
       await signIn(fixture, ann, "ann@example.com");
       const ids = { ...CATALOG_IDS, ...(await useEverything(ann)) };
-      const tour = {
-        name: "full",
-        ids,
-        paths: Object.keys(PAGES),
-        views: ALL_VIEWS,
-      };
+      const tour = { name: "full", ids, paths: Object.keys(PAGES), views: ALL_VIEWS };
       expect(await faultsOn(ann, tour)).toEqual([]);
     },
     TOUR_TIMEOUT_MS,
@@ -322,21 +318,15 @@ async function useEverything(ann: Visitor): Promise<Ids> {
   await callGateway(fixture, key);
   await callGateway(fixture, key, chatBody("test/both", failing("[[fault:status:500]]")));
   await post("/playground/v1/chat/completions", chatBody("test/a"));
-  const search = await post("/api/console/optimize", {
-    name: "which",
-    objective: "lowest_cost",
-    models: ["test/a", "test/b"],
-    prompts: ["one", "two", "three"],
-    max_tokens: 8,
-    budget_usd: "1",
-  });
+  const search = await post("/api/console/optimize", SEARCH);
   const searchId = textAt(search, "search_id");
   await until("the search has ended", async () => {
     const { json } = await ask(fixture, ann.page, `GET /api/console/optimize/${searchId}`);
     return textAt(json, "state") !== "running";
   });
   const { json: session } = await ask(fixture, ann.page, "GET /api/console/session");
-  await sumUpDays(textAt(session, "org.org_id"));
+  const orgId = textAt(session, "org.org_id");
+  await sumUpDays(orgId);
   const failed = await callGateway(
     fixture,
     key,
@@ -347,7 +337,7 @@ async function useEverything(ann: Visitor): Promise<Ids> {
     $purchaseId: purchaseId,
     $requestId: String(failed.headers["x-request-id"]),
     $searchId: searchId,
-    $orgId: textAt(session, "org.org_id"),
+    $orgId: orgId,
   };
 }
 

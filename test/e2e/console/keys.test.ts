@@ -1,20 +1,29 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
-import { newcomer, withProviderConsole, type Person, withPerson } from "./provider-fixture.ts";
+import { newKey, withProviderConsole, withPerson } from "./provider-fixture.ts";
 
 const fixture = withProviderConsole();
 const ann = withPerson(fixture, "ann");
-const RIGHT_AWAY = { grace_hours: 0 };
+// Bob has a separate organization, because changes of settings per minute are limited.
+const bob = withPerson(fixture, "bob");
 
-async function newKey(body: object = {}): Promise<{ id: string; secret: string }> {
-  const made = await ann.do("POST /api/console/keys", { body: { name: "a key", ...body } });
-  return { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };
+async function readKey(id: string, person = ann): Promise<unknown> {
+  return at((await person.ask(`GET /api/console/keys/${id}`)).json, "key");
 }
 
-async function readKey(id: string): Promise<unknown> {
-  return at((await ann.ask(`GET /api/console/keys/${id}`)).json, "key");
+function change(id: string, body: object): Promise<HttpAnswer> {
+  return ann.ask(`PATCH /api/console/keys/${id}`, { body });
+}
+
+/** Calls a route of the gateway with a key. */
+function call(secret: string, path: string, body?: object): Promise<HttpAnswer> {
+  return httpCall(fixture.gateway.url + path, { headers: bearer(secret), body });
+}
+
+async function statusOf(secret: string): Promise<number> {
+  return (await call(secret, "/v1/models")).status;
 }
 
 describe("a key made in the console", () => {
@@ -34,20 +43,19 @@ describe("a key made in the console", () => {
       cap_usd: null,
       disabled_at: null,
     });
+    expect(await statusOf(secret)).toBe(200);
     const id = textAt(made.json, "key.key_id");
-    const models = await httpCall(`${fixture.gateway.url}/v1/models`, { headers: bearer(secret) });
-    expect(models.status).toBe(200);
     const later = [
       await ann.ask("GET /api/console/keys"),
       await ann.ask(`GET /api/console/keys/${id}`),
-      await ann.ask(`PATCH /api/console/keys/${id}`, { body: { name: "other" } }),
+      await change(id, { name: "other" }),
       await ann.ask("GET /api/console/export.json"),
     ];
     for (const { text } of later) expect(text).not.toContain(secret.slice(0, 13));
   });
 
   test("is first in the list, and the trial key of the first sign-in is last", async () => {
-    const { id } = await newKey({ name: "newest" });
+    const { id } = await newKey(ann, { name: "newest" });
     const list = await ann.ask("GET /api/console/keys");
     expect(at(list.json, "data.0.key_id")).toBe(id);
     expect(at(listAt(list.json, "data").at(-1), "origin")).toBe("trial");
@@ -57,12 +65,10 @@ describe("a key made in the console", () => {
     expect(at(made.json, "key.origin")).toBe("identity");
   });
 
-  test.each<[string, object, string, string]>([
-    ["without a name", {}, "name", "is missing"],
-    ["with a name of two lines", { name: "a\nb" }, "name", "one line"],
-    ["with 301 requests a minute", { name: "a", rpm: 301 }, "rpm", "ceiling of 300"],
-    ["with a cap below zero", { name: "a", cap_usd: "-1" }, "cap_usd", "not negative"],
-  ])("%s is refused and not created", async (_, body, field, words) => {
+  test.each([
+    ["a name of two lines", { name: "a\nb" }, "name", "one line"],
+    ["301 requests a minute", { name: "a", rpm: 301 }, "rpm", "ceiling of 300"],
+  ])("with %s is refused and not created", async (_, body, field, words) => {
     const before = listAt((await ann.ask("GET /api/console/keys")).json, "data").length;
     const refused = await ann.ask("POST /api/console/keys", { body });
     expect(refused.status).toBe(400);
@@ -70,62 +76,47 @@ describe("a key made in the console", () => {
     expect(textAt(refused.json, "error.message")).toContain(words);
     expect(listAt((await ann.ask("GET /api/console/keys")).json, "data")).toHaveLength(before);
   });
-
-  test("that asks for fewer requests a minute gets its own limit below the ceiling", async () => {
-    const { id } = await newKey({ rpm: 50 });
-    expect(await readKey(id)).toMatchObject({ rpm: 50, rpm_ceiling: 300 });
-    const { id: plain } = await newKey({ rpm: 300 });
-    expect(await readKey(plain)).toMatchObject({ rpm: null, rpm_ceiling: 300 });
-  });
 });
 
 describe("the expiry of a key", () => {
   test("makes the gateway refuse the key from that time on, until the expiry is removed", async () => {
     const inSeconds = (seconds: number): string =>
       new Date(Date.now() + seconds * 1_000).toISOString();
-    const { id, secret } = await newKey({ expires_at: inSeconds(3_600) });
-    const models = `${fixture.gateway.url}/v1/models`;
-    const status = async (): Promise<number> =>
-      (await httpCall(models, { headers: bearer(secret) })).status;
-    const move = async (expiresAt: string): Promise<unknown> =>
-      (await ann.do(`PATCH /api/console/keys/${id}`, { body: { expires_at: expiresAt } })).json;
-    expect(await status()).toBe(200);
+    const { id, secret } = await newKey(ann, { expires_at: inSeconds(3_600) });
+    const move = async (expires_at: string): Promise<unknown> =>
+      (await change(id, { expires_at })).json;
+    expect(await statusOf(secret)).toBe(200);
     const soon = inSeconds(1);
     expect(await move(soon)).toMatchObject({ expires_at: soon, is_expired: false });
-    await until("the key has expired", async () => (await status()) === 401);
+    await until("the key has expired", async () => (await statusOf(secret)) === 401);
     expect(await readKey(id)).toMatchObject({ is_expired: true, disabled_at: null });
     expect(await move("never")).toMatchObject({ expires_at: null, is_expired: false });
-    await until("the key works again", async () => (await status()) === 200);
+    await until("the key works again", async () => (await statusOf(secret)) === 200);
     expect(await move("")).toMatchObject({ expires_at: null });
   });
 
   test("in the past is refused for a new and an existing key, and changes nothing", async () => {
-    const { id } = await newKey();
+    const { id } = await newKey(ann);
     const body = { expires_at: "2020-01-01T00:00:00Z", name: "not this" };
-    const refused = await ann.ask(`PATCH /api/console/keys/${id}`, { body });
-    expect([refused.status, at(refused.json, "error.field")]).toEqual([400, "expires_at"]);
-    expect(await readKey(id)).toMatchObject({ expires_at: null, name: "a key" });
     const made = await ann.ask("POST /api/console/keys", { body });
-    expect(at(made.json, "error.field")).toBe("expires_at");
+    for (const { status, json } of [await change(id, body), made]) {
+      expect([status, at(json, "error.field")]).toEqual([400, "expires_at"]);
+    }
+    expect(await readKey(id)).toMatchObject({ expires_at: null, name: "a key" });
   });
 });
 
 describe("the models of a key", () => {
-  const call = async (secret: string, path: string, body?: object): Promise<HttpAnswer> =>
-    await httpCall(fixture.gateway.url + path, {
-      headers: bearer(secret),
-      ...(body === undefined ? {} : { method: "POST", body }),
-    });
   const listed = async (secret: string): Promise<unknown[]> =>
     listAt((await call(secret, "/v1/models")).json, "data").map((model) => at(model, "id"));
 
   test("are the only ones that it lists and calls; it gets a 404 for any other", async () => {
-    const { id, secret } = await newKey();
+    const { id, secret } = await newKey(ann);
     const all = await listed(secret);
     const [allowed, other] = all as string[];
-    const change = async (models: unknown): Promise<unknown> =>
-      (await ann.do(`PATCH /api/console/keys/${id}`, { body: { models } })).json;
-    expect(await change([allowed, allowed])).toMatchObject({ models: [allowed] });
+    const setModels = async (models: unknown): Promise<unknown> =>
+      (await change(id, { models })).json;
+    expect(await setModels([allowed, allowed])).toMatchObject({ models: [allowed] });
     await until("the key lists one model", async () => (await listed(secret)).length === 1);
     expect(await listed(secret)).toEqual([allowed]);
     const said = { messages: [{ role: "user", content: "hi" }], max_tokens: 5 };
@@ -153,19 +144,18 @@ describe("the models of a key", () => {
     expect(refusal).toMatchObject({ action: "edit_key", key_id: id });
     const words = `This key may call 1 model only, and “${other}” is not among`;
     expect(textAt(refusal, "explanation")).toContain(words);
-    const served = await call(secret, `/v1/models/${allowed}`);
-    expect(served.status).toBe(200);
+    expect((await call(secret, `/v1/models/${allowed}`)).status).toBe(200);
     const own = await call(secret, "/v1/chat/completions", { model: allowed, ...said });
     expect(own.headers["x-tm-error-code"]).not.toBe("model_unavailable");
-    expect(await change(null)).toMatchObject({ models: [allowed] });
-    expect(await change([])).toMatchObject({ models: null });
+    expect(await setModels(null)).toMatchObject({ models: [allowed] });
+    expect(await setModels([])).toMatchObject({ models: null });
     await until("it lists all", async () => (await listed(secret)).length === all.length);
   });
 
   test("that are unknown, too long or over 100 in number are refused with the name of the field", async () => {
-    const { id } = await newKey();
+    const { id } = await newKey(ann);
     for (const models of [["acme/none"], ["x".repeat(257)], Array.from({ length: 101 }, String)]) {
-      const refused = await ann.ask(`PATCH /api/console/keys/${id}`, { body: { models } });
+      const refused = await change(id, { models });
       expect(refused.status).toBe(400);
       expect(textAt(refused.json, "error.field")).toMatch(/^models/);
       const made = await ann.ask("POST /api/console/keys", { body: { name: "a", models } });
@@ -175,113 +165,93 @@ describe("the models of a key", () => {
   });
 });
 
-describe("the cap of a key", () => {
-  test("is kept by an empty value, set by an amount, removed by 0, and unchanged by an invalid value", async () => {
-    const { id } = await newKey({ cap_usd: "5" });
-    const change = (body: object): Promise<HttpAnswer> =>
-      ann.ask(`PATCH /api/console/keys/${id}`, { body });
-    for (const wrong of ["-1", "1.0000001"]) {
-      const refused = await change({ cap_usd: wrong, name: "not this" });
-      expect([refused.status, at(refused.json, "error.field")]).toEqual([400, "cap_usd"]);
-      expect(await readKey(id)).toMatchObject({ cap_usd: "5.000000", name: "a key" });
-    }
-    for (const [set, cap] of [
-      ["", "5.000000"],
-      ["12.000001", "12.000001"],
-      ["0", null],
-    ] as const) {
-      const changed = await change({ cap_usd: set });
-      expect([set, changed.status, at(changed.json, "cap_usd")]).toEqual([set, 200, cap]);
-      expect(at(await readKey(id), "cap_usd")).toBe(cap);
-    }
-  });
+test("a key's cap is kept by an empty value, set by an amount, removed by 0, and unchanged by an invalid value", async () => {
+  const { id } = await newKey(ann, { cap_usd: "5" });
+  const refused = await change(id, { cap_usd: "-1", name: "not this" });
+  expect([refused.status, at(refused.json, "error.field")]).toEqual([400, "cap_usd"]);
+  expect(await readKey(id)).toMatchObject({ cap_usd: "5.000000", name: "a key" });
+  for (const [set, cap] of [
+    ["", "5.000000"],
+    ["12.000001", "12.000001"],
+    ["0", null],
+  ] as const) {
+    const changed = await change(id, { cap_usd: set });
+    expect([set, changed.status, at(changed.json, "cap_usd")]).toEqual([set, 200, cap]);
+    expect(at(await readKey(id), "cap_usd")).toBe(cap);
+  }
 });
 
 describe("the requests a minute of a key", () => {
   test("can be lowered, kept and reset to the ceiling, and never raised above it", async () => {
-    const { id } = await newKey();
-    const change = async (rpm: unknown): Promise<unknown> =>
-      at((await ann.ask(`PATCH /api/console/keys/${id}`, { body: { rpm } })).json, "rpm");
-    expect(await change(40)).toBe(40);
-    expect(await change(null)).toBe(40);
-    expect(await change("")).toBe(40);
-    expect(await change(60)).toBe(60);
-    expect(await change(0)).toBeNull();
-    const refused = await ann.ask(`PATCH /api/console/keys/${id}`, { body: { rpm: 301 } });
+    const { id } = await newKey(ann, { rpm: 50 });
+    expect(await readKey(id)).toMatchObject({ rpm: 50, rpm_ceiling: 300 });
+    const setRpm = async (rpm: unknown): Promise<unknown> =>
+      at((await change(id, { rpm })).json, "rpm");
+    expect(await setRpm(40)).toBe(40);
+    expect(await setRpm(null)).toBe(40);
+    expect(await setRpm("")).toBe(40);
+    expect(await setRpm(60)).toBe(60);
+    expect(await setRpm(0)).toBeNull();
+    const refused = await change(id, { rpm: 301 });
     expect(refused.status).toBe(400);
     expect(at(refused.json, "error")).toMatchObject({ field: "rpm" });
     expect(textAt(refused.json, "error.message")).toContain("ceiling of 300");
+    const { id: plain } = await newKey(ann, { rpm: 300 });
+    expect(await readKey(plain)).toMatchObject({ rpm: null, rpm_ceiling: 300 });
   });
 
   test("cannot exceed 20 for the trial key", async () => {
     const list = await ann.ask("GET /api/console/keys");
     const trial = listAt(list.json, "data").find((key) => at(key, "origin") === "trial");
-    const route = `PATCH /api/console/keys/${textAt(trial, "key_id")}`;
-    const refused = await ann.ask(route, { body: { rpm: 21 } });
+    const refused = await change(textAt(trial, "key_id"), { rpm: 21 });
     expect(refused.status).toBe(400);
     expect(textAt(refused.json, "error.message")).toContain("ceiling of 20");
   });
 });
 
-describe("disabling a key", () => {
-  test("needs the key's exact name, is permanent, and cannot be undone", async () => {
-    const { id, secret } = await newKey({ name: "old one" });
-    const status = async (): Promise<number> =>
-      (await httpCall(`${fixture.gateway.url}/v1/models`, { headers: bearer(secret) })).status;
-    expect(await status()).toBe(200);
-    const route = `POST /api/console/keys/${id}/disable`;
-    for (const confirm_name of ["old", "Old one"]) {
-      const refused = await ann.ask(route, { body: { confirm_name } });
-      expect(refused.status).toBe(400);
-      expect(at(refused.json, "error.field")).toBe("confirm_name");
-    }
-    expect(at(await readKey(id), "disabled_at")).toBeNull();
-    const disabled = await ann.ask(route, { body: { confirm_name: "old one" } });
-    expect(disabled.status).toBe(200);
-    const since = textAt(disabled.json, "disabled_at");
-    expect(Date.parse(since)).toBeGreaterThan(0);
-    const again = await ann.ask(route, { body: { confirm_name: "old one" } });
-    expect(at(again.json, "disabled_at")).toBe(since);
-    await until("the key is refused", async () => (await status()) === 401);
-    for (const path of ["enable", "undisable", "restore"]) {
-      expect((await ann.ask(`POST /api/console/keys/${id}/${path}`)).status).toBe(404);
-    }
-    const changed = await ann.ask(`PATCH /api/console/keys/${id}`, { body: { cap_usd: "1" } });
-    expect(changed.status).toBe(409);
-    const rotated = await ann.ask(`POST /api/console/keys/${id}/rotate`, { body: RIGHT_AWAY });
-    expect(rotated.status).toBe(409);
-    expect(listAt((await ann.ask("GET /api/console/keys")).json, "data")).toContainEqual(
-      expect.objectContaining({ key_id: id, disabled_at: since }),
-    );
+test("disabling a key needs its exact name, is permanent, and cannot be undone", async () => {
+  const { id, secret } = await newKey(ann, { name: "old one" });
+  expect(await statusOf(secret)).toBe(200);
+  const disable = (confirm_name: string): Promise<HttpAnswer> =>
+    ann.ask(`POST /api/console/keys/${id}/disable`, { body: { confirm_name } });
+  for (const wrong of ["old", "Old one"]) {
+    const refused = await disable(wrong);
+    expect([refused.status, at(refused.json, "error.field")]).toEqual([400, "confirm_name"]);
+  }
+  expect(at(await readKey(id), "disabled_at")).toBeNull();
+  const disabled = await disable("old one");
+  expect(disabled.status).toBe(200);
+  const since = textAt(disabled.json, "disabled_at");
+  expect(Date.parse(since)).toBeGreaterThan(0);
+  expect(at((await disable("old one")).json, "disabled_at")).toBe(since);
+  await until("the key is refused", async () => (await statusOf(secret)) === 401);
+  for (const path of ["enable", "undisable", "restore"]) {
+    expect((await ann.ask(`POST /api/console/keys/${id}/${path}`)).status).toBe(404);
+  }
+  expect((await change(id, { cap_usd: "1" })).status).toBe(409);
+  const rotated = await ann.ask(`POST /api/console/keys/${id}/rotate`, {
+    body: { grace_hours: 0 },
   });
+  expect(rotated.status).toBe(409);
+  expect(listAt((await ann.ask("GET /api/console/keys")).json, "data")).toContainEqual(
+    expect.objectContaining({ key_id: id, disabled_at: since }),
+  );
 });
 
 describe("a key that is rotated", () => {
-  // Bob has a separate organization, because changes of settings per minute are limited.
-  let bob: Person;
-  beforeAll(async () => {
-    bob = await fixture.signIn(newcomer("rob"));
-  });
-  const keyOfBob = async (body: object): Promise<{ id: string; secret: string }> => {
-    const made = await bob.do("POST /api/console/keys", { body });
-    return { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };
-  };
-  const readOfBob = async (id: string): Promise<unknown> =>
-    at((await bob.ask(`GET /api/console/keys/${id}`)).json, "key");
-  const status = async (secret: string, path = "/v1/models"): Promise<number> =>
-    (await httpCall(fixture.gateway.url + path, { headers: bearer(secret) })).status;
+  function rotate(id: string, grace_hours: number): Promise<HttpAnswer> {
+    return bob.ask(`POST /api/console/keys/${id}/rotate`, { body: { grace_hours } });
+  }
 
   test("has a new secret and the same settings, and its old secret works during the grace period", async () => {
-    const tags = ["eu"];
-    const made = await keyOfBob({ name: "rotated", rpm: 9, cap_usd: "5", tags });
-    const before = (await readOfBob(made.id)) as Record<string, unknown>;
-    expect(await status(made.secret)).toBe(200);
-    const rotated = await bob.ask(`POST /api/console/keys/${made.id}/rotate`, {
-      body: { grace_hours: 1 },
-    });
+    const settings = { name: "rotated", rpm: 9, cap_usd: "5", tags: ["eu"] };
+    const { id, secret: old } = await newKey(bob, settings);
+    const before = (await readKey(id, bob)) as Record<string, unknown>;
+    expect(await statusOf(old)).toBe(200);
+    const rotated = await rotate(id, 1);
     const secret = textAt(rotated.json, "secret");
     expect(secret).toMatch(/^tm_vk_[0-9a-f]{48}$/);
-    expect(secret).not.toBe(made.secret);
+    expect(secret).not.toBe(old);
     const leftMs = Date.parse(textAt(rotated.json, "old_works_until")) - Date.now();
     expect(leftMs).toBeGreaterThan(3_540_000);
     expect(leftMs).toBeLessThanOrEqual(3_600_000);
@@ -290,42 +260,30 @@ describe("a key that is rotated", () => {
     const old_works_until = at(rotated.json, "old_works_until");
     const after = { ...same, label: secret.slice(0, 12), old_works_until };
     expect(at(rotated.json, "key")).toMatchObject(after);
-    expect(await status(secret)).toBe(200);
-    expect(await status(made.secret)).toBe(200);
-    const later = await bob.ask(`GET /api/console/keys/${made.id}`);
+    expect([await statusOf(secret), await statusOf(old)]).toEqual([200, 200]);
+    const later = await bob.ask(`GET /api/console/keys/${id}`);
     expect(later.text).not.toContain(secret.slice(0, 13));
     expect(at(later.json, "key")).toMatchObject({ old_works_until });
     const expires_at = new Date(Date.now() + 60_000).toISOString();
-    await bob.do(`PATCH /api/console/keys/${made.id}`, { body: { expires_at } });
-    expect(await readOfBob(made.id)).toMatchObject({ old_works_until: expires_at });
-    const confirm = { body: { confirm_name: "rotated" } };
-    await bob.do(`POST /api/console/keys/${made.id}/disable`, confirm);
-    expect(await readOfBob(made.id)).toMatchObject({ old_works_until: null });
+    await bob.do(`PATCH /api/console/keys/${id}`, { body: { expires_at } });
+    expect(await readKey(id, bob)).toMatchObject({ old_works_until: expires_at });
+    await bob.do(`POST /api/console/keys/${id}/disable`, { body: { confirm_name: "rotated" } });
+    expect(await readKey(id, bob)).toMatchObject({ old_works_until: null });
   });
 
-  test("loses its old secret at once without a grace period, and a further rotation ends an older grace", async () => {
-    const made = await keyOfBob({ name: "leaked" });
-    expect(await status(made.secret)).toBe(200);
-    const rotate = async (hours: number): Promise<string> => {
-      const body = { grace_hours: hours };
-      const done = await bob.do(`POST /api/console/keys/${made.id}/rotate`, { body });
-      return textAt(done.json, "secret");
-    };
-    const second = await rotate(0);
-    await until("the old secret is refused", async () => (await status(made.secret)) === 401);
-    expect(await status(second)).toBe(200);
-    const third = await rotate(72);
-    expect(await status(second)).toBe(200);
-    const fourth = await rotate(72);
-    await until("the oldest is refused", async () => (await status(second)) === 401);
-    expect([await status(third), await status(fourth)]).toEqual([200, 200]);
-  });
-
-  test("cannot get a grace period of more than 72 hours", async () => {
-    const made = await keyOfBob({ name: "kept" });
-    const body = { grace_hours: 73 };
-    const refused = await bob.ask(`POST /api/console/keys/${made.id}/rotate`, { body });
+  test("gets a grace of at most 72 hours, loses its old secret at once without one, and ends an older grace by another rotation", async () => {
+    const { id, secret: first } = await newKey(bob, { name: "leaked" });
+    expect(await statusOf(first)).toBe(200);
+    const refused = await rotate(id, 73);
     expect([refused.status, at(refused.json, "error.field")]).toEqual([400, "grace_hours"]);
-    expect(await status(made.secret)).toBe(200);
+    expect(await statusOf(first)).toBe(200);
+    const second = textAt((await rotate(id, 0)).json, "secret");
+    await until("the old secret is refused", async () => (await statusOf(first)) === 401);
+    expect(await statusOf(second)).toBe(200);
+    const third = textAt((await rotate(id, 72)).json, "secret");
+    expect(await statusOf(second)).toBe(200);
+    const fourth = textAt((await rotate(id, 72)).json, "secret");
+    await until("the oldest is refused", async () => (await statusOf(second)) === 401);
+    expect([await statusOf(third), await statusOf(fourth)]).toEqual([200, 200]);
   });
 });

@@ -1,17 +1,14 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
-import { chatBody } from "../../support/chat-bodies.ts";
+import { callUntil } from "../../support/books.ts";
 import { at, bearer, httpCall, type HttpAnswer, listAt, textAt } from "../../support/http-call.ts";
-import { newcomer, withProviderConsole, type Person, withPerson } from "./provider-fixture.ts";
+import { withResource } from "../../support/with-resource.ts";
+import { newKey, withProviderConsole, type Person, withPerson } from "./provider-fixture.ts";
 
 const fixture = withProviderConsole();
 const ann = withPerson(fixture, "ann");
-let key: { readonly id: string; readonly secret: string };
-
-beforeAll(async () => {
-  const made = await ann.ask("POST /api/console/keys", { body: { name: "ci" } });
-  key = { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };
-});
+const bea = withPerson(fixture, "bea");
+const key = withResource(() => newKey(ann, { name: "ci" }));
 
 async function rowOf(scope: string, more: object = {}): Promise<unknown> {
   const { json } = await ann.ask("GET /api/console/limits");
@@ -42,9 +39,7 @@ describe("an organization without credit", () => {
   });
 
   test("sees the requests of each key and of the organization in the last minute", async () => {
-    const call = { headers: bearer(key.secret), body: chatBody("test/a") };
-    const answer = await httpCall(`${fixture.gateway.url}/v1/chat/completions`, call);
-    expect(answer.status).toBe(200);
+    expect((await fixture.chat(key.secret)).status).toBe(200);
     expect(await rowOf("key", { key_id: key.id })).toMatchObject({ rpm: { used: 1 } });
     expect(await rowOf("org")).toMatchObject({ rpm: { used: 1 }, concurrency: { used: 0 } });
   });
@@ -84,35 +79,26 @@ describe("POST /api/admission-limits with a session", () => {
     expect(await rowOf("model")).toBeUndefined();
   });
 
-  const refused: readonly (readonly [string, object, string])[] = [
-    ["above the ceiling", { scope: "key", rpm: 301 }, "ceiling of 300"],
-    ["of an unknown model", { scope: "model", model: "test/none", rpm: 5 }, "test/none"],
-  ];
-  test.each(refused)(
-    "refuses a limit %s with the message of the gateway's route",
-    async (_, body, words) => {
-      const named = "scope" in body && body.scope === "key" ? { ...body, key_id: key.id } : body;
-      const here = await change(named);
-      const there = await httpCall(`${fixture.gateway.url}/api/admission-limits`, {
-        headers: bearer(key.secret),
-        body: named,
-      });
-      expect(here.status).toBe(there.status);
-      expect(textAt(here.json, "error.message")).toBe(textAt(there.json, "error.message"));
-      expect(textAt(here.json, "error.message")).toContain(words);
-    },
-  );
-
-  test("answers 404 for a key id that the database cannot store", async () => {
-    const answer = await change({ scope: "key", key_id: "a\u0000b", rpm: 5 });
-    expect(answer.status).toBe(404);
-    expect(textAt(answer.json, "error.message")).toContain("key");
+  test("refuses a limit above the ceiling with the message of the gateway's route", async () => {
+    const body = { scope: "key", rpm: 301, key_id: key.id };
+    const here = await change(body);
+    const there = await httpCall(`${fixture.gateway.url}/api/admission-limits`, {
+      headers: bearer(key.secret),
+      body,
+    });
+    expect(here.status).toBe(there.status);
+    expect(textAt(here.json, "error.message")).toBe(textAt(there.json, "error.message"));
+    expect(textAt(here.json, "error.message")).toContain("ceiling of 300");
   });
 
-  test("refuses a limit with scope key but without key_id", async () => {
-    const answer = await change({ scope: "key", rpm: 5 });
-    expect(answer.status).toBe(400);
-    expect(textAt(answer.json, "error.message")).toContain("key_id is missing");
+  test.each([
+    ["of an unknown model", { scope: "model", model: "test/none", rpm: 5 }, 404, "test/none"],
+    ["of an id that no database stores", { scope: "key", key_id: "a\u0000b", rpm: 5 }, 404, "key"],
+    ["of a key without its id", { scope: "key", rpm: 5 }, 400, "key_id is missing"],
+  ])("refuses a limit %s", async (_, body, status, words) => {
+    const answer = await change(body);
+    expect(answer.status).toBe(status);
+    expect(textAt(answer.json, "error.message")).toContain(words);
   });
 });
 
@@ -155,10 +141,7 @@ describe("a monthly spend cap", () => {
 
   test("on several keys needs one confirmation, which names the keys that have spent it already", async () => {
     const ids: string[] = [key.id];
-    for (const name of ["fresh one", "fresh two"]) {
-      const { json } = await ann.do("POST /api/console/keys", { body: { name } });
-      ids.push(textAt(json, "key.key_id"));
-    }
+    for (const name of ["fresh one", "fresh two"]) ids.push((await newKey(ann, { name })).id);
     const body = { key_ids: ids, cap_usd: "0.000001" };
     const ask = (more: object): Promise<HttpAnswer> =>
       ann.ask("POST /api/console/keys/change", { body: { ...body, ...more } });
@@ -177,7 +160,6 @@ describe("a monthly spend cap", () => {
 });
 
 test("an organization may change settings 60 times a minute, including bodies that are not valid JSON", async () => {
-  const bea = await fixture.signIn(newcomer("bea"));
   const cap = (value: unknown): ReturnType<Person["ask"]> =>
     bea.ask("PATCH /api/console/org-cap", { body: { cap_usd: value } });
   const tooDeep = `${"[".repeat(1_000)}${"]".repeat(1_000)}`;
@@ -190,8 +172,7 @@ test("an organization may change settings 60 times a minute, including bodies th
   expect((await cap(7)).status).toBe(400);
   const empty = await bea.ask("POST /api/admission-limits", { body: { scope: "org" } });
   expect(empty.status).toBe(400);
-  const made = await bea.ask("POST /api/console/keys", { body: { name: "the 60th change" } });
-  expect(made.status).toBe(200);
+  await newKey(bea, { name: "the 60th change" });
   const refused = await cap("1.00");
   expect(refused.status).toBe(429);
   expect(refused.headers["retry-after"]).toMatch(/^[1-9]\d?$/);
@@ -205,14 +186,14 @@ test("an organization may change settings 60 times a minute, including bodies th
 });
 
 test("a request over a rate limit is recorded with the limit, the amount used and the amount asked", async () => {
-  const made = await ann.do("POST /api/console/keys", { body: { name: "slow" } });
-  const slow = { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };
+  const slow = await newKey(ann, { name: "slow" });
   const body = { scope: "key", key_id: slow.id, rpm: 1 };
   await ann.do("POST /api/admission-limits", { body });
-  const call = { headers: bearer(slow.secret), body: chatBody("test/a") };
-  const url = `${fixture.gateway.url}/v1/chat/completions`;
-  await expect.poll(async () => (await httpCall(url, call)).status, { timeout: 15_000 }).toBe(429);
-  const refused = await httpCall(url, call);
+  const refused = await callUntil(
+    "a call is refused",
+    () => fixture.chat(slow.secret),
+    ({ status }) => status === 429,
+  );
   expect(textAt(refused.json, "error.message")).toContain(
     "this key is limited to 1 requests per minute: ",
   );

@@ -83,31 +83,23 @@ describe("closing periods", () => {
   });
 });
 
-describe("a deposit", () => {
+test("a deposit counts once per reference, and is refused with another amount or a mistyped provider", async () => {
   const route = `POST ${SETTLEMENT}/prov-b/deposits`;
-
-  test("counts once per reference, and the reference cannot get another amount", async () => {
-    const body = { amount_usd: "500.00", ref: "wire-4712" };
-    const first = await boss.do(route, { body });
-    expect(first.json).toEqual({ is_new: true, deposit_usd: "500.000000" });
-    const again = await boss.do(route, { body });
-    expect(again.json).toEqual({ is_new: false, deposit_usd: "500.000000" });
-    const other = await boss.ask(route, { body: { ...body, amount_usd: "1.00" } });
-    expect([other.status, textAt(other.json, "error.field")]).toEqual([409, "ref"]);
-    const recorded = await changes("settlement.deposit");
-    expect(recorded).toHaveLength(1);
-    expect(recorded[0]).toMatchObject({
-      target: "prov-b",
-      by: { kind: "operator", requestId: first.headers["x-request-id"] },
-      after: { amount_usd: "500.000000", ref: "wire-4712" },
-    });
-  });
-
-  test("with a mistyped provider is refused and changes nothing", async () => {
-    const body = { amount_usd: "1", ref: "x" };
-    const refused = await boss.ask(`POST ${SETTLEMENT}/prov-bb/deposits`, { body });
-    expect([refused.status, textAt(refused.json, "error.field")]).toEqual([404, "provider_id"]);
-    expect(await changes("settlement.deposit")).toHaveLength(1);
+  const body = { amount_usd: "500.00", ref: "wire-4712" };
+  const first = await boss.do(route, { body });
+  expect(first.json).toEqual({ is_new: true, deposit_usd: "500.000000" });
+  const again = await boss.do(route, { body });
+  expect(again.json).toEqual({ is_new: false, deposit_usd: "500.000000" });
+  const other = await boss.ask(route, { body: { ...body, amount_usd: "1.00" } });
+  expect([other.status, textAt(other.json, "error.field")]).toEqual([409, "ref"]);
+  const mistyped = await boss.ask(route.replace("prov-b", "prov-bb"), { body });
+  expect([mistyped.status, textAt(mistyped.json, "error.field")]).toEqual([404, "provider_id"]);
+  const recorded = await changes("settlement.deposit");
+  expect(recorded).toHaveLength(1);
+  expect(recorded[0]).toMatchObject({
+    target: "prov-b",
+    by: { kind: "operator", requestId: first.headers["x-request-id"] },
+    after: { amount_usd: "500.000000", ref: "wire-4712" },
   });
 });
 
@@ -149,13 +141,8 @@ describe("a provider's own statement", () => {
       is_equal: false,
       lines: { compared: 3, differing: 1, only_theirs: 1, only_ours: 1, unknown_claimed: 0 },
     });
-    expect(listAt(json, "first_differences")).toEqual(
-      expect.arrayContaining([
-        expect.objectContaining({ kind: "differs", id, their_usd: "9.500000000000" }),
-        expect.objectContaining({ kind: "only_theirs", id: "7", our_usd: null }),
-        expect.objectContaining({ kind: "only_ours", of: "attempt", their_usd: null }),
-      ]),
-    );
+    const differing = { kind: "differs", id, their_usd: "9.500000000000" };
+    expect(listAt(json, "first_differences")).toContainEqual(expect.objectContaining(differing));
     expect((await boss.do(`GET ${SETTLEMENT}`)).json).toEqual(before);
     const shown = await boss.do(`GET ${PERIOD}`);
     expect(at(listAt(shown.json, "reconciliations")[1], "differing_lines")).toBe(3);

@@ -3,22 +3,15 @@ import { expect, test } from "vitest";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { textAt } from "../../support/http-call.ts";
-import { newcomer, openProviderFixture } from "./provider-fixture.ts";
+import { newcomer, openProviderFixture, SEARCH } from "./provider-fixture.ts";
 
 test("a stopping program ends its searches, finishes a playground answer and takes no new connection", async () => {
   const fixture = await openProviderFixture();
   const { simulator, backend } = fixture.gateway;
   const ann = await fixture.signIn(newcomer("ann"));
   await fixture.grant(ann, "5");
-  const search = await ann.do("POST /api/console/optimize", {
-    body: {
-      name: "held back",
-      objective: "fastest",
-      models: ["test/a", "test/b"],
-      prompts: ["one", "two", "three"].map((prompt) => `${prompt} [[fault:hold]]`),
-      budget_usd: "1.00",
-    },
-  });
+  const prompts = SEARCH.prompts.map((prompt) => `${prompt} [[fault:hold]]`);
+  const search = await ann.do("POST /api/console/optimize", { body: { ...SEARCH, prompts } });
   await until("the search's provider is asked", () => simulator.counts().total > 0);
   let hasEnded = false;
   const messages = [{ role: "user", content: "[words:30] [[fault:hold]]" }];

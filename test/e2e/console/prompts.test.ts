@@ -12,7 +12,9 @@ import { VideoHost, videoManifest, videoModel } from "../../support/video-host.t
 import { everyStoredText } from "./every-stored-text.ts";
 import {
   newcomer,
+  newKey,
   openProviderFixture,
+  runSearch,
   type Person,
   type ProviderFixture,
 } from "./provider-fixture.ts";
@@ -132,8 +134,8 @@ test("a word of a prompt is in no table, Redis key, log line, span or metric", a
   try {
     const person = await fixture.signIn(newcomer("ann"));
     await fixture.grant(person, "50");
-    const made = await person.do("POST /api/console/keys", { body: { name: "ci" } });
-    const statuses = await callEverything(fixture, textAt(made.json, "secret"));
+    const { secret } = await newKey(person);
+    const statuses = await callEverything(fixture, secret);
     await playAndSearch(person);
     const { gateway } = fixture;
     const traces = (): number => receiver.spans.filter(({ kind }) => kind === 2).length;
@@ -215,19 +217,6 @@ async function playAndSearch(person: Person): Promise<void> {
   const fault = { ...body, messages: messages(`[[fault:status:500;message:${FAULT}]] ${WORD}`) };
   await person.ask("POST /playground/v1/chat/completions", { body });
   await person.ask("POST /playground/v1/chat/completions", { body: fault });
-  const search = await person.do("POST /api/console/optimize", {
-    body: {
-      name: "which",
-      objective: "lowest_cost",
-      models: ["test/a", "test/b"],
-      prompts: [WORD, `${WORD} [[fault:status:500;message:${FAULT}]]`, "three"],
-      max_tokens: 8,
-      budget_usd: "1",
-    },
-  });
-  const id = textAt(search.json, "search_id");
-  await until("the search has ended", async () => {
-    const { json } = await person.do(`GET /api/console/optimize/${id}`);
-    return textAt(json, "state") !== "running";
-  });
+  const prompts = [WORD, `${WORD} [[fault:status:500;message:${FAULT}]]`, "three"];
+  await runSearch(person, { prompts });
 }

@@ -1,9 +1,14 @@
+import { expect } from "vitest";
+
 import {
   startTestCheckout,
   type TestCheckout,
 } from "../../../src/dev/test-checkout/start-test-checkout.ts";
 import type { OrgId } from "../../../src/kernel/core/ids.ts";
+import type { Role } from "../../../src/kernel/core/roles.ts";
 import { systemClock } from "../../../src/kernel/core/time.ts";
+import { until } from "../../support/books.ts";
+import { chatBody } from "../../support/chat-bodies.ts";
 import {
   startTestGateway,
   type TestGateway,
@@ -11,7 +16,7 @@ import {
   grantCredit,
 } from "../../support/gateway.ts";
 import { freePort } from "../../support/free-port.ts";
-import { httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { bearer, httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { withResource } from "../../support/with-resource.ts";
 import { CookieBrowser } from "../../support/oidc-browser.ts";
 import {
@@ -32,10 +37,10 @@ export interface ProviderFixture {
   stranger(): Person;
   /** The test checkout that sells credit, if the options ask for it. */
   readonly checkout: TestCheckout | undefined;
-  /** All answers that people have got so far, as text. */
-  readonly answers: readonly string[];
   /** Puts credit into an organization's wallet. */
   grant(person: Person, usd: string): Promise<void>;
+  /** Makes a small chat call at the gateway with this key. */
+  chat(key: string, model?: string): Promise<HttpAnswer>;
   close(): Promise<void>;
 }
 
@@ -98,7 +103,6 @@ export async function openProviderFixture(
       ...options.settings,
     },
   });
-  const answers: string[] = [];
   const personAt = (browser: CookieBrowser, orgId = "" as OrgId, email = ""): Person => {
     const ask: Person["ask"] = async (route, call = {}) => {
       const [method = "GET", path = "/"] = route.split(" ");
@@ -112,7 +116,6 @@ export async function openProviderFixture(
         },
         ...(isSafe ? {} : { body: call.body ?? {} }),
       });
-      answers.push(answer.text);
       const broken = brokenPromises(route, answer.status, answer.json);
       if (broken.length > 0) throw new Error(`not what the contract says: ${broken.join("\n")}`);
       return answer;
@@ -129,7 +132,6 @@ export async function openProviderFixture(
     gateway,
     provider,
     checkout,
-    answers,
     stranger: () => personAt(new CookieBrowser()),
     signIn: async (account) => {
       provider.signInAs(account);
@@ -144,6 +146,11 @@ export async function openProviderFixture(
       return personAt(browser, textAt(session.json, "org.org_id") as OrgId, account.email ?? "");
     },
     grant: ({ orgId }, usd) => grantCredit(gateway.backend, orgId, usd),
+    chat: (key, model = "test/a") =>
+      httpCall(`${gateway.url}/v1/chat/completions`, {
+        headers: bearer(key),
+        body: chatBody(model),
+      }),
     close: async () => {
       await gateway.close();
       await provider.close();
@@ -155,6 +162,46 @@ export async function openProviderFixture(
 /** A verified person with an e-mail of their own. */
 export function newcomer(name: string): ScriptedAccount {
   return { subject: name, email: `${name}@example.com`, emailVerified: true, name };
+}
+
+/** Makes a key in the person's organization. */
+export async function newKey(
+  person: Person,
+  body: object = {},
+): Promise<{ readonly id: string; readonly secret: string }> {
+  const { json } = await person.do("POST /api/console/keys", { body: { name: "a key", ...body } });
+  return { id: textAt(json, "key.key_id"), secret: textAt(json, "secret") };
+}
+
+/** Invites a person to the owner's organization, who accepts. */
+export async function joinAs(owner: Person, person: Person, role: Role): Promise<void> {
+  const body = { email: person.email, role };
+  await owner.do("POST /api/console/invitations", { body });
+  const { json } = await person.do("GET /api/console/received-invitations");
+  const id = textAt(json, "invitations.0.invitation_id");
+  await person.do(`POST /api/console/received-invitations/${id}/accept`);
+}
+
+/** An optimize search over two models, which sends six small calls. */
+export const SEARCH = {
+  name: "which",
+  objective: "lowest_cost",
+  models: ["test/a", "test/b"],
+  prompts: ["one", "two", "three"],
+  max_tokens: 8,
+  budget_usd: "1",
+};
+
+/** Starts an optimize search, and returns it once it has ended. */
+export async function runSearch(person: Pick<Person, "ask">, more: object = {}): Promise<unknown> {
+  const body = { ...SEARCH, ...more };
+  const started = await person.ask("POST /api/console/optimize", { body });
+  expect(started.status, started.text).toBe(200);
+  const id = textAt(started.json, "search_id");
+  return await until("the search has ended", async () => {
+    const { json } = await person.ask(`GET /api/console/optimize/${id}`);
+    return textAt(json, "state") === "running" ? undefined : json;
+  });
 }
 
 function openCheckout(consoleUrl: string): Promise<TestCheckout> {

@@ -5,7 +5,13 @@ import { chatBody } from "../../support/chat-bodies.ts";
 import { PROVIDER_KEY } from "../../support/gateway.ts";
 import { bearer, httpCall, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { CookieBrowser } from "../../support/oidc-browser.ts";
-import { newcomer, withProviderConsole, type Ask, type Person } from "./provider-fixture.ts";
+import {
+  newcomer,
+  runSearch,
+  withProviderConsole,
+  type Ask,
+  type Person,
+} from "./provider-fixture.ts";
 import { everyStoredText } from "./every-stored-text.ts";
 import { SecretBook } from "./secret-book.ts";
 
@@ -193,22 +199,7 @@ describe("a run through an organization's actions at log level trace", () => {
     expect(called.status, called.text).toBe(200);
     const played = await ask("POST /playground/v1/chat/completions", { body: chatBody("test/a") });
     expect(played.status, played.text).toBe(200);
-    const search = await ask("POST /api/console/optimize", {
-      body: {
-        name: "which",
-        objective: "lowest_cost",
-        models: ["test/a", "test/b"],
-        prompts: ["one", "two", "three"],
-        max_tokens: 8,
-        budget_usd: "1",
-      },
-    });
-    expect(search.status, search.text).toBe(200);
-    const id = textAt(search.json, "search_id");
-    await until("the search has ended", async () => {
-      const { json } = await ask(`GET /api/console/optimize/${id}`);
-      return textAt(json, "state") !== "running";
-    });
+    await runSearch({ ask });
   }
 
   async function fail(key: string): Promise<void> {

@@ -7,7 +7,7 @@ import { at, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts"
 import { runSql } from "../../support/sql.ts";
 import { testOperator } from "../../support/test-operator.ts";
 import { everyStoredText } from "./every-stored-text.ts";
-import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
+import { newcomer, newKey, withProviderConsole, type Person } from "./provider-fixture.ts";
 
 const encryptionKey = Buffer.alloc(32, 7).toString("base64");
 const fixture = withProviderConsole({
@@ -53,18 +53,41 @@ async function joined(owner: Person, name: string, role: string): Promise<Person
 }
 
 async function idOf(person: Person): Promise<string> {
-  const { json } = await person.do("GET /api/console/members");
-  const own = listAt(json, "members").find((each) => at(each, "is_you") === true);
-  return textAt(own, "account_id");
+  const members = listAt(await teamOf(person), "members");
+  return textAt(
+    members.find((each) => at(each, "is_you") === true),
+    "account_id",
+  );
+}
+
+async function sessionOf(person: Person): Promise<unknown> {
+  return (await person.do("GET /api/console/session")).json;
 }
 
 async function orgOf(person: Person): Promise<string> {
-  return textAt((await person.do("GET /api/console/session")).json, "org.org_id");
+  return textAt(await sessionOf(person), "org.org_id");
 }
 
-async function orgsOf(person: Person): Promise<readonly unknown[]> {
-  const { json } = await person.do("GET /api/console/session");
-  return [at(json, "org.org_id"), ...listAt(json, "others").map((each) => at(each, "org_id"))];
+/** The ids of the other organizations of an account, to which it can switch. */
+async function othersOf(person: Person): Promise<readonly unknown[]> {
+  return listAt(await sessionOf(person), "others").map((each) => at(each, "org_id"));
+}
+
+async function teamOf(person: Person): Promise<unknown> {
+  return (await person.do("GET /api/console/members")).json;
+}
+
+function setRole(owner: Person, accountId: string, role: string): Promise<HttpAnswer> {
+  return owner.ask(`PATCH /api/console/members/${accountId}`, { body: { role } });
+}
+
+function remove(owner: Person, accountId: string): Promise<HttpAnswer> {
+  return owner.do(`POST /api/console/members/${accountId}/remove`);
+}
+
+/** Signs an account in again, with another browser. */
+function signInAgain({ email }: Person): Promise<Person> {
+  return fixture.signIn(newcomer(email.split("@")[0] ?? ""));
 }
 
 async function actionsOf(person: Person): Promise<readonly string[]> {
@@ -80,7 +103,6 @@ describe("an invitation", () => {
 
   test("makes the invited person a member with the role, and works once", async () => {
     const bob = await signedIn("bob");
-    const own = await orgOf(bob);
     const invitation = await invite(ann, bob.email, "developer");
     const found = await find(bob, invitation.token);
     expect(found.json).toMatchObject({
@@ -90,17 +112,15 @@ describe("an invitation", () => {
       invited_by: ann.email,
     });
     expect((await accept(bob, invitation)).json).toEqual({ org_id: ann.orgId });
-    const { json } = await bob.do("GET /api/console/session");
-    expect(json).toMatchObject({
+    expect(await sessionOf(bob)).toMatchObject({
       org: { org_id: ann.orgId, role: "developer" },
       may: ["account", "read", "keys"],
+      others: [{ org_id: bob.orgId }],
     });
-    expect(listAt(json, "others").map((each) => at(each, "org_id"))).toEqual([own]);
     expect((await accept(bob, invitation)).status).toBe(404);
     expect((await find(bob, invitation.token)).status).toBe(410);
-    const made = await bob.do("POST /api/console/keys", { body: { name: "of bob" } });
-    const keys = await ann.do("GET /api/console/keys");
-    expect(keys.text).toContain(textAt(made.json, "key.key_id"));
+    const { id } = await newKey(bob);
+    expect((await ann.do("GET /api/console/keys")).text).toContain(id);
     expect(await actionsOf(ann)).toEqual(expect.arrayContaining(["member.invite", "member.join"]));
   });
 
@@ -137,24 +157,17 @@ describe("an invitation", () => {
 
   test("is refused for an address already invited, and beyond 50 members and open invitations", async () => {
     const gus = await signedIn("gus");
+    const ask = (email: string): Promise<HttpAnswer> =>
+      gus.ask("POST /api/console/invitations", { body: { email, role: "viewer" } });
     await invite(gus, emailOf("one"), "viewer");
-    const twice = await gus.ask("POST /api/console/invitations", {
-      body: { email: "ONE@example.com", role: "owner" },
-    });
-    expect(twice.status).toBe(409);
-    const own = await gus.ask("POST /api/console/invitations", {
-      body: { email: gus.email, role: "viewer" },
-    });
-    expect(own.status).toBe(409);
+    expect((await ask("ONE@example.com")).status).toBe(409);
+    expect((await ask(gus.email)).status).toBe(409);
     for (let count = 2; count < 50; count += 1) await invite(gus, emailOf(`g${count}`), "viewer");
-    const tooMany = await gus.ask("POST /api/console/invitations", {
-      body: { email: emailOf("g50"), role: "viewer" },
-    });
+    const tooMany = await ask(emailOf("g50"));
     expect(tooMany.status).toBe(409);
     expect(textAt(tooMany.json, "error.message")).toContain("at most 50");
     // An expired invitation does not count until its link is renewed.
-    const { json } = await gus.do("GET /api/console/members");
-    const expired = textAt(listAt(json, "invitations")[0], "invitation_id");
+    const expired = textAt(await teamOf(gus), "invitations.0.invitation_id");
     const expire = "update org_invitation set expires_at = now() where invitation_id = $1";
     await runSql(fixture.gateway, expire, [expired]);
     const last = await invite(gus, emailOf("g50"), "viewer");
@@ -182,16 +195,16 @@ describe("a person who was invited before the first sign-in", () => {
     const ann = await signedIn("host");
     const invitation = await invite(ann, emailOf("new-one"), "billing");
     const person = await fixture.signIn(newcomer("new-one"));
-    const before = await person.do("GET /api/console/session");
-    expect(before.json).toMatchObject({ has_reveal: false, is_funded: false });
-    expect(before.json).toMatchObject({ is_undecided: true, own_deferred: true });
-    expect(listAt(before.json, "invitations")).toEqual([
-      expect.objectContaining({ invitation_id: invitation.id, role: "billing", is_yours: true }),
-    ]);
+    expect(await sessionOf(person)).toMatchObject({
+      has_reveal: false,
+      is_funded: false,
+      is_undecided: true,
+      own_deferred: true,
+      invitations: [{ invitation_id: invitation.id, role: "billing", is_yours: true }],
+    });
     expect(await actionsOf(person)).not.toContain("key.create");
     await accept(person, invitation);
-    const { json } = await person.do("GET /api/console/session");
-    expect(json).toMatchObject({
+    expect(await sessionOf(person)).toMatchObject({
       org: { org_id: ann.orgId, role: "billing" },
       others: [],
       is_undecided: false,
@@ -205,16 +218,15 @@ describe("a person who was invited before the first sign-in", () => {
     const invitation = await invite(ann, emailOf("slow-one"), "viewer");
     await fixture.signIn(newcomer("slow-one"));
     const again = await fixture.signIn(newcomer("slow-one"));
-    const session = async (): Promise<unknown> => (await again.do("GET /api/console/session")).json;
-    expect(await session()).toMatchObject({ is_undecided: true, has_reveal: false });
+    expect(await sessionOf(again)).toMatchObject({ is_undecided: true, has_reveal: false });
     // After the invitation was revoked, the person can only open their own organization.
     await ann.do(`POST /api/console/invitations/${invitation.id}/revoke`);
-    expect(await session()).toMatchObject({ is_undecided: true, invitations: [] });
+    expect(await sessionOf(again)).toMatchObject({ is_undecided: true, invitations: [] });
     await again.do("POST /api/console/organizations/own");
-    expect(await session()).toMatchObject({ is_undecided: false, has_reveal: true });
+    expect(await sessionOf(again)).toMatchObject({ is_undecided: false, has_reveal: true });
     // A person with their own organization is offered an invitation too.
     await invite(ann, emailOf("slow-one"), "billing");
-    expect(listAt(await session(), "invitations")).toMatchObject([{ role: "billing" }]);
+    expect(await sessionOf(again)).toMatchObject({ invitations: [{ role: "billing" }] });
   });
 
   test("can open their own organization instead, once, with the trial key and starting credit", async () => {
@@ -223,8 +235,7 @@ describe("a person who was invited before the first sign-in", () => {
     const person = await fixture.signIn(newcomer("own-one"));
     const own = await person.do("POST /api/console/organizations/own");
     expect(own.json).toEqual({ org_id: person.orgId });
-    const { json } = await person.do("GET /api/console/session");
-    expect(json).toMatchObject({
+    expect(await sessionOf(person)).toMatchObject({
       org: { org_id: person.orgId, role: "owner" },
       has_reveal: true,
       balance: { settled_usd: "1.000000" },
@@ -240,23 +251,22 @@ describe("members", () => {
     const ann = await signedIn("boss");
     const bob = await joined(ann, "gone", "owner");
     expect((await bob.do("GET /api/console/keys")).status).toBe(200);
-    await ann.do(`POST /api/console/members/${await idOf(bob)}/remove`);
+    await remove(ann, await idOf(bob));
     expect(await orgOf(bob)).not.toBe(ann.orgId);
     const headers = { "x-tm-org": ann.orgId };
     const stale = await bob.ask("POST /api/console/keys", { body: { name: "stale" }, headers });
     expect([stale.status, at(stale.json, "error.code")]).toEqual([409, "other_organization"]);
     // The founder can be removed too, by another owner: the account gets an empty organization.
     const cara = await joined(ann, "cara", "owner");
-    await cara.do(`POST /api/console/members/${await idOf(ann)}/remove`);
+    await remove(cara, await idOf(ann));
     expect(await orgOf(ann)).not.toBe(ann.orgId);
-    expect((await ann.do("GET /api/console/session")).json).toMatchObject({
+    expect(await sessionOf(ann)).toMatchObject({
       org: { role: "owner" },
       balance: { settled_usd: "0.000000" },
     });
     expect(await actionsOf(cara)).toEqual(expect.arrayContaining(["member.remove"]));
     // A new sign-in does not lead back to the former organization.
-    const again = await fixture.signIn(newcomer(ann.email.split("@")[0] ?? ""));
-    expect(again.orgId).not.toBe(ann.orgId);
+    expect((await signInAgain(ann)).orgId).not.toBe(ann.orgId);
   });
 
   test("always include an owner, even when both owners leave or demote each other at once", async () => {
@@ -264,14 +274,10 @@ describe("members", () => {
       const ann = await signedIn("left");
       const bob = await joined(ann, "right", "owner");
       const [annId, bobId] = [await idOf(ann), await idOf(bob)];
-      const isLeaving = round % 2 === 0;
       const answers = await Promise.all(
-        isLeaving
+        round % 2 === 0
           ? [ann.ask("POST /api/console/leave"), bob.ask("POST /api/console/leave")]
-          : [
-              ann.ask(`PATCH /api/console/members/${bobId}`, { body: { role: "viewer" } }),
-              bob.ask(`PATCH /api/console/members/${annId}`, { body: { role: "viewer" } }),
-            ],
+          : [setRole(ann, bobId, "viewer"), setRole(bob, annId, "viewer")],
       );
       const statuses = answers.map(({ status }) => status);
       expect(statuses.filter((status) => status === 200)).toHaveLength(1);
@@ -286,7 +292,7 @@ describe("members", () => {
     const answers = [
       await ann.ask("POST /api/console/leave"),
       await ann.ask(`POST /api/console/members/${id}/remove`),
-      await ann.ask(`PATCH /api/console/members/${id}`, { body: { role: "billing" } }),
+      await setRole(ann, id, "billing"),
     ];
     expect(answers.map(({ status }) => status)).toEqual([409, 409, 409]);
     expect(textAt(answers[0]?.json, "error.message")).toContain("needs an owner");
@@ -298,7 +304,7 @@ describe("members", () => {
     const create = (): Promise<HttpAnswer> =>
       bob.ask("POST /api/console/keys", { body: { name: "k" } });
     expect((await create()).status).toBe(403);
-    await ann.do(`PATCH /api/console/members/${await idOf(bob)}`, { body: { role: "developer" } });
+    expect((await setRole(ann, await idOf(bob), "developer")).status).toBe(200);
     expect((await create()).status).toBe(200);
   });
 });
@@ -311,20 +317,20 @@ describe("a member who is removed or may no longer invite", () => {
     const bystander = await signedIn("bystander");
     const toAlt = await invite(mal, alt.email, "owner");
     const kept = await invite(ann, bystander.email, "viewer");
-    await ann.do(`PATCH /api/console/members/${await idOf(mal)}`, { body: { role: "billing" } });
+    expect((await setRole(ann, await idOf(mal), "billing")).status).toBe(200);
     expect((await accept(alt, toAlt)).status).toBe(404);
-    expect(listAt((await ann.do("GET /api/console/members")).json, "invitations")).toHaveLength(1);
+    expect(listAt(await teamOf(ann), "invitations")).toHaveLength(1);
     expect(await actionsOf(ann)).toContain("member.uninvite");
     // An operator adds a person with an open invitation as a member directly.
     const email = bystander.email;
     await fixture.gateway.backend.teamStore.add(ann.orgId, { email, role: "viewer" }, testOperator);
-    expect(await orgsOf(bystander)).toContain(ann.orgId);
-    const { json } = await ann.do("GET /api/console/members");
-    expect(listAt(json, "invitations")).toEqual([]);
-    const added = listAt(json, "members").find((each) => at(each, "email") === email);
-    await ann.do(`POST /api/console/members/${textAt(added, "account_id")}/remove`);
+    expect(await othersOf(bystander)).toContain(ann.orgId);
+    const team = await teamOf(ann);
+    expect(listAt(team, "invitations")).toEqual([]);
+    const added = listAt(team, "members").find((each) => at(each, "email") === email);
+    await remove(ann, textAt(added, "account_id"));
     expect((await accept(bystander, kept)).status).toBe(404);
-    expect(await orgsOf(bystander)).not.toContain(ann.orgId);
+    expect(await othersOf(bystander)).not.toContain(ann.orgId);
   });
 
   test("leaves no open invitation behind when removal, invitation and acceptance happen at once", async () => {
@@ -334,8 +340,8 @@ describe("a member who is removed or may no longer invite", () => {
       const [first, second] = [await signedIn("puppet"), await signedIn("puppet")];
       const early = await invite(mal, first.email, "owner");
       const [malId, late] = [await idOf(mal), second.email];
-      const [removal, accepted] = await Promise.all([
-        ann.ask(`POST /api/console/members/${malId}/remove`),
+      const [, accepted] = await Promise.all([
+        remove(ann, malId),
         accept(first, early),
         // Without the header the request would invite to mal's own organization after the removal.
         mal.ask("POST /api/console/invitations", {
@@ -343,14 +349,13 @@ describe("a member who is removed or may no longer invite", () => {
           headers: { "x-tm-org": ann.orgId },
         }),
       ]);
-      expect(removal.status).toBe(200);
       expect((await accept(first, early)).status).toBe(404);
       expect((await second.do("GET /api/console/received-invitations")).json).toEqual({
         invitations: [],
       });
-      const { json } = await ann.do("GET /api/console/members");
-      expect(listAt(json, "invitations")).toEqual([]);
-      expect(listAt(json, "members")).toHaveLength(accepted.status === 200 ? 2 : 1);
+      const team = await teamOf(ann);
+      expect(listAt(team, "invitations")).toEqual([]);
+      expect(listAt(team, "members")).toHaveLength(accepted.status === 200 ? 2 : 1);
     }
   });
 
@@ -358,7 +363,7 @@ describe("a member who is removed or may no longer invite", () => {
     const ann = await signedIn("judge");
     const mal = await joined(ann, "late", "owner");
     const [annId, malId] = [await idOf(ann), await idOf(mal)];
-    await ann.do(`POST /api/console/members/${malId}/remove`);
+    await remove(ann, malId);
     const { teamStore: store } = fixture.gateway.backend;
     const by = { kind: "account", id: malId, requestId: null, clientNetwork: null } as const;
     const nowMs = Date.now();
@@ -373,7 +378,7 @@ describe("a member who is removed or may no longer invite", () => {
       await store.renew(orgId, { invitationId: made.id, invitedBy: malId, ...link }, by),
       await store.revoke(orgId, made.id, by),
     ]).toEqual(["not_allowed", "not_allowed", "not_allowed", undefined, false]);
-    expect((await ann.do("GET /api/console/members")).json).toMatchObject({
+    expect(await teamOf(ann)).toMatchObject({
       members: [{ account_id: annId, role: "owner" }],
       invitations: [{ invitation_id: made.id }],
     });
@@ -400,34 +405,31 @@ describe("a member who is removed or may no longer invite", () => {
     const ann = await signedIn("unseen");
     const bob = await joined(ann, "heir", "owner");
     expect((await ann.ask("POST /api/console/reveal")).status).toBe(200);
-    await bob.do(`POST /api/console/members/${await idOf(ann)}/remove`);
+    await remove(bob, await idOf(ann));
     expect((await ann.ask("POST /api/console/reveal")).status).not.toBe(200);
   });
 
   test("has the active keys and webhooks whose secrets they made listed for the removal dialog", async () => {
     const ann = await signedIn("keeper");
     const bob = await joined(ann, "maker", "owner");
-    await ann.do("POST /api/console/keys", { body: { name: "of the keeper" } });
-    const rotated = await ann.do("POST /api/console/keys", { body: { name: "rotated by maker" } });
-    const rotatedId = textAt(rotated.json, "key.key_id");
-    await bob.do(`POST /api/console/keys/${rotatedId}/rotate`, { body: { grace_hours: 0 } });
-    const made = await bob.do("POST /api/console/keys", { body: { name: "of the maker" } });
-    const gone = await bob.do("POST /api/console/keys", { body: { name: "gone" } });
-    const goneId = textAt(gone.json, "key.key_id");
+    await newKey(ann);
+    const rotated = await newKey(ann, { name: "rotated by maker" });
+    await bob.do(`POST /api/console/keys/${rotated.id}/rotate`, { body: { grace_hours: 0 } });
+    const made = await newKey(bob, { name: "of the maker" });
+    const gone = await newKey(bob, { name: "gone" });
     const confirm = { body: { confirm_name: "gone" } };
-    await bob.do(`POST /api/console/keys/${goneId}/disable`, confirm);
+    await bob.do(`POST /api/console/keys/${gone.id}/disable`, confirm);
     const url = "https://8.8.8.8/hooks";
-    const hook = await ann.ask("POST /api/console/alerts/destinations", {
+    const hook = await ann.do("POST /api/console/alerts/destinations", {
       body: { channel: "webhook", url },
     });
-    expect(hook.status).toBe(200);
     const hookId = textAt(hook.json, "destination_id");
     await bob.do(`POST /api/console/alerts/destinations/${hookId}/rotate`);
     const { json } = await ann.do(`GET /api/console/members/${await idOf(bob)}/made`);
     expect(json).toEqual({
       keys: [
-        { id: textAt(made.json, "key.key_id"), name: "of the maker" },
-        { id: rotatedId, name: "rotated by maker" },
+        { id: made.id, name: "of the maker" },
+        { id: rotated.id, name: "rotated by maker" },
       ],
       webhooks: [{ id: hookId, name: url }],
     });
@@ -448,14 +450,14 @@ describe("the change log", () => {
     const ann = await signedIn("logger");
     const bob = await joined(ann, "worker", "developer");
     const [annEmail, bobEmail, bobId] = [ann.email, bob.email, await idOf(bob)];
-    await bob.do("POST /api/console/keys", { body: { name: "of the worker" } });
-    await ann.do(`PATCH /api/console/members/${bobId}`, { body: { role: "viewer" } });
+    await newKey(bob, { name: "of the worker" });
+    expect((await setRole(ann, bobId, "viewer")).status).toBe(200);
     const made = { actor: bobEmail, target_name: "of the worker" };
     expect(await lineOf(ann, "key.create")).toMatchObject(made);
     expect(await lineOf(ann, "member.role")).toMatchObject({ actor: "You", target_name: bobEmail });
     // Another reader of the log sees the author's address instead of “You”.
     expect(await lineOf(bob, "member.role")).toMatchObject({ actor: annEmail });
-    await ann.do(`POST /api/console/members/${bobId}/remove`);
+    await remove(ann, bobId);
     const former = `${bobEmail} (former member)`;
     expect(await lineOf(ann, "key.create")).toMatchObject({ actor: former });
     expect(await lineOf(ann, "member.remove")).toMatchObject({ target_name: former });
@@ -472,7 +474,7 @@ describe("the change log", () => {
     const ann = await signedIn("logger");
     const bob = await joined(ann, "mover", "developer");
     const [subject = ""] = bob.email.split("@");
-    await ann.do(`POST /api/console/members/${await idOf(bob)}/remove`);
+    await remove(ann, await idOf(bob));
     await fixture.signIn({ ...newcomer(subject), email: `${subject}@elsewhere.example` });
     expect(await lineOf(ann, "member.join")).toMatchObject({
       actor: "m…@example.com (former member)",
@@ -484,10 +486,8 @@ describe("the change log", () => {
 describe("a session", () => {
   test("is in one organization at a time, and can switch to another of its account", async () => {
     const ann = await signedIn("org");
-    const bob = await signedIn("two");
-    const own = await orgOf(bob);
-    const invitation = await invite(ann, bob.email, "viewer");
-    await accept(bob, invitation);
+    const bob = await joined(ann, "two", "viewer");
+    const own = bob.orgId;
     expect(await orgOf(bob)).toBe(ann.orgId);
     await bob.do(`POST /api/console/organizations/${own}/switch`);
     expect(await orgOf(bob)).toBe(own);
@@ -506,15 +506,14 @@ describe("a session", () => {
     expect(foreign.status).toBe(404);
     // The next sign-in opens the organization in which the account worked last.
     await bob.do(`POST /api/console/organizations/${ann.orgId}/switch`);
-    const again = await fixture.signIn(newcomer(bob.email.split("@")[0] ?? ""));
+    const again = await signInAgain(bob);
     expect(again.orgId).toBe(ann.orgId);
     // That is the organization of the session that was used last, not of the newest session.
     await again.do(`POST /api/console/organizations/${own}/switch`);
     const use =
       "update console_session set last_seen_at = now() + interval '1 hour' where org_id = $1";
     await runSql(fixture.gateway, use, [ann.orgId]);
-    const third = await fixture.signIn(newcomer(bob.email.split("@")[0] ?? ""));
-    expect(third.orgId).toBe(ann.orgId);
+    expect((await signInAgain(bob)).orgId).toBe(ann.orgId);
   });
 
   test("of a member who accepts another invitation keeps the role, and no second join is logged", async () => {
@@ -525,16 +524,14 @@ describe("a session", () => {
     const [subject = ""] = bob.email.split("@");
     const moved = await fixture.signIn({ ...newcomer(subject), email });
     expect((await accept(moved, invitation)).json).toEqual({ org_id: ann.orgId });
-    const { json } = await moved.do("GET /api/console/session");
-    expect(textAt(json, "org.role")).toBe("viewer");
+    expect(textAt(await sessionOf(moved), "org.role")).toBe("viewer");
     const joins = (await actionsOf(ann)).filter((action) => action === "member.join");
     expect(joins).toHaveLength(1);
   });
 
   test("is listed for its account, which can end its other sessions only", async () => {
-    const name = `lister${(people += 1)}`;
-    const laptop = await fixture.signIn(newcomer(name));
-    const phone = await fixture.signIn(newcomer(name));
+    const laptop = await signedIn("lister");
+    const phone = await signInAgain(laptop);
     const stranger = await signedIn("other");
     const sessions = async (person: Person): Promise<readonly unknown[]> =>
       listAt((await person.do("GET /api/console/sessions")).json, "sessions");

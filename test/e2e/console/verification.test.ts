@@ -80,40 +80,20 @@ async function listings(query: string): Promise<readonly unknown[]> {
   return listAt(json, "listings");
 }
 
-async function runs(query: string): Promise<HttpAnswer> {
-  return await ann.ask(`GET /api/console/verification/runs?${query}`);
+function runs(query: string): Promise<HttpAnswer> {
+  return ann.ask(`GET /api/console/verification/runs?${query}`);
 }
 
 describe("a listing on the verification route", () => {
-  test("that passed is verified for 30 days from its run, and shows every check", async () => {
-    const [fine] = await listings("?provider=lab&model=lab/fine");
-    expect(fine).toMatchObject({
-      state: "verified",
-      verdict: "pass",
-      source: "run",
-      checked_at: new Date(nowMs - DAY_MS).toISOString(),
-      ends_at: new Date(nowMs + 29 * DAY_MS).toISOString(),
-      flaws: [],
-      suspect: null,
-    });
-    expect(listAt(fine, "checks")).toHaveLength(12);
-    expect(at(fine, "checks.3")).toEqual({
-      id: "C4",
-      title: "usage arithmetic",
-      status: "pass",
-      message: "all is as C4 wants it",
-      evidence: [{ name: "answers", value: "13" }],
-    });
-  });
-
   test("that failed shows what failed, with evidence that has no address and no key", async () => {
     const [broken] = await listings("?provider=lab&model=lab/broken");
-    expect(broken).toMatchObject({ state: "failed", verdict: "fail", ends_at: null });
-    const flaws = listAt(broken, "flaws");
-    expect(flaws.map((flaw) => `${textAt(flaw, "id")} ${textAt(flaw, "status")}`)).toEqual([
-      "C7 fail",
-      "C12 warn",
-    ]);
+    expect(broken).toMatchObject({
+      state: "failed",
+      flaws: [
+        { id: "C7", status: "fail" },
+        { id: "C12", status: "warn" },
+      ],
+    });
     const evidence = listAt(broken, "checks.6.evidence");
     expect(evidence).toContainEqual({ name: "sent", value: "lab/broken" });
     expect(evidence).toContainEqual({ name: "reported", value: "lab/mini, via [removed]" });
@@ -121,14 +101,20 @@ describe("a listing on the verification route", () => {
     for (const secret of secrets) expect(text).not.toContain(secret);
   });
 
-  test("has its checks only when one provider is requested", async () => {
+  test("has its checks only when one provider is requested, and no staged or private one is listed", async () => {
     const all = await listings("");
-    expect(
-      all.map((each) => `${textAt(each, "provider")} ${textAt(each, "model")}`).sort(),
-    ).toEqual(["lab lab/broken", "lab lab/fine", "lab lab/new", "other lab/fine"]);
+    const names = all.map((each) => `${textAt(each, "provider")} ${textAt(each, "model")}`);
+    expect(names.sort()).toEqual([
+      "lab lab/broken",
+      "lab lab/fine",
+      "lab lab/new",
+      "other lab/fine",
+    ]);
     for (const each of all) expect(at(each, "checks")).toEqual([]);
     const ofModel = await listings("?model=lab/fine");
     expect(ofModel.map((each) => textAt(each, "state")).sort()).toEqual(["unchecked", "verified"]);
+    const [fine] = await listings("?provider=lab&model=lab/fine");
+    expect(listAt(fine, "checks")).toHaveLength(12);
   });
 });
 

@@ -3,12 +3,19 @@ import { createHook } from "node:async_hooks";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, test } from "vitest";
 
+import { ROLES } from "../../../src/kernel/core/roles.ts";
 import { until } from "../../support/books.ts";
 import { at, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { startNameServer } from "../../support/name-server.ts";
 import { startWebhookReceiver, type ReceivedWebhook } from "../../support/webhook-receiver.ts";
 import { withResource } from "../../support/with-resource.ts";
-import { newcomer, type Person, withPerson, withProviderConsole } from "./provider-fixture.ts";
+import {
+  joinAs,
+  newcomer,
+  type Person,
+  withPerson,
+  withProviderConsole,
+} from "./provider-fixture.ts";
 
 const ALERTS = "/api/console/alerts";
 const DESTINATIONS = `${ALERTS}/destinations`;
@@ -27,17 +34,6 @@ const ann = withPerson(fixture, "ann");
 async function add(person: Person, path: string, more: object = {}): Promise<HttpAnswer> {
   const body = { channel: "webhook", url: receiver.url + path, ...more };
   return await person.do(`POST ${DESTINATIONS}`, { body });
-}
-
-/** A new member of Ann's organization. */
-async function join(role: "billing" | "developer" | "viewer"): Promise<Person> {
-  const member = await fixture.signIn(newcomer(`hooks-${role}`));
-  const body = { email: `hooks-${role}@example.com`, role };
-  await ann.do("POST /api/console/invitations", { body });
-  const { json } = await member.do("GET /api/console/received-invitations");
-  const id = textAt(json, "invitations.0.invitation_id");
-  await member.do(`POST /api/console/received-invitations/${id}/accept`);
-  return member;
 }
 
 function verified({ body, headers }: ReceivedWebhook, secret: string): unknown {
@@ -70,7 +66,7 @@ describe("a webhook", () => {
     const again = await ann.ask(`POST ${DESTINATIONS}/${id}/send-again`, {
       body: { event_id: textAt(sent.json, "event_id") },
     });
-    expect([again.status, at(again.json, "error.code")]).toEqual([409, "conflict"]);
+    expect(again.status).toBe(409);
     const rotated = await ann.do(`POST ${DESTINATIONS}/${id}/rotate`);
     const leftMs = Date.parse(textAt(rotated.json, "former_secret_until")) - Date.now();
     expect(leftMs / 3_600_000).toBeCloseTo(24, 1);
@@ -107,8 +103,9 @@ describe("a webhook", () => {
       "GET /api/console/changes.ndjson",
       "GET /api/console/export.json",
     ];
-    for (const role of ["owner", "billing", "developer", "viewer"] as const) {
-      const member = role === "owner" ? ann : await join(role);
+    for (const role of ROLES) {
+      const member = await fixture.signIn(newcomer(`hooks-${role}`));
+      await joinAs(ann, member, role);
       for (const route of reads) {
         const { text } = await member.do(route);
         const isWhole = text.includes("hook-token-0123") && text.includes("hook-key-4567");
