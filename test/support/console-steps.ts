@@ -3,7 +3,7 @@ import type { BrowserContext, Locator, Page } from "playwright-core";
 import type { Session } from "../../src/account/console-api/contract.ts";
 import type { OrgId } from "../../src/kernel/core/ids.ts";
 import { debitOf, ended, until } from "./books.ts";
-import { awaitsAnswer, newVisitor, type TestBrowser, type Theme, type Visitor } from "./browser.ts";
+import { awaitsAnswer, newVisitor, type TestBrowser, type Visitor } from "./browser.ts";
 import { chatBody } from "./chat-bodies.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
 import { grantCredit } from "./gateway.ts";
@@ -108,9 +108,9 @@ let newcomers = 0;
 export async function newcomer(
   fixture: ConsoleFixture,
   browser: TestBrowser,
-  who: { readonly name: string; readonly theme?: Theme; readonly usd?: string },
+  who: { readonly name: string; readonly usd?: string },
 ): Promise<Newcomer> {
-  const visitor = await newVisitor(browser, who);
+  const visitor = await newVisitor(browser);
   newcomers += 1;
   await addSession(fixture, visitor.context, `${who.name}-${newcomers}@example.com`);
   if (who.usd !== undefined) await giveCredit(fixture, visitor.page, who.usd);
