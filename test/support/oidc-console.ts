@@ -70,7 +70,10 @@ export async function startOidcConsole(options: {
         }),
     };
     const step = steps[target.pathname];
-    if (step === undefined) return void response.end(`page ${target.pathname}`);
+    if (step === undefined) {
+      response.end(`page ${target.pathname}`);
+      return;
+    }
     step().then(
       ({ location, cookies }) =>
         response.writeHead(303, { location, "set-cookie": [...cookies] }).end(),
