@@ -36,7 +36,10 @@ export type CatalogOutcome =
     }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
-/** Compiles manifests, in any order, into one catalog, or returns why they conflict. */
+/**
+ * Compiles manifests into one catalog; their order does not matter. Returns issues instead if
+ * provider ids, modalities, key variables or pools are not acceptable.
+ */
 export function compileCatalog(input: CatalogInput): CatalogOutcome {
   const duplicates = duplicateProviders(input.manifests);
   if (duplicates.length > 0) return { ok: false, issues: duplicates };

@@ -25,8 +25,8 @@ export type ExitCode = 0 | 1 | 2 | 3;
 export type StandardInput = AsyncIterable<unknown> & { readonly isTTY?: boolean };
 
 /**
- * The streams and values of the process. Commands use no others, so that a caller in the same
- * process can run them like a function.
+ * The streams and environment of the process. Commands get them from here, so that a caller in the
+ * same process can run them like a function.
  */
 export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -173,7 +173,7 @@ class KeptConnections {
         this.starting = undefined;
         return write(...args);
       },
-      // `socket.bytesRead` would also count TLS records, which a server sends when it closes.
+      // `socket.bytesRead` would also count the TLS alert that a server sends when it closes.
       read: (bytes?: number): unknown => {
         const chunk: unknown = read(bytes);
         if (chunk !== null) connection.hasRead = true;

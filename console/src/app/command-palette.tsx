@@ -17,7 +17,7 @@ import { subPlacesFor } from "./sub-places.ts";
 
 type RunnableCommand = Command & { readonly run: () => void };
 
-/** Searches pages, keys and models. The typed text never leaves the browser. */
+/** Searches pages, actions, keys, models and guides without sending the typed text anywhere. */
 export default function CommandPalette({ onClose }: { readonly onClose: () => void }) {
   const [query, setQuery] = useState("");
   const [chosen, setChosen] = useState(0);

@@ -10,8 +10,8 @@ export interface KeptKey {
 }
 
 const NAME = "tm-key-at-checkout";
-/** Milliseconds for which the stored copy of the key is valid: longer than any payment takes. */
-const TRIP_MS = 30 * 60_000;
+/** How long the stored copy of the key is valid. A checkout is open for at most 45 minutes. */
+const TRIP_MS = 60 * 60_000;
 
 /**
  * Keeps the raw key in this tab's memory, so that examples show it during the whole visit. A reload
@@ -20,7 +20,7 @@ const TRIP_MS = 30 * 60_000;
  * The key is in the tab's storage only while the browser is at the checkout. A script of this
  * origin could read it there, but such a script could also have read it from the page before. In
  * the meantime, this tab shows no page of this origin, and the first page after the payment removes
- * the key from the storage before anything else runs. After half an hour, the stored key is
+ * the key from the storage before anything else runs. After an hour, the stored key is
  * ignored. Other tabs never have it.
  */
 let kept = takeBack(Date.now());

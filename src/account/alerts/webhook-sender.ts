@@ -21,7 +21,7 @@ export interface WebhookSenderDeps {
   readonly clock: Clock;
   /** Undefined if no encryption key is configured. */
   readonly vault: KeyVault | undefined;
-  /** True in development and tests, where receivers may run on the same machine. */
+  /** The setting `allow_private_upstreams`: receivers may then have private addresses. */
   readonly allowPrivate: boolean;
   readonly names: ForeignNames;
 }

@@ -16,7 +16,7 @@ export function publicText(text: string, hidden: readonly string[]): string {
 const REMOVED = "[removed]";
 
 const PATTERNS: readonly RegExp[] = [
-  // Addresses: URLs, hosts with a port, IPv4, IPv6.
+  // Addresses: URLs, hosts with a port, IPv4, IPv6, and hosts that a DNS look-up did not find.
   /\b[a-z][a-z\d+.-]*:\/\/[^\s"'<>]+/gi,
   /\b(?:[a-z\d-]+\.)+[a-z]{2,}:\d{2,5}\b/gi,
   /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g,

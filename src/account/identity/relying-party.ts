@@ -73,7 +73,11 @@ export class RelyingParty {
     return { url: url.href, secrets };
   }
 
-  /** Throws `openid-client` errors; an `AuthorizationResponseError` is the provider's refusal. */
+  /**
+   * Exchanges the code of the callback for the person's claims. Throws a `ProviderAwayFault` if the
+   * provider's metadata cannot be read, else the errors of `openid-client`: an
+   * `AuthorizationResponseError` is the provider's refusal.
+   */
   async redeem(callbackQuery: string, secrets: SignInSecrets): Promise<ProviderAnswer> {
     const { config } = await this.#discover();
     const callback = new URL(this.#options.redirectUri());

@@ -81,7 +81,7 @@ export class PostgresRulesStore {
     return await this.#changes.write(by, (client, note) => changeOrg(client, note, change));
   }
 
-  /** Returns `taken` if the manifest has an endpoint; undefined for an unknown organization. */
+  /** Returns `taken` if the provider has another endpoint; undefined for an unknown organization. */
   async createEndpoint(
     endpoint: Pick<EndpointRecord, "orgId"> & EndpointTerms,
     by: ChangedBy,

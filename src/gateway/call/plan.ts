@@ -124,9 +124,10 @@ export function callPlanInput<R extends CallRequest>(
 }
 
 /**
- * Returns a digest of the name that the caller gave the conversation, or else of the beginning of
- * its messages; undefined if there is neither, or if no two deployments have equal priority,
- * because it decides only among equals. Two organizations never share a digest.
+ * Returns a digest that identifies the conversation, so that routing can prefer the deployment that
+ * served it last: of the name that the caller gave it, or else of the beginning of its messages.
+ * Undefined if there is neither, or if no two deployments have equal priority: only among equals
+ * does the digest decide. Two organizations never share a digest.
  */
 export function identifyConversation(
   { orgId, keyId }: Pick<Principal, "orgId" | "keyId">,

@@ -26,8 +26,9 @@ export interface PoolMember {
 
 /**
  * Reads the use of a slot's limits from the attempts of the last minute. It overestimates: an
- * attempt without reported usage counts its estimate both as prompt and as completion tokens, and
- * requests count even if a limit exempts them or a customer's own provider key served them.
+ * attempt without reported usage that is open, completed or unknown after a crash counts its
+ * estimate both as prompt and as completion tokens, and requests count even if a limit exempts them
+ * or a customer's own provider key served them.
  */
 export class PostgresRecentUse {
   readonly #pool: Pool;

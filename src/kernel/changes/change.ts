@@ -43,7 +43,7 @@ export function wideNetwork(address: string | undefined): string | null {
   return `${groups.join(":")}::/48`;
 }
 
-/** Masks an e-mail address as `a…@example.com`, which still distinguishes most addresses. */
+/** Masks an e-mail address as `a…@example.com`. Two addresses can look the same then. */
 export function maskedEmail(email: string): string {
   const at = email.lastIndexOf("@");
   return at < 1 ? "…" : `${email.slice(0, 1)}…${email.slice(at)}`;

@@ -21,7 +21,7 @@ export const REQUEST_STATUSES = {
 
 export type RequestStatus = keyof typeof REQUEST_STATUSES;
 
-/** How an attempt at a provider can end. The generation record shows these names. */
+/** How an attempt ended, or `in_flight` if it has not. The generation record shows these names. */
 export const ATTEMPT_OUTCOMES = [
   "completed",
   "refused",

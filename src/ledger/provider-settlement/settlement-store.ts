@@ -54,7 +54,7 @@ export interface ProviderBalance {
   readonly providerId: string;
   /** The debt for attempts that are not yet in a closed period. */
   readonly accruedMicroUsd: MicroUsd;
-  /** The debt for closed periods in arrears. */
+  /** The unpaid debt for closed periods of the mode `arrears`. */
   readonly payableMicroUsd: MicroUsd;
   /** The unused part of the deposits; negative if periods have drawn more than was paid in. */
   readonly depositMicroUsd: MicroUsd;

@@ -50,7 +50,10 @@ export interface MovedConfig {
   readonly notes: readonly MoveNote[];
 }
 
-/** Each setting has exactly one note: its own, or that of a map or list that contains it. */
+/**
+ * Plans the move of a LiteLLM configuration. In `notes`, each of its settings has exactly one note:
+ * its own, or that of a map or list that contains it.
+ */
 export function moveLitellm(input: MoveInput): MovedConfig {
   const { config, finder, addressOf, settingProblem, nowMs } = input;
   const keys = input.keys === undefined ? undefined : exportTree(input.keys, "keys");

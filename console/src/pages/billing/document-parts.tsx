@@ -15,7 +15,7 @@ export function StatementParties(props: {
   readonly issuer: Issuer;
   /** The organization's name. Default: its current name. */
   readonly buyer?: string;
-  /** True for a past document: later changes of the company data do not change it. */
+  /** True for a receipt, which keeps the company data of its purchase: it has no link to edit them. */
   readonly isFrozen?: boolean;
 }) {
   const { company, issuer, isFrozen = false } = props;

@@ -9,7 +9,7 @@ import { FactList, type SomeFacts } from "../models/fact-list.tsx";
 import { errorAdvice } from "./attempt-labels.ts";
 import styles from "./usage.module.css";
 
-/** Says why a request failed or was refused, and what to do. Renders nothing if it succeeded. */
+/** Says why a request was refused, failed or was cancelled. Renders nothing for any other one. */
 export function EndingReasons({ detail }: { readonly detail: RequestDetail }) {
   const { request, refusal } = detail;
   if (refusal !== null) return <RefusalReasons refusal={refusal} />;

@@ -36,7 +36,7 @@ export function objectsIn(value: unknown): readonly Fields[] {
   return value.map(asObject).filter((each) => each !== undefined);
 }
 
-/** `finish` is the finish reason that the provider reported. */
+/** Reads the members that both wires name alike; each wire has `finish` in another place. */
 export function readCommonMembers(
   json: Fields | undefined,
   finish: unknown,
