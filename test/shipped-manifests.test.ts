@@ -140,7 +140,7 @@ describe("the shipped manifests", () => {
     }
   });
 
-  test("limit a listing of OpenRouter to endpoints that cost no more than it", () => {
+  test("set each OpenRouter listing's own highest prompt price as its max_price", () => {
     const openrouter = shipped.find(({ file }) => file === "openrouter.json");
     const { models = [] } = openrouter?.manifest ?? {};
     const { terms = {} } = openrouter ?? {};

@@ -47,7 +47,7 @@ describe("each message is one line of JSON", () => {
     expect(next).toMatchObject({ msg: "next" });
   });
 
-  test("also an error with its stack, its cause and its own fields", () => {
+  test("even for an error with its stack, its cause and its own fields", () => {
     const cause = new Error("the cause\nof it");
     const error = Object.assign(new Error("broken\u2028\ntwice", { cause }), { detail: "a\nb" });
     logging.log.error({ err: error }, "a request failed unexpectedly");
@@ -60,7 +60,7 @@ describe("each message is one line of JSON", () => {
     expect(stack).toContain("the cause\nof it");
   });
 
-  test("also many messages of any length, in their order", () => {
+  test("for many messages of any length, in the order in which they were logged", () => {
     const lengths = [0, 1, 4_095, 4_096, 4_097, 10_000];
     for (const length of lengths) logging.log.info({ length }, "\n".repeat(length));
     expect(writtenLines()).toMatchObject(lengths.map((length) => ({ length })));
@@ -101,7 +101,7 @@ describe("lines are written in batches", () => {
     expect(written.length).toBeGreaterThan(0);
   });
 
-  test("a single last line is written soon", async () => {
+  test("a single line is written without a flush or further lines", async () => {
     logging.log.info("the last one");
     await expect.poll(() => written).toHaveLength(1);
   });

@@ -50,7 +50,7 @@ describe("a secret in a file", () => {
     expect(secrets.problems.get("ACME_KEY")).toBe(`ACME_KEY_FILE: ${file} ${problem}`);
   });
 
-  test("stays readable again where a command adds values of its own, which replace files", () => {
+  test("is read again after a command added values, and an added value replaces its file", () => {
     const [acme, other] = [fileOf("sk-first"), fileOf("sk-other")];
     const given = { ACME_KEY_FILE: acme, OTHER_KEY_FILE: other, PATH: "/bin" };
     const added = { ADDED_KEY: "sk-added", OTHER_KEY: "sk-replaced" };
@@ -111,7 +111,7 @@ describe("a setting", () => {
     });
   });
 
-  test("that is no secret is never read from a file, nor one that names a file itself", () => {
+  test("that is not secret, or that itself names a file, is never read from a file", () => {
     const file = fileOf("9999");
     const given = { TM_PORT_FILE: file, TM_POOLS_FILE: file, DATABASE_PASSWORD_FILE: file };
     expect(new SecretFiles(given).paths).toEqual([]);

@@ -123,7 +123,7 @@ describe("prices", () => {
     });
   });
 
-  test("have a pin that depends on the deployment and the prices only", () => {
+  test("have a pin id that depends only on the provider, the model and the prices", () => {
     const pin = (provider: string, edits: Edits = {}): string | undefined =>
       only(writeManifest(provider, edits)).prices?.pinId;
     const writeDeclared = pricing({ prompt: "1.0", completion: "2", cache_write: "1" });
@@ -342,7 +342,7 @@ describe("a catalog", () => {
     ]);
   });
 
-  test("finds nothing under names that every object has", () => {
+  test("finds no model under the names __proto__ and constructor", () => {
     expect(compiled([one]).catalog.find("__proto__")).toBeUndefined();
     expect(compiled([one]).catalog.find("constructor")).toBeUndefined();
   });

@@ -29,7 +29,7 @@ describe("an hour-long cache write", () => {
   });
 });
 
-test("purchase prices are a separate sheet: missing SKUs default as for sale prices, but tiers and one-hour cache writes are its own", () => {
+test("purchase prices have tiers and one-hour writes of their own, and the same defaults", () => {
   const extra_pricing = { cache_write_1h: "9" };
   const sheet = compilePriceSheet(["lab/one"], {
     pricing: SOLD,

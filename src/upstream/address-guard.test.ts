@@ -62,7 +62,7 @@ test.concurrent("names at a silent name server delay no other organization's loo
   expect(new Set(silent.asked)).toEqual(new Set(["a0.example", "a1.example"]));
 });
 
-test.concurrent("an organization may look up more names after its pending look-ups", async () => {
+test.concurrent("an organization's third look-up is refused until the first two end", async () => {
   const silent = await nameServer("silent");
   const find = new ForeignNames([silent.address]).of("org_1");
   const first = [find("a.example"), find("b.example")].map((each) => each.catch(() => "ended"));

@@ -99,7 +99,7 @@ describe("a kept connection that its provider has closed", () => {
     expect([provider.requests.length, sentAgain()]).toEqual([3, 1]);
   });
 
-  test("is not retried for a client who has left", async () => {
+  test("causes no retry for a client that has left", async () => {
     const { provider, send, sentAgain } = await open();
     expect(await send("a")).toBe(200);
     expect(await send("b", true)).toBe("UND_ERR_SOCKET");

@@ -94,7 +94,7 @@ describe("a lent buffer", () => {
   });
 });
 
-test("bytes are never written a second time: the socket is destroyed", async () => {
+test("a body written a second time destroys the socket, and no byte is sent again", async () => {
   onSocket = (socket) => void socket.resume();
   const written: unknown[] = [];
   let destroyed: Error | undefined;

@@ -221,7 +221,7 @@ test("a roll that waits for its instance row locks no wallet", async () => {
   expect(await rolled).toEqual([{ kind: "reserved" }]);
 });
 
-test("a roll locks its wallets in the order of their ids, not in the order of its closings and holds", async () => {
+test("a batch locks its wallets by id, not in the order of its closings and holds", async () => {
   const store = backend.ledgerBatchStore;
   const orgs = [await newOrg(), await newOrg()].sort((a, b) => (a.orgId < b.orgId ? -1 : 1));
   const [first, second] = orgs;

@@ -133,7 +133,7 @@ describe("with planner statistics of empty tables that have filled up since", ()
     await backend.query("analyze");
     await fill();
   });
-  test("a thousand rolls read a few rows each", roll);
+  test("a thousand rolls, of a closing and a hold each, read a few rows each", roll);
   test("late closings and annulments read a few rows each", trouble);
 });
 
@@ -142,6 +142,6 @@ describe("with planner statistics of a long journal and many holds", () => {
     await fill();
     await backend.query("analyze");
   });
-  test("a thousand rolls read a few rows each", roll);
+  test("a thousand rolls, of a closing and a hold each, read a few rows each", roll);
   test("late closings and annulments read a few rows each", trouble);
 });

@@ -179,7 +179,7 @@ describe.skipIf(redisProgram === undefined)(
       expect((await near.claim(newSlot(), orgScope({}))).kind).toBe("claimed");
     });
 
-    test("but only the marker of a slot counts no charge twice", async () => {
+    test("counts no charge twice if only the marker of a slot is damaged", async () => {
       const slot = newSlot();
       const scopes = orgScope({ requestsPerMinute: 10, tokensPerMinute: 100 });
       const first = await near.take(slot, scopes, 30);

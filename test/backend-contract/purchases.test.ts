@@ -170,7 +170,7 @@ test("an organization sees only its own purchases, newest first", async () => {
   expect(await store.findOwn(other, fresh)).toBeUndefined();
 });
 
-test("a parked purchase that went back in full comes after those to be decided, and a part is shown", async () => {
+test("a parked purchase refunded or disputed in full is listed after those to decide", async () => {
   const parked = async (ageMs: number, claim?: Partial<PurchaseClaim>): Promise<string> => {
     const purchaseId = await begin(await newOrg(), 10n, ageMs);
     await store.decide(purchaseId, "parked");

@@ -264,7 +264,7 @@ test("access is closed again only once, to the lower of two caps and with the en
   expect(Object.values((await reopenWith(changes)) as object)).toEqual([0, 0, 0, 0]);
 });
 
-test("a key that was rotated in the lost time expires when its old secret was to expire", async () => {
+test("a key rotated in the lost time expires when its old secret would have", async () => {
   const [leaked, graced] = [await newOrg(), await newOrg()];
   const [kept, before] = [await newOrg(), await newOrg()];
   const atMs = Date.now();

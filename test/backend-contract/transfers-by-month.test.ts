@@ -91,7 +91,7 @@ describe("transfers have a table for each month:", () => {
     },
   );
 
-  test("no transfer can reuse a reference, and no attempt is charged twice in a month", async () => {
+  test("no reference is used twice at all, and no attempt is charged twice a month", async () => {
     const insert = (attempt: AttemptId | null, ref: string | null): Promise<unknown> =>
       backend.query(
         `insert into transfer (position, attempt_id, kind, debit_account, credit_account, amount, ref)

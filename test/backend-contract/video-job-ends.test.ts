@@ -89,7 +89,7 @@ describe("a job whose attempt another process closed", () => {
     expect(await fixture.settledMicroUsd(owner)).toBe(9_923n);
   });
 
-  test("at its reserve returns the difference", async () => {
+  test("for the whole reserve gets back the difference to its cost", async () => {
     const charged = async (): Promise<NewVideoJob> => {
       const job = await fixture.accepted(owner);
       await fixture.ledger.close(voidRow(job.attemptId, { basis: "unknown_after_crash" }));

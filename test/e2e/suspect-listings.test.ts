@@ -114,7 +114,7 @@ function untilSuspect(value: "0" | "1") {
 const UNSUSPECTED = { state: "unchecked", suspect_since: null };
 const SUSPECTED = { state: "unchecked", suspect_since: expect.stringMatching(/^\d{4}-/) };
 
-test("a hostile customer cannot make a provider suspect that serves others well", async () => {
+test("a provider that serves others well is not made suspect by one hostile customer", async () => {
   const [account] = accounts;
   if (account === undefined) throw new Error("there are accounts");
   await answers(account, 2 * ANSWERS_MIN);

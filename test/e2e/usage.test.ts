@@ -352,7 +352,7 @@ describe("the end of a CSV file", () => {
   });
 });
 
-test("a client that does not read its CSV files blocks only a fifth file of its own organization, until it disconnects", async () => {
+test("an organization with four unread CSV files is refused a fifth until it leaves", async () => {
   const opened = await Promise.all([1, 2, 3, 4].map(() => openFile(heavy)));
   const fifth = await usage("?format=csv", heavy);
   expectRefusal(fifth, { status: 429, code: "rate_limit", message: "already being written" });
@@ -365,7 +365,7 @@ test("a client that does not read its CSV files blocks only a fifth file of its 
   });
 });
 
-test("an organization that has its usage summed up many times at once gets two sums at a time and 429 for all but eight more, and keeps no connection from others", async () => {
+test("twelve usage sums of one organization at once get ten answers and two 429s", async () => {
   const lock = "lock table attempt in access exclusive mode";
   const locked = await openTransaction({ connectionString: gateway.config.databaseUrl }, lock);
   const sums = Array.from({ length: 12 }, () => usage("?group_by=provider", many));

@@ -189,7 +189,7 @@ describe("a provider's answer to a new job", () => {
     fixture.host.onAccept = undefined;
   });
 
-  test("that is done at once is a job in progress for the client", async () => {
+  test("that says completed at once is shown to the client as in_progress", async () => {
     fixture.host.onAccept = (request, response, body) => {
       const { id } = fixture.host.accept(body, request.headers);
       json(response, 202, { id, status: "completed" });

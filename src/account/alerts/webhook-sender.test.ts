@@ -23,7 +23,7 @@ test("the standardwebhooks library verifies our signature of any JSON body, and 
   );
 });
 
-test("a secret is whsec_ and 32 random bytes in base64, and never the same", () => {
+test("a webhook secret is whsec_ and 32 random bytes in base64, and no two are equal", () => {
   const secrets = Array.from({ length: 100 }, () => createWebhookSecret());
   for (const secret of secrets) expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   expect(new Set(secrets).size).toBe(100);

@@ -87,7 +87,7 @@ function costsOf(ids: readonly string[], use: Parameters<typeof modelCosts>[1]) 
   return modelCosts({ catalog, ids, models }, use);
 }
 
-test("the bounds are the models' price tiers and context lengths", () => {
+test("the size bounds of a comparison are the models' price tiers and contexts", () => {
   expect(bounds).toEqual({ promptTokens: [200], totalTokens: [1_000, 5_000] });
   expect(collectBounds([reads])).toEqual({ promptTokens: [], totalTokens: [] });
 });
@@ -144,7 +144,7 @@ describe("with the size of each prompt unknown", () => {
   const groups = [group("plain", used(1_600, 10)), group("gone", used(100))];
   const costs = costsOf(["plain", "long"], { groups, sized: undefined, bounds });
 
-  test("a tiered price gives a lower bound, a flat price an exact cost, and fits are unknown", () => {
+  test("a tier gives a lower bound, a flat price an exact cost, and too_long is null", () => {
     expect(costs.models.map(({ listings }) => listings[0])).toEqual([
       listing(0, { cost_usd: "0.001620", too_long: null }),
       listing(0, { cost_usd: "0.001620", too_long: null, is_at_least: true }),

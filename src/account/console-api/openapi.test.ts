@@ -48,7 +48,7 @@ test("every placeholder of a path is a required parameter, and every operation h
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test("only a file of an organization can be asked for with the organization that a page shows", () => {
+test("only routes that return an organization's file take the query parameter org", () => {
   const named = operations.filter(({ operation }) =>
     operation.parameters.some((each) => each.name === "org" && each.in === "query"),
   );

@@ -26,7 +26,7 @@ describe("provider keys", () => {
     expect(headsWithKey(keys).map(({ provider }) => provider.id)).toEqual(["openai"]);
   });
 
-  test("one key is for every wire of its provider", () => {
+  test("are used for every wire of their provider", () => {
     const { keys } = findKeys({ DEEPSEEK_API_KEY: SECRET }, undefined);
     const ids = headsWithKey(keys).map(({ provider }) => provider.id);
     expect(ids).toEqual(["deepseek", "deepseek-messages"]);

@@ -149,7 +149,7 @@ describe("a listing that prices cache writes of one hour", () => {
     expect(mixed.dropped).toEqual(["cache_control.ttl"]);
   });
 
-  test("sets asksHourWrites only if a cache mark of one hour is really sent", () => {
+  test("asks for one-hour writes only if a one-hour cache mark is really sent", () => {
     const listing = buildDeployment("wire_b", { prices });
     const upstreamOf = (members: Members, deployment: Deployment): UpstreamRequest => {
       const request = readGood("wire_b", members);
@@ -204,7 +204,7 @@ describe.each(wires)("a %s request with a customer's own provider key", (wire) =
     ["compaction", { compaction: { type: "summarize" } }],
     ["fallbacks", { fallbacks: ["x"] }],
     ["mcp_servers", { mcp_servers: [{ type: "url" }] }],
-  ])("is refused for %s, for another reason than its price", (field, members) => {
+  ])("is refused for %s, for a reason other than its price", (field, members) => {
     const request = readGood(wire, members);
     const problem = chatFor(request).servabilityProblem(request, own);
     expect(problem).toEqual({ field, message: expect.not.stringContaining("charge") });
@@ -246,7 +246,7 @@ test("a tool that the provider runs is refused with its path, unless the listing
   }
 });
 
-test("tools that the client runs are served without a declaration of the listing", () => {
+test("a tool that the client runs needs no declaration by the listing", () => {
   const custom = { type: "custom", custom: { name: "x" } };
   expect(problemOf("wire_a", { tools: [custom] }, buildDeployment("wire_a"))).toBeUndefined();
   const tools = [

@@ -63,7 +63,7 @@ describe("wire_a", () => {
     expect(errorOf("wire_a", bad)).toEqual({ error, request_id: "r1" });
   });
 
-  test("a limit names its scope, kind, id and instants", () => {
+  test("a rate_limit error names the limit's scope, kind and id, and both times", () => {
     const limited = refusal("rate_limit", "slow down", {
       origin: "gateway_admission",
       limit: { scope: "key", kind: "rpm", id: "key:k1" },

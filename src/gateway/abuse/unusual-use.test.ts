@@ -86,7 +86,7 @@ test("each key is counted separately, and forgetting a key keeps the counts of o
   expect(watched.note("two", REFUSED, 2_000).inWindow(2_000).refusedRequests).toBe(2);
 });
 
-test("a key that was silent for a whole window is dropped", () => {
+test("a key that sent nothing for a whole window is no longer watched", () => {
   const watched = new WatchedUse({ windowMs: WINDOW_MS, clientsMax: 0, entriesMax: 10 });
   watched.note("silent", REFUSED, 1_000);
   watched.note("active", REFUSED, WINDOW_MS + 999);

@@ -84,7 +84,7 @@ test("a call that is given up before its first hold closes no attempt and undoes
   expect(said).toEqual(["own undone"]);
 });
 
-test("a refused hold undoes its pool claim at once, and its other claims with the answer", async () => {
+test("a refused hold undoes its pool claim at once, and other claims only at undo()", async () => {
   const { hold, said, pool } = heldCall({ reserved: REFUSED });
   await hold.reserve(reserveOf(1n), pool());
   expect(said).toEqual(["pool undone"]);

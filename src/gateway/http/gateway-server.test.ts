@@ -71,7 +71,7 @@ describe("a connection whose client reads slowly", () => {
     return { clients, connected: () => connectionsOf(server), bodyBytes: body.length };
   }
 
-  test("is closed once its client has read nothing of a whole answer for the set time", async () => {
+  test("is closed after the set time if a complete answer waits and no byte is read", async () => {
     const { time, sweep, options } = minuteToRead();
     const { connected } = await unread(1, options);
     time.ms = 59_000;

@@ -173,7 +173,7 @@ describe("limits of a model", () => {
 describe("the cache of scopes", () => {
   const key = withLimits({ ...selfSet, modelId: "acme/m", concurrent: 1 });
 
-  test("shares one array among all models that no limit names", () => {
+  test("returns the same array of scopes for all models that no limit names", () => {
     const general = scopesOf(key);
     for (let n = 0; n < 1_000; n += 1) expect(scopesOf(key, { modelId: `m${n}` })).toBe(general);
     expect(scopesOf(key, { modelId: "acme/m" })).not.toBe(general);
@@ -205,7 +205,7 @@ describe("a dedicated endpoint", () => {
   });
 });
 
-test("the scopes of an organization are those of any of its keys but for the key's own", () => {
+test("an organization's scopes are those of its keys, less each key's own scopes", () => {
   const model: StoredLimit = { ...selfSet, modelId: "acme/m", concurrent: 2 };
   const org: StoredLimit = { source: "self", scope: "org", concurrent: 3 };
   const limited = withLimits(model, { ...model, keyId, concurrent: 1 }, org);

@@ -11,7 +11,7 @@ function keyWith(...limits: readonly StoredLimit[]): CeilingKey {
 }
 
 describe("the most a customer may set", () => {
-  test("is the key's ceiling and the defaults, whatever was set before", () => {
+  test("is the key's ceiling and the default limits, even if a lower limit was set", () => {
     const key = keyWith({ source: "self", scope: "key", keyId, requestsPerMinute: 5 });
     const ceilings = keyCeilings(key, undefined, SPECIFIED_LIMITS);
     expect(ceilings).toEqual({ ...DEFAULTS, requestsPerMinute: 60 });

@@ -66,7 +66,7 @@ describe("a pool after a provider's 429", () => {
     expect(inFlight(board, 20_000)).toEqual([1_000, 500]);
   });
 
-  test("cools down even without limits, but then not in the store", () => {
+  test("cools down even if it has no limits, but without an entry in the limit store", () => {
     const { board, cooled, reported } = fixture();
     board.throttled(unlimited, 5, 0);
     expect(board.cooldownMs("u", 0)).toBe(5_000);

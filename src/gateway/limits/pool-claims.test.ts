@@ -75,7 +75,7 @@ describe("a portion of a limit", () => {
     );
   });
 
-  test.each([0, -1, 1.5, Number.NaN, 2 ** 53])("cannot be taken of the limit %d", (limit) => {
+  test.each([0, -1, 1.5, Number.NaN, 2 ** 53])("of the limit %d throws", (limit) => {
     expect(() => portion(limit, 50)).toThrow("whole number above 0");
   });
 

@@ -164,7 +164,7 @@ test("a collector that refuses exports is logged once, without its secret and th
   await receiver.close();
 });
 
-test("without an endpoint there are no traces", async () => {
+test("tracing stays off if no traces endpoint is configured", async () => {
   const options = { clock: systemClock, version: "1", log: console as unknown as Logger };
   expect(await openTracing({ ...options, config: configOf({}) })).toBeUndefined();
 });

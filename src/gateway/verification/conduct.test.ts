@@ -105,7 +105,7 @@ test.each<[string, (conduct: Conduct) => void]>([
   expect(found).toEqual([]);
 });
 
-test("no organization alone makes a listing suspect that serves others well", () => {
+test("a listing that serves all others well is not made suspect by one organization", () => {
   const { found, note } = conductFixture();
   note(200, GOOD, "other");
   note(700, SUBSTITUTED, "hostile");

@@ -108,7 +108,7 @@ const anyName = fc.record({
   modelId: fc.string({ minLength: 1 }),
 });
 
-test("the next run comes between a quarter of an interval and an interval later, for any run", () => {
+test("the next run is due a quarter of an interval to one interval after the last run", () => {
   fc.assert(
     fc.property(
       anyName,

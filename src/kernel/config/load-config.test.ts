@@ -57,7 +57,7 @@ test("a settings file with content but no settings is refused, and an empty sett
   }
 });
 
-test("a problem of a settings file is told with the name of the file", () => {
+test("a problem in a settings file is reported with the name of the file", () => {
   const yamlFile = "/etc/tokenmarket/eu.yaml";
   for (const yamlText of ["port: x\n", "prt: 1\n", "a: [\n", "- 1\n"]) {
     expect(problemsOf({}, { yamlText, yamlFile })).toEqual([expect.stringContaining(yamlFile)]);

@@ -111,7 +111,7 @@ describe("text from outside", () => {
     expect(tryParse(JSON.stringify(all))).toBeDefined();
   });
 
-  test("shares one budget with other texts of the same answer", () => {
+  test("is not parsed beyond the bound of values that all texts of an answer share", () => {
     const half = `[${"0,".repeat(PARSED_VALUES_MAX / 2)}0]`;
     const budget = new JsonBudget();
     expect([half, half].map((text) => tryParse(text, budget) !== undefined)).toEqual([true, false]);

@@ -32,7 +32,7 @@ function outcomeOf(scanned: ScannedJson): unknown {
 }
 
 describe("a repeated part", () => {
-  test("is found after it was noted twice, and only whole and under the same rules", () => {
+  test("is found once it was noted twice, if it is whole and has the same rules", () => {
     const parts = new RepeatedParts();
     const body = Buffer.from(`["${FILLER}"]`);
     const known = compileRules(rules, words);
@@ -86,7 +86,7 @@ describe("a repeated part", () => {
     expect(scan(`{${tools},${more}}`)).toMatchObject({ fault: { fault: "values" } });
   });
 
-  test("is scanned the second time if one body has it twice", () => {
+  test("gives the result of a fresh scan if one body has it twice", () => {
     const tools = `"tools":["${FILLER} twice"]`;
     const texts = [`{${tools}}`, `{${tools}}`, `{${tools}}`, `{${tools},"a":[1],${tools},"b":{}}`];
     for (const text of texts) {

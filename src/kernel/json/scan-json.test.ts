@@ -131,7 +131,7 @@ describe("a refused scan", () => {
     expect(scan(bytes)).toEqual({ fault: "encoding", offset: 8 });
   });
 
-  test("more than 64 levels of arrays or objects are refused", () => {
+  test("has the fault depth beyond 64 levels of arrays or objects", () => {
     const nested = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
     const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
     expect(scan(nested(64))).toBeInstanceOf(JsonDocument);
@@ -168,7 +168,7 @@ describe("a refused scan", () => {
     },
   );
 
-  test("depends on the words of its own table, even if another table used the same rules before", () => {
+  test("depends on its own word table, not on one used before with the same rules", () => {
     const rules = { forbidden: FORBIDDEN_KEYS };
     const body = Buffer.from('{"a":{"prototype":1}}');
     for (const names of [["a"], FORBIDDEN_KEYS, ["a"], ["b", ...FORBIDDEN_KEYS]]) {
@@ -177,7 +177,7 @@ describe("a refused scan", () => {
   });
 });
 
-test("a scanned document keeps values whole that are nested deeper than the tape", () => {
+test("a scanned document returns a value of 40 nested levels whole", () => {
   const value = JSON.parse(`${'{"x":['.repeat(20)}7${"]}".repeat(20)}`) as unknown;
   const doc = read(JSON.stringify({ a: value, model: 1 }));
   expect(doc.value(doc.member(0, words.findId("a")))).toEqual(value);

@@ -151,7 +151,7 @@ describe("an exported day", () => {
     ]);
   });
 
-  test("without any attempt is written and counted again without a difference", async () => {
+  test("without attempts is written with 0 attempts, and its CSV counts to the same", async () => {
     const { csv, content } = await exported([]);
     expect(content.sums.all.attempts).toBe(0n);
     expect(findDifference(content, await countDayCsv(RANGE, bytesOf(csv)))).toBeUndefined();

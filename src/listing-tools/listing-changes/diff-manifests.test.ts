@@ -162,7 +162,7 @@ describe("a reduced offer", () => {
     );
   });
 
-  test("an output bound is not less if it is the gateway's own maximum of 32,768 tokens", () => {
+  test("an added output bound offers less only below the gateway's maximum of 32,768", () => {
     const { max_output_tokens: _, ...unbounded } = listing();
     const before = smallManifest([unbounded]);
     const at = (bound: number): boolean | undefined =>
@@ -197,7 +197,7 @@ describe("listings that come and go", () => {
     expect(gone).toMatchObject({ ok: false, counts: { added: 0, removed: 1 } });
   });
 
-  test("a staged listing is not sold: it may become dearer, and may be removed", () => {
+  test("a staged listing may become dearer or be removed, as it is not sold", () => {
     const staged = { ...two, is_ready: false };
     expect(diffManifests(smallManifest([one, staged]), smallManifest([one]), NOW_MS).ok).toBe(true);
     const dearer = { ...staged, pricing: pricing({ prompt: "9", completion: "9" }) };

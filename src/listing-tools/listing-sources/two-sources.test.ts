@@ -79,7 +79,7 @@ describe("a model that two sources price", () => {
     });
   });
 
-  test("costs the dearer of a price that only one source states and the default", () => {
+  test("has the higher of the default and a price that only one source states", () => {
     const cheap = `${ONE_AND_TWO},"cache_read_input_token_cost":1e-07`;
     const plain = modelsDev('"input":1,"output":2');
     expect(pricesOf(importFor("groq", litellm(cheap), [plain]))).toEqual([

@@ -95,7 +95,7 @@ describe("teams and keys of LiteLLM", () => {
     expect(fateOf(result, "keys_file.keys[3].expires")).toMatch(/^not_carried: .*no end date/);
   });
 
-  test("an allow-list, another budget period and a hash of a key are reported as not carried", () => {
+  test("a model list, a budget that is not monthly and a hashed key are not carried", () => {
     const result = moved([
       { token: "hash", models: ["gpt-4.1"], max_budget: 5, budget_duration: "1d" },
       { models: ["all-team-models"], max_budget: 5 },

@@ -87,7 +87,7 @@ describe("a file made to exhaust the importer", () => {
     expect((user + system) / 1_000).toBeLessThan(timeMaxMs);
   });
 
-  test("a file just within the bounds is read", () => {
+  test("is still read if it is just within the bounds of nesting and keys", () => {
     expect(readYaml(nested(30)).ok).toBe(true);
     expect(readYaml(`{${keys(5_000)}}`).ok).toBe(true);
   });

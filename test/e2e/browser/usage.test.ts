@@ -223,7 +223,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await page.waitForURL((url) => url.searchParams.get("status") === "succeeded");
   });
 
-  test("goes on with time in a page that stays open, and keeps its figures while it reads", async () => {
+  test("moves its range with time while open, and keeps its figures while it reads", async () => {
     // The clock is that of the whole context, so no other test may use this one.
     const own = await browser.newContext({ storageState: await ann.context.storageState() });
     const page = await own.newPage();

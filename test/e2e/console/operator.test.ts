@@ -73,7 +73,7 @@ function ask(person: Person, route: string): Promise<HttpAnswer> {
 }
 
 describe("the operator routes", () => {
-  test("are all covered by this file, which has a request body for each that writes", () => {
+  test("are all tested in this file, with a request body for each route that writes", () => {
     const writing = operatorRoutes.filter((name) => !name.startsWith("GET "));
     expect(operatorRoutes.length).toBeGreaterThan(10);
     expect(writing.sort()).toEqual(Object.keys(BODIES).sort());

@@ -220,7 +220,7 @@ test("database connections that are lost silently are replaced, and the gateway 
   expect(await brokenBooks(gateway)).toEqual([]);
 });
 
-test("F37: a database lost between dispatch and settlement costs no answer and no second debit", async () => {
+test("a database lost after dispatch costs no answer, and causes no second debit", async () => {
   await servesAgain();
   await nothingHeld(gateway, account);
   const before = await debitsOf(gateway, account);

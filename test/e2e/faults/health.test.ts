@@ -32,7 +32,7 @@ function asked(model: string, fault = ""): Ask {
   return { key: account.key, wire: "wire_a", model, text };
 }
 
-test("F33: a model whose circuits are all open answers 503 health, and nothing is sent", async () => {
+test("a model whose circuits are all open answers 503 health, and nothing is sent", async () => {
   for (const times of ["once", "twice", "thrice"]) {
     const { text, ...rest } = asked("struck", "status:500");
     await ask(gateway.url, { ...rest, text: `${text} ${times}` });
@@ -124,7 +124,7 @@ test("F61: a body nested 100,000 deep is refused with a 400 within 1 s of proces
   await nothingHeld(gateway, account);
 });
 
-test("F41: a gateway that closes finishes its streams and accepts no new request", async () => {
+test("a gateway that closes finishes its streams and accepts no new request", async () => {
   const other = await startTestGateway({ settings: { shutdownGraceMs: 10_000 } });
   try {
     const rich = await other.account("10");

@@ -221,7 +221,7 @@ describe("attempts before the one that served", () => {
     expect(cost).toBe(each.reduce((sum, one) => sum + one, 0n));
   });
 
-  test("that reported nothing cost nothing", async () => {
+  test("that reported no usage cost nothing", async () => {
     const before = await debitsOf(gateway, account);
     gateway.simulator.script({ model: "up/a-then-b", fault: "status:500", times: 1 });
     const answer = await ask(gateway.url, {

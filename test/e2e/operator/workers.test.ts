@@ -102,7 +102,7 @@ describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
     expect(running.process.exitCode).toBeNull();
   });
 
-  test("go on at a SIGHUP of their own, as a terminal that closes sends to every process", async () => {
+  test("keep running when each gets a SIGHUP, as when a terminal closes", async () => {
     const pids = workerPids().slice(-2);
     for (const pid of pids) process.kill(pid, "SIGHUP");
     running.process.kill("SIGHUP");
@@ -114,7 +114,7 @@ describe.skipIf(redisProgram === undefined)("two workers on one port", () => {
     expect(running.stderr()).not.toContain('exit_code":1');
   });
 
-  test("finish their streams at SIGTERM, and end with 0", async () => {
+  test("finish their streams after SIGTERM, and exit with 0", async () => {
     const before = simulator.counts().total;
     const stream = chat("[words:9] [[fault:slow:40]]", true);
     await until("a stream runs", () => simulator.counts().total > before);

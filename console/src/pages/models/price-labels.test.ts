@@ -34,7 +34,7 @@ describe("the price line of a model", () => {
     );
   });
 
-  test("leaves out the free side", () => {
+  test("leaves out input or output if its price is 0", () => {
     expect(priceLine([buildListing({ prompt: "3", completion: "0.00" })])).toBe("$3.00 in");
     expect(priceLine([buildListing({ prompt: "0", completion: "15" })])).toBe("$15.00 out");
   });

@@ -20,7 +20,7 @@ test("a part keeps its colour in bars that lack another part", () => {
   expect(stack?.pieces.map(({ at }) => at)).toEqual([1]);
 });
 
-test("a missing measurement is not zero", () => {
+test("a missing measurement is marked as unmeasured, and a measured 0 is not", () => {
   const one = parts.slice(0, 1);
   const [none, zero] = stackParts("ms", one, [
     { id: "1", label: "", tick: "", values: { a: null } },

@@ -120,7 +120,7 @@ describe("an answer that fails", () => {
     expect(failure(translated(), "{")?.isMalformed).toBe(true);
   });
 
-  test("is not malformed when it is an error, or has bad arguments from the model", () => {
+  test("is not counted as malformed for a provider's error or the model's bad arguments", () => {
     const error = { error: { code: 503, message: "overloaded" } };
     const overloaded = failure(stream(), chunks(delta({ content: "Hi" }), error));
     expect(overloaded?.strike).toBe("strike");

@@ -158,12 +158,12 @@ describe("wire_b", () => {
     expect(dropped).toEqual(["prompt-caching-scope-2026-01-05", "x??y"]);
   });
 
-  test("has no beta header without a name that may pass", () => {
+  test("sends no anthropic-beta header if no beta name may pass", () => {
     const { headers } = send(readGood("wire_b", {}, "foo-2025-01-01"), buildDeployment("wire_b"));
     expect(headers).not.toHaveProperty("anthropic-beta");
   });
 
-  test("loses the fields that a dropped beta name opens, and none for other beta names", () => {
+  test("drops the fields that a dropped beta name enables, and none for other names", () => {
     const start =
       '{"model":"acme/test-1","max_tokens":5,"messages":[{"role":"user","content":"x"}]';
     const tool =
@@ -179,7 +179,7 @@ describe("wire_b", () => {
     }
   });
 
-  test("is refused with output_format and the hint to send output_config.format", () => {
+  test("refuses output_format with the hint to send output_config.format", () => {
     const output_format = { type: "json_schema" };
     const { message } = readBad("wire_b", { max_tokens: 5, output_format });
     expect(message).toBe("output_format is not accepted; send it as output_config.format");
@@ -187,7 +187,7 @@ describe("wire_b", () => {
 });
 
 describe("translated requests", () => {
-  test("name all dropped fields, those of the translation too", () => {
+  test("report the fields that the gateway dropped and those that the translation dropped", () => {
     const request = readGood("wire_a", { models: ["x"], seed: 1 });
     expect(encode(request, buildDeployment("wire_b")).droppedParams).toEqual(["models", "seed"]);
   });

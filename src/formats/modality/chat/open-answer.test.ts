@@ -111,7 +111,7 @@ describe.each(EVERY)("a stream of $upstream for a client of $client", (wires) =>
     expect(failureOf(": processing\n\n")).toMatchObject(silent);
   });
 
-  test("completes an answer without content, and finish returns all of it, with each digit of the cost", () => {
+  test("sends an answer without content whole at its end, with every digit of the cost", () => {
     const bridge = fed(wires, PRELUDE[upstream], END[upstream]);
     expect(bridge.state).toBe("complete");
     expect(bridge.takeOutput()).toBeUndefined();
@@ -204,7 +204,7 @@ describe("relays", () => {
     expect(bridge.reportedCostUsd).toBe("0.12345678901234567890");
   });
 
-  test("wire_a: more than one choice becomes exactly one", () => {
+  test("wire_a: only the first of several choices reaches the client", () => {
     const choices = ["a", "b"].map((content, index) => ({ index, delta: { content } }));
     const two = { ...delta({}), choices };
     const text = fed(wire_a, chunks(two)).takeOutput()?.toString() ?? "";
@@ -212,7 +212,7 @@ describe("relays", () => {
     expect(text).not.toContain('"b"');
   });
 
-  test("wire_a: a body that ends behind a finish reason is complete, and gets its end mark", () => {
+  test("wire_a: a body that ends after a finish reason is complete, and [DONE] is added", () => {
     const { bridge, text } = play(openStream(wire_a), [WORD.wire_a, chunks(delta({}, "stop"))]);
     expect(bridge.state).toBe("complete");
     expect(text).toContain("[DONE]");

@@ -81,7 +81,7 @@ function expectSame(wires: Wires, pieces: readonly string[], stop: string, start
   expect(answered(wires, [start, ...pieces, stop])).toEqual(parsed);
 }
 
-test("a repeated event goes on under the marketplace's model id, on one line", () => {
+test("a repeated event is sent on with the marketplace's model id, on one line", () => {
   const bridge = openStream({ client: "wire_a", upstream: "wire_a", wantsUsageChunk: true });
   const texts = ["one", "two", "three"].map((content) => chunks(delta({ content })));
   const said = [chunks(delta({ role: "assistant" })), ...texts];

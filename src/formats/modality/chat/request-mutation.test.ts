@@ -80,7 +80,7 @@ test.each(bodies)("a mutated $wire request is refused or keeps its meaning", ({ 
   expect(taken).toBeGreaterThan(100);
 });
 
-test.each(bodies)("a mutated $wire request is translated into a good one", ({ wire, bytes }) => {
+test.each(bodies)("a mutated $wire request is translated into a valid one", ({ wire, bytes }) => {
   const target = otherWire(wire);
   const deployment = buildDeployment(target);
   fc.assert(

@@ -46,7 +46,7 @@ describe("media", () => {
     );
   });
 
-  test.each([a, b] as const)("is not seen in a type that every object inherits, on %j", (wire) => {
+  test.each([a, b] as const)("is not seen in the types constructor or __proto__, on %j", (wire) => {
     const content = [{ type: "constructor" }, { type: "__proto__" }];
     const messages = [{ role: "user", content }];
     expect(reason({ from: wire, to: wire, members: { messages } })).toBeUndefined();

@@ -91,7 +91,7 @@ describe("undeclared: drop", () => {
   });
 });
 
-test("parallel_tool_calls is lost to a messages endpoint only if tool_choice is", () => {
+test("parallel_tool_calls is dropped for wire_b only if tool_choice is undeclared", () => {
   const members = { tools: [tool], parallel_tool_calls: false };
   const taking = profiled({ undeclared: "drop" }, "tools", "tool_choice");
   const sent = sendAcross("wire_a", members, taking);

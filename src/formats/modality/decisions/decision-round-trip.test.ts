@@ -164,7 +164,7 @@ test.each([
   ["systemone", systemOneBody],
   ["gliner", glinerBody],
 ] as const)(
-  "any body of %s questions in an accepted spelling is accepted, and so is its public form, with the same questions",
+  "any body of %s questions and its public form are read as the same questions",
   (grammar, bodies) => {
     fc.assert(
       fc.property(bodies as fc.Arbitrary<Json>, (body) => {

@@ -150,7 +150,7 @@ describe("an answer to systemone questions", () => {
     expect(short).toMatchObject(UNUSABLE);
   });
 
-  test("is refused if it is missing, even for the question ids constructor and __proto__", () => {
+  test("is refused if it lacks a question, even one named constructor or __proto__", () => {
     const questions = [asks("constructor", "noul"), asks("__proto__", "noul")];
     expect(failureOf({ questions }, { answers: {} })).toMatchObject(UNUSABLE);
     expect(failureOf({ questions }, "<html>constructor</html>")).toMatchObject(UNUSABLE);
@@ -295,7 +295,7 @@ describe("the usage of an answer", () => {
     },
   );
 
-  test("reports tokens from the cache if there are any", () => {
+  test("reports the provider's cached prompt tokens if there are any", () => {
     const usage = { input_tokens: 10, input_tokens_details: { cached_tokens: 4 } };
     expect(reportOf(asked, { answers, usage }).json.usage).toEqual({
       input_tokens: 10,

@@ -258,7 +258,7 @@ describe("the body", () => {
     expect(badDecision('{"a":{"__proto__":1}}')).toMatch(/^a\.__proto__ is not accepted/);
   });
 
-  test("has no key twice, however deep", () => {
+  test("is refused if an object at any depth has the same key twice", () => {
     const open = decisionBody({ questions: { urgent } }).slice(0, -1);
     const duplicate = '{"x":1,"y":2,"x":3}';
     expect(badDecision(`${open},"model":"b"}`)).toBe("model is duplicated; send it once");

@@ -142,7 +142,7 @@ describe("a complete answer", () => {
     expect(answered(`\uFEFF \n${pretty}\n\n`)).toMatchObject({ data: [{ b64_json: PNG }] });
   });
 
-  test("has only the images of data, and none from other fields", () => {
+  test("has only the images of its data array, and none from other fields", () => {
     const item = { b64_json: PNG, partial: { b64_json: JPEG }, b64_json_2: "0" };
     const text = JSON.stringify({ preview: { b64_json: JPEG }, b64_json: JPEG, data: [item] });
     expect(answered(text)).toMatchObject({ data: [{ b64_json: PNG, media_type: "image/png" }] });

@@ -205,7 +205,7 @@ describe("the other fields", () => {
     // Claude Code sends a JSON text, which is longer than providers of the other wire accept.
     [{ metadata: { user_id: '{"a":1}' } }, { user: hashed }],
     [{ thinking: null, mcp_servers: [], container: null, output_config: null }, {}],
-  ])("%j goes as %j and nothing is dropped", (members, expected) => {
+  ])("%j is sent as %j, and nothing is dropped", (members, expected) => {
     const { body, dropped } = sent(members);
     const { model, messages, ...rest } = body;
     expect({ model, messages }).toEqual({ model: "acme/test-1", messages: [user] });

@@ -25,7 +25,7 @@ test("a body of one short word is estimated at 8 tokens, 7 of them for its frame
   expect(hi).toBe(3 + 4 + 1);
 });
 
-test("every tool counts with its name, description and schema, without its caching hint", () => {
+test("a tool's name, description and schema count as tokens, its cache_control does not", () => {
   const tool = { name: "f", description: "adds two numbers", input_schema: { type: "object" } };
   const one = estimate({ ...say("hi"), tools: [tool] });
   expect(one).toBeGreaterThan(hi + 8);
@@ -34,7 +34,7 @@ test("every tool counts with its name, description and schema, without its cachi
   expect(estimate({ ...say("hi"), tools: [hinted] })).toBe(one);
 });
 
-test("a picture counts the same whatever its file weighs", () => {
+test("an image counts the same number of tokens, whatever the size of its file", () => {
   const picture = (data: string): object => {
     const source = { type: "base64", media_type: "image/png", data };
     return { type: "image", source };

@@ -7,7 +7,7 @@ function readBack(reported: object): Usage | undefined {
   return toUsage(mergeCounts({}, { input_tokens: 1, output_tokens: 1, ...reported }));
 }
 
-test("thinking is a part of the output, cache is not a part of the input", () => {
+test("reported output tokens include thinking, and input tokens exclude cached ones", () => {
   const usage = readBack({
     input_tokens: 10,
     cache_read_input_tokens: 5,

@@ -77,7 +77,7 @@ describe("provider faults", () => {
     [529, 503],
     [599, 502],
     [302, 502],
-  ])("answer an upstream %i as %i", (upstreamStatus, status) => {
+  ])("with a %i are answered with %i, a failover and a strike", (upstreamStatus, status) => {
     const refusal = { class: "upstream_error", status, upstreamStatus, origin: "upstream" };
     expect(failed(upstreamStatus, "<html>oops</html>")).toMatchObject({
       refusal: { ...refusal, retryable: true },
@@ -92,7 +92,7 @@ describe("provider faults", () => {
   });
 
   test.each([500, 503, 529])(
-    "answer a %i without the reset of rate-limit windows, which some providers always send",
+    "with a %i ignore rate-limit reset headers, which some providers always send",
     (status) => {
       const headers = {
         "x-ratelimit-remaining-requests": "99",
@@ -115,7 +115,7 @@ describe("provider faults", () => {
     }
   });
 
-  test("answer a provider's 408 as a timeout", () => {
+  test("with the status 408 are answered with 504 and count as a timeout", () => {
     expect(failed(408, "")).toMatchObject({
       refusal: { class: "upstream_error", status: 504, upstreamStatus: 408 },
       failover: true,
@@ -219,7 +219,7 @@ describe("a provider that blames the request", () => {
     ["The account has a field 'disabled', which is not known."],
     ["tool report_violation lacks the property policy_id."],
     ['Invalid value: "spend limit". The field `seed` must be a number.'],
-  ])("with words of the request is not one with limits, policies or accounts: %s", (message) => {
+  ])("is not classified by words about limits or accounts in what it quotes: %s", (message) => {
     for (const status of [400, 413, 422]) {
       const found = rejected(status, message);
       const refusal = { class: "upstream_error", status, retryable: false };
@@ -228,7 +228,7 @@ describe("a provider that blames the request", () => {
     }
   });
 
-  test("with a quotation so long that its end is not read is no rate limit", () => {
+  test("is not a rate_limit if those words are in a quotation longer than is read", () => {
     const long = `Input tag 'x' too many requests ${"x".repeat(9_000)}' found`;
     expect(rejected(400, long).refusal.class).toBe("upstream_error");
   });
@@ -238,7 +238,7 @@ describe("a provider that blames the request", () => {
     ["The users' rate limit isn't reset yet.", "rate_limit"],
     ["Project 'p' has been suspended.", "auth"],
     ["Your prompt 'x' was blocked by our safety system.", "content_policy"],
-  ])("is not one that quotes the request and has its own trouble: %s", (message, cls) => {
+  ])("is not assumed for words about limits, accounts or safety: %s", (message, cls) => {
     expect(rejected(400, message).refusal.class).toBe(cls);
   });
 

@@ -62,7 +62,7 @@ describe("context overflow", () => {
     [413, "tokens per minute (TPM): Limit 6000, Requested 9000", "rate_limit"],
     [400, "Too many requests: maximum context length is 5", "rate_limit"],
     [400, "max_tokens: 99999 > 8192, the maximum allowed number of output", "upstream_error"],
-  ])("is not a %i that says %j", (status, message, cls) => {
+  ])("is not assumed for a %i that says %j", (status, message, cls) => {
     expect(failed(status, refused(message)).refusal.class).toBe(cls);
   });
 });
@@ -110,7 +110,7 @@ describe("refused content", () => {
     [402, "auth"],
     [429, "rate_limit"],
     [500, "upstream_error"],
-  ])("is not a %i, whatever its message: it is %s", (status, cls) => {
+  ])("is not assumed for a %i, whatever its message, which is classified as %s", (status, cls) => {
     const answer = failed(status, refused("our safety system"));
     expect(answer).toMatchObject({ refusal: { class: cls }, failover: true });
   });
@@ -120,7 +120,7 @@ describe("refused content", () => {
     ["This violates nothing. See our policy.", "upstream_error"],
     [`It violates ${"x".repeat(200)} policy.`, "upstream_error"],
     ["This organization has been disabled for violating our usage policy", "auth"],
-  ])("needs violation and policy in a sentence, no disabled account: %j is %s", (message, cls) => {
+  ])("is a policy violation in one sentence, not a disabled account: %j is %s", (message, cls) => {
     expect(failed(400, refused(message)).refusal.class).toBe(cls);
   });
 });

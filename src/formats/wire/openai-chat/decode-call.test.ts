@@ -52,7 +52,7 @@ describe("system and developer messages", () => {
     expect(body["messages"]).toEqual([user]);
   });
 
-  test("become the user's message if there is no other, and the changed role is reported", () => {
+  test("have their last text sent as the user's message if there is no other", () => {
     const system = { role: "system", content: "one" };
     const later = { role: "developer", content: [text("two"), text("three")] };
     const alone = sent({ messages: [system] });
@@ -131,7 +131,7 @@ describe("assistant messages", () => {
     expect(messagesOf(messages)).toEqual([{ role: "user", content: [text("hi"), text("hi")] }]);
   });
 
-  test("are a prefill at the end, without white space at its end", () => {
+  test("are sent as a prefill if last, without trailing white space", () => {
     const last = { role: "assistant", content: "so \\n\n\t " };
     expect(messagesOf([user, last])).toEqual([user, { role: "assistant", content: "so \\n" }]);
   });
@@ -211,13 +211,13 @@ describe("tool calls and results", () => {
     ]);
   });
 
-  test("refuse an image in a result, with its path", () => {
+  test("with an image in a result are refused with its path", () => {
     const content = [{ type: "image_url", image_url: { url: "https://a.test/i.png" } }];
     const messages = round([call("c1")], { role: "tool", tool_call_id: "c1", content });
     expect(refusedBy({ messages })).toBe("messages[2].content[0]");
   });
 
-  test("pass a result without a call before it", () => {
+  test("are sent even if a result has no call before it", () => {
     const sentContent = [result("x", { content: "r" }), text("hi")];
     const messages = [user, { role: "tool", tool_call_id: "x", content: "r" }];
     expect(messagesOf(messages)).toEqual([{ role: "user", content: sentContent }]);

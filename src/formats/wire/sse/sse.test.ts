@@ -58,7 +58,7 @@ describe("framing", () => {
 });
 
 describe("bounds", () => {
-  test("stop an endless line before it is kept", () => {
+  test("end an endless line with a fault before more than the bound is read", () => {
     const piece = Buffer.alloc(64 * 1024, 97);
     let fed = 0;
     const reader = new SseReader(() => undefined);

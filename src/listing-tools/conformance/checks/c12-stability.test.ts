@@ -15,7 +15,7 @@ async function findingOf(broken: Partial<Observation>) {
   return { ...(await runOn(lab, stability)), sent };
 }
 
-test("ten answers that are whole and in time pass", async () => {
+test("C12 passes after ten answers that are whole and in time", async () => {
   expect(await findingOf({})).toMatchObject({ status: "pass", sent: 10 });
 });
 

@@ -52,7 +52,7 @@ test("an unknown state does not end a job", async () => {
 });
 
 describe("unusable answers to polls of a job", () => {
-  test("are passed over while they are few", async () => {
+  test("are tolerated while fewer than five come in a row", async () => {
     const answers = [500, 503, undefined, {}, running, 500, { id: "j", status: "completed" }];
     expect(await followJob(answering(answers), "j")).toMatchObject({ kind: "ended" });
   });

@@ -33,6 +33,6 @@ test("a cost above its hold counts in full against the budget", () => {
   expect(spending.spentMicroUsd).toBe(95n);
 });
 
-test("nothing is settled that was not held", () => {
+test("settling a probe that was not held throws", () => {
   expect(() => new Spending(microUsd(5n)).settle(microUsd(1n), microUsd(0n))).toThrow(/was held/);
 });
