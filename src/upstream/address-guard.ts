@@ -24,7 +24,7 @@ for (const network of [
   "240.0.0.0/4",
   // The unspecified address, the loopback address, and IPv4-compatible addresses (deprecated).
   "::/96",
-  // Translators map these to IPv4 (SIIT, NAT64, Teredo, 6to4), so the real target is unknown.
+  // Translators map the next five to IPv4 (SIIT, NAT64, Teredo, 6to4): the real target is unknown.
   "::ffff:0:0:0/96",
   "64:ff9b::/96",
   "64:ff9b:1::/48",
@@ -38,7 +38,7 @@ for (const network of [
   assert(forbidden.add(network), "a forbidden network is one");
 }
 
-/** True for private, loopback, link-local, shared, multicast and reserved addresses. */
+/** True for private, local, shared, multicast, reserved and IPv4-translated addresses. */
 export function isPrivateAddress(address: string): boolean {
   return forbidden.has(address.replace(/^\[|\]$/g, ""));
 }
@@ -48,8 +48,8 @@ export function isPrivateHost(hostname: string): boolean {
 }
 
 /**
- * Refuses private addresses unless `allowPrivate` is true. Checks the very address that is then
- * connected to, so a DNS answer cannot change in between.
+ * Refuses a name without addresses and, unless `allowPrivate` is true, one with a private address.
+ * Returns the addresses that it checked, so a DNS answer cannot change before the connection.
  */
 export function guardedLookup(find: FindAddresses, allowPrivate: boolean): LookupFunction {
   const findThen = callbackify(find);
@@ -78,9 +78,9 @@ export const NAME_FAULTS: ReadonlySet<string> = new Set(
 const REMEMBERED_MS = 30_000;
 
 /**
- * Resolves names in the operator's manifests and settings with the system's resolver, which knows
- * the hosts file and search domains. A silent name server blocks one of the resolver's few threads
- * for many seconds, so a name has at most one look-up in flight, and is cached for 30 s.
+ * Resolves the host names in the operator's manifests with the system's resolver, which knows the
+ * hosts file and search domains. A silent name server blocks one of the resolver's few threads for
+ * many seconds, so a name has at most one look-up in flight; its addresses are cached for 30 s.
  */
 export function rememberedNames(): FindAddresses {
   const known = new Map<string, Promise<readonly LookupAddress[]>>();
@@ -100,7 +100,7 @@ export function rememberedNames(): FindAddresses {
   };
 }
 
-/** Thrown if an owner, such as an organization, already has the maximum of look-ups in flight. */
+/** Thrown, with `refuse`, if an owner already has the maximum number of look-ups in flight. */
 export class NamesBusyError extends Error {
   override readonly name = "NamesBusyError";
   readonly code = "NAMES_BUSY";
@@ -110,8 +110,8 @@ const LOOKUPS_OF_OWNER_MAX = 2;
 const LOOKUP_MS_MAX = 3_000;
 
 /**
- * Resolves names that customers chose, with c-ares, which blocks no thread and is limited to 3 s.
- * It asks name servers only, so it ignores the hosts file and the search domains of this machine.
+ * Resolves names from customers and from providers' answers with c-ares, which blocks no thread.
+ * A look-up takes at most 3 s, and ignores the hosts file and the search domains of this machine.
  */
 export class ForeignNames {
   readonly #servers: readonly string[];
@@ -167,7 +167,7 @@ export class ForeignNames {
   }
 }
 
-/** Names under `localhost` are never sent to a name server (RFC 6761, section 6.3). */
+/** RFC 6761 (section 6.3) reserves `localhost` and all names under it for loopback addresses. */
 function isLocalhost(hostname: string): boolean {
   return /(^|\.)localhost\.?$/i.test(hostname);
 }

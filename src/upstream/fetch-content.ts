@@ -7,7 +7,7 @@ import type { UpstreamClient, UpstreamHandler } from "./upstream-client.ts";
 export interface ContentSink {
   /** True after `begin` has written the head. */
   readonly committed: boolean;
-  /** Called once, before `write`. */
+  /** Called at most once, and before the first `write`. */
   begin(head: ContentHead): void;
   /** Returns false if the client is slow; the provider is then paused until `resume`. */
   write(chunk: Buffer): boolean;
@@ -24,7 +24,7 @@ export interface ContentInput {
   readonly range?: string;
   readonly ifRange?: string;
   readonly headOnly: boolean;
-  /** Maximum silence of the provider in ms, before its headers and between parts of the body. */
+  /** Maximum silence of the provider in ms before its headers; in the body, at most twice that. */
   readonly idleMs: number;
   /** Maximum time of the whole transfer in ms, however slowly it is read. Default: unlimited. */
   readonly totalMs?: number;
@@ -37,7 +37,7 @@ export interface ContentInput {
 export type ContentEnd =
   | { readonly kind: "complete" }
   | { readonly kind: "broken"; readonly reason: string }
-  /** An error status, or an answer that cannot be passed on for the reason `unusableReason`. */
+  /** A status above 299 that is not followed, or an answer that has an `unusableReason`. */
   | {
       readonly kind: "refused";
       readonly status: number;
@@ -227,7 +227,7 @@ export interface ContentHead {
   readonly contentHeaders: Readonly<Record<string, string>>;
 }
 
-/** `unusableReason` is absent if the status itself is the reason. */
+/** `unusableReason` is absent if the reason is a status above 299 other than 416. */
 type ReadHead =
   | { readonly ok: true; readonly head: ContentHead }
   | { readonly ok: false; readonly unusableReason?: string };
@@ -290,7 +290,7 @@ function isVideo(type: string): boolean {
   return /^video\/[\w.+-]+\s*(;|$)/i.test(type);
 }
 
-/** False for text, JSON, XML and multipart types: such an answer is an error or a link, no file. */
+/** False for text, multipart and the usual JSON and XML types, which are an error or a link. */
 function mayBeVideo(type: string): boolean {
   return !/^\s*(text\/|application\/(json|xml|xhtml|problem)|multipart\/)/i.test(type);
 }

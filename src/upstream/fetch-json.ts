@@ -21,7 +21,7 @@ export interface FetchInput {
 }
 
 export interface RunningFetch<T> {
-  /** Resolves with undefined if no answer comes within the time and size limits. Never rejects. */
+  /** Resolves with undefined if no readable answer comes within the limits. Never rejects. */
   readonly ended: Promise<T | undefined>;
   abandon(): void;
 }
@@ -35,7 +35,7 @@ export interface FetchedAnswer {
   readonly body: Buffer;
 }
 
-/** Sends one small request outside of any call: no client, no failover and no charge. */
+/** Sends one request that is not an attempt: it has no failover and no charge. */
 export function fetchAnswer(input: FetchInput): RunningFetch<FetchedAnswer> {
   const run = new FetchRun(input);
   input.deadlines.watch(run);
@@ -95,7 +95,7 @@ class FetchRun implements UpstreamHandler, RunningFetch<FetchedAnswer>, Deadline
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // The fetch may have timed out while the request waited for a connection.
+    // The fetch may have ended while the request waited for a connection.
     if (this.#isOver) controller.abort(new Error("this answer is no longer needed"));
   }
 
@@ -158,7 +158,7 @@ export interface Post {
   readonly find: FindAddresses;
 }
 
-/** At most this many bytes of an answer are read before the connection is closed. */
+/** The connection is closed once about this many bytes of the answer's body have been read. */
 const ANSWER_BYTES_MAX = 4_096;
 
 /**

@@ -21,7 +21,7 @@ import type { KeptHandler } from "./provider-connections.ts";
 
 export interface AttemptTimeouts {
   readonly headersMs: number;
-  /** Maximum silence within the body of a stream; Infinity if only `totalMs` applies. */
+  /** A silence of this time or up to twice that ends a stream; Infinity: only `totalMs` applies. */
   readonly idleMs: number;
   /** Maximum duration of the attempt, from dispatch to the end of the answer. */
   readonly totalMs: number;
@@ -63,7 +63,7 @@ export interface AttemptInput {
   /** Maximum bytes of the provider's stream, computed by the function `streamBytesMax`. */
   readonly streamBytesMax: number;
   readonly sink: OutputSink;
-  /** The monotonic time at which the 200 is written even if the stream has no content yet. */
+  /** The monotonic time at which the 200 is written if the provider's stream has no content yet. */
   readonly commitDueMs: number;
   readonly openBridge: () => AnswerBridge;
   readonly classify: AttemptClassifier;
@@ -71,12 +71,12 @@ export interface AttemptInput {
 }
 
 export interface AttemptResult {
-  /** Undefined if no 2xx arrived with a body that the gateway can read as an answer. */
+  /** Undefined unless a 2xx came uncompressed and, for a stream, as `text/event-stream`. */
   readonly bridge: AnswerBridge | undefined;
   /** Undefined if the answer is complete. */
   readonly failure: UpstreamFailure | undefined;
   readonly timedOut: boolean;
-  /** True if the provider sent output, even if the client had left. The debit depends on it. */
+  /** True if a stream had output, for a client or not. The debit of a failure depends on it. */
   readonly hasOutput: boolean;
   readonly upstreamStatus: number | null;
   readonly firstByteMs: number | null;
@@ -320,7 +320,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#releaseProvider(failure);
     this.#resolve({
       bridge: finished === "answer" ? this.#bridge : undefined,
-      // A provider may close a connection that was paused for long, so it is not blamed.
+      // A provider may close a connection that was paused for long: no breach of the listing.
       failure: failure !== undefined && this.#hasWaited ? withoutBlame(failure) : failure,
       timedOut,
       hasOutput: this.#hasOutput,

@@ -87,7 +87,7 @@ export function followSockets(
     });
 }
 
-/** The key of a buffer's `SentBody`. Every garbage collection would walk a WeakMap instead. */
+/** The key of a buffer's `SentBody`. A WeakMap would be walked by every garbage collection. */
 const SENT = Symbol("sent body");
 
 interface FollowedBytes extends Buffer {

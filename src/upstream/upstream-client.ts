@@ -29,7 +29,7 @@ export interface UpstreamClientOptions {
   readonly onSentAgain?: (deployment: Deployment) => void;
 }
 
-/** `onRefused` is called if the request was not sent. */
+/** `onRefused` is called if the request is refused before it reaches a connection. */
 export type UpstreamHandler = KeptHandler & { onRefused(error: Error): void };
 
 export interface SentAttempt {
@@ -37,7 +37,7 @@ export interface SentAttempt {
   readonly traceparent?: string | undefined;
 }
 
-/** A request without a body: it reads a video job or its file, or deletes the job. */
+/** A request without a body, such as one that reads or deletes a video job. */
 export interface UpstreamQuestion {
   /** A path below the base URL, with a leading slash, or a URL of the base URL's origin. */
   readonly path: string | URL;
@@ -51,7 +51,7 @@ interface Endpoint {
   readonly basePath: string;
   /**
    * The marketplace's key in `headers`. If it is rotated, the endpoint is built again. Undefined for
-   * a customer's own key, and if the endpoint needs no key.
+   * a customer's own key, and if there is no key.
    */
   readonly marketplaceKey: string | undefined;
   /** Names and values in turn: name, value, name, value, … */
@@ -61,9 +61,9 @@ interface Endpoint {
 }
 
 /**
- * Sends encoded requests to providers over kept-alive connections: one pool per origin, one request
- * per connection at a time, no redirects, no compression. A request is sent again only if a kept
- * connection ended before the first byte of an answer.
+ * Sends encoded requests to providers over kept-alive connections: one pool for each route and
+ * origin, one request per connection at a time, no redirects, no compression. A request is sent
+ * again only if a kept connection ended before the first byte of an answer.
  */
 export class UpstreamClient {
   readonly #options: UpstreamClientOptions;
@@ -79,7 +79,7 @@ export class UpstreamClient {
     this.#connections = new ProviderConnections({ bodies: this.#bodies, allowPrivate, outbound });
   }
 
-  /** Reports all events to `handler`. Sends the attempt's id, to match a provider's records. */
+  /** Sends the attempt's id, if there is one, so that a provider's records can be matched. */
   send(
     deployment: Deployment,
     request: UpstreamRequest,
@@ -119,7 +119,7 @@ export class UpstreamClient {
     this.#connections.elsewhere(url.origin, (dispatcher) => dispatcher.dispatch(options, handler));
   }
 
-  /** Sends one request with the key. Resolves with the status; rejects if no answer is in time. */
+  /** Sends one request with the key. Resolves with the status; rejects if there is none in time. */
   async checkKey(deployment: Deployment, request: KeyCheck, timeoutMs: number): Promise<number> {
     const endpoint = this.#findEndpoint(deployment);
     if (endpoint.refused !== undefined) throw endpoint.refused;
@@ -156,7 +156,7 @@ export class UpstreamClient {
         dispatcher.dispatch({ ...options, body }, to);
       else {
         // undici keeps a body until the answer ends, and a slice would keep all of the memory that
-        // it shares. So a copy from a pooled buffer is sent instead.
+        // it shares. So a copy in a pooled buffer is sent instead.
         const own = new EditedBytes(body, []);
         this.#bodies.dispatch(dispatcher, { ...options, body: own }, to);
       }
@@ -226,7 +226,7 @@ export class UpstreamClient {
 /** Some providers refuse a request without a user agent. */
 const COMMON_HEADERS = ["accept-encoding", "identity", "user-agent", "tokenmarket"] as const;
 
-/** Turns undici's time limits off, because each attempt and each fetch checks its own deadline. */
+/** Turns undici's time limits for answers off: attempts and fetches check their own deadlines. */
 const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 } as const;
 
 interface Dispatched extends UpstreamQuestion {

@@ -9,7 +9,7 @@ import type { ChatCall } from "./neutral/chat-call.ts";
 import type { ServedModelNote } from "./answer/answer-bridge.ts";
 import type { TranslationIssues } from "./neutral/translation-issues.ts";
 
-/** One chat wire. Only `wires.ts` lists the wires; no other code names them. */
+/** One chat wire. `wires.ts` has the only list of all wires. */
 export interface Wire {
   readonly id: WireId;
   /** Errors on this path and below it have the format of this wire. */
@@ -23,7 +23,7 @@ export interface Wire {
   authHeader(key: string): readonly [name: string, value: string];
   /** A request that costs nothing and shows whether a provider accepts a key. */
   readonly keyCheck: KeyCheck;
-  /** Writes and reads the calls of conformance checks; absent: the wire is not checked. */
+  /** Writes and reads the calls of conformance checks and surveys; absent: the wire has none. */
   readonly providerQuestions?: ProviderQuestions;
   /** Absent: the wire has no route that counts input tokens. */
   readonly tokenCounter?: TokenCounter;
@@ -37,7 +37,7 @@ export interface RequestCodec {
   readonly userField: string;
   /** The parameter in which clients limit an answer to one tool call. */
   readonly parallelField: string;
-  /** Checks the type of every known field, and refuses duplicate keys. */
+  /** Checks the types of known fields, and refuses duplicate keys in the objects that it checks. */
   readonly checkBody: Check;
   /** Writes a path in the wire's notation: `messages[0].role` or `messages.0.role`. */
   renderPath(path: readonly (string | number)[]): string;
@@ -47,7 +47,7 @@ export interface RequestCodec {
   encodeCall(call: ChatCall, target: EncodeTarget): Buffer;
   /** Word ids of the output-bound fields that are removed from a body for this deployment. */
   surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
-  /** Edits a body that stays in this wire: applies the wire profile and writes the output bound. */
+  /** Edits a body that stays in this wire, for example by the wire profile and the output bound. */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;
   /** True if the usage that providers report tells how many cache writes last an hour. */
   readonly countsHourWrites: boolean;

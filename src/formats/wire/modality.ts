@@ -6,7 +6,7 @@ import type { ProviderControls } from "./fields/common-fields.ts";
 
 export type CallFamily = "chat" | "images" | "videos" | "decisions";
 
-/** A kind of request. Each folder of `modality/` exports one, and all calls take the same steps. */
+/** A kind of request, exported by its folder of `modality/` (`chat/` makes one for each wire). */
 export interface Modality<R extends CallRequest> {
   readonly modality: ModalityId;
   /** The modality's name in public routes, such as the dry run, and in abuse restrictions. */
@@ -53,8 +53,8 @@ export interface CallRequest {
 }
 
 /**
- * The client's name for the conversation (`isNamed`), or the first bytes of its messages. Routing
- * prefers the deployment that served it last, whose provider has the prompt in its cache.
+ * The client's name for the conversation (`isNamed`), or the first bytes of its messages. Among
+ * equals, routing prefers the deployment that served it last, whose provider may cache the prompt.
  */
 export interface Conversation {
   readonly isNamed: boolean;
@@ -73,7 +73,7 @@ export interface UpstreamRequest {
   readonly path: string;
   /** Header names in lower case. The header with the provider's key is not among them. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Never the client's own buffer, because that buffer is reused after the call. */
+  /** Not the client's own buffer, which is reused after the call; `EditedBytes` copies from it. */
   readonly body: Buffer | EditedBytes;
   /** Set if the request asks for cache writes that last an hour and the listing prices those. */
   readonly asksHourWrites?: true;

@@ -59,7 +59,7 @@ export interface PricedField {
 }
 
 export interface PricedFields {
-  /** Fields that the answer depends on: a listing must declare them to serve the request. */
+  /** Fields that the answer depends on: the request is refused unless `isOpen` is true for all. */
   readonly refused: readonly PricedField[];
   /** Fields without effect on the answer; without them, the provider's usual price applies. */
   readonly dropped: readonly (PricedField & { readonly wordId: number })[];
@@ -103,8 +103,8 @@ function findRefusedFields(doc: JsonDocument): PricedField[] {
 }
 
 /**
- * Fields that are not forwarded even if the customer pays the provider: they need a beta header, or
- * let another model answer.
+ * Fields that a listing must declare even if the customer pays the provider: they need a beta
+ * header, or let another model answer.
  */
 const neverOpen: ReadonlySet<string> = new Set([
   "compaction",
@@ -114,7 +114,7 @@ const neverOpen: ReadonlySet<string> = new Set([
   "speed",
 ]);
 
-/** True if the field is forwarded: the customer pays the provider, or the listing declares it. */
+/** True if the listing declares the field, or the customer pays and it is not in `neverOpen`. */
 export function isOpen(doc: JsonDocument, priced: PricedField, deployment: Deployment): boolean {
   const isFree = deployment.passesPricedFields === true && !neverOpen.has(priced.field);
   return isFree || isDeclared(doc, priced, deployment);

@@ -18,10 +18,10 @@ import { pricedNames } from "./price-guard.ts";
 
 type Target = Pick<Deployment, "wireProfile" | "fixedBody" | "supportedParameters" | "priority">;
 
-/** Top-level members that the gateway handles itself, so no listing declares them. */
+/** Top-level members that the gateway handles itself, so a listing need not declare them. */
 const OWNED: ReadonlySet<string> = new Set([...GATEWAY_FIELDS, "system", "stream_options"]);
 
-/** Other names by which a listing may declare a parameter: from the other wire, or older names. */
+/** Other names by which a listing may declare a parameter, such as its name on the other wire. */
 const ALSO_DECLARED: ReadonlyMap<string, readonly string[]> = new Map([
   ["stop", ["stop_sequences"]],
   ["stop_sequences", ["stop"]],

@@ -50,7 +50,7 @@ interface DroppedMembers {
   readonly wordIds: readonly number[];
 }
 
-/** The fields that are removed from a request to a deployment that speaks the client's wire. */
+/** Fields that are removed from a request to a deployment that speaks the client's wire. */
 export interface SameWireDrops {
   readonly members: readonly DroppedMembers[];
   readonly names: readonly string[];

@@ -38,7 +38,7 @@ export function parseChatRequest(
 
 const BETA_HEADER = "anthropic-beta";
 
-/** `kept` names go to providers of the client's wire. `others` are always dropped and reported. */
+/** wire_b providers get the `kept` names of wire_b clients. `others` are dropped and reported. */
 export interface BetaNames {
   readonly kept: readonly string[];
   readonly others: readonly string[];
@@ -107,7 +107,7 @@ const noThread = refusal(
 /** This many first bytes identify a conversation: prompt caches also compare the prompt's start. */
 const CONVERSATION_START_BYTES = 1_024;
 
-/** Only the fields that decide billing, routing or a refusal have been read. */
+/** A checked chat request, which is decoded only if another wire needs it. */
 export class ParsedChatRequest extends ParsedBody implements CallRequest {
   readonly wire: Wire;
   readonly body: Buffer;
@@ -123,7 +123,7 @@ export class ParsedChatRequest extends ParsedBody implements CallRequest {
   /** The client's temperature; absent if the client sent none. Some wires accept at most 1. */
   declare readonly temperature?: number;
   readonly mediaParts: readonly MediaPart[];
-  /** One token per body byte, and the allowance for media (specification, "Worst-case reserve"). */
+  /** One token per byte outside inline images, and the media allowance ("Worst-case reserve"). */
   readonly estimatedInputTokens: number;
   readonly betas: BetaNames;
   #decoded: DecodedCall | undefined;

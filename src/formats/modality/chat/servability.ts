@@ -137,7 +137,7 @@ function lostFieldProblem(names: readonly string[]): Unservable | undefined {
   };
 }
 
-/** Undeclared priced fields, and fields of a dropped beta name. No answer depends on them. */
+/** Undeclared priced fields and cache lifetimes, fields of dropped betas; no answer needs them. */
 export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment): SameWireDrops {
   const { dropped, longMarks: found } = request.pricedFields();
   const passes = deployment.passesPricedFields === true;
@@ -169,7 +169,7 @@ export function asksHourWrites(request: ParsedChatRequest, deployment: Deploymen
   return request.pricedFields().longMarks.some((mark) => isPricedMark(mark, deployment));
 }
 
-/** The fields that the wire profile drops from the body of a client of the same wire. */
+/** The fields that the wire profile or the fixed body drops from a body of the same wire. */
 export function profileDrops(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -180,7 +180,7 @@ export function profileDrops(
   return profile === undefined ? names : [...names, ...historyLosses(request.doc, profile.history)];
 }
 
-/** Refuses a priced field that the answer depends on, unless the listing declares it. */
+/** Refuses a priced field that the answer depends on, unless `isOpen` is true for it. */
 function undeclaredPrice(
   request: ParsedChatRequest,
   deployment: Deployment,
@@ -201,7 +201,7 @@ function undeclaredPrice(
 
 type Choice = "auto" | "none" | "required" | "named";
 
-/** For each tool choice, the words of both wires with which a listing can declare it. */
+/** For each tool choice, the words with which a listing can declare it. */
 const DECLARED: Readonly<Record<Choice, readonly string[]>> = {
   auto: ["auto"],
   none: ["none"],

@@ -131,7 +131,7 @@ function throttled(failed: Failed): UpstreamFailure {
   return { ...allowanceRefused(failed), strike: "neutral", coolSeconds };
 }
 
-/** A refusal of the customer's own key keeps its status, and no other provider is tried. */
+/** If a customer's own key is refused, the client gets a 401, 402 or 403, without failover. */
 function accessRefused(failed: Failed, deployment: Deployment): UpstreamFailure {
   // Some providers send a 400 in place of the 401 or 402.
   const meant = matchesWording(failed.errorText, billingWording) ? 402 : 401;

@@ -56,7 +56,7 @@ function spliceRequest(
   return splice.result();
 }
 
-/** Writes the body in the provider's public API format. Values are copied byte for byte. */
+/** Writes the body in the provider's public API format. A GLiNER `state` becomes a text. */
 function toPublicFormat(request: ParsedDecisionRequest, deployment: Deployment): Buffer {
   const { doc, grammar } = request;
   const own = grammar === "gliner" ? glinerMembers(request) : systemOneMembers(request);

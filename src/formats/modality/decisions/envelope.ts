@@ -11,7 +11,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export type OpenedEnvelope =
   | { readonly kind: "body"; readonly body: Fields }
   | { readonly kind: "refused"; readonly errorText: ProviderErrorText }
-  /** The listing declares an envelope, but the body has none. */
+  /** The listing declares an envelope, but the body has no readable one. */
   | { readonly kind: "unreadable" };
 
 /** Unwraps the envelope that the listing declares. Without one, returns the body unchanged. */
@@ -28,7 +28,7 @@ export function openEnvelope(
 export function readDecisionWording(body: Buffer): ProviderErrorText {
   const parsed = tryParse(body.toString("utf8").trim());
   if (parsed !== undefined) return envelopeWording(parsed.value);
-  // A body that is not JSON, such as an HTML page, comes from a proxy, so it is not quoted.
+  // A body that is not JSON, such as an HTML page, may come from a proxy, so it is not quoted.
   return { ...readProviderErrorText(body), message: "" };
 }
 

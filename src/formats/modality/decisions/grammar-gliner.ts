@@ -205,7 +205,7 @@ function encoded(
   });
 }
 
-/** The public GLiNER format has thresholds only for single labels, so each label gets `all`. */
+/** Public GLiNER spans have thresholds only by label, so a label without its own gets `all`. */
 function spansText(doc: JsonDocument, node: JsonNode, all: JsonText | undefined): JsonText {
   if (all === undefined) return doc.raw(node);
   if (doc.isArray(node)) {

@@ -39,7 +39,7 @@ import {
 
 const LEVELS_MAX = 10;
 
-/** Instructions and criteria can be any text, object or array: the models read JSON as text. */
+/** An instruction or criterion can be text, an object or an array: models read JSON as text. */
 const CONTENT = {
   type: ["string", "object", "array"],
   minLength: 1,

@@ -159,7 +159,7 @@ export class ParsedDecisionRequest extends ParsedBody implements CallRequest {
   /** The parsed value of `state`, or of `text`, which is the GLiNER name of `state`. */
   readonly state: unknown;
   readonly questions: readonly Question[];
-  /** Paths such as `state.items[2]` of the `image_url` objects in state and questions. */
+  /** Paths such as `state.items[2]` of the `image_url` objects in state, questions and schema. */
   readonly imagePaths: readonly string[];
   readonly stateImages: number;
   /** Bytes of the state's JSON without inline base64. */

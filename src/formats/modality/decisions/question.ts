@@ -52,7 +52,7 @@ export interface GlinerQuestion {
 export type Grammar = Question["wire"];
 
 export interface Entry {
-  /** The key or name that the client chose; else `q1`, `q2`, … by place in the array. */
+  /** The key or name that the client chose; else `q1`, `q2`, … by place, or a fixed name. */
   readonly id: string;
   readonly isNamed: boolean;
   readonly isInArray: boolean;
@@ -63,7 +63,7 @@ export interface Entry {
 export interface ReadQuestion<Q extends Question = Question> {
   readonly question: Q;
   readonly entry: Entry;
-  /** The question in the provider's public API format; numbers and escapes are unchanged. */
+  /** The question in the provider's public API format; no digit of a number is lost. */
   readonly encoded: JsonText;
 }
 

@@ -30,8 +30,8 @@ function findResult({ id, kind, resultName }: GlinerQuestion, results: Fields): 
 }
 
 /**
- * The provider's result becomes `value`. A classification keeps the result's other fields; if the
- * result is a list of labels with confidences, the list becomes `labels`.
+ * The provider's result becomes `value`. A classification, or a result with its type and `value`,
+ * keeps its other fields; a list of labels with confidences becomes `labels`.
  */
 function glinerAnswer(question: GlinerQuestion, found: unknown): NamedAnswer | undefined {
   const { resultName: name, kind, body } = question;
@@ -151,8 +151,8 @@ function offeredLabel(label: unknown, labels: ReadonlySet<string> | undefined): 
 const SCORE_DIGITS = 10;
 
 /**
- * The provider counts levels from 0, the client from `min` if it sent `min`. A score can be between
- * two levels; an integer question gets the nearest level.
+ * A provider's `score` counts levels from 0; its `value`, like the client, from `min`, if sent.
+ * A score can be between two levels; an integer question gets the nearest level.
  */
 function onScale(question: SystemOneQuestion, { score, value }: Fields): number | undefined {
   const { asked, criteria, scoreFrom = 0 } = question;

@@ -152,7 +152,7 @@ export class Base64Text {
     return at;
   }
 
-  /** True once a character is not base64. */
+  /** True once a character is not base64, or follows the padding. */
   get isBad(): boolean {
     return this.#isBad;
   }

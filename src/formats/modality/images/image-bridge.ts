@@ -113,7 +113,7 @@ export class ImageBridge extends BaseBridge implements AnswerBridge {
   }
 }
 
-/** Maximum bytes of an answer without white space in its JSON or escapes in its base64. */
+/** Maximum bytes of an answer: the images as base64 without escapes, and the rest of its JSON. */
 const ANSWER_BYTES_MAX = Math.ceil(IMAGE_BYTES_MAX / 3) * 4 + IMAGE_ANSWER_OTHER_BYTES_MAX;
 
 const ABOVE_RESERVE = failedRead(

@@ -34,7 +34,7 @@ export const images: Modality<ParsedImageRequest> = {
   },
 };
 
-/** The cost that settlement will compute; undefined if the report has neither tokens nor a cost. */
+/** The cost that settlement computes from the report; undefined if the report does not suffice. */
 function priceReport(
   { usage, costUsd }: ImageReport,
   { billing, prices }: Deployment,

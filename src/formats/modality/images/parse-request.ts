@@ -155,7 +155,7 @@ function countCharacters(text: string): number {
 /** The request's top-level fields by name, in the client's order. */
 type ImageFields = ReadonlyMap<string, JsonNode>;
 
-/** Fields that the gateway reads itself, so listings do not declare them. */
+/** Fields that the gateway handles itself. `findUnlistedField` does not check them. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   "model", "prompt", "provider", "route", "models", "transforms", "stream", "partial_images",
   "response_format",
@@ -172,7 +172,7 @@ function readImageFields(doc: JsonDocument): ImageFields | Problem {
   return fields;
 }
 
-/** True if the listing must declare the field. Null counts as absent. */
+/** True if `findUnlistedField` checks the field. Null counts as absent. */
 export function isForListing(doc: JsonDocument, name: string, node: JsonNode): boolean {
   return !OWN_FIELDS.has(name) && !doc.isNull(node);
 }

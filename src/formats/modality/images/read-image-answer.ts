@@ -145,7 +145,7 @@ function isRefusal(value: unknown): boolean {
     );
 }
 
-/** A 200 that lacks requested images; another provider may succeed. The client sees `found`. */
+/** A 200 that is not delivered; another provider may succeed. The client sees `found`. */
 export function unusableImagesFailure(found: string): UpstreamFailure {
   const message = `${found}; nothing was billed, try again`;
   return upstreamFailure("upstream_error", message, { status: 502, upstreamStatus: 200 }, STRUCK);

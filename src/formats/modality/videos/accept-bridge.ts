@@ -72,8 +72,8 @@ export function isVideoAccept(bridge: AnswerBridge): bridge is AcceptBridge {
 }
 
 /**
- * A job that has failed at once is a failed attempt. Another provider may be tried, unless the
- * content was refused.
+ * A job that has failed at once is a failed attempt. Its error decides whether another provider may
+ * be tried.
  */
 function readAccepted(body: Buffer): ReadAnswer<{ readonly job: ProviderJob }> {
   const record = isUtf8(body) ? parseObject(decodeBody(body)) : undefined;

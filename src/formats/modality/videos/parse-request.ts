@@ -53,12 +53,12 @@ export class ParsedVideoRequest extends ParsedBody implements CallRequest {
   readonly prompt: string;
   /** The length in seconds that the client asks for; undefined: the listing's default applies. */
   readonly seconds: number | undefined;
-  /** `resolution`, `aspect_ratio`, `size` and `generate_audio` as sent. */
+  /** `resolution`, `aspect_ratio`, `size` and `generate_audio`; numbers become texts. */
   readonly options: Readonly<Record<string, string | boolean>>;
   readonly estimatedInputTokens: number;
   /** 0, because a video is measured in seconds, not in output tokens. */
   readonly outputTokens = 0;
-  /** The prompt and every field that a listing must declare, by name. */
+  /** The prompt and every field that is not in `ownNames` and not null, by name. */
   readonly nodes: ReadonlyMap<string, JsonNode>;
 
   constructor(doc: JsonDocument, { seconds, nodes }: VideoFields) {
@@ -118,7 +118,7 @@ const checkBody: Check = shape(
   { required: ["model"], other: refuseForbidden },
 );
 
-/** Fields that the gateway reads itself, so listings do not declare them. */
+/** Fields that the gateway handles itself. `findUnlistedField` does not check them. */
 const ownNames = new Set([
   "model", "provider", "route", "models", "transforms", "stream", "n", "response_format", "seconds",
 ]); // prettier-ignore

@@ -112,7 +112,7 @@ const WORDS_OF_STATE: readonly (readonly [ProviderJobState, readonly string[]])[
   ["expired", ["expired"]],
 ];
 
-/** Accepts any spelling of a status, such as `IN_PROGRESS` or `in-progress`. */
+/** Accepts a status in any letter case, and with blanks or dashes, such as `IN-PROGRESS`. */
 function toState(word: string): ProviderJobState {
   const plain = word
     .trim()

@@ -39,7 +39,7 @@ function secondsDescriptor(
 
 const headers = { "content-type": "application/json" };
 
-/** The client's values are copied byte for byte. */
+/** The client's values are copied byte for byte, except `seconds`. */
 export function encodeVideoRequest(
   request: ParsedVideoRequest,
   deployment: Deployment,

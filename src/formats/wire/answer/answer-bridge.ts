@@ -29,7 +29,7 @@ export type BridgeState = "waiting" | "flowing" | "complete" | "failed";
 /**
  * Carries one 2xx answer of a provider to the client: provider bytes in, client bytes out. One
  * interface serves JSON answers and streams, relays and translations. It has no I/O and no clock.
- * After it has failed or finished, a bridge ignores further calls.
+ * A `failed` bridge answers only `fail`. After `fail` or `finish`, a bridge ignores further calls.
  */
 export interface AnswerBridge {
   readonly state: BridgeState;
@@ -43,7 +43,8 @@ export interface AnswerBridge {
   /** Why the reported token counts must be wrong; undefined if they can be right or are absent. */
   readonly usageFlaw?: string | undefined;
   /**
-   * True if a `complete` answer has no finish reason, or one that announces a missing tool call.
+   * True if a `complete` chat answer has no finish reason (on wire_a: and no call), or one that
+   * announces a missing tool call.
    */
   readonly hasWrongFinish: boolean;
   readonly finishReason?: FinishReason | undefined;
@@ -64,7 +65,7 @@ export interface AnswerBridge {
    * the usage if the wire reports usage before an error.
    */
   fail(refusal: Refusal, costUsd: string): Output;
-  /** Bytes that keep a silent stream open; undefined if the wire has none. */
+  /** Bytes that keep a silent stream open; undefined if it has ended, and for other answers. */
   keepAlive(): Output | undefined;
 }
 

@@ -28,7 +28,7 @@ import {
 import { type AnswerBridge, BaseBridge, type ServedModelNote } from "./answer-bridge.ts";
 
 export interface JsonBridgeOptions {
-  /** Fails if the client's wire cannot express the answer. */
+  /** Fails if the answer is unusable, or if the client's wire cannot express it. */
   readonly read: (json: AnswerJson) => ReadAnswer<ReadyAnswer>;
   readonly note: ServedModelNote;
   readonly renderError: (refusal: Refusal) => Buffer;
@@ -159,8 +159,8 @@ const KEY = '"logprobs"';
 const BLANKS_MAX = 100;
 /** Maximum matches that are tried: the first can be `"logprobs":null` or the end of a string. */
 const TRIES_MAX = 16;
-/** Maximum size of the log probabilities, enough for 4,700 tokens with 20 alternatives each. */
+/** Maximum bytes of the log probabilities, enough for 4,700 tokens with 20 alternatives each. */
 const PART_BYTES_MAX = 8_000_000;
-/** Usual size of one log-probability entry. */
+/** Usual bytes of one log-probability entry. */
 const ENTRY_BYTES = 80;
 const REST_VALUES_MAX = 50_000;

@@ -23,14 +23,14 @@ import {
 } from "../sse/sse.ts";
 import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
 
-/** An answer within its output bound is far smaller; an endless one is cut at this size. */
+/** An endless answer is cut at this size. One within its output bound is usually far smaller. */
 const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;
 
 /** A line or an event is too long. */
 const TOO_LONG = withoutBlame(unusableFailure());
 
 /**
- * The client gets nothing before the first event with content, and no event after a terminal one.
+ * The client gets no event before the first one with content, and none after a terminal one.
  */
 export class StreamBridge extends BaseBridge implements AnswerBridge {
   override readonly contentType: string = SSE_CONTENT_TYPE;

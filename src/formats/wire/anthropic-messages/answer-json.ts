@@ -39,7 +39,7 @@ export const anthropicMessagesAnswers: AnswerCodec = {
   read(json) {
     const blocks = readBlocks(json);
     if (blocks === undefined) return UNUSABLE;
-    // At least one block must be expressible in other wires; the others are left out.
+    // At least one block must be of a known kind. Blocks of other kinds are left out.
     const isExpressible = blocks.some((block) => KNOWN_BLOCKS.has(block?.["type"]));
     if (blocks.length > 0 && !isExpressible) return INEXPRESSIBLE;
     const calls = readCalls(json, blocks);

@@ -86,7 +86,7 @@ const tool: Check = shape({
   strict: optional(isBoolean),
 });
 
-/** Checks the types of known fields. Unknown members pass unless their names are forbidden. */
+/** Checks the types of known fields, and the names of all other top-level fields. */
 export const checkBody: Check = shape(
   {
     ...commonFields,

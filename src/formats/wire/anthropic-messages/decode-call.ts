@@ -109,7 +109,7 @@ function decodeUserId(doc: JsonDocument, notes: TranslationIssues): JsonText | u
 const toolMembers = new Set([word.type, word.name, word.description, word.input_schema]);
 const choiceMembers = new Set([word.type, word.name, word.disable_parallel_tool_use]);
 
-/** Decodes the tools, and refuses those that only servers of wire_b can run. */
+/** Decodes the tools, and refuses those of any other type than `custom`. */
 function decodeTools(doc: JsonDocument, notes: TranslationIssues): readonly ToolSpec[] {
   const list = doc.present(0, word.tools);
   if (list === ABSENT) return [];
@@ -201,7 +201,7 @@ const textMembers = new Set([word.type, word.text]);
 const callMembers = new Set([word.type, word.id, word.name, word.input]);
 const resultMembers = new Set([word.type, word.tool_use_id, word.content]);
 
-/** Returns the texts of a system prompt or a tool result, and refuses blocks of other kinds. */
+/** Returns the texts of system content or a tool result, and refuses blocks of other kinds. */
 function collectTexts(content: Content): readonly JsonText[] {
   const { doc, node } = content;
   if (doc.isString(node)) return [doc.raw(node)];

@@ -1,7 +1,7 @@
 import { ABSENT, asObject, type JsonDocument } from "../../../kernel/index.ts";
 import { word } from "../fields/chat-vocabulary.ts";
 
-/** Tokens that common chat templates add to a request, to each message, and to each tool. */
+/** Tokens that common chat templates add to a request, a message, and a tool, call or result. */
 const REQUEST_TOKENS = 3;
 const MESSAGE_TOKENS = 4;
 const TOOL_TOKENS = 8;

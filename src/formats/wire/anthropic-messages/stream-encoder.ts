@@ -93,7 +93,7 @@ export class AnthropicMessagesEncoder implements StreamEncoder {
     return closingText(delta, usageJson(report?.usage, costUsd));
   }
 
-  /** wire_b has usage only in `message_delta`, so a failed stream gets none. */
+  /** wire_b has the final usage only in `message_delta`, so a failed stream does not get it. */
   failText(refusal: Refusal): string {
     return errorEventText(refusal);
   }

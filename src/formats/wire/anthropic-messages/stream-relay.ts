@@ -290,7 +290,7 @@ function lacksPart(type: string, event: Fields): boolean {
   return delta === undefined || (member !== undefined && typeof delta[member] !== "string");
 }
 
-/** Returns the block that should have started before this delta; `none` for an unknown delta. */
+/** Returns the block that should have started before a text or thinking delta; else `none`. */
 function missingBlock(event: Fields): string {
   switch (asObject(event["delta"])?.["type"]) {
     case "text_delta":

@@ -44,7 +44,7 @@ export function classifyFailure(answer: FailedAnswer, nowMs?: number): UpstreamF
   });
 }
 
-/** Classifies a 2xx that is not an answer: by its error object if it has one, else as unusable. */
+/** Classifies a 2xx that is not an answer: by its `error` if it has one, else as unusable. */
 export function classifyPlainBody(answer: Pick<FailedAnswer, "status" | "body">): UpstreamFailure {
   const body = asObject(tryParse(answer.body.toString("utf8").trim())?.value);
   const isError = body !== undefined && body["error"] !== undefined && body["error"] !== null;
@@ -89,7 +89,7 @@ const CHAT_RULES: FailureRules = {
   rejected: quoteProvider,
 };
 
-/** Checks the wording before most statuses: providers report one failure under many statuses. */
+/** After 408, 429 and 5xx, checks the wording first: providers use many 4xx for one failure. */
 export function classify(failed: Failed, rules: FailureRules = CHAT_RULES): UpstreamFailure {
   const { status, errorText } = failed;
   if (status === 408) return timeoutFailure(failed.upstreamStatus);
@@ -205,7 +205,7 @@ function providerFault(failed: Failed): UpstreamFailure {
   return upstreamFailure("upstream_error", message, detail, STRUCK);
 }
 
-/** Maps 529 and the 52x of proxies, which are not standard, to standard statuses. */
+/** Keeps 500, 502, 503 and 504. 529 becomes 503, and others, such as the 52x of proxies, 502. */
 function clientStatus(status: number): number {
   if (status === 529) return 503;
   return status === 500 || status === 502 || status === 503 || status === 504 ? status : 502;

@@ -25,7 +25,6 @@ export function upstreamFailure(
 export const STRUCK = { failover: true, strike: "strike" } as const;
 /** Another provider may serve the request, and this provider is healthy. */
 export const PASSED_ON = { failover: true, strike: "neutral" } as const;
-/** There is no failover and no strike. */
 export const FINAL = { failover: false, strike: "neutral" } as const;
 
 export function connectionFailure(fault: ConnectionFault): UpstreamFailure {
@@ -41,7 +40,7 @@ export function timeoutFailure(upstreamStatus?: number): UpstreamFailure {
   return upstreamFailure("upstream_error", message, detail, { ...STRUCK, strike: "timeout" });
 }
 
-/** A 2xx whose body broke off: the connection died, or a stream ended without its end mark. */
+/** An incomplete 2xx: its connection died, its end mark is missing, or the gateway cut it. */
 export function brokenOffFailure(upstreamStatus = 200): UpstreamFailure {
   const message = "the provider's answer ended before it was complete; try again";
   const detail = { status: 502, upstreamStatus };
@@ -55,7 +54,7 @@ export function unusableFailure(upstreamStatus = 200): UpstreamFailure {
   return upstreamFailure("gateway_error", message, { status: 502, upstreamStatus }, outcome);
 }
 
-/** Makes the failure no breach of the listing: the client's request may have caused it. */
+/** Makes the failure no breach of the listing: the client or its request may have caused it. */
 export function withoutBlame({
   isMalformed: _isMalformed,
   ...failure
@@ -78,7 +77,7 @@ export interface UpstreamFailure {
   readonly reason?: string;
   /** Set if the answer cannot be read or ended too early, which is a breach of the listing. */
   readonly isMalformed?: true;
-  /** Set for a 429: for how many seconds the provider's pool is in cooldown. */
+  /** Set for a rate limit: for how many seconds the deployment's pool is in cooldown. */
   readonly coolSeconds?: number;
 }
 

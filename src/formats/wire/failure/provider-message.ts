@@ -14,21 +14,21 @@ const FALLBACK = "the prompt does not fit the context window of the model";
 const ACCOUNT_NAME =
   /\b(organi[sz]ation|account|project|workspace|tenant|subscription|team)s?(?: id)?[\s:]+(?:'[^']*'|"[^"]*"|`[^`]*`|[\w-]*\d[\w-]*)/gi;
 /**
- * A secret after a word that names it: any value after a word for a password; after other words,
+ * A secret after a word that names it: any value after a word for a password and `:` or `=`; else
  * only a value with a digit that is not a plain number.
  */
 const NAMED_SECRET =
   /\b(pass(?:word|wd|phrase)|pwd|secret)["'`]?\s{0,3}[:=]\s{0,3}["'`]?[^\s"'`]{3,}|\b(pass(?:word|wd|phrase)|pwd|secret|credentials?|(?:api|access|secret)[ _-]?key|token)["'`]?\s{0,3}(?:[:=]|is|was)\s{0,3}["'`]?(?=[^\s"'`]{0,64}\d)(?!\d+(?![\w-]))[^\s"'`]{4,}/gi;
 
-/** Everything that is removed from a provider's sentence, in this order. */
+/** The patterns that are removed from every provider's sentence, in this order. */
 const REMOVED: readonly RegExp[] = [
   /[\w.+-]+@[\w-]+\.[\w.]+/g,
   /\b[a-z][a-z0-9+.-]*:\/\/\S+/gi,
   NAMED_SECRET,
   // JSON web tokens, basic credentials, and keys with the prefix of their issuer.
   /\beyJ[\w.-]{8,}|\bbasic\s+(?=[^\s]{0,64}[\d=])[\w+/=-]{8,}|\b(?:AKIA|ASIA|AIza)[\w-]{12,}|\b(?:hf|ghp|gho|ghs|pat|glpat|nvapi|pplx|r8|xox[abp]|sess|token|secret)[-_](?=[\w-]{0,64}\d)[\w-]{6,}/gi,
-  // File paths of two segments or more. `tokens/minute` and pointers into the request do not match,
-  // because they help the client.
+  // File paths of two segments or more, Windows paths, and source lines (`a.py:7`). `tokens/minute`
+  // and pointers into the request do not match, because they help the client.
   /(?<![\w./])(?:~|\.{1,2})?\/(?!(?:messages|tools|input|prompt|properties)\b)[\w.@+-]+(?:\/[\w.@+-]+)+\/?|\b[a-z]:\\[^\s"'`]+|\\\\[\w.-]+\\[^\s"'`]+|\b[\w-]{1,64}\.(?:py|cc|cpp|cu|go|rs|js|ts|java):\d+/gi,
   // Amazon resource names, which contain an account and a region.
   /\barn:aws[\w-]*:\S+/gi,
@@ -176,7 +176,7 @@ const CODE_CHARS_MAX = 256;
 
 type Speaker = Readonly<Record<string, unknown>>;
 
-/** The objects of an error body that can have an error code or message, the most specific first. */
+/** The objects of an error body that can have an error code or message, the preferred one first. */
 function findSpeakers(value: unknown): Speaker[] {
   const root = asObject(Array.isArray(value) ? value[0] : value);
   if (root === undefined) return [];

@@ -81,7 +81,7 @@ export const rateLimitWording: Wording = {
   ],
 };
 
-/** Codes of a 429 for an exhausted quota, which gets a longer cooldown. */
+/** Codes of an exhausted quota: the cooldown is longer, unless the provider names a wait. */
 export const QUOTA_CODES: readonly string[] = ["insufficient_quota", "quota_exceeded"];
 
 export const contentPolicyWording: Wording = {

@@ -6,7 +6,7 @@ import {
   WordTable,
 } from "../../../kernel/index.ts";
 
-/** Every key and word that the chat wires act on, refuse or drop by name. */
+/** The keys and words that code looks up by word id. */
 // prettier-ignore
 const NAMES = [
   "__proto__", "allow_fallbacks", "allowed_callers", "allowed_tools", "any", "arguments",

@@ -129,7 +129,7 @@ export type Fields = Readonly<Partial<Record<ChatWord, Check>>>;
 
 export interface ShapeRules {
   readonly required?: readonly ChatWord[];
-  /** Checks the name of a member that `fields` does not have; absent: any such name is accepted. */
+  /** Also checks the names that `fields` does not have; absent: only their spelling is checked. */
   readonly other?: (name: string) => Problem | undefined;
 }
 

@@ -110,7 +110,7 @@ const cacheMark: Check = shape({ type: isText, ttl: optional(isText) });
 /** Members of a content part or a tool, on both chat wires. */
 export const markedFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 
-/** Top-level fields that mean the same on both chat wires. */
+/** Checks of top-level fields on both chat wires; wire_b replaces `metadata` and `thinking`. */
 export const commonFields: Fields = {
   model: isFilledText,
   stream: optional(isBoolean),
@@ -160,7 +160,7 @@ export const GATEWAY_FIELDS = [
 /** Routing fields of other gateways. They are never forwarded, and are reported as dropped. */
 const DROPPED_EVERYWHERE = ["route", "models", "transforms"] as const;
 
-/** Word ids of the members that are never forwarded as the client wrote them. */
+/** Word ids of members that are cut out of a forwarded body, which may get a new `provider`. */
 export const KEPT_BACK: readonly number[] = [
   word.provider,
   ...DROPPED_EVERYWHERE.map((name) => word[name]),

@@ -19,7 +19,7 @@ const UPPER_Z = 0x5a;
 const LOWER_A = 0x61;
 const LOWER_Z = 0x7a;
 
-/** Credentials and destinations that clients read at any depth. No client uses them as data. */
+/** Names of credentials and destinations, refused at any depth outside content and schemas. */
 const deepNames = new Set([
   "accesstoken", "apibase", "apikey", "apikeyenv", "apiurl", "authtoken", "awsaccesskeyid",
   "awsbedrockruntimeendpoint", "awsprofilename", "awsrolename", "awssecretaccesskey",
@@ -47,7 +47,7 @@ const NAME_CHARS_MAX = 64;
 /** Maximum bytes of such a key, with its quotes. An escaped letter (`\u0061`) has six bytes. */
 const NAME_BYTES_MAX = 6 * NAME_CHARS_MAX + 2;
 
-/** Names that some JSON parsers treat specially. No chat request has them at its top level. */
+/** Names that some JSON parsers treat specially. No request has them at its top level. */
 const prototypeNames = new Set(["constructor", "prototype"]);
 
 /** Refuses credentials and destinations in any spelling: `base_url`, `baseURL`, `base-url`. */
@@ -131,7 +131,7 @@ class CredentialWalk {
     return problem(this.#message, ...this.#path);
   }
 
-  /** True if the value contains a forbidden field; `#path` then leads to it. */
+  /** True if the value must be refused; `problem` then says why and where. */
   visit(doc: JsonDocument, node: JsonNode, depth: number, skipped: Skipped): boolean {
     const isObject = doc.isObject(node);
     if (!isObject && !doc.isArray(node)) return false;
@@ -210,7 +210,7 @@ function nameAt(doc: JsonDocument, key: JsonNode): string {
   return doc.end(key) - doc.start(key) > NAME_BYTES_MAX ? "…" : doc.text(key);
 }
 
-/** Hashes letters and digits in lower case. Undefined if the name is not plain ASCII. */
+/** Hashes letters and digits in lower case. Undefined if the name is escaped or not ASCII. */
 function plainHash(body: Buffer, start: number, end: number): number | undefined {
   let hash = 0;
   for (let at = start; at < end; at += 1) {

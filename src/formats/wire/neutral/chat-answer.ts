@@ -54,7 +54,7 @@ export interface AnswerCodec {
 }
 
 export interface AnswerLabel {
-  /** The request id without dashes; every id in this answer ends with it. */
+  /** The request id without dashes, from which the gateway makes ids for this answer. */
   readonly idTail: string;
   readonly modelId: string;
   readonly createdSeconds: number;

@@ -13,7 +13,7 @@ import {
 import { word } from "../fields/chat-vocabulary.ts";
 import { isEmptyArray } from "../fields/check-shape.ts";
 
-/** A chat request in the terms of both wires. Its texts are JSON tokens, never decoded. */
+/** A chat request in the terms of both wires. A `JsonText` is a JSON token, not a decoded text. */
 export interface ChatCall {
   readonly system: readonly JsonText[];
   readonly messages: readonly Message[];
@@ -76,7 +76,7 @@ export interface ToolResult {
 export interface ToolSpec {
   readonly name: JsonText;
   readonly description: JsonText | undefined;
-  /** A JSON Schema of type `object` with `properties`. */
+  /** A JSON Schema that has a `type` and `properties`. */
   readonly schema: JsonText;
 }
 

@@ -1,6 +1,6 @@
 import { asObject, asText, textOf } from "../../../kernel/index.ts";
 
-/** A provider's chat answer before the gateway changes it, for conformance checks. */
+/** A provider's chat answer before the gateway changes it. */
 export interface ProviderAnswer {
   readonly text: string;
   /** Reasoning that the provider returns apart from the text. */
@@ -87,7 +87,7 @@ export interface QuestionTool {
   readonly given: object;
 }
 
-/** Questions a provider and reads its unchanged answers, for conformance checks only. */
+/** Questions a provider and reads its unchanged answers, for conformance checks and surveys. */
 export interface ProviderQuestions {
   /** The body has no `model`. */
   writeBody(question: ChatQuestion): Readonly<Record<string, unknown>>;

@@ -56,7 +56,7 @@ function isMarked(id: string): boolean {
 
 /** Separates the provider's id from the signature in a signed call id. */
 const MARK = "_tmsig_";
-/** A longer signature is lost: the provider gets `PLACEHOLDER_SIGNATURE` instead. */
+/** Maximum length of a signature that is sent to the client; a longer one is lost. */
 const SIGNATURE_CHARS_MAX = 16_384;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 

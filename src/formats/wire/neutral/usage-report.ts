@@ -13,7 +13,7 @@ import {
 
 export interface UsageReport {
   readonly usage: Usage;
-  /** The provider's own cost in USD, as raw number text. */
+  /** The provider's own cost in USD, as the text of a number. */
   readonly reportedCostUsd?: string;
   /** Why the counts cannot be right. */
   readonly flaw?: string;

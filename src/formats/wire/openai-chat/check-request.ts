@@ -132,7 +132,7 @@ const toolChoice: Check = textOr(
   "must be a string or an object",
 );
 
-/** Checks the types of known fields. Unknown members pass unless their names are forbidden. */
+/** Checks the types of known fields, and the names of all other top-level fields. */
 export const checkBody: Check = shape(
   {
     ...commonFields,

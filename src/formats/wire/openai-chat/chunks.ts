@@ -24,7 +24,7 @@ export interface ChunkLabel {
   readonly modelId: string;
 }
 
-/** The start of every chunk, up to `choices`. */
+/** The start of a chunk of the gateway, up to `choices`. */
 export function chunkHead(label: ChunkLabel): string {
   return (
     `{"id":${JSON.stringify(label.id)},"object":"chat.completion.chunk",` +
@@ -38,8 +38,8 @@ export function withChoiceMember(text: string, key: string, json: string): strin
 }
 
 /**
- * Replaces a list of parts (Mistral) with its text, to which official clients append, and writes
- * its thinking as `reasoning_content`.
+ * Replaces a list of plain parts (Mistral) with its text, to which official clients append, and
+ * writes its thinking as `reasoning_content`.
  */
 export function withPlainContent(text: string, holder: Holder, fields: Fields): string {
   const { content: parts } = fields;

@@ -23,7 +23,7 @@ export interface DecoderOptions {
   readonly reading: AnswerReading;
 }
 
-/** Decodes the chunks of a wire_a provider, and accepts all known deviations from the wire. */
+/** Decodes the chunks of a wire_a provider, and accepts known deviations from the wire. */
 export class OpenaiChatDecoder implements StreamDecoder {
   report: UsageReport | undefined;
   finishReason: FinishReason | undefined;

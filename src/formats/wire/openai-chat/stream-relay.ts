@@ -75,7 +75,7 @@ export class OpenaiChatRelay implements StreamDriver {
   #hasRole = false;
   #finish = "";
   #hasCalls = false;
-  /** The chunk with the finish reason, held until the usage is known. */
+  /** The chunk with the finish reason, held until the cost is known or another chunk follows. */
   #last: string | undefined;
 
   constructor(label: AnswerLabel, note: ServedModelNote, reading?: AnswerReading) {
@@ -251,7 +251,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#usageText = withCounts(text, findPath, fields, report.usage);
   }
 
-  /** Relays a chunk without choices and usage only to a client that asked for a usage chunk. */
+  /** Relays a chunk with no choice and no usage only to a client that asked for a usage chunk. */
   #relayEmpty({ text, value }: AnswerJson, out: OutputPieces): StepOutcome {
     const { choices, usage } = value;
     const isEmpty = Array.isArray(choices) && choices.length === 0;
@@ -260,7 +260,7 @@ export class OpenaiChatRelay implements StreamDriver {
     return "silent";
   }
 
-  /** All chunks begin with the same bytes up to the model id, so that start is learned. */
+  /** Most chunks begin with the same bytes up to the model id, so that start is learned. */
   #withModel(chunk: string): string {
     const { provider, own } = this.#modelFrame;
     if (chunk.startsWith(provider)) return own + chunk.slice(provider.length);
@@ -293,7 +293,7 @@ type ChunkNames = Omit<ChunkLabel, "modelId">;
 /** A longer id is not copied: a chunk of a few bytes would become as long as the id. */
 const ID_CHARS_MAX = 256;
 
-/** Undefined if the chunk has no id: some providers send a first chunk without an id or a time. */
+/** Undefined if the id is missing or too long: some providers send a first chunk without an id. */
 function readNames(chunk: Fields, label: AnswerLabel): ChunkNames | undefined {
   const id = textOf(chunk["id"]);
   if (id === "" || id.length > ID_CHARS_MAX) return undefined;

@@ -219,7 +219,7 @@ export class ToolCallReader {
     return this.#calls.length > 0;
   }
 
-  /** True if the answer has more calls than any answer needs. Later fragments are ignored. */
+  /** If true, later fragments are ignored. */
   get hasTooManyCalls(): boolean {
     return this.#calls.length > ANSWER_CALLS_MAX;
   }

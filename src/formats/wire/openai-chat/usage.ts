@@ -21,8 +21,8 @@ import {
 } from "../neutral/usage-report.ts";
 
 /**
- * Corrects the deviations of vendors. Undefined if `body` has no usage. `text` is the JSON of
- * `body`, from which the cost is read digit by digit.
+ * Corrects the deviations of vendors. Undefined if `body` reports no token counts. `text` is the
+ * JSON of `body`, from which the cost is read digit by digit.
  */
 export function readUsage(
   body: Fields,
