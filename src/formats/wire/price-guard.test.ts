@@ -228,9 +228,13 @@ test("a tool that the provider runs is refused with its path, unless the listing
       { type: "function", function: { name: "f" } },
       { type, [type]: {} },
     ];
-    const listing = declaring("wire_a", { [type]: unknown });
     expect(problemOf("wire_a", { tools }, buildDeployment("wire_a"))).toBe("tools[1].type");
-    expect(problemOf("wire_a", { tools }, listing)).toBeUndefined();
+    for (const usual of [boolean, unknown]) {
+      const plain = declaring("wire_a", { tools: usual });
+      expect(problemOf("wire_a", { tools }, plain)).toBe("tools[1].type");
+      const listing = declaring("wire_a", { tools: usual, [type]: unknown });
+      expect(problemOf("wire_a", { tools }, listing)).toBeUndefined();
+    }
   }
   for (const type of ["web_search_20250305", "code_execution_20250825", "web_fetch_20250910"]) {
     const tools = [

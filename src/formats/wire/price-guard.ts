@@ -125,13 +125,12 @@ function isDeclared(
   { names, node }: PricedField,
   deployment: Deployment,
 ): boolean {
-  for (const name of names) {
+  const isWhole = doc.isObject(node) || doc.isArray(node);
+  return names.some((name) => {
     const descriptor = deployment.supportedParameters.get(name);
-    if (descriptor === undefined) continue;
-    const isWhole = doc.isObject(node) || doc.isArray(node) || name !== names[0];
+    if (descriptor === undefined) return false;
     return isWhole || describeAccepted(doc, node, descriptor) === undefined;
-  }
-  return false;
+  });
 }
 
 /** Adds the tools that the provider runs itself at a price. */
@@ -146,9 +145,9 @@ function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedFie
     const type = doc.present(tool, word.type);
     if (type !== ABSENT && !isClientTool(doc, type)) {
       const text = doc.text(type).slice(0, TYPE_CHARS_MAX);
-      // A listing declares the type as the name of a parameter, not as the value of one.
-      const names = ["tools", text, text.replace(/_\d+$/, "")];
-      found.push({ field: codec.renderPath(["tools", index, "type"]), names, node: type });
+      // A listing declares the type as the name of a parameter: `tools` opens no hosted tool.
+      const names = [text, text.replace(/_\d+$/, "")];
+      found.push({ field: codec.renderPath(["tools", index, "type"]), names, node: tool });
     }
     index += 1;
   }
