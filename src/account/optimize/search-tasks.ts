@@ -23,8 +23,8 @@ interface TasksOptions {
 
 /**
  * One prompt goes to every candidate before the next prompt, so that a search that ends early has
- * asked all candidates the same prompts. The judge is called once all answers to a prompt have
- * arrived; then the answers are dropped.
+ * asked all candidates the same prompts, except the last ones. The judge is called once all calls
+ * for a prompt have ended, if at least two models answered; then the answers are dropped.
  */
 export class SearchTasks {
   readonly #options: TasksOptions;
@@ -52,7 +52,7 @@ export class SearchTasks {
   }
 
   /**
-   * `text` is undefined if the model did not answer. True if the prompt is done without a judge.
+   * `text` is undefined if the model did not answer. True if the judge's planned call is left out.
    */
   answered(promptAt: number, modelId: string, text: string | undefined): boolean {
     const { searchId, prompts, modelIds, hasJudge } = this.#options;
