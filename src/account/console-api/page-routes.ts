@@ -197,11 +197,11 @@ export function isPagePath(path: string): boolean {
   return PAGES.some((page) => page.test(path));
 }
 
-/* The pages that show nothing without a session; catalog and documentation are public. */
+/* The pages that require a session (without one, `/` is the sign-in page); others are public. */
 const PRIVATE =
   /^\/(|welcome|usage|limits|connections|playground)$|^\/(settings|keys|optimize|billing|requests|operator)(\/|$)/;
 
-/** Paths of the API, the gateway and sign-in, which are never pages. */
+/** Paths of the console's and the gateway's routes and of built files, which are never pages. */
 const RESERVED = /^\/(login|v1|api|images|auth|webhooks|assets|playground\/v1)(\/|$)/i;
 
 export function isReservedPath(path: string): boolean {
