@@ -45,8 +45,8 @@ export function shortAddress(address: string): string {
 }
 
 /**
- * `failing`: after days of failures; `gone`: the address answered 410; `unconfirmed`: the reader of
- * the address has not confirmed it yet; `stopped`: that reader stopped the alerts.
+ * `failing`: after two days of failures; `gone`: the address answered 410; `unconfirmed`: its
+ * reader has not confirmed it yet; `stopped`: that reader stopped the alerts.
  */
 export type DisabledReason = "paused" | "failing" | "gone" | "unconfirmed" | "stopped";
 

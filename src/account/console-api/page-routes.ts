@@ -164,7 +164,7 @@ async function findDetour(
 ): Promise<string | undefined> {
   const { identity } = deps;
   const { headers, url } = request;
-  // `/join` is never redirected: a browser would keep its fragment, an invitation's token.
+  // `/join` gets no detour: a browser would keep its fragment, an invitation's token.
   if (headers.cookie === undefined || path === "/join" || visitor === "unknown") return undefined;
   const back = `return=${encodeURIComponent(url)}`;
   if (visitor !== undefined) {

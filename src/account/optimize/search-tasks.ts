@@ -110,7 +110,7 @@ export function askJudge(
   return { question, modelIds: shuffled.map(({ modelId }) => modelId) };
 }
 
-/** Builds a question whose JSON is at least as long as that of any question about these models. */
+/** Builds a question whose JSON is at least as long as that of any question about this prompt. */
 export function longestQuestion(prompt: string, modelIds: readonly string[]): string {
   const text = LONGEST_CHAR.repeat(ANSWER_CHARS_MAX);
   return askJudge(
