@@ -176,7 +176,7 @@ const END_SQL = `
 
 interface ClosedPiece {
   readonly examined: number;
-  /** If any fail, every organization is examined again an hour after the month's last one. */
+  /** If there are any, all organizations are examined again an hour after the month's last one. */
   readonly failed: readonly {
     readonly orgId: OrgId;
     readonly month: Month;

@@ -35,7 +35,7 @@ export interface RecoveredPurchase extends Pick<
 }
 
 export interface KnownPurchase extends Omit<StoredPurchase, "state" | "receipt"> {
-  /** `parked`: ended otherwise than ordered, so not credited; an operator has to review it. */
+  /** `parked`: the payment was not as ordered, so nothing was credited; an operator reviews it. */
   readonly state: PurchaseStatus;
   readonly receipt: ReceiptFacts | null;
 }

@@ -197,7 +197,7 @@ export function isPagePath(path: string): boolean {
   return PAGES.some((page) => page.test(path));
 }
 
-/* The pages that require a session (without one, `/` is the sign-in page); others are public. */
+/* The pages that require a session (without one, `/` is the sign-in page); the others do not. */
 const PRIVATE =
   /^\/(|welcome|usage|limits|connections|playground)$|^\/(settings|keys|optimize|billing|requests|operator)(\/|$)/;
 
