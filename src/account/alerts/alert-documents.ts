@@ -16,7 +16,7 @@ interface DocumentStores {
   readonly accountStore: Pick<AccountStore, "findOrg">;
 }
 
-/** The result makes an alert e-mail's PDF; undefined if the event has none or the PDF is gone. */
+/** The result makes an alert e-mail's PDF; undefined if no receipt or statement is found for it. */
 export function openAlertDocuments(
   stores: DocumentStores,
   seller: () => Seller,

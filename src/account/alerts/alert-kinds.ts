@@ -281,12 +281,12 @@ export type AlertEvent = RecordOf<typeof eventColumns>;
 
 export interface NewEvent extends Pick<AlertEvent, "kind" | "facts"> {
   readonly orgId: string;
-  /** Of events with the same text, only the first is reported. Each kind has its own first word. */
+  /** Of events with the same text, only the first is reported; no two kinds share a text. */
   readonly once?: string;
 }
 
 /**
- * Stores an event and one delivery per destination that wants its kind, in the caller's
+ * Stores an event and one delivery per enabled destination that wants its kind, in the caller's
  * transaction. False if the event was reported before. `postgres-statement-store.ts` calls the
  * same database function.
  */

@@ -19,7 +19,7 @@ import { eventColumns } from "./alert-kinds.ts";
 export const ruleColumns = columns({
   /** A balance below this alerts the organization. Null turns this alert off. */
   balanceBelowMicroUsd: orNull(micro("balance_below")),
-  /** Percentages of a cap at which to alert: the organization's cap and every cap of its keys. */
+  /** Percentages at which to alert, of the organization's cap and of the caps of its keys. */
   capPercents: opaque<readonly number[]>("cap_percents"),
   hasPurchases: computed("purchases_since is not null", bool("has_purchases")),
   hasRestrictions: computed("restrictions_since is not null", bool("has_restrictions")),
@@ -38,15 +38,15 @@ export function nameDestination(at: { readonly channel: string; readonly address
   return { channel, address: channel === "email" ? maskedEmail(address) : address };
 }
 
-/** Shows only scheme and host of a webhook: the rest may contain a token that lets anyone post. */
+/** Shows only the origin of a webhook: the rest may contain a token that lets anyone post. */
 export function shortAddress(address: string): string {
   if (!/^https?:/i.test(address)) return address;
   return URL.canParse(address) ? `${new URL(address).origin}/…` : "…";
 }
 
 /**
- * `failing`: after days of failures; `gone`: the address answered 410; `unconfirmed`: the reader of
- * the address has not confirmed it yet; `stopped`: that reader stopped the alerts.
+ * `failing`: after two days of failures; `gone`: the address answered 410; `unconfirmed`: its
+ * reader has not confirmed it yet; `stopped`: that reader stopped the alerts.
  */
 export type DisabledReason = "paused" | "failing" | "gone" | "unconfirmed" | "stopped";
 
@@ -65,7 +65,7 @@ export const destinationColumns = columns({
     "case when former_until > now() then former_until end",
     orNull(instantMs("former_until")),
   ),
-  /** When the confirmation link expires; null if the address needs no confirmation. */
+  /** When the confirmation link expires; null if no confirmation is awaited. */
   confirmUntilMs: computed(
     "case when disabled_reason = 'unconfirmed' then confirm_until end",
     orNull(instantMs("confirm_until")),

@@ -32,7 +32,7 @@ export interface AlertWorkerDeps {
   readonly log: Logger;
 }
 
-/** Every instance runs a worker; the database gives each delivery to one of them. */
+/** Every instance runs a worker; the database gives a delivery to one of them at a time. */
 export class AlertWorker {
   readonly #deps: AlertWorkerDeps;
   readonly #job: Job;
@@ -126,7 +126,7 @@ export class AlertWorker {
     return { end: MAIL_ENDS[kind], answer };
   }
 
-  /** Empty if the document cannot be made: the e-mail also has a link to the document. */
+  /** Empty also if the document cannot be made: the e-mail links to the page that offers it. */
   async #attachmentsOf(event: AlertEvent): Promise<readonly MailAttachment[]> {
     try {
       const document = await this.#deps.documentOf(event);

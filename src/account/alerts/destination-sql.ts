@@ -83,7 +83,7 @@ export const ROTATE_SQL = `
     and disabled_reason is distinct from 'removed'
   returning ${destinationColumns.sql}`;
 
-/* Also removes a destination that was disabled after failures. Deletes its secrets. */
+/* Also removes a destination that is disabled. Deletes its secrets. */
 export const REMOVE_SQL = `
   update alert_destination
   set disabled_at = coalesce(disabled_at, now()), disabled_reason = 'removed',
@@ -153,7 +153,7 @@ export const AGAIN_SQL = `
   )
   select exists (select from queued) as is_queued from asked`;
 
-/** Finds a link by its token's hash. A `stop` link works as long as its alert event is stored. */
+/** Finds a link by its token's hash. A `stop` link ends with a later try or with its event. */
 export const FIND_LINK_SQL = `
   select link, t.destination_id, t.org_id, t.address, o.name as org_name
   from (
@@ -162,7 +162,7 @@ export const FIND_LINK_SQL = `
     union all select 'stop', destination_id from alert_delivery where stop_hash = $1
   ) l join alert_destination t using (destination_id) join org o using (org_id)`;
 
-/** Changes no row if the link was used before, or if alerts already go to this address. */
+/** `confirm` changes no row if the address gets alerts already; `stop`, if they are stopped. */
 export const USE_LINK_SQL: Readonly<Record<LinkedAddress["link"], string>> = {
   confirm: `
     update alert_destination t set disabled_at = null, disabled_reason = null, confirm_hash = null

@@ -115,7 +115,7 @@ const LOCK_SQL = "select pg_try_advisory_xact_lock(hashtext('tokenmarket alerts'
 /*
  * Returns the thresholds that were passed since the last run. A crossing (the stored row of a
  * passed threshold) ends once the balance is a tenth above its threshold or the spend a twentieth
- * below it, or once the rule is gone or the cap's period is over. Percentages are compared as
+ * below it, or once its rule, cap or key is gone or the period is over. Percentages are compared as
  * products, which is exact. The subject of a key's monthly cap is the key's id; for the key's other
  * caps the period is appended.
  */
@@ -270,7 +270,7 @@ function troubleEvent(row: TroubleRow): NewEvent {
   return { orgId, kind: "provider.trouble", facts, once };
 }
 
-/* Finds each provider that failed more than half of at least 20 calls in one hour. */
+/* Finds providers that failed over half of an organization's 20 or more attempts in an hour. */
 const TROUBLES_SQL = `
   select org_id, provider_id, hour, attempts, failed from (
     select org_id, provider_id, hour, sum(attempts)::bigint as attempts,
@@ -288,7 +288,7 @@ interface PausedRow {
   readonly once: string;
 }
 
-/** No rule turns this off: a customer must learn of the pause before requests are refused. */
+/** No rule turns this off, since customers must learn of the pause; a destination's kinds can. */
 function pausedEvent({ org_id: orgId, reason, once }: PausedRow): NewEvent {
   return { orgId, kind: "topup.paused", facts: { reason }, once };
 }

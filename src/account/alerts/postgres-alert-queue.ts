@@ -19,7 +19,7 @@ import { DROP_WAITING_SQL, KEEP_STOP_SQL } from "./destination-sql.ts";
 import { noticeAlerts } from "./noticing.ts";
 import { reportEvent } from "./alert-kinds.ts";
 
-/** The lease of a delivery lasts longer than any try. */
+/** Longer than a try should take: a try that outlasts its lease may be repeated meanwhile. */
 const LEASE_S = 120;
 /** Limits the tries in flight per destination, so that no slow one occupies a process. */
 const TRIES_AT_ONCE = 2;

@@ -118,7 +118,7 @@ export class PostgresAlertStore {
     return (await readRows(this.#pool, linkedColumns, sql.FIND_LINK_SQL, [hash]))[0];
   }
 
-  /** Uses a link to start or stop alerts; undefined if the link is unknown, expired or used. */
+  /** Uses a link to start or stop alerts; undefined if it is unknown, or a spent confirmation. */
   async useLink(hash: Buffer): Promise<LinkedAddress | undefined> {
     const found = await this.findLink(hash);
     if (found === undefined) return undefined;

@@ -19,7 +19,7 @@ const RANDOM_BYTES = 32;
 /** A secret opens only for the destination and the organization for which it was sealed. */
 type SecretOwner = Omit<RecordOf<typeof sealedColumns>, "sealed">;
 
-/** The console shows a new secret once; afterwards only its sealed form is stored. */
+/** The console shows a new secret once; only its sealed form is stored. */
 export function createWebhookSecret(): string {
   return `whsec_${randomBytes(RANDOM_BYTES).toString("base64")}`;
 }

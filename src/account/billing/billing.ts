@@ -2,7 +2,7 @@ import type { MicroUsd, PauseReason } from "../../kernel/index.ts";
 import type { Buyer, Seller } from "./company.ts";
 import type { ShownCard, TopUpState } from "./top-up-store.ts";
 
-/** The parties as they were when the purchase was paid; later changes do not alter a receipt. */
+/** The parties as they were when the purchase was credited; later changes alter no receipt. */
 export interface ReceiptFacts {
   /** `R-000123`, numbered without a gap per seller; `TEST-000123` for test money. */
   readonly number: string;
@@ -27,7 +27,7 @@ export interface TopUpView extends Pick<
   "rule" | "pause" | "monthMicroUsd" | "hasOpenPurchase"
 > {
   readonly card: ShownCard | undefined;
-  /** True if a checkout that saves a card was opened and its outcome is not known yet. */
+  /** True if a checkout that only saves a card was opened and its outcome is not known yet. */
   readonly isCardPending: boolean;
 }
 
@@ -47,7 +47,7 @@ export type PurchaseBounds = Readonly<Record<"minMicroUsd" | "maxMicroUsd", Micr
 /** The payment provider's report about a checkout session, from an event or in reply to a query. */
 export interface SessionUpdate {
   readonly sessionId: string;
-  /** Null if the session belongs to no purchase of this installation. */
+  /** Null if the session names no purchase. One that it names may be unknown here. */
   readonly purchaseId: string | null;
   readonly orgId: string | null;
   /** `processing`: the checkout is closed and the payment in progress; `open`: not paid yet. */

@@ -36,7 +36,7 @@ const companyColumns = columns({
 });
 export type Company = RecordOf<typeof companyColumns>;
 
-/** `company` is null if the organization had given no company data when it paid. */
+/** `company` is null if the organization has given no company data; on a receipt, when it paid. */
 export interface Buyer {
   readonly name: string;
   readonly company: Company | null;

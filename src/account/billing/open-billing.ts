@@ -62,7 +62,7 @@ function grantedBilling(store: PurchaseStore, bounds: PurchaseBounds): Billing {
   };
 }
 
-/** Makes `store` call `note` once for each end of a purchase, however often it is reported. */
+/** Makes `store` call `note` once for each end that `grant` or `decide` stores, not for repeats. */
 export function notingPurchases<T extends Pick<PurchaseStore, "grant" | "decide">>(
   store: T,
   note: (end: "granted" | "failed" | "expired" | "parked") => void,

@@ -8,7 +8,7 @@ export interface Paper {
   readonly facts: readonly (readonly [string, string])[];
   readonly tables: readonly PaperTable[];
   readonly notes: readonly string[];
-  /** When the document became final: the creation date of each of its PDFs, so all are equal. */
+  /** The PDF's creation date: when the document became final (else 1970), so repeats are equal. */
   readonly at: Date;
 }
 

@@ -109,7 +109,7 @@ export class PostgresPurchaseStore {
     return await this.#select(rest, [orgId, max]);
   }
 
-  /** Lists parked purchases first, starting with those that nobody has granted or returned. */
+  /** Lists parked purchases, those first that nobody has granted or returned, then pending ones. */
   async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
     const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
     return rows.map((row) => {
@@ -123,7 +123,7 @@ export class PostgresPurchaseStore {
     return (await this.#select(where, [orgId, purchaseId]))[0];
   }
 
-  /** Reports name a purchase by its id alone; requests of customers use `findOwn`. */
+  /** For purchases named by the provider or just created; requests of customers use `findOwn`. */
   async find(purchaseId: string): Promise<KnownPurchase | undefined> {
     return (await this.#select("where p.purchase_id = $1", [purchaseId]))[0];
   }
@@ -212,14 +212,14 @@ export class PostgresPurchaseStore {
     });
   }
 
-  /** The debt of the organization; it is above zero only while its balance is zero. */
+  /** The debt of the organization; it is above zero only while its wallet has no free money. */
   async owed(orgId: OrgId): Promise<MicroUsd> {
     const sql = "select owed from account where account_id = $1";
     const { rows } = await this.#pool.query<{ owed: bigint }>(sql, [`wallet:${orgId}`]);
     return microUsd(rows[0]?.owed ?? 0n);
   }
 
-  /** Returns undecided purchases and those without receipt URL; marks them as checked. */
+  /** Returns undecided purchases and the last day's without receipt URL; marks them as checked. */
   async takeUnfinished(
     asked: Readonly<Record<"beforeMs" | "sinceMs" | "nowMs" | "limit", number>>,
   ): Promise<readonly KnownPurchase[]> {

@@ -19,7 +19,7 @@ const EXAMINED_PER_PIECE = 200;
 /** After this time `closeSome` begins no further organization; its lease lasts two minutes. */
 const PIECE_MAX_MS = 10_000;
 const MONTHS_PER_CALL = 24;
-/** A request admitted before the month may be charged in it. No request lasts this many days. */
+/** A request admitted before the month may be charged in it, mostly within this many days. */
 const DAYS_BEFORE = 7;
 const DAY_MS = 86_400_000;
 
@@ -176,7 +176,7 @@ const END_SQL = `
 
 interface ClosedPiece {
   readonly examined: number;
-  /** Organizations that failed; all are examined again an hour after the last one of the month. */
+  /** If there are any, all organizations are examined again an hour after the month's last one. */
   readonly failed: readonly {
     readonly orgId: OrgId;
     readonly month: Month;

@@ -111,8 +111,8 @@ export class PostgresStatementStore {
   }
 
   /**
-   * Changes nothing if the month's statement exists already. The same SQL command reports the
-   * alert `statement.ready`, so that a crash cannot lose the alert.
+   * Changes nothing if the month's statement exists already. The alert `statement.ready`, if it is
+   * due, is reported by the same SQL command, so that a crash cannot lose it.
    */
   async #close(figures: StatementFigures, { isNews }: { readonly isNews: boolean }): Promise<void> {
     const { openingMicroUsd, closingMicroUsd } = figures;
@@ -218,8 +218,8 @@ const CLOSE_SQL = `
   from closed where $9`;
 
 /**
- * Returns one sentence for each difference. If `isUsageThere` is false, usage was deleted from the
- * journal, and only the opening balance and the credits are compared.
+ * Returns one sentence for each difference, of models and keys five each at most. Compares only the
+ * opening balance and the credits if `isUsageThere` is false: usage was deleted from the journal.
  */
 function findDifferences(
   kept: StatementDocument,

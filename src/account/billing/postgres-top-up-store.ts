@@ -31,7 +31,7 @@ import {
 } from "./top-up-store.ts";
 import * as sql from "./top-up-sql.ts";
 
-/** Each method is one transaction; one that decides about a purchase locks the row of the rule. */
+/** A method changes all or nothing; one that begins or fails a purchase locks the rule's row. */
 export class PostgresTopUpStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -83,7 +83,7 @@ export class PostgresTopUpStore {
     await this.#pool.query(sql.END_SETUP, [orgId, isTestMoney, sessionId]);
   }
 
-  /** False for another customer, or if the stored card came from the same or a later checkout. */
+  /** False for another customer, or if the last card came from the same or a later checkout. */
   async saveCard(
     saved: {
       readonly orgId: string;
@@ -224,7 +224,7 @@ export class PostgresTopUpStore {
     await this.#pool.query(sql.RECOVER, [made.purchaseId, made.customerId, made.cardId]);
   }
 
-  /** Ends a purchase whose charge failed, and pauses its rule; false if that was done before. */
+  /** Ends a purchase whose charge failed, and pauses its rule; false if nothing was left to do. */
   async fail(
     purchaseId: string,
     state: "failed" | "parked",

@@ -11,7 +11,7 @@ const TICK_MS = MINUTE_MS;
 const PURCHASES_EVERY_MS = 10 * MINUTE_MS;
 /** Within this time the returning browser or the webhook usually reports the payment. */
 const PURCHASE_WAIT_MS = 10 * MINUTE_MS;
-/** Older purchases are not polled: only an event can still report their payment. */
+/** Older purchases are not reconciled; an event or a customer's check can still find them paid. */
 const PURCHASE_AGE_MAX_MS = 30 * DAY_MS;
 const PURCHASES_PER_QUERY = 50;
 const PURCHASES_PER_ROUND = 500;
@@ -23,7 +23,7 @@ const CLAIMS_PER_ROUND = 5_000;
 const OPEN_CLAIM_AGE_MAX_MS = 180 * DAY_MS;
 const OPEN_CLAIMS_PER_ROUND = 500;
 const EVENTS_KEPT_MS = 40 * DAY_MS;
-/** After this many failures the payment provider counts as down: the next run does the rest. */
+/** After this many failures in a row the provider counts as down: the next run does the rest. */
 const FAILURES_MAX = 5;
 
 interface ReconcilerDeps extends BillingParts {
@@ -42,7 +42,7 @@ export class PurchaseReconciler {
     this.job = new Job(TICK_MS, () => this.#reconcileDue(), failed);
   }
 
-  /** Reconciles everything that is due now, even if another process is doing the same. */
+  /** Does one run of each kind now, even if another process is doing the same. */
   async reconcileAll(): Promise<void> {
     await this.#reconcilePurchases();
     await this.#reconcileClaims();

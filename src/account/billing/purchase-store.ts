@@ -35,7 +35,7 @@ export interface RecoveredPurchase extends Pick<
 }
 
 export interface KnownPurchase extends Omit<StoredPurchase, "state" | "receipt"> {
-  /** `parked`: paid, but not as ordered; nothing was granted, and an operator has to review it. */
+  /** `parked`: the payment was not as ordered, so nothing was credited; an operator reviews it. */
   readonly state: PurchaseStatus;
   readonly receipt: ReceiptFacts | null;
 }
@@ -51,7 +51,7 @@ export type UngrantedState = "pending" | "failed" | "expired" | "parked";
 export interface PurchaseClaim extends OpenClaim {
   readonly purchaseId: string;
   readonly amountMicroUsd: MicroUsd;
-  /** True if a failed refund or a won dispute has returned the amount. */
+  /** True if the refund failed or was canceled, or the dispute was won or dropped. */
   readonly isReversed: boolean;
   readonly isOver: boolean;
 }

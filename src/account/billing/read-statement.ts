@@ -28,7 +28,7 @@ export interface StatementFigures {
 
 /**
  * Computes a statement from the ledger, in the caller's snapshot. `opening` is the closing balance
- * of the previous statement; without it, it is computed from the ledger.
+ * of the previous statement; if absent, the opening balance is computed from the ledger too.
  */
 export async function readStatement(
   client: PoolClient,
@@ -52,7 +52,7 @@ export async function readStatement(
   const ofModels = groups.filter(({ kind }) => kind === "model");
   const ofKeys = groups.filter(({ kind }) => kind === "key");
   const listed = ofModels.reduce((sum, { debit }) => sum + debit, 0n);
-  // The stored text is hashed, so the order of the fields must not change.
+  // A closed statement stores this document as text, with the fields in this order.
   const document: StatementDocument = {
     version: 1,
     org_id: orgId,

@@ -30,8 +30,7 @@ interface RecoveryDeps extends BillingParts {
 
 /**
  * After a restore, applies what the payment provider recorded since a day before `sinceMs`, because
- * a checkout can be paid up to a day after it was opened. It changes nothing that the ledger has.
- * A checkout's metadata name its purchase and its organization.
+ * a checkout can be paid up to a day after it was opened. Changes nothing that the ledger has.
  */
 export async function recoverPayments(
   deps: RecoveryDeps,

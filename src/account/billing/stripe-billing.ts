@@ -52,7 +52,7 @@ export interface BillingOptions {
   };
   readonly store: PurchaseStore;
   readonly topUpStore: TopUpStore;
-  /** Called at each purchase, for the console address to which payers return. */
+  /** Called at each checkout, for the console address to which payers return. */
   readonly consoleUrl: () => string;
   readonly seller: () => Seller;
   readonly clock: Clock;
@@ -124,7 +124,7 @@ export class StripeBilling {
       readonly orgId: OrgId;
       readonly amountMicroUsd: MicroUsd;
       readonly email: string;
-      /** The console page to which the checkout returns the payer. Default: `billing`. */
+      /** The page to which a paid or canceled checkout leads in the end. Default: `billing`. */
       readonly backTo?: "billing" | "welcome";
       readonly savesCard?: boolean;
       readonly company?: Company;

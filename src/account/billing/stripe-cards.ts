@@ -18,7 +18,7 @@ const PAGE_ITEMS = 100;
 const LISTED_MAX = 1_000;
 const WITH_CHARGE: string[] = ["latest_charge"];
 
-/** The final outcome of a charge. If the charge may be sent again, the call rejects instead. */
+/** The provider's answer to a charge. If the charge may be sent again, the call rejects instead. */
 export type ChargeAnswer =
   | { readonly kind: "charge"; readonly charge: ChargeUpdate }
   | { readonly kind: "refused"; readonly reason: PauseReason };

@@ -41,7 +41,7 @@ export interface BillingParts {
   readonly log: Logger;
 }
 
-/** Makes all calls to Stripe. Each call ends within a minute, with an answer or an error. */
+/** Makes the calls to Stripe, together with `cards`. Each request ends or fails within a minute. */
 export class StripePayments {
   readonly cards: StripeCards;
   readonly #stripe: Stripe;
@@ -68,7 +68,7 @@ export class StripePayments {
     this.cards = new StripeCards(this.#stripe);
   }
 
-  /** A repeated call returns the same checkout. */
+  /** A call repeated for the same purchase and customer returns the same checkout. */
   async openCheckout(
     purchase: Pick<KnownPurchase, "purchaseId" | "orgId" | "cents" | "expiresAtMs">,
     visit: {

@@ -23,7 +23,7 @@ import type { BillingParts } from "./stripe-payments.ts";
 const DETACHED_PER_ROUND = 10;
 const PROVIDER = byProviderNews("stripe");
 
-/** The payment provider stores the card, the database only what the console shows of it. */
+/** The payment provider stores the card, the database its id and what the console shows of it. */
 export class StripeTopUps {
   readonly #deps: BillingParts;
   readonly #mayAsk: (id: string) => boolean;
@@ -52,7 +52,7 @@ export class StripeTopUps {
     return { rule, pause, card, isCardPending, monthMicroUsd, hasOpenPurchase };
   }
 
-  /** Rejects with `TopUpFault` if invalid or without a card. Turning a rule on ends its pause. */
+  /** Rejects with `TopUpFault` if amounts are invalid, or if a rule that is on lacks a card. */
   async setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void> {
     const { topUps, bounds, isTestMoney, clock } = this.#deps;
     const month = monthStartMs(clock.nowMs());

@@ -31,7 +31,7 @@ const UNWANTED_AFTER_MS = 10 * MINUTE_MS;
 const GIVEN_UP_AFTER_MS = SEND_WITHIN_MS + UNWANTED_AFTER_MS;
 /** The expiry stored with a purchase: later than the times at which `#repair` ends the purchase. */
 const EXPIRES_AFTER_MS = 2 * SEND_WITHIN_MS;
-/** After this many failures the payment provider counts as down: the next run does the rest. */
+/** After this many failures in a row the provider counts as down: the next run does the rest. */
 const FAILURES_MAX = 3;
 
 const TOP_UP = byGateway("top-up");

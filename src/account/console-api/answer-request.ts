@@ -40,7 +40,7 @@ export function sendRefusal(reply: FastifyReply, refusal: ConsoleRefusal): Fasti
     .send(JSON.stringify(body));
 }
 
-/** Answers a fault without showing its cause, which is logged under the request's id. */
+/** Answers a fault without its cause, which is logged unless the answer is a known refusal. */
 export function refuseFault(
   { log }: Pick<ConsoleDeps, "log">,
   fault: unknown,

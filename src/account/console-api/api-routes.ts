@@ -87,7 +87,7 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
     method,
     url,
     bodyLimit: contract.takesFile === true ? PAGE_STATEMENT_BODY_BYTES_MAX : SMALL_BODY_BYTES_MAX,
-    // Runs before the body is read, so that nobody without a session can make the server read one.
+    // Runs before the body is read, so that a route that needs a session reads no body without one.
     onRequest: async (request, reply) => {
       const session = await openSession(deps, contract, request);
       if (session instanceof ConsoleRefusal) return sendRefusal(reply, session);
@@ -150,7 +150,7 @@ async function answerParts(
 
 /**
  * Claims one of the organization's settings changes per minute first. A refused request returns the
- * claim, unless it cost a query or its body was not JSON: such requests must stay limited.
+ * claim, unless its refusal `isCounted` or its body was not JSON: such requests must stay limited.
  */
 async function changeSetting(
   { limitUse }: ConsoleDeps,

@@ -10,7 +10,7 @@ interface Read<T> {
   untilMs: number;
 }
 
-/** Reads a value at most once in `keptMs`; all callers share the read. */
+/** Shares one read among all callers, and keeps the value that was read for `keptMs`. */
 export class CachedRead<T> {
   readonly #of: () => Promise<T>;
   readonly #clock: Pick<Clock, "monotonicMs">;

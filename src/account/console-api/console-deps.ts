@@ -153,7 +153,7 @@ export interface ConsoleDeps extends OperationDeps {
     "support" | "privacyUrl" | "termsUrl" | "listingsPublicFigures" | keyof IssuerConfig
   >;
   readonly log: Logger & { debug(detail: object, message: string): void };
-  /** The folder of the built pages; without it, pages answer 503. */
+  /** The folder of the built pages; without it, pages but the sign-in page answer 503. */
   readonly staticDir: string;
   readonly openApiFile: string;
   readonly gatewayUrl: () => string;

@@ -1,9 +1,9 @@
 /**
  * The contract between the console's pages, which import only its types, and its API. Requests are
- * checked against these schemas, answers are typed by them, and `/api/openapi.json` is made from
- * them. The name of a route is its method and path. A route that needs a session refuses with 401
- * `signed_out` or 403 `email_not_verified`, a route for operators with 404. The body of every
- * refusal is a `ConsoleError`.
+ * checked against these schemas (not the body of `POST /api/admission-limits`), answers are typed
+ * by them, and `/api/openapi.json` is made from those that are not for operators. The name of a
+ * route is its method and path. A route that needs a session refuses with 401 `signed_out` or 403
+ * `email_not_verified`, a route for operators with 404. The body of a refusal is a `ConsoleError`.
  *
  * The playground is not in this contract: `/playground/v1/…` is the gateway's own `/v1/…` with a
  * session instead of a key, billed to the organization's managed Playground key.

@@ -180,7 +180,7 @@ export function otherName(asked: {
 /** An operator's change requires a sign-in that is at most this old. */
 const FRESH_MS = 12 * 3_600_000;
 
-/** True for an operator. Only an e-mail address that the identity provider has verified counts. */
+/** True for an operator. Only an address counts that a provider or a sign-in link has verified. */
 export function isOperator(
   { isVerified, email }: Pick<SignedIn, "isVerified" | "email">,
   operators: ReadonlySet<string>,

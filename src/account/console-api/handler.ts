@@ -11,7 +11,7 @@ export interface Acting {
   readonly orgId: OrgId;
   /** Undefined for an operator's command. */
   readonly accountId?: string;
-  /** True for an operator's command, to which members' limits and confirmations do not apply. */
+  /** True for an operator's command, which members' limits and typed confirmations do not bind. */
   readonly isOperator?: boolean;
 }
 

@@ -273,7 +273,7 @@ async function show(deps: OperationDeps, session: Acting, key: KeySummary): Prom
   return presentKey(key, context, { ...used, nowMs: deps.clock.nowMs() });
 }
 
-/** Null if the journal is slow to answer: the change is committed, so the answer must not fail. */
+/** Null also if the journal is slow: after a committed change, the answer must not fail. */
 async function readLastUse(
   { reports }: OperationDeps,
   { orgId, keyId }: KeySummary,

@@ -213,7 +213,7 @@ interface NamedRow {
   readonly claims: readonly ScopeClaim[];
 }
 
-/** Lists every scope that can refuse: the organization, each of `keys`, each limited model. */
+/** Lists the scopes that a customer can limit: the organization, `keys`, and limited models. */
 function rowsOfOrganization(
   org: OrgSummary,
   keys: readonly KeySummary[],

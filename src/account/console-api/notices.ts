@@ -58,7 +58,7 @@ function creditNotices(input: NoticeInput): Notice[] {
   const refused = facts.refused.balance ?? 0;
   const isRefusing = facts.neededMicroUsd !== null && facts.neededMicroUsd > available;
   if (settledMicroUsd <= 0n) {
-    // An organization that never had credit gets `never_funded` until a request is refused.
+    // An organization that never had credit gets only `never_funded` until a request is refused.
     if (!isFunded && refused === 0) return [];
     const text =
       refused === 0

@@ -210,7 +210,7 @@ export function estimateRunway(
   if (counted.length < WHOLE_DAYS_MIN || availableMicroUsd <= 0n) return undefined;
   const length = BigInt(counted.length);
   const spent = counted.reduce((sum, { spentMicroUsd }) => sum + spentMicroUsd, 0n);
-  // The pace is rounded up, so that the estimate does not promise too much.
+  // The pace that is shown is rounded up, so that it does not promise too much.
   const perDayMicroUsd = (spent + length - 1n) / length;
   const lastsMs = (availableMicroUsd * length * BigInt(DAY_MS)) / spent;
   const untilMs = lastsMs > DAYS_MAX * BigInt(DAY_MS) ? undefined : nowMs + Number(lastsMs);

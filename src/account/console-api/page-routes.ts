@@ -164,7 +164,7 @@ async function findDetour(
 ): Promise<string | undefined> {
   const { identity } = deps;
   const { headers, url } = request;
-  // `/join` is never redirected: a browser would keep its fragment, an invitation's token.
+  // `/join` gets no detour: a browser would keep its fragment, an invitation's token.
   if (headers.cookie === undefined || path === "/join" || visitor === "unknown") return undefined;
   const back = `return=${encodeURIComponent(url)}`;
   if (visitor !== undefined) {
@@ -197,11 +197,11 @@ export function isPagePath(path: string): boolean {
   return PAGES.some((page) => page.test(path));
 }
 
-/* The pages that show nothing without a session; catalog and documentation are public. */
+/* The pages that require a session (without one, `/` is the sign-in page); the others do not. */
 const PRIVATE =
   /^\/(|welcome|usage|limits|connections|playground)$|^\/(settings|keys|optimize|billing|requests|operator)(\/|$)/;
 
-/** Paths of the API, the gateway and sign-in, which are never pages. */
+/** Paths of the console's and the gateway's routes and of built files, which are never pages. */
 const RESERVED = /^\/(login|v1|api|images|auth|webhooks|assets|playground\/v1)(\/|$)/i;
 
 export function isReservedPath(path: string): boolean {

@@ -49,8 +49,8 @@ type Fits<T, R> = [Missing<T, R>] extends [never]
 /**
  * Converts a record to an answer by the answer's schema, with the objects and lists in it:
  * `created_at` is the instant of `createdAtMs`, `spent_usd` the dollars of `spentMicroUsd` or
- * `spentPicoUsd`, `model` is `modelId`, any other field the property of the same name in camel
- * case. `others` contains the fields that follow another rule.
+ * `spentPicoUsd`, `model` is `modelId`, `provider` is `providerId`, any other field the property of
+ * the same name in camel case. `others` contains the fields that follow another rule.
  */
 export function present<
   S extends TObject,

@@ -55,8 +55,8 @@ const TOO_FAR = invalidField(
 );
 
 /**
- * Returns undefined for no change, null for every model. An unlisted id is refused, so that a
- * typo does not block production, unless `kept`, the key's present models, contains it.
+ * Returns undefined for no change, null for every model. Refuses an id, as it may be a typo, unless
+ * it is listed, an endpoint of the organization serves it, or the key has it already (`kept`).
  */
 async function readAllowedModels(
   { catalog, rules }: Pick<ConsoleDeps, "catalog" | "rules">,

@@ -204,8 +204,8 @@ async function readSettings(deps: ConsoleDeps, session: SignedIn): Promise<Setti
 const { properties: Shown } = Settings;
 
 /**
- * All that is stored about an organization, as one JSON document, except secrets and what has its
- * own download (attempts, monthly statements, the change log).
+ * An organization's data as one JSON document. Leaves out secrets, managed keys, alert deliveries
+ * and what has its own download (attempts, monthly statements, the change log).
  */
 async function* exportPieces(deps: ConsoleDeps, session: SignedIn): AsyncIterable<string> {
   const head = JSON.stringify(await readAccount(deps, session)).slice(0, -1);

@@ -71,8 +71,8 @@ const SOME_ORIGIN = "http://console.invalid";
 const OWN_ROUNDS = /^\/(auth|sign-in|api)(\/|$)/;
 
 /**
- * Returns the path to which a browser may go after signing in. Undefined if `asked` names
- * another origin, could be parsed as one, or leads to a sign-in or API route.
+ * Returns the path to which a browser may go after signing in. Undefined unless `asked` is a path
+ * of at most 512 visible ASCII characters on this origin that is no sign-in or API route.
  */
 export function safeReturnPath(asked: string | undefined): string | undefined {
   if (asked === undefined || asked.length > RETURN_PATH_CHARS_MAX) return undefined;

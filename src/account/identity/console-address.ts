@@ -41,7 +41,7 @@ export function assertSafeConsole(config: AddressConfig): void {
   );
 }
 
-/** Parses the issuer's address: https, or http on loopback; else throws `IdentitySettingFault`. */
+/** Parses the issuer's address: https, or http on loopback, without a query or a user name. */
 export function parseIssuer(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isSafe =

@@ -73,7 +73,7 @@ type Trial = Pick<OwnOrgStart, "sessionId" | "trialKey"> & {
   readonly welcomeMicroUsd?: MicroUsd | undefined;
 };
 
-/** Creates the due trial key, its reveal in the session, and the starting credit. */
+/** Creates the due trial key and its reveal, and grants the starting credit if it is still due. */
 export async function startTrial(run: Run, orgId: OrgId, trial: Trial): Promise<readonly Change[]> {
   return [await mintTrialKey(run, orgId, trial), ...(await grantWelcome(run, orgId, trial))];
 }

@@ -54,7 +54,7 @@ export interface ResolvedSignIn {
    * organization that an operator made for the address; `verified`: a known account, verified now.
    */
   readonly kind: "known" | "created" | "linked" | "adopted" | "verified";
-  /** True if the provider reports another account's e-mail; the account then keeps its own. */
+  /** True if another account has the newly verified address; this account then keeps its own. */
   readonly isEmailTaken: boolean;
 }
 
@@ -84,7 +84,7 @@ export const sessionColumns = columns({
   role: computed("m.role", text<Role>("role")),
   email: computed("a.email", text("email")),
   name: computed("a.name", orNull(text("name"))),
-  /** False until the provider has verified the e-mail; until then only the verify page is open. */
+  /** True if the provider or a sign-in link has verified the e-mail; most routes require it. */
   isVerified: computed("a.email_verified_at is not null", bool("is_verified")),
   issuer: text("issuer"),
   subject: text("subject"),
@@ -93,7 +93,7 @@ export const sessionColumns = columns({
   lastSeenAtMs: instantMs("last_seen_at"),
   idpCheckedAtMs: instantMs("idp_checked_at"),
   idpTriedAtMs: instantMs("idp_tried_at"),
-  /** The first use of the session after a recheck became due; null if no recheck is due. */
+  /** The first recorded use since a recheck became due, until the provider answers; else null. */
   recheckAskedAtMs: orNull(instantMs("recheck_asked_at")),
   userAgent: orNull(text("user_agent")),
   endedReason: orNull(text<EndReason>("ended_reason")),
@@ -103,8 +103,8 @@ export type StoredSession = RecordOf<typeof sessionColumns>;
 
 /*
  * Chooses the organization of a session: the one that the person switched to, else the account's
- * own unless an invitation deferred its trial key, else the one joined last. Every request runs
- * this query, so a removed member loses access with the next request.
+ * own unless an invitation deferred its trial key, else the one joined last. Each read of a session
+ * runs this query, so a removed member loses access with the next request.
  */
 const CURRENT_MEMBER_SQL = `
   select org_id, role from org_member

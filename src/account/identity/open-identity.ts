@@ -57,9 +57,8 @@ export interface OpenIdentityOptions extends Pick<
 }
 
 /**
- * The first sign-in, not this call, contacts the identity provider, so the gateway starts while
- * the provider is down. Rejects with an `InsecureConsoleFault` or an `IdentitySettingFault` if the
- * settings cannot work.
+ * Does not contact the identity provider, so the gateway starts while the provider is down. Rejects
+ * with an `InsecureConsoleFault` or an `IdentitySettingFault` if the settings cannot work.
  */
 export function openIdentity(options: OpenIdentityOptions): Promise<Identity> {
   // Inside `then`, a fault of the constructor rejects the promise instead of throwing here.
@@ -113,7 +112,7 @@ class OpenedIdentity extends Sessions {
     return (await this.#signIns?.start(asked.returnPath)) ?? signInsDisabled;
   }
 
-  /** `GET /auth/callback`: goes to `returnPath`, `/welcome`, `/join`, `/verify` or `/sign-in`. */
+  /** `GET /auth/callback`: goes to `returnPath`, or to a page such as `/verify` or `/sign-in`. */
   async finishSignIn(asked: AskingBrowser & { readonly url: string }): Promise<Redirect> {
     return (await this.#signIns?.finish(asked)) ?? signInsDisabled;
   }

@@ -101,8 +101,8 @@ export interface ClaimLink {
 }
 
 /**
- * Makes a link that signs in a browser once, within 15 minutes. Only someone with a shell on the
- * machine can make one. With `email` it works for that address only.
+ * Makes a link that signs in a browser once, within 15 minutes. No route calls this, only commands,
+ * so it takes a shell on the machine. With `email` the link works for that address only.
  */
 export async function makeClaimLink(options: {
   readonly store: ClaimLinkStore;

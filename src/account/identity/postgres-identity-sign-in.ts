@@ -46,7 +46,7 @@ type SignIn = SignInToResolve & { readonly linkHash: Buffer | undefined };
 /**
  * Commits account, organization, trial key and session together. Sign-ins with one address wait for
  * each other before their transactions begin, so that each sees the result of the previous one.
- * Other conflicts are retried.
+ * Other conflicts are retried, up to six tries in all.
  */
 export async function resolveSignIn(
   { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
@@ -170,7 +170,7 @@ async function findAccount(run: Run, signIn: SignInToResolve): Promise<FoundAcco
   return { ...plain(account), isTrialDue: false, kind: "known", ...followed };
 }
 
-// A verified account keeps its address if the new one is unverified or belongs to another account.
+// A verified account keeps its address if the new one is unverified or another account verified it.
 async function followEmail(
   run: Run,
   account: AccountRow,
@@ -183,7 +183,7 @@ async function followEmail(
   return { isEmailTaken, changes: isEmailTaken ? [] : await setEmail(run, account, claim) };
 }
 
-/** Handles a known account whose address the provider now reports as verified. */
+/** Handles a known, unverified account for which the provider now reports a verified address. */
 async function verify(
   run: Run,
   account: AccountRow,
@@ -303,7 +303,7 @@ async function setEmail(
   return [toEmailChange(account, { before: from, after: claim.email }), ...moved];
 }
 
-/** Moves an unverified account's identity and sessions to an older account, and deletes it. */
+/** Moves the identities and sessions of the unverified account `from` to `to`; deletes `from`. */
 async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise<void> {
   const both = [from.account_id, to.account_id];
   await run("update console_identity set account_id = $2 where account_id = $1", both);
@@ -314,7 +314,7 @@ async function moveIdentity(run: Run, from: AccountRow, to: AccountRow): Promise
 
 /**
  * Deletes an organization that never had money, a key or a change of caps, unless another table
- * refers to it. Locks the organization's row before its wallet, as every transaction does.
+ * refers to it. Locks the organization's row before its wallet, as transactions that lock both do.
  */
 async function dropEmptyOrg(run: Run, orgId: string): Promise<void> {
   await run("savepoint before_drop");

@@ -29,7 +29,7 @@ export interface ProviderAnswer {
   readonly subject: string;
   readonly sid: string | undefined;
   readonly claims: Readonly<Record<string, unknown>>;
-  /** Fetches further claims from the userinfo endpoint; empty if the provider has none. */
+  /** Fetches further claims from the userinfo endpoint; empty if there is no such endpoint. */
   moreClaims(): Promise<Readonly<Record<string, unknown>>>;
 }
 
@@ -41,7 +41,7 @@ interface Discovered {
   readonly untilMs: number;
 }
 
-/** Reads metadata on demand: a provider that is down ends no session, and is asked again. */
+/** Reads the provider's metadata on demand, at most hourly while the provider can be reached. */
 export class RelyingParty {
   readonly #options: RelyingPartyOptions;
   #discovered: Discovered | undefined;
@@ -102,7 +102,7 @@ export class RelyingParty {
     };
   }
 
-  /** Undefined if the token is invalid. Throws if the provider's keys cannot be read. */
+  /** Undefined if the token is invalid. Throws if the metadata or the keys cannot be read. */
   async verifyLogoutToken(token: string): Promise<LogoutToken | undefined> {
     const { verifyLogout } = await this.#discover();
     return await verifyLogout(token);
@@ -156,7 +156,7 @@ export class RelyingParty {
 /** The id token's signature is checked although the token came straight from the provider. */
 const checkSignatures = client.enableNonRepudiationChecks;
 
-/** Sends the secret in the header, or in the body if the provider accepts only that. */
+/** Sends the secret in the header, or in the body if the provider accepts it there only. */
 function secretAuth(clientSecret: string): client.ClientAuth {
   const basic = client.ClientSecretBasic(clientSecret);
   const post = client.ClientSecretPost(clientSecret);

@@ -51,7 +51,7 @@ export interface ProvedSignIn {
 
 export class Sessions {
   readonly #options: SessionsOptions;
-  /** Bounds the reads of sessions, because anyone can send cookies that cost a read. */
+  /** Limits concurrent reads of tokens not found lately, since anyone can send such cookies. */
   readonly #reads = new Turns({
     running: SESSION_READS_MAX,
     waiting: Number.POSITIVE_INFINITY,
@@ -123,7 +123,7 @@ export class Sessions {
     };
   }
 
-  /** Undefined if the session was signed out, has expired, or was ended by the provider. */
+  /** Undefined if the browser has no live session. Ends a session whose recheck is overdue. */
   async readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
     const { store, clock, kind } = this.#options;
     const token = this.readToken(cookieHeader);
@@ -181,7 +181,7 @@ export class Sessions {
     return (await store.findReveal(token.hash, clock.nowMs())) !== undefined;
   }
 
-  /** Returns the session's trial key; undefined after `endReveal`, or if the session has none. */
+  /** Returns the session's trial key, if it has one, for 15 minutes or until `endReveal`. */
   async reveal(cookieHeader: string | undefined, from?: AskedFrom) {
     const { store, clock } = this.#options;
     const token = await this.#liveToken(cookieHeader);
@@ -253,7 +253,7 @@ const KNOWN_MS = 60_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** A session ends this long after its sign-in; use does not extend it. */
+/** A session ends at the latest this long after its sign-in; use does not extend it. */
 const SESSION_MS = 7 * 24 * HOUR_MS;
 /** The last use of a session is written at most this often. */
 const TOUCH_EVERY_MS = MINUTE_MS;

@@ -255,7 +255,7 @@ export function readEmailClaim(
   return { email, emailNorm: normaliseEmail(email), isVerified };
 }
 
-/** True if the id token lacks the address or `email_verified`, so that userinfo must be read. */
+/** True if userinfo must be read, for the address or, without `isTrusted`, for `email_verified`. */
 export function lacksEmailClaim(claims: Claims, rules: EmailRules): boolean {
   if (asText(claims["email"]) === undefined) return true;
   return claims["email_verified"] === undefined && !rules.isTrusted;

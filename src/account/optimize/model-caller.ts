@@ -26,17 +26,17 @@ export interface EndedCall {
   readonly text: string;
   readonly costMicroUsd: MicroUsd;
   readonly firstByteMs: number | null;
-  /** Null if the call was never sent. */
+  /** Null if no try of the call was sent and answered in time. */
   readonly totalMs: number | null;
 }
 
 export type CallOutcome =
   | EndedCall
-  /** Nothing was sent: a limit was hit, or every provider is in cooldown. */
+  /** The call was refused for now: a limit was reached, or the gateway answered 503. */
   | { readonly kind: "wait"; readonly waitMs: number }
   /** The rest of a cap or of the balance does not cover the highest cost of this call. */
   | { readonly kind: "uncovered"; readonly by: "budget" | "organization" }
-  /** No later call can succeed; `message` is for people. */
+  /** The search cannot go on; `message` tells people why. */
   | { readonly kind: "unusable"; readonly message: string }
   | { readonly kind: "unreachable" };
 

@@ -40,7 +40,7 @@ export interface OptimizeOptions {
   readonly log: Logger;
   readonly caller: ModelCaller;
   readonly isChatModel: (modelId: string) => boolean;
-  /** The least time between the starts of two calls of a search. */
+  /** The least time between the starts of two calls of a search, unless one has to run alone. */
   readonly callGapMs: number;
   readonly quote: Quote;
 }
@@ -128,7 +128,7 @@ export class OptimizeRuns {
 
   /**
    * Returns the answers after the first `after` events, only to the person who started the search.
-   * Undefined if this process does not hold them; it does until ten minutes after the search ends.
+   * Undefined if this process does not hold them; it does at most until ten minutes after the end.
    */
   answers(
     orgId: OrgId,
@@ -140,7 +140,7 @@ export class OptimizeRuns {
 
   /** An ended search stays as it is. Undefined if there is no such search. */
   async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
-    // Only a search of the caller's organization is found, so nobody can stop another's search.
+    // Only a search of this organization is found, so that no other organization can stop it.
     const search = await this.#options.store.find(orgId, searchId);
     const run = search === undefined ? undefined : this.#runs.get(searchId);
     run?.stop({ state: "stopped", message: null }, by);

@@ -41,7 +41,7 @@ export interface OptimizeResult {
   readonly firstByteP50Ms: number | null;
   /** The share of its judged prompts that the model won, 0 to 1; null if none was judged. */
   readonly winRate: number | null;
-  /** 1 is best. Null if the model did not answer, or if the judge decided too few prompts. */
+  /** 1 is best. Null without any answer, and if `best_judged` has too few decided prompts. */
   readonly rank: number | null;
 }
 

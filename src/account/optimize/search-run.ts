@@ -40,7 +40,7 @@ export interface RunOptions {
 type End = Pick<SearchEnd, "state" | "message">;
 
 export class SearchRun {
-  /** Resolves when no call is running and, if possible, the end of the search has been stored. */
+  /** Resolves when the search awaits no call and, if possible, its end has been stored. */
   readonly done: Promise<void>;
   readonly feed: AnswerFeed = new AnswerFeed();
   readonly #options: RunOptions;

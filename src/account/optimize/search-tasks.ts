@@ -23,8 +23,8 @@ interface TasksOptions {
 
 /**
  * One prompt goes to every candidate before the next prompt, so that a search that ends early has
- * asked all candidates the same prompts. The judge is called once all answers to a prompt have
- * arrived; then the answers are dropped.
+ * asked all candidates the same prompts, except the last ones. The judge is called once all calls
+ * for a prompt have ended, if at least two models answered; then the answers are dropped.
  */
 export class SearchTasks {
   readonly #options: TasksOptions;
@@ -52,7 +52,7 @@ export class SearchTasks {
   }
 
   /**
-   * `text` is undefined if the model did not answer. True if the prompt is done without a judge.
+   * `text` is undefined if the model did not answer. True if the judge's planned call is left out.
    */
   answered(promptAt: number, modelId: string, text: string | undefined): boolean {
     const { searchId, prompts, modelIds, hasJudge } = this.#options;
@@ -110,7 +110,7 @@ export function askJudge(
   return { question, modelIds: shuffled.map(({ modelId }) => modelId) };
 }
 
-/** Builds a question whose JSON is at least as long as that of any question about these models. */
+/** Builds a question whose JSON is at least as long as that of any question about this prompt. */
 export function longestQuestion(prompt: string, modelIds: readonly string[]): string {
   const text = LONGEST_CHAR.repeat(ANSWER_CHARS_MAX);
   return askJudge(

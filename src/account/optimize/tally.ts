@@ -39,7 +39,7 @@ export class Tally {
     });
   }
 
-  /** False if the judge decided fewer than half of the prompts; then no candidate is ranked. */
+  /** False if `best_judged` lacks verdicts on half of the prompts; then no candidate is ranked. */
   #isDecided(): boolean {
     if (this.#objective !== "best_judged") return true;
     const prompts = Math.max(...[...this.#counts.values()].map(({ calls }) => calls));

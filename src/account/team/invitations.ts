@@ -17,7 +17,7 @@ import type { Invitation } from "./team-store.ts";
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
 
-/** The link exists in this answer only: the database stores the hash of its token. */
+/** Only this answer and the e-mail contain the link: the database stores the hash of its token. */
 export interface SentInvitation {
   readonly invitation: Invitation;
   readonly link: string;
@@ -27,7 +27,7 @@ export interface SentInvitation {
 export interface InvitationsOptions {
   readonly store: TeamStore;
   readonly mailer: Mailer | undefined;
-  /** The most e-mails per hour over all organizations, confirmations of alerts included. */
+  /** The most invitations and confirmations of alerts that all organizations may mail per hour. */
   readonly mailsPerHourMax: number;
   readonly consoleUrl: () => string;
   readonly clock: Clock;
@@ -82,7 +82,7 @@ export class Invitations {
 
   async #send(from: Inviting, made: Invitation, token: string): Promise<SentInvitation> {
     const { store, mailer, mailsPerHourMax, consoleUrl, clock } = this.#options;
-    // Browsers send the part after `#` to no server, so no log contains the token.
+    // Browsers send the part after `#` to no server, so no request log contains the token.
     const link = `${consoleUrl()}/join#${token}`;
     if (mailer === undefined) return { invitation: made, link, mail: "off" };
     const nowMs = clock.nowMs();

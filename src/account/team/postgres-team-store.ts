@@ -88,7 +88,7 @@ export class PostgresTeamStore {
     return new Map(rows.map(({ account_id: id, email }) => [id, email]));
   }
 
-  /** Lists the active keys and webhooks whose creation by the account is in the change log. */
+  /** Lists enabled keys and webhooks that the account created or rotated, by the change log. */
   async madeBy(orgId: OrgId, accountId: string): Promise<MadeByMember> {
     const { rows } = await this.#pool.query<MadeRow>(sql.MADE_BY_SQL, [orgId, accountId]);
     const ofKind = (kind: MadeRow["kind"]) =>
@@ -313,7 +313,7 @@ async function endInvitations(
 
 /**
  * Creates an empty organization for an account that has left its own, because
- * `console_account.org_id` must name one of which it is a member. It gets no second trial key.
+ * `console_account.org_id` must name one of which it is a member. No second trial key is created.
  */
 async function giveOwnOrg(
   client: PoolClient,
@@ -324,7 +324,7 @@ async function giveOwnOrg(
   const orgName = chooseOrgName(name, email);
   await client.query(CREATE_ORG_SQL, [orgId, orgName, email, true]);
   await client.query(sql.SET_OWN_ORG_SQL, [accountId, orgId]);
-  // This change log must not reveal who removed the member, a person of another organization.
+  // The new organization's change log must not reveal who removed the member from the old one.
   const query = async (...asked: [string, unknown[]]) => (await client.query<Row>(...asked)).rows;
   return await recordChanges(client, byGateway("members"), [
     createdOrg(orgId, orgName, email),

@@ -98,7 +98,7 @@ export interface PersonRow {
   readonly masked: string | null;
 }
 
-/* Includes keys and webhooks that the account rotated, since it knows their newer secrets. */
+/* Keys that the account rotated count too, since it knows their secrets; so do changed webhooks. */
 export const MADE_BY_SQL = `
   with made as (
     select distinct target from change
@@ -126,7 +126,7 @@ export const INVITATIONS_SQL = `
   select ${invitationColumns.sql} from org_invitation
   where org_id = $1 and ended_at is null order by created_at, invitation_id limit ${ROWS_MAX}`;
 
-/* True while the creator of an open invitation `i` is still a member who may invite. */
+/* True while the account that made the last link of invitation `i` is a member who may invite. */
 const INVITER_SQL = `exists (select from org_member b where b.org_id = i.org_id
     and b.account_id = i.invited_by
     and b.role in (${rolesWith("members")

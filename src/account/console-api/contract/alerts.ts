@@ -17,7 +17,7 @@ import {
 export const AlertDestination = Type.Object({
   destination_id: Id,
   channel: oneOf("email", "webhook"),
-  /** Without `billing`, a role sees only scheme and host of a URL, whose path can hold a token. */
+  /** Without `billing`, a role sees only the origin of a URL, since its path can hold a token. */
   address: Type.String(),
   kinds: nullable(Type.Array(Type.String())),
   created_at: Instant,

@@ -119,7 +119,7 @@ export const Provider = Type.Object({
   ttft_p50_ms: nullable(Count),
   /**
    * Models whose answers of the last 24 hours were reported to come from another model. They are
-   * always listed; `share_24h` is null under the same conditions as `success_24h`.
+   * always listed; `share_24h` is null unless they too meet the conditions of `success_24h`.
    */
   substitutions: Type.Array(
     Type.Object({
@@ -233,7 +233,7 @@ export const ModelCosts = Type.Object({
   /** If true, requests with the organization's own provider keys are left out. */
   is_by_request: Type.Boolean(),
   traffic: Type.Object({
-    /** Requests that used tokens; a request tried at several providers counts once for each. */
+    /** Requests that used tokens. If `is_by_request`, each of their attempts counts as one. */
     requests: Count,
     spent_usd: Usd,
     tokens: Tokens,

@@ -142,10 +142,7 @@ export const PutBack = Type.Object({
   lost_usd: Type.String(),
 });
 
-/**
- * Operations without a page: they concern the whole installation, or they let a person in when the
- * pages cannot.
- */
+/** Operations that only operators' commands offer: no page and no route has them. */
 export const COMMANDS = {
   "org create <name>": {
     summary: "Creates an organization with an empty wallet",

@@ -25,7 +25,7 @@ export const ListingFigures = Type.Object({
   share_of_calls: Type.Number({ minimum: 0, maximum: 1 }),
   ...FIGURES,
   days: Type.Array(FiguresAt),
-  /** The last 48 hours; empty for figures across organizations. */
+  /** The last 48 hours; always empty for figures across organizations. */
   hours: Type.Array(FiguresAt),
 });
 export type ListingFigures = Static<typeof ListingFigures>;
@@ -39,7 +39,7 @@ const Figured = {
   providers: Type.Array(ProviderFigures),
 } as const;
 
-/** An answer includes `days` and `hours` only if the query names a model or a provider. */
+/** In an answer, `days` and `hours` are empty unless the query names a model or a provider. */
 const query = Fields({ model: Type.Optional(Id), provider: Type.Optional(Id) });
 export type ListingQuery = Static<typeof query>;
 

@@ -102,7 +102,7 @@ export const OperatorDesk = Type.Object({
   days: Type.Array(Type.Object({ day: Type.String(), ...Figures })),
   /** At most ten organizations, the one with the most spend in `days` first. */
   organizations: Type.Array(Type.Object({ org_id: Id, name: Type.String(), ...Figures })),
-  /** Providers that failed a tenth or more of at least 20 calls in the last day. */
+  /** At most ten providers that failed a tenth or more of at least 20 calls in 25 hours. */
   providers: Type.Array(Type.Object({ provider: Type.String(), attempts: Count, failed: Count })),
   /** How many organizations had credit and now have less than a cent. */
   out_of_credit: Count,
@@ -151,7 +151,7 @@ export const OperatorChange = Type.Object({
   position: Type.Integer(),
   at: Instant,
   actor_kind: Type.String(),
-  /** The id of the account or key, or the operator's account or user; see `actor_kind`. */
+  /** The account's or key's id, or the user, payment provider or component; see `actor_kind`. */
   actor_id: Type.String(),
   /** Null if the actor is no account, or an account that was merged into another one. */
   actor_email: nullable(Type.String()),
@@ -172,7 +172,7 @@ export const OperatorOrgPage = Type.Object({
   usage: Type.Array(Type.Object({ model: Type.String(), ...Figures })),
   keys: Type.Array(OperatorKey),
   members: Type.Array(OperatorMember),
-  /** The wallet's newest purchases, grants and days of use, at most 20. */
+  /** The wallet's newest entries, at most 20; a day of use is one entry. */
   wallet: Type.Array(CreditEntry),
   purchases: Type.Array(Purchase),
   limits: Type.Array(OperatorLimit),

@@ -80,7 +80,7 @@ export type OptimizeVerdict = Static<typeof OptimizeVerdict>;
 export const OptimizeAnswers = Type.Object({
   /**
    * The instance that runs a search holds its answers in memory, for the person who started it,
-   * until ten minutes after its end.
+   * at most until ten minutes after its end.
    */
   held: Type.Boolean(),
   answers: Type.Array(OptimizeAnswer),

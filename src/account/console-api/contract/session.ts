@@ -41,7 +41,7 @@ export const Notice = Type.Object({
   severity: oneOf("bad", "warn", "info"),
   text: Type.String(),
   since: nullable(Instant),
-  /** Requests that were refused for this notice's reason in the last hour, up to 1,000. */
+  /** Requests refused within an hour for lack of credit or the organization's cap, up to 1,000. */
   refused: Count,
   action: oneOf("add_credit", "raise_cap", "contact_support", "view_model", "open_billing"),
   target: nullable(Id),
@@ -81,7 +81,7 @@ export const Session = Type.Object({
 });
 export type Session = Static<typeof Session>;
 
-/** The raw trial key, which is stored, encrypted, until its owner confirms that it is saved. */
+/** The raw trial key, stored encrypted for 15 minutes or until its owner confirms it is saved. */
 export const Reveal = Type.Object({
   key: Type.String(),
   label: Type.String(),

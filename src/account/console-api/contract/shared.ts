@@ -186,7 +186,7 @@ export const AsOf = { as_of: Type.Optional(Instant) };
 
 export const Page = { next_cursor: nullable(Type.String()) };
 
-/** Unless this is true, a change that stops requests at once is refused: 409 `confirm_needed`. */
+/** Unless this is true, a cap that is already used up is refused: 409 `confirm_needed`. */
 export const Confirm = Type.Optional(
   Type.Boolean({ description: "true, to make it also where it stops requests at once" }),
 );

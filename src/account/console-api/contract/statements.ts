@@ -245,7 +245,7 @@ export const CreditEntry = Type.Object({
     "correction",
     "other",
   ),
-  /** Depends on `kind`: the purchase's id, the grant's reference, or the day of usage. */
+  /** Depends on `kind`: id of a purchase, refund or dispute, reference of a grant, day of usage. */
   ref: Type.String(),
   amount_usd: Usd,
 });
@@ -273,7 +273,8 @@ export const TopUpPause = Type.Object({
 
 export const TopUp = Type.Object({
   /**
-   * False if the operator sells no credit or has automatic top-up off; other fields are then empty.
+   * False if the operator sells no credit or has automatic top-up off. Then the fields below are
+   * empty, except `min_usd` and `max_usd`.
    */
   is_available: Type.Boolean(),
   card: nullable(TopUpCard),
