@@ -96,7 +96,7 @@ interface Options extends CallOptions {
   readonly sizes: Sizes;
 }
 
-/** Starts the mock provider, the load generator and the chosen targets, and measures in rounds. */
+/** Starts the mock provider and the load generator, and measures the chosen targets in rounds. */
 class CallBench {
   readonly #options: Options;
   readonly #picked: ReadonlySet<string>;
