@@ -224,7 +224,7 @@ async function measureLoad(of: Measuring, ledger: Ledger): Promise<readonly Figu
   return figures;
 }
 
-/** Measures each query of the console's pages and CSV files, for the largest organization. */
+/** Measures queries of the console's pages and CSV files, with the largest organization. */
 async function measureReports(
   of: Measuring,
   { usageReports, recordStore }: PostgresBackend,

@@ -96,7 +96,7 @@ interface Options extends CallOptions {
   readonly sizes: Sizes;
 }
 
-/** Starts the mock provider, the load generator and all targets, and measures all in rounds. */
+/** Starts the mock provider and the load generator, and measures the chosen targets in rounds. */
 class CallBench {
   readonly #options: Options;
   readonly #picked: ReadonlySet<string>;
@@ -157,7 +157,7 @@ class CallBench {
     }
   }
 
-  /** Loads each target before anything is measured, so that just-in-time compilation is over. */
+  /** Runs the request and stream rows first, so that just-in-time compilation is mostly over. */
   async #warmUp(): Promise<void> {
     const warmed = new Set<TargetId>();
     const { works } = this.#options;

@@ -86,7 +86,6 @@ function manifestOf({ id, wire, mockPort, modelIds }: MockProvider): object {
   };
 }
 
-/** A running `serve` process of this gateway, with every feature on. */
 export interface RunningServe {
   readonly port: number;
   readonly internalUrl: string;

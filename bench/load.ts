@@ -27,11 +27,11 @@ export type LoadJob =
 export interface Destination {
   readonly endpoint: Endpoint;
   readonly body: string;
-  /** Connections use these ports in turn, instead of the endpoint's own. */
+  /** Connections of a `requests` job use these ports in turn; streams use the endpoint's own. */
   readonly ports?: readonly number[];
-  /** Requests use these keys in turn, instead of the endpoint's own. */
+  /** A `requests` job uses these keys in turn; streams use the endpoint's own. */
   readonly keys?: readonly string[];
-  /** Expected status of every answer. Default 200. */
+  /** Expected status of every answer of a `requests` job. Default 200. */
   readonly status?: number;
   /** A text in the refusal, such as its code. A probe before the measurement checks for it. */
   readonly code?: string;
@@ -68,7 +68,7 @@ export interface LoadReport {
   readonly failures: number;
   /** Empty if there was no failure. */
   readonly firstFailure: string;
-  /** Median milliseconds from the sending of a request to the end of its answer. */
+  /** Median milliseconds from sending a request to the end of its answer; 0 for streams. */
   readonly p50Ms: number;
 }
 

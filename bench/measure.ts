@@ -38,7 +38,7 @@ export interface CallOptions {
   readonly "memory-streams": number;
   /** Requests per second of the work `latency`. */
   readonly rate: number;
-  /** The longest time that a target is warmed up before its first measurement, in seconds. */
+  /** The longest warm-up of a target with its first row, in seconds; an eighth with later rows. */
   readonly "warm-up": number;
 }
 
@@ -91,9 +91,10 @@ function destinationOf(work: Work, target: Target): Destination | undefined {
 const FALL = 0.03;
 
 /**
- * Runs `work` on a target until its CPU cost stops falling, by the same rule for every target. A
- * JavaScript engine compiles code during the first half minute, and figures from that time include
- * the compiler's work. Returns the seconds of warm-up; 0 if the target does not serve the route.
+ * Runs `work` on a target until its CPU cost stops falling or the longest warm-up is over, by the
+ * same rule for every target. A JavaScript engine compiles code during the first half minute, and
+ * figures from that time include the compiler's work. Returns the seconds of warm-up; 0 if the
+ * target does not serve the route or answers nothing.
  */
 export async function warmUp(
   tools: Tools,

@@ -8,8 +8,8 @@ import { share } from "./program.ts";
 
 /**
  * The mixed load is a process that takes one `MixedJob` at a time over IPC: many kinds of request,
- * streams among them. It sends a `MixedReport` for each window and a last message once its
- * connections are closed.
+ * streams among them. It sends a `MixedReport` for each window and a last message when no request
+ * is in flight any more, or 10 seconds after the last window.
  */
 /** One kind of request. The load sends all kinds in turn. */
 export interface MixedRequest {
@@ -168,7 +168,7 @@ class MixedLoad {
     return tally.report(systemClock.monotonicMs() - startMs);
   }
 
-  /** Lets every request in flight end, so that the next job starts on a quiet target. */
+  /** Waits up to 10 s for requests in flight, so that the next job starts on a quiet target. */
   async #drain(): Promise<void> {
     const endMs = systemClock.monotonicMs() + DRAIN_MS;
     while (this.#idle.length < this.#open && systemClock.monotonicMs() < endMs) await sleep(5);

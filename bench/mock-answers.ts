@@ -1,6 +1,6 @@
 import type { Wire } from "./chat-bodies.ts";
 
-/** Model ids that the mock provider expects and echoes, by wire. */
+/** Model ids for requests to the mock provider, which names them in its answers, by wire. */
 export const UPSTREAM_MODEL_ID: Readonly<Record<Wire, string>> = {
   wire_a: "upstream-a",
   wire_b: "upstream-b",

@@ -4,15 +4,15 @@ import type { Wire } from "./chat-bodies.ts";
 import { CANNED_ANSWERS, type CannedAnswers } from "./mock-answers.ts";
 
 /**
- * The provider behind every measured gateway. This process reads only the length of a request and,
- * in a small body, whether it asks for a stream. It writes prepared bytes, so that it costs less
- * than any gateway. Over IPC it sends its port and obeys `MockOrder`; it ends with its parent.
+ * The provider behind every measured gateway. This process reads only a request's path and
+ * length and, in a small body, the wish for a stream. It writes prepared bytes, so that it costs
+ * less than any gateway. Over IPC it sends its port and obeys `MockOrder`; it ends with its parent.
  */
 export type MockOrder =
   | {
       readonly kind: "pace";
       readonly intervalMs: number;
-      /** A new stream ends by itself after this many events. Default 3,000. */
+      /** A new stream ends by itself after this many intervals. Default 3,000. */
       readonly eventsMax?: number;
     }
   | { readonly kind: "finish" };

@@ -71,7 +71,7 @@ async function startDev({ resources }: Context): Promise<string> {
   );
 }
 
-/** Loads a page with an empty cache. Returns its path, and the KB and number of all answers. */
+/** Loads a page with an empty cache. Returns its path, and the KiB and number of its answers. */
 async function weigh(
   browser: Browser,
   address: string,

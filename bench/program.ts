@@ -20,7 +20,7 @@ export interface Report {
 }
 
 export interface Context {
-  /** Owns every started process and folder, and disposes of them after the run. */
+  /** Disposes, after the run, of the processes and folders that were registered here. */
   readonly resources: DisposalStack;
   readonly say: Say;
 }
@@ -91,7 +91,7 @@ function line(cells: readonly string[]): string {
   return `| ${cells.join(" | ")} |`;
 }
 
-/** Writes a number with about three significant digits. */
+/** Writes a number with two decimals below 10, with one below 100, and otherwise with none. */
 export function print(value: number): string {
   return Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(value < 10 ? 2 : 1);
 }

@@ -47,7 +47,7 @@ interface InstanceFigures {
 }
 
 export interface SoakSample extends Omit<MixedReport, "firstAnnounced" | "firstError"> {
-  /** Seconds from the start of the load to the end of this sample. */
+  /** Seconds from the start of the first sample to the end of this one. */
   readonly seconds: number;
   /** Undefined for an instance that is being restarted. */
   readonly instances: readonly (InstanceFigures | undefined)[];
@@ -117,7 +117,7 @@ export async function soak(soaking: Soaking, say: Say): Promise<Soaked> {
     samples.push(sample);
     say(`  ${JSON.stringify(sample)}`);
   }
-  // The load sends its last message when no request is in flight any more.
+  // The load sends its last message when no request is in flight any more, or after 10 seconds.
   await load.receive(REPORT_GRACE_MS);
   const total = (name: "answered" | "streams"): number =>
     samples.reduce((sum, sample) => sum + sample[name], 0);

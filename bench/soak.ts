@@ -66,15 +66,16 @@ interface Check {
 
 interface SoakEvent {
   readonly title: string;
-  /** Start of the event, in seconds since the start of the load. */
+  /** Start of the event, in seconds since the first sample began. */
   readonly fromSeconds: number;
-  /** Time at which everything worked again as before, in seconds since the start of the load. */
+  /** Time at which everything worked again as before, in seconds since the first sample began. */
   readonly toSeconds: number;
 }
 
 /**
- * The events of a run. Each begins when the share `due` of the run's time is over. None begins in
- * the second half, so that growth can be judged there.
+ * The events of a run. Each is due when the share `due` of the run's time is over, and begins then
+ * or `QUIET_SECONDS` after the end of the one before it. None is due in the second half, so that
+ * growth can be judged there.
  */
 const PLAN: readonly {
   readonly title: string;
@@ -85,7 +86,7 @@ const PLAN: readonly {
   { title: "Failover of Redis", due: 0.2, act: (deployment) => deployment.failOverRedis() },
   { title: "Failover of PostgreSQL", due: 0.3, act: (deployment) => deployment.failOverPostgres() },
 ];
-/** Pause between events, so that a refusal counts for the right event and clients reconnect. */
+/** Least pause between events: a refusal counts for the right event, and clients reconnect. */
 const QUIET_SECONDS = 10;
 
 async function runEvents(

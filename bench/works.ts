@@ -28,7 +28,7 @@ const B_TO_A: Route = { client: "wire_b", upstream: "wire_a" };
 const FAST_PEERS: readonly TargetId[] = ["portkey", "bifrost-core", "bifrost", "bifrost-full"];
 export const PEERS: readonly TargetId[] = [...FAST_PEERS, "litellm", "litellm-full"];
 const OWN: readonly TargetId[] = ["gateway", "nginx", "floor"];
-/** All targets but LiteLLM, which is too slow for a fixed rate and for thousands of streams. */
+/** LiteLLM is left out: it is too slow for a fixed rate and for thousands of streams. */
 const FAST = [...OWN, ...FAST_PEERS];
 const ALL = [...OWN, ...PEERS];
 const GROWN: readonly TargetId[] = ["gateway", "gateway-grown"];

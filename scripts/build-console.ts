@@ -51,7 +51,7 @@ async function buildForProduction(outDir: string): Promise<void> {
   }
 }
 
-/** Writes compressed copies of the larger files, so that no request has to compress anything. */
+/** Writes compressed copies of the larger texts, so that no request for one has to compress it. */
 function compressAssets(folder: string): void {
   for (const name of readdirSync(folder)) {
     const file = join(folder, name);

@@ -8,9 +8,9 @@ import { parseArgs } from "node:util";
 import { awaitReady, startProgram } from "../test/support/tethered-program.ts";
 
 /**
- * `npm run call-map` lists the functions of the built program that run for one streamed call whose
- * client and provider use the same wire. V8's coverage counts them. Functions that also run while
- * the program is idle are left out, and so is the simulated provider, which shares the process.
+ * `npm run call-map` lists the named functions of the built program that run for one streamed call
+ * whose client and provider use the same wire. V8's coverage counts them. Functions that also run
+ * in an idle program are left out, and so is the simulated provider, which shares the process.
  */
 const USAGE = `npm run call-map -- [options]
   --functions   every function, not only the files

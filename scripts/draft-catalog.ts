@@ -20,7 +20,7 @@ export async function draftedFiles(root: string): Promise<ReadonlyMap<string, st
   return files;
 }
 
-/** Returns the generated files that are out of date, and manifests that are not generated. */
+/** Returns stale generated files, and manifests that are neither generated nor the simulator's. */
 export async function staleCatalogFiles(root: string): Promise<readonly string[]> {
   const files = await draftedFiles(root);
   const stray = readdirSync(join(root, "manifests"))

@@ -65,7 +65,7 @@ export const DEPLOYMENTS = [
 
 const MODEL_ID = { wire_a: "bench/wire-a", wire_b: "bench/wire-b" } as const;
 
-/** Starts the built program with everything on: keys, limits, durable holds, bills, records. */
+/** Starts the built program, with keys, limits, durable holds, bills and records. */
 export function startGateway(start: TargetStart): Promise<Target> {
   return startServing(install(start), { id: "gateway" });
 }

@@ -36,7 +36,7 @@ export interface ProviderReview {
 export interface Review {
   /** The day of the review. A model whose last day is this one or earlier is not shipped. */
   readonly as_of: string;
-  /** By code of `staged_because`: the reason why a listing with this code is not shipped at all. */
+  /** By code of `staged_because`: why a listing with it is not shipped; see `keep_one_source`. */
   readonly leave_out_codes: Readonly<Record<string, string>>;
   /** Patterns of marketplace ids that no provider ships, each with the reason. */
   readonly leave_out: Readonly<Record<string, string>>;
@@ -52,7 +52,7 @@ export interface Drafted {
   readonly edits: readonly HandEdit[];
 }
 
-/** The first snapshot that lists a provider decides its listings; the newest decides its prices. */
+/** The first snapshot read for a provider decides its listings; the newest decides its prices. */
 const SNAPSHOTS: readonly (readonly [ListingSource, dated: string, file: string])[] = [
   ["litellm", "2026-11-01", "litellm-2026-11-01.json"],
   // The prices in this file date from July to October, so the oldest day counts.

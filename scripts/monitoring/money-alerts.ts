@@ -3,7 +3,7 @@ import { type Alert, HOURS_26 } from "./alert.ts";
 const MISSING = "tm_usage_missing_total";
 const OVERRUN = "tm_overrun_usd_total";
 
-/** Alerts about the ledger and its audits, and about costs that no customer pays. */
+/** Alerts about money: the books and their audits, costs, purchases and settlement periods. */
 export const MONEY_ALERTS = {
   TmBooksBroken: {
     expr: "max(tm_books_last_audit_violations) > 0",

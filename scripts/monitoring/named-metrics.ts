@@ -10,7 +10,7 @@ interface NamedMetric {
   readonly mayBeEmpty: boolean;
 }
 
-/** Metrics that the Prometheus client library adds. All others are in the program's own table. */
+/** Metrics of the Prometheus client library that our queries name. */
 const OF_THE_PROCESS: Readonly<Record<string, Unit>> = {
   process_resident_memory_bytes: "bytes",
   process_cpu_seconds_total: "seconds",

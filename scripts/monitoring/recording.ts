@@ -24,8 +24,8 @@ export const RECORDING_RULES: readonly RecordingRule[] = [
 ];
 
 /**
- * Our metrics under the names of the OpenTelemetry semantic conventions 1.41. Each series is copied
- * on its own, so that `rate()` works.
+ * Our metrics under the names of the OpenTelemetry semantic conventions 1.41. No rule adds up
+ * series of several instances, so that `rate()` works.
  */
 export const GENAI_RULES: readonly RecordingRule[] = [
   ...histogram("gen_ai_client_operation_duration_seconds", "tm_attempt_duration_seconds"),

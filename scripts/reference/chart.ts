@@ -5,7 +5,7 @@ import { environmentName, SETTINGS, type Setting } from "../../src/kernel/config
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Settings that the chart itself derives from its other values or sets for the image. */
+/** Settings that the chart sets itself, or whose default or value in the image it relies on. */
 const OF_THE_CHART: ReadonlySet<string> = new Set(
   [
     SETTINGS.autoMigrate,

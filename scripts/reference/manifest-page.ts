@@ -30,7 +30,7 @@ export function manifestPage(): string {
   );
 }
 
-/** The object itself and all objects below it, in the order of their fields, each once. */
+/** The objects with a title, from `node` down in the order of their fields, each once. */
 function objectsOf(node: Node): Node[] {
   const inner = Object.values(node.properties ?? {}).flatMap((field) =>
     objectsOf(innermost(field)),

@@ -42,7 +42,7 @@ export function faultText(error: unknown): string {
   return error instanceof ApiFault ? error.message : "Something on this page failed. Reload it.";
 }
 
-/** Calls a route by its name, such as `"GET /api/console/keys"`. Rejects with `ApiFault`. */
+/** Calls a route, such as `"GET /api/console/keys"`. Rejects with `ApiFault` unless aborted. */
 export async function call<N extends RouteName>(
   route: N,
   ...[asked]: NeedsNothing<N> extends true ? [asked?: Asked<N>] : [asked: Asked<N>]

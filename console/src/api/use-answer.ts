@@ -15,9 +15,9 @@ const SESSION: RouteName = "GET /api/console/session";
 
 export interface AnswerOptions<T> {
   readonly enabled?: boolean;
-  /** Milliseconds until the route is called again while the page is visible; undefined: never. */
+  /** Milliseconds between two calls of the route while the page is visible; undefined: no timer. */
   readonly refetchMs?: number | ((last: T | undefined) => number | undefined);
-  /** If true, the answer is never fetched again automatically: the server records each access. */
+  /** If true, age alone does not cause another fetch, because the server records each access. */
   readonly isRecorded?: boolean;
   /**
    * Names what the page shows of the route. If only the query changes and the subject stays the
@@ -70,7 +70,7 @@ export function isAnswerLost({ status }: ApiFault): boolean {
 type ChangeAsked<N extends RouteName> =
   NeedsNothing<N> extends true ? Asked<N> | undefined | void : Asked<N>;
 
-/** Reads the session again, and every cached answer of the routes `names`. */
+/** Marks the session and the answers of the routes `names` as old. Those in use are read again. */
 export async function refreshAnswers(
   client: QueryClient,
   names: readonly RouteName[],

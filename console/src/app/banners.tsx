@@ -62,8 +62,8 @@ interface Context {
 }
 
 /**
- * Shows the most severe notice, with the others behind a button. A screen reader announces each new
- * notice once, but not later changes of its figures.
+ * Shows the most severe notice, with the others behind a button. A screen reader announces a notice
+ * that becomes the most severe one, but not later changes of its figures.
  */
 function NoticeLine({ lines, ...context }: Context & { readonly lines: readonly Line[] }) {
   const [isOpen, setOpen] = useState(false);

@@ -17,7 +17,7 @@ import { subPlacesFor } from "./sub-places.ts";
 
 type RunnableCommand = Command & { readonly run: () => void };
 
-/** Searches pages, actions, keys, models and guides without sending the typed text anywhere. */
+/** Finds pages, actions, keys, models, guides and pasted IDs. The typed text is not sent. */
 export default function CommandPalette({ onClose }: { readonly onClose: () => void }) {
   const [query, setQuery] = useState("");
   const [chosen, setChosen] = useState(0);

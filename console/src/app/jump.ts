@@ -1,4 +1,4 @@
-/** The effect of a key press outside of text fields. */
+/** The effect of a key press. In text fields, only the palette's shortcut has one. */
 export type Jump =
   | { readonly kind: "palette" | "help" | "search" | "prefix" | "nothing" }
   | { readonly kind: "go"; readonly to: string };

@@ -19,9 +19,8 @@ const TRIP_MS = 60 * 60_000;
  *
  * The key is in the tab's storage only while the browser is at the checkout. A script of this
  * origin could read it there, but such a script could also have read it from the page before. In
- * the meantime, this tab shows no page of this origin, and the first page after the payment removes
- * the key from the storage before anything else runs. After an hour, the stored key is
- * ignored. Other tabs never have it.
+ * the meantime, this tab shows no page of this origin. The console's first page after the payment
+ * removes the key from the storage, and ignores a key that is older than an hour.
  */
 let kept = takeBack(Date.now());
 

@@ -48,7 +48,7 @@ function listenForReturn(onReturn: (isFocused?: boolean) => void): () => void {
 const SESSION_CODES: ReadonlySet<string> = new Set([
   "signed_out",
   "email_not_verified",
-  // The server answers this if the account's role has changed.
+  // The server answers this, for example, if the account's role has changed.
   "forbidden",
   // The server answers this if another tab has switched to another organization, or if the account
   // was removed from this one.

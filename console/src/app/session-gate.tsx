@@ -48,8 +48,8 @@ export function SessionGate() {
 
 /**
  * Clears the data of one account before that of another is shown. Signing out, even in another tab,
- * drops every cached answer. If the account or organization has changed, reloads the page; if only
- * the organization has changed, stores a note that explains the reload.
+ * drops all cached answers but the session. If the account or organization has changed, reloads the
+ * page; if only the organization has changed, stores a note that explains the reload.
  */
 function useForgetting(session: Session | undefined): void {
   const client = useQueryClient();

@@ -8,7 +8,7 @@ export interface SubPlace extends Pick<Place, "isPublic" | "isForOperators" | "k
   readonly search?: Readonly<Record<string, string>>;
 }
 
-/** Pages that only the palette finds. A test compares them with the routes. */
+/** Pages and actions of the palette that `PLACES` lacks. */
 export const SUB_PLACES: readonly SubPlace[] = [
   {
     to: "/keys",

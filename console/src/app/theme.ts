@@ -15,7 +15,7 @@ export const theme: MantineThemeOverride = createTheme({
     'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", sans-serif',
   fontFamilyMonospace:
     'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace',
-  // Three sizes for texts; titles and figures are larger.
+  // Three sizes for texts; the largest titles and figures are larger.
   fontSizes: { xs: "0.75rem", sm: "0.875rem", md: "1rem", lg: "1rem", xl: "1rem" },
   headings: {
     fontWeight: "600",
@@ -81,7 +81,7 @@ export const theme: MantineThemeOverride = createTheme({
   },
 });
 
-/** Replaces Mantine's dimmed, error and placeholder tones, which are too faint on white. */
+/** The console's tones. Mantine's own for dimmed, error and placeholder are too faint on white. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

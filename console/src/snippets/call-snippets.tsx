@@ -11,7 +11,7 @@ export interface CallSnippetsProps {
   readonly of: (wire: SnippetWire, isStream: boolean) => readonly Snippet[];
   /** If true, the reader can also choose a streamed call. */
   readonly hasStream?: boolean;
-  /** Hides the choice of the interface. */
+  /** Hides the choices of the interface and of a streamed call. */
   readonly hasOneRoute?: boolean;
   readonly note?: ReactNode;
 }

@@ -7,8 +7,8 @@ export function useSampleModel(): string {
 }
 
 /**
- * Chooses a sample model that a key may call. Its ID is `MODEL_ID` while the catalog loads.
- * `allowed` is the key's list of models, or null for all of them.
+ * Chooses a sample model that a key may call. `allowed` is the key's list of models, or null for
+ * all of them. While the catalog loads, the ID is the first of the list, or else `MODEL_ID`.
  */
 export function useSample(allowed: readonly string[] | null): {
   readonly modelId: string;

@@ -6,7 +6,7 @@ import kit from "./kit.module.css";
 
 export type Tone = "ok" | "warn" | "bad" | "quiet";
 
-/** A state in one word. Its icon differs in shape as well as color, for color-blind readers. */
+/** A state in a few words. Its icon differs in shape as well as color, for color-blind readers. */
 export function StatusBadge(props: { readonly tone: Tone; readonly children: ReactNode }) {
   const Mark = MARKS[props.tone];
   return (

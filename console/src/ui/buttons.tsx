@@ -11,7 +11,7 @@ export function SmallButton(props: Props) {
   return <Button size="xs" variant="default" {...props} />;
 }
 
-/** A button in the row of a table. */
+/** A button in a row of a table or in a line of text. */
 export function CompactButton(props: Props) {
   return <Button size="compact-xs" variant="default" {...props} />;
 }

@@ -7,7 +7,7 @@ import { Tip } from "./tip.tsx";
 export interface CopyableProps {
   readonly value: string;
   readonly label?: string;
-  /** If true, only the first 12 characters are shown. The button still copies the whole value. */
+  /** If true, shows the first 12 of more than 14 characters; the button copies the whole value. */
   readonly short?: boolean;
 }
 

@@ -40,8 +40,9 @@ const TableTools = lazy(() => import("./table-tools.tsx"));
 const TablePages = lazy(() => import("./table-pages.tsx"));
 
 /**
- * The table of every list. The reader can sort it; its first column stays visible; and on a phone,
- * a row takes two lines. With `kept`, it also has a row count, pages and a choice of columns.
+ * A table of rows. The reader can sort it by columns with a `sortValue`, the first column stays
+ * visible, and most tables fold a row into two lines on a phone. With `kept`, the table also has a
+ * row count, pages and a choice of columns.
  */
 export function DataTable<T>(props: DataTableProps<T>) {
   const { rows, empty, kept } = props;
@@ -98,7 +99,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
     </div>
   );
 }
-/** Number of columns above which a row takes two lines on a phone. */
+/** Number of columns above which a row takes two lines on a phone, also without `phone`. */
 const FOLDED_FROM = 2;
 
 /** The order comes from the page (`onSort`), the URL (`kept`) or the table's own state. */

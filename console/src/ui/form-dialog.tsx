@@ -14,7 +14,7 @@ interface Closable {
   readonly onClose: () => void;
 }
 
-/** Returns a dialog with the form `Form`. The form starts empty each time the dialog opens. */
+/** Returns a dialog with the form `Form`. The form starts anew each time the dialog opens. */
 export function inDialog<P extends Closable>(
   title: string | ((props: P) => string),
   Form: ComponentType<P>,
@@ -198,7 +198,7 @@ export function useLast<T>(value: T | undefined): T | undefined {
 
 interface Submission {
   readonly isBusy: boolean;
-  /** The last refusal; undefined as soon as the form is sent again. */
+  /** The last refusal; undefined once the form is sent again or `forget` was called. */
   readonly fault: ApiFault | undefined;
   /** Drops the refusal after the form was changed. */
   forget(): void;

@@ -6,10 +6,7 @@ import { TableFrame, TableRow } from "./table-parts.tsx";
 import type { BodyProps } from "./use-table-state.ts";
 
 const ROW_HEIGHT_PX = 44;
-/**
- * Number of rows that are drawn above and below the visible ones. One step of the mouse wheel
- * scrolls the same number of rows.
- */
+/** Number of rows drawn above and below the visible ones, so that short scrolls show no gap. */
 const ROWS_AROUND = 5;
 
 /** A long table that scrolls in its own box. It draws the visible rows and some around them. */

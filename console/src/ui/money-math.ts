@@ -1,12 +1,12 @@
 /**
- * Money in the browser. The API sends dollars as decimal texts, and sums use whole micro-dollars
- * (bigint). No amount ever becomes a `number`; only a share does, for the length of a bar.
+ * Money in the browser. The API sends dollars as decimal texts. Sums use whole micro-dollars
+ * (bigint), because a `number` could round them.
  */
 const USD = /^(-?)(\d+)(?:\.(\d{1,6}))?$/;
 const MICRO_PER_USD = 1_000_000n;
 const MICRO_PER_CENT = 10_000n;
 
-/** Parses a decimal text into whole micro-dollars. Throws a RangeError on anything else. */
+/** Parses dollars of at most six decimals into micro-dollars. Throws a RangeError on other text. */
 export function parseUsd(usd: string): bigint {
   const match = USD.exec(usd);
   if (match === null) throw new RangeError(`not an amount of dollars: ${usd}`);
@@ -37,7 +37,7 @@ export function compareUsd(a: string, b: string): number {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
 
-/** Rounds to cents, halves away from zero, such as `"12.50"`. Use it for headlines only. */
+/** Rounds to cents, halves away from zero, such as `"12.50"`: for headlines or whole cents only. */
 export function toCents(usd: string): string {
   const micro = parseUsd(usd);
   const size = micro < 0n ? -micro : micro;

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import kit from "./kit.module.css";
 
 export interface SideGroup {
-  /** The heading above the links; absent if there is only one group. */
+  /** The heading above the links. */
   readonly label?: string;
   readonly links: readonly {
     readonly to: string;

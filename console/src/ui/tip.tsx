@@ -19,8 +19,8 @@ const DELAY_MS = 250;
 const EDGE_PX = 8;
 
 /**
- * Shows a tooltip while its target, or the tooltip itself, has the pointer or the focus; Escape
- * hides it. Mantine's tooltip would add 20 KB to the first page load.
+ * Shows a tooltip while a mouse or pen is over its target or the tooltip, or the target has the
+ * focus; Escape hides it. Mantine's tooltip would add 20 KB to the first page load.
  */
 export function Tip(props: {
   readonly label: ReactNode;

@@ -94,7 +94,7 @@ const video = object({
   request_id: text,
 });
 
-/** The bodies of calls and of their answers. Other fields that a provider knows are passed on. */
+/** The bodies of calls and of their answers, without fields that only some providers know. */
 export const CALL_SCHEMAS: Readonly<Record<string, Schema>> = {
   RoutingControls: object(
     {

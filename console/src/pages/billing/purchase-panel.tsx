@@ -96,7 +96,7 @@ function Receipt({ purchase }: { readonly purchase: Purchase }) {
 
 type Words = readonly [label: string, tone: Tone, meaning: string];
 
-/** In the result, `isDecided` means that the status will not change again, so polling ends. */
+/** In the result, `isDecided` is false while the payment is open or pending and must be polled. */
 export function purchaseWords(purchase: Purchase) {
   const { status } = purchase;
   const [label, tone, meaning] = status === "parked" ? parkedWords(purchase) : WORDS[status];

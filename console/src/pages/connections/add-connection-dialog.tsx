@@ -19,7 +19,7 @@ export const AddConnectionDialog = inDialog("Add connection", AddConnectionForm)
 function AddConnectionForm({ providers, onClose }: AddProps) {
   const client = useQueryClient();
   const form = useForm({ provider: providers[0]?.id ?? "", name: "", key_id: "" });
-  // The field is uncontrolled and emptied on submit: the secret never enters the page's state.
+  // The field is uncontrolled and emptied before the call: the page's state never has the secret.
   const secret = useRef<HTMLInputElement>(null);
 
   const send = (): void => {

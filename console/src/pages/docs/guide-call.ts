@@ -23,8 +23,8 @@ const QUOTED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Parses a guide's curl command. Undefined if it is not exactly one request to the gateway, or if
- * its path has a shell variable.
+ * Parses a guide's curl command. Undefined if it is not exactly one request to the gateway, if its
+ * path has a shell variable, or if its body is not a JSON object.
  */
 export function readGuideCall(code: string): GuideCall | undefined {
   if (code.split(/\bcurl\b/).length !== 2) return undefined;

@@ -113,7 +113,7 @@ function Neighbours({ name }: { readonly name: string }) {
 const VARIABLE = "variable";
 const PASTED = "pasted";
 
-/** The console has only the names of keys. A pasted raw key is neither sent nor stored. */
+/** The page has no raw keys, so the reader can paste one. It is neither sent nor stored. */
 function KeyChoice(props: {
   readonly rawKey: string;
   readonly onRawKey: (rawKey: string) => void;

@@ -32,7 +32,7 @@ export interface GuideAnswer {
   readonly costUsd: string | undefined;
 }
 
-/** Runs a call. `onText` gets all text of a stream so far. Rejects with `GatewayFault`. */
+/** Runs a call. `onText` gets the text of a stream so far, up to `SHOWN_CHARS_MAX` characters. */
 export async function runGuideCall(
   { path, body, quotedAs }: GuideCall,
   { signal, onText }: { readonly signal: AbortSignal; readonly onText: (text: string) => void },

@@ -29,7 +29,7 @@ export function readExpiryChoice({ choice, date }: TypedExpiry, nowMs: number): 
 
 /**
  * Warns of a key's expiry, such as `"expired"`, `"expires within a day"` or `"expires in 3 days"`.
- * Undefined if more than a week is left.
+ * Undefined without an expiry, or if more than a week is left.
  */
 export function expirySoon(expiresAt: string | null, nowMs: number): string | undefined {
   if (expiresAt === null) return undefined;

@@ -57,7 +57,7 @@ export function readNewKey(
   }));
 }
 
-/** Reads the form that changes a key. Blank fields change nothing; 0 removes a limit or cap. */
+/** Reads a key's change. A blank rate, cap or expiry changes nothing; 0 removes a rate or cap. */
 export function readKeyChange(
   typed: Omit<TypedKey, "name">,
   { key, nowMs }: { readonly key: Key; readonly nowMs: number },
@@ -73,7 +73,7 @@ export function readKeyChange(
 
 export type TagsChoice = "keep" | "replace" | "remove";
 
-/** The form that changes several keys, as typed. A blank field keeps the value of each key. */
+/** The form that changes several keys, as typed. A blank cap or expiry keeps that of each key. */
 export interface TypedKeysChange extends Pick<TypedKey, "caps" | "tags" | "expiry"> {
   readonly tagsChoice: TagsChoice;
 }

@@ -27,8 +27,8 @@ export interface Fact {
 }
 
 /**
- * Prices, sizes and verdicts are those of each model's first provider. A row of verdicts, measured
- * speed or reliability appears only if at least one model has a value for it.
+ * Prices, sizes, figures and verdicts are those of each model's first provider. Rows of measured
+ * figures appear only if one of these providers has any, and the row of verdicts if one has one.
  */
 export function compareFacts(
   models: readonly Model[],

@@ -163,7 +163,7 @@ function Cell({ text, note, isBest }: FactCell) {
   );
 }
 
-/** The verdict on the model's first listing. Undefined while it loads, and for visitors. */
+/** The verdict on the model's first listing. Undefined for visitors and until it is known. */
 function useVerdict(model: Model | undefined): string | undefined {
   const isSignedIn = useIsSignedIn();
   const listing = model?.providers[0];

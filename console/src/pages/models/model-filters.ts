@@ -22,10 +22,10 @@ type Name = (typeof RAIL_FILTERS)[number] | "q" | "modality" | "sort" | "compare
 export type ModelSearch = Readonly<Partial<Record<Name, string | undefined>>>;
 
 /**
- * Filters that depend on the provider (price, speed, country, logging, parameters) must all match
- * one provider: a model with a cheap provider that logs prompts and an expensive one that does not
- * is no match for "cheap without logging". The price is that of the first matching provider, which
- * the gateway tries first. Without `served`, filters by speed are ignored.
+ * Filters that depend on the provider (ID, context, price, speed, country, logging, parameters)
+ * must all match one provider: a model with a cheap provider that logs prompts and a dear one that
+ * does not is no match for "cheap without logging". The price is that of the first matching
+ * provider, which the gateway tries first. Without `served`, filters by speed are ignored.
  */
 export function filterModels(
   models: readonly Model[],

@@ -111,7 +111,7 @@ function FiguresTable(
   );
 }
 
-/** The ID is the same as in charts of spend, so that the line has the same color in all charts. */
+/** The ID is the same as in charts of spend, so that the line mostly has the same color there. */
 function lineOfProvider({ provider }: ListingFigures): ChartPart {
   return { id: provider, name: provider };
 }

@@ -12,7 +12,7 @@ export interface Kept {
 }
 
 /**
- * One object store of this browser's IndexedDB. Its records never leave the browser. Without
+ * One object store of this browser's IndexedDB. Its records are stored only there. Without
  * IndexedDB, as in some private windows, nothing is stored and `list` returns nothing.
  */
 export class BrowserShelf<T extends Kept> {

@@ -34,7 +34,7 @@ interface SendOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Sends a call of the playground. Rejects with `GatewayFault` unless the answer is a success. */
+/** Sends a call. Rejects with `GatewayFault` if it fails, and as `fetch` does if it is aborted. */
 export async function send(path: string, { body, signal }: SendOptions = {}): Promise<Response> {
   const headers = presentOrgHeaders();
   const sent =
@@ -88,7 +88,7 @@ const RECORD_WAITS_MS = [0, 500, 1_500, 4_000, 8_000, 16_000, 30_000, 30_000, 30
 
 /**
  * Waits for the settlement of a request, and returns its cost in dollars. Undefined if that takes
- * more than two minutes.
+ * more than two minutes, or if the record states no cost.
  */
 export async function settledCost(requestId: string): Promise<string | undefined> {
   for (const waitMs of RECORD_WAITS_MS) {

@@ -109,7 +109,7 @@ function NumberField(props: ParameterFieldProps & { readonly label: string }) {
   );
 }
 
-/** A slider next to the number field, for pointers only. Over a wide range, it is logarithmic. */
+/** A slider next to the number field, for pointers only; logarithmic if `isWide`. */
 function Slider(props: {
   readonly range: { readonly min: number; readonly max: number; readonly isWhole: boolean };
   readonly value: unknown;

@@ -5,7 +5,7 @@ export class SseParser {
   #data: string[] = [];
   #wasReturn = false;
 
-  /** Returns the data of each event that `fragment` completes. Throws if a line is too long. */
+  /** Returns the data of each event that `fragment` completes. Throws if a long line has no end. */
   push(fragment: string): readonly string[] {
     const events: string[] = [];
     let from = 0;

@@ -7,7 +7,7 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { compareUsd, parseUsd, showCents, writeUsd } from "../../ui/money-math.ts";
 import { notifyDone, notifyFault } from "../../ui/notice.ts";
 
-/** Offers to turn on the usual alerts if nobody would learn that requests are being rejected. */
+/** Offers to turn on the usual alerts if mail can be sent and no destination is set. */
 export default function AlertOffer({ purchasedUsd }: { readonly purchasedUsd: string }) {
   const { user } = useSession();
   const mayChange = useMay("billing");

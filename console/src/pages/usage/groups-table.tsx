@@ -132,7 +132,7 @@ function duration(
 
 type Bars = ReadonlyMap<string, ReactElement>;
 
-/** A bar for each group. Its length is relative to the largest; its color is as in the chart. */
+/** A bar per group, relative to the largest, in the color of its part of the chart, if any. */
 function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
   const unit = UNITS[metric];
   const amounts = usage.groups.map(({ figures }) => toWhole(unit, metricOf(figures, metric)));

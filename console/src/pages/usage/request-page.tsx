@@ -121,7 +121,7 @@ function Cards({ detail: { request, attempts } }: { readonly detail: RequestDeta
   );
 }
 
-/** Output tokens per second after the first token. Undefined if the answer was not streamed. */
+/** Output tokens per second after the first token. Undefined if not streamed or not measured. */
 function tokensPerSecond(request: RequestRow): number | undefined {
   const { tokens, first_byte_ms, duration_ms } = request;
   if (!request.stream || tokens === null || first_byte_ms === null || duration_ms === null)

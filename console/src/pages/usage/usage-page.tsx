@@ -95,7 +95,7 @@ function useClock(): readonly [nowMs: number, readClock: () => void] {
   return [nowMs, readClock];
 }
 
-/** Every change of ranges, filters and pages adds to the history, so that Back undoes it. */
+/** The default of `change`: the change adds to the history, so that Back undoes it. */
 const STEP = { history: "step" } as const;
 
 const ROUTES: readonly RouteName[] = ["GET /api/console/usage", "GET /api/console/requests"];

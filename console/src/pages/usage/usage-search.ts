@@ -88,7 +88,7 @@ export type FilterName = (typeof FILTER_NAMES)[number];
 /** Maximum number of values of one filter: the server's maximum, which a test checks. */
 export const FILTER_VALUES_MAX = 20;
 
-/** Reads the values of a filter. Drops duplicates and unknown statuses. */
+/** Reads the values of a filter, at most 20, without duplicates and unknown statuses. */
 export function readValues(search: UsageSearch, name: FilterName): readonly string[] {
   const values = (search[name] ?? "").split(",").filter((value) => value !== "");
   const known = name === "status" ? values.flatMap(parseStatus) : values;

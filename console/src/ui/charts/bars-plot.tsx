@@ -212,7 +212,7 @@ function percent(share: number): string {
   return `${Math.round(share * 1_000_000) / 10_000}%`;
 }
 
-/** Shows the figures of the focused bar. Screen readers get them from `aria-valuetext`. */
+/** Shows the figures of the bar under the pointer or focus. Screen readers use `aria-valuetext`. */
 function BarsTip(
   props: Pick<BarsPlotProps, "unit" | "paints" | "chartId" | "isLines"> & {
     readonly stack: Stack;

@@ -22,7 +22,7 @@ export function findHighest(wholes: readonly bigint[]): bigint {
   return wholes.reduce((highest, whole) => (whole > highest ? whole : highest), 0n);
 }
 
-/** Writes an amount exactly with its unit, such as `"$0.001932"`, `"1,204"` or `"840 ms"`. */
+/** Writes an amount with its unit, such as `"$0.001932"` or `"840 ms"`; long times are rounded. */
 export function showWhole(unit: Unit, whole: bigint): string {
   if (unit === "usd") return showUsd(writeUsd(whole));
   if (unit === "share") return showShare(whole);

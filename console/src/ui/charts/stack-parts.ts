@@ -28,10 +28,10 @@ export interface StackPiece {
 
 export interface Stack {
   readonly bucket: ChartBucket;
-  /** Pieces of the bar, the bottom one first. Empty pieces are left out. */
+  /** Pieces of the bar, the bottom one first. Only a chart of lines has empty pieces. */
   readonly pieces: readonly StackPiece[];
   readonly total: bigint;
-  /** False if an amount was not measured. That is different from 0. */
+  /** False if an amount was not measured; in a chart of lines, if none of them was. */
   readonly isMeasured: boolean;
 }
 

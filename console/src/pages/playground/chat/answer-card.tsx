@@ -167,7 +167,7 @@ const MarkdownText = lazy(() => import("../markdown-text.tsx"));
 /** Longer answers are shown as plain text, so that the page stays fast. */
 const MARKDOWN_CHARS_MAX = 200_000;
 
-/** Shows an answer as Markdown. HTML stays text, and nothing is loaded from other sites. */
+/** Shows JSON as code, and other text as Markdown. HTML stays text, and images become links. */
 const ModelText = memo(function ModelText({ text }: { readonly text: string }) {
   if (text === "") return null;
   const written = <p className={shared.prose}>{text}</p>;

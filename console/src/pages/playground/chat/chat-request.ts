@@ -19,7 +19,7 @@ interface ShownParameter {
   readonly descriptor: Descriptor;
 }
 
-/** Parameters without a field: their values are objects, or they only declare a capability. */
+/** Parameters without a field: lists, objects, flags, and `n`, as a model gives one answer here. */
 const STRUCTURES = new Set([
   "tools",
   "tool_choice",

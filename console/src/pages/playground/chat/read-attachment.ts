@@ -4,7 +4,7 @@ import type { Attachment } from "./chat-types.ts";
 export const ATTACHMENTS_MAX = 8;
 /**
  * Maximum size of all files of a conversation together, because every request sends all of them.
- * Base64 adds a third, and a request body can be at most 10 MB long.
+ * Base64 adds a third, and a request body can be at most 10 MiB long.
  */
 export const ATTACHMENT_BYTES_MAX = 6_000_000;
 /** Maximum length of either side of an image. Providers refuse larger images. */

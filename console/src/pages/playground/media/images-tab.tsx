@@ -14,7 +14,7 @@ import { Note } from "../../../ui/note.tsx";
 
 /** Parameters without a field, because the tab needs whole answers that contain the images. */
 const HIDDEN = new Set(["response_format", "stream", "partial_images"]);
-/** Number of requests whose images are stored and shown. It is small, because images are large. */
+/** Maximum number of requests whose images are stored. It is small, because images are large. */
 const CALLS_MAX = 12;
 
 interface ImageCall extends Kept, Pick<JsonAnswer, "costUsd" | "provider" | "requestId"> {

@@ -18,7 +18,7 @@ export function readPictures(answer: unknown, requestId: string | undefined): re
   });
 }
 
-/** Detects the format of an image from its first bytes, because answers do not state it. */
+/** Detects the format of an image from its first bytes, because not every answer states it. */
 function detectFormat(base64: string): "png" | "jpeg" | "webp" {
   if (base64.startsWith("/9j/")) return "jpeg";
   return base64.startsWith("UklGR") ? "webp" : "png";
@@ -74,7 +74,7 @@ const WAIT_MS_MAX = 30_000;
 
 /**
  * Milliseconds until the next poll. They grow from three seconds, because the gateway polls the
- * provider no more often than that.
+ * provider no more often than that by default.
  */
 export function chooseWaitMs(polls: number): number {
   return Math.min(WAIT_MS_MAX, Math.round(FIRST_WAIT_MS * 1.5 ** polls));

@@ -27,7 +27,7 @@ export function MediaForm(props: {
   readonly example: string;
   /** Parameters of the model that get no field. */
   readonly hidden?: ReadonlySet<string>;
-  /** Rejects with `GatewayFault`. */
+  /** Rejects if the call fails or is aborted. */
   readonly make: (call: MediaCall) => Promise<void>;
   /** Renders the results. Gets the running call, if any, and whether the last call failed. */
   readonly children: (running: MediaCall | undefined, isFailed: boolean) => ReactNode;
@@ -43,7 +43,7 @@ export function MediaForm(props: {
   const abort = useRef<AbortController>(undefined);
   useEffect(() => () => abort.current?.abort(), []);
   const isBlank = prompt.trim() === "";
-  // A running video cannot be stopped: its job would continue, and nobody would know its ID.
+  // A call for a video cannot be stopped: its job would continue, and nobody would know its ID.
   const canStop = modality === "image";
 
   const bodyOf = (text: string) => ({
@@ -142,7 +142,7 @@ function Parameters(props: {
     ));
 }
 
-/** Returns the values without those that were set for another model and do not fit this one. */
+/** Leaves out values of parameters that this model lacks, and choices that its enums lack. */
 function declaredValues(model: Model, values: ParameterValues): ParameterValues {
   return Object.fromEntries(
     Object.entries(values).filter(([name, value]) => {
