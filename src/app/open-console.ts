@@ -13,6 +13,7 @@ import {
   openWebhookSender,
   type BillingOptions,
   notingPurchases,
+  notingTopUps,
   notingWebhooks,
   openAlertDocuments,
   openBilling,
@@ -80,7 +81,7 @@ export async function prepareConsole(options: ConsoleOptions, addresses: Address
     secrets: () => inForce.current,
     store,
     seller: () => sellerOf(config, addresses.consoleUrl()),
-    topUpStore: backend.topUpStore,
+    topUpStore: notingTopUps(backend.topUpStore, events.purchase),
     ...defined({ testCheckout }),
   };
   const billing = notingWebhooks(openBilling({ ...common, ...money }), events.webhook);

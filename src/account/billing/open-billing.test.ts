@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 
-import { notingPurchases, notingWebhooks } from "./open-billing.ts";
+import { testOperator } from "../../../test/support/test-operator.ts";
+import { notingPurchases, notingTopUps, notingWebhooks } from "./open-billing.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
+import type { TopUpStore } from "./postgres-top-up-store.ts";
 import type { Billing } from "./stripe-billing.ts";
 
 test("the end of a purchase is counted once, however often it is reported, and a pending purchase is not", async () => {
@@ -16,6 +18,17 @@ test("the end of a purchase is counted once, however often it is reported, and a
   await store.decide("pur_1", "parked");
   await store.decide("pur_2", "pending");
   expect(ends).toEqual(["granted", "parked"]);
+});
+
+test("a top-up that fails is counted, but not if it had already ended so", async () => {
+  const before = ["pending", "failed", undefined];
+  const ends: string[] = [];
+  const verbs: Pick<TopUpStore, "fail"> = { fail: () => Promise.resolve(before.shift()) };
+  const store = notingTopUps(verbs, (end) => ends.push(end));
+  for (const id of ["pur_1", "pur_2", "pur_3"]) {
+    await store.fail(id, "failed", "card_declined", testOperator);
+  }
+  expect(ends).toEqual(["failed"]);
 });
 
 test("a payment webhook is counted by its result, and one that throws is counted as failed and rethrown", async () => {

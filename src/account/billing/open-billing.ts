@@ -3,6 +3,7 @@ import { type PurchaseBounds, PurchaseFault } from "./billing.ts";
 import { type Billing, type BillingOptions, StripeBilling } from "./stripe-billing.ts";
 import type { StripeAccount } from "./stripe-payments.ts";
 import type { PurchaseStore } from "./postgres-purchase-store.ts";
+import type { TopUpStore } from "./postgres-top-up-store.ts";
 
 export function openBilling(options: BillingOptions): Billing {
   const account = chooseAccount(options);
@@ -80,6 +81,22 @@ export function notingPurchases<T extends Pick<PurchaseStore, "grant" | "decide"
       const [, state] = decided;
       if (isNew && state !== "pending") note(state);
       return isNew;
+    },
+  });
+}
+
+/** Makes `store` call `note` for each purchase that `fail` ends, not for one that had ended so. */
+export function notingTopUps<T extends Pick<TopUpStore, "fail">>(
+  store: T,
+  note: (end: "failed" | "parked") => void,
+): T {
+  const fail = store.fail.bind(store);
+  return Object.assign(store, {
+    fail: async (...failed: Parameters<TopUpStore["fail"]>): Promise<string | undefined> => {
+      const was = await fail(...failed);
+      const [, state] = failed;
+      if (was !== undefined && was !== state) note(state);
+      return was;
     },
   });
 }

@@ -224,27 +224,30 @@ export class PostgresTopUpStore {
     await this.#pool.query(sql.RECOVER, [made.purchaseId, made.customerId, made.cardId]);
   }
 
-  /** Ends a purchase whose charge failed, and pauses its rule; false if nothing was left to do. */
+  /**
+   * Ends a purchase whose charge failed, and pauses its rule. Returns the purchase's state before;
+   * undefined if nothing was left to do.
+   */
   async fail(
     purchaseId: string,
     state: "failed" | "parked",
     reason: PauseReason,
     by: ChangedBy,
-  ): Promise<boolean> {
+  ): Promise<string | undefined> {
     return await this.#changes.write(by, async (client, note) => {
       const known = await client.query<{ org_id: OrgId }>(sql.OWNER, [purchaseId]);
       const orgId = known.rows[0]?.org_id;
-      if (orgId === undefined) return false;
+      if (orgId === undefined) return undefined;
       await lockRule(client, orgId);
       const { rows } = await client.query<{ was: string }>(sql.FAIL, [purchaseId, state, reason]);
       const was = rows[0]?.was;
-      if (was === undefined) return false;
+      if (was === undefined) return undefined;
       if (was !== state) {
         const change = { before: { state: was }, after: { state, reason } };
         note({ action: "purchase.state", orgId, target: purchaseId, ...change });
       }
       await pauseTopUp(client, note, { orgId, reason });
-      return true;
+      return was;
     });
   }
 

@@ -155,7 +155,7 @@ export class TopUpCharges {
     reason: PauseReason,
   ): Promise<void> {
     const { topUps, log } = this.#deps;
-    if (!(await topUps.fail(purchaseId, state, reason, PROVIDER))) return;
+    if ((await topUps.fail(purchaseId, state, reason, PROVIDER)) === undefined) return;
     log.warn({ purchaseId, reason }, "an automatic top-up failed; it is paused");
   }
 }

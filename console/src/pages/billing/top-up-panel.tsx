@@ -4,7 +4,7 @@ import { useState, type SyntheticEvent } from "react";
 
 import type { TopUp } from "../../api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
-import { showCents, toCents } from "../../ui/money-math.ts";
+import { plainUsd, showCents } from "../../ui/money-math.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { call } from "../../api/client.ts";
@@ -217,8 +217,8 @@ function TopUpForm({ topUp }: { readonly topUp: TopUp }) {
 function toTyped(rule: TopUp["rule"]): Record<Field, string> {
   if (rule === null) return { ...FIRST };
   return {
-    below_usd: toCents(rule.below_usd),
-    amount_usd: toCents(rule.amount_usd),
-    month_max_usd: toCents(rule.month_max_usd),
+    below_usd: plainUsd(rule.below_usd),
+    amount_usd: plainUsd(rule.amount_usd),
+    month_max_usd: plainUsd(rule.month_max_usd),
   };
 }
