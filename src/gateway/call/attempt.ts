@@ -110,9 +110,9 @@ async function dispatch<R extends CallRequest>(
 }
 
 /**
- * Returns what to report to the deployment's circuit. If a client resends a failed request, only
- * the first failure counts, so that a request that the provider cannot process does not open the
- * circuit for other clients. A failed probe always counts.
+ * Returns the outcome for the deployment's circuit. If a client resends a failed request within a
+ * minute, only the first failure counts, so that a request that the provider cannot process does
+ * not open the circuit for other clients. A failed probe always counts.
  */
 function healthOutcome(
   { health, repeats, clock }: CallPorts,
