@@ -225,8 +225,8 @@ export interface NotedAnswer {
 
 /**
  * Records which promises of its listing a provider broke with this answer. Skips answers for which
- * the provider may not be at fault: those that timed out, are not 2xx, or failed without being
- * malformed.
+ * the provider may not be at fault: those that timed out, are not 2xx, failed without being
+ * malformed, or came with a customer's own key.
  */
 export function noteConduct({ standing }: Pick<CallPorts, "standing">, noted: NotedAnswer): void {
   const { deployment, orgId, result } = noted;

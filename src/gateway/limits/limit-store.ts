@@ -75,7 +75,7 @@ export interface LimitClaim extends TokenCount {
   readonly nowMs: number;
 }
 
-/** A granted claim, opaque to the caller. Pass it to `release` or `undo` exactly once. */
+/** A granted claim. Pass it to `release` or `undo`, exactly once. */
 export interface LimitLease {
   readonly remainingRequests: number;
   readonly remainingTokens: number;
@@ -178,8 +178,8 @@ export function countCharge(
 }
 
 /**
- * Finds the first limit that would refuse a request of this size even if nothing else used it. Only
- * token limits can be too small: every other limit allows at least one request.
+ * Finds the first limit that, even whole and unused, would refuse a request of this size. Only token
+ * limits can be too small: every other limit allows at least one request.
  */
 export function neverFits(scopes: readonly ScopeClaim[], tokens: TokenCount) {
   for (const scope of scopes) {
