@@ -149,7 +149,7 @@ export function endpointSelfRows(
   return selfRows(limitRows({ ...key, funded: true }, modelId, defaults));
 }
 
-/** Lists the scopes that an organization's keys share; for an endpoint only the customer's own. */
+/** Lists the scopes that all keys of `org` share; for an endpoint only limits the customer set. */
 export function orgScopes(
   org: LimitedOrg,
   asked: { readonly modelId: string | undefined; readonly isOfEndpoint: boolean },

@@ -178,8 +178,8 @@ export function countCharge(
 }
 
 /**
- * Finds the first limit that, even whole and unused, would refuse a request of this size. Only token
- * limits can be too small: every other limit allows at least one request.
+ * Finds the first limit that, even whole and unused, would refuse a request of this size. Only
+ * token limits can be too small: every other limit allows at least one request.
  */
 export function neverFits(scopes: readonly ScopeClaim[], tokens: TokenCount) {
   for (const scope of scopes) {
