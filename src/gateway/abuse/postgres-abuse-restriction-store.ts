@@ -41,8 +41,8 @@ export class PostgresAbuseRestrictionStore {
   /**
    * Records a finding and returns the restriction in effect afterwards: `limited`, or `restricted`
    * if a `limited` one has ended recently. The same finding of two processes creates only one.
-   * Undefined if the organization has bought credit, or if the finding began before the last
-   * restriction was placed or lifted, and so is not new behavior.
+   * Undefined if the organization has bought credit, or if no restriction is in effect and the
+   * finding began before the last one was placed or lifted, and so is not new behavior.
    */
   async record(finding: UsageFinding): Promise<AbuseRestriction | undefined> {
     const { orgId, family, reason, ageMs, limitedMs, repeatMs } = finding;

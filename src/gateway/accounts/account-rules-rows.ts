@@ -37,7 +37,7 @@ import {
 } from "./account-rules.ts";
 import type { KeyRecord } from "./key-store.ts";
 
-/** Selects a `KeyRecordRow`. Nested rows are JSON, so that a key is one row; bytes are base64. */
+/** Selects the rules of a key. Nested rows are JSON, so that a key is one row; bytes are base64. */
 const ACCOUNT_RULES_COLUMNS: string = `
   o.bought_at is null as is_trial, o.keys_may_set_org_limits,
   (select json_agg(l order by l.scope, l.model_id, l.key_id, l.source) from limit_override l
@@ -230,8 +230,8 @@ async function presentKey(client: PoolClient, keyId: KeyId): Promise<string> {
 }
 
 /**
- * `which` is a condition on `api_key k` and its secret `s`. The secret from before a rotation
- * matches too, until it expires.
+ * `which` is a condition on `api_key k` and its secret `s`. The secret from before a rotation has a
+ * row too, with its own expiry.
  */
 export function keyRecordSql(which: string): string {
   return `

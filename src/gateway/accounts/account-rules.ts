@@ -2,7 +2,7 @@ import type { CallFamily } from "../../formats/index.ts";
 import type { KeyId, ProviderId } from "../../kernel/index.ts";
 import type { EndpointLimits, LimitValues, StoredLimit } from "../limits/limit-ceilings.ts";
 
-/** The capacity of a private manifest, reserved for one organization. */
+/** A provider with a private manifest, whose capacity is reserved for one organization. */
 export interface DedicatedEndpoint {
   readonly endpointId: string;
   readonly providerId: ProviderId;

@@ -94,8 +94,8 @@ export function openAuthenticator(options: AuthenticatorOptions) {
 
   return {
     /**
-     * Answers at once for a cached key and for a text that cannot be a key. Any other text takes
-     * one look-up, shared by concurrent requests with the same key.
+     * Answers at once for a text that is cached, as a key or as unknown, or cannot be a key. Any
+     * other text takes one look-up, shared by concurrent requests with the same text.
      */
     authenticate(
       authorization: string | undefined,

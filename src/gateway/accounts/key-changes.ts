@@ -50,7 +50,7 @@ const CAP_ACTIONS = {
   day: "key.day-cap",
 } as const satisfies Caps<Change["action"]>;
 
-/** The caller has checked that the organization may have one more key. */
+/** Does not check how many keys the organization has. */
 export async function createNotedKey(
   client: PoolClient,
   note: Note,

@@ -193,7 +193,7 @@ function openWith({ key, name }: RingKey, sealed: Buffer, context: KeyContext): 
 
 function authenticated(head: Buffer, context: KeyContext): Buffer {
   const { connectionId, orgId, providerId } = context;
-  // Must never change for version 1: the stored keys would no longer open.
+  // Must never change: the stored keys would no longer open.
   const sealedAs = head.length === 1 ? [UNNAMED] : [NAMED, head.toString("hex")];
   return Buffer.from(JSON.stringify([...sealedAs, connectionId, orgId, providerId]));
 }

@@ -110,9 +110,9 @@ async function dispatch<R extends CallRequest>(
 }
 
 /**
- * Returns what to report to the deployment's circuit. If a client resends a failed request, only
- * the first failure counts, so that a request that the provider cannot process does not open the
- * circuit for other clients. A failed probe always counts.
+ * Returns the outcome for the deployment's circuit. If a client resends a failed request within a
+ * minute, only the first failure counts, so that a request that the provider cannot process does
+ * not open the circuit for other clients. A failed probe always counts.
  */
 function healthOutcome(
   { health, repeats, clock }: CallPorts,
@@ -225,8 +225,8 @@ export interface NotedAnswer {
 
 /**
  * Records which promises of its listing a provider broke with this answer. Skips answers for which
- * the provider may not be at fault: those that timed out, are not 2xx, or failed without being
- * malformed.
+ * the provider may not be at fault: those that timed out, are not 2xx, failed without being
+ * malformed, or came with a customer's own key.
  */
 export function noteConduct({ standing }: Pick<CallPorts, "standing">, noted: NotedAnswer): void {
   const { deployment, orgId, result } = noted;

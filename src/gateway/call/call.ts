@@ -29,7 +29,7 @@ import { sumTokens } from "./settle.ts";
 
 /**
  * Serves one call of any modality and wire: accept, claim limits, hold money, try candidates until
- * one has served, settle, answer. Rejects only on an internal fault, after releasing everything.
+ * one has served, settle, answer. Rejects only on an internal fault, after its hold has ended.
  */
 export async function serveCall<R extends CallRequest>(
   ports: CallPorts,
@@ -132,8 +132,8 @@ function refuseHold<R extends CallRequest>(
 }
 
 /**
- * Tries one candidate after another until one serves. Closes each attempt exactly once, except the
- * attempt of an accepted job, which stays open.
+ * Tries one candidate after another until one serves or no other may be tried. Closes each attempt
+ * exactly once, except the attempt of an accepted job, which stays open.
  */
 async function attemptUntilServed<R extends CallRequest>(
   ports: CallPorts,
@@ -179,7 +179,7 @@ async function attemptUntilServed<R extends CallRequest>(
     const rolled = await hold.roll(close, toHold.reserve, candidate.pool);
     trace?.settled(end.debitMicroUsd);
     toHold.trace?.reserved(refuseHold(rolled, toHold, { call, client }));
-    // If the ledger refuses this hold, the client gets the error of the previous candidate.
+    // If the ledger refuses this hold, the client gets the error of an earlier candidate.
     if (rolled.kind !== "reserved") {
       leaveCircuit(ports, candidate);
       break;

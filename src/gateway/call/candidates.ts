@@ -42,7 +42,7 @@ export class CandidateList {
     this.#first = this.#encodeFor(plan.first) ?? this.#nextOther();
   }
 
-  /** False if no deployment's format can express the request's content: see `unencoded`. */
+  /** False if no deployment's format can express the content (see `unencoded`), or after `next`. */
   get hasFirst(): boolean {
     return this.#first !== undefined;
   }
@@ -80,7 +80,8 @@ export interface WantedCandidate {
 
 /**
  * Returns the next candidate whose circuit and pool admit the request. Otherwise returns the
- * refusal of the full pool with the shortest wait, else of open circuits, else of the encoding.
+ * refusal of the full pool with the shortest wait, else of open circuits, else of the encoding; at
+ * once if the limit store does not answer.
  */
 export async function acquireCandidate(
   ports: CandidatePorts,

@@ -50,7 +50,7 @@ export function claimLimits(
   });
 }
 
-/** Lists the caller's limits, then the platform's. Those of an endpoint replace defaults. */
+/** Lists the caller's limits, then the platform's. A dedicated endpoint has no default limits. */
 export function claimParts(
   ports: Pick<CallPorts, "scopesOf" | "platform">,
   principal: Principal,
@@ -148,9 +148,8 @@ function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
 }
 
 /**
- * Sets the wait if a scope's limits are lowered for a while after a provider's 429. A lowered limit
- * may be too small for the request even when unused; the wait then lasts until the full limits
- * apply again.
+ * Sets the wait if a limit that a provider's 429 has lowered is too small for the request even when
+ * unused: until the full limits apply again, or longer if the refusing limit was in use.
  */
 function withThrottle(
   outcome: RefusedClaim,
@@ -165,7 +164,7 @@ function withThrottle(
 
 type ClaimedIn = Pick<LimitStore, "depart" | "release" | "undo">;
 
-/** All claims of one request, in one or more slots. They are released or undone together, once. */
+/** Claims that one request made together, in any number of slots; they also end together, once. */
 export class ClaimedScopes {
   readonly #limits: ClaimedIn;
   /**

@@ -10,8 +10,8 @@ export interface DepartedRequest {
 }
 
 /**
- * Bounds how many answers this process keeps reading after their clients left: only the end of an
- * answer reports the usage by which the attempt is settled.
+ * Bounds how many answers this process keeps reading after their clients left: most answers report
+ * the usage, by which the attempt is settled, only at their end.
  */
 export class DetachedReadLimit {
   readonly #max: number;

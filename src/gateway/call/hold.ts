@@ -50,7 +50,7 @@ export interface EndedAttempt {
   readonly startedAtMs: number;
   readonly result: AttemptResult;
   readonly settlement: Settlement;
-  /** The debit that the gateway computed; for the final attempt, the ledger's debit replaces it. */
+  /** Computed by the gateway; for the final attempt the ledger's, unless its closing is pending. */
   readonly debitMicroUsd: MicroUsd;
   readonly tokens: TokenCount;
 }
@@ -58,8 +58,8 @@ export interface EndedAttempt {
 type HoldPorts = Pick<CallPorts, "ledger" | "shortfalls" | "clock">;
 
 /**
- * Everything that a call holds until it ends: its limits, capacity in a provider's pool, and one
- * open attempt in the journal. Each is released exactly once.
+ * Holds a call's limits, its capacity in a provider's pool, and its open attempt in the journal
+ * until it ends. Each is released exactly once, except the attempt of a job, which stays open.
  */
 export class CallHold {
   /** The claims in the limits of the caller and the platform. */
@@ -78,7 +78,7 @@ export class CallHold {
     return this.limits.depart(this.#ports.clock.monotonicMs());
   }
 
-  /** If the ledger refuses, undoes the claim in the pool. */
+  /** If the reserve is refused, undoes the claim in the pool. */
   reserve(row: ReserveRow, pool: ClaimedScopes | undefined): Promise<ReserveOutcome> {
     this.#pool = pool;
     const { ledger, shortfalls } = this.#ports;
@@ -134,7 +134,7 @@ export class CallHold {
     this.limits.undo(nowMs);
   }
 
-  /** Ends the hold after an internal fault: charges nothing, and releases the money at once. */
+  /** Ends the hold after an internal fault: closes the open attempt, if any, without a charge. */
   giveUp(): void {
     if (this.#heldOf === undefined) return this.undo();
     const open = this.#open;

@@ -33,8 +33,8 @@ export interface InProcessRequest {
 }
 
 /**
- * `refusal` is undefined if the call succeeded, if its stream ended with an error event, or if the
- * caller left after an attempt was sent.
+ * `refusal` is undefined if an answer was begun, even if it then broke off, or if the caller left
+ * after the call was admitted.
  */
 export interface InProcessEnd {
   readonly refusal: Refusal | undefined;
@@ -42,8 +42,8 @@ export interface InProcessEnd {
 }
 
 /**
- * Makes a call without a socket, in every other way like a call over HTTP. Resolves when the call
- * is settled, even if the caller left earlier; never rejects.
+ * Makes a call without a socket; its key, limits, log and settlement are those of a call over HTTP.
+ * Resolves when the call is settled, even if the caller left earlier; never rejects.
  */
 export async function callInProcess<R extends CallRequest>(
   { ports, authenticator, log, tracing }: InProcessDeps,

@@ -154,7 +154,7 @@ function readToTheirEnd(departed: number): string {
 
 export interface HoldAsked {
   readonly needed: MicroUsd;
-  /** The most output tokens that `micros` micro-USD pay for; undefined if output has no price. */
+  /** The most output tokens that `micros` micro-USD pay for; undefined if fewer cost no less. */
   readonly outputWithin: (micros: bigint) => number | undefined;
 }
 

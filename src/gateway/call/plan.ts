@@ -30,9 +30,7 @@ import { tokenCount } from "../limits/limit-store.ts";
 type AcceptOutcome<R extends CallRequest> =
   { readonly ok: true; readonly call: AcceptedCall<R> } | (Refused & { readonly request?: R });
 
-/**
- * Reads a request and plans its route, with every check that can refuse before a limit is claimed.
- */
+/** Reads a request and plans its route, with the checks that need no limit and no ledger. */
 export function acceptCall<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -142,7 +140,7 @@ export function identifyConversation(
   return createHash("sha256").update(scope).update(bytes).digest("base64");
 }
 
-/** Adds the organization's routing policy and, if provider keys can be decrypted, its own. */
+/** Adds the key's models, the standing of listings and the organization's policy and own keys. */
 export function planInput(
   ports: Pick<CallPorts, "opensOwnKeys" | "standing">,
   principal: Principal,
@@ -187,8 +185,8 @@ export function quoteCall<R extends CallRequest>(
 }
 
 /**
- * Returns the largest output bound with which this request costs at most `micros` micro-USD; 0 if
- * not even one token fits, undefined if the bound does not affect the price.
+ * Returns the largest output bound, below the request's own, with which it costs at most `micros`
+ * micro-USD; 0 if not even one token fits, undefined if a lower bound would cost no less.
  */
 export function outputWithin<R extends CallRequest>(
   kind: CallKind<R>,

@@ -32,8 +32,8 @@ export interface RefusalWindowOptions {
 
 /**
  * Bounds the refused requests of a caller per minute. They are free and use no other window, but
- * reading their bodies costs time: while this window is full, requests are refused unread. A full
- * window is remembered here, so that these refusals need no call to the limit store.
+ * reading their bodies costs time: while this window is full, POST requests are refused unread. A
+ * full window is remembered here, so that these refusals need no call to the limit store.
  */
 export class RefusalWindows {
   readonly #options: RefusalWindowOptions;
@@ -236,8 +236,8 @@ export interface AskedHold {
 /**
  * Remembers reserves that the ledger refused for lack of money, so that a key that repeats them is
  * refused without the ledger. Never admits a request. Returns only refusals that are at most
- * `SHORTFALL_MS` old, for reserves that the ledger would have refused for the same reason. A change
- * of an organization, made by this or another process, drops its refusals at once.
+ * `SHORTFALL_MS` old, for reserves that the ledger would have refused for the same reason. The
+ * notice of a change of an organization, by this or another process, drops its refusals.
  *
  * The ledger's first refusal only adds the organization to `#watched`; the second is remembered. So
  * an organization that is never refused has no entry, and each of its calls costs two map reads.

@@ -36,7 +36,7 @@ export function refuseCall(ports: CallPorts, client: ClientExchange, input: Refu
 }
 
 /**
- * Refuses a caller whose window of refused requests is full. This refusal is recorded, but not
+ * Refuses a request that `RefusalWindows.enter` does not admit; the refusal is recorded, but not
  * counted in the window. If this returns false, call `ports.refusals.leave` when the request ends.
  */
 export function refuseBeforeBody(ports: CallPorts, client: ClientExchange): boolean {

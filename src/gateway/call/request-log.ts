@@ -33,7 +33,7 @@ export interface AnsweredRequest {
   readonly traceId: string | undefined;
 }
 
-/** Writes one line per request: ids and numbers, never headers, bodies or keys. */
+/** Writes a line for each request, without headers, bodies and keys, and one for each fault. */
 export class RequestLog {
   readonly #log: Logger;
 

@@ -35,7 +35,7 @@ export interface ShownRoute {
   /** The candidates, in the order in which a call would try them. */
   readonly steps: readonly ShownStep[];
   readonly excluded: readonly ExcludedStep[];
-  /** The amount that a call would hold; null if no candidate could serve it. */
+  /** The amount that a call would hold for the first candidate; null if there is none. */
   readonly reserve: MicroUsd | null;
   readonly refusal: Refusal | undefined;
 }

@@ -28,7 +28,7 @@ export type DryRun = (ports: RoutePorts, client: ClientExchange) => Promise<void
 
 /**
  * Answers `POST /v1/route?for=`: describes what a call with this body would do. Holds, sends and
- * charges nothing. A refusal of the call is part of the 200 answer.
+ * charges nothing. A refusal of the call, unless for its body, is part of the 200 answer.
  */
 export async function serveRoute(
   ports: RoutePorts,
@@ -58,7 +58,7 @@ export function bindDryRun<R extends CallRequest>(kind: CallKind<R>): DryRun {
       first === undefined || first.prices === null
         ? null
         : kind.quote(request, deploymentAt(first, attemptInstantMs(ports.ledger.newAttemptId())));
-    // `read` returns the request from above, so only the later checks can refuse this preview.
+    // `read` returns the request from above, so this preview is not refused for its body.
     const refusal = await previewCall(looking, client, { ...kind, read: () => read });
     const body = printJson(routeAnswer.show({ ...walk, request, reserve, refusal }));
     const { remainingRequests } = counted;

@@ -34,8 +34,8 @@ const NOTHING: Settlement = { usage: null, basis: "none", costPicoUsd: ZERO_PICO
 const IMPOSSIBLE: Settlement = { ...NOTHING, flag: "usage_impossible" };
 
 /**
- * Computes the cost from what the provider reported and nothing else; if a stream broke, from what
- * was reported before the break. A refusal for content, and an answer that the gateway cannot
+ * Computes the cost from what the provider reported; if a stream broke, from what was reported
+ * before the break. A refusal for content, and an answer without output that the gateway cannot
  * present to the client, cost nothing, whatever they report. A complete image answer without usage
  * costs what its listing declares. Any other answer without usage costs nothing, unless it is
  * billed by its reported cost. Impossible usage or cost is ignored, so that a wrong report can
@@ -86,7 +86,7 @@ export function computeSettlement(
   return { usage: counted, basis: isDeclared ? "declared" : basis, ...priced };
 }
 
-/** True if the reported usage is possible: it fits into the context window plus a full output. */
+/** True if the reported tokens are within `REPORTED_TOKENS_MAX` and the context plus an output. */
 function isPossible(usage: Usage, deployment: Deployment): boolean {
   const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality, decisions } = deployment;
   // For images, `maxOutputTokens` is a price ceiling per picture, and pictures do not count in the

@@ -15,7 +15,7 @@ import {
   WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
 
-/** Bounds a server's connections. Further connections are answered with a refusal and closed. */
+/** Bounds a server's connections. Closes others, after a refusal unless too many wait for one. */
 export class ConnectionBound {
   readonly #refused = new WeakSet<Duplex>();
   #open = 0;

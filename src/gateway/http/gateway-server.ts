@@ -25,7 +25,7 @@ import type { Readiness } from "./readiness.ts";
 import { REMOVED_PATHS, type Route, type RouteTable } from "./route-table.ts";
 
 export interface GatewayServerOptions extends ExchangeServer {
-  /** The most open connections of this process; further ones are answered 503 and closed. */
+  /** The most open connections of this process; `ConnectionBound` refuses or closes others. */
   readonly connectionsMax: number;
   readonly arriving: ArrivingBodies;
   readonly authenticator: Authenticator;

@@ -53,7 +53,7 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
   dueMs: number = Infinity;
   watchedAt = -1;
   ownTimeFromMs: number;
-  /** True once the whole answer was written, even if the client has not received it yet. */
+  /** True once the exchange has the whole answer, even if its last slices are not written yet. */
   isAnswered = false;
 
   readonly #input: ExchangeInput;
@@ -181,7 +181,7 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
     this.#endWith(pieces, bytes, this.principal.keyId);
   }
 
-  /** Makes the next refusal close the connection, because its later bytes cannot be trusted. */
+  /** Makes the next refusal close the connection, which is then read for `lingerMs`. */
   closeAfterRefusal(lingerMs: number): void {
     this.#lingerMs = lingerMs;
   }

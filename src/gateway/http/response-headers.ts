@@ -4,9 +4,7 @@ import type { ServedHeaders } from "../call/client-exchange.ts";
 /** Alternating names and values, as `writeHead` takes them. */
 export type HeaderList = string[];
 
-/**
- * The first headers of every answer: the request id under two names, and CORS without credentials.
- */
+/** First headers of the API's answers: the request id under two names, CORS without credentials. */
 export function baseHeaders(requestId: string): HeaderList {
   return [
     HEADERS.requestId.name,
@@ -118,7 +116,7 @@ const always = header("every answer", true);
 const onServed = header("served answers", true);
 const onRefusal = header("refusals", false);
 
-/** Every response header of the gateway. CORS and the reference page are generated from it. */
+/** The documented response headers. CORS and the reference page are generated from this table. */
 export const HEADERS = {
   requestId: always(
     "x-request-id",

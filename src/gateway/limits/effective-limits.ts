@@ -66,8 +66,8 @@ export interface AskedRequest {
 
 /**
  * Returns a function that lists the scopes that must admit a request, narrowest first: the key, the
- * model if a stored limit names it, the organization. They are cached with the immutable key
- * record: the same arguments give the same array.
+ * model under the key and in the organization if stored limits name it, the organization. They are
+ * cached with the immutable key record: the same arguments give the same array.
  */
 export function limitScopes(
   defaults: LimitDefaults = SPECIFIED_LIMITS,
@@ -111,7 +111,7 @@ export interface LimitRow {
   readonly contract: LimitValues;
   /** The limits that the customer set; a value above the ceiling has no effect. */
   readonly self: LimitValues;
-  /** The lower of `self` and `ceilings`; for a model, of `self` and `contract`. */
+  /** The lower of `self` and, for a model, `contract`, else `ceilings`; for an endpoint, `self`. */
   readonly limits: LimitValues;
   /**
    * Limit of requests on the platform's provider keys until the organization first holds credit;
@@ -149,7 +149,7 @@ export function endpointSelfRows(
   return selfRows(limitRows({ ...key, funded: true }, modelId, defaults));
 }
 
-/** Lists the scopes that all keys share; for a dedicated endpoint only limits the customer set. */
+/** Lists the scopes that all keys of `org` share; for an endpoint only limits the customer set. */
 export function orgScopes(
   org: LimitedOrg,
   asked: { readonly modelId: string | undefined; readonly isOfEndpoint: boolean },
@@ -199,7 +199,7 @@ class ScopeMemo<T> {
 
 interface Remembered<T> {
   readonly general: T;
-  /** Computed on first use; undefined if no limit names a model. */
+  /** Each value is computed on first use; the map is undefined if no limit names a model. */
   readonly byModel: Map<string, T | undefined> | undefined;
 }
 
@@ -212,7 +212,8 @@ function mapNamedModels<T>({ keyId, rules }: LimitedKey): Map<string, T | undefi
 
 /**
  * The scopes of one key for one model. A request to which the limit for organizations without
- * credit does not apply claims `exempt`, any other `counted`; often both are the same array.
+ * credit does not apply claims `exempt`, and `unfunded` if that limit applies later; any other
+ * request claims `counted`. `exempt` and `counted` are often the same array.
  */
 interface ScopeSet {
   readonly counted: readonly ScopeClaim[];
@@ -229,8 +230,8 @@ function scopeSet(key: LimitedKey, modelId: string | undefined, defaults: LimitD
 }
 
 /*
- * Requests to a dedicated endpoint count in the key's ordinary scope, but against its request limit
- * only if the customer set one, never against the default.
+ * A request to a dedicated endpoint is claimed in each ordinary scope for which the customer set a
+ * limit, but it counts as a request there only if one of the set limits is on requests.
  */
 function toSelfClaim(row: LimitRow): ScopeClaim {
   const isCounted = row.limits.requestsPerMinute !== undefined;

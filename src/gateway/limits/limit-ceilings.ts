@@ -9,7 +9,7 @@ export interface LimitValues {
 /**
  * A limit that replaces or lowers a default for one organization.
  *
- * - `self`: set by the customer; can only lower the default.
+ * - `self`: set by the customer; can only lower the default, or the contract if there is one.
  * - `contract`: set by the operator; replaces the default or a key's ceiling, and may be higher.
  */
 export interface StoredLimit extends LimitValues {
@@ -32,7 +32,7 @@ export interface EndpointLimits extends LimitValues {
 export interface LimitDefaults {
   readonly orgRequestsPerMinute: number;
   readonly unfundedRequestsPerMinute: number;
-  /** If above 0, replaces the ceiling on requests per minute of every key. */
+  /** If above 0, replaces the ceiling on requests per minute of every key without a contract. */
   readonly keyRequestsPerMinute: number;
   readonly tokensPerMinute: number;
   readonly concurrentRequests: number;

@@ -12,7 +12,7 @@ export interface TokenCount {
   readonly completionTokens: number;
 }
 
-/** A limit that a provider declares for every rolling window of this length. */
+/** A limit that is declared for a pool: it applies to every rolling window of this length. */
 export interface DeclaredWindow {
   readonly kind: "request" | "prompt" | "completion";
   /**
@@ -75,7 +75,7 @@ export interface LimitClaim extends TokenCount {
   readonly nowMs: number;
 }
 
-/** A granted claim, opaque to the caller. Pass it to `release` or `undo` exactly once. */
+/** A granted claim. Pass it to `release` or `undo`, exactly once. */
 export interface LimitLease {
   readonly remainingRequests: number;
   readonly remainingTokens: number;
@@ -90,7 +90,7 @@ export type ClaimOutcome =
       readonly scope: LimitScope;
       readonly limitKind: LimitKind;
       readonly id: string;
-      /** The limit that refused the claim; 0 during a cooldown. */
+      /** The limit that refused the claim; 0 if a cooldown refused it. */
       readonly limit: number;
       readonly retryAfterSeconds: number;
       /**
@@ -101,7 +101,7 @@ export type ClaimOutcome =
       /** True if the limit is full of calls whose clients have left. */
       readonly isDeparted?: true;
     }
-  /** The store did not answer; the request must be refused. */
+  /** The store gave no answer in time, or too many claims wait for it: refuse the request. */
   | { readonly kind: "unavailable" };
 
 export interface ScopeUsage {
@@ -178,7 +178,7 @@ export function countCharge(
 }
 
 /**
- * Finds the first limit that would refuse a request of this size even if nothing else used it. Only
+ * Finds the first limit that, even whole and unused, would refuse a request of this size. Only
  * token limits can be too small: every other limit allows at least one request.
  */
 export function neverFits(scopes: readonly ScopeClaim[], tokens: TokenCount) {
@@ -223,9 +223,9 @@ const builtScopes = memoizeByObject(
 
 /**
  * Returns the concurrency scopes of calls whose clients have left. They allow as many calls of one
- * model as the widest of `scopes` allows in flight, and four times that for all models: a provider
- * that sends nothing then blocks its own model only. Empty if concurrency is not limited. Returns
- * the same array on every call, because the Redis store caches by its identity.
+ * model as the widest of `scopes` allows in flight, and four times that for all models: one model
+ * whose provider sends nothing then blocks only itself. Empty if concurrency is not limited. Equal
+ * arguments give the same array, because the Redis store caches by its identity.
  */
 export function departedScopes(
   { slot, scopes }: Pick<LimitClaim, "slot" | "scopes">,

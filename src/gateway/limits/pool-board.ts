@@ -22,11 +22,11 @@ export interface PoolClaim {
 
 export interface PoolBoardOptions {
   readonly limits: Pick<LimitStore, "cool">;
-  /** Called when a 429 to this process begins a cooldown that other instances do not know of. */
+  /** Called when a 429 to this process begins a cooldown, or prolongs one by a second or more. */
   readonly onCooldown?: (poolId: string, forMs: number) => void;
 }
 
-/** Pools checked on each 429: more than one, so that expired entries do not accumulate. */
+/** Pools checked on each 429, here or elsewhere: two, so that expired entries do not accumulate. */
 const SWEPT_PER_THROTTLE = 2;
 
 /**
@@ -50,8 +50,8 @@ export class PoolBoard {
   }
 
   /**
-   * Undefined if the pool has no limits. Returns the same object until the limits change, because
-   * the Redis store caches by the identity of the scopes.
+   * Undefined if the pool has no limits. Returns the same object while it is in use and the limits
+   * stay, because the Redis store caches by the identity of the scopes.
    */
   buildClaim(pool: Pool, orgId: OrgId, nowMs: number): PoolClaim | undefined {
     if (!hasLimits(pool)) return undefined;
@@ -74,7 +74,7 @@ export class PoolBoard {
 
   /**
    * Handles a provider's 429: the pool cools down for `seconds` but at most 60, and its capacity
-   * shrinks. Several 429s within a second count as one.
+   * shrinks, but only once for all 429s within a second.
    */
   throttled(pool: Pool, seconds: number, nowMs: number): void {
     const known = this.#findThrottle(pool.id, nowMs);
@@ -236,7 +236,7 @@ export function hasLimits(pool: Pool): boolean {
   return capacity.length > 0 || (tokensPerMinute ?? requestsPerSecond ?? concurrent) !== undefined;
 }
 
-/** Computes `percent` of a limit, rounded down, at least 1. Exact for whole numbers. */
+/** Computes `percent` of a limit, rounded down, at least 1. Exact for every limit it accepts. */
 export function portion(limit: number, percent: number): number {
   assert(Number.isSafeInteger(limit) && limit > 0, "a pool's limit is a whole number above 0");
   assert(Number.isInteger(percent) && percent >= 1 && percent <= 100, "a portion is 1 to 100 %");
@@ -290,7 +290,7 @@ const ORGS_PER_ROUND_MAX = 10_000;
 
 /**
  * Caches the claims of one pool by organization, in two generations, which bound the memory.
- * Returns the same object until the limits change.
+ * Returns the same object while the claim is in use and the limits stay.
  */
 export class PoolClaims {
   readonly #pool: Pool;

@@ -3,7 +3,7 @@ import type { Pool } from "pg";
 import { columns, count, integer, queryInTime } from "../../kernel/index.ts";
 import type { TokenCount } from "./limit-store.ts";
 
-/** The sum of the charges to exactly these scopes in one second of the last minute. */
+/** The sum of the charges to exactly these scopes in one of the last 62 seconds. */
 export interface RecentCharge extends TokenCount {
   /** Age in whole seconds, rounded down. */
   readonly ageSeconds: number;
@@ -37,7 +37,7 @@ export class PostgresRecentUse {
     this.#pool = pool;
   }
 
-  /** `membersOf` lists the listings of a pool, which the journal does not record. */
+  /** `membersOf` lists the listings of a pool, because the journal does not record pools. */
   recentUse(
     slot: string,
     membersOf: (poolId: string) => readonly PoolMember[],
@@ -113,7 +113,7 @@ function tokensSql(observed: string): string {
 }
 
 /*
- * A request that was sent to several candidates counts once, but in a pool once for each attempt.
+ * A request counts at its first attempt only, but in a pool once for each attempt.
  */
 const REQUESTS_SQL = "count(*) filter (where ordinal = 1) as requests";
 

@@ -9,8 +9,8 @@ const RING_MASK = RING_SLOTS - 1;
 /**
  * Amounts charged in the last 60 seconds, in one-second buckets with a running total. A charge
  * leaves at the start of the 61st second after its own, so it counts for more than 60 and at most
- * 61 seconds: no rolling 60 seconds is ever under-counted. The caller must never pass a second that
- * is earlier than the last one.
+ * 61 seconds: no rolling 60 seconds is ever under-counted. `advance` must never get a second that
+ * is earlier than its last one. `LongWindow` uses longer buckets in place of seconds.
  */
 export class RollingWindow {
   /** The sum of the window; correct only after `advance` to the present second. */
@@ -40,9 +40,7 @@ export class RollingWindow {
     this.total += amount;
   }
 
-  /**
-   * Changes the charge of an earlier `second`, if it is in the window; no bucket falls below zero.
-   */
+  /** Changes the charge of `second`, if it is still in the window; no bucket falls below zero. */
   correct(second: number, delta: number): void {
     if (delta === 0 || this.newestSecond - second > WINDOW_SECONDS) return;
     const slot = second & RING_MASK;

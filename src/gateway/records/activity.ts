@@ -51,7 +51,7 @@ export function keyActivitySql(rolledDays: readonly string[]): string {
 
 export const keyActivityColumns = columns({
   keyId: word<KeyId>("key_id"),
-  /** The minute of the key's newest request; null if the journal has none. */
+  /** The minute of the key's newest attempt or stored refusal; null if there is none. */
   lastUsedAtMs: orNull(count("last_ms")),
   /** The key's spend in this UTC month; a request counts in the month in which it was admitted. */
   spentMonthMicroUsd: micro("spent"),
@@ -73,8 +73,8 @@ export const FIRST_SUCCESS_SQL = `
 
 /**
  * Reads a bounded number of the newest attempts, and reports only providers with calls of enough
- * organizations to hide each of them. A call that the customer ended, or that the provider refused
- * for its content, is neither a success nor a failure.
+ * organizations to hide each of them. A call that the customer ended, or that failed because of the
+ * request, is neither a success nor a failure.
  */
 export const PROVIDER_ACTIVITY_SQL = `
   with newest as materialized (

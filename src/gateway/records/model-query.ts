@@ -85,7 +85,7 @@ type Ranks = ReadonlyMap<ListedModel, number>;
 
 // A WeakMap, so that the ranks of a replaced catalog are freed with it.
 const nameRanks = new WeakMap<readonly ListedModel[], Ranks>();
-/** The most names that are sorted in one turn of the event loop, which takes milliseconds. */
+/** How many names are sorted in one slice, which takes milliseconds. */
 const NAMES_AT_ONCE = 500;
 
 /** Ranks the names of a catalog, once and without blocking other requests. */

@@ -34,7 +34,7 @@ import { readWalletRows, walletPage } from "./wallet-lines.ts";
 
 /**
  * The console's reports on the journal. They have their own connections with a statement time
- * limit, so that they never slow the gateway; a report that takes too long rejects with
+ * limit, so that calls need not wait for them; a report that takes too long rejects with
  * `ReportTimeout`. A wallet's report covers its whole time. Past days are read from daily sums if
  * there are any, with the same results.
  */
@@ -49,7 +49,7 @@ export class PostgresUsageReports {
 
   /**
    * Returns reports for one answer. `onServed` is called if a replica served a part of it. Wallets,
-   * single requests and current key activity are never read from a replica.
+   * single requests, first successes and key activity are never read from a replica.
    */
   noting(onServed: AsOfListener): UsageReports {
     return new PostgresUsageReports(this.#sources, onServed);
@@ -130,7 +130,7 @@ export class PostgresUsageReports {
     });
   }
 
-  /** Returns a successful request, the first one if there are few requests; undefined if none. */
+  /** Returns a successful request: the first one if there are few. Undefined if none is found. */
   async firstSuccess(orgId: OrgId): Promise<RequestId | undefined> {
     return await this.#sources.runNow(async (client) => {
       const { rows } = await client.query<Row>(activity.FIRST_SUCCESS_SQL, [orgId]);

@@ -13,7 +13,8 @@ import type { UsageQuery } from "./record-rows.ts";
 
 /**
  * Returns a reader, which answers an invalid value with the 400 that names it. Unknown parameters
- * are ignored, because clients add their own. Of a repeated parameter, the first value counts.
+ * are ignored, because clients add their own. Of a repeated parameter, only the first value counts,
+ * unless it is a list.
  */
 export function queryReader<S extends TObject>(
   schema: S,

@@ -104,7 +104,7 @@ export interface UsageQuery {
 }
 
 export const groupColumns = columns({
-  /** The day (YYYY-MM-DD), model id, key id or provider id. */
+  /** The day (YYYY-MM-DD), model id, provider id, or key id (for a managed key its origin). */
   group: word<string>("group"),
   requests: count("requests"),
   usage: usageColumns,

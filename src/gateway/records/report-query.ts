@@ -258,8 +258,8 @@ export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]) {
     /** Buckets, oldest first, including empty ones. Groups beyond the largest seven are `other`. */
     series: buildSeries(plan, rows),
     /**
-     * Most spend first, at most 200; if there are more, the last one is `other`. Managed keys are
-     * `playground` and `optimize`. Requests without a value to group by are `none`.
+     * Most spend first, at most 200; if there are more, `other` sums up those ranked last. Managed
+     * keys are `playground` and `optimize`. Requests without a value to group by are `none`.
      */
     groups: rows
       .filter((row) => row.kind === "group")

@@ -55,7 +55,7 @@ export class ReportSources {
     return await this.runNow(query);
   }
 
-  /** Runs a query on the primary, which has current money, keys, and rows from a second ago. */
+  /** Runs a query on the primary, where money, keys and rows are current. */
   async runNow<T>(query: (client: PoolClient) => Promise<T>): Promise<T> {
     return await onConnection(this.#of.primary, (client) => this.#read(client, query));
   }

@@ -16,7 +16,7 @@ import { presentChangedLimit, presentLimits } from "./show-limits.ts";
 
 /**
  * Answers `GET /v1/limits?model=`. The request counts against no limit. A changed limit is shown at
- * once, although calls obey it only seconds later.
+ * once, although calls may obey it only seconds later.
  */
 export async function serveLimits(
   deps: LimitDeps,

@@ -44,7 +44,7 @@ export async function serveModels(
 
 const readPage = queryReader(ModelPage);
 
-/** `GET /v1/models/{id}` returns one model, or the 404 that a call of it would get. */
+/** `GET /v1/models/{id}` returns one public model that the key may call, or a 404. */
 export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: string): void {
   const model = deps.catalog.current.find(id);
   const isAllowed = exchange.principal.models?.has(id) !== false;

@@ -71,7 +71,7 @@ function effective(scopes: readonly UsedScope[]): Effective {
   const rpm = tightest(scopes, "requestsPerMinute", ({ requests }) => requests);
   const tpm = tightest(scopes, "tokensPerMinute", ({ tokens }) => tokens);
   const concurrency = tightest(scopes, "concurrent", ({ inFlight }) => inFlight);
-  // The first departed scope is the narrowest: calls of the requested model.
+  // The first departed scope is the narrowest: the calls of the requested model, if there is one.
   const departed = scopes.find(({ isDeparted }) => isDeparted)?.usage?.inFlight ?? null;
   return {
     rpm: { limit: rpm.limit, remaining: rpm.left, bound_by: rpm.boundBy },

@@ -24,7 +24,7 @@ import { OrgGate } from "./org-gate.ts";
 
 const CONTENT_TYPE = "text/csv; charset=utf-8";
 
-/** Usage as a CSV file, read and sent page by page, as fast as the client reads it. */
+/** Usage as a CSV file: requests page by page, as fast as the client reads, sums as a whole. */
 export class UsageCsv {
   readonly #records: RecordStore;
   readonly #clock: Clock;

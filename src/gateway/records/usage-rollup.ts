@@ -44,9 +44,9 @@ const LOCK_TIMEOUT_MS = 100;
 const SQLSTATE_LOCK_TIMEOUT = "55P03";
 
 /**
- * Sums past days of the journal by organization, so that long reports are fast. Reports have the
- * same results without it. Works on a bounded part of the days that are due. Returns false if no
- * part is left, or another process is working. An interrupted part is done again.
+ * Sums past days of the journal by organization, so that long usage reports are fast; they have the
+ * same results without it. Also sums the traffic of listings. Works on a bounded part of what is
+ * due. Returns false if none is left or another process works. An interrupted part is done again.
  */
 export async function rollUsage(pool: Pool): Promise<boolean> {
   const client = await lockedConnection(pool, "tokenmarket usage sums");

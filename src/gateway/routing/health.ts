@@ -25,8 +25,8 @@ export interface HealthOptions {
 }
 
 /**
- * As long as a stream may take until its headers arrive. After this time a second probe may be
- * sent, whether the first is slow or never reports.
+ * As long as a stream may take by default until its headers arrive. After this time a second probe
+ * may be sent, whether the first is slow or never reports.
  */
 const PROBE_LEASE_MS = 20_000;
 const SWEPT_PER_NEW_CIRCUIT = 2;
@@ -73,7 +73,7 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
     if (hasOpened) this.#onOpened(deploymentId, after.untilMs - nowMs);
   }
 
-  /** Another instance's circuit opened: no traffic for `forMs`, then this process probes. */
+  /** Another instance's circuit opened for `forMs`; `afterNotice` decides about the one here. */
   learn(deploymentId: string, forMs: number, nowMs: number): void {
     const after = afterNotice(this.#findCircuit(deploymentId), forMs, nowMs);
     this.#keep(deploymentId, after, nowMs);
@@ -107,10 +107,10 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
 }
 
 /**
- * - `strike`: a 5xx, a failed connection, the provider's 401, 402 or 403, an unusable 2xx.
+ * - `strike`: the provider's fault, such as a 5xx, a failed connection, a 401 or an unusable 2xx.
  * - `timeout`: counts as half a strike; timeouts alone never open a closed circuit.
- * - `neutral`: a 429, a content policy, a context overflow, any other 4xx.
- * - `aborted`: the client left.
+ * - `neutral`: any other failure, such as a 429, refused content or a client that left.
+ * - `aborted`: nothing was sent.
  */
 export type HealthOutcome = "success" | "strike" | "timeout" | "neutral" | "aborted";
 
@@ -169,7 +169,7 @@ const COOL_MS_MIN = 5_000;
 const COOL_MS_MAX = 60_000;
 const JITTER = 0.2;
 const NOTICE_MS_MAX = COOL_MS_MAX * (1 + JITTER);
-/** How long notices are ignored after probes disproved one; no notice lasts as long as this. */
+/** How long notices are ignored after probes disproved one, and after each success meanwhile. */
 const IGNORE_REMOTE_MS = 600_000;
 /** An open circuit is dropped if nothing was sent for this long after its cooldown. */
 const FORGOTTEN_MS = 600_000;
@@ -182,9 +182,9 @@ export function nextCircuitState(state: CircuitState, ended: Ended, random: numb
 }
 
 /**
- * A notice of another instance cools a closed circuit, and can prolong a cooldown once. It has no
- * effect on a half-open circuit, nor after this instance's probes disproved an earlier one: an
- * instance that reaches no provider must not silence the others.
+ * A notice of another instance cools a closed circuit, and can prolong a cooldown of this instance
+ * once. It has no effect on a half-open circuit, nor for a while after this instance's probes have
+ * disproved one: an instance that reaches no provider must not silence the others.
  */
 export function afterNotice(state: CircuitState, forMs: number, nowMs: number): CircuitState {
   const untilMs = nowMs + Math.min(forMs, NOTICE_MS_MAX);

@@ -172,7 +172,7 @@ const parseAddress = memoizeByObject(({ baseUrl }: Deployment) => {
   return { host: url.hostname, port: url.port === "" ? standardPort : Number(url.port) };
 });
 
-/** The version of the semantic conventions that all names in this file follow. */
+/** The version of the semantic conventions that the standard names in this file follow. */
 export const SCHEMA_URL = "https://opentelemetry.io/schemas/1.41.0";
 export const SCOPE_NAME = "tokenmarket";
 

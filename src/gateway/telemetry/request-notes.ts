@@ -26,7 +26,7 @@ export interface NotesSink {
 
 const UNKNOWN = -1;
 
-/** The notes of one request. Each field is written once, and read only if the trace is kept. */
+/** The notes of one request. They become spans only if the trace is kept. */
 export class RequestNotes implements RequestTrace {
   readonly request: TracedRequest;
   readonly attempts: AttemptNotes[] = [];

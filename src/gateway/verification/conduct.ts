@@ -49,7 +49,7 @@ export interface WatchedListing extends ListingName {
   readonly modality?: string;
 }
 
-/** A listing with this many images or videos that could not be charged is suspect in any case. */
+/** With this many images or videos that could not be charged, `badPercent` does not matter. */
 const GIVEN_MEDIA_MAX = 10;
 const MEDIA: ReadonlySet<string | undefined> = new Set(["image", "video"]);
 

@@ -24,8 +24,8 @@ export async function openWatchSession(pool: Pool): Promise<WatchSession | undef
 }
 
 /**
- * At most one process has the session, until it closes the session or dies. The connection only
- * holds the lock, so a run survives the loss of the connection.
+ * At most one process has the session, until it closes the session, dies or loses the connection.
+ * The connection only holds the lock, so a run survives its loss.
  */
 class PostgresWatchSession {
   readonly #pool: Pool;
@@ -36,7 +36,7 @@ class PostgresWatchSession {
     this.#lock = lock;
   }
 
-  /** Returns the newest runs of each listing. Every time is by the database's clock. */
+  /** Returns the newest runs of each listing. All times but `checkedAtMs` are the database's. */
   async state(intervalMs: number) {
     const pool = this.#pool;
     const [verdicts, attempts, suspects, now] = await Promise.all([

@@ -65,8 +65,8 @@ function computeDue(
 }
 
 /**
- * Returns the listing's next regular time. It depends only on the listing's name, so it survives
- * restarts and spreads listings that were first checked together. If it is too soon after the last
+ * Returns the listing's next regular time. Its phase follows from the listing's name alone, so it
+ * survives restarts and spreads listings first checked together. If it is too soon after the last
  * run, half an interval is added. The result is at most one interval after the last run.
  */
 export function nextRunMs(listing: ListingName, lastMs: number, intervalMs: number): number {

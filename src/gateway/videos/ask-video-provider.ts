@@ -8,7 +8,7 @@ import type { VideoJob } from "./video-job.ts";
 
 /**
  * Finds the deployment of a job, with the provider key of the job. Undefined if the job cannot be
- * polled: the deployment left the catalog, or the connection was disabled.
+ * polled: the deployment left the catalog, or the customer's key is disabled or cannot be opened.
  */
 export async function findDeployment(
   deps: VideoDeps,

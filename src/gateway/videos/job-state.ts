@@ -17,8 +17,8 @@ export type PollResult =
   | { readonly kind: "reported"; readonly job: ReportedJob }
   | { readonly kind: "missing" }
   /**
-   * Time-out, 429, 5xx, or the job cannot be polled. `isPaused`: polls with this deployment and key
-   * are paused, and the provider was not asked.
+   * No usable answer in time, or the job cannot be polled. `isPaused`: polls with this deployment
+   * and key are paused, and the provider was not asked.
    */
   | { readonly kind: "failure"; readonly retryAfterMs?: number; readonly isPaused?: true };
 
@@ -28,7 +28,7 @@ export interface EndedJob {
   readonly costPicoUsd: PicoUsd | undefined;
   readonly expiresAtMs: number | undefined;
   readonly served?: ServedModel | undefined;
-  /** The HTTP status of the answer that ended the job; null if no answer did. */
+  /** 200 for an end that was reported, 404 for a job that was missing; null at the deadline. */
   readonly upstreamStatus: number | null;
 }
 

@@ -23,7 +23,7 @@ export interface VideoSettings {
   /** How long a client's request waits for a poll; the poll then continues without the request. */
   readonly clientWaitMs: number;
   /**
-   * How long a provider that did not answer is not polled: waiting for it would delay other polls.
+   * How long polls with a deployment and key pause after no answer: they would delay other polls.
    */
   readonly noAnswerPauseMs: number;
   readonly contentBytesMax: number;

@@ -71,7 +71,7 @@ export interface NewVideoJob {
 export interface VideoJob extends Omit<NewVideoJob, "deadlineMs"> {
   readonly createdAtMs: number;
   readonly completedAtMs: number | null;
-  /** When the provider deletes the file; null if the provider does not say. */
+  /** When the provider deletes the file; null if that is not known. */
   readonly expiresAtMs: number | null;
   readonly errorCode: VideoErrorCode | null;
   /** The debit; null until the job has ended. */

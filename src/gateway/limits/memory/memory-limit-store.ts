@@ -51,7 +51,7 @@ class MemoryLease implements LimitLease {
 }
 
 /**
- * Rolling windows and concurrency in the memory of one process. Every method is synchronous, so a
+ * Rolling windows and concurrency in the memory of one process. No method waits for anything, so a
  * claim over several scopes is atomic. Memory is bounded by the scopes used in the last minute or
  * in their longest window; idle scopes are swept a few at a time.
  */
@@ -159,7 +159,7 @@ export class MemoryLimitStore implements LimitStore {
     return use;
   }
 
-  // Each new scope causes two checks, so that idle scopes do not accumulate.
+  // A new scope causes two checks and a new second 64, so that idle scopes do not accumulate.
   #sweepSome(count: number, now: StoreTime): void {
     for (let seen = 0; seen < count; seen += 1) {
       const next = this.#sweep.next();

@@ -2,8 +2,8 @@ import { MARK_SECONDS, TAKE_STEPS, USAGE_SECONDS } from "./take-steps.ts";
 
 /**
  * The beginning of every script of a slot. KEYS of every script: the slot's marker, then for each
- * scope its usage (a hash) and its leases (a sorted set by expiry second). ARGV[1] is the time in
- * microseconds for tests, else empty.
+ * scope its usage (a hash) and, except in `REBUILD`, its leases (a sorted set by expiry second).
+ * ARGV[1] is the time in microseconds for tests, else empty.
  *
  * The marker holds "<last second> <shift> <run id>". Its absence, or the run id of another server
  * process (started from an old file, or promoted), means that charges may have been lost. The shift
@@ -210,8 +210,8 @@ return 1
 `;
 
 /*
- * Reads the use of scopes. ARGV: time. Answers the requests, tokens and leases of each scope, 0 for
- * a slot that is lost or new. The script only reads, so that a replica can run it too.
+ * Reads the use of scopes. ARGV: time. Answers the requests, tokens and leases of each scope, 0 if
+ * nothing is stored. The script only reads, so that a replica can run it too.
  */
 const PEEK = `
 local second = slotTime(ARGV[1], readMark(KEYS[1]) or { second = 0, shift = 0 })

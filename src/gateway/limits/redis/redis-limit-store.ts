@@ -36,7 +36,7 @@ import { SlotCalls, STEPS_MAX, type SlotCall, SlotRebuild } from "./slot-calls.t
 const REFRESH_EVERY_MS = 3_000;
 /** A refresh skips leases that were written less than this time ago. */
 const FRESH_MS = 1_500;
-/** The most claims and reads that may wait for an answer; further claims are `unavailable`. */
+/** The most claims and reads that may wait; others are answered `unavailable` or undefined. */
 const ASKED_MAX = 8_192;
 /** Most times that a claim is sent: Redis may lose its slot again after each refill. */
 const TRIES_MAX = 3;
@@ -63,10 +63,10 @@ export interface RedisLimitStoreOptions {
 }
 
 /**
- * Limits that any number of processes share, in Redis or Valkey, timed by the server, with one
- * script call for each slot in each turn of the event loop. It stores no money. If Redis has lost a
- * slot, its last minute is restored from the journal before its next claim; longer windows, paces
- * and cooldowns start empty. If the server does not answer in time, claims end as `unavailable`.
+ * Limits that any number of processes share, in Redis or Valkey, timed by the server. It stores no
+ * money. If Redis has lost a slot, the use in the last minute that the journal records is restored
+ * before the slot's next claim; longer windows, paces and cooldowns, among others, start empty. If
+ * the server does not answer in time, claims end as `unavailable`.
  */
 export class RedisLimitStore implements LimitStore {
   readonly #clock: Clock;
@@ -174,8 +174,8 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * Writes all open leases to Redis, so that they do not expire after fifteen seconds and are
-   * restored if lost. A timer calls this every three seconds; resolves when Redis has answered.
+   * Writes to Redis again the open leases that were last written at least `FRESH_MS` ago, so that
+   * they do not expire after fifteen seconds, and are restored if lost. A timer calls this.
    */
   async refresh(): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
@@ -299,9 +299,7 @@ export class RedisLimitStore implements LimitStore {
     }
   }
 
-  /**
-   * Sends a change that no caller waits for. If it is lost, the leases and charges still expire.
-   */
+  /** Sends a change for which no client waits. If it is lost (false), leases and charges expire. */
   #change(slot: string, write: (call: SlotCall) => string, size = 1): Promise<boolean> {
     return new Promise((resolve) => {
       const taken = (): void => resolve(true);

@@ -24,7 +24,7 @@ type Run = (
 
 /**
  * Collects the steps for each slot during one turn of the event loop and sends them at its end, in
- * order, in one script call for each slot. Waits neither for a timer nor for an earlier answer.
+ * order, in one script call for each slot and `STEPS_MAX` steps. Waits for no timer and no answer.
  */
 export class SlotCalls {
   readonly #run: Run;
@@ -110,7 +110,7 @@ export class SlotCall {
     return number;
   }
 
-  /** Returns the index of a scope's usage among the keys; its leases are at the next index. */
+  /** Returns the index of a scope's usage in `KEYS`, from 1; its leases are at the next index. */
   place(usage: string, held: string): number {
     const known = this.#places.get(usage);
     if (known !== undefined) return known;

@@ -3,7 +3,7 @@ const LEASE_SECONDS = 15;
 
 /**
  * The least seconds for which a slot's marker (see `limit-scripts.ts`) is stored after the slot's
- * last call; a slot without a marker is rebuilt from the journal.
+ * last claim; a slot without a marker is rebuilt from the journal.
  */
 export const MARK_SECONDS = 3_600;
 
