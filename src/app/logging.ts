@@ -50,7 +50,7 @@ export function openLogging({
   return { log, hide: (values) => hidden.add(values), flush: () => batches.flush() };
 }
 
-/** Number of secrets added later that stay hidden, even if replaced: old calls are logged late. */
+/** Number of later secrets that stay hidden: lines about old calls may contain replaced ones. */
 const REPLACED_SECRETS_MAX = 100;
 
 class HiddenValues {

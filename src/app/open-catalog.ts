@@ -114,7 +114,8 @@ export function logNotes(
   log: Logger,
   { notes, leftOut }: Pick<GoodCatalog, "notes" | "leftOut">,
 ): void {
-  // One line per manifest and reason, as a hundred listings can lack one key; losses get their own.
+  // Logs one line per manifest and reason, because a hundred listings can lack the same key. Each
+  // listing that is sold at a loss gets a line of its own.
   const groups = new Map<string, { readonly first: (typeof notes)[number]; listings: number }>();
   for (const note of notes) {
     if (note.reason === "purchase_above_price") {

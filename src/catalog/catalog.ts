@@ -17,7 +17,7 @@ export type InputModality = ManifestInputModality;
 
 /**
  * Prices of one listing in pico-USD per token. Every SKU has a price (`statedRates` has the
- * defaults), except that `cacheWrite1h` is absent if the listing offers no hour-long cache writes.
+ * defaults), except that `cacheWrite1h` is absent if the manifest does not price it.
  */
 export interface PriceSheet extends BySku<bigint> {
   /** Hash of the deployment id and all prices. An attempt is settled at the prices of its pin. */
@@ -199,7 +199,7 @@ export interface ListedProvider {
 
 /** One immutable build of all manifests. A reload replaces the whole object. */
 export interface Catalog {
-  /** Hash of manifests, pools and what the time decides: prices in force, ages, past listings. */
+  /** Hash of manifests, pools and what depends on time: prices, check ages, past listings. */
   readonly buildId: string;
   /** Public, routed models: newest `released` first, undated models last, then by name. */
   readonly models: readonly ListedModel[];

@@ -107,7 +107,7 @@ interface Welcome {
   readonly simulator: Simulator;
   readonly key: DevKey;
   readonly data: string;
-  /** The one-time sign-in link; undefined if sign-in is off or an identity provider does it. */
+  /** The one-time sign-in link; undefined if sign-in is off or goes through OpenID Connect. */
   readonly link: string | undefined;
   readonly logFile: string | undefined;
 }

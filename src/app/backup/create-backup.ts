@@ -210,7 +210,7 @@ const SUMS_SQL = `select format('%s accounts, debits %s, credits %s, reserved %s
   from account`;
 
 const PROGRESS_FILES = 2_000;
-/** Folders copied empty: a start needs only the content of `pg_wal`, which `copyLog` copies. */
+/** These folders are copied empty: a start needs only the content of `pg_wal`, from `copyLog`. */
 const EMPTY_FOLDERS = new Set([
   "pg_dynshmem",
   "pg_notify",
@@ -297,7 +297,7 @@ async function walk(cluster: string): Promise<{ folders: string[]; files: string
       if (!EMPTY_FOLDERS.has(path)) waiting.push(path);
     }
   }
-  // The loop does not enter `pg_wal`, so it does not find this subfolder, which servers have there.
+  // The loop does not enter `pg_wal`, so its subfolder, which each server has, is added here.
   folders.push("pg_wal/archive_status");
   return { folders: folders.sort(), files };
 }

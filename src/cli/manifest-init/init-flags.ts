@@ -108,7 +108,7 @@ export function startResult(
   return { ...nothing, conformance: undefined, providerId, ...known };
 }
 
-/** Bound on each list in the text answer, except the issues; the JSON answer has all entries. */
+/** Maximum entries of a list in the text answer, except the issues; the JSON answer has all. */
 const SHOWN_MAX = 20;
 
 export function initAnswer(result: InitResult): CommandAnswer {

@@ -27,7 +27,7 @@ export interface ReceivedCall {
 export interface Route {
   readonly method: string;
   readonly wire: string;
-  /** `generation` and `job` are logged, and `generation` counts in the total; `free` is neither. */
+  /** Calls of `generation` and `job` are logged; only `generation` counts in the total of calls. */
   readonly kind: "generation" | "job" | "free";
   readonly requestIdHeader: string;
   /** The text of the body in which a client may write a fault script. */

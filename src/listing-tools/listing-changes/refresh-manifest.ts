@@ -12,7 +12,7 @@ export interface RefreshInput {
   readonly current: SourcedManifest;
   /** The same provider's listings, imported again from the sources. */
   readonly imported: SourcedManifest;
-  /** Models that a source has, but on which no two agree. Listings stay unless accepted. */
+  /** Models that a source has but no two agree on. Their listings are kept, unless `accepted`. */
   readonly unsettled: ReadonlySet<string>;
   readonly rules: PriceRules;
   /** Models whose rise, staging or removal a person has accepted. */

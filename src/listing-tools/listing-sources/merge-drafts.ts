@@ -265,7 +265,7 @@ function mergeAbilities(all: readonly DraftAbilities[]): DraftAbilities {
   });
 }
 
-/** For each SKU that a sheet may leave out, the SKU with whose price its own is compared. */
+/** For each SKU that a sheet may leave out, the SKU from whose price its own is derived. */
 const DEFAULT_SKUS = {
   cached_prompt: "prompt",
   cache_write: "prompt",

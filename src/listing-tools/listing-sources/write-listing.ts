@@ -29,7 +29,7 @@ export interface WriteOptions {
   readonly stagedBecause: readonly string[];
 }
 
-/** Context length in tokens if no source states one or an output bound. The listing is staged. */
+/** Context length, in tokens, of a staged listing for which no source states any limit. */
 const UNKNOWN_CONTEXT = 4096;
 
 /** Writes a listing and its terms. Undefined if a manifest cannot hold a price with the margin. */

@@ -66,7 +66,7 @@ interface OpenOrg {
   readonly keys: PlannedKey[];
 }
 
-/** Plans an organization per team, else per user, and new keys: LiteLLM has only their hashes. */
+/** Plans organizations by team, else by user, and new keys: LiteLLM has only hashes of the old. */
 export function planAccounts({ keys, teams, fates, nowMs }: AccountsInput): PlannedOrg[] {
   const orgs = new Map<string, OpenOrg>();
   const blockedTeams = new Set<string>();

@@ -27,7 +27,7 @@ const SENTENCES_OF_COPY = 3;
 
 /**
  * Returns `copies` copies of three sentences, each copy in a random order, so that all copies have
- * the same number of tokens. Each run draws three of six sentences: no provider can learn the text.
+ * the same number of tokens. Each run draws three of six sentences, so the text varies.
  */
 export function writeProse(chance: Chance, copies: number): string {
   const chosen = chance.shuffled("sentences", SENTENCES.slice(1)).slice(0, SENTENCES_OF_COPY);

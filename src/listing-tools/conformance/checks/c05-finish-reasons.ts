@@ -67,7 +67,7 @@ function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | unde
   });
 }
 
-/** Each answer must end naturally or with tool calls, or be cut at its bound, however short. */
+/** Each answer must end naturally, with tool calls, or at its bound, even if one word suffices. */
 function endFinding({ deployment }: Lab, seen: Observation, words: Words): Finding | undefined {
   if (!seen.isPlain || !isServed(seen) || seen.wire?.id !== deployment.wire) return undefined;
   const { probe, bound, usage } = seen;
