@@ -87,7 +87,7 @@ export interface PoolDeclaration {
   readonly tokensPerMinute?: number;
   readonly requestsPerSecond?: number;
   readonly concurrent?: number;
-  /** Percent of every limit that one organization may use, rounded down to at least 1. */
+  /** Percent of each limit that one organization may use. Its share is rounded down, or up to 1. */
   readonly orgSharePercent: number;
 }
 

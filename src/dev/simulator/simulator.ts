@@ -47,7 +47,7 @@ export interface Simulator {
   counts(): CallCounts;
   /** The last hundred generation calls and calls about video jobs, oldest first. */
   calls(): readonly CallRecord[];
-  /** Every video job with the counts of its calls, oldest first. */
+  /** The last 10,000 video jobs with the counts of their calls, oldest first. */
   jobs(): readonly JobSummary[];
   /** Adds a fault for later calls; docs/simulator.md has the syntax. Throws if it is invalid. */
   script(rule: FaultRule): void;
