@@ -66,7 +66,7 @@ export async function checkPorts(listeners: readonly Listener[]): Promise<void> 
   }
 }
 
-/** Opens a listener. Throws a fault that names the setting to change. */
+/** Rejects with a `PortFault` that names the setting to change, or with any other fault. */
 export async function listenOn(
   server: Server,
   listener: Listener,

@@ -36,11 +36,11 @@ export interface CatalogSources {
   /** `NAME=origin` pairs, comma-separated: where the key in variable `NAME` may be sent. */
   readonly providerKeyOrigins?: string;
   /**
-   * For each key variable, the origin to which its key has been sent so far. A reload must keep it,
-   * so that a changed manifest cannot send the key elsewhere.
+   * The owner of each key variable (`KeyOwners`). A reload must keep it, so that a changed manifest
+   * cannot send the key elsewhere.
    */
   readonly keyOwners?: KeyOwners;
-  /** Comma-separated ids of the providers that get decision requests in their wire's own format. */
+  /** Comma-separated ids of the providers that get decision requests in their public format. */
   readonly decisionsPublicForm?: string;
   /** Listings whose prices were checked over this many days ago are not routed. Default 0: off. */
   readonly staleAfterDays?: number;
@@ -130,7 +130,7 @@ function readManifest({ manifestsDir, rewrite }: CatalogSources, file: string): 
   return { file, text, original };
 }
 
-/** Returns an issue, which rejects the catalog, for each key whose secret file cannot be read. */
+/** Returns an issue, which rejects the catalog, per manifest whose secret file cannot be read. */
 function unreadKeys(
   manifests: readonly ManifestFile[],
   problems: CatalogSources["fileProblems"],

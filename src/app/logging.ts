@@ -14,7 +14,7 @@ export interface TextOutput {
 
 export interface Logging {
   readonly log: Logger;
-  /** Hides further values in all later lines; called when a secret is replaced. */
+  /** Hides further values in later lines: secrets that come into use after the log was opened. */
   readonly hide: (secrets: readonly string[]) => void;
   flush(): void;
 }
@@ -50,7 +50,7 @@ export function openLogging({
   return { log, hide: (values) => hidden.add(values), flush: () => batches.flush() };
 }
 
-/** Number of replaced secrets that stay hidden, as lines about older requests may contain them. */
+/** Number of later secrets that stay hidden: lines about old calls may contain replaced ones. */
 const REPLACED_SECRETS_MAX = 100;
 
 class HiddenValues {
@@ -89,8 +89,8 @@ export function openStandardError(): TextOutput & { readonly isTTY: boolean } {
 const UNWRITTEN_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Writes are synchronous, so that no text is lost when the process exits. A log that cannot be
- * written, as on a full disk, does not end the program, because calls can still be served.
+ * Writes are synchronous, so that no written text is lost when the process exits. A log that cannot
+ * be written, as on a full disk, does not end the program, because calls can still be served.
  */
 function openOutput(to: {
   readonly dest: string | number;

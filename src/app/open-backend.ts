@@ -40,7 +40,7 @@ export class DatabaseAwayFault extends Error {
 export interface BackendOptions {
   readonly config: Config;
   readonly log: Logger;
-  /** Called with every secret that is read after the start, to hide it in the log. */
+  /** Called with the database password at each read of its file, to hide it in the log. */
   readonly hide?: Logging["hide"];
   /** Restarts the embedded database when it dies, until `close`. For servers. Default: false. */
   readonly isDatabaseKeptUp?: boolean;

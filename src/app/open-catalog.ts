@@ -36,7 +36,7 @@ export interface CatalogOptions {
   readonly backend: Pick<Backend, "ledgerBatchStore">;
   /** The secrets in `env` that come from files, which a reload reads again. */
   readonly secrets?: SecretFiles;
-  /** Called with every secret that comes into use after the start, to hide it in the log. */
+  /** Called at the start with provider keys, and at reloads with all secrets, to hide them. */
   readonly hide?: Logging["hide"];
   readonly rewriteManifests?: CatalogSources["rewrite"];
 }
@@ -114,7 +114,8 @@ export function logNotes(
   log: Logger,
   { notes, leftOut }: Pick<GoodCatalog, "notes" | "leftOut">,
 ): void {
-  // Logs one line per manifest and reason: a hundred listings of a manifest can lack the same key.
+  // Logs one line per manifest and reason, because a hundred listings can lack the same key. Each
+  // listing that is sold at a loss gets a line of its own.
   const groups = new Map<string, { readonly first: (typeof notes)[number]; listings: number }>();
   for (const note of notes) {
     if (note.reason === "purchase_above_price") {
@@ -134,8 +135,8 @@ export function logNotes(
 }
 
 /**
- * The prices that the ledger must have before an attempt refers to them: each deployment's current
- * and announced prices, their tiers, and those for a customer's own provider key.
+ * The prices that the ledger must have before an attempt refers to them: each deployment's dated
+ * prices, with their tiers and purchase prices, and those for a customer's own provider key.
  */
 export function pricePins(catalog: Catalog): PricePin[] {
   return catalog.deployments.flatMap((deployment) => {

@@ -65,13 +65,13 @@ export interface ConsoleOptions {
   readonly events: EventCounts;
 }
 
-/** Base URLs without a trailing slash. Known only after the listeners are open. */
+/** Base URLs, known only after the listeners are open. The console's has no trailing slash. */
 export interface Addresses {
   readonly consoleUrl: () => string;
   readonly gatewayUrl: () => string;
 }
 
-/** Opens the parts that throw on an invalid setting, before anything else is open. */
+/** Opens those parts of the console that may reject a setting, before the limits and the ledger. */
 export async function prepareConsole(options: ConsoleOptions, addresses: Addresses) {
   const { config, inForce, clock, log, backend, testCheckout, events } = options;
   const common = { clock, log, consoleUrl: addresses.consoleUrl };

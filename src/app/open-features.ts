@@ -155,7 +155,7 @@ function buildReadiness(options: FeatureOptions, ledger: OpenedLedger): Readines
   });
 }
 
-/** The first step of a stop: accepts no new work, and ends running work within the grace time. */
+/** The first step of a stop: drains, accepts no new work, and cuts what outlives the grace time. */
 async function stopServing(
   { config }: FeatureOptions,
   parts: {

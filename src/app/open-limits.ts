@@ -60,8 +60,8 @@ export async function openLimits(options: {
 const LIMIT_KEYS = "tm:";
 
 /**
- * Removes every key from the shared limit store, which instances refill from the journal. Returns
- * how many were removed; undefined if limits are in memory. Rejects if the store does not answer.
+ * Removes this program's keys from the shared limit store, which instances refill from the journal.
+ * Returns how many it removed; undefined if limits are in memory. Rejects if no answer comes.
  */
 export async function emptyLimitStore(config: Config): Promise<number | undefined> {
   if (config.redisUrl === "") return undefined;

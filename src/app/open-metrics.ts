@@ -173,7 +173,7 @@ function listingFamilies(sources: MetricSources): readonly Family[] {
   ];
 }
 
-/** Yields 0 or 1 for each listing. `ReadFamily` adds up the values of listings labelled `other`. */
+/** Yields 0 or 1 for each routed listing. `ReadFamily` adds up those labelled `other`. */
 function* listingSamples(
   { serve, holder }: MetricSources,
   isOn: (listing: Deployment, nowMs: number) => boolean,

@@ -34,7 +34,7 @@ export interface DatabaseOptions {
   readonly log: Logger;
   /** Time limit of a console report on the journal. Default: 10 s. */
   readonly reportTimeoutMs?: number;
-  /** Maximum number of connections, except those for reports and ledger batches. Default: 10. */
+  /** Maximum number of connections of the pool `main`. Default: 10. */
   readonly poolMax?: number;
 }
 

@@ -9,7 +9,7 @@ export function openDayArchive(config: Config, folder?: string): DayFolder {
   return new DayFolder(folder ?? join(config.dataDir, "retired"));
 }
 
-/** Opens the key that signs exports. The first call creates it. */
+/** Opens the key that signs exports. Creates it if its file does not exist. */
 export function openExportKey(config: Config): SigningKey {
   return openSigningKey(keyFile(config));
 }

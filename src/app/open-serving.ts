@@ -49,7 +49,7 @@ export interface ServingOptions extends Pick<
   readonly bodyPool?: BufferPool;
 }
 
-/** Opens the parts that throw on an invalid setting, before anything else is open. */
+/** Opens those parts of serving that may reject a setting, before the limits and the ledger. */
 export function prepareServing(
   options: ServingOptions & { readonly inForce: { readonly current: Config } },
 ) {

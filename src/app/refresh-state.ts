@@ -6,7 +6,7 @@ import { conforms } from "../kernel/index.ts";
 
 const refreshState = Type.Object({
   atMs: Type.Number(),
-  /** One sentence for each change that waits for an operator's decision. */
+  /** Sentences for the operator: what was changed, what waits for a decision, and what failed. */
   waits: Type.Array(Type.String()),
 });
 export type RefreshState = Static<typeof refreshState>;

@@ -75,7 +75,7 @@ export class Reloads {
     this.#enqueue({ isAsked: true });
   }
 
-  /** Reloads when a file changes or announced prices begin, even if either was during the start. */
+  /** Reloads if a file changes or `nextPricesMs` is reached, even if that was during the start. */
   watch(): void {
     const { settings, secrets, config } = this.#parts.options;
     const named = [config.manifestsDir, config.poolsFile, settings?.file ?? ""];
@@ -182,7 +182,7 @@ export class Reloads {
       events.reload("catalog", "unchanged");
       return undefined;
     }
-    // An operator who intends a jump by a factor of 100 can restart: a start accepts any prices.
+    // An operator who intends a jump by a factor of 100 can restart: a start compares no prices.
     const jumps = priceJumps(holder.current, loaded.catalog);
     if (jumps.length > 0) {
       events.reload("catalog", "failed");
@@ -229,9 +229,9 @@ const SETTLE_MS = 200;
 const SETTLE_ROUNDS_MAX = 25;
 
 /**
- * Calls `changed` at once, and whenever the text that `look` returns changes. Returns a function
- * that stops the polling. It polls, because no event reports a file that is replaced through
- * symbolic links, as Kubernetes does, or a file on a network file system.
+ * Calls `changed` after the first look, and whenever the text that `look` returns changes. Returns
+ * a function that stops the polling. It polls, because no event reports a file that is replaced
+ * through symbolic links, as Kubernetes does, or a file on a network file system.
  */
 export function watchState(
   look: () => Promise<string>,
@@ -253,7 +253,7 @@ export function watchState(
   return () => void job.close();
 }
 
-/** Waits until two calls of `look` agree, because an editor may write a file in several steps. */
+/** Waits until two calls of `look` agree, for at most 25 calls: editors may write in steps. */
 async function settled(look: () => Promise<string>, seen: string): Promise<string> {
   let before = seen;
   for (let round = 0; round < SETTLE_ROUNDS_MAX; round += 1) {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** The package's root is two levels above this file, in `src` as in `dist`. */
+/** The package's root is two levels above this file's folder, in `src` as in `dist`. */
 const PACKAGE_FOLDER = resolve(import.meta.dirname, "../..");
 
 /** The folder of the published manifests, including that of the simulated provider. */

@@ -16,7 +16,7 @@ export async function drain(readiness: Readiness, delayMs: number): Promise<void
 
 /**
  * Waits until running requests have ended, and until answers whose client has left are read to
- * their end. Requests that outlive the grace time end with the terminal error event of their wire,
+ * their end. Requests that outlive the grace time end with an error in the format of their wire,
  * and are settled for the usage reported so far.
  */
 export async function finishRequests(

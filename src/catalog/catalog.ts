@@ -17,7 +17,7 @@ export type InputModality = ManifestInputModality;
 
 /**
  * Prices of one listing in pico-USD per token. Every SKU has a price (`statedRates` has the
- * defaults), except that `cacheWrite1h` is absent if the listing offers no hour-long cache writes.
+ * defaults), except that `cacheWrite1h` is absent if the manifest does not price it.
  */
 export interface PriceSheet extends BySku<bigint> {
   /** Hash of the deployment id and all prices. An attempt is settled at the prices of its pin. */
@@ -80,14 +80,14 @@ export interface PriceCardLine {
   readonly variant?: string;
 }
 
-/** Shared capacity of deployments of one provider. A 429 puts the whole pool into cooldown. */
+/** Capacity of one deployment, or of several that share it. A 429 cools down the whole pool. */
 export interface PoolDeclaration {
   readonly id: string;
   readonly capacity: readonly CapacityDeclaration[];
   readonly tokensPerMinute?: number;
   readonly requestsPerSecond?: number;
   readonly concurrent?: number;
-  /** Percent of every limit that one organization may use, rounded down to at least 1. */
+  /** Percent of each limit that one organization may use. Its share is rounded down, or up to 1. */
   readonly orgSharePercent: number;
 }
 
@@ -116,9 +116,9 @@ export interface Deployment {
   readonly modality: ModalityId;
   /** Includes the version segment, such as `/v1`; has no trailing slash. */
   readonly baseUrl: string;
-  /** Environment variable with the marketplace's key; absent: the endpoint needs no key. */
+  /** Variable with the marketplace's key; absent: the endpoint needs none, or may not get it. */
   readonly apiKeyEnv?: string;
-  /** Routing tries deployments with a lower number first. */
+  /** Lower numbers come first in routing order; only an `old` price check counts more. */
   readonly priority: number;
   readonly promptLogging: "none" | "retained";
   readonly datacenters: readonly string[];
@@ -182,7 +182,7 @@ export interface ListedModel {
   /** YYYY-MM-DD, like `deprecationDate`. */
   readonly released?: string;
   readonly deprecationDate?: string;
-  /** Routed deployments only, in the order in which routing tries them; never empty. */
+  /** In routing order, never empty: routed deployments, or the private one of a dedicated model. */
   readonly deployments: readonly Deployment[];
 }
 
@@ -199,15 +199,15 @@ export interface ListedProvider {
 
 /** One immutable build of all manifests. A reload replaces the whole object. */
 export interface Catalog {
-  /** Hash of the input: instances that compiled the same manifests have the same id. */
+  /** Hash of manifests, pools and what depends on time: prices, check ages, past listings. */
   readonly buildId: string;
   /** Public, routed models: newest `released` first, undated models last, then by name. */
   readonly models: readonly ListedModel[];
   /** The providers that serve `models`, sorted by name. */
   readonly providers: readonly ListedProvider[];
-  /** All compiled deployments, including staged, private and keyless ones. */
+  /** Includes staged, private and keyless deployments, but none past its deprecation date. */
   readonly deployments: readonly Deployment[];
   find(id: string): ListedModel | undefined;
-  /** Finds a model of a private manifest. Only the model's own dedicated endpoint may call this. */
+  /** Finds a model of a private manifest. Only the model's own dedicated endpoint routes to it. */
   findDedicated(providerId: string, id: string): ListedModel | undefined;
 }

@@ -14,7 +14,7 @@ import { byProviderThenModel, byText, type Listing, mergeModels } from "./merge-
 import { priceNotes } from "./price-notes.ts";
 import { shortHash } from "./price-sheet.ts";
 
-/** `nowMs` selects the prices in force; its default is the start of `today`. */
+/** `nowMs` decides prices in force and ages of checks. Default: the start of `today`. */
 export interface CatalogInput
   extends
     Pick<DeploymentSettings, "hasKey">,

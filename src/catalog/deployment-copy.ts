@@ -3,8 +3,8 @@ import type { Catalog, DatedPrices, Deployment, OwnKey, PriceSheet } from "./cat
 import { shortHash } from "./price-sheet.ts";
 
 /**
- * Copies a deployment for a customer's own key: own health and capacity, and no charge. Returns the
- * same object while deployment and key are unchanged, because caches use the object as a key.
+ * Copies a deployment for a customer's own key: own health and capacity, and no charge. The same
+ * deployment and key give the same object, because caches use it as a key; 1,000 are kept.
  */
 export function ownKeyDeployment(
   deployment: Deployment,

@@ -38,9 +38,7 @@ export function isBelowCost({ prices }: Pick<Deployment, "prices">): boolean {
   return prices !== null && isBoughtDearer(prices);
 }
 
-/**
- * Ids of listings with a new price, in force or announced, that differs by a factor of 100 or more.
- */
+/** Ids of listings of which a new prompt or completion price differs by a factor of 100 or more. */
 export function priceJumps(before: Catalog, after: Catalog): readonly string[] {
   const old = new Map(before.deployments.map((each) => [each.id, each]));
   return after.deployments.flatMap((deployment) => {

@@ -4,7 +4,7 @@ import { type CommandIo, type Flags, readText, UsageFault } from "./command-cont
 
 /** A value that comes from a flag, or that a person at a terminal types. */
 export interface Needed<T> {
-  /** The flag that gives the answer, with an example: `--price-prompt 0.25`. */
+  /** How a message about missing flags names the flag: `--deployments NAME=MODEL`. */
   readonly flag: string;
   readonly question: string;
   /** Used for an empty line or without a terminal, where the flag is required if this is absent. */
@@ -15,7 +15,7 @@ export interface Needed<T> {
 /** After this many invalid answers to one question, the command ends. */
 const TRIES_MAX = 3;
 
-/** Gets each answer from its flag or a person. Without a terminal, reports all missing flags. */
+/** Gets each answer from its flag, a person or its fallback. `needAll` reports missing flags. */
 export class Answers {
   readonly #lines: Interface | undefined;
   readonly #write: (text: string) => void;

@@ -18,7 +18,7 @@ import type { SecretFiles, SecretReading, TextOutput } from "../app/index.ts";
 
 /**
  * 0: success. 1: a check failed, part of the work was not done, or the command may succeed later.
- * 2: wrong usage, a fault, or no clear answer. 3: the checked file is not valid.
+ * 2: wrong usage, a fault, or no clear answer. 3: a manifest of `conformance` is not valid.
  */
 export type ExitCode = 0 | 1 | 2 | 3;
 

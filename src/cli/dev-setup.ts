@@ -15,7 +15,7 @@ import { clock } from "./command-context.ts";
 import { makeKey } from "./first-run/open-account.ts";
 
 export interface Development {
-  /** Points the shipped manifests at the running simulator, and sells credit for test money. */
+  /** Points manifests of the simulator at the running one, and sells credit for test money. */
   readonly parts: Required<Pick<GatewayOptions, "rewriteManifests" | "testCheckout">>;
   welcome(gateway: RunningGateway, logFile: string | undefined): Promise<string>;
   close(): Promise<void>;
@@ -107,7 +107,7 @@ interface Welcome {
   readonly simulator: Simulator;
   readonly key: DevKey;
   readonly data: string;
-  /** The one-time sign-in link; undefined if an identity provider is configured. */
+  /** The one-time sign-in link; undefined if sign-in is off or goes through OpenID Connect. */
   readonly link: string | undefined;
   readonly logFile: string | undefined;
 }

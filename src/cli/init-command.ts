@@ -215,7 +215,7 @@ async function openFirstAccount(
   );
 }
 
-/** The command first exports the keys file: a server reads keys only from its environment. */
+/** The command first exports the keys file, because a server does not read such a file. */
 function serveCommand(flags: Flags): string {
   const places = ["config", "data", "manifests", "port"].flatMap((name) => {
     const value = readText(flags, name);

@@ -150,7 +150,7 @@ async function audit(context: CommandContext, flags: Flags): Promise<CommandAnsw
   });
 }
 
-/** The key of `--public-key`, else this installation's key; undefined if neither exists. */
+/** The key of `--public-key`, else this installation's key; undefined if that does not exist. */
 function readTrustedKey(config: Config, flags: Flags): ReturnType<typeof readExportKey> {
   const file = readText(flags, "public-key");
   const key = readExportKey(config, file);

@@ -133,7 +133,7 @@ function manifestFiles(path: string): string[] {
   return files.map((file) => join(path, file));
 }
 
-/** The problems of each file, then the conflicts of all files in one catalog. */
+/** The problems of each file, misplaced keys and conflicts of all files; then notes on prices. */
 function checkFiles(
   files: readonly string[],
   providerKeyOrigins: string,

@@ -15,7 +15,7 @@ export interface ReadManifest {
 const FILE_BYTES_MAX = 16 * 1_048_576;
 const PROBLEMS_SHOWN_MAX = 5;
 
-/** Reads a manifest. If it is invalid, throws a `UsageFault` that lists its problems. */
+/** Reads a manifest. If it is invalid, throws a `UsageFault` that lists its first problems. */
 export function readManifestFile(file: string): ReadManifest {
   const text = readText(file);
   const verdict = validateManifest(text);

@@ -282,7 +282,7 @@ function hasImportedCapacity({ models, listing_terms: terms, catalog_source }: S
 }
 
 const DAY_MS = 86_400_000;
-/** Customers know of a price rise this many days in advance, unless the operator names a day. */
+/** Notice of a price rise, unless the operator names a day or the old price is below cost. */
 const RISE_NOTICE_DAYS = 7;
 const EFFECTIVE_DAYS_MAX = 366;
 

@@ -22,8 +22,8 @@ export async function runCli(args: readonly string[], io: CommandIo): Promise<Ex
 }
 
 /**
- * If `first` names a command, only that one is added, because loading the code of all commands
- * takes longer than most commands run.
+ * If `first` names a command, only its module's commands and `version` are added, because loading
+ * the code of all commands takes longer than most commands run.
  */
 export async function commandLine(context: CommandContext, first = ""): Promise<Command> {
   // These settings come first, because a command copies them when it is added.

@@ -146,7 +146,7 @@ async function runWorkers(context: CommandContext, flags: Flags): Promise<void> 
   logging.flush();
 }
 
-/** Refuses too many workers, which would fail later, when traffic fills their connection pools. */
+/** Refuses more workers than the embedded PostgreSQL has connections for: they would fail later. */
 function checkConnections({ databaseUrl, databasePoolMax }: Config, count: number): void {
   if (databaseUrl !== "") return;
   const perProcess = databasePoolMax + OTHER_CONNECTIONS_MAX;
@@ -170,7 +170,7 @@ function workerListeners(config: Config, count: number): readonly Listener[] {
   return [gateway, console, ...internals];
 }
 
-/** Starts a gateway. `dev` adds the development parts, and puts the log into a file. */
+/** Starts a gateway. `dev` adds the development parts, and logs to its `logFile` if it has one. */
 async function startServer(
   io: CommandContext,
   config: Config,
@@ -191,7 +191,7 @@ async function startServer(
   if (isDevelopment) {
     stdout.write("Token Market: starting PostgreSQL, the simulated provider, the gateway…\n");
   }
-  // `dev` always migrates, because it runs on one machine with its own database.
+  // `dev` migrates even if `autoMigrate` is false, so that it starts with one command.
   const schema = isDevelopment || config.autoMigrate ? "migrate" : "check";
   const backend = await openBackend({ config, log, hide, schema, isDatabaseKeptUp: true });
   const end = async (): Promise<void> => {

@@ -87,7 +87,7 @@ interface WatchedRun {
   readonly outcome: WatchedRunOutcome;
   readonly spentMicroUsd: MicroUsd;
   readonly verdict?: Verdict;
-  /** One line for each check that did not pass: `C3 stream shape: why`. */
+  /** One line for each check that warned, failed or had an error: `C3 stream shape: why`. */
   readonly failed: readonly string[];
   readonly problem?: string;
 }
@@ -147,7 +147,7 @@ interface IntervalSpending {
   readonly intervalBudgetMicroUsd: MicroUsd;
 }
 
-/** The output of `conformance watch`: a line of text or a JSON document for each step. */
+/** The output of `conformance watch`: text or a JSON document for each run and each new state. */
 export class WatchLog {
   readonly #output: NodeJS.WritableStream;
   readonly #isJson: boolean;

@@ -55,7 +55,7 @@ export function readAskDeps(config: Config): Required<AskDeps> {
   return { clock, allowPrivateUpstreams, outbound: readOutbound(config) };
 }
 
-/** Masks every known secret. */
+/** Masks every known secret of eight characters or more. */
 export function openCommandLogging(io: CommandIo, config: Config, quiet = false): Logging {
   const secrets = [...secretsIn(io.env), ...listSecrets(config)];
   const level = quiet && config.logLevel === "info" ? "warn" : config.logLevel;

@@ -53,9 +53,9 @@ export interface SupervisorOptions {
 }
 
 /**
- * Runs `count` gateways that share the ports, restarts one that dies, and ends them all on SIGTERM
- * or SIGINT. Resolves with 0 if all ended well, 1 if one failed while stopping, 2 if one failed
- * before all were ready.
+ * Runs `count` gateways that share the gateway and console ports, restarts one that dies, and ends
+ * them all on SIGTERM or SIGINT. Resolves with 0 if all ended well, 1 if one failed while stopping,
+ * 2 if one failed before all were ready.
  */
 export function superviseWorkers(options: SupervisorOptions): Promise<ExitCode> {
   return new Promise((resolve) => new Supervisor(options, resolve).start());

@@ -31,7 +31,7 @@ const SUMS_PAUSE_MS = 250;
 /**
  * Copies the data folder of a running server and its write-ahead log up to a named restore point,
  * with the totals of all accounts at that point. It needs only SQL and file access. The backup is
- * complete when its folder has its final name; a failure leaves nothing behind.
+ * complete when its folder has its final name; a failure before that removes the unfinished copy.
  */
 export async function createBackup(
   server: BackupServer,
@@ -124,8 +124,8 @@ async function copyServer(client: Client, task: CopyTask): Promise<BackupManifes
 }
 
 /**
- * Makes the server keep its write-ahead log until this connection ends. The slot has a fixed name,
- * so that only one backup can run at a time.
+ * Makes the server keep its write-ahead log until this connection ends, unless the log outgrows
+ * `max_slot_wal_keep_size`. The slot has a fixed name, so that only one backup can run at a time.
  */
 async function keepLog(client: Client): Promise<void> {
   try {
@@ -210,7 +210,7 @@ const SUMS_SQL = `select format('%s accounts, debits %s, credits %s, reserved %s
   from account`;
 
 const PROGRESS_FILES = 2_000;
-/** Folders that are copied without their content, because a starting server creates it. */
+/** These folders are copied empty: a start needs only the content of `pg_wal`, from `copyLog`. */
 const EMPTY_FOLDERS = new Set([
   "pg_dynshmem",
   "pg_notify",
@@ -297,7 +297,7 @@ async function walk(cluster: string): Promise<{ folders: string[]; files: string
       if (!EMPTY_FOLDERS.has(path)) waiting.push(path);
     }
   }
-  // The loop does not enter `pg_wal`, but a server does not start without this subfolder.
+  // The loop does not enter `pg_wal`, so its subfolder, which each server has, is added here.
   folders.push("pg_wal/archive_status");
   return { folders: folders.sort(), files };
 }

@@ -123,7 +123,7 @@ const ASK_FOR_AGES = new Set(["I9", "I15"]);
 
 /**
  * Restores a backup into a temporary folder, compares the totals of the accounts with the manifest,
- * and audits the ledger. A backup that cannot be restored gives a failed check, not an exception.
+ * and audits the ledger. A damaged or incomplete backup gives a failed check, not an exception.
  */
 export async function verifyBackup(
   options: Omit<RestoreOptions, "dataDir"> & { readonly scratchDir: string },

@@ -297,7 +297,7 @@ const manifest = Type.Object(
 export type Manifest = Accepted<typeof manifest>;
 
 /**
- * The one source of the manifest's types, published schema, validator and reference page. A schema
+ * The schema behind the manifest's types, published schema, validator and reference page. A schema
  * node with a rule has the rule's id in `x-rule` and an instruction to the author in `x-help`.
  */
 export const manifestSchema: TSchema = manifest;

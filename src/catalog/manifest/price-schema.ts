@@ -11,7 +11,7 @@ export const MANIFEST_SKUS = [
 ] as const;
 export type ManifestSku = (typeof MANIFEST_SKUS)[number];
 
-/** SKUs without a field in `pricing`: a manifest prices them in `listing_terms.extra_pricing`. */
+/** SKUs that `pricing` cannot have: a manifest prices them in `listing_terms.extra_pricing`. */
 export const EXTRA_SKUS = ["cache_write_1h"] as const;
 
 export const BILLED_SKUS = [

@@ -20,7 +20,7 @@ export interface ManifestProblem {
   readonly message: string;
 }
 
-/** Marks a schema node with a rule. A problem's message is the field's name followed by `help`. */
+/** Marks a schema node with a rule. A problem's usual message is the field's name and `help`. */
 export function rule(id: string, help: string): RuleNote {
   return { "x-rule": id, "x-help": help };
 }
@@ -80,7 +80,7 @@ export function mustBe(
   return [needs(property, missing), at(property, { const: value, ...wrong })];
 }
 
-/** The largest integer that every JSON parser reads exactly. */
+/** The largest integer up to which JSON parsers that use floats are exact. */
 export const integerMax: number = Number.MAX_SAFE_INTEGER;
 
 export function positiveInteger(options: RuleNote & { readonly description: string }): TInteger {

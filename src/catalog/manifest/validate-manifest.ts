@@ -23,8 +23,8 @@ export type ManifestVerdict =
 const MANIFEST_CHARS_MAX = 4_194_304;
 
 /**
- * Checks the text of a provider manifest and reports all problems at once. Messages name the field
- * and the next step, and never repeat a value, which may be a key pasted by mistake.
+ * Checks the text of a provider manifest and, if it is JSON, reports all problems at once. Messages
+ * name the field and the next step, and repeat no value, which may be a key pasted by mistake.
  */
 export function validateManifest(text: string): ManifestVerdict {
   if (text.length > MANIFEST_CHARS_MAX) return toRefusal(tooLarge);

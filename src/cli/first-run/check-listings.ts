@@ -17,7 +17,7 @@ export interface TriedModel extends TriedListing {
   readonly problems: readonly string[];
 }
 
-/** Runs all checks on each listing. All runs together cost at most the budget. */
+/** Runs all checks on each listing. Each run gets an equal share of the budget. */
 export async function tryListings(
   context: CommandContext,
   listings: readonly TriedListing[],

@@ -61,7 +61,7 @@ function unquoted(text: string): string {
   return quoted?.[2] ?? text;
 }
 
-/** True if other users can read the file; false on Windows, which has no permission bits. */
+/** True if other users have any access to the file; false on Windows, which has no such bits. */
 function isOpenToOthers(file: string): boolean {
   return process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0;
 }

@@ -108,7 +108,7 @@ export function startResult(
   return { ...nothing, conformance: undefined, providerId, ...known };
 }
 
-/** The text answer shows at most this many of each list; the JSON answer has all entries. */
+/** Maximum entries of a list in the text answer, except the issues; the JSON answer has all. */
 const SHOWN_MAX = 20;
 
 export function initAnswer(result: InitResult): CommandAnswer {

@@ -113,7 +113,7 @@ interface Deployments {
   readonly notes: readonly ModelNote[];
 }
 
-/** Asks for the endpoint URL and the deployments, whose prices are those of the model's maker. */
+/** Asks for parts of the host name and for deployments, which get the maker's prices. */
 async function askDeployments(
   head: ProviderHead,
   flags: Flags,

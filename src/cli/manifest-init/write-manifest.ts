@@ -54,7 +54,7 @@ export function placeManifest(
 }
 
 /**
- * All that is wrong with a manifest at this path: invalid contents, a misused key variable, and
+ * The problems of a manifest at this path: invalid contents, else a misused key variable, else
  * conflicts with the other manifests, but not the problems of other files.
  */
 function placeProblems(config: Config, file: string, text: string): readonly string[] {

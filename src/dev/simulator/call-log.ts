@@ -21,7 +21,7 @@ export interface CallRecord {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  /** Request headers. Keys in them are cut short, so that no record reveals a key. */
+  /** Request headers; `authorization` and `x-api-key` are cut short, so as not to reveal a key. */
   readonly headers: RequestHeaders;
   bodyText: string;
   /** The parsed body. Null until the body has arrived; undefined if it is not JSON. */

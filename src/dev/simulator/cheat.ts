@@ -67,7 +67,7 @@ export interface VideoCheat {
   readonly seconds?: (asked: number) => number;
   /** Seed of the film's content. Films with equal seeds and equal length are equal. */
   readonly seed?: string;
-  /** If set, every job returns the file of the first job. */
+  /** If set, every job returns the film of the job whose file was the first to be fetched. */
   readonly isFirst?: true;
   /** This text is sent as the file instead of a film. */
   readonly page?: string;

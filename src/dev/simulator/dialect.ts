@@ -36,7 +36,7 @@ export interface Dialect {
   readonly requestIdHeader: string;
 }
 
-/** Splits text into parts of at most `charsMax` characters, never within a surrogate pair. */
+/** Splits text into parts of `charsMax` characters, one more where a surrogate pair would break. */
 export function pieces(text: string, charsMax: number): readonly string[] {
   const parts: string[] = [];
   let part = "";

@@ -82,7 +82,7 @@ const READERS = {
   reset: pointReader(/^(headers)$|^(body|event):(\d{1,9})$/),
   /** Sends nothing from this point on, but keeps the connection open. */
   hang: pointReader(/^(accept|headers)$|^(event):(\d{1,9})$/),
-  /** Sends nothing from this point on, until a test releases the answers. */
+  /** Sends nothing from this point on, until `release` is called. */
   hold: pointReader(/^(|accept)$|^(event):(\d{1,9})$/),
   /** Maximum number of bytes of the body that are sent per second. */
   drip: parseNumber,
@@ -115,7 +115,7 @@ const READERS = {
    * determine the delay.
    */
   jitter: parseNumber,
-  /** Milliseconds by which the simulator's very first answer is delayed. */
+  /** Milliseconds by which the answer to the first generation call is delayed. */
   slow_start: parseNumber,
   one_piece: parseFlag,
   /** Fields that replace those of the reported usage. */

@@ -182,7 +182,7 @@ function togetherComplaint(body: JsonObject): Complaint {
     : undefined;
 }
 
-/** The first message must be a user's, only the last may be empty, tool calls need results. */
+/** The first message must be a user's, only a final answer may be empty, calls need results. */
 function orderComplaint(messages: readonly JsonObject[]): Complaint {
   const [first] = messages;
   if (first === undefined) return "messages: at least one message is required";

@@ -27,7 +27,7 @@ export interface ReceivedCall {
 export interface Route {
   readonly method: string;
   readonly wire: string;
-  /** `generation` counts in the total of calls, `job` is only logged, `free` is not logged. */
+  /** Calls of `generation` and `job` are logged; only `generation` counts in the total of calls. */
   readonly kind: "generation" | "job" | "free";
   readonly requestIdHeader: string;
   /** The text of the body in which a client may write a fault script. */

@@ -17,7 +17,7 @@ export interface SimulatorOptions {
   /** 0 means any free port. */
   readonly port: number;
   readonly host: string;
-  /** Seed of the ids of answers. Default "0". */
+  /** Seed of the ids of answers and jobs, and of the fault `jitter`. Default "0". */
   readonly seed?: string;
   /** Fault script for every call, in the syntax of docs/simulator.md. Default: none. */
   readonly fault?: string;
@@ -45,9 +45,9 @@ export interface FaultRule {
 export interface Simulator {
   readonly url: string;
   counts(): CallCounts;
-  /** The last hundred calls, including those about video jobs, oldest first. */
+  /** The last hundred generation calls and calls about video jobs, oldest first. */
   calls(): readonly CallRecord[];
-  /** Every video job with the counts of its calls, oldest first. */
+  /** The last 10,000 video jobs with the counts of their calls, oldest first. */
   jobs(): readonly JobSummary[];
   /** Adds a fault for later calls; docs/simulator.md has the syntax. Throws if it is invalid. */
   script(rule: FaultRule): void;

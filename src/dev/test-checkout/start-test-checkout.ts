@@ -19,7 +19,7 @@ export interface TestCheckoutOptions {
   readonly host: string;
   /** 0 means any free port. */
   readonly port: number;
-  /** Returns the URL to which events are sent. It is called for each event. */
+  /** Returns the URL to which events are sent. It is called before each try. */
   readonly webhookUrl: () => string;
   readonly clock: Clock;
   readonly log?: Logger;

@@ -38,7 +38,7 @@ export interface SuiteOptions {
   readonly models?: readonly string[];
   /** Checks to run. Default: all, because a listing is verified only by all of them. */
   readonly checks?: readonly CheckId[];
-  /** Upper bound of the cost of the run, in USD. Default `1.00`. */
+  /** Budget in USD: no probe is sent whose worst-case cost exceeds what is left. Default `1.00`. */
   readonly budgetUsd?: string;
   /** Number of models that are tested at once. Default 2. */
   readonly concurrency?: number;
@@ -66,7 +66,7 @@ export type SuiteOutcome =
   /** `problems`: the manifest is invalid, its key is missing, or it has no model to test. */
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Checks every listing. Rejects only for bad options: the provider's faults are in the report. */
+/** Checks the chosen models. Rejects only for bad options: the report has the provider's faults. */
 export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
   const { budgetUsd = "1.00", concurrency = 2, timeoutMs = PROBE_TIMEOUT_MS, onProgress } = options;
   const budgetMicroUsd = parseUsd(budgetUsd);

@@ -52,7 +52,7 @@ export type SuiteOutcome =
 export const PROBE_TIMEOUT_MS = 60_000;
 const WRONG_KEY = "invalid-key-of-a-conformance-run";
 
-/** Checks every listing; needs only the key in `env`. Never rejects for what a provider does. */
+/** Checks the chosen models with the key in `env`. Never rejects for what a provider does. */
 export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
   const listings = readListings(options);
   if (!listings.ok) return listings;

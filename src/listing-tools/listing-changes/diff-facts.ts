@@ -72,7 +72,7 @@ function isLess(old: unknown, next: unknown, field: string): boolean {
   return LESS[field]?.(old, next) ?? false;
 }
 
-/** True if a change takes something from clients; changes of other fields never do. */
+/** By field: true if a change takes something from clients. Other fields are not judged. */
 const LESS: Readonly<Record<string, (old: unknown, next: unknown) => boolean>> = {
   context_length: isSmaller,
   // Without a declared bound, the gateway's own bound (`OUTPUT_TOKENS_MAX`) applies.

@@ -12,7 +12,7 @@ import {
 export interface ListingDifference {
   readonly model: string;
   readonly change: "added" | "removed" | "changed";
-  /** True if any request costs more, now or from the instant of an announced price change. */
+  /** True if a price rises, now or at an announced instant. False for a listing that was staged. */
   readonly is_dearer: boolean;
   readonly is_cheaper: boolean;
   /** True if the listing is removed, or offers clients less than before. */

@@ -77,7 +77,7 @@ export interface PriceDifference {
   /** USD per million tokens, or USD per unit of the price card; null if this side has no price. */
   readonly old: string | null;
   readonly new: string | null;
-  /** Rounded up to two decimals; null if the old price is 0 or absent. */
+  /** Rounded up to two decimals; null if the old price is 0 or one of the two is absent. */
   readonly percent: string | null;
 }
 

@@ -48,7 +48,7 @@ export type MergedListing =
       readonly listing?: Listing;
     };
 
-/** Merges the source's listing into the old one. Rises are announced before they begin. */
+/** Merges the source's listing into the old one. `rules` decide which rises are announced. */
 export function mergeListing(
   before: Listing,
   after: Listing,
@@ -64,7 +64,7 @@ export function mergeListing(
     if (rises.some((each) => isAbove(each, rules.riseMax))) {
       const waits = { kind: "waits", reason: "rise", prices: rises } as const;
       if (rules.neverBelowCost !== true) return waits;
-      // Until a person accepts, the listing sells below cost. The ledger books the loss and alerts.
+      // Until a person accepts, the listing may sell below cost, which the operator's pages show.
       return { ...waits, listing: announced(before, after, { nowMs, saleFromMs: Infinity }) };
     }
   }

@@ -12,7 +12,7 @@ export interface RefreshInput {
   readonly current: SourcedManifest;
   /** The same provider's listings, imported again from the sources. */
   readonly imported: SourcedManifest;
-  /** Models that a source still has, but on which no two sources agree. Their listings are kept. */
+  /** Models that a source has but no two agree on. Their listings are kept, unless `accepted`. */
   readonly unsettled: ReadonlySet<string>;
   readonly rules: PriceRules;
   /** Models whose rise, staging or removal a person has accepted. */
@@ -27,7 +27,7 @@ export interface RefreshFinding {
     | "rise_waits"
     | "staging_waits"
     | "going_waits"
-    /** The listing was edited by hand and differs from the source. It stays unchanged. */
+    /** The listing was edited by hand, and the source differs or lacks it. It stays unchanged. */
     | "edited"
     /** The listing was removed by hand. It is not added again. */
     | "removed_by_hand"
@@ -48,7 +48,7 @@ const GOES_AFTER_MS = 14 * 86_400_000;
 
 /**
  * Merges three versions of each listing: the last import (known by its hash), the present file, and
- * the source. Edits, additions and removals by hand are kept; everything else follows the source.
+ * the source. Edits, additions and removals by hand are kept; the rest follows the source or waits.
  */
 export function refreshManifest(input: RefreshInput): Refreshed {
   return new Refresh(input).result();

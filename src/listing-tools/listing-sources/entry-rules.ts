@@ -83,7 +83,7 @@ export function judgeEnd(
   return { gone: day <= dated, day };
 }
 
-/** A bound as large as the context counts as unknown. Others are cut at the gateway's bound. */
+/** A bound not below the context counts as unknown. Others are cut at the gateway's bound. */
 export function outputBound(
   model: string,
   output: number | undefined,

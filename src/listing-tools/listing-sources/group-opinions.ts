@@ -9,12 +9,12 @@ export interface SourceOpinions {
   readonly denied: readonly string[];
 }
 
-/** By marketplace id: what each source says about the model. The leading source comes first. */
+/** By marketplace id: what each source says about the model. The first source names the model. */
 export type Groups = ReadonlyMap<string, readonly Opinion[]>;
 
 /**
- * Keeps a model if the leading source has it, or at least two others agree on it. If the leading
- * source has two names for one model, drops one of them, and calls `twin` with the dropped name.
+ * Keeps a model that the leading source has, or on which two others agree (`agreeingFirst`). If the
+ * leading source has two names for one model, drops one of them, and calls `twin` with that name.
  */
 export function groupOpinions(
   lead: SourceOpinions,

@@ -30,7 +30,7 @@ export interface SourceInput {
 export interface ImportInput {
   readonly head: ProviderHead & { readonly provider: ManifestProvider };
   readonly source: SourceInput;
-  /** Sources that must agree with `source`; if empty, `source` alone is trusted. */
+  /** Sources of which one must agree with `source`; if empty, `source` alone is trusted. */
   readonly against: readonly SourceInput[];
   /** Patterns of marketplace or upstream ids; empty means all. */
   readonly models: readonly string[];

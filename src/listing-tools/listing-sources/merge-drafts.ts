@@ -38,7 +38,7 @@ export interface MergeInput {
   readonly recentFrom: string;
 }
 
-/** The newest source gives the prices. Without a recent second source, the listing is staged. */
+/** Takes the newest prices. Unless `alone`, stages a listing if no recent second source agrees. */
 export function mergeDrafts({ lead, others, alone, recentFrom }: MergeInput): MergedDraft {
   const everyone = [lead, ...others];
   const newest = everyone.reduce((a, b) => (b.dated > a.dated ? b : a));
@@ -214,7 +214,7 @@ function wholePrices(
 
 /**
  * A limit is the smallest that a current source states, or else the smallest of any source. An
- * ability holds unless a source denies it; reasoning holds if at least one source states it.
+ * ability needs a source that states it, and none that denies it; one suffices for reasoning.
  */
 function mergeFacts(all: readonly Draft[], current: readonly Draft[]): Partial<Draft> {
   const least = (key: "contextLength" | "maxOutputTokens"): number | undefined =>
@@ -265,7 +265,7 @@ function mergeAbilities(all: readonly DraftAbilities[]): DraftAbilities {
   });
 }
 
-/** For each SKU that a sheet may leave out, the SKU whose price it then has. */
+/** For each SKU that a sheet may leave out, the SKU from whose price its own is derived. */
 const DEFAULT_SKUS = {
   cached_prompt: "prompt",
   cache_write: "prompt",

@@ -38,7 +38,7 @@ export interface ProviderHead {
   /** Path in the request body of the highest price at which an endpoint may be chosen. */
   readonly price_ceiling?: { readonly path: readonly string[] };
   readonly staged_because?: readonly string[];
-  /** The provider's name in each source. `*` takes every entry of the source. */
+  /** The provider's name in each source. In `openrouter`, `*` takes every entry. */
   readonly sources: Readonly<Partial<Record<ListingSource, string>>>;
   readonly facts: readonly string[];
 }

@@ -29,7 +29,7 @@ export interface WriteOptions {
   readonly stagedBecause: readonly string[];
 }
 
-/** Context length, in tokens, of a listing that is staged because no source states one. */
+/** Context length, in tokens, of a staged listing for which no source states any limit. */
 const UNKNOWN_CONTEXT = 4096;
 
 /** Writes a listing and its terms. Undefined if a manifest cannot hold a price with the margin. */
@@ -151,7 +151,7 @@ function writePricing(sheet: DraftSheet): ManifestPrice[] {
   });
 }
 
-/** Returns the highest prices of the listing: those of the last tier of the last price change. */
+/** Returns the prices of the last tier of the last price change, taken to be the highest. */
 function dearestPricing({ prices, changes }: MergedDraft): ManifestPrice[] {
   const last = changes.at(-1) ?? prices;
   return writePricing(last.tiers.at(-1)?.sheet ?? last.sheet);

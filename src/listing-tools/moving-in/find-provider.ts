@@ -41,8 +41,8 @@ export function refuse(why: string, next: string): Refused {
 }
 
 /**
- * Finds the provider of a model as LiteLLM does: by the prefix, else by the model's name. If the
- * prefix can mean any server with the wire, the provider is the one at the origin of `apiBase`.
+ * Finds the provider of a model as LiteLLM does: as configured, else by prefix or name. A prefix
+ * that can mean any server with the wire gives way to a provider at the origin of `apiBase`.
  */
 export function findProvider(
   model: string,

@@ -90,7 +90,7 @@ function setIt(name: string): string {
   return `set ${name} in the environment of tokenmarket serve`;
 }
 
-/** Makes one variable per server, so that a key is sent only to the server that it belongs to. */
+/** Named after the host, so that the keys of two servers do not get one variable. */
 function nameOfHost(baseUrl: string): string {
   const host = new URL(baseUrl).host.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
   return `MOVED_${host.replaceAll(/^_+|_+$/g, "").slice(0, 80)}_API_KEY`;

@@ -135,7 +135,7 @@ function nameAlone(id: string): string {
   return id.slice(id.lastIndexOf("/") + 1);
 }
 
-/** Removes case, punctuation and the date, in which names of one model often differ. */
+/** Unifies case, dots and underscores, and drops the date: names of one model differ in these. */
 function plainName(id: string): string {
   return id
     .toLowerCase()

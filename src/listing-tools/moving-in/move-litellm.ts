@@ -146,7 +146,7 @@ export interface MovedFile {
   readonly isScript: boolean;
 }
 
-/** The files of a translated configuration. The same configuration gives the same bytes. */
+/** The files of a translated configuration. The same `moved` gives the same bytes. */
 export function renderFiles(moved: MovedConfig): MovedFile[] {
   const { manifests, pools, settings, notes, listings, commands } = moved;
   const lines = Object.fromEntries(settings.map(({ setting, value }) => [setting, value]));

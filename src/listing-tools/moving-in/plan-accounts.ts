@@ -66,7 +66,7 @@ interface OpenOrg {
   readonly keys: PlannedKey[];
 }
 
-/** Plans an organization per team, and new keys: LiteLLM has only hashes of the old keys. */
+/** Plans organizations by team, else by user, and new keys: LiteLLM has only hashes of the old. */
 export function planAccounts({ keys, teams, fates, nowMs }: AccountsInput): PlannedOrg[] {
   const orgs = new Map<string, OpenOrg>();
   const blockedTeams = new Set<string>();
@@ -314,7 +314,7 @@ export function parseBudget(amount: string | undefined, duration: string | undef
   return MONTHS.has(duration) ? { kind: "monthly", usd } : { kind: "other" };
 }
 
-/** Returns undefined unless the amount is above 0. Rounds down to six decimals. */
+/** Rounds down to six decimals. Undefined for 0 or less, or for more than nine whole digits. */
 function dollars(raw: string): string | undefined {
   const decimal = parseDecimal(raw);
   if (decimal === undefined || decimal.negative || decimal.point > WHOLE_DIGITS_MAX) {
@@ -324,7 +324,7 @@ function dollars(raw: string): string | undefined {
   return usd === "0" ? undefined : usd;
 }
 
-/** Returns exactly the unspent dollars of a budget; undefined if nothing is left. */
+/** The unspent dollars, rounded down to micro-dollars; undefined if nothing is left. */
 export function remainingUsd(budget: string, spent: string | undefined): string | undefined {
   const whole = parseUsd(budget);
   if (whole === undefined) return undefined;

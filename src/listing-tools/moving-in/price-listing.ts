@@ -58,7 +58,7 @@ export function priceListing(
   return configListing(deployment, fates);
 }
 
-/** The exact price in USD per million tokens; undefined for a text that is not a price. */
+/** The price in USD per million tokens, rounded as `readPrice` does; undefined for another text. */
 function perMillion(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const price = readPrice(text, PER_TOKEN_PLACES);
@@ -140,7 +140,7 @@ function configListing(deployment: MovedDeployment, fates: Fates): PricedListing
 /** Tokens of a staged listing without a limit: too few to be mistaken for the model's own. */
 const UNKNOWN_CONTEXT_TOKENS = 4_096;
 
-/** No balance covers this price if the listing is made ready by mistake; 0 would be free. */
+/** Few balances cover this price if the listing is made ready by mistake; 0 would be free. */
 const DETERRENT_PRICING: readonly ManifestPrice[] = [
   { type: "prompt", unit: "token", cost_usd_per_million: "9999999" },
   { type: "completion", unit: "token", cost_usd_per_million: "9999999" },

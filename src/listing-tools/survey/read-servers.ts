@@ -96,7 +96,7 @@ export function withLlamaProps(
 /** LM Studio's report about each model, by model id. */
 export type LmStudioList = ReadonlyMap<string, SurveyedModel | SkippedModel>;
 
-/** Reads LM Studio's `GET /api/v0/models`. Undefined for any other JSON. */
+/** Reads LM Studio's `GET /api/v0/models`. Undefined if it describes none of the listed models. */
 export function readLmStudio(
   json: unknown,
   listed: readonly SurveyedModel[],

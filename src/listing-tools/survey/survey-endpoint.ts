@@ -55,7 +55,7 @@ const SURVEY_MS_MAX = 60_000;
 export const DIALECTS: readonly string[] = wires.all.map(({ id }) => id);
 
 /**
- * Lists an endpoint's models with what it reports about them. Asks for `/models` first, then for
+ * Lists an endpoint's models with what it reports about them: by `/models` and, if `isSelfHosted`,
  * the routes of the server program that seems to answer. Generates nothing, so it costs nothing.
  */
 export async function surveyEndpoint(input: SurveyInput, deps: AskDeps): Promise<SurveyOutcome> {

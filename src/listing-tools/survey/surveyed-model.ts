@@ -17,7 +17,7 @@ export interface SurveyedModel {
   readonly callsTools?: true;
 }
 
-/** A model that is not listed. `message` states reason and next step; `model` is safe to print. */
+/** A model that is not listed. `message` states the reason; `model` is safe to print. */
 export interface SkippedModel {
   readonly model: string;
   readonly code: "id" | "not_chat" | "elsewhere" | "too_many";

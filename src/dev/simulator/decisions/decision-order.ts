@@ -49,7 +49,7 @@ export function chance({ stateText, words }: Asked, of = ""): number {
   return ((hash.readUInt32BE(0) % 99) + 1) / 100;
 }
 
-/** Probabilities of the labels, whose sum is 1; high for a label that `stateText` contains. */
+/** Probabilities of the labels; they sum to about 1. High for a label that `stateText` contains. */
 export function chances(asked: Asked, labels: readonly string[]): readonly number[] {
   const state = asked.stateText.toLowerCase();
   const named = labels.join(" ") === "yes no" ? namedChance(asked) : undefined;

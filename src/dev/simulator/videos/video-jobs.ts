@@ -75,7 +75,7 @@ export class VideoJobs {
     return isThere && job.ending !== "deleted" ? job : undefined;
   }
 
-  /** A job's state, given by the number of polls, or by the elapsed time if its plan sets `ms`. */
+  /** A job's state, by its ending, else by the time if its plan sets `ms`, else by its polls. */
   view({ plan, counts, startedMs, ending }: VideoJob): JobView {
     if (ending !== "none") return { state: "cancelled", isFinal: true, progress: 0 };
     const states = plan.states ?? STATES;

@@ -20,14 +20,14 @@ const SENTENCES = [
   "After the long winter a student measures the quiet garden behind the station, where the morning train stops for a minute.",
 ];
 
-/** The text whose tokens are measured. Probes of decisions send it as their `state`. */
+/** The text that probes of decisions send as their `state`, and whose tokens C4 measures. */
 export const MEASURED_TEXT: string = SENTENCES.slice(0, 5).join(" ");
 
 const SENTENCES_OF_COPY = 3;
 
 /**
- * Returns `copies` copies of three sentences, each copy in another order, so that all copies have
- * the same number of tokens. Each run chooses other sentences, so a provider cannot learn the text.
+ * Returns `copies` copies of three sentences, each copy in a random order, so that all copies have
+ * the same number of tokens. Each run draws three of six sentences, so the text varies.
  */
 export function writeProse(chance: Chance, copies: number): string {
   const chosen = chance.shuffled("sentences", SENTENCES.slice(1)).slice(0, SENTENCES_OF_COPY);

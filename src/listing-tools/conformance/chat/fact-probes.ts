@@ -57,7 +57,7 @@ const MORE_COPIES = 3;
 
 /**
  * Returns a small set of probes in which any two parts of a request (system message, history,
- * tools, alphabet) occur together at least once, and each declared parameter is sent at least once.
+ * tools, alphabet) occur together at least once, and each parameter of `listParameters` is sent.
  */
 export function factRows(
   subject: Subject,
@@ -233,8 +233,8 @@ function listParameters({ supportedParameters }: Deployment): readonly Parameter
     const value = usualValue(name, supportedParameters.get(name));
     return value === undefined ? [] : [{ name, body: { [name]: value } }];
   });
-  // `thinking` comes first and is sent only once, with the first of `ROWS`, which has no tools:
-  // after a tool call in the history, the provider could require thinking blocks.
+  // `thinking` comes first, so that only the probes of the first row send it. That row has no
+  // tools: after a tool call in the history, the provider could require thinking blocks.
   return [...own, ...plain];
 }
 

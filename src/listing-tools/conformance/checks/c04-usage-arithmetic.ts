@@ -185,7 +185,7 @@ function outputFinding({ deployment }: Lab, seen: Observation): Finding | undefi
   return failed("more output tokens are billed than the answer has bytes", evidence);
 }
 
-/** Fails an answer whose cached tokens raise its cost: no probe asks the provider to cache. */
+/** Fails an answer that cache tokens make dearer, because no probe asks the provider to cache. */
 function dearFinding(lab: Lab, seen: Observation): Finding | undefined {
   const { prices } = lab.deployment;
   const { usage, probe } = seen;

@@ -67,7 +67,7 @@ function cutFinding(lab: Lab, seen: Observation, { cut }: Words): Finding | unde
   });
 }
 
-/** Each answer must end naturally, or be cut at its bound, even where one word was asked for. */
+/** Each answer must end naturally, with tool calls, or at its bound, even if one word suffices. */
 function endFinding({ deployment }: Lab, seen: Observation, words: Words): Finding | undefined {
   if (!seen.isPlain || !isServed(seen) || seen.wire?.id !== deployment.wire) return undefined;
   const { probe, bound, usage } = seen;
@@ -79,7 +79,7 @@ function endFinding({ deployment }: Lab, seen: Observation, words: Words): Findi
   }
   if (finish === undefined || words.stopped.includes(finish)) return undefined;
   if ((answer?.calls.length ?? 0) > 0) return undefined;
-  // C3 reports missing usage.
+  // C3 and C4 report missing usage.
   if (usage === undefined) return undefined;
   const tokens = outputTokensTotal(usage);
   const isCut = words.cut.includes(finish);

@@ -43,7 +43,7 @@ export const decisionProbes = {
   },
   several: (deployment: Deployment): DecisionProbe =>
     asking("four questions, longer state", STATE_COPIES, SEVERAL[findGrammar(deployment)]),
-  /** Each question has one true answer. A constant label is wrong for two of the three states. */
+  /** A label that a model always answers is wrong for at least two of the three states. */
   told: ({ deployment, chance }: Subject, { at, isFirst, wrong }: ToldState): ToldProbe => {
     const pick = (name: keyof typeof TOLD): string => {
       const values = chance.shuffled(`told ${name}`, TOLD[name]);

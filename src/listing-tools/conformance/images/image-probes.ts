@@ -6,7 +6,7 @@ import { type Probe, withMembers } from "../probing/probe.ts";
 const COLOURS = ["white", "black", "green", "brown"];
 const THINGS = ["kettle", "basket", "ladder", "violin", "anchor", "bottle"];
 
-/** The two prompts of a run have equal length, and differ in each run. */
+/** The two prompts of a run have equal length and differ. Each run draws them at random. */
 function writePrompt({ chance }: Subject, which: 0 | 1): string {
   const colour = chance.shuffled("colours", COLOURS)[which];
   const thing = chance.shuffled("things", THINGS)[which];

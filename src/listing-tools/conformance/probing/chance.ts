@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 
-/** A name has one value in a run and another in the next, so no provider learns the answers. */
+/** A name has one value in a run; each run draws a new one, so no provider learns the answers. */
 export class Chance {
   readonly #seed: string;
 

@@ -13,7 +13,7 @@ export interface Observation {
   readonly plainBytes: number | undefined;
   readonly status: number | null;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The provider's body as it came, cut at `BODY_KEPT_BYTES_MAX`. */
+  /** The provider's body as it came, cut at `BODY_KEPT_BYTES_MAX` or at the limit for images. */
   readonly body: Buffer;
   readonly pieces: number;
   /** Why the gateway cannot use the answer; undefined if it can. */

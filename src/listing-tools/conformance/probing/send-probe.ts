@@ -51,7 +51,7 @@ const RETRY_WAIT_MS = 500;
 const RETRY_WAIT_MS_MAX = 10_000;
 const UNKNOWN_MODEL = "unknown-model-of-a-conformance-run";
 
-/** Sends a probe as customers' calls are sent. If no answer comes, rejects (`ProbeNotSent`). */
+/** Sends a probe like a customer's call. Rejects (`ProbeNotSent`) if no answer can be judged. */
 export async function sendProbe(
   deps: ProbeDeps,
   deployment: Deployment,

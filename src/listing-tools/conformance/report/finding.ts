@@ -18,7 +18,7 @@ export type CheckId = (typeof CHECK_IDS)[number];
 /**
  * - `pass`, `warn`, `fail`: what the provider did was seen and judged.
  * - `skip`: the check does not apply to this listing, or its probes were not sent (budget, abort).
- * - `error`: this program or the network failed, after retries. Never the provider's failure.
+ * - `error`: no answer came that can be judged, even after retries (429, network, this program).
  */
 export type CheckStatus = "pass" | "warn" | "fail" | "skip" | "error";
 
@@ -32,7 +32,7 @@ export interface Finding {
   readonly evidence?: Evidence;
   /** True if the endpoint gives no usable answer. The other checks are then skipped. */
   readonly isUnreachable?: boolean;
-  /** True if a part was not asked, because the budget was used up or the run ended. */
+  /** True if a part was not asked: the budget was used up, the run ended, or probes timed out. */
   readonly isUnasked?: boolean;
 }
 

@@ -23,7 +23,7 @@ export class Redaction {
     }
   }
 
-  /** Redacts every text in `value`, at any depth, from now on. */
+  /** Redacts, from now on, pieces of 16 characters of every text in `value`, at any depth. */
   addPrompt(value: unknown): void {
     const text = textOf(value);
     const pieces = { length: PROMPT_PIECE_CHARS, step: PROMPT_PIECE_CHARS };

@@ -22,7 +22,7 @@ export type ReadReport =
 
 export const REPORT_BYTES_MAX = 16_777_216;
 
-/** The longest text that a report may contain. No run writes a longer text. */
+/** The title or message of a check. No run writes a longer text. */
 const text = Type.String({ maxLength: 300 });
 const id = Type.String({ maxLength: 256 });
 const EVIDENCE_CHARS_MAX = 8_192;

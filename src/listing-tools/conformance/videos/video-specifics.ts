@@ -9,7 +9,7 @@ import type { Probe } from "../probing/probe.ts";
 import { readFilm } from "./film.ts";
 import { videoProbes, videoSeconds } from "./video-probes.ts";
 
-/** C11 of videos: jobs end, files can be read in ranges, and the cost is the listed one. */
+/** C11 of videos: jobs end, files can be read in ranges, and the cost is within the ceiling. */
 export async function videoSpecifics(lab: Lab): Promise<Finding> {
   const { jobs } = lab;
   if (jobs === undefined) return skipped("this run does not ask after jobs");
@@ -24,7 +24,7 @@ export async function videoSpecifics(lab: Lab): Promise<Finding> {
   return chooseWorst(parts, skip ?? passed(parts.map(({ message }) => message).join("; ")));
 }
 
-/** The provider must refuse a clip that is too long; C8 judges how. An accepted job is canceled. */
+/** The provider must refuse a clip that is too long, in any form. An accepted job is canceled. */
 async function tooLongFinding(lab: Lab, jobs: JobQuestions): Promise<Finding> {
   const probe = videoProbes.tooLong(lab);
   const { status, body } = await lab.ask(probe);
