@@ -89,8 +89,8 @@ export function quoted(text: string): string {
 }
 
 /**
- * Formats dollars for a sentence, to the cent. Rounds towards zero, because a balance must not look
- * larger than it is. An amount below a cent keeps its digits.
+ * Formats dollars for a sentence. Digits below the cent are cut off, because a balance must not
+ * look larger than it is; only an amount below a cent keeps them.
  */
 export function dollars(amount: string): string {
   const [, sign = "", whole = "0", cents = "00", rest = ""] =
