@@ -193,7 +193,7 @@ export interface Refusal {
   /** One sentence: the problem, its place and the next step. Contains no secret. */
   readonly message: string;
   readonly retryable: boolean;
-  /** Absent if the refusal is about the form of the request. */
+  /** Absent if the request itself is at fault: its form, its size, or a name or id in it. */
   readonly origin?: RefusalOrigin;
   readonly limit?: LimitDetail;
   readonly figures?: RefusalFigures;
