@@ -2,7 +2,7 @@ export const JSON_DEPTH_MAX: number = 64;
 
 export const JSON_KEYS_MAX: number = 50_000;
 
-/** The most values and keys that a body may have. Bounds the memory of a scan. */
+/** The most values and keys of a body on the tape, which bounds the memory of a scan. */
 export const JSON_VALUES_MAX = 250_000;
 
 /** The most unknown names per object, and escaped or non-ASCII names per body: slow to check. */

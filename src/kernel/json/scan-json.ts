@@ -34,7 +34,7 @@ import {
 import { escapeLength, firstBadByte, numberEnd, PlainRun } from "./json-text.ts";
 import { RepeatedParts } from "./repeated-parts.ts";
 
-/** Checks bytes against RFC 8259 and records each value. Never throws, never recurses. */
+/** Checks bytes against RFC 8259 and records values. Never throws; its recursion is bounded. */
 export function scanJson(
   body: Buffer,
   words: WordTable,
@@ -151,7 +151,7 @@ class Scan {
     return this.#fault === undefined ? this.#at : undefined;
   }
 
-  /** Reads one value. A container is read up to its first value, or to its end if it is empty. */
+  /** Reads one value; of a container that is not empty, only its start and its first value. */
   #value(): boolean {
     const first = this.#skipSpace();
     const start = this.#at;
