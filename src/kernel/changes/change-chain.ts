@@ -96,7 +96,7 @@ export interface ChainProblem {
 export interface ChainCheck {
   readonly changes: number;
   readonly seal: ExportSeal | undefined;
-  /** At most 100 problems. Empty if no line was removed, reordered or edited. */
+  /** At most 100 problems. Empty if this key signed the export and no line was changed since. */
   readonly problems: readonly ChainProblem[];
 }
 

@@ -14,8 +14,8 @@ export const UNKNOWN_FIELDS_MAX = 1_000;
 export const PASSED_VALUES_MAX = 1_200_000;
 
 /**
- * Containers nested deeper are checked, but each is a single value on the tape. The gateway reads
- * nothing deeper than an image in a document in a tool result, which is at depth 10.
+ * A container nested deeper is checked, but it is a single value on the tape, without its content.
+ * The gateway reads nothing deeper than an image in a document in a tool result, at depth 10.
  */
 export const READ_DEPTH_MAX = 10;
 

@@ -55,7 +55,7 @@ export function nameInMail(name: string): string {
   const plain = name
     .slice(0, 4 * CHARS_MAX)
     .replaceAll(/[^\p{L}\p{M}\p{N} .,&'()+_-]/gu, " ")
-    // A dot stays only before a blank, a digit or the end, where it cannot be part of an address.
+    // A dot stays only before a blank, a digit or the end, where no top-level domain follows.
     .replaceAll(/\.(?![\s\d]|$)/g, " ")
     .replaceAll(/ +/g, " ")
     .trim();
