@@ -177,7 +177,7 @@ export interface PinnedSheet {
 
 /**
  * The ledger for other folders: it takes single rows and commits them in batches. If `reserve`
- * answers `reserved`, the hold is durable; an attempt is closed at most once.
+ * answers `reserved`, the hold is durable; an attempt is closed, and later corrected, at most once.
  */
 export interface Ledger {
   /** Makes an attempt id for this instance. Each id is greater than the one before. */
