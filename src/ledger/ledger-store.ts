@@ -160,8 +160,8 @@ export interface PricePin {
   /** The pin of the prices at which the provider is paid; absent if they are those of this pin. */
   readonly purchasePinId?: string;
   /**
-   * The price sheets by prompt size, from 0 tokens up; absent in the pin of a higher tier, and if
-   * the provider reports costs.
+   * The price sheets by prompt size, from 0 tokens up; absent in the pin of a higher tier, and in a
+   * pin whose costs the provider reports.
    */
   readonly sheets?: readonly PinnedSheet[];
 }

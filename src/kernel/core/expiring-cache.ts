@@ -57,7 +57,7 @@ export function memoizeByText<T>(text: () => string, make: (text: string) => T):
   };
 }
 
-/** Returns a function that calls `make` once for each object, and keeps its result with the object. */
+/** Returns a function that calls `make` once for each object and keeps the result with it. */
 export function memoizeByObject<K extends object, V extends object>(
   make: (key: K) => V,
 ): (key: K) => V {

@@ -111,7 +111,7 @@ class Scan {
   #part: PlacedPart | undefined;
   /** Number of entries in the tape of `#part`; added to the index of each node after it. */
   #partEntries = 0;
-  /** The number of entries that `scratch` may get before it grows or the body has too many values. */
+  /** How many entries `scratch` may get before it must grow or the body has too many values. */
   #room = scratch.length;
   #keys = 0;
   #others = 0;
