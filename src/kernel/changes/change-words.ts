@@ -1,6 +1,6 @@
 import { ROLES, ROLE_WORDS } from "../core/roles.ts";
 
-/** Dollars are decimal strings, instants are ISO 8601. No value contains a key, token or link. */
+/** Dollars are decimal strings, instants ISO 8601. Only a webhook's address may have a secret. */
 export type Facts = Readonly<
   Record<string, string | number | boolean | null | readonly string[] | undefined>
 >;
