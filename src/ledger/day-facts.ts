@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from "pg";
 import { queryOne } from "../kernel/index.ts";
 import { readBlocks } from "./audit/checkpoint-store.ts";
 
-/** Thrown for a day whose facts cannot be read. The message says what to do. */
+/** Thrown for a day whose facts cannot be read. The message says why. */
 export class DayFactsFault extends Error {
   override readonly name = "DayFactsFault";
 }

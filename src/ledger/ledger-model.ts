@@ -1,8 +1,8 @@
 import { CAP_PERIODS, type CapPeriod, type Caps, mondayOf } from "../kernel/index.ts";
 
-// The ledger as a model in memory, without batches and locks: tests compare the SQL functions with
-// it. Amounts are in micro-dollars, exact costs in pico-dollars. The caller decides when a wallet
-// pays what its organization owes.
+// The ledger as a model in memory, without batches and locks: an audit replays the journal through
+// it, and tests compare the SQL functions with it. Amounts are in micro-dollars, exact costs in
+// pico-dollars. The caller decides when a wallet pays what its organization owes.
 export interface ModelReserve {
   readonly attempt: bigint;
   readonly org: string;
@@ -191,7 +191,7 @@ export class LedgerModel {
     return { debit, overrun };
   }
 
-  /** Moves the margin out of `accrual:`, so that `accrual:` is exactly the debt to the provider. */
+  /** Moves the margin, so that `accrual:` grows by the debt to the provider, rounded down. */
   #takeMargin(provider: string, margin: bigint): void {
     const [accrual, own] = [`accrual:${provider}`, `margin:${provider}`];
     if (margin < 0n) this.move(own, accrual, -margin);

@@ -68,7 +68,7 @@ export type ReserveOutcome =
       /** The first instant of the next UTC day, week or month, in milliseconds since 1970. */
       readonly resetAtMs: number;
     }
-  /** Nothing may be dispatched: no answer of the database, no lease, or a full or slow queue. */
+  /** Nothing may be dispatched. `reason` says why, for example a lost lease or a full queue. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
 /** `lost_in_restore`: the attempt was open when the books were restored; its debit is 0. */
@@ -82,7 +82,7 @@ export type SettlementBasis =
   | "none"
   | "unknown_after_crash";
 
-/** The provider reported more usage than is possible, so all of it was ignored. */
+/** The provider reported a usage or cost that is impossible, so the report was ignored. */
 export type ReportFlag = "usage_impossible";
 
 /** Values that the gateway sent in headers and that no other field has; absent if not sent. */
@@ -99,10 +99,10 @@ export interface AnsweredHeaders {
 export interface CloseRow extends AnsweredHeaders {
   readonly attemptId: AttemptId;
   readonly outcome: AttemptOutcome;
-  /** Null if void: nothing was observed, and nothing is owed. */
+  /** Null if no usage counts: the attempt is void, or its cost was reported without usage. */
   readonly usage: Usage | null;
   readonly basis: SettlementBasis;
-  /** Exact cost of the observed usage. The debit is this cost rounded down, at most the reserve. */
+  /** The exact cost, counted or reported. Rounded down, it is the debit, at most the reserve. */
   readonly costPicoUsd: PicoUsd;
   /** The debt to a provider with purchase prices; absent if the debt equals the cost. */
   readonly owedPicoUsd?: PicoUsd;
@@ -127,7 +127,7 @@ export type CloseOutcome =
   /** The closing has not committed yet; the ledger retries it. */
   | { readonly kind: "pending" };
 
-/** A request that was refused before any attempt. It costs nothing; look-ups by id find it. */
+/** A request that was refused, or left by its client, before any dispatch. It costs nothing. */
 export interface RefusedRequest {
   readonly requestId: RequestId;
   readonly orgId: OrgId;
@@ -160,14 +160,15 @@ export interface PricePin {
   /** The pin of the prices at which the provider is paid; absent if they are those of this pin. */
   readonly purchasePinId?: string;
   /**
-   * The price sheets by prompt size, from 0 tokens up; absent in the pin of a higher tier, and if
-   * the provider reports costs.
+   * The price sheets by prompt size, from 0 tokens up; absent in the pin of a higher tier, and in a
+   * pin whose costs the provider reports.
    */
   readonly sheets?: readonly PinnedSheet[];
 }
 
 /**
- * The pin whose prices apply to prompts of more than `abovePromptTokens` tokens; 0: to any prompt.
+ * The pin whose prices apply to prompts of more than `abovePromptTokens` tokens (0: any prompt), up
+ * to the bound of the next sheet.
  */
 export interface PinnedSheet {
   readonly abovePromptTokens: number;
@@ -176,19 +177,19 @@ export interface PinnedSheet {
 
 /**
  * The ledger for other folders: it takes single rows and commits them in batches. If `reserve`
- * answers `reserved`, the hold is durable; an attempt is closed at most once.
+ * answers `reserved`, the hold is durable; an attempt is closed, and later corrected, at most once.
  */
 export interface Ledger {
   /** Makes an attempt id for this instance. Each id is greater than the one before. */
   newAttemptId(): AttemptId;
   reserve(row: ReserveRow): Promise<ReserveOutcome>;
-  /** Closes one attempt and reserves for the next one of its request, in one transaction. */
+  /** Closes one attempt and reserves for the request's next, if possible in one transaction. */
   roll(close: CloseRow, next: ReserveRow): Promise<ReserveOutcome>;
-  /** Resolves when the closing has committed, or with `pending` after `SETTLE_WAIT_MS`. */
+  /** Resolves when the closing has committed; after about `SETTLE_WAIT_MS` with `pending`. */
   close(row: CloseRow): Promise<CloseOutcome>;
   recordRefused(request: RefusedRequest): void;
-  /** True while the lease is held, so that this instance may take traffic. */
+  /** True while this instance may take traffic: it holds its lease and is not shutting down. */
   readonly healthy: boolean;
-  /** Writes everything that is queued, and ends the lease. */
+  /** Tries to write everything that is queued, for a limited time, and ends the lease. */
   shutDown(): Promise<void>;
 }

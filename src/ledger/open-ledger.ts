@@ -26,8 +26,8 @@ const ANNUL_RETRY_MS = 500;
 const SHUT_DOWN_WAIT_MS = 10_000;
 
 /**
- * Adds this process to the ledger's instances. Resolves when the process may take traffic: by then
- * the attempts that an earlier run of this instance left open are closed.
+ * Adds this process to the ledger's instances, and closes the attempts that an earlier run of this
+ * instance left open. While lost commits stop all instances, it only joins: `healthy` is false.
  */
 export async function openLedger(options: LedgerOptions): Promise<OpenedLedger> {
   const lease = await InstanceLease.start(options);

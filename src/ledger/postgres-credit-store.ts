@@ -89,7 +89,7 @@ const entryColumns = columns({
   kind: text("kind"),
   /** The reference of the transfer, or the request id. */
   ref: text("ref"),
-  /** The model of a settled request, else null. */
+  /** The model of a charged attempt; null for other entries. */
   detail: orNull(text("detail")),
   /** Positive if it was credited to the wallet, negative if it was debited. */
   amountMicroUsd: micro("amount"),
@@ -133,7 +133,7 @@ interface GrantOutcome {
 
 export type LedgerEntry = RecordOf<typeof entryColumns>;
 
-/** `ref_taken`: the reference belongs to a grant of another organization or amount. */
+/** `ref_taken`: the reference belongs to another transfer, such as a grant of another amount. */
 export class CreditFault extends Error {
   override readonly name = "CreditFault";
   readonly kind: "unknown_org" | "ref_taken";

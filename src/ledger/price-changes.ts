@@ -57,7 +57,7 @@ const LAST_SQL = `
   from change where action = 'price.change' and target = any ($1)
   order by target, position desc`;
 
-/** False for pins of customers' own provider keys, which have only zero prices. */
+/** False for pins without token prices, such as those of customers' own provider keys. */
 function isPriced({ prices }: PricePin): boolean {
   return prices.prompt > 0n || prices.completion > 0n;
 }

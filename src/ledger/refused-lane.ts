@@ -39,7 +39,7 @@ const RETRY_MS = 1_000;
  */
 export class RefusedLane {
   readonly #options: RefusedLaneOptions;
-  /** For the newest minute, how many requests of each key, and of each organization, got a row. */
+  /** For `#minuteMs`, how many requests of each key, and of each organization, got a row. */
   readonly #listedOfKey = new Map<KeyId, number>();
   readonly #listedOfOrg = new Map<OrgId, number>();
   #minuteMs = 0;

@@ -165,9 +165,9 @@ export type ChangesOutcome =
   | { readonly kind: "unreadable"; readonly problem: string };
 
 /**
- * Reads the changes that revoked or limited access from an exported change log, the last one of
- * each subject. The result is `unreadable` if the file was edited, truncated, signed with another
- * key, or restricted to one organization or to some actions.
+ * Reads the changes of the kinds of `AccessClosing` from an exported change log: each new secret of
+ * a key, and of other subjects the last change. The result is `unreadable` if the file was edited,
+ * truncated, signed with another key, or restricted to one organization or to some actions.
  */
 export async function readLostChanges(text: string, publicKey: KeyObject): Promise<ChangesOutcome> {
   const lines = text.trimEnd().split("\n");
@@ -189,7 +189,7 @@ export async function readLostChanges(text: string, publicKey: KeyObject): Promi
   return { kind: "read", closings: found, changes };
 }
 
-/** Returns undefined for a change that is not about access; no closing if it opens access. */
+/** Returns undefined for an action that is not made again; no closing if it opens access. */
 function readChange({
   at,
   action,

@@ -2,8 +2,8 @@ import { dayAndHour, dollars, type Facts, plain, quoted, roleName, Told } from "
 
 /**
  * Every action that the change log can record, with the sentence that follows the actor's name.
- * Owners see the actions that are `seenBy` the `organization`; operators see all. Each command and
- * route that writes has an action; `test/support/change-doors.ts` lists them all.
+ * Members of an organization see the actions that are `seenBy` the `organization`; operators see
+ * all. `test/support/change-doors.ts` lists which commands and routes record which actions.
  */
 export const ACTIONS = {
   "org.create": seen((told) => `created the organization${told.with("called", "name")}`),

@@ -96,7 +96,7 @@ export interface ChainProblem {
 export interface ChainCheck {
   readonly changes: number;
   readonly seal: ExportSeal | undefined;
-  /** At most 100 problems. Empty if no line was removed, reordered or edited. */
+  /** At most 100 problems. Empty if this key signed the export and no line was changed since. */
   readonly problems: readonly ChainProblem[];
 }
 
@@ -152,10 +152,11 @@ export async function checkChain(
  * One line of `tokenmarket changes export` (NDJSON, in the order of the positions). The line is the
  * JSON text of these fields in this order. `hash` is the SHA-256, in hexadecimal, of the line
  * without its last member (`,"hash":"…"` cut out). `prev` is the `hash` of the line before, and 64
- * zeros on the first line. For actions that may revoke access or lower a limit, readers may rely on
- * these values of `target` and `after`:
+ * zeros on the first line. For these actions, which may revoke access or lower a limit, readers may
+ * rely on these values of `target` and `after`:
  * - `key.disable`: key id; `disabled_at`
- * - `key.cap`, `org.cap`: key id, organization id; `cap_usd` (null: no cap; `before`: the old cap)
+ * - `key.cap`, `key.week-cap`, `key.day-cap`, `org.cap`: key id, or organization id for the last;
+ *   `cap_usd` (null: no cap; `before`: the old cap)
  * - `connection.disable`: connection id; `disabled_at`
  * - `endpoint.remove`: endpoint id; null (`before` has `provider` and the limits)
  * - `limit.change`: key id (for a managed key its feature, such as `playground`) or organization
@@ -163,7 +164,7 @@ export async function checkChain(
  * - `hold.place`: organization id; `kind`, `state` (`limited`, `restricted`), `until` (null: no
  *   end), `reason`
  * - `org.keys-may-set-limits`: organization id; `allowed`
- * - `org.policy`: organization id; the whole policy
+ * - `org.policy`: organization id; the whole policy, or null if it was removed
  */
 export interface ExportedChange {
   readonly position: number;

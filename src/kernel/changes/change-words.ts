@@ -1,6 +1,6 @@
 import { ROLES, ROLE_WORDS } from "../core/roles.ts";
 
-/** Dollars are decimal strings, instants are ISO 8601. No value contains a key, token or link. */
+/** Dollars are decimal strings, instants ISO 8601. Only a webhook's address may have a secret. */
 export type Facts = Readonly<
   Record<string, string | number | boolean | null | readonly string[] | undefined>
 >;
@@ -89,8 +89,8 @@ export function quoted(text: string): string {
 }
 
 /**
- * Formats dollars for a sentence, to the cent. Rounds towards zero, because a balance must not look
- * larger than it is. An amount below a cent keeps its digits.
+ * Formats dollars for a sentence. Digits below the cent are cut off, because a balance must not
+ * look larger than it is; only an amount below a cent keeps them.
  */
 export function dollars(amount: string): string {
   const [, sign = "", whole = "0", cents = "00", rest = ""] =

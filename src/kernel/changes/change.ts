@@ -13,7 +13,7 @@ export function byGateway(part: string): ChangedBy {
   return { kind: "gateway", id: part, requestId: null, clientNetwork: null };
 }
 
-/** Describes a payment provider as the author of a change reported in a webhook or an answer. */
+/** Describes a payment provider as the author of a change that its webhook or answer reported. */
 export function byProviderNews(provider: string): ChangedBy {
   return { kind: "provider_news", id: provider, requestId: null, clientNetwork: null };
 }
@@ -32,9 +32,7 @@ export function byCaller(caller: {
   return { kind, id, requestId, clientNetwork: wideNetwork(clientAddress) };
 }
 
-/**
- * The address's /24 (IPv4) or /48 network (IPv6), which identifies no household; null if unknown.
- */
+/** Returns the address's /24 (IPv4) or /48 network (IPv6); null if the text is no address. */
 export function wideNetwork(address: string | undefined): string | null {
   const ip = address === undefined ? undefined : parseIp(address);
   if (ip === undefined) return null;
@@ -56,22 +54,22 @@ export interface ChangedBy {
   readonly kind: ActorKind;
   /** Id of the account or key, user of the operating system, payment provider, or component. */
   readonly id: string;
-  /** Null if no request made the change. */
+  /** Null unless an account, a key or an operator made the change by a request (`byCaller`). */
   readonly requestId: string | null;
   /** The client's network (/24 of IPv4, /48 of IPv6), never its address. */
   readonly clientNetwork: string | null;
 }
 
-/** A change of one target. It is not recorded if `before` equals `after`. */
+/** A change of one target. Unless `isMaskedChange`, it is recorded only if its facts differ. */
 export interface Change {
   readonly action: ActionName;
   /** Null for a change that concerns the whole installation. */
   readonly orgId: OrgId | null;
   /** Id of the key, connection, organization, period, … that was changed. */
   readonly target: string;
-  /** Only the changed fields; null if the target did not exist. */
+  /** The old values of fields; null if the target did not exist or the action shows none. */
   readonly before: Facts | null;
-  /** Only the changed fields; null if the target was removed. */
+  /** The new values of the changed fields, in some actions of all fields; null if removed. */
   readonly after: Facts | null;
   /** True if the values differ but look the same after masking: the change is recorded anyway. */
   readonly isMaskedChange?: boolean;

@@ -54,7 +54,7 @@ export class PostgresChangeStore {
     }
   }
 
-  /** Reads an organization's log before a position, newest first, as its owners may see it. */
+  /** Reads an organization's log before a position, newest first, as its members may see it. */
   async page(
     of: ChangePageFilter & { readonly before?: number; readonly limit: number },
   ): Promise<readonly RecordedChange[]> {
@@ -97,7 +97,7 @@ export class PostgresChangeStore {
 
 export type ChangeStore = Public<PostgresChangeStore>;
 
-/** Removes the identity of an operator and the facts that only operators may see. */
+/** Hides the author, unless it is an account or a key, and the facts that only operators see. */
 function asSeenByOrganization(change: RecordedChange): RecordedChange {
   const { by, before, after } = change;
   const hides = findAction(change.action)?.hides ?? [];

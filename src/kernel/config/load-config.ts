@@ -23,7 +23,7 @@ export interface ConfigSources {
 
 export type ConfigOutcome =
   | { readonly kind: "loaded"; readonly config: Config }
-  /** Each problem is a message for the operator that names the setting or variable at fault. */
+  /** Each problem is a message for the operator, which names the setting, variable or file. */
   | { readonly kind: "invalid"; readonly problems: readonly string[] };
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
@@ -84,8 +84,8 @@ function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
 }
 
 /**
- * A shorter name counts as misspelled only if two characters are swapped: `TM_DATE`, which
- * resembles `TM_DATA`, may be a variable of another tool.
+ * If a setting's variable is shorter, another name counts as its misspelling only if two characters
+ * are swapped: `TM_DATE`, which resembles `TM_DATA`, may be a variable of another tool.
  */
 const SHORT_NAME_CHARS = 8;
 

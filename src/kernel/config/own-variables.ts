@@ -18,7 +18,7 @@ const OWN_NAMES: ReadonlySet<string> = new Set(
   ALL_SETTINGS.flatMap(([, { alsoEnv = [] }]) => alsoEnv),
 );
 
-/** True if a variable contains a setting or secret of this program, or names a file with one. */
+/** True for names with one of the prefixes, and for other names of settings, also with `_FILE`. */
 export function isOwnVariable(name: string): boolean {
   return OWN_PREFIXES.test(name) || OWN_NAMES.has(name.replace(/_FILE$/, ""));
 }

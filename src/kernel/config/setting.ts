@@ -1,7 +1,7 @@
 export interface Setting<T> {
   /** Path in `tokenmarket.yaml`; `environmentName` derives the environment variable from it. */
   readonly path: string;
-  /** Other environment variables, read if the derived one is not set. */
+  /** Other environment variables, read in this order if the derived one is unset or empty. */
   readonly alsoEnv?: readonly string[];
   readonly kind: "string" | "integer" | "boolean" | "level";
   readonly fallback: T;

@@ -168,7 +168,7 @@ export const SETTINGS = {
   ...CONSOLE_SETTINGS,
 };
 
-/** The whole configuration, frozen. Time limits are in milliseconds. */
+/** The whole configuration. `loadConfig` freezes it. */
 export type Config = ConfigOf<typeof SETTINGS>;
 
 export type SettingName = keyof Config;

@@ -25,7 +25,7 @@ export class BufferPool {
     return this.#lentBytes;
   }
 
-  /** Lends `length` bytes; undefined if the length is out of bounds or all memory is on loan. */
+  /** Lends `length` bytes; undefined if that is out of bounds or would exceed `bytesMax`. */
   lend(length: number): LentBuffer | undefined {
     if (length < POOLED_BYTES_MIN || length > POOLED_BYTES_MAX) return undefined;
     const sizeClass = 32 - Math.clz32(length - 1);

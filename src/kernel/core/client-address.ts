@@ -1,7 +1,7 @@
 import { BlockList, isIP } from "node:net";
 
 const NETWORKS_MAX = 256;
-/** No request passes this many proxies, so entries further left come from the client itself. */
+/** Entries further left are not read, because a request hardly passes this many proxies. */
 const HOPS_MAX = 32;
 const HEADER_CHARS_MAX = 2_048;
 
@@ -17,8 +17,9 @@ export function networksProblem(text: string): string | undefined {
 }
 
 /**
- * Finds the last address of `x-forwarded-for` that is not a trusted proxy. Each proxy appends the
- * address that called it, so the client may have forged every entry before the one found.
+ * Finds a request's client: the peer or, if that is a trusted proxy, the last address of
+ * `x-forwarded-for` that is not one. Each proxy appends the address that called it, so the client
+ * may have forged every entry before the one found.
  */
 export class ClientAddresses {
   readonly #trusted = new IpNetworks();

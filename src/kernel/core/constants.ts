@@ -56,16 +56,14 @@ export const CONSOLE_KEY_REQUESTS_PER_MINUTE: number = 300;
 export const MANAGED_KEY_REQUESTS_PER_MINUTE: number = 60;
 export const TOKENS_PER_MINUTE: number = 1_000_000;
 export const CONCURRENT_REQUESTS_MAX: number = 8;
-/** Per key and organization. No setting lowers this limit, so a limit set too low can be raised. */
+/** Per key and per organization. No setting lowers it, so a limit set too low can be raised. */
 export const SETTINGS_REQUESTS_PER_MINUTE: number = 60;
 
 export const MODEL_LIMITS_PER_ORG_MAX: number = 200;
 
 /** Default size of a process's database pool, except connections for reports and the ledger. */
 export const DATABASE_CONNECTIONS_MAX: number = 10;
-/**
- * Connections per process for locks, snapshots and migrations, which bypass a pooler, if any.
- */
+/** With a pooler: connections per process that bypass it, for locks, snapshots and migrations. */
 export const DIRECT_CONNECTIONS_MAX: number = 4;
 
 export const REQUEST_HEADERS_TIMEOUT_MS: number = 15_000;
@@ -190,13 +188,13 @@ export const REFUSED_MODEL_CHARS_MAX: number = 256;
 export const KEY_CACHE_MS: number = 5_000;
 export const KEY_CACHE_ENTRIES_MAX: number = 100_000;
 
-/** How long an unknown key is refused without a look-up in the database. */
+/** How long, at most, an unknown key or session is refused without a look-up in the database. */
 export const UNKNOWN_KEY_MS: number = 250;
 export const UNKNOWN_KEYS_MAX: number = 10_000;
 export const KEY_LOOKUP_KEYS_MAX: number = 512;
 /** Wait between two look-ups of unknown keys, so that a flood of random keys costs little. */
 export const KEY_LOOKUP_PAUSE_MS: number = 20;
-/** How long the gateway remembers that the ledger refused a reserve for lack of money. */
+/** How long the gateway remembers that the ledger refused a reserve because of money or a cap. */
 export const SHORTFALL_MS: number = 250;
 
 export const SHORTFALLS_MAX: number = 10_000;

@@ -1,8 +1,8 @@
 import { assert } from "./assert.ts";
 
 /**
- * A bounded cache whose values expire a fixed time after they were read. All values live equally
- * long, so insertion order is expiry order. A full cache drops its oldest values.
+ * A bounded cache whose values expire a fixed time after they were read from their source. Values
+ * are set soon after that, so insertion order is about expiry order. A full cache drops the oldest.
  */
 export class ExpiringCache<T> {
   readonly #entries = new Map<string, { readonly value: T; readonly untilMs: number }>();
@@ -57,7 +57,7 @@ export function memoizeByText<T>(text: () => string, make: (text: string) => T):
   };
 }
 
-/** Returns a function that calls `make` once for each object, and keeps its result with the object. */
+/** Returns a function that calls `make` once for each object and keeps the result with it. */
 export function memoizeByObject<K extends object, V extends object>(
   make: (key: K) => V,
 ): (key: K) => V {

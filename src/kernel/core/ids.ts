@@ -81,7 +81,7 @@ const ATTEMPT_EPOCH_MS = 1_735_689_600_000; // 2025-01-01T00:00:00Z
 const SEQUENCE_BITS = 12n;
 const INSTANCE_BITS = 10n;
 
-/** Returns when the ledger admitted the attempt, in milliseconds since 1970. */
+/** Returns when the id was made, before the attempt's admission, in milliseconds since 1970. */
 export function attemptInstantMs(id: AttemptId): number {
   return Number(id >> (INSTANCE_BITS + SEQUENCE_BITS)) + ATTEMPT_EPOCH_MS;
 }

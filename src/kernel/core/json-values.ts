@@ -14,7 +14,7 @@ export class Raw {
 export function usd(amount: MicroUsd): Raw {
   return new Raw(usdJsonNumber(amount));
 }
-/** Prints like JSON.stringify, but a bigint becomes an integer and a `Raw` its own text. */
+/** Prints JSON: a bigint as an integer, a `Raw` as its own text, and undefined as null. */
 export function printJson(value: unknown): string {
   if (value instanceof Raw) return value.text;
   if (typeof value === "bigint") return value.toString();

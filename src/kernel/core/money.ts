@@ -41,7 +41,7 @@ export function fractionBelowMicroUsd(exact: PicoUsd): PicoUsd {
   return (exact - floorToMicroUsd(exact) * PICO_PER_MICRO) as PicoUsd;
 }
 
-/** Parses decimal dollars ("12", "-3.000001"); undefined for more than six fraction digits. */
+/** Parses dollars of up to 15 digits and 6 decimals ("12", "-3.000001"); undefined otherwise. */
 export function parseUsd(text: string): MicroUsd | undefined {
   const match = /^(-?)(\d{1,15})(?:\.(\d{1,6}))?$/.exec(text);
   if (match === null) return undefined;
@@ -73,8 +73,8 @@ export function usdJsonNumber(amount: MicroUsd): string {
 
 /**
  * Parses a cost that a provider reports in USD ("0.00012", "1.5e-05"). Digits below a pico-dollar
- * are cut off. Undefined for a negative number, for one of about 10^27 dollars or more, and for
- * anything that is not a JSON number.
+ * are cut off. Undefined for other text, such as a negative number, more than 15 digits before the
+ * point or 40 after it, or an exponent more than 12 above the number of digits after the point.
  */
 export function parseUsdToPico(text: string): PicoUsd | undefined {
   const match = /^(\d{1,15})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
@@ -104,7 +104,7 @@ function toPico(
   return picoUsd(sign === "-" ? 0n - amount : amount);
 }
 
-/** A million dollars: a reported cost that exceeds the reserve by more is ignored. */
+/** A million dollars: a cost that exceeds the reserve by more is impossible, and is ignored. */
 const REPORTED_COST_MAX = picoUsd(10n ** 18n);
 
 /** True if `cost` exceeds `reserve` by at most a million dollars. */
@@ -125,7 +125,7 @@ export interface Decimal {
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Parses a number in JSON's form ("2e-07", "-0.5"); undefined for anything else. */
+/** Parses a number like JSON's ("2e-07", "-0.5"), or with leading zeros; undefined otherwise. */
 export function parseDecimal(raw: string): Decimal | undefined {
   const match = NUMBER.exec(raw);
   if (match === null) return undefined;

@@ -48,7 +48,7 @@ interface RefusalRow {
   readonly status: number;
   /** `error.type` on wire_b. */
   readonly wireBType: string;
-  /** `error.type` on wire_a. It is generic: clients should not branch on it. */
+  /** `error.type` on wire_a. It is mostly generic, so clients should not branch on it. */
   readonly wireAType: string;
   /** The value of `metadata.retryable` in the error body, unless the refusal itself has another. */
   readonly retryable: boolean;
@@ -190,10 +190,10 @@ export interface RefusalFigures {
 export interface Refusal {
   readonly class: RefusalClass;
   readonly status: number;
-  /** One sentence: the problem, its place and the next step. Contains no secret. */
+  /** The problem, its place and the next step, or the provider's message. Contains no secret. */
   readonly message: string;
   readonly retryable: boolean;
-  /** Absent if the refusal is about the form of the request. */
+  /** Absent if the request itself is at fault: its form, its size, or a name or id in it. */
   readonly origin?: RefusalOrigin;
   readonly limit?: LimitDetail;
   readonly figures?: RefusalFigures;

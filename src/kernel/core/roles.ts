@@ -39,9 +39,9 @@ export const ROLE_WORDS: Readonly<Record<Role, RoleWords>> = {
 /**
  * The rights that routes require of their callers' roles.
  * - `account`: the caller's own account and membership
- * - `read`: everything but secrets
+ * - `read`: what every member may see, without secrets
  * - `keys`: keys, limits, provider keys, and calls that spend credit
- * - `billing`: credit, alerts and caps of the organization
+ * - `billing`: credit, alerts, company data and caps of the organization
  * - `members`: the organization's members
  * - `organization`: the organization's name and rules
  */

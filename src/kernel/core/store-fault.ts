@@ -6,7 +6,7 @@ export function asStoreFault(fault: unknown): unknown {
   return fault;
 }
 
-/** True if a store did not answer: a retry may succeed. Follows `cause` up to five levels. */
+/** True if a store did not answer: a retry may succeed. Follows `cause` up to four levels. */
 export function isStoreFault(fault: unknown): boolean {
   for (let each = fault, depth = 0; depth < CAUSES_MAX; depth += 1) {
     if (!(each instanceof Error)) return false;

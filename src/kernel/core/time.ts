@@ -41,8 +41,8 @@ export interface Deadline {
 const TICK_MS = 50;
 
 /**
- * One coarse timer for all running requests, instead of one timer each. `onDue` is called at most
- * one tick (50 ms) late, never early.
+ * One coarse timer for all watched work, instead of one timer each. `onDue` is called up to one
+ * tick (50 ms) late, or later if the event loop is blocked, but never early.
  *
  * Watched work is in a dense array, and each entry knows its index in it. A Set would keep ended
  * requests in memory: the old tables of a busy Set reference each other until a full garbage
@@ -191,7 +191,7 @@ export class Job {
     }
   }
 
-  /** Stops the regular runs, and resolves when a run that is in progress has ended. */
+  /** Stops the regular runs and awaits the one in progress, but no run that `runOnce` began. */
   async close(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#timer);
@@ -243,8 +243,8 @@ export function parseMoment(text: string): number | undefined {
 const WITHOUT_ZONE = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/;
 
 /**
- * Parses an instant that another service wrote, into milliseconds since 1970; NaN for other text. A
- * text without a time zone is in UTC, whatever the time zone of this machine.
+ * Parses an instant that another service wrote, into milliseconds since 1970; NaN for other text.
+ * An ISO 8601 text without a time zone is in UTC, whatever the time zone of this machine.
  */
 export function parseForeignInstant(text: string): number {
   return Date.parse(WITHOUT_ZONE.test(text) ? `${text}Z` : text);

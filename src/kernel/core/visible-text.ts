@@ -1,7 +1,7 @@
 /*
- * Control characters, marks that change the direction of text, and blanks and tags without a width.
- * The zero-width joiner and non-joiner are not hidden, because several scripts and many emoji need
- * them.
+ * Control characters, line separators, marks that change the direction of text, and several other
+ * characters without a width. The zero-width joiner and non-joiner are not hidden, because several
+ * scripts and many emoji need them.
  */
 const HIDDEN =
   "\\p{Cc}\\u00ad\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\u{e0000}-\\u{e007f}";

@@ -20,7 +20,7 @@ export interface SchemaWords {
   readonly missing: string;
   /** The message for an unknown field; `{names}` is replaced by the allowed names. */
   readonly unknown: string;
-  /** If present, text becomes a number where the schema requires one: a query has only text. */
+  /** If present, text is converted to the type that the schema requires: a query has only text. */
   readonly readsText?: true;
 }
 

@@ -7,7 +7,8 @@ export interface DescribedDocument {
 
 /**
  * Copies an OpenAPI document and describes each field and parameter that has no description: with
- * entry `parent.name` of `words`, or else with entry `name`. A parent is a field or named schema.
+ * entry `parent.name` of `words`, or else with entry `name`. The parent of a field is a field or a
+ * named schema; that of a parameter is `parameter`, unless its schema has a description.
  */
 export function describeFields(
   document: object,

@@ -39,8 +39,8 @@ export interface PlacedPart {
 }
 
 /**
- * A checked JSON body: its bytes, and a tape with the position of each value. Values are decoded
- * only when read. The children of an object are key, value, key, value, …
+ * A checked JSON body: its bytes, and a tape with the positions of the values that are not nested
+ * too deep. Values are decoded only when read. An object's children are key, value, key, value, …
  */
 export class JsonDocument {
   readonly body: Buffer;

@@ -155,7 +155,7 @@ export function tryParse(
   }
 }
 
-/** Returns undefined if the value is nested too deep for JSON.stringify. */
+/** Returns undefined if JSON.stringify fails, for example if the value is nested too deep. */
 export function tryPrint(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
@@ -224,8 +224,8 @@ function endsScalar(code: number): boolean {
 
 /**
  * Bounds the time to parse text from outside: `JSON.parse` takes seconds for 30 MiB of brackets.
- * Several texts of one answer share a budget. Does not check that the text is JSON, and skips long
- * strings without reading them.
+ * Several texts of one answer share a budget. Does not check that the text is JSON, and only looks
+ * for the end of each string.
  */
 export class JsonBudget {
   readonly #valuesMax: number;

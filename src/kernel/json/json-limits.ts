@@ -2,7 +2,7 @@ export const JSON_DEPTH_MAX: number = 64;
 
 export const JSON_KEYS_MAX: number = 50_000;
 
-/** The most values and keys that a body may have. Bounds the memory of a scan. */
+/** The most values and keys of a body on the tape, which bounds the memory of a scan. */
 export const JSON_VALUES_MAX = 250_000;
 
 /** The most unknown names per object, and escaped or non-ASCII names per body: slow to check. */
@@ -14,8 +14,8 @@ export const UNKNOWN_FIELDS_MAX = 1_000;
 export const PASSED_VALUES_MAX = 1_200_000;
 
 /**
- * Containers nested deeper are checked, but each is a single value on the tape. The gateway reads
- * nothing deeper than an image in a document in a tool result, which is at depth 10.
+ * A container nested deeper is checked, but it is a single value on the tape, without its content.
+ * The gateway reads nothing deeper than an image in a document in a tool result, at depth 10.
  */
 export const READ_DEPTH_MAX = 10;
 

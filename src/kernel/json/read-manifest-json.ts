@@ -20,7 +20,7 @@ export const JSON_VALUES_MAX: number = 100_000;
 
 /**
  * Parses JSON and reports what `JSON.parse` does not: the pointers of duplicate keys, and the line
- * and column of the first flaw. The report does not quote the text, which may contain a secret.
+ * and column of the first flaw. The flaw does not quote the text, which may contain a secret.
  */
 export function readJson(text: string): Reading<unknown> {
   const reading = readRawJson(text, JSON_VALUES_MAX);

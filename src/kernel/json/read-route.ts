@@ -3,7 +3,7 @@ import { type TObject, type TSchema, Type } from "typebox";
 import type { MicroUsd } from "../core/money.ts";
 import type { Raw } from "../core/json-values.ts";
 
-/** The contract of a route that only reads. `says` is the message if a value is refused. */
+/** The contract of a route that only reads. `says` in a schema is the message of a refusal. */
 export interface ReadRoute {
   readonly summary: string;
   readonly description?: string;

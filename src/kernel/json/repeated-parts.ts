@@ -38,7 +38,7 @@ export class RepeatedParts {
     return found;
   }
 
-  /** Records a part that was just scanned. `tape` is called only if the part is remembered. */
+  /** Records a part that was just scanned. `tape` is called only at a second occurrence. */
   note(
     body: Buffer,
     { start, end }: { readonly start: number; readonly end: number },

@@ -34,7 +34,7 @@ import {
 import { escapeLength, firstBadByte, numberEnd, PlainRun } from "./json-text.ts";
 import { RepeatedParts } from "./repeated-parts.ts";
 
-/** Checks bytes against RFC 8259 and records each value. Never throws, never recurses. */
+/** Checks bytes against RFC 8259 and records values. Never throws; its recursion is bounded. */
 export function scanJson(
   body: Buffer,
   words: WordTable,
@@ -111,7 +111,7 @@ class Scan {
   #part: PlacedPart | undefined;
   /** Number of entries in the tape of `#part`; added to the index of each node after it. */
   #partEntries = 0;
-  /** The number of entries that `scratch` may get before it grows or the body has too many values. */
+  /** How many entries `scratch` may get before it must grow or the body has too many values. */
   #room = scratch.length;
   #keys = 0;
   #others = 0;
@@ -151,7 +151,7 @@ class Scan {
     return this.#fault === undefined ? this.#at : undefined;
   }
 
-  /** Reads one value. A container is read up to its first value, or to its end if it is empty. */
+  /** Reads one value; of a container that is not empty, only its start and its first value. */
   #value(): boolean {
     const first = this.#skipSpace();
     const start = this.#at;

@@ -4,7 +4,7 @@ import { type Static, Type, type TSchema } from "typebox";
 import { pathText, schemaCheck } from "./check-schema.ts";
 import { readRawJson } from "./read-manifest-json.ts";
 
-/** Returns a public key in the form that manifests contain: base64 of its SubjectPublicKeyInfo. */
+/** Returns a public key as signed documents contain it: base64 of its SubjectPublicKeyInfo. */
 export function publicKeyText(key: KeyObject): string {
   return key.export({ format: "der", type: "spki" }).toString("base64");
 }
@@ -44,9 +44,7 @@ export function canonicalText(document: TextDocument): string {
   return `{${members.join(",")}}`;
 }
 
-/**
- * Signs a document and returns the text of its file, which is equal for equal documents and keys.
- */
+/** Signs a document. The text of the file is equal for equal documents and keys. */
 export function signedFile(document: TextDocument, key: SigningKey): SignedFile {
   const body = { ...document, public_key: publicKeyText(key.publicKey) };
   const signature = sign(null, Buffer.from(canonicalText(body)), key.privateKey);

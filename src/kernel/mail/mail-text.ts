@@ -5,7 +5,7 @@ interface MailParts {
   /** Each sentence becomes a paragraph. */
   readonly sentences: readonly string[];
   readonly action: { readonly label: string; readonly url: string };
-  /** Small print: why the message was sent, and how to stop such messages. */
+  /** Lines of small print, such as how to stop such messages. */
   readonly foot: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export function mailText(parts: MailParts): Pick<MailMessage, "subject" | "text"
   };
 }
 
-// Inline styles, because mail programs ignore style sheets. Their dark mode adapts these colors.
+// Inline styles, because some mail programs ignore style sheets. Dark modes adapt these colors.
 const BODY = "margin:0;padding:24px;background:#f4f5f7;font:16px/1.5 system-ui,sans-serif";
 const SHEET = "max-width:560px;margin:0 auto;padding:32px;background:#ffffff;color:#1c1f24";
 const BRAND = "margin:0 0 24px;font-weight:600;color:#0b5fa5";
@@ -55,7 +55,7 @@ export function nameInMail(name: string): string {
   const plain = name
     .slice(0, 4 * CHARS_MAX)
     .replaceAll(/[^\p{L}\p{M}\p{N} .,&'()+_-]/gu, " ")
-    // A dot stays only before a blank, a digit or the end, where it cannot be part of an address.
+    // A dot stays only before a blank, a digit or the end, where no top-level domain follows.
     .replaceAll(/\.(?![\s\d]|$)/g, " ")
     .replaceAll(/ +/g, " ")
     .trim();

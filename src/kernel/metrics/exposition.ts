@@ -49,7 +49,6 @@ export class Exposition {
         parts.push(Buffer.from(part));
         chars += part.length;
         if (chars < TURN_CHARS) continue;
-        // This much text took a millisecond or more, so serve requests before the next part.
         chars = 0;
         await nextTurn();
       }

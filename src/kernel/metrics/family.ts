@@ -117,7 +117,7 @@ function labelNames({ labels = [] }: MetricRow): readonly string[] {
   return labels.map(({ name }) => name);
 }
 
-/** Returns all combinations of label values; none if a label does not list its values. */
+/** Returns all combinations of label values; none for a gauge, or if a label lists no values. */
 function listKnownSeries({ labels = [], type }: MetricRow): readonly (readonly string[])[] {
   if (type === ("gauge" satisfies MetricType)) return [];
   let series: readonly (readonly string[])[] = [[]];

@@ -10,7 +10,7 @@ const MISNAMED = [
   "nodejs_active_resources_total",
 ];
 
-/** Renders the metrics of the process: memory, CPU, garbage collection, event loop. */
+/** Renders metrics of the process, such as memory, CPU, garbage collection and event loop. */
 export function processMetrics(): (form: TextForm) => Promise<string> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

@@ -8,7 +8,7 @@ export interface PlainPage {
   readonly policy: string;
 }
 
-/** Builds a page. Every part must be HTML already, except for the title, which is escaped here. */
+/** Builds a page. `body`, `navigation` and `footer` are HTML; `title` and `homeUrl` are text. */
 export function plainPage(content: {
   readonly title: string;
   readonly body: string;

@@ -1,4 +1,4 @@
-/** Names and colors are those of the console's theme; a test compares them. */
+/** The colors, and the names that begin with `--tm-`, are those of `console/src/app/theme.ts`. */
 export const PLAIN_STYLE = `
 :root { color-scheme: light dark; --accent: #0c6480; --accent-text: #ffffff; --text: #000000;
   --tm-ground: #f6f7f9; --tm-surface: #ffffff; --tm-sunken: #f1f3f6; --tm-bad: #c42727;

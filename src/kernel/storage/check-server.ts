@@ -25,8 +25,9 @@ export interface ServerAddresses {
 }
 
 /**
- * Throws a `DatabaseUnfitFault` unless the server is new enough and durable, the sessions of the
- * direct address belong to this program, and both addresses lead to one database. Changes nothing.
+ * Throws a `DatabaseUnfitFault` unless the server is new enough and durable, this program's tables
+ * are in no other schema than `public`, the sessions of the direct address belong to this program,
+ * and both addresses lead to one database. Changes nothing.
  */
 export async function checkServer(addresses: ServerAddresses, log: Logger): Promise<void> {
   const { direct, directSetting, shared } = addresses;

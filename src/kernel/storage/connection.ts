@@ -95,7 +95,7 @@ type AwaitedConfig = Omit<PoolConfig, "onConnect"> & {
   readonly onConnect?: (client: ClientBase) => Promise<void>;
 };
 
-/** Opens a pool for everything but the ledger's batches. It reads int8 and numeric as bigint. */
+/** Opens a pool for statements other than reports and the ledger's batches. */
 export function openPool(
   address: DatabaseAddress,
   log: Logger,
@@ -110,8 +110,8 @@ export function openPool(
 
 /**
  * Opens a pool for an address with a pooler in transaction mode, which may give the session to
- * another program after each transaction. The pool sets no session parameters and prepares no named
- * statements; the program's settings are stored in the role (`settleRole`).
+ * another program after each transaction. Apart from `application_name`, the pool sets no session
+ * parameter. It prepares no named statement. The role stores the program's settings (`settleRole`).
  */
 export function openSharedPool(
   address: DatabaseAddress,
@@ -203,7 +203,6 @@ export function queryInTime<R extends QueryResultRow>(
   return database.query<R>(inTime);
 }
 
-/** Runs a statement that returns these columns. */
 export async function readRows<T>(
   database: Pool | ClientBase,
   { read }: Columns<T>,

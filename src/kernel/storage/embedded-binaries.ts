@@ -147,7 +147,7 @@ export function chooseSystemUser(existingDataDir: string | undefined): SystemUse
   );
 }
 
-/** True if `user` can enter this folder and every folder above it. */
+/** True if `user` can list this folder, and so can enter it and every folder above it. */
 export function canEnter(user: SystemUser | undefined, folder: string): boolean {
   const shell = spawnSync("/bin/sh", ["-c", 'cd -- "$1" && ls . >/dev/null', "sh", folder], {
     ...user,

@@ -75,7 +75,7 @@ export function addUser(home: EmbeddedHome): string {
   return name;
 }
 
-/** Ends this process's use of the server. Returns true if no other living process uses it. */
+/** Ends a use that `addUser` noted. Returns true if no living process uses the server any more. */
 export function removeUser(home: EmbeddedHome, name: string): boolean {
   rmSync(join(home.folder, "users", name), { force: true });
   return !hasLivingUsers(home);
@@ -99,8 +99,8 @@ export function hasEmbeddedDatabase(dataDir: string): boolean {
 }
 
 /**
- * Returns a problem if the data folder is inside PostgreSQL's own folder, where a new database
- * would damage or shadow the existing one; otherwise undefined.
+ * Returns a problem if the data folder is PostgreSQL's own folder or inside it, where a new
+ * database would damage or shadow the existing one; otherwise undefined.
  */
 export function dataFolderProblem(dataDir: string): string | undefined {
   const asked = resolve(dataDir);

@@ -9,7 +9,7 @@ import { hasLivingUsers, type EmbeddedHome } from "./embedded-home.ts";
 /** A range of ports, both ends included. */
 type PortRange = readonly [first: number, last: number];
 
-/** These ports are above those of well-known services and below those of outgoing connections. */
+/** These ports are above well-known ones and usually below those of outgoing connections. */
 const OWN_PORTS: PortRange = [20_000, 29_999];
 const HIGHEST_PORT = 65_535;
 const FREE_PORT_TRIES = 64;
@@ -65,8 +65,8 @@ async function freshPort(): Promise<number> {
 }
 
 /**
- * Returns the ports to choose from: `OWN_PORTS` without the system's ephemeral ports (`lent`), or
- * ports above `lent`. If neither range has enough ports, returns all of `OWN_PORTS`.
+ * Returns the ports to choose from: those of `OWN_PORTS` below the system's ephemeral ports
+ * (`lent`), or else those above `lent`. If neither range is large enough, returns `OWN_PORTS`.
  */
 export function ownPorts(lent: PortRange | undefined): PortRange {
   if (lent === undefined) return OWN_PORTS;
@@ -76,7 +76,7 @@ export function ownPorts(lent: PortRange | undefined): PortRange {
   return [below, above].find((range) => range[1] - range[0] >= FREE_PORT_TRIES) ?? OWN_PORTS;
 }
 
-/** Reads the ephemeral ports of Linux. Other systems have them far above `OWN_PORTS`. */
+/** Reads the ephemeral ports of Linux. macOS and Windows have them far above `OWN_PORTS`. */
 function lentPorts(): PortRange | undefined {
   try {
     const text = readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8");

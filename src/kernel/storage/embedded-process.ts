@@ -241,7 +241,7 @@ function commandLine(pid: number): string {
 /**
  * Removes a pid file whose server is gone. After a reboot or in a new container, its pid may belong
  * to another program: PostgreSQL would refuse to start, or seem ready too early. Because the file
- * prevents a second server, it is removed only if no process works in the data folder.
+ * prevents a second server, it is removed only on Linux and if no process works in the data folder.
  */
 function dropStalePidFile(home: EmbeddedHome): void {
   const file = readPidFile(home);

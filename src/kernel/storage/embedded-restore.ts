@@ -30,7 +30,7 @@ const REPLAY_WAIT_MS = 24 * 3_600_000;
 
 /**
  * Restores a base backup into an empty data folder and lets the server replay the write-ahead log.
- * Returns the folder that later starts use. After a failure, empties the data folder again.
+ * Returns the folder that later starts use. After a failure, empties PostgreSQL's folder again.
  */
 export async function restoreEmbedded(options: EmbeddedRestore): Promise<string> {
   const home = openEmbeddedHome(options.dataDir);

@@ -4,8 +4,8 @@ export const POOL_STATEMENT_TIMEOUT_MS = 30_000;
 
 /**
  * The settings on which this program depends, whatever the server's defaults are: they affect the
- * cost of a statement, the rows it sees, and the format of values. `default_transaction_read_only`
- * is not among them: an operator sets it to keep all clients from writing to a server.
+ * cost, the waits and the rows of a statement, and the format of values. An operator may still set
+ * `default_transaction_read_only`, to keep all clients from writing to a server.
  */
 const OWN_SETTINGS: Readonly<Record<string, string>> = {
   // Compiling a statement would take longer than running it.

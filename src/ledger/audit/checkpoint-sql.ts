@@ -26,8 +26,9 @@ export const spendLinesSql = (day: string): string => `
   where day = '${day}' order by scope, id collate "C", month`;
 
 /**
- * $1 is the day. Selects whether the day is over, the number of open attempts up to its end, and
- * whether a transaction that began before its end could still add an attempt.
+ * $1 is the day. Selects whether it ended over a minute ago, the number of open attempts up to its
+ * end, whether a transaction that began until a minute after its end may still add an attempt, and
+ * the first attempt id after the day.
  */
 export const CLOSABLE_SQL = `
   with d as (

@@ -8,7 +8,7 @@ export interface AuditCheck {
   readonly examples?: readonly AuditExample[];
 }
 
-/** A row of the books and what it should be. Amounts are in micro-dollars. */
+/** A row of the books and what it should be, in micro-dollars; exact costs in pico-dollars. */
 export interface AuditExample {
   /** Names the row: `account wallet:org_…`, `attempt 123`, … */
   readonly row: string;

@@ -98,7 +98,7 @@ export class PostgresSettlementStore {
     };
   }
 
-  /** Yields every attempt of a period in blocks, in the order of attempt ids, on one snapshot. */
+  /** Yields a period's attempts that are in the journal, in blocks, by id, on one snapshot. */
   async *entries(period: ProviderPeriod): AsyncGenerator<readonly SettlementEntry[]> {
     const client = await this.#pool.connect();
     try {

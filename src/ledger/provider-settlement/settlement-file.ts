@@ -22,13 +22,13 @@ export interface ClaimLine {
 
 export type ClaimOutcome =
   | { readonly kind: "read"; readonly claim: ProviderClaim }
-  /** `problem` begins with the place in the file: `line 7: …`, `lines[6]: …`. */
+  /** `problem` begins with the place in the file, if it has one: `line 7: …`, `lines[6]: …`. */
   | { readonly kind: "unreadable"; readonly problem: string };
 
 /**
- * Reads a provider's own statement: JSON `{total_usd, lines?: [{attempt_id | request_id,
- * cost_usd}]}`, or CSV with a header row that has `cost_usd` and `attempt_id` or `request_id`.
- * Other members and columns are ignored. Amounts are parsed from their digits, never as floats.
+ * Reads a provider's own statement: JSON `{total_usd?, lines?: [{attempt_id | request_id,
+ * cost_usd}]}` with at least one of both, or CSV with a header row that has `cost_usd` and
+ * `attempt_id` or `request_id`. Other members and columns are ignored. No amount passes a float.
  */
 export function readProviderClaim(text: string): ClaimOutcome {
   const body = text.replace(/^\uFEFF/, "");

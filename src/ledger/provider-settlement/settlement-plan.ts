@@ -92,7 +92,7 @@ export interface SettlementFact {
   readonly endedMs: number;
   /** Noon or midnight at or before the closing. */
   readonly closedMs: number;
-  /** Noon or midnight at or before the admission. */
+  /** Noon or midnight at or before the admission, for which the time in the attempt's id stands. */
   readonly admittedMs: number;
   readonly modelId: string;
   readonly upstreamModelId: string;
@@ -138,7 +138,7 @@ export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
   readonly late: LateSums;
   readonly carryInPicoUsd: PicoUsd;
   readonly carryOutPicoUsd: PicoUsd;
-  /** `payableMicroUsd` minus what accrued, where each attempt's cost was rounded down singly. */
+  /** `payableMicroUsd` minus what accrued, where the debt for each attempt was rounded down. */
   readonly roundingMicroUsd: MicroUsd;
   readonly payableMicroUsd: MicroUsd;
   readonly lines: readonly SettlementLine[];
@@ -209,8 +209,8 @@ function planPeriod(
   const { debitMicroUsd, overrunMicroUsd, marginMicroUsd, lostMicroUsd } = sums;
   const accrued = debitMicroUsd + overrunMicroUsd - marginMicroUsd + lostMicroUsd;
   const roundingMicroUsd = microUsd(payableMicroUsd - accrued);
-  // Each attempt's debit plus overrun minus margin is the floor of its exact cost, so the sum of
-  // floors never exceeds the exact sum.
+  // Each attempt's debit plus overrun minus margin is the floor of the exact debt to its provider,
+  // so the sum of floors never exceeds the exact sum.
   assert(roundingMicroUsd >= 0n, "a provider is owed no less than was accrued");
   return {
     ...span,

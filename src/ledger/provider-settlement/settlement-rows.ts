@@ -225,9 +225,9 @@ export const entryColumns: Columns<SettlementEntry> = columns({
 });
 
 /**
- * $1: provider; $2: start; $3: end. An attempt that a restore lost has only an id, a cost and, if
- * the provider named it, a request. A correction after the end of the period is not shown: in this
- * period the attempt's end is unknown.
+ * $1: provider; $2: start; $3: end. An attempt that a restore lost has an id, models, a time, a
+ * cost and, if the provider named it, a request, but no usage. A correction after the end of the
+ * period is not shown: in this period the attempt's end is unknown.
  */
 export const ENTRIES_SQL: string = `
   with e as (

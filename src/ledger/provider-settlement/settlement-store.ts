@@ -65,7 +65,7 @@ export interface ProviderBalance {
 }
 
 export interface ClosingRequest {
-  /** The terms of providers with a manifest. Others keep the terms of their last period. */
+  /** The terms of providers with a manifest. Others keep the terms of their last period, if any. */
   readonly listed: ReadonlyMap<string, SettlementTerms>;
   /** If set, closes only this provider's periods; otherwise those of all providers. */
   readonly providerId?: string;

@@ -8,7 +8,7 @@ import { createGunzip, createGzip } from "node:zlib";
 import { flushPath } from "../../kernel/index.ts";
 import { type Day, dayFiles } from "./retention-tally.ts";
 
-/** Exports name every customer, so other users of the machine must not read them. */
+/** Exports name customers, so other users of the machine must not read them. */
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 

@@ -247,7 +247,7 @@ interface BoundsRow {
   readonly open: bigint;
 }
 
-/** The day's requests with attempts on other days, and their organizations; null if none exist. */
+/** The day's requests that also have open attempts, or attempts on other days; null if none. */
 interface SharedRow {
   readonly orgs: string[] | null;
   readonly requests: string[] | null;

@@ -47,7 +47,8 @@ export function writeDayCsv(
 }
 
 /**
- * Sums up and hashes a day's CSV file. Rejects with `CsvFault` or `TallyFault` for any other text.
+ * Sums up and hashes a day's CSV file. Rejects with `CsvFault` or `TallyFault` for other text, and
+ * with a `TypeError` for bytes that are not UTF-8.
  */
 export async function countDayCsv(
   ids: DayIds,

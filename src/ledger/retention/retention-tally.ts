@@ -71,7 +71,7 @@ export const ZERO_SUMS: AttemptSums = {
   owedPicoUsd: picoUsd(0n),
 };
 
-/** Adds up attempts given as rows of text. Throws `TallyFault` unless their ids ascend. */
+/** Adds up rows of text as attempts. Throws `TallyFault` for a bad row or an id out of order. */
 export class DayTally {
   readonly #columns: readonly string[];
   readonly #places: Places;

@@ -59,7 +59,6 @@ export async function whenFree(
   await client.query("savepoint before_lock");
   for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
     if (tried > 0) await sleep(LOCK_PAUSE_MS);
-    // Later transactions would wait behind the request for a lock.
     if ((await queryOne<{ is_busy: boolean }>(client, busySql)).is_busy) continue;
     try {
       for (const statement of statements) await client.query(statement);
