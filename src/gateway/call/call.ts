@@ -102,15 +102,14 @@ async function holdFirst<R extends CallRequest>(
   const found = await acquireCandidate(ports, client.principal, call);
   if (!found.ok) return found;
   const { candidate } = found;
-  const nowMs = ports.clock.monotonicMs();
-  if (nowMs > lastStartMs) {
+  hold.takePool(candidate.pool);
+  if (ports.clock.monotonicMs() > lastStartMs) {
     leaveCircuit(ports, candidate);
-    candidate.pool?.undo(nowMs);
     return refused(routingDeadlinePassed(call.timeoutMs));
   }
   const { limits } = hold;
   const toHold = attemptToHold(ports, client, { call, limits, candidate, ordinal: 1 });
-  const held = await hold.reserve(toHold.reserve, candidate.pool);
+  const held = await hold.reserve(toHold.reserve);
   const refusal = refuseHold(held, toHold, { call, client });
   toHold.trace?.reserved(refusal);
   if (refusal === undefined) return toHold;
@@ -171,12 +170,13 @@ async function attemptUntilServed<R extends CallRequest>(
     }
     ended.push(end);
     const { candidate } = next;
+    hold.takePool(candidate.pool);
     const cls = end.result.failure?.refusal.class;
     if (cls !== undefined) ports.metrics.failedOver(held.candidate.step.deployment, cls);
     const { limits } = hold;
     const ordinal = ended.length + 1;
     const toHold = attemptToHold(ports, client, { call, limits, candidate, ordinal });
-    const rolled = await hold.roll(close, toHold.reserve, candidate.pool);
+    const rolled = await hold.roll(close, toHold.reserve);
     trace?.settled(end.debitMicroUsd);
     toHold.trace?.reserved(refuseHold(rolled, toHold, { call, client }));
     // If the ledger refuses this hold, the client gets the error of an earlier candidate.

@@ -69,7 +69,8 @@ const REFUSED: ReserveOutcome = { kind: "unavailable", reason: "no" };
 
 test("a call that an internal fault ended owes nothing and holds nothing", async () => {
   const { hold, closed, said, pool } = heldCall();
-  await hold.reserve(reserveOf(1n), pool());
+  hold.takePool(pool());
+  await hold.reserve(reserveOf(1n));
   hold.giveUp();
   expect(closed).toMatchObject([
     { attemptId: 1n, usage: null, costPicoUsd: 0n, errorClass: "gateway_error", final: true },
@@ -84,9 +85,17 @@ test("a call that is given up before its first hold closes no attempt and undoes
   expect(said).toEqual(["own undone"]);
 });
 
+test("a call that is given up between the claim in a pool and its hold undoes both claims", () => {
+  const { hold, said, pool } = heldCall();
+  hold.takePool(pool());
+  hold.giveUp();
+  expect(said).toEqual(["pool undone", "own undone"]);
+});
+
 test("a refused hold undoes its pool claim at once, and other claims only at undo()", async () => {
   const { hold, said, pool } = heldCall({ reserved: REFUSED });
-  await hold.reserve(reserveOf(1n), pool());
+  hold.takePool(pool());
+  await hold.reserve(reserveOf(1n));
   expect(said).toEqual(["pool undone"]);
   hold.undo();
   expect(said).toEqual(["pool undone", "own undone"]);
@@ -94,7 +103,7 @@ test("a refused hold undoes its pool claim at once, and other claims only at und
 
 test("giving up a call that has already ended closes and releases nothing again", async () => {
   const { hold, closedIds, said } = heldCall();
-  await hold.reserve(reserveOf(1n), undefined);
+  await hold.reserve(reserveOf(1n));
   await hold.close(closing(1n));
   hold.release(tokenCount(8, 4));
   hold.giveUp();
@@ -104,9 +113,11 @@ test("giving up a call that has already ended closes and releases nothing again"
 
 test("each attempt releases its own tokens in its pool, and the call releases their sum in its own limits", async () => {
   const { hold, said, pool } = heldCall();
-  await hold.reserve(reserveOf(1n), pool());
+  hold.takePool(pool());
+  await hold.reserve(reserveOf(1n));
   hold.leavePool(tokenCount(3, 0));
-  await hold.roll(closing(1n), reserveOf(2n), pool());
+  hold.takePool(pool());
+  await hold.roll(closing(1n), reserveOf(2n));
   hold.leavePool(tokenCount(5, 1));
   hold.release(tokenCount(8, 1));
   expect(said).toEqual(["pool released 3", "pool released 6", "own released 9"]);
@@ -114,14 +125,15 @@ test("each attempt releases its own tokens in its pool, and the call releases th
 
 test("a fault after a failover closes the new attempt, unless its hold was refused", async () => {
   const rolled = heldCall();
-  await rolled.hold.reserve(reserveOf(1n), undefined);
-  await rolled.hold.roll(closing(1n), reserveOf(2n), undefined);
+  await rolled.hold.reserve(reserveOf(1n));
+  await rolled.hold.roll(closing(1n), reserveOf(2n));
   rolled.hold.giveUp();
   expect(rolled.closedIds()).toEqual([1n, 2n]);
 
   const refused = heldCall({ rolled: REFUSED });
-  await refused.hold.reserve(reserveOf(1n), undefined);
-  await refused.hold.roll(closing(1n), reserveOf(2n), refused.pool());
+  await refused.hold.reserve(reserveOf(1n));
+  refused.hold.takePool(refused.pool());
+  await refused.hold.roll(closing(1n), reserveOf(2n));
   refused.hold.giveUp();
   expect(refused.closedIds()).toEqual([1n]);
   expect(refused.said).toEqual(["pool undone", "own released 0"]);
@@ -137,7 +149,8 @@ describe("a hold that the ledger refused twice in a row", () => {
   test("is refused the third time with the same answer, without asking the ledger, and undoes its pool claim", async () => {
     const { hold, asked, said, pool } = heldCall({ reserved: SHORT });
     for (let n = 0; n < 3; n += 1) {
-      expect(await hold.reserve(reserveOf(1n), pool())).toBe(SHORT);
+      hold.takePool(pool());
+      expect(await hold.reserve(reserveOf(1n))).toBe(SHORT);
     }
     expect(asked()).toBe(2);
     expect(said).toEqual(["pool undone", "pool undone", "pool undone"]);
@@ -147,7 +160,7 @@ describe("a hold that the ledger refused twice in a row", () => {
     await hold.close(closing(1n));
     hold.release(tokenCount(0, 0));
   };
-  const failsOver = (hold: CallHold) => hold.roll(closing(1n), reserveOf(2n), undefined);
+  const failsOver = (hold: CallHold) => hold.roll(closing(1n), reserveOf(2n));
 
   test.each([
     ["a call of the organization has ended", ends],
@@ -156,12 +169,12 @@ describe("a hold that the ledger refused twice in a row", () => {
     const reserved = { kind: "reserved" } as const;
     let outcome: ReserveOutcome = reserved;
     const { hold, opened, asked } = heldCall({ next: () => outcome });
-    await hold.reserve(reserveOf(1n), undefined);
+    await hold.reserve(reserveOf(1n));
     outcome = SHORT;
-    for (let n = 0; n < 3; n += 1) await opened().reserve(reserveOf(2n), undefined);
+    for (let n = 0; n < 3; n += 1) await opened().reserve(reserveOf(2n));
     expect(asked()).toBe(3);
     outcome = reserved;
     await end(hold);
-    expect(await opened().reserve(reserveOf(3n), undefined)).toBe(reserved);
+    expect(await opened().reserve(reserveOf(3n))).toBe(reserved);
   });
 });

@@ -78,9 +78,13 @@ export class CallHold {
     return this.limits.depart(this.#ports.clock.monotonicMs());
   }
 
-  /** If the reserve is refused, undoes the claim in the pool. */
-  reserve(row: ReserveRow, pool: ClaimedScopes | undefined): Promise<ReserveOutcome> {
+  /** Takes over the claim in a candidate's pool, as soon as it is made. */
+  takePool(pool: ClaimedScopes | undefined): void {
     this.#pool = pool;
+  }
+
+  /** If the reserve is refused, undoes the claim in the pool. */
+  reserve(row: ReserveRow): Promise<ReserveOutcome> {
     const { ledger, shortfalls } = this.#ports;
     const known = shortfalls.find(row);
     if (known !== undefined) return Promise.resolve(this.#opened(row, known));
@@ -97,13 +101,8 @@ export class CallHold {
   }
 
   /** Closes an attempt and holds the worst-case cost of the next one in one ledger operation. */
-  async roll(
-    row: CloseRow,
-    next: ReserveRow,
-    pool: ClaimedScopes | undefined,
-  ): Promise<ReserveOutcome> {
+  async roll(row: CloseRow, next: ReserveRow): Promise<ReserveOutcome> {
     this.#open = undefined;
-    this.#pool = pool;
     const outcome = await this.#ports.ledger.roll(row, next);
     this.#ports.shortfalls.forget(next.orgId);
     return this.#opened(next, outcome);
