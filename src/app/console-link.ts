@@ -45,7 +45,7 @@ function assertLocal(config: Config): void {
 }
 
 function findConsoleUrl(config: Config): string {
-  if (config.consoleUrl !== "") return config.consoleUrl.replace(/\/+$/, "");
+  if (config.consoleUrl !== "") return config.consoleUrl;
   if (config.consolePort === 0) {
     throw new IdentitySettingFault(
       "no server runs on these data, and console_port is 0, so the console's port is not known; start " +

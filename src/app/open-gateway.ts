@@ -47,7 +47,7 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     const internalUrl = await listen(servers.internal, listeners.internal, true);
     addresses.gatewayUrl = await listen(servers.gateway, listeners.gateway);
     const consoleUrl = await listen(servers.console, listeners.console);
-    addresses.consoleUrl = (config.consoleUrl || consoleUrl).replace(/\/+$/, "");
+    addresses.consoleUrl = config.consoleUrl || consoleUrl;
     // Stores the console's URL, so that other commands on the same database find the console.
     await backend.identityStore.links.noteConsole(opened.instanceId, addresses.consoleUrl);
     opened.start();

@@ -142,7 +142,7 @@ async function planned(
 }
 
 function findGatewayUrl({ gatewayUrl, host, port }: Config): string {
-  if (gatewayUrl !== "") return gatewayUrl.replace(/\/+$/, "");
+  if (gatewayUrl !== "") return gatewayUrl;
   if (port === 0) throw new UsageFault("--port: 0 means any free port; name the port to print");
   return `http://${reachableHost(host)}:${port}`;
 }

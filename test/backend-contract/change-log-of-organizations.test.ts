@@ -214,12 +214,12 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   "company.change": async () => {
     const taxId = { type: "eu_vat", value: "DE123456789" } as const;
     const place = { addressLines: ["1 Main St"], city: "Berlin", postalCode: "10115" };
-    const more = { country: "DE", taxId, billingEmail: "someone@example.com", purchaseOrder: "" };
+    const more = { country: "DE", taxId, purchaseOrder: "" };
     const company = { legalName: "Acme Ltd", ...place, ...more };
     await backend.companyStore.change(orgId, company, account);
     const shown = { legal_name: "Acme Ltd", address_lines: ["1 Main St"], city: "Berlin" };
     const ids = { postal_code: "10115", country: "DE", tax_id: "eu_vat DE123456789" };
-    const after = { ...shown, ...ids, billing_email: "s…@example.com", purchase_order: "" };
+    const after = { ...shown, ...ids, purchase_order: "" };
     return { by: account, target: orgId, before: null, after };
   },
   "org.policy": async () => {

@@ -41,7 +41,6 @@ const COMPANY = {
   postalCode: "EC1A 1BB",
   country: "GB",
   taxId: { type: "gb_vat", value: "GB 123 4567 89" },
-  billingEmail: "",
   purchaseOrder: "PO-77",
 } as const;
 

@@ -8,7 +8,6 @@ import {
   type Config,
   type Facts,
   type IssuerConfig,
-  maskedEmail,
   opaque,
   type OrgId,
   orNull,
@@ -30,8 +29,6 @@ const companyColumns = columns({
   /** ISO 3166-1 alpha-2. */
   country: text("country"),
   taxId: orNull(columns({ type: text<TaxIdType>("tax_id_type"), value: text("tax_id") })),
-  /** Only stored: no e-mail goes to this address yet. Empty if the organization gave none. */
-  billingEmail: text("billing_email"),
   purchaseOrder: text("purchase_order"),
 });
 export type Company = RecordOf<typeof companyColumns>;
@@ -151,12 +148,10 @@ export class PostgresCompanyStore {
         company.country,
         company.taxId?.type ?? null,
         company.taxId?.value ?? null,
-        company.billingEmail,
         company.purchaseOrder,
       ]);
       const facts = { before, after: toFacts(company) };
-      const isMaskedChange = known?.billingEmail !== company.billingEmail;
-      note({ action: "company.change", orgId, target: orgId, ...facts, isMaskedChange });
+      note({ action: "company.change", orgId, target: orgId, ...facts });
     });
   }
 }
@@ -167,14 +162,13 @@ const FIND_SQL = `select ${companyColumns.sql} from org_company where org_id = $
 
 const SET_SQL = `
   insert into org_company (org_id, legal_name, address_lines, city, postal_code, country,
-    tax_id_type, tax_id, billing_email, purchase_order)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    tax_id_type, tax_id, purchase_order)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
   on conflict (org_id) do update set legal_name = excluded.legal_name,
     address_lines = excluded.address_lines, city = excluded.city,
     postal_code = excluded.postal_code, country = excluded.country,
     tax_id_type = excluded.tax_id_type, tax_id = excluded.tax_id,
-    billing_email = excluded.billing_email, purchase_order = excluded.purchase_order,
-    changed_at = now()`;
+    purchase_order = excluded.purchase_order, changed_at = now()`;
 
 async function findCompany(client: Pool | PoolClient, orgId: OrgId): Promise<Company | undefined> {
   return (await readRows(client, companyColumns, FIND_SQL, [orgId]))[0];
@@ -189,7 +183,6 @@ function toFacts(company: Company): Facts {
     postal_code: company.postalCode,
     country: company.country,
     tax_id: taxId === null ? null : `${taxId.type} ${taxId.value}`,
-    billing_email: company.billingEmail === "" ? "" : maskedEmail(company.billingEmail),
     purchase_order: company.purchaseOrder,
   };
 }

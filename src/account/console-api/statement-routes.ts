@@ -125,7 +125,6 @@ function readCompany(body: CompanyData): Company | ConsoleRefusal {
     country: body.country,
     taxId:
       body.tax_id === null ? null : { type: body.tax_id.type, value: body.tax_id.value.trim() },
-    billingEmail: body.billing_email.trim(),
     purchaseOrder: body.purchase_order.trim(),
   };
   const texts = {
@@ -143,20 +142,15 @@ function readCompany(body: CompanyData): Company | ConsoleRefusal {
       return invalidField(field, `${field} must be one line without control characters`);
     }
   }
-  const { taxId, billingEmail } = company;
+  const { taxId } = company;
   if (taxId !== null && !isTaxId(taxId.type, taxId.value)) {
     return invalidField(
       "tax_id.value",
       "tax_id.value does not have the format of this type; check it, or choose another type",
     );
   }
-  if (billingEmail !== "" && !EMAIL.test(billingEmail)) {
-    return invalidField("billing_email", "billing_email must be one e-mail address, or empty");
-  }
   return company;
 }
-
-const EMAIL = /^[^\s@,;<>"]{1,64}@[^\s@,;<>"]{1,189}$/;
 
 export function presentIssuer({ name, addressLines, taxId, note, url }: Seller): Issuer {
   return {

@@ -116,5 +116,5 @@ export async function makeClaimLink(options: {
   const expiresAtMs = clock.nowMs() + CLAIM_MINUTES * 60_000;
   const claimed = email === undefined ? null : normaliseEmail(email);
   await store.addClaim({ tokenHash: hash, email: claimed, expiresAtMs }, by);
-  return { url: `${consoleUrl.replace(/\/+$/, "")}/auth/link?t=${token}`, expiresAtMs };
+  return { url: `${consoleUrl}/auth/link?t=${token}`, expiresAtMs };
 }

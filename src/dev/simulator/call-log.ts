@@ -3,7 +3,7 @@ import type { RequestHeaders } from "./sim-error.ts";
 
 const CALLS_KEPT = 100;
 const SECRET_CHARS_SHOWN = 8;
-const SECRET_HEADERS = new Set(["authorization", "x-api-key"]);
+const SECRET_HEADERS = new Set(["authorization", "api-key", "x-api-key"]);
 
 /** Counts since the start or the last reset. A reset keeps `open`, the calls in progress. */
 export interface CallCounts {
@@ -21,7 +21,7 @@ export interface CallRecord {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  /** Request headers; `authorization` and `x-api-key` are cut short, so as not to reveal a key. */
+  /** Request headers; those with a key are cut short, so as not to reveal it. */
   readonly headers: RequestHeaders;
   bodyText: string;
   /** The parsed body. Null until the body has arrived; undefined if it is not JSON. */

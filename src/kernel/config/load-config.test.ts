@@ -29,6 +29,13 @@ test("a flag wins over the environment, and the environment over the file", () =
   });
 });
 
+test("the public URLs are read without slashes at their end", () => {
+  const env = { TM_GATEWAY_URL: "https://x.example/gw//", TM_CONSOLE_URL: "https://y.example/" };
+  expect(loadConfig({ flags: {}, env })).toMatchObject({
+    config: { gatewayUrl: "https://x.example/gw", consoleUrl: "https://y.example" },
+  });
+});
+
 test("auth.key_cache_ms can be at most five seconds", () => {
   expect(problemsOf({ TM_AUTH_KEY_CACHE_MS: "5001" })).toEqual([
     "TM_AUTH_KEY_CACHE_MS: auth.key_cache_ms must be a whole number from 0 to 5000",

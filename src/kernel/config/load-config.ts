@@ -159,6 +159,8 @@ function readValue(setting: Setting<unknown>, raw: unknown): string | number | b
   switch (setting.kind) {
     case "string":
       return asText(raw);
+    case "base":
+      return asText(raw)?.replace(/\/+$/, "");
     case "level":
       return LOG_LEVELS.find((level) => level === raw);
     case "boolean":
@@ -178,6 +180,7 @@ function readValue(setting: Setting<unknown>, raw: unknown): string | number | b
 function expectation(setting: Setting<unknown>): string {
   switch (setting.kind) {
     case "string":
+    case "base":
       return "a string";
     case "level":
       return `one of ${LOG_LEVELS.join(", ")}`;

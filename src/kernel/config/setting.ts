@@ -3,7 +3,8 @@ export interface Setting<T> {
   readonly path: string;
   /** Other environment variables, read in this order if the derived one is unset or empty. */
   readonly alsoEnv?: readonly string[];
-  readonly kind: "string" | "integer" | "boolean" | "level";
+  /** `base` is a base URL, which is read without slashes at its end. */
+  readonly kind: "string" | "base" | "integer" | "boolean" | "level";
   readonly fallback: T;
   readonly min?: number;
   readonly max?: number;

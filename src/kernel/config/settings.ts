@@ -66,9 +66,11 @@ export const SETTINGS = {
     doc: "Folder of provider manifests (`*.json`).",
   }),
   gatewayUrl: text("gateway_url", "", {
+    kind: "base",
     doc: "Public base URL of the gateway when it is behind a proxy.",
   }),
   consoleUrl: text("console_url", "", {
+    kind: "base",
     doc: "Public URL of the console when it is behind a proxy; without a path.",
     problem: consoleUrlProblem,
   }),

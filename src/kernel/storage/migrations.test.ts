@@ -7,7 +7,7 @@ import { ownSteps } from "./schema-state.ts";
  * changes.
  */
 const TEXTS: Readonly<Record<string, string>> = {
-  schema: "a71ca54b6b4a3d6e60279378032aae0c7f458546dce2040de2184d931545ae2c",
+  schema: "4e4987c06bc4847f54c2a266a648e89e5fe54cc233f067ee019c2f648c564385",
   functions: "69baa8bf6e23860e16e61d170296280b101675f2b0483e09636b5c0466216cfe",
 };
 

@@ -166,7 +166,6 @@ describe.skipIf(!hasChromium)("company data", () => {
       city: "London",
       country: "GB",
       tax_id: null,
-      billing_email: "",
       purchase_order: "PO-1",
     };
     const theirs = { ...before, purchase_order: "PO-2" };

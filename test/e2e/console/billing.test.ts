@@ -34,7 +34,6 @@ const COMPANY = {
   postal_code: "EC1A 1BB",
   country: "GB",
   tax_id: { type: "gb_vat", value: "GB 123 4567 89" },
-  billing_email: "books@example.com",
   purchase_order: "PO-77",
 };
 const ann = withPerson(fixture, "ann");

@@ -56,7 +56,6 @@ function CompanyForm({ company }: { readonly company: Answered["company"] }) {
     city: company?.city ?? "",
     country: company?.country ?? "",
     "tax_id.value": company?.tax_id?.value ?? "",
-    billing_email: company?.billing_email ?? "",
     purchase_order: company?.purchase_order ?? "",
   });
   const [taxType, setTaxType] = useState(company?.tax_id?.type ?? "eu_vat");
@@ -116,7 +115,6 @@ function CompanyForm({ company }: { readonly company: Answered["company"] }) {
             description="Only the format is checked. Leave blank if you have none."
             {...field("tax_id.value", "Tax ID", 40)}
           />
-          <TextInput type="email" {...field("billing_email", "Billing e-mail", 254)} />
           <TextInput {...field("purchase_order", "Purchase order", 30)} />
           {change.isError ? <Fault error={change.error} /> : null}
           <Button type="submit" loading={change.isPending}>

@@ -116,7 +116,8 @@ function DataPanel() {
     <Panel title="Your data">
       <Stack gap="md" align="flex-start">
         <Text size="sm">
-          The file contains everything stored about your organization except its{" "}
+          The file contains your organization's people, keys, rules, connections, purchases and
+          credit ledger. Its{" "}
           <AppLink to="/usage" inherit>
             requests
           </AppLink>
@@ -124,11 +125,11 @@ function DataPanel() {
           <AppLink to="/billing/statements" inherit>
             monthly statements
           </AppLink>
-          , and{" "}
+          {" and "}
           <AppLink to="/settings/changes" inherit>
             changes
-          </AppLink>
-          , which you can download on their pages. Prompts and answers are not stored.
+          </AppLink>{" "}
+          can be downloaded on their pages. Prompts and answers are not stored.
         </Text>
         <DownloadLink href="/api/console/export.json">Download as JSON</DownloadLink>
         {installation.support === null ? null : (

@@ -248,7 +248,6 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   city: "the city",
   postal_code: "the postal code; empty: the country has none",
   tax_id: "the tax number; null: none",
-  billing_email: "where documents go; empty: to the account alone",
   purchase_order: "the customer's own order number; empty: none",
   card: "the saved card; null: none",
   brand: "the card's brand",

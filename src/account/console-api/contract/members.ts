@@ -101,7 +101,7 @@ export const memberRoutes = {
     command: { usage: "member remove <account_id>" },
     // A removed member's alerts and invitations end too. A member who is removed from the account's
     // own organization gets a new, empty one.
-    changes: ["member.remove", "org.create", "alert.destination", "member.uninvite"],
+    changes: ["member.remove", "org.create", "alert.rules", "alert.destination", "member.uninvite"],
     ...setting("members"),
     answer: Team,
   },

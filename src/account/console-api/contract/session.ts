@@ -181,7 +181,8 @@ export const sessionRoutes = {
     answer: BrowserSessions,
   },
   "GET /api/console/export.json": {
-    summary: "All stored data of the organization except its attempts, as one file",
+    summary:
+      "The organization's own data as one file; requests, statements and changes have their own files",
     needs: "read",
     answerType: "application/json",
   },

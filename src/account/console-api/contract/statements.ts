@@ -29,7 +29,6 @@ export const CompanyData = Fields({
   tax_id: nullable(
     Fields({ type: oneOf(...TAX_ID_TYPES), value: Type.String({ minLength: 2, maxLength: 40 }) }),
   ),
-  billing_email: Type.String({ maxLength: 254 }),
   purchase_order: Type.String({ maxLength: 30 }),
 });
 export type CompanyData = Static<typeof CompanyData>;

@@ -1027,7 +1027,6 @@ create table org_company (
   country text not null check (country ~ '^[A-Z]{2}$'),
   tax_id_type text check (length(tax_id_type) <= 20),
   tax_id text check (length(tax_id) <= 40),
-  billing_email text not null check (length(billing_email) <= 254),
   purchase_order text not null check (length(purchase_order) <= 30),
   changed_at timestamptz not null default now(),
   check ((tax_id is null) = (tax_id_type is null))
