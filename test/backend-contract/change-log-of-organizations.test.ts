@@ -128,7 +128,8 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       [destinationId, orgId, address],
     );
     await backend.alertStore.rotateSecret(orgId, destinationId, Buffer.from("new"), account);
-    return { by: account, target: destinationId, before: null, after: { address } };
+    const after = { address: "https://example.com/…" };
+    return { by: account, target: destinationId, before: null, after };
   },
   "topup.rule": async () => {
     const amounts = {

@@ -35,7 +35,7 @@ export type AlertChannel = "email" | "webhook";
 /** The change log may be kept longer than an e-mail address, so the address is masked. */
 export function nameDestination(at: { readonly channel: string; readonly address: string }): Facts {
   const { channel, address } = at;
-  return { channel, address: channel === "email" ? maskedEmail(address) : address };
+  return { channel, address: channel === "email" ? maskedEmail(address) : shortAddress(address) };
 }
 
 /** Shows only the origin of a webhook: the rest may contain a token that lets anyone post. */

@@ -24,6 +24,7 @@ import {
   logColumns,
   movedColumns,
   nameDestination,
+  shortAddress,
   type NewDestination,
   ruleColumns,
 } from "./alert-store.ts";
@@ -186,7 +187,7 @@ export class PostgresAlertStore {
       const values = [orgId, destinationId, sealedSecret];
       const [rotated] = await readRows(client, destinationColumns, sql.ROTATE_SQL, values);
       if (rotated === undefined) return undefined;
-      const after = { address: rotated.address };
+      const after = { address: shortAddress(rotated.address) };
       note({ action: "alert.secret", orgId, target: destinationId, before: null, after });
       return rotated;
     });

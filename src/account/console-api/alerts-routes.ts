@@ -301,11 +301,3 @@ function presentDestination(destination: StoredDestination, role: Role): AlertDe
 export function presentAddress(address: string, role: Role): string {
   return mayRole(role, "billing") ? address : shortAddress(address);
 }
-
-type Facts = Readonly<Record<string, unknown>>;
-
-export function withShownAddress<T extends Facts>(facts: T | null, role: Role): T | null {
-  const address = facts?.["address"];
-  if (facts === null || typeof address !== "string") return facts;
-  return { ...facts, address: presentAddress(address, role) };
-}

@@ -15,7 +15,6 @@ import type { KnownPerson } from "../team/team-store.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { type changeRoutes, type ChangesFilter, ShownChange } from "./contract/changes.ts";
 import type { Handlers } from "./handler.ts";
-import { withShownAddress } from "./alerts-routes.ts";
 import { present } from "./present.ts";
 
 export function changeHandlers(deps: ConsoleDeps): Handlers<keyof typeof changeRoutes> {
@@ -141,16 +140,13 @@ async function presentChanges(
 
 function presentChange(change: RecordedChange, session: SignedIn, known: Known): ShownChange {
   const { by, action, target, before, after } = change;
-  const { role } = session;
   const name = known.names.get(target) ?? null;
-  const facts = { before: withShownAddress(before, role), after: withShownAddress(after, role) };
   return present(ShownChange, change, {
     actor_kind: by.kind,
     actor_id: by.id || null,
     actor: describeActor(change, session, known),
-    says: changeSentence({ action, ...facts }, name),
+    says: changeSentence({ action, before, after }, name),
     target_name: name,
-    ...facts,
     request_id: by.requestId,
     client_network: by.clientNetwork,
   });
