@@ -54,7 +54,7 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
   test("share the requests and tokens of a key, and keep them after Redis lost all data", async () => {
     let served = 0;
     let tokens = 0;
-    const serve = async (): Promise<HttpAnswer> => {
+    const send = async (): Promise<HttpAnswer> => {
       const answer = await askOne((served += 1));
       expect(answer.status, answer.text).toBe(200);
       tokens += Number(at(answer.json, "usage", "total_tokens"));
@@ -68,12 +68,12 @@ describe.skipIf(redisProgram === undefined)("two gateways on one Redis and one d
         const remaining = limits.map(({ json }) => at(json, "effective", "tpm", "remaining"));
         return remaining.every((each) => each === TOKENS_PER_MINUTE - tokens);
       });
-    for (let n = 0; n < 5; n += 1) await serve();
+    for (let n = 0; n < 5; n += 1) await send();
     expect(tokens).toBeGreaterThan(0);
     await countedExactly();
     await nothingHeld({ backend }, account);
     await redis.command("flushall");
-    const after = [await serve(), await serve()];
+    const after = [await send(), await send()];
     expect(after.map(({ headers }) => Number(headers["x-tm-remaining-rpm"]))).toEqual([294, 293]);
     await countedExactly();
   });
