@@ -4,7 +4,7 @@ import { SecretFiles } from "../app/secret-files.ts";
 import { programVersion } from "../app/shipped-files.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-context.ts";
 
-/** Runs one command. Runs share no state. The run of a server ends when a signal stops it. */
+/** Runs one command. Calls share no state. A call for a server returns when a signal stops it. */
 export async function runCli(args: readonly string[], io: CommandIo): Promise<ExitCode> {
   let exitCode: ExitCode = 0;
   const secrets = new SecretFiles(io.env);

@@ -103,7 +103,7 @@ const ERROR_BODY_TIMEOUT_MS = 5_000;
 /** How long a provider may take to close a stream after its end mark. */
 const TRAILING_BYTES_TIMEOUT_MS = 2_000;
 
-/** Runs one attempt, from the first byte sent to the end of the provider's answer. */
+/** Runs one attempt until the provider's answer ends. If `send` throws, it has not connected. */
 export function runAttempt(input: AttemptInput): RunningAttempt {
   const run = new AttemptRun(input);
   input.deadlines.watch(run);

@@ -111,7 +111,7 @@ export interface LimitRow {
   readonly contract: LimitValues;
   /** The limits that the customer set; a value above the ceiling has no effect. */
   readonly self: LimitValues;
-  /** The lower of `self` and, for a model, `contract`, else `ceilings`; for an endpoint, `self`. */
+  /** The lower of `self` and `ceilings`; for a model, `self` and `contract`; for an endpoint, `self`. */
   readonly limits: LimitValues;
   /**
    * Limit of requests on the platform's provider keys until the organization first holds credit;

@@ -143,7 +143,7 @@ export function isOfManySql(calls: string, weight: string): string {
     and sum(${calls}) >= ${PUBLIC_FIGURES_CALLS_MIN} and 2 * max(${weight}) <= sum(${weight})`;
 }
 
-/** Publishes day $1. Figures of streams are left out if too few organizations used them. */
+/** Publishes day $1: figures that reveal one organization's use are left out (`isOfManySql`). */
 export const PUBLISH_DAY_SQL = `
   with known as (
     select provider_id, model_id, sum(succeeded) as succeeded, sum(failed) as failed,

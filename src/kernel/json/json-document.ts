@@ -48,7 +48,7 @@ export class JsonDocument {
   readonly #tape: Int32Array;
   readonly #words: WordTable;
   readonly #part: PlacedPart | undefined;
-  /** The first node that is not at its own index of `#tape`: that of `#part`, or the tape's end. */
+  /** Nodes from here on are shifted in `#tape`, which lacks those of `#part`. Default: its end. */
   readonly #partNode: JsonNode;
 
   constructor(

@@ -280,7 +280,7 @@ async function moveOnce(client: PoolClient, move: PlatformMove): Promise<boolean
     await moveBetweenPlatformAccounts(client, [move]);
     return true;
   } catch (fault) {
-    // A concurrent grant has taken the reference.
+    // Another transfer, such as a grant of credit, has taken the reference meanwhile.
     if (fault instanceof DatabaseError && fault.code === UNIQUE_VIOLATION) throw refTaken(ref);
     throw fault;
   }

@@ -27,8 +27,8 @@ export type ClaimOutcome =
 
 /**
  * Reads a provider's own statement: JSON `{total_usd?, lines?: [{attempt_id | request_id,
- * cost_usd}]}` with at least one of both, or CSV with a header row that has `cost_usd` and
- * `attempt_id` or `request_id`. Other members and columns are ignored. No amount passes a float.
+ * cost_usd}]}` with at least one of the two, or CSV with a header row that has `cost_usd` and
+ * `attempt_id` or `request_id`. Other members and columns are ignored. No amount becomes a float.
  */
 export function readProviderClaim(text: string): ClaimOutcome {
   const body = text.replace(/^\uFEFF/, "");

@@ -17,7 +17,7 @@ type Said = Partial<Pick<MoveNote, "what" | "why" | "next">>;
 export class Fates {
   readonly #said = new Map<string, Said & { readonly fate: Fate }>();
 
-  /** `said` replaces the texts of the reviewed table. */
+  /** A text in `said` replaces that of the reviewed table (`litellm-settings.json`). */
   carried(path: SettingPath, said: Said = {}): void {
     this.#say(path, "carried", said);
   }

@@ -41,8 +41,9 @@ export function refuse(why: string, next: string): Refused {
 }
 
 /**
- * Finds the provider of a model as LiteLLM does: as configured, else by prefix or name. A prefix
- * that can mean any server with the wire gives way to a provider at the origin of `apiBase`.
+ * Finds the provider of a model as LiteLLM does: as configured, else by prefix or name. If the
+ * prefix, such as `openai`, can mean any server with its wire, a provider at the origin of `apiBase`
+ * takes precedence.
  */
 export function findProvider(
   model: string,

@@ -16,7 +16,7 @@ export interface WaterfallBar {
   readonly firstToken: number | null;
 }
 
-/** Length of a running attempt's bar, as a share of the time so far, so that it is visible. */
+/** Length of a running attempt's bar, as a share of the time of the ended attempts. */
 const RUNNING_SHARE = 0.25;
 
 /**

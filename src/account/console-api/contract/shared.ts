@@ -78,7 +78,7 @@ export interface CommandFace {
   readonly verdict?: string;
 }
 
-/** Routes that read reports, of which an organization runs only a few at a time. */
+/** Options of routes that read reports. The gate limits how many an organization runs at a time. */
 export const reads = { needs: "read", gate: "reads" } as const;
 export const operatorReads = { access: "operator", gate: "reads" } as const;
 export const operatorSetting = { access: "operator", isSetting: true } as const;

@@ -202,8 +202,8 @@ function findSpeakers(value: unknown): Speaker[] {
 }
 
 /**
- * A proxy's message with an error body after the name of an exception: "BadRequestError:
- * VendorException - {". Other JSON in a message may be quoted from the request.
+ * Matches the start of a proxy's message that has an error body after the name of an exception:
+ * "BadRequestError: VendorException - {". Other JSON may be quoted from the request: it is not read.
  */
 const NESTED_START = /^[\w.: -]{0,200}(?:Error|Exception)(?:: | - )(?:b')?(?=\{)/;
 

@@ -29,7 +29,7 @@ const deepNames = new Set([
   "vertexproject", "xapikey",
 ]); // prettier-ignore
 
-/** Names that are refused at the top level and in `provider`. Deeper, they may be ordinary data. */
+/** Names refused at the top level and in `provider`. Deeper, only `deepNames` are refused. */
 const topNames = new Set([
   ...deepNames, "apitype", "apiversion", "authorization", "credentials", "endpoint",
   "extraheaders", "extraquery", "headers", "host", "organization", "organizationid", "secret",

@@ -40,7 +40,7 @@ export class CallFragments {
     return editEach(chunk, callSpans(chunk, "delta"), (text, at) => mends[at]?.(text) ?? text);
   }
 
-  /** Undefined if the fragment is correct. */
+  /** Undefined if the fragment is passed on as it is: it is correct, no object, or one too many. */
   #findMend(fragment: unknown): ((text: string) => string) | undefined {
     const call = this.#reader.read(fragment, () => undefined);
     const fields = asObject(fragment);

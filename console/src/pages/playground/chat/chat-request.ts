@@ -66,7 +66,7 @@ export function chatBody(model: Model, settings: ChatSettings, turns: readonly T
   };
 }
 
-/** Builds the body without messages. A model's own setting overrides the setting for all models. */
+/** Builds the parameters of the body. A model's own setting overrides the setting for all models. */
 export function requestParameters(model: Model, settings: ChatSettings): Record<string, unknown> {
   const values = { ...settings.parameters, ...settings.own?.[model.id] };
   return { ...sentParameters(model, values), ...buildStructures(model, settings) };
