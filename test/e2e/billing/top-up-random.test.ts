@@ -241,7 +241,7 @@ test(
       }),
       { numRuns: quickOrDeep(6, 400) },
     );
-    expect(charges).toBeGreaterThan(0);
+    expect(charges).toBeGreaterThan(quickOrDeep(0, 100));
     expect(await fixture.broken()).toEqual([]);
   },
 );

@@ -106,12 +106,25 @@ describe.skipIf(!hasChromium)("the keys page", () => {
 
   test("keeps another member's change to a field that was not edited while the form was open", async () => {
     const { page } = await newcomer(fixture, browser, { name: "both" });
-    const { keyId } = await makeKey(fixture, page, { name: "shared" });
+    const { keyId } = await makeKey(fixture, page, { name: "shared", cap_usd: "0.0001" });
     const path = `/api/console/keys/${keyId}`;
     await open(page, `/keys/${keyId}`);
     await page.getByRole("button", { name: "Edit", exact: true }).click();
     const edit = page.getByRole("dialog", { name: "Edit “shared”" });
     await edit.getByLabel("Requests per minute").fill("50");
+    const cap = edit.getByLabel("Monthly cap in dollars");
+    await expect.poll(() => cap.getAttribute("placeholder")).toBe("0.0001");
+    await cap.fill("-1");
+    await edit.getByRole("button", { name: "Save" }).click();
+    await edit.getByText("A cap cannot be negative. 0 removes it.").waitFor();
+    await cap.fill("0");
+    await edit.getByLabel("Expires").selectOption("7");
+    await edit.getByPlaceholder("All models").click();
+    const model = page.getByRole("listbox").getByRole("option").first();
+    const modelId = await model.innerText();
+    await model.click();
+    // The list of models closes when it loses the focus.
+    await page.keyboard.press("Tab");
     await ask(fixture, page, `PATCH ${path}`, { tags: ["theirs"] });
     // The page reads the key again after a change whose answer it lost.
     await page.route(`**${path}`, (route) =>
@@ -124,7 +137,10 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await edit.getByRole("button", { name: "Save" }).click();
     await edit.waitFor({ state: "detached" });
     const { json } = await ask(fixture, page, `GET ${path}`);
-    expect(at(json, "key")).toMatchObject({ rpm: 50, tags: ["theirs"] });
+    expect(at(json, "key")).toMatchObject({
+      ...{ rpm: 50, tags: ["theirs"], cap_usd: null, models: [modelId] },
+      expires_at: expect.stringMatching(/Z$/),
+    });
   });
 
   test("makes a key with the keyboard alone", async () => {
@@ -425,7 +441,6 @@ describe.skipIf(!hasChromium)("webhooks on the page of alerts", () => {
 
     await page.getByRole("button", { name: `Send test to ${address}` }).click();
     await until("the test alert has arrived", () => receiver.at("/hooks").length > 0);
-    await page.reload();
     const log = page.getByRole("table", { name: "Recent alerts and their deliveries" });
     await log.getByText("Delivered").waitFor();
     await log.getByText("status 204").waitFor();

@@ -226,6 +226,13 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await page.getByRole("button", { name: "Send again" }).click();
     await answerOf(page, "Plain").getByText("Plain does not accept images").waitFor();
     expect(sentBodies(edited)).toEqual([]);
+    await chooseModel(page, "Rich");
+    await page.getByRole("button", { name: "Get code" }).click();
+    const dialog = page.getByRole("dialog", { name: "Code for this request" });
+    await dialog.getByText(`${fixture.gateway.url}/v1/chat/completions`).waitFor();
+    await dialog.getByText("Messages", { exact: true }).click();
+    await dialog.getByText(`${fixture.gateway.url}/v1/messages`).waitFor();
+    expect(await dialog.innerText()).not.toContain(PIXEL.toString("base64"));
     expect(complaints).toEqual([]);
   });
 
@@ -486,6 +493,7 @@ describe.skipIf(!hasChromium)("an optimize search", () => {
     await table.getByRole("row", { name: /^1 test\/cheap 3 of 3 / }).waitFor();
     await table.getByRole("row", { name: /^2 test\/dear 3 of 3 / }).waitFor();
     await expect.poll(() => rows.count()).toBe(3);
+    await page.getByRole("link", { name: "Balance: $9.97 available" }).waitFor();
     const answers = page.getByRole("table", { name: "Answers by prompt and model" });
     await answers.getByLabel("Prompt 1", { exact: true }).getByText(`1. ${secret} one`).waitFor();
     await answers.getByLabel("Prompt 1, answer of test/dear").getByText(secret).waitFor();
@@ -498,7 +506,6 @@ describe.skipIf(!hasChromium)("an optimize search", () => {
     // Only this browser has the answers, and it still has them after a reload.
     await page.reload();
     await answers.getByLabel("Prompt 1, answer of test/dear").getByText(secret).waitFor();
-    await page.getByRole("link", { name: "Balance: $9.97 available" }).waitFor();
 
     // The organization's requests show the search's name and never its key.
     const requests = await ask(fixture, page, "GET /api/console/requests");

@@ -206,6 +206,9 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await page.getByText("A tag includes the keys that have it now").waitFor();
     await choose(page, "Model", "test/a");
     await choose(page, "Provider", "prov-a");
+    await page.waitForURL(({ searchParams: set }) => {
+      return set.get("tag") === "ci" && set.get("provider") === "prov-a";
+    });
     await page.reload();
     await pageShown(page);
     await until("the log follows the filters", async () => {

@@ -148,7 +148,11 @@ describe("the receipt of a purchase", () => {
 
   test("does not exist before the payment, and links to the payment provider's receipt if there is one", async () => {
     const { id: unpaid } = await start(ann);
-    expect((await ann.ask(receiptOf(unpaid))).status).toBe(409);
+    const early = await ann.ask(receiptOf(unpaid));
+    expect([early.status, textAt(early.json, "error.message")]).toEqual([
+      409,
+      expect.stringContaining("was not paid"),
+    ]);
     const id = await buy(ann);
     const url = "https://pay.example.com/receipt";
     const sql =
@@ -170,6 +174,7 @@ describe("the receipt of a purchase", () => {
     expect((await gil.ask(`${receiptOf(id)}.pdf`)).status).toBe(200);
     const refused = await gil.ask("POST /api/console/purchases", { body: { amount_usd: "25" } });
     expect([refused.status, at(refused.json, "error.code")]).toEqual([429, "rate_limit"]);
+    expect(textAt(refused.json, "error.message")).toContain("in the last hour; try again later");
   });
 });
 
@@ -284,7 +289,11 @@ describe("automatic top-up", () => {
   test("cannot be turned on without a card, and names the invalid field of a rule", async () => {
     const { json } = await tia.do(`GET ${TOP_UP}`);
     expect(json).toMatchObject({ is_available: true, card: null, rule: null, pause: null });
-    expect((await tia.ask(`PATCH ${TOP_UP}`, { body: RULE })).status).toBe(409);
+    const early = await tia.ask(`PATCH ${TOP_UP}`, { body: RULE });
+    expect([early.status, textAt(early.json, "error.message")]).toEqual([
+      409,
+      expect.stringContaining("save a card before"),
+    ]);
     const body = { ...RULE, amount_usd: "1" };
     const refused = await tia.ask(`PATCH ${TOP_UP}`, { body });
     expect([refused.status, textAt(refused.json, "error.field")]).toEqual([400, "amount_usd"]);

@@ -331,6 +331,7 @@ describe("a member who is removed or may no longer invite", () => {
     await remove(ann, textAt(added, "account_id"));
     expect((await accept(bystander, kept)).status).toBe(404);
     expect(await othersOf(bystander)).not.toContain(ann.orgId);
+    expect(await orgOf(bystander)).not.toBe(ann.orgId);
   });
 
   test("leaves no open invitation behind when removal, invitation and acceptance happen at once", async () => {

@@ -163,6 +163,8 @@ describe("on the database of a running server", () => {
       run("doctor", "--manifests", folder.manifestsDir),
     ]);
     expect(audit).toMatchObject({ code: 0, json: { ok: true } });
+    const title = expect.any(String);
+    expect(audit.json["checks"]).toContainEqual({ id: title, title, violations: 0 });
     expect(recover).toMatchObject({ code: 0, json: { recovered: 0 } });
     expect(doctor).toMatchObject({ code: 0, json: { ok: true } });
   });
@@ -323,6 +325,7 @@ test("a wrong call exits with 2, a sentence on standard error and nothing on sta
     const call = wrong[n]?.join(" ");
     const said = stderr.trim().split("\n").at(-1);
     expect({ call, code, stdout, said }).toEqual({ call, code: 2, stdout: "", said: sentence });
+    if (call === "org create x") expect(stderr).toContain("--email");
   }
 });
 

@@ -55,7 +55,8 @@ async function books() {
   return { heldMicroUsd: at(json, "balance", "held_micro_usd"), debits };
 }
 
-test("a second server on the same data charges the hold of a killed server, and only once", async () => {
+/** Starts a long stream. */
+async function openStream(): Promise<{ readonly request: Ask; readonly requestId: string }> {
   const request = asked({ stream: true, text: "[words:50] [[fault:slow:1000]]" });
   let requestId = "";
   const sent = openAsk(urlOf(running), request);
@@ -67,14 +68,10 @@ test("a second server on the same data charges the hold of a killed server, and 
   });
   await until("the stream runs", () => requestId !== "");
   expect((await books()).heldMicroUsd).toBeGreaterThan(0);
-  const second = await serve(folder);
-  expect(second.ready["gateway_url"]).not.toBe(urlOf(running));
-  expect(await running.end("SIGKILL")).toBeNull();
-  running = second;
-  await until("the second has recovered it", async () => {
-    const { debits, heldMicroUsd } = await books();
-    return heldMicroUsd === 0 && debits.some(([ref]) => ref === requestId);
-  });
+  return { request, requestId };
+}
+
+async function expectChargedOnce(request: Ask, requestId: string): Promise<void> {
   // A micro-dollar per byte, and ten for each of the 64 output tokens.
   const reserve = Buffer.byteLength(bodyOf(request)) + 640;
   const { json } = await get(urlOf(running), { key, path: `/v1/generation?id=${requestId}` });
@@ -89,6 +86,30 @@ test("a second server on the same data charges the hold of a killed server, and 
   const { heldMicroUsd, debits } = await books();
   expect(heldMicroUsd).toBe(0);
   expect(debits.filter(([ref]) => ref === requestId)).toEqual([[requestId, reserve]]);
+}
+
+test("a second server on the same data charges the hold of a killed server, and only once", async () => {
+  const { request, requestId } = await openStream();
+  const second = await serve(folder);
+  expect(second.ready["gateway_url"]).not.toBe(urlOf(running));
+  expect(await running.end("SIGKILL")).toBeNull();
+  running = second;
+  await until("the second has recovered it", async () => {
+    const { debits, heldMicroUsd } = await books();
+    return heldMicroUsd === 0 && debits.some(([ref]) => ref === requestId);
+  });
+  await expectChargedOnce(request, requestId);
+});
+
+test("ledger recover charges the hold of a killed server once, and the next server charges nothing", async () => {
+  const { request, requestId } = await openStream();
+  await running.end("SIGKILL");
+  const recover = ["ledger", "recover", "--data", folder.dataDir];
+  expect((await jsonCommand(recover)).json).toMatchObject({ recovered: 1 });
+  expect((await jsonCommand(recover)).json).toMatchObject({ recovered: 0 });
+  running = await serve(folder);
+  await expectChargedOnce(request, requestId);
+  await booksBalance();
 });
 
 test("SIGTERM in mid-stream lets the stream finish, exits with 0, and commands can read the data", async () => {
