@@ -131,7 +131,11 @@ describe("messages", () => {
   });
 
   test.each<[string, Edits, string]>([
-    ["a price with seven fraction digits", { [COST]: "0.1234567" }, "has 7 fraction digits"],
+    [
+      "a price with seven fraction digits",
+      { [COST]: "0.1234567" },
+      "7 fraction digits; 6 is the most",
+    ],
     ["a price written as a number", { [COST]: 0.5 }, "never a number"],
     ["a variant suffix in an id", { "/models/0/id": "quill:free" }, "put a provider variant into"],
     ["an id listed twice", { "/models/1/id": "acme/quill" }, "id is already used by models[0]"],

@@ -102,6 +102,43 @@ test("the next candidate is tried at once after a failed attempt, without a time
   expect(running.client.text).toContain("hello");
 });
 
+describe("a call that ends between its claims and its hold", () => {
+  const capacity = [{ type: "request", per: "minute", value: 100 }];
+  const limited = simulatorManifest({
+    provider: "limited",
+    dialect: "wire_a",
+    baseUrl: "https://limited.example/v1",
+    models: [{ ...textModel("m/five"), capacity }],
+  });
+  const fault = (): never => {
+    throw new Error("a bug");
+  };
+
+  test.each<[string, number, Partial<Ledger>]>([
+    ["its deadline has passed", 450_001, {}],
+    ["the gateway has a fault", 0, { newAttemptId: fault }],
+  ])("undoes all of its claims if %s", async (_why, tookMs, broken) => {
+    const clock = { ms: 0 };
+    const recipe = openRecipe({ nowMs: Date.now, monotonicMs: () => clock.ms }, [limited]);
+    const called: string[] = [];
+    const limits = new Proxy(recipe.deps.limits, {
+      get:
+        (store, name) =>
+        (...input: unknown[]) => {
+          called.push(String(name));
+          if (name === "claim") clock.ms += tookMs;
+          return (Reflect.get(store, name) as (...input: unknown[]) => unknown).apply(store, input);
+        },
+    });
+    const ledger = { ...recipe.deps.ledger, ...broken };
+    const pools = new PoolBoard({ limits });
+    const client = new RecordedExchange(BODY);
+    await serveCall({ ...recipe.deps, limits, ledger, pools }, client, CHAT).catch(() => undefined);
+    expect(recipe.sent).toEqual([]);
+    expect(called.toSorted()).toEqual(["claim", "claim", "undo", "undo"]);
+  });
+});
+
 test("after the client left, nothing is held for or sent to the next candidate", async () => {
   const rolled: unknown[] = [];
   const running = start({

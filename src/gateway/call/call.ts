@@ -158,6 +158,7 @@ async function attemptUntilServed<R extends CallRequest>(
       ports.clock.monotonicMs() < lastStartMs;
     hold.leavePool(end.tokens);
     const next = mayFailOver ? await acquireCandidate(ports, client.principal, call) : undefined;
+    if (next?.ok === true) hold.takePool(next.candidate.pool);
     const isFinal = next?.ok !== true;
     const { trace } = held;
     const close = closeRow(end, { client, final: isFinal, held });
@@ -170,7 +171,6 @@ async function attemptUntilServed<R extends CallRequest>(
     }
     ended.push(end);
     const { candidate } = next;
-    hold.takePool(candidate.pool);
     const cls = end.result.failure?.refusal.class;
     if (cls !== undefined) ports.metrics.failedOver(held.candidate.step.deployment, cls);
     const { limits } = hold;

@@ -92,6 +92,17 @@ test("a call that is given up between the claim in a pool and its hold undoes bo
   expect(said).toEqual(["pool undone", "own undone"]);
 });
 
+test("a fault between a failover's claim in a pool and its hold undoes that claim, and releases the others", async () => {
+  const { hold, closedIds, said, pool } = heldCall();
+  hold.takePool(pool());
+  await hold.reserve(reserveOf(1n));
+  hold.leavePool(tokenCount(3, 0));
+  hold.takePool(pool());
+  hold.giveUp();
+  expect(closedIds()).toEqual([1n]);
+  expect(said).toEqual(["pool released 3", "pool undone", "own released 0"]);
+});
+
 test("a refused hold undoes its pool claim at once, and other claims only at undo()", async () => {
   const { hold, said, pool } = heldCall({ reserved: REFUSED });
   hold.takePool(pool());

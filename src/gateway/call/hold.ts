@@ -66,6 +66,8 @@ export class CallHold {
   readonly limits: ClaimedScopes;
   readonly #ports: HoldPorts;
   #pool: ClaimedScopes | undefined;
+  /** The claim in the pool of a candidate whose attempt is not open yet. */
+  #next: ClaimedScopes | undefined;
   #open: ReserveRow | undefined;
   #heldOf: OrgId | undefined;
 
@@ -80,7 +82,7 @@ export class CallHold {
 
   /** Takes over the claim in a candidate's pool, as soon as it is made. */
   takePool(pool: ClaimedScopes | undefined): void {
-    this.#pool = pool;
+    this.#next = pool;
   }
 
   /** If the reserve is refused, undoes the claim in the pool. */
@@ -127,10 +129,8 @@ export class CallHold {
 
   /** Undoes all claims of a request that was never dispatched. */
   undo(): void {
-    const nowMs = this.#ports.clock.monotonicMs();
-    this.#pool?.undo(nowMs);
-    this.#pool = undefined;
-    this.limits.undo(nowMs);
+    this.#undoNext();
+    this.limits.undo(this.#ports.clock.monotonicMs());
   }
 
   /** Ends the hold after an internal fault: closes the open attempt, if any, without a charge. */
@@ -138,6 +138,7 @@ export class CallHold {
     if (this.#heldOf === undefined) return this.undo();
     const open = this.#open;
     if (open !== undefined) void this.close(faultRow(open, this.#ports.clock.nowMs()));
+    this.#undoNext();
     this.release(NO_TOKENS);
   }
 
@@ -145,11 +146,15 @@ export class CallHold {
     if (outcome.kind === "reserved") {
       this.#open = row;
       this.#heldOf = row.orgId;
-    } else {
-      this.#pool?.undo(this.#ports.clock.monotonicMs());
-      this.#pool = undefined;
-    }
+      this.#pool = this.#next;
+      this.#next = undefined;
+    } else this.#undoNext();
     return outcome;
+  }
+
+  #undoNext(): void {
+    this.#next?.undo(this.#ports.clock.monotonicMs());
+    this.#next = undefined;
   }
 }
 

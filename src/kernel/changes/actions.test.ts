@@ -4,6 +4,7 @@ import { actionNames, changeSentence } from "./actions.ts";
 import { dollars, type Facts } from "./change-words.ts";
 
 test.each<[string, Facts | null, Facts | null, string | null, string]>([
+  ["key.create", null, { name: "ci", rpm: 60 }, null, "created the key “ci”"],
   [
     "key.cap",
     { cap_usd: "5.000000" },
@@ -17,6 +18,13 @@ test.each<[string, Facts | null, Facts | null, string | null, string]>([
     { expires_at: "2027-01-31T09:00:00.000Z" },
     "ci",
     "changed the expiry of the key “ci” to 31 January 2027 at 09:00 (UTC)",
+  ],
+  [
+    "member.invite",
+    null,
+    { email: "pr…@acme.example", role: "developer", expires_at: "2027-01-31T00:00:00.000Z" },
+    null,
+    "invited pr…@acme.example as Developer",
   ],
   [
     "member.role",

@@ -196,18 +196,18 @@ test("two data folders with the same stored port that start together get differe
   const { port } = listener.address() as AddressInfo;
   listener.close();
   await once(listener, "close");
-  for (const name of [ONE, "other"]) {
+  for (const name of ["one more", "other"]) {
     mkdirSync(join(root, name, "postgres"), { recursive: true });
     writeFileSync(join(root, name, "postgres", "port"), String(port));
   }
   const portOf = (server: EmbeddedPostgres): number =>
     Number(new URL(server.connectionString).port);
-  const both = await Promise.all([start(ONE), start("other")]);
+  const both = await Promise.all([start("one more"), start("other")]);
   const ports = both.map(portOf);
   expect(ports).toContain(port);
   expect(new Set(ports).size).toBe(2);
   for (const each of both) await each.stop();
-  const moved = ports[0] === port ? "other" : ONE;
+  const moved = ports[0] === port ? "other" : "one more";
   const again = await start(moved);
   expect(portOf(again)).toBe(ports.find((each) => each !== port));
   await again.stop();

@@ -99,6 +99,9 @@ describe("chunks of a wire_a provider", () => {
     expect(asked.map((chunk) => chunk.usage)).toEqual([null, null, reported]);
     const plain = chunksOf(served("wire_a", pieces));
     expect(plain.map((chunk) => chunk.usage)).toEqual([undefined, reported]);
+    const alone = [counted(hi), counted(delta({}, "stop")), done];
+    const { bridge } = playStream({ client: "wire_a", upstream: "wire_a" }, ...alone);
+    expect(bridge.usage).toMatchObject({ prompt: 3, completion: 2 });
   });
 
   test("without a choice reach only clients that requested a usage chunk", () => {
