@@ -156,6 +156,20 @@ describe("stored limits", () => {
       expect(await rulesStore.listLimits(key.orgId)).toEqual([{ ...OWN_ORG, tokensPerMinute: 5 }]);
     }
   });
+
+  test("a removal that fails half-way keeps the limit", async () => {
+    await change(ORG, { concurrent: 4 });
+    await backend.query(`
+      create function refuse() returns trigger language plpgsql as $$
+        begin raise exception 'cut short'; end $$;
+      create trigger refuse before delete on limit_override execute function refuse()`);
+    try {
+      await expect(change(ORG, { concurrent: null })).rejects.toThrow("cut short");
+    } finally {
+      await backend.query("drop function refuse cascade");
+    }
+    expect(await backend.rulesStore.listLimits(key.orgId)).toEqual([{ ...ORG, concurrent: 4 }]);
+  });
 });
 
 test("keys may set limits of their organization only while an operator allows it, and of no other", async () => {

@@ -148,11 +148,11 @@ describe("a sign-in link that was printed on the machine", () => {
 });
 
 describe("a sign-in link that a command made outside the server", () => {
-  async function make(env: Readonly<Record<string, string>>, email?: string) {
+  function make(env: Readonly<Record<string, string>>, email?: string) {
     const outcome = loadConfig({ flags: {}, env });
     if (outcome.kind === "invalid") throw new Error(outcome.problems.join());
     const how = { config: outcome.config, backend, clock: site.clock, by: testOperator };
-    return await makeConsoleLink({ ...how, ...(email === undefined ? {} : { email }) });
+    return makeConsoleLink({ ...how, ...(email === undefined ? {} : { email }) });
   }
 
   test("signs a person in at the server", async () => {

@@ -86,12 +86,20 @@ describe("the closing of periods", () => {
     expect(await balanceOf(backend, "crossed")).toMatchObject({ payableMicroUsd: 11n });
   });
 
-  test("makes no period and no account for a provider without an attempt", async () => {
+  test("makes no period and no account for a provider without an attempt, and changes nothing when it is repeated", async () => {
     expect(await closeUntil(backend, "2026-03-01T00:00Z", { id: "nobody" })).toEqual([]);
     expect(await backend.settlementStore.balances("nobody")).toEqual([]);
     await journal.write([{ provider: "failing", closed: "2026-01-01T05:00Z", cost: "void" }]);
     const [period] = await closeUntil(backend, "2026-03-01T00:00Z", { id: "failing" });
     expect(period).toMatchObject({ payableMicroUsd: 0n, sums: { attempts: 1n, voids: 1n } });
+    const tables = ["provider_period", "provider_period_line", "transfer", "account"];
+    const read = (): Promise<unknown> =>
+      Promise.all(tables.map((each) => backend.query(`select * from ${each} order by 1, 2`)));
+    const before = await read();
+    for (const until of ["2026-01-01T00:00Z", "2026-03-01T00:00Z", "2026-03-05T00:00Z"]) {
+      expect(await closeUntil(backend, until, { id: "failing" })).toEqual([]);
+    }
+    expect(await read()).toEqual(before);
   });
 
   test("closes all providers together, each by its terms and from its last period", async () => {

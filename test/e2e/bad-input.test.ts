@@ -55,6 +55,7 @@ async function post(path: Path, call: HttpCall): Promise<HttpAnswer> {
 /** The type of an error on the messages route, by error code. */
 const TYPES: Readonly<Record<string, string>> = {
   invalid_request: "invalid_request_error",
+  gateway_error: "api_error",
   model_unavailable: "not_found_error",
   request_too_large: "request_too_large",
 };
@@ -83,14 +84,6 @@ test.each(brokenBodies(good[CHAT]))(
   },
 );
 
-test("an output bound above 32768 is a gateway_error with limit kind output_bound", async () => {
-  const body = { ...good[CHAT], max_tokens: 32_769 };
-  const refusal = { status: 400, code: "gateway_error", message: "max_tokens" };
-  const answer = await expectRefused(CHAT, { body }, refusal);
-  expect(answer.headers["x-tm-limit-kind"]).toBe("output_bound");
-  expect(at(answer.json, "error.metadata")).toMatchObject({ retryable: false });
-});
-
 describe.concurrent.each([CHAT, MESSAGES] as const)("%s refuses with a 400", (path) => {
   test.each([
     [path === CHAT ? "messages[0].role" : "messages.0.role", { messages: [{ role: "robot" }] }],
@@ -99,6 +92,14 @@ describe.concurrent.each([CHAT, MESSAGES] as const)("%s refuses with a 400", (pa
     const body = { ...good[path], ...more };
     const { text } = await expectRefused(path, { body }, invalid(named(place)));
     expect(text).not.toContain("sk-my-own-secret");
+  });
+
+  test("an output bound above 32768, as a gateway_error with limit kind output_bound", async () => {
+    const body = { ...good[path], max_tokens: 32_769 };
+    const refusal = { status: 400, code: "gateway_error", message: "max_tokens" };
+    const answer = await expectRefused(path, { body }, refusal);
+    expect(answer.headers["x-tm-limit-kind"]).toBe("output_bound");
+    expect(at(answer.json, "error.metadata")).toMatchObject({ retryable: false });
   });
 
   test("a compressed body", async () => {

@@ -91,7 +91,9 @@ describe("an example manifest passes conformance against its simulated provider"
     ["videos-relay", "/vidor/v1"],
     ["videos-ticks", "/vidx/v1"],
     ["decisions-systemone", "/sys/v1"],
+    ["decisions-per-question", "/pplx/v1"],
     ["decisions-envelope", "/wai/v1"],
+    ["decisions-gliner", "/gli/v1"],
   ])("%s", async (name, path, endpoint = {}) => {
     const report = await runListing({
       manifest: `examples/manifests/${name}.json`,

@@ -336,7 +336,13 @@ describe("limits", () => {
     // For comparison: the same body to a model that counts the state once, then fewer questions.
     expect((await decide(gateway, other, { ...body, model: "judge/plain" })).status).toBe(200);
     const few = decisionBody("judge/each", { state, questions: { a: URGENT, b: URGENT } });
-    expect((await decide(gateway, other, few)).status).toBe(200);
+    const answer = await decide(gateway, other, few);
+    expect(answer.status).toBe(200);
+    const { attempts } = await ended(gateway, other, String(answer.headers["x-request-id"]));
+    const [attempt] = attempts;
+    expect(attempt?.reserveMicroUsd).toBeGreaterThan(20_000n);
+    expect(attempt?.reserveMicroUsd).toBeLessThan(21_500n);
+    expect(attempt?.debitMicroUsd).toBe(BigInt(at(answer.json, "usage.input_tokens") as number));
   });
 
   test("pause a pool for all its models after a provider's 429, and open no circuit", async () => {

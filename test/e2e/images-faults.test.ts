@@ -131,6 +131,7 @@ async function expectFree(answer: HttpAnswer, attempts: number): Promise<void> {
 
 describe.each(ROWS)("$id $what", (row) => {
   test("gets its specified error every time and costs nothing", async () => {
+    const { abandoned } = gateway.simulator.counts();
     const before = await gateway.backend.recordStore.balance(account.orgId);
     // The largest answers are requested once, because each is tens of megabytes.
     for (let run = 1; run <= (row.id === "F45" ? 1 : 2); run += 1) {
@@ -151,8 +152,11 @@ describe.each(ROWS)("$id $what", (row) => {
     }
     await nothingHeld(gateway, account);
     expect(await gateway.backend.recordStore.balance(account.orgId)).toEqual(before);
-    // A provider that sends without an end is disconnected.
     await until("the provider's sockets are closed", () => gateway.simulator.counts().open === 0);
+    // A provider that sends more than is read is disconnected.
+    if (row.fault.startsWith("chunked")) {
+      expect(gateway.simulator.counts().abandoned).toBeGreaterThan(abandoned);
+    }
   });
 });
 

@@ -7,6 +7,7 @@ import {
   withGateway,
 } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
+import { expectRefusal } from "../support/refusals.ts";
 
 /** A listing with every field that a list entry can show. */
 const RICH_MODEL = {
@@ -190,6 +191,8 @@ describe("GET /v1/models", () => {
       first_id: "test/both",
       last_id: "acme/rich-1",
     });
+    const refused = await askWithKey("/v1/models?limit=1001", { headers });
+    expectRefusal(refused, { status: 400, code: "invalid_request", message: "limit" });
   });
 });
 

@@ -55,16 +55,18 @@ function verificationOf(store: Partial<Store>, onCleared?: (listingId: string) =
   });
 }
 
-test("while the store does not answer, the known verdicts stay in force", async () => {
+test("while the store does not answer, the known verdicts stay in force, and none is of a changed manifest", async () => {
   const answers: (() => Promise<readonly ListingVerdict[]>)[] = [
     () => Promise.resolve([verdict()]),
     () => Promise.reject(new Error("away")),
   ];
   const verification = verificationOf({ latest: () => answers.shift()?.() ?? Promise.resolve([]) });
   expect(verification.isVerified(DEPLOYMENT)).toBe(false);
+  const changed = { ...DEPLOYMENT, manifestSha256: "cd".repeat(32) };
   for (const isVerified of [true, true, false]) {
     await verification.refresh();
     expect(verification.isVerified(DEPLOYMENT)).toBe(isVerified);
+    expect(verification.isVerified(changed)).toBe(false);
   }
 });
 
