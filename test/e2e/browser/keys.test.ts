@@ -138,7 +138,10 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await edit.waitFor({ state: "detached" });
     const { json } = await ask(fixture, page, `GET ${path}`);
     expect(at(json, "key")).toMatchObject({
-      ...{ rpm: 50, tags: ["theirs"], cap_usd: null, models: [modelId] },
+      rpm: 50,
+      tags: ["theirs"],
+      cap_usd: null,
+      models: [modelId],
       expires_at: expect.stringMatching(/Z$/),
     });
   });
