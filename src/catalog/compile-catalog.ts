@@ -36,10 +36,7 @@ export type CatalogOutcome =
     }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
-/**
- * Compiles manifests into one catalog; their order does not matter. Returns issues instead if
- * provider ids, modalities, key variables or pools are not acceptable.
- */
+/** Compiles manifests, in any order, into one catalog. Returns issues if they do not make one. */
 export function compileCatalog(input: CatalogInput): CatalogOutcome {
   const duplicates = duplicateProviders(input.manifests);
   if (duplicates.length > 0) return { ok: false, issues: duplicates };

@@ -95,9 +95,7 @@ function logprobsProblem({
   return { field: "top_logprobs", message };
 }
 
-/**
- * Applies `undeclaredPrice`. With `require_parameters`, also refuses fields that would be lost.
- */
+/** Applies `undeclaredPrice`. With `require_parameters`, also refuses fields that would be lost. */
 function pricingProblem(
   request: ParsedChatRequest,
   deployment: Deployment,

@@ -29,9 +29,7 @@ const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;
 /** A line or an event is too long. */
 const TOO_LONG = withoutBlame(unusableFailure());
 
-/**
- * The client gets no event before the first one with content, and none after a terminal one.
- */
+/** The client gets no event before the first one with content, and none after a terminal one. */
 export class StreamBridge extends BaseBridge implements AnswerBridge {
   override readonly contentType: string = SSE_CONTENT_TYPE;
   readonly #driver: StreamDriver;
