@@ -34,7 +34,7 @@ function only(manifest: ManifestFile, more: Partial<CatalogInput> = {}): Deploym
   return deployment;
 }
 
-function issuesOf(...manifests: readonly ManifestFile[]): readonly string[] {
+function findIssues(...manifests: readonly ManifestFile[]): readonly string[] {
   const outcome = compileCatalog({ manifests, hasKey: () => true, today: "2026-11-20" });
   if (outcome.ok) return [];
   return outcome.issues.map(({ file, pointer, message }) => `${file}${pointer}: ${message}`);
@@ -207,7 +207,7 @@ describe("a model of several providers", () => {
   test("is refused if a provider lists it with another modality, and the message names one", () => {
     const edits = { "/provider/id": "picto", "/models/0/id": "m" };
     const image = manifestFile("picto.json", edited(imageManifest(), edits));
-    expect(issuesOf(image, first)).toEqual([
+    expect(findIssues(image, first)).toEqual([
       "picto.json/models/0: model m has modality image, but zeta.json lists it as text; rename one of them",
     ]);
   });
@@ -337,7 +337,7 @@ describe("a catalog", () => {
   });
 
   test("refuses two manifests of one provider", () => {
-    expect(issuesOf(one, two, { ...one, file: "again.json" })).toEqual([
+    expect(findIssues(one, two, { ...one, file: "again.json" })).toEqual([
       "again.json/provider/id: provider id one is already used by one.json; merge the two or rename one",
     ]);
   });

@@ -50,10 +50,10 @@ function poolIssues(...pools: readonly StatedPool[]): readonly string[] {
   const file = { file: "pools.yaml", pools };
   const input = { manifests, hasKey: () => true, today: "2026-11-20", pools: file };
   const outcome = compileCatalog(input);
-  return outcome.ok ? [] : outcome.issues.map(textOf);
+  return outcome.ok ? [] : outcome.issues.map(toText);
 }
 
-function textOf({ file, pointer, message }: CatalogIssue): string {
+function toText({ file, pointer, message }: CatalogIssue): string {
   expect(file).toBe("pools.yaml");
   return `${pointer}: ${message}`;
 }
@@ -203,9 +203,9 @@ function poolsOf(text: string): readonly StatedPool[] {
   return read.pools.pools;
 }
 
-function issuesOf(text: string): readonly string[] {
+function findIssues(text: string): readonly string[] {
   const read = parsePoolsFile("pools.yaml", text);
-  return read.ok ? [] : read.issues.map(textOf);
+  return read.ok ? [] : read.issues.map(toText);
 }
 
 describe("a pool file", () => {
@@ -252,19 +252,19 @@ describe("a pool file", () => {
     ["is not a list", "pools: []"],
   ])("that %s is refused with the form that it must have", (_, text) => {
     const message = "must be a list of pools; write [] for none";
-    expect(issuesOf(text)).toEqual([`: ${message}`]);
+    expect(findIssues(text)).toEqual([`: ${message}`]);
   });
 
   test("is refused with the reason and the place if it is not YAML", () => {
-    const [issue, ...others] = issuesOf("- id: [");
+    const [issue, ...others] = findIssues("- id: [");
     expect(issue).toMatch(/^: it is not YAML: .*line 1/);
     expect(others).toEqual([]);
-    expect(issuesOf("- {id: a, id: b}")[0]).toContain("it is not YAML: Map keys must be");
+    expect(findIssues("- {id: a, id: b}")[0]).toContain("it is not YAML: Map keys must be");
   });
 
   test("is refused with all its problems at once", () => {
     const text = toYaml([{ id: "P", concurrent: 0 }, "pool", { id: "p", listings: [7] }]);
-    const places = issuesOf(text).map((issue) => issue.split(":")[0]);
+    const places = findIssues(text).map((issue) => issue.split(":")[0]);
     expect(places).toEqual(["/0/listings", "/0/id", "/0/concurrent", "/1", "/2/listings/0"]);
   });
 });
@@ -273,7 +273,7 @@ describe("a pool file", () => {
 function wrongWith(change: Readonly<Record<string, unknown>>): readonly string[] {
   const pool = Object.entries({ id: "p", listings: ["acme/m"], concurrent: 1, ...change });
   const present = Object.fromEntries(pool.filter(([, value]) => value !== undefined));
-  return issuesOf(toYaml([present]));
+  return findIssues(toYaml([present]));
 }
 
 const whole = "must be a whole number above 0";

@@ -45,7 +45,7 @@ test.each([
 
 type Store = ConstructorParameters<typeof Verification>[0]["store"];
 
-function verificationOf(store: Partial<Store>, onCleared?: (listingId: string) => void) {
+function openVerification(store: Partial<Store>, onCleared?: (listingId: string) => void) {
   const nothing = { latest: () => Promise.resolve([]), suspects: () => Promise.resolve([]) };
   return new Verification({
     store: { ...nothing, ...store },
@@ -60,7 +60,9 @@ test("while the store does not answer, the known verdicts stay in force, and non
     () => Promise.resolve([verdict()]),
     () => Promise.reject(new Error("away")),
   ];
-  const verification = verificationOf({ latest: () => answers.shift()?.() ?? Promise.resolve([]) });
+  const verification = openVerification({
+    latest: () => answers.shift()?.() ?? Promise.resolve([]),
+  });
   expect(verification.isVerified(DEPLOYMENT)).toBe(false);
   const changed = { ...DEPLOYMENT, manifestSha256: "cd".repeat(32) };
   for (const isVerified of [true, true, false]) {
@@ -83,7 +85,7 @@ test("a listing that is no longer suspect is reported once, so that its counts s
   const suspect = { providerId: "lab", modelId: "lab/one", sinceMs: NOW_MS, breaches };
   const answers = [[suspect], [suspect], [], []];
   const cleared: string[] = [];
-  const verification = verificationOf(
+  const verification = openVerification(
     { suspects: () => Promise.resolve(answers.shift() ?? []) },
     (listingId) => cleared.push(listingId),
   );

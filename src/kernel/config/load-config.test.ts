@@ -6,7 +6,7 @@ import { environmentName } from "./setting.ts";
 type Source = Parameters<typeof loadConfig>[0];
 
 /** Returns what is wrong with these settings; nothing if they are loaded. */
-function problemsOf(env: Source["env"], more: Partial<Source> = {}): readonly string[] {
+function findProblems(env: Source["env"], more: Partial<Source> = {}): readonly string[] {
   const outcome = loadConfig({ flags: {}, env, ...more });
   return outcome.kind === "invalid" ? outcome.problems : [];
 }
@@ -37,7 +37,7 @@ test("the public URLs are read without slashes at their end", () => {
 });
 
 test("auth.key_cache_ms can be at most five seconds", () => {
-  expect(problemsOf({ TM_AUTH_KEY_CACHE_MS: "5001" })).toEqual([
+  expect(findProblems({ TM_AUTH_KEY_CACHE_MS: "5001" })).toEqual([
     "TM_AUTH_KEY_CACHE_MS: auth.key_cache_ms must be a whole number from 0 to 5000",
   ]);
   const most = loadConfig({ flags: {}, env: { TM_AUTH_KEY_CACHE_MS: "5000" } });
@@ -46,7 +46,7 @@ test("auth.key_cache_ms can be at most five seconds", () => {
 
 test("all problems are reported together, each with its place and the right form", () => {
   const env = { TM_PORT: "eighty", LOG_LEVEL: "loud" };
-  expect(problemsOf(env, { yamlText: "timeout: 3\nhost: 5\n" })).toEqual([
+  expect(findProblems(env, { yamlText: "timeout: 3\nhost: 5\n" })).toEqual([
     "TM_PORT: port must be a whole number, at least 0",
     "tokenmarket.yaml: host must be a string",
     "LOG_LEVEL: log_level must be one of trace, debug, info, warn, error, fatal, silent",
@@ -57,7 +57,7 @@ test("all problems are reported together, each with its place and the right form
 test("a settings file with content but no settings is refused, and an empty settings file is accepted", () => {
   const problems = ["tokenmarket.yaml must have settings, each as `name: value`"];
   for (const yamlText of ["port 9000\n", "- port: 9000\n", "9000\n"]) {
-    expect(problemsOf({}, { yamlText })).toEqual(problems);
+    expect(findProblems({}, { yamlText })).toEqual(problems);
   }
   for (const yamlText of ["", "# none yet\n", "---\n", "timeouts:\n  # generation_ms: 1\n"]) {
     expect(loadConfig({ flags: {}, env: {}, yamlText })).toMatchObject({ kind: "loaded" });
@@ -67,12 +67,12 @@ test("a settings file with content but no settings is refused, and an empty sett
 test("a problem in a settings file is reported with the name of the file", () => {
   const yamlFile = "/etc/tokenmarket/eu.yaml";
   for (const yamlText of ["port: x\n", "prt: 1\n", "a: [\n", "- 1\n"]) {
-    expect(problemsOf({}, { yamlText, yamlFile })).toEqual([expect.stringContaining(yamlFile)]);
+    expect(findProblems({}, { yamlText, yamlFile })).toEqual([expect.stringContaining(yamlFile)]);
   }
 });
 
 test("a trusted_proxies entry that is not a network is refused with the form to write", () => {
-  expect(problemsOf({ TM_TRUSTED_PROXIES: "10.0.0.0/8,proxy" })).toEqual([
+  expect(findProblems({ TM_TRUSTED_PROXIES: "10.0.0.0/8,proxy" })).toEqual([
     'TM_TRUSTED_PROXIES: trusted_proxies has "proxy", which is not a network; write it like 10.0.0.0/8 or ' +
       "2001:db8::/32",
   ]);
@@ -83,8 +83,8 @@ test("a mail server without a sender is refused, because it could send nothing",
     "smtp.host has no sender: set smtp.from, such as `Token Market <alerts@example.com>`",
   ];
   const host = { TM_SMTP_HOST: "mail.example.com" };
-  expect(problemsOf(host)).toEqual(problems);
-  expect(problemsOf({ ...host, TM_SMTP_USER: "alerts" })).toEqual(problems);
+  expect(findProblems(host)).toEqual(problems);
+  expect(findProblems({ ...host, TM_SMTP_USER: "alerts" })).toEqual(problems);
   for (const sender of [{ TM_SMTP_USER: "alerts@example.com" }, { TM_SMTP_FROM: "a@b.example" }]) {
     expect(loadConfig({ flags: {}, env: { ...host, ...sender } }).kind).toBe("loaded");
   }
@@ -99,7 +99,7 @@ test.each([
   "the misspelled variable %s is refused with the name that was meant: %s",
   (misspelled, meant) => {
     const problem = `${misspelled}: there is no setting of this name; write ${meant}, or remove it`;
-    expect(problemsOf({ [misspelled]: "1" })).toEqual([problem]);
+    expect(findProblems({ [misspelled]: "1" })).toEqual([problem]);
   },
 );
 
@@ -110,7 +110,7 @@ test("variables of guides, tests and clusters are not taken for misspelled setti
 });
 
 test("a console address with a path is refused, because the console is served at the root", () => {
-  const isRefused = (url: string): boolean => problemsOf({ TM_CONSOLE_URL: url }).length > 0;
+  const isRefused = (url: string): boolean => findProblems({ TM_CONSOLE_URL: url }).length > 0;
   const good = ["https://console.example.com", "http://localhost:8081/"];
   expect(good.filter(isRefused)).toEqual([]);
   const bad = ["https://example.com/console", "https://example.com/?a", "example.com", "ftp://a.b"];
@@ -129,7 +129,7 @@ test.each([
     'must be dollars above 0 such as "5.00", or "" to turn the check off',
   ]),
 ])("the setting %s refuses %s and says what is valid", (path = "", value = "", problem = "") => {
-  const problems = problemsOf({ [environmentName(path)]: value }).join();
+  const problems = findProblems({ [environmentName(path)]: value }).join();
   expect(problems).toContain(path);
   expect(problems).toContain(problem);
 });

@@ -46,7 +46,7 @@ async function survey(
   }
 }
 
-async function surveyOf(answer: PlayedAnswer): Promise<object> {
+async function surveyAnswer(answer: PlayedAnswer): Promise<object> {
   const { outcome } = await survey(answer);
   if (!outcome.ok) throw new Error(outcome.code);
   return outcome.survey;
@@ -61,12 +61,12 @@ describe("a survey of an endpoint", () => {
   test("reads the context length of vLLM from max_model_len", async () => {
     const length = { contextLength: 40_960, contextFrom: "max_model_len" };
     const models = [{ upstreamId: "Qwen/Qwen3-8B", ...length }];
-    expect(await surveyOf(vllm)).toEqual({ kind: "vllm", models, skipped: [] });
+    expect(await surveyAnswer(vllm)).toEqual({ kind: "vllm", models, skipped: [] });
   });
 
   test("reads n_ctx of llama.cpp, not the longer context of the training", async () => {
     const length = { contextLength: 65_536, contextFrom: "n_ctx" };
-    expect(await surveyOf(llamaCpp)).toMatchObject({
+    expect(await surveyAnswer(llamaCpp)).toMatchObject({
       kind: "llama-cpp",
       models: [{ upstreamId: "qwen3-4b", ...length, readsImages: true, callsTools: true }],
     });
@@ -74,7 +74,7 @@ describe("a survey of an endpoint", () => {
 
   test("reads num_ctx of Ollama, and skips embedding models and models of another host", async () => {
     const length = { contextLength: 16_384, contextFrom: "num_ctx" };
-    expect(await surveyOf(ollama)).toMatchObject({
+    expect(await surveyAnswer(ollama)).toMatchObject({
       kind: "ollama",
       models: [
         { upstreamId: "qwen3:8b", ...length, quantization: "Q4_K_M", callsTools: true },
@@ -91,7 +91,7 @@ describe("a survey of an endpoint", () => {
   test("prefers the loaded context of LM Studio to the longest, and skips embedding models", async () => {
     const longest = { contextLength: 32_768, contextFrom: "max_context_length" };
     const loaded = { contextLength: 8_192, contextFrom: "loaded_context_length" };
-    expect(await surveyOf(lmStudio)).toMatchObject({
+    expect(await surveyAnswer(lmStudio)).toMatchObject({
       kind: "lmstudio",
       models: [
         { upstreamId: "qwen2-vl-7b-instruct", ...longest, readsImages: true },
@@ -103,7 +103,7 @@ describe("a survey of an endpoint", () => {
 
   test("lists the models of an unknown server without a context length", async () => {
     const models = [{ upstreamId: "m-1" }];
-    const found = await surveyOf(listing({ object: "list", data: [{ id: "m-1" }] }));
+    const found = await surveyAnswer(listing({ object: "list", data: [{ id: "m-1" }] }));
     expect(found).toEqual({ kind: "other", models, skipped: [] });
   });
 
@@ -198,7 +198,7 @@ describe("a hostile endpoint", () => {
 
   test("that lists 100,000 models has only the first 2,000 read", async () => {
     const data = Array.from({ length: 100_000 }, (_each, at) => ({ id: `m-${at}` }));
-    expect(await surveyOf(listing({ data }))).toMatchObject({
+    expect(await surveyAnswer(listing({ data }))).toMatchObject({
       models: { length: 2_000 },
       skipped: [{ model: "98000 models", code: "too_many" }],
     });

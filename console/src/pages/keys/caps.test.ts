@@ -7,9 +7,9 @@ import { buildKey } from "./sample-keys.test-data.ts";
 describe("the rows of caps", () => {
   test("count requests in flight against a cap, to the micro-dollar, and never leave a negative amount", () => {
     const spent = { cap_usd: "10.000000", spent_usd: "3.000001", in_flight_usd: "0.999999" };
-    expect(rowsOf([capOf({ ...ORG, ...spent })])).toMatchObject([{ leftUsd: "6.000000" }]);
+    expect(listRows([capOf({ ...ORG, ...spent })])).toMatchObject([{ leftUsd: "6.000000" }]);
     const over = capOf({ ...ORG, cap_usd: "1.000000", spent_usd: "3.000000" });
-    expect(rowsOf([over])).toMatchObject([{ leftUsd: "0.000000" }]);
+    expect(listRows([over])).toMatchObject([{ leftUsd: "0.000000" }]);
   });
 
   test("begin with the cap with the least left, even if it is the highest", () => {
@@ -26,7 +26,7 @@ describe("the rows of caps", () => {
       cap_day_usd: "3.000000",
       spent_day_usd: "1.500000",
     });
-    expect(rowsOf([capOf({ in_flight_usd: "0.250000" })], key)).toMatchObject([
+    expect(listRows([capOf({ in_flight_usd: "0.250000" })], key)).toMatchObject([
       { period: "day", leftUsd: "1.250000", resetAt: RESETS.day_reset_at },
       { period: "week", leftUsd: "1.750000", resetAt: RESETS.week_reset_at },
       { period: "month", leftUsd: "49.750000", resetAt: RESETS.cap_reset_at },
@@ -60,12 +60,12 @@ const RESETS = {
   day_reset_at: "2026-11-28T00:00:00.000Z",
 };
 
-function rowsOf(caps: readonly Cap[], ...keys: readonly Key[]): ReturnType<typeof capRows> {
+function listRows(caps: readonly Cap[], ...keys: readonly Key[]): ReturnType<typeof capRows> {
   return capRows(caps, { keys, ...RESETS });
 }
 
 function namesOf(caps: readonly Cap[], key: Key): readonly string[] {
-  return rowsOf(caps, key).map(
+  return listRows(caps, key).map(
     ({ scope, period, capUsd }) => `${scope} ${capUsd === null ? "none" : period}`,
   );
 }

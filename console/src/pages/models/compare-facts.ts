@@ -27,8 +27,8 @@ export interface Fact {
 }
 
 /**
- * Prices, sizes, figures and verdicts are those of each model's first provider. Rows of measured
- * figures appear only if one of these providers has any, and the row of verdicts if one has one.
+ * Prices, sizes, figures and verdicts are those of each model's first provider. The rows of measured
+ * figures, and the row of verdicts, appear only if one of these providers has them.
  */
 export function compareFacts(
   models: readonly Model[],

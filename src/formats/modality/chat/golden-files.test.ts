@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../../test/support/depth.ts";
-import { openStream, play } from "../../../../test/fixtures/modality/answer-kit.ts";
+import { openStream, play, splitAt } from "../../../../test/fixtures/modality/answer-kit.ts";
 import { readLegalWireA } from "../../../../test/fixtures/modality/legal-wire-a.ts";
 import { readLegalWireB } from "../../../../test/fixtures/modality/legal-wire-b.ts";
 import {
@@ -57,7 +57,7 @@ describe.each(goldens)("the stream $name of $upstream for a client of $client", 
     const sizes = fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 400 });
     fc.assert(
       fc.property(sizes, (cuts) => {
-        expect(play(openStream(wires), cut(transcript, cuts)).text).toBe(expected);
+        expect(play(openStream(wires), splitAt(transcript, cuts)).text).toBe(expected);
       }),
       { numRuns: runs(120), examples: [[Array<number>(transcript.length).fill(1)]] },
     );
@@ -79,14 +79,4 @@ function golden(upstream: KnownWire, client: KnownWire, name: string): Golden {
   const transcript = at(`${name}.sse`);
   const expected = at(`${name}.for-${client.replace("_", "-")}.txt`).toString();
   return { upstream, client, name, transcript, expected };
-}
-
-function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
-  const pieces: Buffer[] = [];
-  let at = 0;
-  for (const size of sizes) {
-    pieces.push(bytes.subarray(at, at + size));
-    at += size;
-  }
-  return [...pieces, bytes.subarray(Math.min(at, bytes.length))];
 }

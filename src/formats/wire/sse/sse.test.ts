@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
+import { splitAt } from "../../../../test/fixtures/modality/answer-kit.ts";
 import { SSE_EVENT_BYTES_MAX, SSE_LINE_BYTES_MAX } from "../../../kernel/core/constants.ts";
 import { frameAt, RepeatedEvent, sseCommentText, sseEventText, SseReader } from "./sse.ts";
 
@@ -102,16 +103,6 @@ test("any stream is read as it was written, for any split of the bytes", () => {
     }),
   );
 });
-
-function splitAt(bytes: Buffer, sizes: readonly number[]): Buffer[] {
-  const pieces: Buffer[] = [];
-  let at = 0;
-  for (const size of sizes) {
-    pieces.push(bytes.subarray(at, at + size));
-    at += size;
-  }
-  return [...pieces, bytes.subarray(Math.min(at, bytes.length))];
-}
 
 function learned(): RepeatedEvent {
   const repeated = new RepeatedEvent();
