@@ -86,11 +86,11 @@ export function computeSettlement(
   return { usage: counted, basis: isDeclared ? "declared" : basis, ...priced };
 }
 
-/** True if the reported tokens are within `REPORTED_TOKENS_MAX` and the context plus an output. */
+/** True if the tokens are within `REPORTED_TOKENS_MAX` and the context plus one full output. */
 function isPossible(usage: Usage, deployment: Deployment): boolean {
   const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality, decisions } = deployment;
   // For images, `maxOutputTokens` is a price ceiling per picture, and pictures do not count in the
-  // context. With one prompt per question, all prompts together may exceed the context window.
+  // context. For decisions with a prompt per question, all prompts together may exceed the context.
   const isBoundByContext =
     contextLength !== undefined && modality !== "image" && decisions?.isStatePerQuestion !== true;
   const bound = isBoundByContext ? contextLength + maxOutputTokens : REPORTED_TOKENS_MAX;
