@@ -174,7 +174,7 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * Writes to Redis again the open leases that were last written at least `FRESH_MS` ago, so that
+   * Writes open leases to Redis again if they were last written at least `FRESH_MS` ago, so that
    * they do not expire after fifteen seconds, and are restored if lost. A timer calls this.
    */
   async refresh(): Promise<void> {
@@ -299,7 +299,7 @@ export class RedisLimitStore implements LimitStore {
     }
   }
 
-  /** Sends a change for which no client waits. If it is lost (false), leases and charges expire. */
+  /** Sends a change. Returns false if it was lost; its leases and charges then expire. */
   #change(slot: string, write: (call: SlotCall) => string, size = 1): Promise<boolean> {
     return new Promise((resolve) => {
       const taken = (): void => resolve(true);
