@@ -16,7 +16,7 @@ import {
 import { HOUR_MS, idsOf, idsOfDay, SKUS } from "./report-parts.ts";
 import { END_SQL, ENDED_COLUMNS_SQL, withEarlier } from "./request-rows.ts";
 
-/** Starts the rollup job. Every process may run one; only one works at a time. */
+/** Starts the job that sums days of usage. Every process may run it; only one works at a time. */
 export function startUsageRollup({
   rollup,
   log,
@@ -116,7 +116,7 @@ async function watchDay(client: PoolClient, day: string): Promise<boolean> {
   }
 }
 
-/** The row in `usage_stale` of a change that commits after the snapshot stays for the next sum. */
+/** A change after the snapshot keeps its row in `usage_stale`, so the day is summed again. */
 async function rollOrgs(client: PoolClient, { day, orgs }: OrgsOfDay): Promise<true> {
   const { first, end } = idsOfDay(day);
   return await onOneSnapshot(client, [
@@ -208,7 +208,7 @@ const UNROLLED_ORGS_SQL = `
     limit $4
   ) unrolled having count(*) > 0`;
 
-/** Finds at most $1 organizations with outdated sums, all of the oldest day that has any. */
+/** Finds at most $1 organizations with outdated sums, all of one day: the oldest that has any. */
 const STALE_ORGS_SQL = `
   select to_char(day, 'YYYY-MM-DD') as day, (array_agg(org_id order by org_id))[:$1::integer] as orgs
   from (
