@@ -70,7 +70,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     const hold = this.#findRestriction(principal, family, nowMs);
     if (hold === undefined) return undefined;
     const key = watchKey(principal, family);
-    // Another process may have counted the same requests, which must not cause a second finding.
+    // Another process may have acted on the same requests; they must not cause a second finding.
     this.#watched.forget(key);
     this.#retryReport(key, nowMs);
     return restrictionRefusal(hold, nowMs);

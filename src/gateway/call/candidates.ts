@@ -27,7 +27,7 @@ type Encode = (deployment: Deployment) => Result<{ readonly upstream: UpstreamRe
 
 /** A plan's untried deployments. Encodes the request for later ones only when they are tried. */
 export class CandidateList {
-  /** Why the request could not be encoded for the first deployment that was skipped. */
+  /** The encoding's refusal for the first deployment that was skipped; undefined if none was. */
   unencoded: Refusal | undefined;
   readonly #plan: RoutePlan;
   readonly #encode: Encode;

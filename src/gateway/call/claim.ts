@@ -72,7 +72,7 @@ export function claimParts(
   return parts;
 }
 
-/** Adds the scopes that count the request's concurrency once its client has left, if any. */
+/** Adds the scopes in which the request counts as in flight after its client has left, if any. */
 export function toClaimPart(
   slot: string,
   scopes: readonly ScopeClaim[],
@@ -240,9 +240,9 @@ export function marketplaceClaim(
 }
 
 /**
- * Waits for the pacing delay. Refuses at once if the delay exceeds `timeoutMs`, or when the client
- * leaves or this process shuts down. The shared timer is coarse: a request may start a tick late,
- * never early.
+ * Waits for the pacing delay. Refuses at once if the delay exceeds `timeoutMs`, and during the
+ * delay if the client leaves or this process shuts down. The shared timer is coarse: a request may
+ * start a tick late, never early.
  */
 export function waitForPacing(
   ports: { readonly clock: Clock; readonly deadlines: Deadlines },

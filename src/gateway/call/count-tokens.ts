@@ -29,7 +29,7 @@ import { refuseCall } from "./refuse.ts";
 export interface CountedCall {
   readonly counting: TokenCounting;
   readonly chat: CallKind<ParsedChatRequest>;
-  /** Bounds each organization's counts at providers, because each keeps its body in memory. */
+  /** Bounds each organization's concurrent counts at providers: each keeps its body in memory. */
   readonly asking: Turns;
 }
 

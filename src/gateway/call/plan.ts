@@ -30,7 +30,7 @@ import { tokenCount } from "../limits/limit-store.ts";
 type AcceptOutcome<R extends CallRequest> =
   { readonly ok: true; readonly call: AcceptedCall<R> } | (Refused & { readonly request?: R });
 
-/** Reads a request and plans its route, with the checks that need no limit and no ledger. */
+/** Reads a request, plans its route and makes the checks that need no limits and no ledger. */
 export function acceptCall<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -123,9 +123,9 @@ export function callPlanInput<R extends CallRequest>(
 
 /**
  * Returns a digest of the name that the caller gave the conversation, or else of the beginning of
- * its messages. By it, routing prefers the deployment that served the conversation last, but only
- * among deployments of equal priority: undefined if no two have equal priority, or if there is
- * neither a name nor a message. Two organizations never share a digest.
+ * its messages. Routing prefers the deployment that served this digest last, but only among
+ * deployments of equal priority. Undefined if no two have equal priority, or if there is neither a
+ * name nor a message. Two organizations never share a digest.
  */
 export function identifyConversation(
   { orgId, keyId }: Pick<Principal, "orgId" | "keyId">,

@@ -37,10 +37,10 @@ const IMPOSSIBLE: Settlement = { ...NOTHING, flag: "usage_impossible" };
  * Computes the cost from what the provider reported; if a stream broke, from what was reported
  * before the break. A refusal for content, and an answer without output that the gateway cannot
  * present to the client, cost nothing, whatever they report. A complete image answer without usage
- * costs what its listing declares. Any other answer without usage costs nothing, unless it is
- * billed by its reported cost. Impossible usage or cost is ignored, so that a wrong report can
- * neither distort the accounts nor prevent the attempt from closing. One-hour cache writes that the
- * request did not ask for are charged as ordinary cache writes.
+ * costs what its listing declares. Any other answer without usage costs nothing, unless its listing
+ * bills the cost that the provider reports. Impossible usage or cost is ignored, so that a wrong
+ * report can neither distort the accounts nor prevent the attempt from closing. One-hour cache
+ * writes that the request did not ask for are charged as ordinary cache writes.
  */
 export function computeSettlement(
   result: AttemptResult,

@@ -15,7 +15,7 @@ import {
   WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
 
-/** Bounds open connections. Further ones get a refusal or, beyond a second bound, are destroyed. */
+/** Bounds open connections. Further ones get a refusal, or are destroyed if too many get one. */
 export class ConnectionBound {
   readonly #refused = new WeakSet<Duplex>();
   #open = 0;

@@ -192,7 +192,7 @@ export function neverFits(scopes: readonly ScopeClaim[], tokens: TokenCount) {
   return undefined;
 }
 
-/** Seconds until the throttled scopes that are too small for the request are whole; else 0. */
+/** If throttled scopes are too small for the request: seconds until they are whole; else 0. */
 export function secondsThrottled(scopes: readonly ScopeClaim[], tokens: TokenCount): number {
   const waits = scopes.map(({ whole, ...now }) =>
     whole !== undefined && neverFits([now], tokens) !== undefined ? whole.inSeconds : 0,

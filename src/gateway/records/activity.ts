@@ -111,7 +111,8 @@ export type ProviderActivity = RecordOf<typeof providerActivityColumns>;
 
 /**
  * Reads the same attempts as `PROVIDER_ACTIVITY_SQL`. The share of substituted answers must come
- * from many organizations, because a customer that knows its own part could compute the rest.
+ * from many organizations, because otherwise a customer could subtract its own part and learn that
+ * of another.
  */
 export const SUBSTITUTIONS_SQL = `
   with newest as materialized (

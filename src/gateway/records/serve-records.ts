@@ -113,7 +113,7 @@ function json(exchange: ClientExchange, body: string): void {
   exchange.answer(JSON_TYPE, {}, Buffer.from(body));
 }
 
-/** Renders the list in the wire_a format in pieces, so that it does not block other requests. */
+/** Renders the list for chat completions (wire_a), in pieces, so that other requests can go on. */
 export function modelListA(
   models: readonly ListedModel[],
   verdicts: Verdicts,

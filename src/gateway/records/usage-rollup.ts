@@ -45,8 +45,9 @@ const SQLSTATE_LOCK_TIMEOUT = "55P03";
 
 /**
  * Sums past days of the journal by organization, so that long usage reports are fast; they have the
- * same results without it. Also sums the traffic of listings. Works on a bounded part of what is
- * due. Returns false if none is left or another process works. An interrupted part is done again.
+ * same results without it. Also sums the traffic of listings. Each call does a bounded part of what
+ * is due; an interrupted part is done again. Returns false if nothing is left, or if another
+ * process is at work.
  */
 export async function rollUsage(pool: Pool): Promise<boolean> {
   const client = await lockedConnection(pool, "tokenmarket usage sums");

@@ -36,9 +36,9 @@ import { SlotCalls, STEPS_MAX, type SlotCall, SlotRebuild } from "./slot-calls.t
 const REFRESH_EVERY_MS = 3_000;
 /** A refresh skips leases that were written less than this time ago. */
 const FRESH_MS = 1_500;
-/** The most claims and reads that may wait; others are answered `unavailable` or undefined. */
+/** The most claims and reads that may wait; a further claim is `unavailable`, a read undefined. */
 const ASKED_MAX = 8_192;
-/** Most times that a claim is sent: Redis may lose its slot again after each refill. */
+/** The most times that a claim is sent: Redis may lose the slot again after each refill. */
 const TRIES_MAX = 3;
 
 /** Least time between reports: otherwise a damaged slot would be reported at each of its claims. */
