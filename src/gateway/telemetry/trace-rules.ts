@@ -149,7 +149,7 @@ class LastSecond {
   }
 }
 
-/** Counts of spans since the start. */
+/** Counts since the start: of spans, except `tracesAboveCeiling`. */
 export interface TraceFigures {
   exported: number;
   /** Spans dropped because the queue was full or the collector failed. */
