@@ -26,9 +26,7 @@ import type { AbuseRestriction } from "../accounts/account-rules.ts";
 
 const LISTED_MAX = 1_000;
 
-/**
- * Stores restrictions for all processes. Findings on one organization are handled one at a time.
- */
+/** Stores restrictions for all processes. Handles findings on one organization one at a time. */
 export class PostgresAbuseRestrictionStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -40,9 +38,9 @@ export class PostgresAbuseRestrictionStore {
 
   /**
    * Records a finding and returns the restriction in effect afterwards: `limited`, or `restricted`
-   * if a `limited` one has ended recently. The same finding of two processes creates only one.
-   * Undefined if the organization has bought credit, or if no restriction is in effect and the
-   * finding began before the last one was placed or lifted, and so is not new behavior.
+   * if a `limited` one has ended recently. If two processes find the same use, only one restriction
+   * is made. Undefined if the organization has bought credit, or if no restriction is in effect and
+   * the use began before the last restriction was placed or lifted, and so is not new.
    */
   async record(finding: UsageFinding): Promise<AbuseRestriction | undefined> {
     const { orgId, family, reason, ageMs, limitedMs, repeatMs } = finding;

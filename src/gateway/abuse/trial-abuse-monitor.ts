@@ -70,7 +70,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     const hold = this.#findRestriction(principal, family, nowMs);
     if (hold === undefined) return undefined;
     const key = watchKey(principal, family);
-    // Another process may have counted the same requests, which must not cause a second finding.
+    // Another process may have acted on the same requests; they must not cause a second finding.
     this.#watched.forget(key);
     this.#retryReport(key, nowMs);
     return restrictionRefusal(hold, nowMs);
@@ -79,7 +79,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   note(event: UsageEvent, nowMs: number): void {
     const { principal, family } = event;
     if (!principal.rules.isTrial) return;
-    // A request that ends during a restriction, being refused or still in flight, is not counted.
+    // Requests that end during a restriction, refused by it or still in flight, are not counted.
     if (this.#findRestriction(principal, family, nowMs) !== undefined) return;
     const key = watchKey(principal, family);
     const { outcome, debitMicroUsd } = event;
@@ -233,7 +233,7 @@ export const REQUESTS_ON_THEIR_WAY_MS = 1_000;
 interface FreshHold {
   readonly orgId: OrgId;
   readonly hold: AbuseRestriction;
-  /** Wall-clock time from which every principal includes the restriction, or at which it ends. */
+  /** Wall-clock time from which every principal includes the hold, or at which the hold ends. */
   readonly goodUntilMs: number;
   /** The finding to store; undefined once it is stored or being stored. */
   readonly untold: UntoldFinding | undefined;

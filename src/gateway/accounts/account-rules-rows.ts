@@ -171,7 +171,7 @@ export async function changeLimit(
   return stored;
 }
 
-/** Locks the row until the transaction ends. Returns false if there is no such organization. */
+/** Locks the organization until the transaction ends; false if there is no such organization. */
 export async function lockOrg(client: PoolClient, orgId: OrgId): Promise<boolean> {
   const lock = { text: "select from org where org_id = $1 for no key update", values: [orgId] };
   return (await queryInTime(client, lock)).rowCount === 1;

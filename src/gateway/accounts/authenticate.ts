@@ -71,7 +71,7 @@ export function openAuthenticator(options: AuthenticatorOptions) {
   const lookingUp = new Map<string, Promise<AuthOutcome>>();
   let changes = 0;
 
-  /* The cache time starts before the query, so that a key disabled during it expires in time. */
+  /* Caching starts before the query, so that a key disabled during the query expires in time. */
   async function lookUp(digest: string): Promise<AuthOutcome> {
     const askedAtMs = clock.monotonicMs();
     const changesBefore = changes;

@@ -50,7 +50,7 @@ const CAP_ACTIONS = {
   day: "key.day-cap",
 } as const satisfies Caps<Change["action"]>;
 
-/** Does not check how many keys the organization has. */
+/** Does not check whether the organization has its maximum number of keys already. */
 export async function createNotedKey(
   client: PoolClient,
   note: Note,

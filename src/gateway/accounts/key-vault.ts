@@ -70,7 +70,7 @@ export function readEncryptionKeys(keysBase64: string): readonly Buffer[] {
   return keys;
 }
 
-/** Maximum number of keys. A decryption fails only after all were tried. A rotation needs two. */
+/** The most encryption keys, because a decryption may try them all. A rotation needs two. */
 const KEYS_MAX = 8;
 
 /**
@@ -214,7 +214,7 @@ export interface SealedRows {
   ): Promise<number>;
 }
 
-/** Seals rows under other keys with the first key. Rows may change meanwhile. May be repeated. */
+/** Seals the rows of other keys again with the first key. Repeatable, also while rows change. */
 export async function resealRows(tables: readonly SealedRows[], vault: KeyVault, by: ChangedBy) {
   let [resealed, kept] = [0, 0];
   const unopened = new Set<string>();
@@ -231,7 +231,7 @@ export async function resealRows(tables: readonly SealedRows[], vault: KeyVault,
     }
     if (others.length > 0) resealed += await table.reseal(others, by);
   }
-  // None of the vault's keys opens the rows with these ids, so they are not changed.
+  // `unopened` are the ids of rows that no key of the vault opens; they are not changed.
   return { resealed, kept, unopened: [...unopened] };
 }
 

@@ -34,7 +34,7 @@ export interface CandidateAttempt<R extends CallRequest> {
   readonly hold: CallHold;
 }
 
-/** Sends a held attempt and computes its settlement. Does not close the attempt. */
+/** Sends an attempt whose reserve is held, and computes its settlement. The caller closes it. */
 export async function attemptCandidate<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -226,7 +226,7 @@ export interface NotedAnswer {
 /**
  * Records which promises of its listing a provider broke with this answer. Skips answers for which
  * the provider may not be at fault: those that timed out, are not 2xx, failed without being
- * malformed, or came with a customer's own key.
+ * malformed, or were made with a customer's own provider key.
  */
 export function noteConduct({ standing }: Pick<CallPorts, "standing">, noted: NotedAnswer): void {
   const { deployment, orgId, result } = noted;

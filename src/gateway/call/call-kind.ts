@@ -25,8 +25,8 @@ export interface AcceptedJob {
 
 export interface CallKind<R extends CallRequest> extends Modality<R> {
   /**
-   * Set for videos, whose attempts stay open after the answer: stores the job and returns the
-   * answer's body. If it refuses the job, the attempt is closed and nothing is owed.
+   * Set for videos only: stores the accepted job, whose attempt stays open, and returns the body of
+   * the client's answer. If it refuses the job, the attempt is closed and nothing is owed.
    */
   readonly accept?: (job: AcceptedJob) => Promise<Result<{ readonly body: Output }>>;
 }
@@ -35,8 +35,8 @@ export interface CallKind<R extends CallRequest> extends Modality<R> {
 export interface CallTokens extends TokenCount {
   /**
    * Estimated prompt tokens minus the bytes of the request body; default 0. A refusal uses this to
-   * name the largest body that fits. Not 0 for requests with media, and for decisions whose
-   * provider reads the state again for each question.
+   * name the largest body that fits. Not 0 for requests with media, nor for decisions whose
+   * provider bills the request's `state` again for each question.
    */
   readonly besideBytes?: number;
   /** True for modalities without `max_tokens`, whose clients cannot bound the output. */

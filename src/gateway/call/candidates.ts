@@ -17,7 +17,7 @@ export type CandidatePorts = Pick<CallPorts, "health" | "pools" | "limits" | "cl
  */
 export interface Candidate {
   readonly step: Step;
-  /** The claims in the provider's pool and, if needed, `MarketplaceClaim`; undefined if none. */
+  /** Claims in the provider's pool and of `MarketplaceClaim`; undefined if neither was needed. */
   readonly pool: ClaimedScopes | undefined;
   /** Monotonic time at which the circuit admitted the request; reported with the outcome. */
   readonly probedMs: number;
@@ -27,7 +27,7 @@ type Encode = (deployment: Deployment) => Result<{ readonly upstream: UpstreamRe
 
 /** A plan's untried deployments. Encodes the request for later ones only when they are tried. */
 export class CandidateList {
-  /** Why the request could not be encoded for the first deployment that was skipped. */
+  /** The encoding's refusal for the first deployment that was skipped; undefined if none was. */
   unencoded: Refusal | undefined;
   readonly #plan: RoutePlan;
   readonly #encode: Encode;
@@ -79,9 +79,9 @@ export interface WantedCandidate {
 }
 
 /**
- * Returns the next candidate whose circuit and pool admit the request. Otherwise returns the
- * refusal of the full pool with the shortest wait, else of open circuits, else of the encoding; at
- * once if the limit store does not answer.
+ * Returns the next candidate whose circuit and pool admit the request. If there is none, returns
+ * the refusal of the full pool with the shortest wait, else that of open circuits, else that of the
+ * encoding. If the limit store does not answer, refuses at once.
  */
 export async function acquireCandidate(
   ports: CandidatePorts,
@@ -158,7 +158,7 @@ function poolCooldowns(poolId: string, waitMs: number, nowMs: number): Refusal {
   );
 }
 
-/** Returns the refusal with the shorter wait; if it is not retryable, the wait is endless. */
+/** Returns the refusal with the shorter wait. One that is not retryable has an endless wait. */
 function sooner(known: Refusal | undefined, other: Refusal): Refusal {
   const waitSeconds = ({ retryable, retryAfterSeconds }: Refusal): number =>
     retryable ? (retryAfterSeconds ?? 0) : Infinity;

@@ -72,7 +72,7 @@ export function claimParts(
   return parts;
 }
 
-/** Adds the scopes that count the request's concurrency once its client has left, if any. */
+/** Adds the scopes in which the request counts as in flight after its client has left, if any. */
 export function toClaimPart(
   slot: string,
   scopes: readonly ScopeClaim[],
@@ -148,8 +148,9 @@ function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
 }
 
 /**
- * Sets the wait if a limit that a provider's 429 has lowered is too small for the request even when
- * unused: until the full limits apply again, or longer if the refusing limit was in use.
+ * A provider's 429 can lower limits so far that the request does not fit even if they are unused.
+ * Then sets the wait until the full limits apply again, or the refusing limit's own wait if that
+ * limit was in use and its wait is longer.
  */
 function withThrottle(
   outcome: RefusedClaim,
@@ -164,12 +165,10 @@ function withThrottle(
 
 type ClaimedIn = Pick<LimitStore, "depart" | "release" | "undo">;
 
-/** Claims that one request made together, in any number of slots; they also end together, once. */
+/** The claims that one request made together, one lease per part. They also end together, once. */
 export class ClaimedScopes {
   readonly #limits: ClaimedIn;
-  /**
-   * Grown with `concat`, which allocates the exact length, because most requests hold one lease.
-   */
+  /** Grown with `concat`, which allocates the exact length: most requests hold one lease. */
   #leases: readonly LimitLease[] = NO_LEASES;
   /** For each lease, the scopes to which it moves when the client leaves; undefined if it stays. */
   #departed: readonly (readonly ScopeClaim[] | undefined)[] = NO_SCOPES;
@@ -241,9 +240,9 @@ export function marketplaceClaim(
 }
 
 /**
- * Waits for the pacing delay. Refuses at once if the delay exceeds `timeoutMs`, or when the client
- * leaves or this process shuts down. The shared timer is coarse: a request may start a tick late,
- * never early.
+ * Waits for the pacing delay. Refuses at once if the delay exceeds `timeoutMs`, and during the
+ * delay if the client leaves or this process shuts down. The shared timer is coarse: a request may
+ * start a tick late, never early.
  */
 export function waitForPacing(
   ports: { readonly clock: Clock; readonly deadlines: Deadlines },

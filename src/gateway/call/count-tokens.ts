@@ -29,7 +29,7 @@ import { refuseCall } from "./refuse.ts";
 export interface CountedCall {
   readonly counting: TokenCounting;
   readonly chat: CallKind<ParsedChatRequest>;
-  /** Requests that wait for a provider's count, by organization; each keeps its body in memory. */
+  /** Bounds each organization's concurrent counts at providers: each keeps its body in memory. */
   readonly asking: Turns;
 }
 
@@ -149,10 +149,10 @@ export async function countRequest(
 const SETTING_LIMITS = { requestsPerMinute: SETTINGS_REQUESTS_PER_MINUTE };
 
 /**
- * Claims one change of a setting by a key, in separate windows. In the key's ordinary window, a key
- * that had lowered its own limit could not raise it again within the minute; in the window for
- * changes by persons, a stolen key could block the persons' changes. Release the claim if the
- * change was made, else undo it.
+ * Claims one change of a setting by a key, in windows that count only such changes. If they counted
+ * in the key's ordinary window, a key that had lowered its own limit could not raise it again
+ * within the minute; if they counted together with changes by persons, a stolen key could block
+ * those. Release the claim if the change was made, else undo it.
  */
 export async function claimKeySetting(
   ports: Pick<CallPorts, "limits" | "clock">,

@@ -13,9 +13,7 @@ import type { CallPorts } from "./ports.ts";
 
 type DeliveryPorts = Pick<CallPorts, "clock" | "deadlines" | "timeouts">;
 
-/**
- * Writes one answer: status 200 and headers before the first output, keep-alives during silence.
- */
+/** Writes one answer: 200 and headers before the first output, keep-alives during silence. */
 export class Delivery implements OutputSink, Deadline {
   dueMs = Infinity;
   watchedAt = -1;

@@ -10,8 +10,8 @@ export interface DepartedRequest {
 }
 
 /**
- * Bounds how many answers this process keeps reading after their clients left: most answers report
- * the usage, by which the attempt is settled, only at their end.
+ * Bounds how many answers this process keeps reading after their clients left. It reads them
+ * because most answers report the usage, by which the attempt is settled, only at their end.
  */
 export class DetachedReadLimit {
   readonly #max: number;

@@ -50,7 +50,7 @@ export interface EndedAttempt {
   readonly startedAtMs: number;
   readonly result: AttemptResult;
   readonly settlement: Settlement;
-  /** Computed by the gateway; for the final attempt the ledger's, unless its closing is pending. */
+  /** The gateway's result; of the final attempt, the ledger's debit unless its close is pending. */
   readonly debitMicroUsd: MicroUsd;
   readonly tokens: TokenCount;
 }
@@ -58,8 +58,9 @@ export interface EndedAttempt {
 type HoldPorts = Pick<CallPorts, "ledger" | "shortfalls" | "clock">;
 
 /**
- * Holds a call's limits, its capacity in a provider's pool, and its open attempt in the journal
- * until it ends. Each is released exactly once, except the attempt of a job, which stays open.
+ * Holds a call's claims in limits and in a provider's pool, and its open attempt in the journal,
+ * until the call ends. Each is released exactly once, except the attempt of a job, which stays
+ * open.
  */
 export class CallHold {
   /** The claims in the limits of the caller and the platform. */

@@ -154,7 +154,7 @@ function readToTheirEnd(departed: number): string {
 
 export interface HoldAsked {
   readonly needed: MicroUsd;
-  /** The most output tokens that `micros` micro-USD pay for; undefined if fewer cost no less. */
+  /** The most output tokens within `micros` micro-USD; undefined if fewer tokens cost the same. */
   readonly outputWithin: (micros: bigint) => number | undefined;
 }
 

@@ -30,7 +30,7 @@ import { tokenCount } from "../limits/limit-store.ts";
 type AcceptOutcome<R extends CallRequest> =
   { readonly ok: true; readonly call: AcceptedCall<R> } | (Refused & { readonly request?: R });
 
-/** Reads a request and plans its route, with the checks that need no limit and no ledger. */
+/** Reads a request, plans its route and makes the checks that need no limits and no ledger. */
 export function acceptCall<R extends CallRequest>(
   ports: CallPorts,
   client: ClientExchange,
@@ -122,10 +122,10 @@ export function callPlanInput<R extends CallRequest>(
 }
 
 /**
- * Returns a digest that identifies the conversation, so that routing can prefer the deployment that
- * served it last: of the name that the caller gave it, or else of the beginning of its messages.
- * Undefined if there is neither, or if no two deployments have equal priority: only among equals
- * does the digest decide. Two organizations never share a digest.
+ * Returns a digest of the name that the caller gave the conversation, or else of the beginning of
+ * its messages. Routing prefers the deployment that served this digest last, but only among
+ * deployments of equal priority. Undefined if no two have equal priority, or if there is neither a
+ * name nor a message. Two organizations never share a digest.
  */
 export function identifyConversation(
   { orgId, keyId }: Pick<Principal, "orgId" | "keyId">,
@@ -185,8 +185,9 @@ export function quoteCall<R extends CallRequest>(
 }
 
 /**
- * Returns the largest output bound, below the request's own, with which it costs at most `micros`
- * micro-USD; 0 if not even one token fits, undefined if a lower bound would cost no less.
+ * Returns the largest output bound, below the request's own, for which the quote is at most
+ * `micros` micro-USD. Returns 0 if even one token costs more; undefined if the output bound does
+ * not change the quote.
  */
 export function outputWithin<R extends CallRequest>(
   kind: CallKind<R>,

@@ -24,7 +24,7 @@ import {
 export interface RefusalWindowOptions {
   readonly limits: Pick<LimitStore, "claim" | "release">;
   readonly clock: Clock;
-  /** Most refused requests of a key per minute; an organization: `ORG_FACTOR` times that. */
+  /** Most refused requests of a key per minute; an organization gets `ORG_FACTOR` times as many. */
   readonly refusalsPerMinute: number;
   /** Like `refusalsPerMinute`, for an organization without credit and for each of its keys. */
   readonly unfundedRequestsPerMinute: number;
@@ -38,7 +38,7 @@ export interface RefusalWindowOptions {
 export class RefusalWindows {
   readonly #options: RefusalWindowOptions;
   readonly #full = new ExpiringCache<FullWindow>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
-  /** For each organization without credit, its requests that are not admitted or refused yet. */
+  /** By organization without credit: its requests that are neither admitted nor refused yet. */
   readonly #undecided = new Map<OrgId, Set<object>>();
   /** For each organization without credit, how many more refused requests its window allows. */
   readonly #left = new ExpiringCache<number>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
@@ -64,7 +64,8 @@ export class RefusalWindows {
 
   /**
    * Admits a request before its body is read. An organization without credit may have only as many
-   * undecided requests as its window allows refusals, so that concurrent requests cannot exceed it.
+   * undecided requests as its window still allows refusals, so that even if all of them are
+   * refused, the window is not exceeded.
    */
   enter(principal: Principal, request: object): Refusal | undefined {
     const full = this.check(principal);
@@ -85,8 +86,9 @@ export class RefusalWindows {
   }
 
   /**
-   * Forgets full request limits, since these may have changed; undefined means all organizations.
-   * Full windows of refused requests stay, because an organization cannot change them.
+   * Forgets which request limits were full, as these may have changed; undefined means all
+   * organizations. Full windows of refused requests stay, because an organization cannot change
+   * them.
    */
   forget(orgId: OrgId | undefined): void {
     this.#full.drop((full) => full.isOfLimits && (orgId === undefined || full.orgId === orgId));
@@ -182,9 +184,7 @@ interface FullWindow {
 }
 
 const ORG_FACTOR = 3;
-/**
- * The one-minute window is counted in whole seconds, so a request can count for up to 61 seconds.
- */
+/** A one-minute window counts whole seconds, so a request can count for up to 61 seconds. */
 const MEMORY_MS = 61_000;
 
 /** Returns a key that includes the credit state: buying credit ends a remembered refusal. */
@@ -197,7 +197,7 @@ function isUnfunded({ funded, managed, rules }: Principal): boolean {
   return !funded && !managed && rules.connections.length === 0 && rules.endpoints.length === 0;
 }
 
-/** True if the minute limit on all requests is full; changes of settings have a separate limit. */
+/** True for the limits on all requests per minute, not for those on changes of settings. */
 function isFullMinute({ limit }: Refusal, { keyId, orgId }: Principal): boolean {
   return limit?.kind === "rpm" && (limit.id === `key:${keyId}` || limit.id === `org:${orgId}`);
 }
@@ -258,7 +258,7 @@ export class Shortfalls {
     const known = this.#known.get(keyId, this.#clock.monotonicMs());
     if (known === undefined || known.unchanged !== unchanged) return undefined;
     const { outcome, refusedMicroUsd } = known;
-    // For a larger reserve, the ledger may give another reason, which it checks first.
+    // A larger reserve may also fail a check that the ledger makes first, so its reason may differ.
     if (reserveMicroUsd > refusedMicroUsd || reserveMicroUsd <= freeUnder(outcome))
       return undefined;
     const isPeriodOver = outcome.kind === "cap" && this.#clock.nowMs() >= outcome.resetAtMs;
@@ -282,7 +282,7 @@ export class Shortfalls {
       }
       this.#watched.set(orgId, {});
     }
-    // The ledger may have refused the reserve before the organization changed.
+    // If the organization changed after the ledger refused, this refusal may no longer hold.
     if (unchanged === undefined || unchanged !== asked?.unchanged) return;
     this.#known.set(keyId, { outcome, refusedMicroUsd, unchanged }, asked.askedAtMs);
   }

@@ -28,7 +28,8 @@ export type DryRun = (ports: RoutePorts, client: ClientExchange) => Promise<void
 
 /**
  * Answers `POST /v1/route?for=`: describes what a call with this body would do. Holds, sends and
- * charges nothing. A refusal of the call, unless for its body, is part of the 200 answer.
+ * charges nothing. If the call would be refused, the answer is a 200 that contains the refusal,
+ * unless the body itself is not valid.
  */
 export async function serveRoute(
   ports: RoutePorts,

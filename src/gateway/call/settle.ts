@@ -37,10 +37,10 @@ const IMPOSSIBLE: Settlement = { ...NOTHING, flag: "usage_impossible" };
  * Computes the cost from what the provider reported; if a stream broke, from what was reported
  * before the break. A refusal for content, and an answer without output that the gateway cannot
  * present to the client, cost nothing, whatever they report. A complete image answer without usage
- * costs what its listing declares. Any other answer without usage costs nothing, unless it is
- * billed by its reported cost. Impossible usage or cost is ignored, so that a wrong report can
- * neither distort the accounts nor prevent the attempt from closing. One-hour cache writes that the
- * request did not ask for are charged as ordinary cache writes.
+ * costs what its listing declares. Any other answer without usage costs nothing, unless its listing
+ * bills the cost that the provider reports. Impossible usage or cost is ignored, so that a wrong
+ * report can neither distort the accounts nor prevent the attempt from closing. One-hour cache
+ * writes that the request did not ask for are charged as ordinary cache writes.
  */
 export function computeSettlement(
   result: AttemptResult,
@@ -86,11 +86,11 @@ export function computeSettlement(
   return { usage: counted, basis: isDeclared ? "declared" : basis, ...priced };
 }
 
-/** True if the reported tokens are within `REPORTED_TOKENS_MAX` and the context plus an output. */
+/** True if the tokens are within `REPORTED_TOKENS_MAX` and the context plus one full output. */
 function isPossible(usage: Usage, deployment: Deployment): boolean {
   const { contextLength, maxOutputTokens = OUTPUT_TOKENS_MAX, modality, decisions } = deployment;
   // For images, `maxOutputTokens` is a price ceiling per picture, and pictures do not count in the
-  // context. With one prompt per question, all prompts together may exceed the context window.
+  // context. For decisions with a prompt per question, all prompts together may exceed the context.
   const isBoundByContext =
     contextLength !== undefined && modality !== "image" && decisions?.isStatePerQuestion !== true;
   const bound = isBoundByContext ? contextLength + maxOutputTokens : REPORTED_TOKENS_MAX;

@@ -21,7 +21,7 @@ export interface TracedRequest {
 /** Collects the times and figures of one request. `closed` decides whether they become a trace. */
 export interface RequestTrace {
   accepted(principal: Principal, traceparent: string | undefined): void;
-  /** The route begins to serve: until `served`, it may call methods even after `closed`. */
+  /** The route begins to serve. Until `served`, it may call any method, even after `closed`. */
   serving(): void;
   served(): void;
   asked(call: { readonly request: CallRequest; readonly wire: WireId | undefined }): void;
@@ -31,9 +31,7 @@ export interface RequestTrace {
   queued(): void;
   attempt(held: TracedAttempt): AttemptTrace;
   debited(debitMicroUsd: MicroUsd): void;
-  /**
-   * Called when the client has its answer or has left. Returns the id of the trace if it is kept.
-   */
+  /** Called when the client has its answer or has left. Returns the trace's id if it is kept. */
   closed(end: ClosedRequest): string | undefined;
 }
 

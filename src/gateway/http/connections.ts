@@ -15,7 +15,7 @@ import {
   WRITE_IDLE_TIMEOUT_MS,
 } from "../../kernel/index.ts";
 
-/** Bounds a server's connections. Closes others, after a refusal unless too many wait for one. */
+/** Bounds open connections. Further ones get a refusal, or are destroyed if too many get one. */
 export class ConnectionBound {
   readonly #refused = new WeakSet<Duplex>();
   #open = 0;
@@ -32,7 +32,7 @@ export class ConnectionBound {
         socket.on("close", onClosed);
         return;
       }
-      // A refused connection occupies a file descriptor until it closes.
+      // Refused connections occupy file descriptors until they close, so they are bounded too.
       if (this.#refusedOpen >= REFUSED_CONNECTIONS_MAX) {
         socket.destroy();
         return;
@@ -101,10 +101,10 @@ export interface ClientTimeouts {
   /** The longest time in which a client may read no byte of an answer. */
   readonly writeIdleMs: number;
   /**
-   * How long a connection is read after its last answer: closing it earlier could lose the answer.
+   * How long a connection is read after its last answer; an earlier close could lose the answer.
    */
   readonly lingerMs: number;
-  /** Milliseconds between two checks, and so the most by which a cut-off may be late. */
+  /** Time between checks of `headersMs` and `bodyMs`: a client may exceed them by this much. */
   readonly checkEveryMs: number;
 }
 

@@ -77,7 +77,8 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
       this.#closed();
     };
     response.on("close", onClose);
-    // Node does not tell pipelined answers that the connection closed; any number may be waiting.
+    // Node does not tell a waiting pipelined answer that the connection has closed, so each listens
+    // to the socket. Any number may wait, so the number of listeners is not limited.
     if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
   }
 
@@ -205,7 +206,7 @@ export class HttpExchange extends Exchange implements ClientExchange, Deadline {
   /** Disconnects a client that has read no byte for too long. */
   onDue(): void {
     const { response } = this.#input;
-    // A pipelined answer gets the socket only after the earlier answers, which have deadlines too.
+    // A pipelined answer waits for earlier answers, which have their own deadlines, so it waits on.
     if (response.socket === null) this.#boundWriting();
     else response.destroy();
   }

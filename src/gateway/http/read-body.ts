@@ -70,7 +70,7 @@ export function readBody(
   request.on("close", giveUp);
 }
 
-/** Borrows the buffer when the body is whole, so that slow uploads do not occupy the pool. */
+/** Borrows a pooled buffer only for a whole body, so that slow uploads do not occupy the pool. */
 function joined(held: HeldBytes, pool: BufferPool): ReadBody {
   const pieces = held.pieces();
   const [only] = pieces;

@@ -18,13 +18,13 @@ export interface ReadinessOptions {
 }
 
 const CHECK_EVERY_MS = 1_000;
-/** Longer than this instance needs to renew its lease after an outage of the database. */
+/** How long the lease may stay lost while the database answers; renewing it takes less time. */
 const FENCED_AFTER_MS = 5_000;
 
 /**
- * Decides whether this instance may take traffic; a probe queries no store. A fault that all
- * instances share leaves them ready: a balancer without ready instances could not pass on the
- * refusals that tell clients when to retry. Lost ledger entries make all unready, because an
+ * Decides whether this instance may take traffic; to answer a probe, it queries no store. A fault
+ * that all instances share leaves them ready: a balancer without ready instances could not pass on
+ * the refusals that tell clients when to retry. Lost ledger entries make all unready, because an
  * operator must act first. Create it after the catalog and the ledger: its report states that both
  * are there.
  */
@@ -75,7 +75,7 @@ export class Readiness {
     if (this.#state === "starting") this.#state = "serving";
   }
 
-  /** Makes the instance unready, so that balancers send requests elsewhere, before it stops. */
+  /** Makes the instance unready before it stops, so that balancers send requests elsewhere. */
   drain(): void {
     this.#state = "draining";
   }

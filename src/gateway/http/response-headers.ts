@@ -55,7 +55,7 @@ export function addServedHeaders(list: HeaderList, served: ServedHeaders): Heade
   return list;
 }
 
-/** These classes carry `x-should-retry: false`: official clients would retry each 429 and 5xx. */
+/** Classes with `x-should-retry: false`: without it, official clients retry each 429 and 5xx. */
 const NEVER_RETRY = new Set(["insufficient_quota", "auth"]);
 
 /** Statuses below 500 that official clients retry automatically. */

@@ -65,9 +65,10 @@ export interface AskedRequest {
 }
 
 /**
- * Returns a function that lists the scopes that must admit a request, narrowest first: the key, the
- * model under the key and in the organization if stored limits name it, the organization. They are
- * cached with the immutable key record: the same arguments give the same array.
+ * Returns a function that lists the scopes that must admit a request, narrowest first: the key; the
+ * model under the key and the model in the organization, each only if a stored limit names it; the
+ * organization. The scopes are cached with the immutable key record: the same arguments give the
+ * same array.
  */
 export function limitScopes(
   defaults: LimitDefaults = SPECIFIED_LIMITS,
@@ -111,7 +112,10 @@ export interface LimitRow {
   readonly contract: LimitValues;
   /** The limits that the customer set; a value above the ceiling has no effect. */
   readonly self: LimitValues;
-  /** The lower of `self` and `ceilings`; for a model, `self` and `contract`; for an endpoint, `self`. */
+  /**
+   * The limits in force: the lower of `self` and `ceilings`; for a model, the lower of `self` and
+   * `contract`; for an endpoint, `self`.
+   */
   readonly limits: LimitValues;
   /**
    * Limit of requests on the platform's provider keys until the organization first holds credit;
@@ -145,7 +149,7 @@ export function endpointSelfRows(
   modelId: string | undefined,
   defaults: LimitDefaults,
 ): readonly LimitRow[] {
-  // The limit for organizations without credit is a default, and endpoints have no defaults.
+  // `funded` drops the limit for organizations without credit: endpoints have no default limits.
   return selfRows(limitRows({ ...key, funded: true }, modelId, defaults));
 }
 
@@ -211,9 +215,10 @@ function mapNamedModels<T>({ keyId, rules }: LimitedKey): Map<string, T | undefi
 }
 
 /**
- * The scopes of one key for one model. A request to which the limit for organizations without
- * credit does not apply claims `exempt`, and `unfunded` if that limit applies later; any other
- * request claims `counted`. `exempt` and `counted` are often the same array.
+ * The scopes of one key for one model. Most requests claim `counted`. A request on the
+ * organization's own provider keys claims `exempt`, without the limit for organizations without
+ * credit, and later `unfunded`, only that limit, if it falls back to the platform's keys. `counted`
+ * and `exempt` are often the same array.
  */
 interface ScopeSet {
   readonly counted: readonly ScopeClaim[];
@@ -322,9 +327,7 @@ function modelRow(
   return [{ ...identity, ceilings, contract, self, limits: held }];
 }
 
-/**
- * Builds the row of a scope that always has limits: its ceilings, or lower values of the customer.
- */
+/** Builds the row of a scope that always has limits: its ceilings, or the customer's lower ones. */
 function boundedRow(of: Omit<LimitRow, "limits">): LimitRow {
   const limits = takeLower(of.ceilings, of.self);
   const { requestsPerMinute = 0 } = limits;

@@ -48,9 +48,7 @@ export interface ScopeClaim {
   /** The id that clients see; default `id`. A model's `id` also names its organization or key. */
   readonly shownId?: string;
   readonly limits: LimitSet;
-  /**
-   * The full limits and the seconds until they apply again; absent unless the pool is throttled.
-   */
+  /** The full limits and the seconds until they apply; absent unless the pool is throttled. */
   readonly whole?: { readonly limits: LimitSet; readonly inSeconds: number };
   /** False if this claim does not count against limits on the number of requests. Default true. */
   readonly countsRequests?: boolean;
@@ -93,9 +91,7 @@ export type ClaimOutcome =
       /** The limit that refused the claim; 0 if a cooldown refused it. */
       readonly limit: number;
       readonly retryAfterSeconds: number;
-      /**
-       * The use before this request, and what it would add; absent for a cooldown or a full queue.
-       */
+      /** Use before this request, and what it would add; absent for a cooldown or a full queue. */
       readonly used?: number;
       readonly asked?: number;
       /** True if the limit is full of calls whose clients have left. */
@@ -178,8 +174,8 @@ export function countCharge(
 }
 
 /**
- * Finds the first limit that, even whole and unused, would refuse a request of this size. Only
- * token limits can be too small: every other limit allows at least one request.
+ * Finds the first limit that, even if it is unthrottled and unused, would refuse a request of this
+ * size. Only token limits can be too small: every other limit allows at least one request.
  */
 export function neverFits(scopes: readonly ScopeClaim[], tokens: TokenCount) {
   for (const scope of scopes) {
@@ -196,7 +192,7 @@ export function neverFits(scopes: readonly ScopeClaim[], tokens: TokenCount) {
   return undefined;
 }
 
-/** Returns the seconds until no scope is too small for the request because it is throttled. */
+/** If throttled scopes are too small for the request: seconds until they are whole; else 0. */
 export function secondsThrottled(scopes: readonly ScopeClaim[], tokens: TokenCount): number {
   const waits = scopes.map(({ whole, ...now }) =>
     whole !== undefined && neverFits([now], tokens) !== undefined ? whole.inSeconds : 0,
@@ -222,10 +218,10 @@ const builtScopes = memoizeByObject(
 );
 
 /**
- * Returns the concurrency scopes of calls whose clients have left. They allow as many calls of one
- * model as the widest of `scopes` allows in flight, and four times that for all models: one model
- * whose provider sends nothing then blocks only itself. Empty if concurrency is not limited. Equal
- * arguments give the same array, because the Redis store caches by its identity.
+ * Returns the concurrency scopes of calls whose clients have left; empty if concurrency is not
+ * limited. For one model they allow as many calls as the widest of `scopes` allows in flight, and
+ * for all models four times as many, so that a model whose provider sends nothing blocks only
+ * itself. Equal arguments give the same array, because the Redis store caches by its identity.
  */
 export function departedScopes(
   { slot, scopes }: Pick<LimitClaim, "slot" | "scopes">,

@@ -26,7 +26,7 @@ export interface PoolBoardOptions {
   readonly onCooldown?: (poolId: string, forMs: number) => void;
 }
 
-/** Pools checked on each 429, here or elsewhere: two, so that expired entries do not accumulate. */
+/** Entries checked when one is added: two, so that expired entries do not accumulate. */
 const SWEPT_PER_THROTTLE = 2;
 
 /**
@@ -155,7 +155,7 @@ export function afterTooMany(known: PoolThrottle | undefined, event: TooMany): P
   };
 }
 
-/** Returns the throttle after another instance's notice. A 429 known already shrinks nothing. */
+/** The throttle after another instance's notice, which shrinks nothing if its 429 is known. */
 export function applyRemoteCooldown(known: PoolThrottle | undefined, event: TooMany): PoolThrottle {
   const cooldownUntilMs = cooldownEnd(known, event);
   const isKnown = known !== undefined && cooldownUntilMs - known.cooldownUntilMs < REMOTE_NOTICE_MS;
@@ -169,7 +169,7 @@ export function usablePercent(throttle: PoolThrottle | undefined, nowMs: number)
   return Math.min(100, throttle.percent + quietSeconds);
 }
 
-/** True if the pool cools down and other instances know no cooldown that ends about then. */
+/** True while the pool cools down, unless other instances know an end under a second earlier. */
 export function shouldBroadcast(
   { cooldownUntilMs, broadcastUntilMs }: PoolThrottle,
   nowMs: number,
@@ -248,9 +248,7 @@ export function portion(limit: number, percent: number): number {
 
 const SECONDS = { minute: 60, hour: 3_600, day: 86_400 } as const;
 
-/**
- * Requests per minute become `requestsPerMinute`, not a window, so that clients see what is left.
- */
+/** Requests per minute become `requestsPerMinute`, no window: clients then see what is left. */
 function declaredLimits(pool: Pool): LimitSet {
   const { tokensPerMinute, requestsPerSecond, concurrent } = pool;
   const isPlain = ({ type, per }: Pool["capacity"][number]): boolean =>

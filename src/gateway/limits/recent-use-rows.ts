@@ -26,9 +26,9 @@ export interface PoolMember {
 
 /**
  * Reads the use of a slot's limits from the attempts of the last minute. It overestimates: an
- * attempt without reported usage that is open, completed or unknown after a crash counts its
- * estimate both as prompt and as completion tokens, and requests count even if a limit exempts them
- * or a customer's own provider key served them.
+ * attempt without reported usage counts its estimate both as prompt and as completion tokens if it
+ * is open, completed or unknown after a crash; requests count even if a limit exempts them or a
+ * customer's own provider key served them.
  */
 export class PostgresRecentUse {
   readonly #pool: Pool;
@@ -112,9 +112,7 @@ function tokensSql(observed: string): string {
       else 0 end), 0)`;
 }
 
-/*
- * A request counts at its first attempt only, but in a pool once for each attempt.
- */
+/* A request counts at its first attempt only, but in a pool once for each attempt. */
 const REQUESTS_SQL = "count(*) filter (where ordinal = 1) as requests";
 
 /* Attempt ids hold the time by this database's clock, and have an index over all organizations. */

@@ -72,9 +72,9 @@ export const FIRST_SUCCESS_SQL = `
   ) r where outcome = 'completed' order by request_id limit 1`;
 
 /**
- * Reads a bounded number of the newest attempts, and reports only providers with calls of enough
- * organizations to hide each of them. A call that the customer ended, or that failed because of the
- * request, is neither a success nor a failure.
+ * Reads a bounded number of the newest attempts. Reports only providers that so many organizations
+ * have called that the figures reveal none of them. A call that the customer ended, or that failed
+ * because of the request, is neither a success nor a failure.
  */
 export const PROVIDER_ACTIVITY_SQL = `
   with newest as materialized (
@@ -111,7 +111,8 @@ export type ProviderActivity = RecordOf<typeof providerActivityColumns>;
 
 /**
  * Reads the same attempts as `PROVIDER_ACTIVITY_SQL`. The share of substituted answers must come
- * from many organizations, because a customer that knows its own part could compute the rest.
+ * from many organizations, because otherwise a customer could subtract its own part and learn that
+ * of another.
  */
 export const SUBSTITUTIONS_SQL = `
   with newest as materialized (

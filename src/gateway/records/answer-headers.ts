@@ -14,7 +14,7 @@ export function listDroppedParams({ attempts, refused }: AnsweredRequest): reado
   return droppedNames(last.answered.droppedParams);
 }
 
-/** Omits the error headers of a provider's error: its class and status are on the attempt. */
+/** Omits the error headers if a provider failed: its attempt's record has the class and status. */
 export function buildAnswerHeaders(request: AnsweredRequest): Readonly<Record<string, string>> {
   const last = request.attempts.at(-1);
   if (last?.outcome === "in_flight") return {};

@@ -19,7 +19,7 @@ const COUNTS = {
   usedHours: "used_hours",
   /** Hours in which at least one call succeeded. */
   upHours: "up_hours",
-  /** This and the next two fields cover complete streamed answers: others have no first token. */
+  /** This and the next two cover complete streams: an answer in one piece has no first token. */
   streamed: "streamed",
   streamedTokens: "streamed_tokens",
   streamedMs: "streamed_ms",

@@ -42,7 +42,7 @@ export function filterModels(
   return ordered(found, filter.sort, models).map(({ model }) => model);
 }
 
-/** Sorts the models by one value of each; those with equal values keep the catalog's order. */
+/** Sorts the models by `order`; models with equal values keep the order of the catalog. */
 function ordered(
   found: readonly Found[],
   order: ModelFilters["sort"],

@@ -126,7 +126,7 @@ const factColumns = columns({
   neededMicroUsd: orNull(micro("needed")),
   /** Like `neededMicroUsd`, for refusals by the organization's spend cap. */
   neededUnderCapMicroUsd: orNull(micro("needed_under_cap")),
-  /** The first refusal by balance or cap of the last day after the newest attempt; null if none. */
+  /** When balance or cap first refused since the newest attempt, in the last day; null if never. */
   refusedSinceMs: orNull(instantMs("refused_since")),
   models: opaque<readonly string[]>("models"),
 });

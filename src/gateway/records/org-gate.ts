@@ -4,7 +4,7 @@ import { ReportTimeout } from "./report-sources.ts";
 
 const RETRY_AFTER_SECONDS = 10;
 
-/** Bounds the requests of one kind for each organization, so that none occupies what all share. */
+/** Bounds the concurrent requests of one kind per organization, so that none starves others. */
 export class OrgGate {
   readonly #turns: Turns;
   readonly #refusal: Refusal;

@@ -193,7 +193,7 @@ const periodColumns: Columns<PeriodSpend> = columns({
   capMicroUsd: micro("cap"),
 });
 
-/** Groups by provider sum attempts, because a request may have attempts at several providers. */
+/** To group by provider, sums attempts: a request may have attempts at several providers. */
 async function readUsageGroups(
   client: PoolClient,
   query: UsageQuery,

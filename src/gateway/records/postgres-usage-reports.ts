@@ -35,8 +35,8 @@ import { readWalletRows, walletPage } from "./wallet-lines.ts";
 /**
  * The console's reports on the journal. They have their own connections with a statement time
  * limit, so that calls need not wait for them; a report that takes too long rejects with
- * `ReportTimeout`. A wallet's report covers its whole time. Past days are read from daily sums if
- * there are any, with the same results.
+ * `ReportTimeout`. A wallet's lines cover the wallet's whole life. Past days are read from daily
+ * sums if there are any, with the same results.
  */
 export class PostgresUsageReports {
   readonly #sources: ReportSources;

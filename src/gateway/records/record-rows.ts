@@ -59,7 +59,7 @@ const attemptColumns = columns({
     ),
     /**
      * The sheet is for prompts above this number of tokens (prompt, cached and cache-write tokens
-     * together); 0 for the sheet of all other prompts.
+     * together); 0 for the sheet without such a bound.
      */
     abovePromptTokens: computed(
       `coalesce((select s.above_prompt_tokens ${SHEET_SQL}), 0)`,

@@ -44,7 +44,7 @@ export function attemptsOutsideSql(days: readonly string[]): string {
 
 /**
  * Returns the days for which this organization's sums are valid, oldest first. The table lock keeps
- * all other days in the journal until the transaction ends.
+ * the attempts of all other days in the journal until the transaction ends, so that none is missed.
  */
 export async function findRolledDays(client: PoolClient, orgId: OrgId): Promise<readonly string[]> {
   await client.query("lock table only attempt in access share mode");

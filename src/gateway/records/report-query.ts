@@ -183,7 +183,7 @@ function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
 
 const NO_TOKENS_SQL = TOKENS_AND_DEBIT.map(() => "0").join(", ");
 
-/* If the answer to a hold was lost, a refused request may have attempts, which alone count. */
+/* If the answer to its hold was lost, a refused request may have attempts; only these count. */
 function refusedSql(plan: ReportPlan, $: Bind): string {
   const { from, end, rolledDays } = plan.span;
   return `

@@ -25,7 +25,7 @@ import {
 
 export interface ReportFilter {
   readonly orgId: OrgId;
-  /** `fromMs` is inclusive and `toMs` exclusive; both are compared with the time in the id. */
+  /** `fromMs` is inclusive and `toMs` exclusive; both are compared with the request id's time. */
   readonly fromMs: number;
   readonly toMs: number;
   /** Matches requests of any of these models; absent means all. */
@@ -187,8 +187,9 @@ export async function findSums(
 }
 
 /**
- * Reads each request of a span that reached a provider once, from its own row (`request_id`) or
- * from a daily sum (`request_day`). A summed request that is in flight again is subtracted.
+ * Reads exactly once each request of a span that reached a provider: from its own row
+ * (`request_id`) or from a daily sum (`request_day`). If a request in a sum is in flight again, it
+ * is subtracted.
  */
 export function attemptedSql(of: SummedSpan, $: Bind): string {
   const { rolledDays, wholeFromMs, wholeToMs } = of;

@@ -40,9 +40,9 @@ export async function serveLimits(
 }
 
 /**
- * Answers `POST /api/admission-limits` with a virtual key. The request is free and counts in
- * separate windows of setting changes, unless the change is not allowed. The windows are claimed
- * before the first query, so that they bound the queries too.
+ * Answers `POST /api/admission-limits` with a virtual key. The request is free. If the change is
+ * made, it counts in separate windows for setting changes; they are claimed before the first query,
+ * so that they bound the queries too.
  */
 export async function serveAdmissionLimits(
   deps: LimitDeps,

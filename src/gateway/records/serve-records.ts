@@ -21,7 +21,7 @@ export interface RecordDeps {
 const JSON_TYPE = "application/json";
 const USAGE_ROWS_DEFAULT = 50;
 
-/** Answers `GET /v1/models`; a client that sends wire_b's version header gets the wire_b format. */
+/** Answers `GET /v1/models`, in the Messages format (wire_b) if its version header is sent. */
 export async function serveModels(
   deps: RecordDeps,
   exchange: ClientExchange,
@@ -56,7 +56,7 @@ export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: strin
   json(exchange, JSON.stringify(entry));
 }
 
-/** Answers `GET /v1/usage`. A CSV file has only the requests or sums. */
+/** Answers `GET /v1/usage`. A CSV file has only the requests or sums, no balance and no month. */
 export async function serveUsage(
   deps: RecordDeps & { readonly csv: UsageCsv; readonly sums: OrgGate; readonly reads: OrgGate },
   exchange: ClientExchange,
@@ -113,7 +113,7 @@ function json(exchange: ClientExchange, body: string): void {
   exchange.answer(JSON_TYPE, {}, Buffer.from(body));
 }
 
-/** Renders the list in the wire_a format in pieces, so that it does not block other requests. */
+/** Renders the list for chat completions (wire_a), in pieces, so that other requests can go on. */
 export function modelListA(
   models: readonly ListedModel[],
   verdicts: Verdicts,

@@ -16,7 +16,7 @@ import {
 import { HOUR_MS, idsOf, idsOfDay, SKUS } from "./report-parts.ts";
 import { END_SQL, ENDED_COLUMNS_SQL, withEarlier } from "./request-rows.ts";
 
-/** Starts the rollup job. Every process may run one; only one works at a time. */
+/** Starts the job that sums days of usage. Every process may run it; only one works at a time. */
 export function startUsageRollup({
   rollup,
   log,
@@ -45,8 +45,9 @@ const SQLSTATE_LOCK_TIMEOUT = "55P03";
 
 /**
  * Sums past days of the journal by organization, so that long usage reports are fast; they have the
- * same results without it. Also sums the traffic of listings. Works on a bounded part of what is
- * due. Returns false if none is left or another process works. An interrupted part is done again.
+ * same results without it. Also sums the traffic of listings. Each call does a bounded part of what
+ * is due; an interrupted part is done again. Returns false if nothing is left, or if another
+ * process is at work.
  */
 export async function rollUsage(pool: Pool): Promise<boolean> {
   const client = await lockedConnection(pool, "tokenmarket usage sums");
@@ -116,7 +117,7 @@ async function watchDay(client: PoolClient, day: string): Promise<boolean> {
   }
 }
 
-/** The row in `usage_stale` of a change that commits after the snapshot stays for the next sum. */
+/** A change after the snapshot keeps its row in `usage_stale`, so the day is summed again. */
 async function rollOrgs(client: PoolClient, { day, orgs }: OrgsOfDay): Promise<true> {
   const { first, end } = idsOfDay(day);
   return await onOneSnapshot(client, [
@@ -208,7 +209,7 @@ const UNROLLED_ORGS_SQL = `
     limit $4
   ) unrolled having count(*) > 0`;
 
-/** Finds at most $1 organizations with outdated sums, all of the oldest day that has any. */
+/** Finds at most $1 organizations with outdated sums, all of one day: the oldest that has any. */
 const STALE_ORGS_SQL = `
   select to_char(day, 'YYYY-MM-DD') as day, (array_agg(org_id order by org_id))[:$1::integer] as orgs
   from (

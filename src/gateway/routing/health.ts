@@ -12,7 +12,8 @@ export interface DeploymentHealth {
   /**
    * Reports the end of an attempt that `startProbe` admitted, exactly once; `aborted` if nothing
    * was sent, which frees the probe. `startedMs` is the time of `startProbe`: it tells a probe from
-   * an attempt that began before the circuit opened. Default: the newest probe.
+   * an attempt that began before the circuit opened. Default `nowMs`, which counts as the newest
+   * probe.
    */
   report(deploymentId: string, outcome: HealthOutcome, nowMs: number, startedMs?: number): void;
 }
@@ -25,8 +26,8 @@ export interface HealthOptions {
 }
 
 /**
- * As long as a stream may take by default until its headers arrive. After this time a second probe
- * may be sent, whether the first is slow or never reports.
+ * After this time a second probe may be sent, whether the first is slow or never reports. It is the
+ * default time limit for the headers of a stream.
  */
 const PROBE_LEASE_MS = 20_000;
 const SWEPT_PER_NEW_CIRCUIT = 2;
@@ -73,7 +74,7 @@ export class MemoryDeploymentHealth implements DeploymentHealth {
     if (hasOpened) this.#onOpened(deploymentId, after.untilMs - nowMs);
   }
 
-  /** Another instance's circuit opened for `forMs`; `afterNotice` decides about the one here. */
+  /** Another instance's circuit opened for `forMs`; `afterNotice` decides about this instance's. */
   learn(deploymentId: string, forMs: number, nowMs: number): void {
     const after = afterNotice(this.#findCircuit(deploymentId), forMs, nowMs);
     this.#keep(deploymentId, after, nowMs);
@@ -213,8 +214,8 @@ export function withProbe(state: CircuitState, nowMs: number, leaseMs: number): 
 }
 
 /**
- * True for a closed circuit without recent outcomes that ignores no notices, and for an open one
- * `FORGOTTEN_MS` after its cooldown and its last probe's lease.
+ * True for a closed circuit that has no recent outcomes and need not ignore notices, and for an
+ * open one `FORGOTTEN_MS` after its cooldown and its last probe's lease have ended.
  */
 export function isForgettable(state: CircuitState, nowMs: number): boolean {
   if (state.phase === "open") {
@@ -283,8 +284,8 @@ function toSecond(nowMs: number): number {
 }
 
 /**
- * True if the streak is long enough, or if enough attempts of the window failed and no more
- * succeeded; never for timeouts alone. Counts in half-strikes.
+ * True if the streak is long enough, or if enough attempts of the window failed and at least as
+ * many failed as succeeded; never for timeouts alone. Counts in half-strikes.
  */
 function mustOpen(buckets: readonly Bucket[], streak: number): boolean {
   let successes = 0;

@@ -113,7 +113,7 @@ function* servable(rest: readonly Deployment[], input: PlanInput): Generator<Dep
   }
 }
 
-/** Names the first condition that excludes all: able to serve, then priced, then healthy. */
+/** Names the first condition that no deployment meets: able to serve, then priced, then healthy. */
 function noCandidateRefusal(input: PlanInput, allowed: readonly Deployment[]): Refusal {
   const reasons = allowed.map((each) => input.servabilityProblem(each));
   const eligible = allowed.filter((_, at) => reasons[at] === undefined);
@@ -279,8 +279,8 @@ function toRefused(value: Refusal): PlanOutcome {
 }
 
 /**
- * A reason other than an unaccepted kind of part is the most specific; if there is none, the kinds
- * that the listings accept are combined.
+ * If a listing refuses for a reason other than the kind of a part, such as an image, that reason is
+ * the most specific message. Otherwise the message names the kinds that the listings accept.
  */
 function noDeploymentMessage(modelId: string, reasons: readonly Unservable[]): string {
   const declared = reasons.find(({ undeclared }) => undeclared === undefined);

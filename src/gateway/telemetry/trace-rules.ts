@@ -89,7 +89,7 @@ const RANDOM_VALUES = 1n << 56n;
 /**
  * Samples traces by the last seven bytes of their ids, so that every service that reads an id
  * decides alike: a trace is kept if these bytes, as a fraction, are at least 1 minus the share to
- * keep. Hexadecimal texts of equal length sort like their numbers.
+ * keep. Compares hexadecimal texts, which sort like numbers if they are of equal length.
  */
 export class KeepChance {
   /** The smallest tail (`xx-xxxxxxxxxxxx`) that the id of a sampled request can have. */
@@ -149,7 +149,7 @@ class LastSecond {
   }
 }
 
-/** Counts of spans since the start. */
+/** Counts since the start: of spans, except `tracesAboveCeiling`. */
 export interface TraceFigures {
   exported: number;
   /** Spans dropped because the queue was full or the collector failed. */

@@ -49,7 +49,7 @@ export interface WatchedListing extends ListingName {
   readonly modality?: string;
 }
 
-/** With this many images or videos that could not be charged, `badPercent` does not matter. */
+/** A listing with this many images or videos that could not be charged is suspect at any share. */
 const GIVEN_MEDIA_MAX = 10;
 const MEDIA: ReadonlySet<string | undefined> = new Set(["image", "video"]);
 
@@ -145,8 +145,9 @@ export class Conduct {
   }
 
   /**
-   * True if enough answers remain, and are good, when those to one organization are left out. Its
-   * requests then cause the breaches, and one customer must not demote a provider for all others.
+   * True if, without the answers to some one organization, enough answers remain and these are
+   * good. That organization's requests then cause the breaches, and one customer must not demote a
+   * provider for all others.
    */
   #isContradicted(
     all: Share,

@@ -89,9 +89,7 @@ export class PostgresVerdictStore {
     });
   }
 
-  /**
-   * Returns each listing's newest conclusive verdict, or an inconclusive one if there is no other.
-   */
+  /** Returns each listing's newest conclusive verdict, or an inconclusive one if there is none. */
   async latest(): Promise<readonly ListingVerdict[]> {
     // The version is read first, so that the next call reads verdicts that are recorded meanwhile.
     const { rows: versions } = await this.#pool.query<Row>(VERSION_SQL);

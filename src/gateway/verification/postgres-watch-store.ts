@@ -25,7 +25,7 @@ export async function openWatchSession(pool: Pool): Promise<WatchSession | undef
 
 /**
  * At most one process has the session, until it closes the session, dies or loses the connection.
- * The connection only holds the lock, so a run survives its loss.
+ * The connection only holds the lock, so a run continues if the connection is lost.
  */
 class PostgresWatchSession {
   readonly #pool: Pool;

@@ -65,9 +65,10 @@ function computeDue(
 }
 
 /**
- * Returns the listing's next regular time. Its phase follows from the listing's name alone, so it
- * survives restarts and spreads listings first checked together. If it is too soon after the last
- * run, half an interval is added. The result is at most one interval after the last run.
+ * Returns the time of the listing's next regular run. Its phase follows from the listing's name
+ * alone, so it survives restarts and spreads listings first checked together. If the time is too
+ * soon after the last run, half an interval is added. It is at most one interval after the last
+ * run.
  */
 export function nextRunMs(listing: ListingName, lastMs: number, intervalMs: number): number {
   assert(intervalMs > 0, "an interval takes time");

@@ -55,8 +55,8 @@ export const MISSING_INTERVAL_MS = 60_000;
 
 /**
  * Returns the job's end, or its update and the time of the next poll. An end that the provider
- * reports is accepted even after the deadline. Without one, the job ends at the deadline, or after
- * `MISSING_MAX` counted missing polls. `random` in [0, 1) spreads the polls.
+ * reports is accepted even after the deadline. Without such an end, the job ends at the deadline,
+ * or after `MISSING_MAX` counted missing polls. `random` in [0, 1) spreads the polls.
  */
 export function evaluatePoll(job: TakenJob, poll: PollResult, random: number): JobVerdict {
   assert(job.completedAtMs === null, "only a running job is polled");

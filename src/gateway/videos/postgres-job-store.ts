@@ -196,8 +196,8 @@ const TAKE_DUE_SQL = takeSql(
 );
 
 /*
- * The provider did not know the job ($5), and the last poll that was counted as missing was at
- * least $7 milliseconds ago.
+ * True if the provider did not know the job ($5) and the last poll that was counted as missing was
+ * at least $7 milliseconds ago.
  */
 const COUNTS_SQL = `$5::boolean and (missing_at is null
       or missing_at <= now() - $7::double precision * interval '1 millisecond')`;

@@ -12,7 +12,7 @@ import { VIDEO_ERRORS, type VideoJob } from "./video-job.ts";
 /** The provider may be silent for this long while it sends a file, in milliseconds. */
 const CONTENT_IDLE_MS = 60_000;
 
-/** `GET /v1/videos/{id}/content` passes on the provider's file; it counts in limits of requests. */
+/** `GET /v1/videos/{id}/content` passes the provider's file on and counts in limits on requests. */
 export async function serveVideoContent(
   deps: VideoReadDeps & VideoGates,
   exchange: ClientExchange,
@@ -97,7 +97,7 @@ function contentRefusal(job: VideoJob, nowMs: number): Refusal | undefined {
 /** Files are private, so no cache may store them. */
 const ALWAYS = { "cache-control": "private, no-store", "x-content-type-options": "nosniff" };
 
-/** Undefined unless it is one range: for several, the answer's body is multipart, not a video. */
+/** Undefined unless one range is asked: for several, the answer is multipart, not a video. */
 function singleRange(header: string | undefined): string | undefined {
   return header !== undefined && /^bytes=(\d+-\d*|-\d+)$/.test(header) ? header : undefined;
 }

@@ -23,7 +23,8 @@ export interface VideoSettings {
   /** How long a client's request waits for a poll; the poll then continues without the request. */
   readonly clientWaitMs: number;
   /**
-   * How long polls with a deployment and key pause after no answer: they would delay other polls.
+   * How long polls with a deployment and key pause after a poll without an answer, because more
+   * such polls would delay the others.
    */
   readonly noAnswerPauseMs: number;
   readonly contentBytesMax: number;

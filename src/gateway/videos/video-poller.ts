@@ -35,7 +35,8 @@ export class VideoPoller {
   readonly #running = new Set<Promise<unknown>>();
   readonly #fetches = new Set<RunningFetch<unknown>>();
   /**
-   * Until when (monotonic) an account is not polled: its provider asked for it or did not answer.
+   * By deployment and key: until when (monotonic) they are not polled, because the provider asked
+   * for a pause or did not answer.
    */
   readonly #cooldownUntilMs = new Map<string, number>();
   /** Deployments for which an unknown job state was logged; it is logged once. */
@@ -68,9 +69,7 @@ export class VideoPoller {
     await Promise.all([swept, ...this.#running]);
   }
 
-  /**
-   * False while this instance is stopping or has lost the ledger's lease: it then asks no provider.
-   */
+  /** False while this instance stops or lacks the ledger's lease: it then asks no provider. */
   get #mayPoll(): boolean {
     return !this.#job.isStopping && this.#deps.ledger.healthy;
   }
@@ -181,7 +180,7 @@ export class VideoPoller {
       await this.#ended(askProvider(this.#deps, deployment, job, "delete"));
   }
 
-  /** The next poll is due by the job's deadline; at once, if the shutdown aborted this poll. */
+  /** The next poll is due by the job's deadline; or at once, if the shutdown aborted this poll. */
   #planNextPoll(job: TakenJob, update: JobUpdate): JobUpdate {
     const untilDeadlineMs = Math.max(0, job.deadlineAtMs - job.takenAtMs);
     const nextPollMs = this.#job.isStopping && update.isFailure ? 0 : update.nextPollMs;

@@ -52,8 +52,8 @@ class MemoryLease implements LimitLease {
 
 /**
  * Rolling windows and concurrency in the memory of one process. No method waits for anything, so a
- * claim over several scopes is atomic. Memory is bounded by the scopes used in the last minute or
- * in their longest window; idle scopes are swept a few at a time.
+ * claim over several scopes is atomic. Memory is bounded by the number of scopes that were used in
+ * the last minute or in their longest window; idle scopes are swept a few at a time.
  */
 export class MemoryLimitStore implements LimitStore {
   readonly #uses = new Map<string, ScopeUse>();
@@ -159,7 +159,7 @@ export class MemoryLimitStore implements LimitStore {
     return use;
   }
 
-  // A new scope causes two checks and a new second 64, so that idle scopes do not accumulate.
+  // Checks two scopes per new scope and 64 per new second, so that idle scopes do not accumulate.
   #sweepSome(count: number, now: StoreTime): void {
     for (let seen = 0; seen < count; seen += 1) {
       const next = this.#sweep.next();
@@ -267,9 +267,7 @@ class ScopeUse {
     extras.coolUntilUs = Math.max(extras.coolUntilUs, untilUs);
   }
 
-  /**
-   * Returns the first limit of the scope that the request exceeds, with the longest wait of any.
-   */
+  /** Returns the first limit that the request exceeds, with the longest wait of all of them. */
   excess(scope: ScopeClaim, tokens: TokenCount, now: StoreTime): Excess | undefined {
     const { requestsPerMinute, tokensPerMinute, requestsPerSecond, windows, paced } = scope.limits;
     const counts = scope.countsRequests !== false;

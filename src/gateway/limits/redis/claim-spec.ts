@@ -17,7 +17,7 @@ import { MARK_SECONDS, USAGE_SECONDS } from "./take-steps.ts";
 export interface ClaimSpec {
   readonly slot: string;
   readonly scopes: readonly ScopeClaim[];
-  /** Redis keys: the slot's marker (absent in a lost slot), then usage and leases of each scope. */
+  /** Redis keys: the slot's marker (missing if the slot was lost), usage and leases by scope. */
   readonly keys: readonly string[];
   /**
    * The limits as JSON, as the scripts read them: how many seconds the marker is kept, then for
@@ -131,9 +131,7 @@ const QUANTITY: Readonly<Record<DeclaredWindow["kind"], number>> = {
   completion: 4,
 };
 
-/**
- * The longest window plus one bucket, and 70 seconds more in case the clock steps back by a minute.
- */
+/** The longest window plus one bucket, and 70 seconds for a clock that steps back by a minute. */
 function secondsToKeep(windows: readonly DeclaredWindow[]): number {
   const long = windows.map((each) => each.seconds + bucketSeconds(each) + 70);
   return Math.max(USAGE_SECONDS, ...long);

@@ -240,7 +240,7 @@ end
 return answer
 `;
 
-/** The first two are one script: calls with a claim, which clients await, are timed separately. */
+/** `claimLimits` and `handBackLimits` are one script under two names, to time claims apart. */
 export type LimitScript = "claimLimits" | "handBackLimits" | "rebuildLimits" | "peekLimits";
 
 export const limitScripts: Readonly<Record<LimitScript, { readonly lua: string }>> = {

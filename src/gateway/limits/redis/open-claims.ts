@@ -23,7 +23,8 @@ export class Asked<T> implements Deadline {
   }
 
   onDue(nowMs: number): void {
-    // After a pause of this process, an answer that came in time is read before the second check.
+    // After a pause of this process, an answer that came in time may not be read yet. It is read
+    // before the second check, so the first check gives nothing up.
     if (!this.#isDue) {
       this.#isDue = true;
       this.dueMs = nowMs;
@@ -46,7 +47,7 @@ export interface SentClaim {
 
 export class AskedClaim extends Asked<ClaimOutcome> {
   readonly sent: SentClaim;
-  /** How often the claim was sent: if Redis had lost its slot, it is sent again after a refill. */
+  /** How often the claim was sent: once more after each refill of a slot that Redis had lost. */
   tries = 0;
 
   constructor(

@@ -36,9 +36,9 @@ import { SlotCalls, STEPS_MAX, type SlotCall, SlotRebuild } from "./slot-calls.t
 const REFRESH_EVERY_MS = 3_000;
 /** A refresh skips leases that were written less than this time ago. */
 const FRESH_MS = 1_500;
-/** The most claims and reads that may wait; others are answered `unavailable` or undefined. */
+/** The most claims and reads that may wait; a further claim is `unavailable`, a read undefined. */
 const ASKED_MAX = 8_192;
-/** Most times that a claim is sent: Redis may lose its slot again after each refill. */
+/** The most times that a claim is sent: Redis may lose the slot again after each refill. */
 const TRIES_MAX = 3;
 
 /** Least time between reports: otherwise a damaged slot would be reported at each of its claims. */
@@ -174,7 +174,7 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /**
-   * Writes to Redis again the open leases that were last written at least `FRESH_MS` ago, so that
+   * Writes open leases to Redis again if they were last written at least `FRESH_MS` ago, so that
    * they do not expire after fifteen seconds, and are restored if lost. A timer calls this.
    */
   async refresh(): Promise<void> {
@@ -299,7 +299,7 @@ export class RedisLimitStore implements LimitStore {
     }
   }
 
-  /** Sends a change for which no client waits. If it is lost (false), leases and charges expire. */
+  /** Sends a change. Returns false if it was lost; its leases and charges then expire. */
   #change(slot: string, write: (call: SlotCall) => string, size = 1): Promise<boolean> {
     return new Promise((resolve) => {
       const taken = (): void => resolve(true);

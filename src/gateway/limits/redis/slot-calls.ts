@@ -152,7 +152,7 @@ export class SlotRebuild {
     this.#recentUse = recentUse;
   }
 
-  /** Resolves when the slot is complete; rejects if the journal or Redis does not answer. */
+  /** Resolves when the slot is refilled; rejects if the journal or Redis does not answer. */
   rebuild(slot: string, now: string): Promise<void> {
     const running = this.#running.get(slot);
     if (running !== undefined) return running;

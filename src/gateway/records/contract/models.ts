@@ -242,7 +242,7 @@ function findLowestPricing({
 
 const DAY_MS = 86_400_000;
 
-/** One model in the wire_b format, with every field that the official client's type declares. */
+/** One model in the Messages format (wire_b), with every field of the official client's type. */
 export const messagesModel = shape((is: DefineField<ListedModel>) => ({
   type: is(Type.Literal("model"), () => "model" as const),
   id: is(Type.String(), (model) => model.id),
