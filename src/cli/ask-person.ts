@@ -7,7 +7,7 @@ export interface Needed<T> {
   /** How a message about missing flags names the flag: `--deployments NAME=MODEL`. */
   readonly flag: string;
   readonly question: string;
-  /** Used for an empty line or without a terminal, where the flag is required if this is absent. */
+  /** Used for an empty line, or instead of a missing flag if no terminal can ask for the value. */
   readonly fallback?: string;
   readonly read: (text: string) => T;
 }
@@ -51,7 +51,7 @@ export class Answers {
     if (this.isPerson) this.#write(`${text}\n`);
   }
 
-  /** Undefined without a flag, a person and a fallback: `needAll` then reports the missing flag. */
+  /** Undefined without flag, terminal and fallback: `needAll` then reports the missing flag. */
   async get<T>(given: string | undefined, needed: Needed<T>): Promise<T | undefined> {
     const { flag, fallback, question, read } = needed;
     if (given !== undefined) return read(given);

@@ -57,8 +57,8 @@ function stateText(
 }
 
 /**
- * The verdicts to store: one for each model on which all checks ran, none if the run ended early,
- * because a few checks do not suffice to judge a listing.
+ * The verdicts to store: one for each model on which all checks ran, because a few checks do not
+ * suffice to judge a listing. None if the run ended early.
  */
 export function toVerdicts(
   report: ConformanceReport,

@@ -80,7 +80,7 @@ async function watch(context: CommandContext, flags: Flags): Promise<CommandAnsw
 
 type Step =
   | { readonly kind: "ran"; readonly exitCode: ExitCode }
-  /** `isShort`: listings are due, but the rest of the interval's budget is less than a run's. */
+  /** `isShort`: listings are due, but the interval has less budget left than a run may cost. */
   | { readonly kind: "idle"; readonly waitMs: number; readonly isShort?: boolean }
   | { readonly kind: "busy" | "invalid"; readonly waitMs: number }
   | { readonly kind: "away"; readonly waitMs: number; readonly fault: unknown };

@@ -15,7 +15,7 @@ import { clock } from "./command-context.ts";
 import { makeKey } from "./first-run/open-account.ts";
 
 export interface Development {
-  /** Points manifests of the simulator at the running one, and sells credit for test money. */
+  /** Points the simulator's manifests at the running simulator; sells credit for test money. */
   readonly parts: Required<Pick<GatewayOptions, "rewriteManifests" | "testCheckout">>;
   welcome(gateway: RunningGateway, logFile: string | undefined): Promise<string>;
   close(): Promise<void>;

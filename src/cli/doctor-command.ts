@@ -101,7 +101,7 @@ function renderAnswer(checks: readonly DoctorCheck[]): CommandAnswer {
   };
 }
 
-/** Checks the version of Node.js. The configuration was read before, so it is valid. */
+/** Checks the version of Node.js; `examine` calls this only if the configuration is valid. */
 function programChecks(): readonly DoctorCheck[] {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const level = major > 20 || (major === 20 && minor >= 19) ? "ok" : "problem";

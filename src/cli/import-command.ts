@@ -201,7 +201,7 @@ async function importOpenrouter(
   };
 }
 
-/** The model IDs from the command line, or those in the one file or https URL named there. */
+/** The model IDs on the command line, or the IDs in the one file or https URL that it names. */
 async function readAskedModels(models: readonly string[]): Promise<AskedModel[]> {
   const [first = ""] = models;
   const isFile = models.length === 1 && (existsSync(first) || first.startsWith("https://"));

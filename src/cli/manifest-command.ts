@@ -133,7 +133,7 @@ function manifestFiles(path: string): string[] {
   return files.map((file) => join(path, file));
 }
 
-/** The problems of each file, misplaced keys and conflicts of all files; then notes on prices. */
+/** `issues`: problems of files, misplaced keys, then conflicts between files; `notes`: prices. */
 function checkFiles(
   files: readonly string[],
   providerKeyOrigins: string,

@@ -98,7 +98,7 @@ async function writeRecorded(
   }
 }
 
-/** Replaces the files before the entries in the change log are committed. */
+/** Replaces the files before the log commits, so that a failed replacement leaves no log entry. */
 export async function writeChanges(
   changeLog: Pick<ChangeLog, "write">,
   by: ChangedBy,

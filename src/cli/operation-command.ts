@@ -145,7 +145,7 @@ function readNamedFile(file: string, flag: string): string {
   return readFileSync(file, "utf8");
 }
 
-/** The file for the answer. `--json` requires it, since standard output then gets one document. */
+/** The file that gets the answer. `--json` requires one: standard output then gets the JSON. */
 function readOut(flags: Flags): string | undefined {
   const { out } = pickTexts(flags);
   if (flags["json"] === true && out === undefined) {

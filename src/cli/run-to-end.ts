@@ -8,7 +8,7 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-/** Time after the grace time for the last stream events, settlements and closing the stores. */
+/** After the grace time, this is left for last stream events, settlements and closing stores. */
 const STOP_EXTRA_MS = 10_000;
 
 class StopFault extends Error {

@@ -16,7 +16,7 @@ interface DocumentStores {
   readonly accountStore: Pick<AccountStore, "findOrg">;
 }
 
-/** The result makes an alert e-mail's PDF; undefined if no receipt or statement is found for it. */
+/** The returned function makes the PDF of an alert e-mail, or undefined if there is no document. */
 export function openAlertDocuments(
   stores: DocumentStores,
   seller: () => Seller,

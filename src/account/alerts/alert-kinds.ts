@@ -256,7 +256,7 @@ export const ALERT_KINDS = {
 
 export type AlertKind = keyof typeof ALERT_KINDS;
 
-/** The kinds that a destination can choose; a test alert goes to one destination only. */
+/** The kinds that a destination can choose: all but the test alert, which a person sends to it. */
 export const CHOSEN_KINDS: readonly AlertKind[] = (Object.keys(ALERT_KINDS) as AlertKind[]).filter(
   (kind) => kind !== "alerts.test",
 );
@@ -266,7 +266,7 @@ export function parseAlertKind(kind: string): AlertKind | undefined {
   return Object.hasOwn(ALERT_KINDS, kind) ? (kind as AlertKind) : undefined;
 }
 
-/** Dollars are decimal strings. No fact is a secret, since e-mails and webhooks contain them. */
+/** Amounts are decimal strings of dollars. No fact is a secret: e-mails and webhooks show facts. */
 type AlertFacts = Readonly<Record<string, AlertFact>>;
 
 export const eventColumns = columns({
@@ -281,7 +281,7 @@ export type AlertEvent = RecordOf<typeof eventColumns>;
 
 export interface NewEvent extends Pick<AlertEvent, "kind" | "facts"> {
   readonly orgId: string;
-  /** Of events with the same text, only the first is reported; no two kinds share a text. */
+  /** Of events with the same `once`, only the first is reported; no two kinds share a value. */
   readonly once?: string;
 }
 

@@ -78,9 +78,7 @@ export interface NewDestination extends Pick<
   "destinationId" | "channel" | "address" | "kinds"
 > {
   readonly sealedSecret?: Buffer;
-  /**
-   * Set if the reader must confirm the address; `hash` is that of the token in the e-mail's link.
-   */
+  /** Set if the reader must confirm the address; `hash` hashes the token in the e-mailed link. */
   readonly confirm?: { readonly hash: Buffer; readonly nowMs: number; readonly perHourMax: number };
 }
 

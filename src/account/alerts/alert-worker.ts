@@ -17,7 +17,7 @@ const NOTICE_EVERY_MS = 15_000;
 const POLL_MS = 1_000;
 /**
  * The most deliveries in flight per process. An organization has at most 20 of them (two for each
- * of its ten destinations), so that none can block the others.
+ * of its ten destinations), so no organization can block the others.
  */
 const PLACES = 32;
 
@@ -126,7 +126,7 @@ export class AlertWorker {
     return { end: MAIL_ENDS[kind], answer };
   }
 
-  /** Empty also if the document cannot be made: the e-mail links to the page that offers it. */
+  /** Also empty if the document cannot be made: the e-mail has a link to a page that offers it. */
   async #attachmentsOf(event: AlertEvent): Promise<readonly MailAttachment[]> {
     try {
       const document = await this.#deps.documentOf(event);

@@ -58,8 +58,8 @@ export const FIND_SQL = `
   for no key update`;
 
 /*
- * Finds another enabled or unconfirmed destination with the address of destination $2: no two of
- * these may have the same address.
+ * Finds another enabled or unconfirmed destination with the address of destination $2. An address
+ * may have only one enabled or unconfirmed destination.
  */
 export const IS_TAKEN_SQL = `
   select from alert_destination t join alert_destination o using (org_id, channel)
@@ -83,7 +83,7 @@ export const ROTATE_SQL = `
     and disabled_reason is distinct from 'removed'
   returning ${destinationColumns.sql}`;
 
-/* Also removes a destination that is disabled. Deletes its secrets. */
+/* Removes a destination, whether enabled or disabled, and deletes its secrets. */
 export const REMOVE_SQL = `
   update alert_destination
   set disabled_at = coalesce(disabled_at, now()), disabled_reason = 'removed',
@@ -100,8 +100,8 @@ export const REMOVE_ADDRESS_SQL = `
 
 /*
  * In every organization of account $1, changes the destination with the member's old address $2 to
- * $3, or removes it if alerts go to $3 already. A destination whose reader had to confirm it does
- * not change. Nothing changes if $2 and $3 differ only in letter case.
+ * $3, or removes it if alerts go to $3 already. A destination that its reader had to confirm stays
+ * as it is. Nothing changes if $2 and $3 differ only in letter case.
  */
 export const MOVE_ADDRESS_SQL = `
   update alert_destination t
@@ -153,7 +153,7 @@ export const AGAIN_SQL = `
   )
   select exists (select from queued) as is_queued from asked`;
 
-/** Finds a link by its token's hash. A `stop` link ends with a later try or with its event. */
+/** Finds a link by its token's hash. A delivery's next try replaces its `stop` link. */
 export const FIND_LINK_SQL = `
   select link, t.destination_id, t.org_id, t.address, o.name as org_name
   from (
@@ -162,7 +162,7 @@ export const FIND_LINK_SQL = `
     union all select 'stop', destination_id from alert_delivery where stop_hash = $1
   ) l join alert_destination t using (destination_id) join org o using (org_id)`;
 
-/** `confirm` changes no row if the address gets alerts already; `stop`, if they are stopped. */
+/** `confirm` changes no row if the address gets alerts already, `stop` none if it gets none. */
 export const USE_LINK_SQL: Readonly<Record<LinkedAddress["link"], string>> = {
   confirm: `
     update alert_destination t set disabled_at = null, disabled_reason = null, confirm_hash = null

@@ -44,7 +44,7 @@ interface CrossedRow {
   readonly measured: bigint;
   readonly most: bigint | null;
   readonly name: string | null;
-  /** The key whose cap was reached; null for a balance and for the organization's cap. */
+  /** The key that has the cap; null for the balance and for the organization's cap. */
   readonly key_id: string | null;
   readonly cap_period: CapPeriod | null;
 }
@@ -114,10 +114,10 @@ const LOCK_SQL = "select pg_try_advisory_xact_lock(hashtext('tokenmarket alerts'
 
 /*
  * Returns the thresholds that were passed since the last run. A crossing (the stored row of a
- * passed threshold) ends once the balance is a tenth above its threshold or the spend a twentieth
- * below it, or once its rule, cap or key is gone or the period is over. Percentages are compared as
- * products, which is exact. The subject of a key's monthly cap is the key's id; for the key's other
- * caps the period is appended.
+ * passed threshold) ends once the balance is a tenth above the threshold or the spend a twentieth
+ * below it, or once the rule, cap or key is gone or the period is over. Percentages are compared by
+ * multiplying, since a quotient would be rounded. `subject` is the key's id for a key's monthly
+ * cap; the period is appended for its other caps.
  */
 const CROSSED_SQL = `
   with today as (
@@ -203,7 +203,7 @@ const RESTRICTIONS_SQL = `
     and r.restrictions_since is not null and h.lifted_at is null
     and not exists (select from alert_event e where e.once = 'restriction ' || h.hold_id)`;
 
-/* Older events are not needed: deliveries are retried for three days, queries look back three. */
+/* Keeps events for 90 days; retries of deliveries and the queries need only the last three. */
 const FORGET_SQL: readonly string[] = [
   "delete from alert_event where at < now() - interval '90 days'",
   `delete from alert_destination t
@@ -288,7 +288,7 @@ interface PausedRow {
   readonly once: string;
 }
 
-/** No rule turns this off, since customers must learn of the pause; a destination's kinds can. */
+/** No rule turns this event off, since customers must learn of the pause; a destination can. */
 function pausedEvent({ org_id: orgId, reason, once }: PausedRow): NewEvent {
   return { orgId, kind: "topup.paused", facts: { reason }, once };
 }

@@ -21,7 +21,7 @@ import { reportEvent } from "./alert-kinds.ts";
 
 /** Longer than a try should take: a try that outlasts its lease may be repeated meanwhile. */
 const LEASE_S = 120;
-/** Limits the tries in flight per destination, so that no slow one occupies a process. */
+/** Limits the tries in flight per destination, so that no slow destination occupies a process. */
 const TRIES_AT_ONCE = 2;
 
 /** A lease moves a delivery's next try to the end of the lease. */
@@ -103,7 +103,7 @@ async function reportDisabled(
   { destinationId, channel, address, event }: DueDelivery,
 ): Promise<void> {
   await client.query(DROP_WAITING_SQL, [[destinationId], "the destination was disabled"]);
-  // Readers of the other destinations may have any role or none, so they see a short address.
+  // This report goes to other destinations, whose readers may have no role: it cuts the address.
   const facts = { destination_id: destinationId, channel, address: shortAddress(address) };
   await reportEvent(client, { orgId: event.orgId, kind: "destination.disabled", facts });
 }

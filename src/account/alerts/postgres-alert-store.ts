@@ -83,7 +83,7 @@ export class PostgresAlertStore {
     return await readRows(this.#pool, destinationColumns, sql.DESTINATIONS_SQL, [orgId]);
   }
 
-  /** Allows a refusal before expensive checks; `addDestination` checks again. */
+  /** Lets a route refuse before expensive checks; `addDestination` counts again. */
   async isFull(orgId: OrgId): Promise<boolean> {
     return (await this.destinations(orgId)).length >= DESTINATIONS_MAX;
   }
@@ -119,7 +119,7 @@ export class PostgresAlertStore {
     return (await readRows(this.#pool, linkedColumns, sql.FIND_LINK_SQL, [hash]))[0];
   }
 
-  /** Uses a link to start or stop alerts; undefined if it is unknown, or a spent confirmation. */
+  /** Uses a link to start or stop alerts; undefined if it is unknown, or a used start link. */
   async useLink(hash: Buffer): Promise<LinkedAddress | undefined> {
     const found = await this.findLink(hash);
     if (found === undefined) return undefined;
@@ -206,7 +206,7 @@ export class PostgresAlertStore {
     });
   }
 
-  /** Returns the event's id; undefined: not an enabled destination; false: too many wait. */
+  /** The event's id; undefined if no such destination is enabled; false if too many alerts wait. */
   async sendTest(orgId: OrgId, destinationId: string): Promise<string | false | undefined> {
     return await inTransaction(this.#pool, async (client) => {
       const { rowCount } = await client.query(sql.ACTIVE_SQL, [orgId, destinationId]);
@@ -260,8 +260,8 @@ async function mayAsk(
 const HOUR_MS = 3_600_000;
 
 /**
- * Returns the change-log entries of the default alerts that a trigger turned on in this
- * transaction, for an organization's first owner with a verified address.
+ * A trigger turns on default alerts for an organization's first owner with a verified address.
+ * Returns the change-log entries of the alerts that it turned on in this transaction.
  */
 export async function findNewAlerts(
   query: (sql: string, values: unknown[]) => Promise<readonly Row[]>,
@@ -302,7 +302,7 @@ export async function removeMemberDestinations(
   });
 }
 
-/** Runs in the transaction that changes the address; returns entries for the change logs. */
+/** Runs in the transaction that changes a member's address; returns entries for the change logs. */
 export async function moveMemberDestinations(
   query: (sql: string, values: unknown[]) => Promise<readonly Row[]>,
   { accountId, from, to }: Readonly<Record<"accountId" | "from" | "to", string>>,

@@ -33,7 +33,7 @@ export function openSecret(vault: KeyVault, sealed: Buffer, owner: SecretOwner):
   return vault.open(sealed, toVaultContext(owner));
 }
 
-/** The ids' prefixes differ, so a webhook secret never opens as a provider key, nor the reverse. */
+/** Destination ids and connection ids differ, so a webhook secret never opens as a provider key. */
 function toVaultContext({ destinationId, orgId }: SecretOwner): Parameters<KeyVault["open"]>[1] {
   return { connectionId: destinationId, orgId, providerId: "webhook" };
 }
@@ -91,7 +91,7 @@ const LIST_SQL = `
   where sealed is not null
   order by destination_id, is_former`;
 
-/** Two sealed texts never have the same bytes, so $2 tells which of the two columns to change. */
+/** Two sealed texts never have the same bytes, so only the column that contains $2 changes. */
 const RESEAL_SQL = `
   update alert_destination set
     sealed_secret = case sealed_secret when $2 then $3 else sealed_secret end,

@@ -117,7 +117,7 @@ const URL_CHARS_MAX = 2_000;
 /** Ports below 1024 belong to services that might take an HTTP request for a command. */
 const UNPRIVILEGED_PORT_MIN = 1_024;
 
-/** Says what is wrong with the address. `allowPrivate` allows http, any host and any port. */
+/** Says why an address is refused, if it is. `allowPrivate` allows http, any host and any port. */
 export function webhookAddressProblem(text: string, allowPrivate: boolean): string | undefined {
   if (text.length > URL_CHARS_MAX) return `it is longer than ${URL_CHARS_MAX} characters`;
   if (!/^[\x21-\x7e]+$/.test(text)) {

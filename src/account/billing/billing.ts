@@ -2,7 +2,7 @@ import type { MicroUsd, PauseReason } from "../../kernel/index.ts";
 import type { Buyer, Seller } from "./company.ts";
 import type { ShownCard, TopUpState } from "./top-up-store.ts";
 
-/** The parties as they were when the purchase was credited; later changes alter no receipt. */
+/** Buyer and seller as they were when the purchase was credited; later changes alter no receipt. */
 export interface ReceiptFacts {
   /** `R-000123`, numbered without a gap per seller; `TEST-000123` for test money. */
   readonly number: string;
@@ -10,7 +10,7 @@ export interface ReceiptFacts {
   readonly seller: Seller;
 }
 
-/** `bad_amount`: out of bounds or not whole cents; `too_many`: purchases in the last hour. */
+/** `bad_amount`: out of bounds or not whole cents; `too_many`: too many in the last hour. */
 export class PurchaseFault extends Error {
   override readonly name = "PurchaseFault";
   readonly kind: "bad_amount" | "too_many" | "not_configured" | "provider_failed";
@@ -47,7 +47,7 @@ export type PurchaseBounds = Readonly<Record<"minMicroUsd" | "maxMicroUsd", Micr
 /** The payment provider's report about a checkout session, from an event or in reply to a query. */
 export interface SessionUpdate {
   readonly sessionId: string;
-  /** Null if the session names no purchase. One that it names may be unknown here. */
+  /** Null if the session names no purchase. A named purchase may be unknown to this program. */
   readonly purchaseId: string | null;
   readonly orgId: string | null;
   /** `processing`: the checkout is closed and the payment in progress; `open`: not paid yet. */
@@ -86,7 +86,7 @@ export interface ClaimUpdate {
   readonly kind: "refund" | "dispute";
   readonly paymentId: string;
   readonly amountMicroUsd: MicroUsd;
-  /** A claim takes its amount from the wallet only if it `stands`; a `reversed` one returns it. */
+  /** Only a claim that `stands` takes its amount from the wallet; a `reversed` claim returns it. */
   readonly state: "waits" | "stands" | "reversed";
   /** True if the payment provider will not change the state any more. */
   readonly isOver: boolean;

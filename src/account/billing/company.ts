@@ -33,7 +33,7 @@ const companyColumns = columns({
 });
 export type Company = RecordOf<typeof companyColumns>;
 
-/** `company` is null if the organization has given no company data; on a receipt, when it paid. */
+/** `company` is null without company data; on a receipt, if there was none at the payment. */
 export interface Buyer {
   readonly name: string;
   readonly company: Company | null;

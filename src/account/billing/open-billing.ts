@@ -63,7 +63,7 @@ function grantedBilling(store: PurchaseStore, bounds: PurchaseBounds): Billing {
   };
 }
 
-/** Makes `store` call `note` once for each end that `grant` or `decide` stores, not for repeats. */
+/** Makes `store` call `note` when `grant` or `decide` ends a purchase, not when they repeat it. */
 export function notingPurchases<T extends Pick<PurchaseStore, "grant" | "decide">>(
   store: T,
   note: (end: "granted" | "failed" | "expired" | "parked") => void,
@@ -85,7 +85,7 @@ export function notingPurchases<T extends Pick<PurchaseStore, "grant" | "decide"
   });
 }
 
-/** Makes `store` call `note` for each purchase that `fail` ends, not for one that had ended so. */
+/** Makes `store` call `note` when `fail` ends a purchase that did not have that state before. */
 export function notingTopUps<T extends Pick<TopUpStore, "fail">>(
   store: T,
   note: (end: "failed" | "parked") => void,

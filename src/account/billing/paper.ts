@@ -8,7 +8,7 @@ export interface Paper {
   readonly facts: readonly (readonly [string, string])[];
   readonly tables: readonly PaperTable[];
   readonly notes: readonly string[];
-  /** The PDF's creation date: when the document became final (else 1970), so repeats are equal. */
+  /** The PDF's date: when the document became final, else 1970, so that every print is the same. */
   readonly at: Date;
 }
 

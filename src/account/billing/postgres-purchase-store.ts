@@ -109,7 +109,7 @@ export class PostgresPurchaseStore {
     return await this.#select(rest, [orgId, max]);
   }
 
-  /** Lists parked purchases, those first that nobody has granted or returned, then pending ones. */
+  /** Lists parked purchases (those not yet granted or returned first), then pending purchases. */
   async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
     const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
     return rows.map((row) => {
@@ -132,9 +132,7 @@ export class PostgresPurchaseStore {
     return (await this.#select("where p.payment_id = $1", [paymentId]))[0];
   }
 
-  /**
-   * Credits the wallet once; true if this call did. Applies refunds and disputes reported before.
-   */
+  /** Credits the wallet once; true if this call did. Applies earlier refunds and disputes, too. */
   async grant(paid: {
     readonly purchaseId: string;
     readonly paymentId: string | null;
@@ -186,9 +184,10 @@ export class PostgresPurchaseStore {
 
   /**
    * Takes the amount of a refund or dispute from the wallet, or returns it if the claim is
-   * reversed. All claims on a purchase together never take more than it credited. A new claim
-   * pauses automatic top-up, which would charge the returned amount again; a reversed claim does
-   * not, nor does one on a parked purchase, unless its credit was granted by hand. True if new.
+   * reversed; true if that is new. All claims on a purchase together never take more than it
+   * credited. A new claim pauses automatic top-up, which would charge the returned amount again. A
+   * reversed claim pauses nothing, nor does a claim on a purchase that is parked and was not
+   * granted by hand.
    */
   async claim(claim: PurchaseClaim): Promise<boolean> {
     const { purchaseId, claimId, kind, amountMicroUsd } = claim;
@@ -219,7 +218,7 @@ export class PostgresPurchaseStore {
     return microUsd(rows[0]?.owed ?? 0n);
   }
 
-  /** Returns undecided purchases and the last day's without receipt URL; marks them as checked. */
+  /** Returns undecided purchases, and recent ones without receipt URL; marks them as checked. */
   async takeUnfinished(
     asked: Readonly<Record<"beforeMs" | "sinceMs" | "nowMs" | "limit", number>>,
   ): Promise<readonly KnownPurchase[]> {

@@ -16,16 +16,16 @@ import { hasMovement, PostgresStatementStore } from "./postgres-statement-store.
 import { type Month, spanOfMonth } from "./statements.ts";
 
 const EXAMINED_PER_PIECE = 200;
-/** After this time `closeSome` begins no further organization; its lease lasts two minutes. */
+/** After this time `closeSome` begins no other organization: its lease ends after two minutes. */
 const PIECE_MAX_MS = 10_000;
 const MONTHS_PER_CALL = 24;
-/** A request admitted before the month may be charged in it, mostly within this many days. */
+/** A month can have charges of requests admitted before it, mostly at most this many days. */
 const DAYS_BEFORE = 7;
 const DAY_MS = 86_400_000;
 
 /**
  * Closes statements of past months for every organization with credits or usage, in the order of
- * their ids. A process leases the row that stores the month's progress.
+ * their ids. One process at a time works on a month: it leases the row of the month's progress.
  */
 export class PostgresStatementClosing {
   readonly #pool: Pool;
@@ -176,7 +176,7 @@ const END_SQL = `
 
 interface ClosedPiece {
   readonly examined: number;
-  /** If there are any, all organizations are examined again an hour after the month's last one. */
+  /** If an organization failed, the pass over the whole month is repeated an hour later. */
   readonly failed: readonly {
     readonly orgId: OrgId;
     readonly month: Month;

@@ -218,8 +218,8 @@ const CLOSE_SQL = `
   from closed where $9`;
 
 /**
- * Returns one sentence for each difference, of models and keys five each at most. Compares only the
- * opening balance and the credits if `isUsageThere` is false: usage was deleted from the journal.
+ * Returns one sentence per difference, for at most five models and five keys. If `isUsageThere` is
+ * false (usage was deleted from the journal), compares only the opening balance and the credits.
  */
 function findDifferences(
   kept: StatementDocument,

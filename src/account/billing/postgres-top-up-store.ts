@@ -31,7 +31,7 @@ import {
 } from "./top-up-store.ts";
 import * as sql from "./top-up-sql.ts";
 
-/** A method changes all or nothing; one that begins or fails a purchase locks the rule's row. */
+/** Each method changes all or nothing. Those that begin or fail a purchase lock the rule's row. */
 export class PostgresTopUpStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -51,7 +51,7 @@ export class PostgresTopUpStore {
     return (await readRows(this.#pool, pauseColumns, sql.PAUSE_OF, [orgId]))[0];
   }
 
-  /** Waits while a purchase under this rule is being decided. Turning a rule on ends its pause. */
+  /** Waits while a purchase under this rule begins or fails. Turning a rule on ends its pause. */
   async setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void> {
     await this.#changes.write(by, async (client, note) => {
       const was = await lockRule(client, orgId);
@@ -83,7 +83,7 @@ export class PostgresTopUpStore {
     await this.#pool.query(sql.END_SETUP, [orgId, isTestMoney, sessionId]);
   }
 
-  /** False for another customer, or if the last card came from the same or a later checkout. */
+  /** False if another customer is stored, or already a card of this checkout or of a later one. */
   async saveCard(
     saved: {
       readonly orgId: string;

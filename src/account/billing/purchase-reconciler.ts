@@ -78,7 +78,7 @@ export class PurchaseReconciler {
   async check(purchase: KnownPurchase): Promise<void> {
     const { store, payments, service, charges, isTestMoney, clock, log } = this.#deps;
     const { purchaseId, sessionId } = purchase;
-    // The payment provider separates test from real money, and the configured key reads only one.
+    // Stripe separates test from real money, and the configured key can read only one of the two.
     if (purchase.isTestMoney !== isTestMoney) return;
     if (purchase.isAutomatic) return await charges.check(purchaseId);
     const session = sessionId === null ? undefined : await payments.session(sessionId);

@@ -108,8 +108,8 @@ export class PurchaseService {
   }
 
   /**
-   * A refund or dispute names only the payment, and its event may arrive before the one that
-   * reports the purchase as paid; then the payment provider is asked.
+   * A refund or dispute names only the payment. If its event arrives before the purchase is
+   * reported as paid, the payment is not known here, so the payment provider is asked.
    */
   async #findPurchase(paymentId: string): Promise<KnownPurchase | undefined> {
     const { store, payments } = this.#deps;

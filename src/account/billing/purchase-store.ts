@@ -94,8 +94,8 @@ const purchaseColumns = columns({
 type StoredPurchase = RecordOf<typeof purchaseColumns>;
 
 /**
- * Refunds are subtracted before disputes; both together never exceed the purchase's amount. A
- * purchase that is not granted can have both too: the returned amounts must not be credited.
+ * Counts refunds first, then disputes; both together never exceed the purchase's amount. A purchase
+ * that is not granted can have both too, and its grant must not credit what was returned.
  */
 export const SELECT_PURCHASE_SQL: string = `
   select p.*, exists (select from top_up t where t.purchase_id = p.purchase_id) as is_automatic,

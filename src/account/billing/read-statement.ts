@@ -161,7 +161,7 @@ const STATEMENT_LINES_SQL = `
   from line left join purchase p on kind = 'purchase' and ref = 'purchase:' || p.purchase_id
   where at_ms >= $2 and at_ms < $3 order by at_ms, id limit ${STATEMENT_LINES_MAX}`;
 
-/** Sums attempts at their present cost, and then undoes what was changed after `atMs`. */
+/** Sums the debits of attempts as of `atMs`: adds the present ones, then undoes later changes. */
 async function debitsAt(client: PoolClient, books: StatementBooks, atMs: number): Promise<bigint> {
   const { orgId, rolledDays } = books;
   const end = firstIdAt(atMs);
@@ -229,9 +229,9 @@ const OUTPUT = "coalesce(completion, 0) + coalesce(internal_reasoning, 0)";
 const HOUR_MS = 3_600_000;
 
 /**
- * Selects the tokens and cost of attempts before the midnight `atMs` whose request had its last
- * attempt after it. Request ids contain the time, so requests that began later are not read; the
- * extra hour allows for clocks that disagree.
+ * Selects the tokens and cost of attempts before the midnight `atMs`, for requests whose last
+ * attempt came after it. Request ids contain the time, so requests that began after midnight are
+ * not read; the limit is an hour later, since clocks may disagree.
  */
 function carriedSql(atMs: number, sign: 1 | -1): string {
   const midnight = firstIdAt(atMs);
@@ -252,7 +252,7 @@ function carriedSql(atMs: number, sign: 1 | -1): string {
 const ATTEMPT_COLUMNS = `attempt_id, request_id, state, model_id, key_id, prompt, cached_prompt, cache_write,
       completion, internal_reasoning, debit`;
 
-/** The cost of an attempt at an instant: 0 before it ended, its reserve before it was corrected. */
+/** The cost of an attempt at `at`: 0 if it ended later; its reserve if it was corrected later. */
 function debitAtSql(at: string): string {
   return `case when closed_at >= ${at} then 0 when corrected_at >= ${at} then reserve else debit end`;
 }

@@ -13,7 +13,7 @@ export interface RecoveredPayments {
   readonly purchases: number;
   readonly granted: number;
   readonly claims: number;
-  /** Payers that do not exist: an operator must recreate the organization and grant its credit. */
+  /** Payments of unknown organizations: an operator must recreate these and grant the credit. */
   readonly unknownOrgs: readonly UnknownPayer[];
   /** Ids of checkouts, charges and claims that could not be applied; run the recovery again. */
   readonly failed: readonly string[];

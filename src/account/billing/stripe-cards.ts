@@ -141,9 +141,7 @@ export class StripeCards {
   }
 }
 
-/**
- * Undefined if a retry may succeed, because the network, the provider or the operator's key failed.
- */
+/** Undefined if a retry may succeed: the network, the provider or the operator's key failed. */
 function toRefusal(fault: unknown): PauseReason | undefined {
   if (fault instanceof Stripe.errors.StripeCardError) {
     return declineReason(fault.code, fault.decline_code);

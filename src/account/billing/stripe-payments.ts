@@ -27,7 +27,6 @@ export interface StripeAccount {
   readonly apiUrl: string;
 }
 
-/** The parts that the classes of billing share. */
 export interface BillingParts {
   readonly store: PurchaseStore;
   readonly topUps: TopUpStore;

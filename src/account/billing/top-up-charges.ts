@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
 const STARTED_PER_ROUND = 50;
 const REPAIRED_PER_ROUND = 50;
 const ASK_PAUSE_MS = 20_000;
-/** If the first send is later (the process was suspended), `#repair` decides about the charge. */
+/** A charge is first sent within this time of its commit; later, `#repair` decides about it. */
 const FIRST_SEND_WITHIN_MS = MINUTE_MS;
 /**
  * `#repair` sends a charge only within this time after the purchase began, well below the day for
@@ -46,8 +46,8 @@ interface TopUpChargesDeps extends BillingParts {
 
 /**
  * The purchase is committed before the charge is sent, and its id is the charge's idempotency key.
- * A process that finds it undecided asks the payment provider first, and sends the charge again
- * only if the provider has no such charge.
+ * A process that finds an undecided purchase asks the payment provider first, and sends the charge
+ * again only if the provider has no such charge.
  */
 export class TopUpCharges {
   readonly #deps: TopUpChargesDeps;

@@ -11,9 +11,9 @@ import { MinuteBound } from "./minute-bound.ts";
 
 /**
  * Routes for the links in alert e-mails. Only readers of the mailbox have such a link, so no
- * session is needed. Opening a link changes nothing, since mail scanners open links too. A POST
- * does: from the button on the link's page, or from a mail program (one-click unsubscribe). For the
- * latter, the origin of the POST is not checked: the token is the proof.
+ * session is needed. Opening a link changes nothing, since mail scanners open links too. Only a
+ * POST does: from the button on the link's page, or from a mail program (one-click unsubscribe). A
+ * mail program sends no origin, so the origin is not checked: the token is the proof.
  */
 export function alertLinkRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   const misses = new MinuteBound(MISSES_PER_MINUTE_MAX);

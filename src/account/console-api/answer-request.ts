@@ -40,7 +40,7 @@ export function sendRefusal(reply: FastifyReply, refusal: ConsoleRefusal): Fasti
     .send(JSON.stringify(body));
 }
 
-/** Answers a fault without its cause, which is logged unless the answer is a known refusal. */
+/** Answers a fault but not its cause; logs the cause unless the answer is a known refusal. */
 export function refuseFault(
   { log }: Pick<ConsoleDeps, "log">,
   fault: unknown,

@@ -22,7 +22,7 @@ interface Stop {
   readonly spent: string;
 }
 
-/** Asks to confirm an organization's cap that is already spent: it would stop all requests. */
+/** Asks to confirm an organization's new cap if it is spent already: all requests would stop. */
 export async function askAboutCap(
   deps: Pick<ConsoleDeps, "records">,
   session: Pick<SignedIn, "orgId">,
@@ -98,7 +98,7 @@ async function findStop(
   return last && stops.get(last);
 }
 
-/** Undefined if the monthly `cap` is not used up. Without `keyId`, it is the organization's. */
+/** Undefined if the monthly `cap` is not used up. It is the organization's if `keyId` is absent. */
 async function stopOfMonth(
   { records }: Pick<ConsoleDeps, "records">,
   { orgId }: Pick<SignedIn, "orgId">,

@@ -78,7 +78,7 @@ function memoizeDocument(
   };
 }
 
-/** Kept so long that the difference between two answers reveals no single call or its time. */
+/** Figures are cached this long, so that two answers in a row reveal no single call or its time. */
 const FACTS_KEPT_MS = 3_600_000;
 
 /** Figures of providers over all customers; empty if they cannot be read. */

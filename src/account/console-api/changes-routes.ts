@@ -163,7 +163,7 @@ function describeActor(
 ): string {
   switch (kind) {
     case "account": {
-      // The change names the account as its author, but the gateway grants starting credit.
+      // The new account is named as the author, but the gateway granted the starting credit.
       if (action === "credit.grant") return "Token Market";
       const person = people.get(id);
       if (id === accountId) return "You";

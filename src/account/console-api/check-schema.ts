@@ -8,9 +8,7 @@ export interface SchemaProblem {
   readonly message: string;
 }
 
-/**
- * Returns the first problem. In a query or a path, numbers are parsed in place from their texts.
- */
+/** Returns the first problem. In a query or path, texts of numbers become numbers in `value`. */
 export type SchemaCheck = (value: unknown) => SchemaProblem | undefined;
 
 /** Compiles the check of one part of a request; the check adds and drops no fields. */

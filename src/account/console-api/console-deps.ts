@@ -98,16 +98,12 @@ export interface CommandDeps extends OperationDeps {
   readonly changeStore: ChangeStore;
   readonly topUps: Pick<TopUpStore, "list" | "pause">;
   readonly sealedTables: readonly SealedRows[];
-  /**
-   * `read` returns the public key in `file`, by default the installation's own, if there is one.
-   */
+  /** `read` returns the public key in `file`; without `file`, the installation's own, if any. */
   readonly exportKey: {
     readonly open: () => SigningKey;
     readonly read: (file: string | undefined) => KeyObject | undefined;
   };
-  /**
-   * `isThere` is false if this machine has no manifests and needs none: the server is elsewhere.
-   */
+  /** `isThere` is false if this machine has and needs no manifests: the server is elsewhere. */
   readonly checkPrivateManifest: (
     providerId: string,
   ) =>
@@ -153,7 +149,7 @@ export interface ConsoleDeps extends OperationDeps {
     "support" | "privacyUrl" | "termsUrl" | "listingsPublicFigures" | keyof IssuerConfig
   >;
   readonly log: Logger & { debug(detail: object, message: string): void };
-  /** The folder of the built pages; without it, pages but the sign-in page answer 503. */
+  /** The folder of the built pages; without it, all pages except the sign-in page answer 503. */
   readonly staticDir: string;
   readonly openApiFile: string;
   readonly gatewayUrl: () => string;
@@ -176,7 +172,7 @@ export interface OperatorDeps {
 
 export type TermsRead =
   | { readonly ok: true; readonly terms: ReadonlyMap<string, SettlementTerms> }
-  /** Without terms no period is closed: one closed by wrong terms would stay closed. */
+  /** Without terms no period is closed: a period closed by wrong terms would stay closed. */
   | { readonly ok: false; readonly problem: string };
 
 export interface Installation {

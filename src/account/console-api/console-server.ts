@@ -60,7 +60,7 @@ export async function createConsoleServer(deps: ConsoleDeps): Promise<ConsoleSer
   app.addHook("onRequest", async (request, reply) => setHeaders(deps, request.id, reply));
   app.addHook("onSend", async (_request, { raw }) => {
     // A client that reads nothing would hold its connection forever. The timeout is set on the
-    // response, since the connection outlives it and would keep the timeout's listener.
+    // response, since a connection has many responses and would collect a listener for each.
     raw.setTimeout(WRITE_IDLE_TIMEOUT_MS, () => raw.destroy());
   });
   app.addHook("onResponse", async (request, reply) => {

@@ -1,8 +1,8 @@
 /**
  * The contract between the console's pages, which import only its types, and its API. Requests are
  * checked against these schemas (not the body of `POST /api/admission-limits`), answers are typed
- * by them, and `/api/openapi.json` is made from those that are not for operators. The name of a
- * route is its method and path. A route that needs a session refuses with 401 `signed_out` or 403
+ * by them, and `/api/openapi.json` is made from the routes that are not for operators. The name of
+ * a route is its method and path. A route that needs a session refuses with 401 `signed_out` or 403
  * `email_not_verified`, a route for operators with 404. The body of a refusal is a `ConsoleError`.
  *
  * The playground is not in this contract: `/playground/v1/…` is the gateway's own `/v1/…` with a

@@ -25,7 +25,8 @@ export interface OpenedFile {
 
 /**
  * Starts a file within the organization's concurrency limit. The first piece is made before the
- * first byte is sent, so that its fault gets an ordinary answer. A slow file ends with a reset.
+ * first byte is sent, so that its fault gets an ordinary answer. A file that is sent too slowly
+ * ends with a reset connection.
  */
 export async function openFile(
   { gate, clock }: { readonly gate: ConcurrencyGate; readonly clock: Clock },

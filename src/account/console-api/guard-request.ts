@@ -62,7 +62,7 @@ export class BusyFault extends Error {
   override readonly name = "BusyFault";
 }
 
-/** Browsers tell this by `sec-fetch-site`, older browsers and programs by `origin`. */
+/** Newer browsers state this in `sec-fetch-site`; older browsers and programs send `origin`. */
 export function isFromOwnPage(headers: IncomingHttpHeaders, consoleUrl: string): boolean {
   const site = headers["sec-fetch-site"];
   return site === undefined
@@ -95,7 +95,7 @@ const NOT_JSON = new ConsoleRefusal(
 /** Names the organization that the page shows; another tab may have switched the session since. */
 const SHOWN_ORG_HEADER = "x-tm-org";
 
-/** Moves the query's `org` into the header that a link cannot send. A sent header wins. */
+/** A link cannot send `x-tm-org`, so `org` in its query replaces it. A sent header wins. */
 export function takeLinkedOrg({
   headers,
   query,
@@ -180,7 +180,7 @@ export function otherName(asked: {
 /** An operator's change requires a sign-in that is at most this old. */
 const FRESH_MS = 12 * 3_600_000;
 
-/** True for an operator. Only an address counts that a provider or a sign-in link has verified. */
+/** True for an operator. Only an address that a provider or a sign-in link has verified counts. */
 export function isOperator(
   { isVerified, email }: Pick<SignedIn, "isVerified" | "email">,
   operators: ReadonlySet<string>,

@@ -20,9 +20,7 @@ export interface Landing {
   readonly models: readonly ListedModel[];
 }
 
-/**
- * The first page for a visitor without a session. Only copying the sample request needs scripts.
- */
+/** The first page without a session. Only copying the sample request needs scripts. */
 export function landingPage(landing: Landing): PlainPage {
   return plainPage({
     title: "Sign in",

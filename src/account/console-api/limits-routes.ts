@@ -209,7 +209,7 @@ interface NamedRow {
   readonly row: LimitRow;
   readonly name: string;
   readonly modelId: string | null;
-  /** The scope's own claim, and that of the request window of an organization without credit. */
+  /** The scope's own claim and, for an organization without credit, that of its request window. */
   readonly claims: readonly ScopeClaim[];
 }
 

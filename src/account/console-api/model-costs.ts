@@ -94,8 +94,8 @@ interface UsedModel {
 }
 
 /**
- * Finds the chat requests. Sizes are known for chat only, so an unlisted model with sizes is a chat
- * model; without sizes, the modality of an unlisted model is not known.
+ * Finds the chat requests. Prompt sizes are known for chat only, so an unlisted model with sizes is
+ * a chat model; the modality of any other unlisted model is not known.
  */
 function findChat(catalog: Catalog, { groups, sized }: KnownUse): Chat {
   const modalityByModel = new Map<string, string>([

@@ -59,7 +59,7 @@ export function deskHandlers(deps: ConsoleDeps): Handlers<DeskRoute> {
     "GET /api/operator/health": () => readOperatorHealth(deps),
     "GET /api/operator/look-up": async ({ query, by }) => {
       const found = await operator.desk.lookUp(query.q);
-      // The look-up is recorded before its result is shown, so that none goes unrecorded.
+      // A look-up is recorded before its result is shown, so that no look-up goes unrecorded.
       await operator.changes.record(lookedUp(query.q, found), by);
       return { data: found.map((each) => present(OperatorFound, each)) };
     },

@@ -164,7 +164,7 @@ const UNKNOWN_PROVIDER = new ConsoleRefusal(
   { field: "provider_id" },
 );
 
-/** A recorded deposit cannot be undone, so one for a misspelled provider id must be refused. */
+/** A recorded deposit cannot be undone, so a misspelled provider id must be refused. */
 async function isKnownProvider(
   { operator, catalog }: OperationDeps,
   providerId: string,

@@ -47,8 +47,7 @@ export function optimizeHandlers(
     },
 
     "POST /api/console/optimize-estimate": async ({ session, body }) => {
-      // The Playground key is routed by the same rules as the search's own, which does not exist
-      // yet.
+      // The search's own key does not exist yet; the Playground key is routed by the same rules.
       const principal = await playgroundPrincipal(deps, session.orgId);
       const made = await optimize.estimate(principal, readCalls(body));
       return made.kind === "estimated"

@@ -18,7 +18,7 @@ import { requireOrg } from "./read-values.ts";
 import { isActive } from "./present-key.ts";
 import { presentFigures, presentRequest } from "./present-request.ts";
 
-/** Tracks the age of the oldest part that a replica served; `asOf` is empty if it served none. */
+/** `asOf` returns the instant of the oldest data that a replica served, or nothing if none did. */
 export function datedReports(reports: UsageReports) {
   let oldestMs: number | undefined;
   const noted = reports.noting((asOfMs) => {
@@ -37,7 +37,7 @@ const TOP_MODELS = 5;
 const LATEST_ERRORS = 5;
 const TROUBLE: readonly RequestStatus[] = ["rejected_by_gateway", "rejected_by_provider", "failed"];
 
-/** Runs its journal queries one after another, since the request has one turn at the reports. */
+/** Runs its journal queries one after another, since the gate counts the request as one query. */
 export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promise<Overview> {
   const { records, accounts, clock } = deps;
   const { reports, asOf } = datedReports(deps.reports);
@@ -96,7 +96,7 @@ export function lastDays(nowMs: number, days: number): Span {
 
 type Span = Pick<ReportFilter, "fromMs" | "toMs">;
 
-/** The previous month up to the same time of the month as now, or whole if it is shorter. */
+/** The previous month up to the same day and time as now; all of it if it has no such day. */
 export function sameSpanOfMonthBefore(nowMs: number): Span {
   const now = new Date(nowMs);
   const startMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
@@ -133,7 +133,7 @@ function listDayModels(
     .map(({ group }) => ({ model: group, name: current.find(group)?.displayName ?? group }));
 }
 
-/** Leaves out rejected requests, since a client may repeat one a thousand times. */
+/** Leaves out rejected requests, since a client may repeat a rejected one a thousand times. */
 function topModels(
   { groups }: UsageReport,
   { catalog: { current } }: ConsoleDeps,

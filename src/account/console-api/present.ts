@@ -37,7 +37,7 @@ type Source<T, R> = {
 } & {
   readonly [F in keyof T & string as null extends T[F] ? NameIn<F, R> : never]?: ValueIn<F, T[F]>;
 };
-/** A nullable field may be absent in a record, but not in its type: misspelled names must fail. */
+/** A record may lack a nullable field, but its type must name it, so that misspelled names fail. */
 type Missing<T, R> = Exclude<
   { [F in keyof T & string]-?: NameIn<F, R> }[keyof T & string],
   keyof R

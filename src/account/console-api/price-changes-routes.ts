@@ -25,7 +25,7 @@ const DAYS = 30;
 const NOTICES_MAX = 20;
 /** How long notices are cached: every page reads them, and changes are announced days ahead. */
 const KEPT_MS = 60_000;
-/** How long an empty answer is cached: short, since use of such a model may have just begun. */
+/** An empty answer is cached for a short time: use of a model with a price change may begin. */
 const NONE_KEPT_MS = 5_000;
 const KEPT_ORGS_MAX = 1_000;
 
@@ -55,7 +55,7 @@ export function priceChangeHandlers(
   };
 }
 
-/** Runs its queries one after another, since the request has one turn at the reports. */
+/** Runs its queries one after another, since the gate counts the request as one query. */
 async function readNotices(
   { reports, clock }: ConsoleDeps,
   orgId: OrgId,
@@ -76,7 +76,7 @@ async function readNotices(
     const served = providers.groups.filter(({ group }) => group !== "none");
     const figures = served.find(({ group }) => group === providerId)?.figures;
     if (figures === undefined) continue;
-    // Sizes are known by model only: they say nothing if another provider served the model too.
+    // Prompt sizes are known by model only, so they are used if no other provider served the model.
     const isAlone = served.length === 1;
     const { requests, usage } = figures;
     const own = isAlone ? sized?.filter((each) => each.modelId === modelId) : undefined;

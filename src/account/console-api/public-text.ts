@@ -2,7 +2,7 @@ const TEXT_CHARS_MAX = 300;
 
 /**
  * Makes a text of a conformance report safe for customers: one bounded line without keys and
- * addresses (`hidden` lists the endpoint's). A report that a provider signed may contain anything.
+ * addresses. `hidden` lists the endpoint's addresses. A provider's report may contain anything.
  */
 export function publicText(text: string, hidden: readonly string[]): string {
   let shown = text.slice(0, 4 * TEXT_CHARS_MAX);

@@ -55,8 +55,8 @@ const TOO_FAR = invalidField(
 );
 
 /**
- * Returns undefined for no change, null for every model. Refuses an id, as it may be a typo, unless
- * it is listed, an endpoint of the organization serves it, or the key has it already (`kept`).
+ * Returns undefined for no change, null for every model. Refuses an id that may be a typo: it must
+ * be listed, served by an endpoint of the organization, or allowed for the key already (`kept`).
  */
 async function readAllowedModels(
   { catalog, rules }: Pick<ConsoleDeps, "catalog" | "rules">,

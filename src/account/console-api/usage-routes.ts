@@ -64,7 +64,7 @@ export function usageHandlers(deps: ConsoleDeps): Handlers<keyof typeof usageRou
       if (filter instanceof ConsoleRefusal) return filter;
       const { reports, asOf } = datedReports(deps.reports);
       const pieces = requestsCsv(reports, filter);
-      // The age of the data is in a header: an extra line would look like a request.
+      // The age of the data is in a header: in the file, an extra line would look like a request.
       const headers = () => defined({ "x-tm-as-of": asOf().as_of });
       return { fileName: buildFileName(filter, query), pieces, headers };
     },
@@ -132,7 +132,8 @@ const MANAGED_NAMES: Readonly<Record<string, string>> = {
 
 async function* requestsCsv(reports: UsageReports, filter: ReportFilter): AsyncIterable<string> {
   let head = `${csvLine(REQUEST_COLUMNS)}\r\n`;
-  // Pages without rows are yielded too: with the column names, and to notice a client that left.
+  // Empty pages of rows are yielded too: the first has the column names, and any write finds out
+  // whether the client has left.
   for await (const rows of reports.everyRequest(filter)) {
     yield head + rows.map(requestLine).join("");
     head = "";

@@ -124,7 +124,7 @@ function presentCheck(check: RecordedCheck, hidden: readonly string[]): CheckFin
   return { ...presentFlaw(check, hidden), evidence: presentEvidence(check.evidence, hidden) };
 }
 
-/** Our own checks report less, but a report that another program signed may contain anything. */
+/** Limits the evidence: a report that another program signed may have more than our own checks. */
 const EVIDENCE_MAX = 12;
 
 function presentEvidence(evidence: unknown, hidden: readonly string[]): CheckFinding["evidence"] {

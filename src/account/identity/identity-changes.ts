@@ -73,7 +73,7 @@ type Trial = Pick<OwnOrgStart, "sessionId" | "trialKey"> & {
   readonly welcomeMicroUsd?: MicroUsd | undefined;
 };
 
-/** Creates the due trial key and its reveal, and grants the starting credit if it is still due. */
+/** Creates the due trial key, to be shown once, and grants the starting credit if still due. */
 export async function startTrial(run: Run, orgId: OrgId, trial: Trial): Promise<readonly Change[]> {
   return [await mintTrialKey(run, orgId, trial), ...(await grantWelcome(run, orgId, trial))];
 }

@@ -54,7 +54,7 @@ export interface ResolvedSignIn {
    * organization that an operator made for the address; `verified`: a known account, verified now.
    */
   readonly kind: "known" | "created" | "linked" | "adopted" | "verified";
-  /** True if another account has the newly verified address; this account then keeps its own. */
+  /** True if another account has the newly verified address; this account keeps its old one. */
   readonly isEmailTaken: boolean;
 }
 
@@ -93,7 +93,7 @@ export const sessionColumns = columns({
   lastSeenAtMs: instantMs("last_seen_at"),
   idpCheckedAtMs: instantMs("idp_checked_at"),
   idpTriedAtMs: instantMs("idp_tried_at"),
-  /** The first recorded use since a recheck became due, until the provider answers; else null. */
+  /** When a use was first recorded after a recheck became due; null once the provider answers. */
   recheckAskedAtMs: orNull(instantMs("recheck_asked_at")),
   userAgent: orNull(text("user_agent")),
   endedReason: orNull(text<EndReason>("ended_reason")),

@@ -101,7 +101,7 @@ export interface ClaimLink {
 }
 
 /**
- * Makes a link that signs in a browser once, within 15 minutes. No route calls this, only commands,
+ * Makes a link that signs in a browser once, within 15 minutes. Only commands call this, no route,
  * so it takes a shell on the machine. With `email` the link works for that address only.
  */
 export async function makeClaimLink(options: {

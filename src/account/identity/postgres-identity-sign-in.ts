@@ -96,7 +96,8 @@ async function recordSignIn(
   from: AskedFrom | undefined,
 ): Promise<SignedIn> {
   const owner = { account_id: resolved.accountId, org_id: resolved.orgId };
-  // The session's end is recorded under its account, so neither organization learns of the other.
+  // The end of the browser's former session is recorded in the organization of the former account,
+  // so that neither organization learns of the other.
   const end =
     ended === undefined
       ? []

@@ -131,8 +131,8 @@ export class PostgresIdentityStore {
   }
 
   /**
-   * Ends the sessions that match those of `sid` and subject that the token has. False, with
-   * nothing changed, if a token with this id was handled before.
+   * Ends the sessions that match the token's `sid` and its subject, if it has both, or the one that
+   * it has. False, with nothing changed, if a token with this id was handled before.
    */
   async endByLogoutToken(logout: LogoutOrder): Promise<boolean> {
     const { issuer, tokenId, subject = null, sid = null } = logout;
@@ -246,8 +246,8 @@ export class PostgresIdentityStore {
 export type IdentityStore = Public<PostgresIdentityStore>;
 
 /**
- * How many days the rows of a table stay after they have expired. An ended session tells
- * a browser why it is signed out.
+ * How many days the rows of a table stay after they have expired. Sessions stay 30 days, because an
+ * ended session tells a browser why it is signed out.
  */
 const DAYS_KEPT = {
   console_reveal: 0,

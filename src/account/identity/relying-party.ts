@@ -216,7 +216,7 @@ function openLogoutVerifier(
   };
 }
 
-/** Undefined for another kind of token, or if its time is over 2 minutes before or after now. */
+/** Undefined for another kind of token, or if its time differs from now by more than 2 minutes. */
 export function readLogout(
   payload: Readonly<Record<string, unknown>>,
   nowMs: number,

@@ -199,7 +199,7 @@ export class Sessions {
   }
 
   /**
-   * Caches for a moment that a token is unknown, since no later session gets a token that was sent.
+   * Caches for a moment that a token is unknown, which stays true: a new session gets a new token.
    * Reads of a token that was found recently do not wait for reads of unknown tokens.
    */
   async #find(hash: Buffer): Promise<StoredSession | undefined> {
@@ -276,8 +276,8 @@ export function recheckDueAtMs(session: Checked): number {
 
 /**
  * True if a session was used for too long without an answer from the provider. The time begins with
- * the first use after the recheck became due, so a person who returns after a day is sent to the
- * provider first.
+ * the first use after the recheck became due, so the session of a person who returns after a day
+ * does not end before the provider was asked.
  */
 export function isRecheckOverdue(session: Checked, nowMs: number): boolean {
   const { recheckAskedAtMs } = session;

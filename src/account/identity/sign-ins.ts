@@ -158,7 +158,7 @@ export class SignIns {
     }
     const isShort = lacksEmailClaim(claims, emailRules);
     const more = isShort ? await answer.moreClaims() : {};
-    // If address and verification came from two sources, they could describe different addresses.
+    // Address and verification are read from one source, since two could mean different addresses.
     const email = readEmailClaim(asText(more["email"]) === undefined ? claims : more, emailRules);
     if (email === undefined) return undefined;
     return {
@@ -255,7 +255,7 @@ export function readEmailClaim(
   return { email, emailNorm: normaliseEmail(email), isVerified };
 }
 
-/** True if userinfo must be read, for the address or, without `isTrusted`, for `email_verified`. */
+/** True if userinfo must be read: for the address, or for `email_verified` unless `isTrusted`. */
 export function lacksEmailClaim(claims: Claims, rules: EmailRules): boolean {
   if (asText(claims["email"]) === undefined) return true;
   return claims["email_verified"] === undefined && !rules.isTrusted;

@@ -102,7 +102,7 @@ function toCallOutcome(
 /** The outcome of a refusal that affects the whole search; undefined if only this call failed. */
 function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
   const { class: cls, status, origin, limit, retryable, retryAfterSeconds } = refusal;
-  // A pool's window can last an hour, but another model may have capacity much earlier.
+  // The wait is limited: a pool's window can last an hour, but another model may be free earlier.
   const waitMs =
     Math.min(retryAfterSeconds ?? DEFAULT_WAIT_SECONDS, RETRY_AFTER_SECONDS_MAX) * 1000;
   switch (cls) {

@@ -40,15 +40,15 @@ export interface OptimizeOptions {
   readonly log: Logger;
   readonly caller: ModelCaller;
   readonly isChatModel: (modelId: string) => boolean;
-  /** The least time between the starts of two calls of a search, unless one has to run alone. */
+  /** The least time between the starts of two calls of a search, unless a call has to run alone. */
   readonly callGapMs: number;
   readonly quote: Quote;
 }
 
 /**
- * Each search has a managed key; its cap is the budget, and it is disabled when the search ends. A
- * method that gets an organization treats other organizations' searches as unknown. A job ends
- * searches whose process has died as `interrupted`.
+ * Each search has a managed key, whose cap is the budget and which is disabled when the search
+ * ends. A method that gets an organization treats other organizations' searches as unknown. A job
+ * ends searches whose process has died as `interrupted`.
  */
 export class OptimizeRuns {
   readonly #options: OptimizeOptions;
@@ -128,7 +128,7 @@ export class OptimizeRuns {
 
   /**
    * Returns the answers after the first `after` events, only to the person who started the search.
-   * Undefined if this process does not hold them; it does at most until ten minutes after the end.
+   * Undefined if this process does not hold them: they are dropped within ten minutes of the end.
    */
   answers(
     orgId: OrgId,

@@ -97,7 +97,7 @@ export interface SearchEstimate {
   readonly judge: EstimatedModel | null;
   /** The most that all calls together can cost; a smaller budget may end the search early. */
   readonly mostMicroUsd: MicroUsd;
-  /** The sum of the gaps between calls; answers that take over two gaps prolong a search. */
+  /** The gaps between all calls; answers that take over two gaps add to this time. */
   readonly leastMs: number;
 }
 

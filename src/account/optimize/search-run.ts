@@ -99,7 +99,7 @@ export class SearchRun {
     }
   }
 
-  /** Makes a call and may repeat it, later or as the only one. Undefined if the search ended. */
+  /** Makes a call; repeats it later, or alone, if it was refused. Undefined if the search ended. */
   async #ask(task: SearchTask): Promise<EndedCall | undefined> {
     let mustBeAlone = false;
     for (let tries = 1; this.#mayGoOn(); tries += 1) {

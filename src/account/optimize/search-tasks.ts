@@ -51,9 +51,7 @@ export class SearchTasks {
     return task.kind === "judge" ? task.question : (this.#options.prompts[task.promptAt] ?? "");
   }
 
-  /**
-   * `text` is undefined if the model did not answer. True if the judge's planned call is left out.
-   */
+  /** `text` is undefined without an answer. True if the judge's planned call is dropped. */
   answered(promptAt: number, modelId: string, text: string | undefined): boolean {
     const { searchId, prompts, modelIds, hasJudge } = this.#options;
     if (!hasJudge) return false;

@@ -282,7 +282,7 @@ export class PostgresTeamStore {
 
 export type TeamStore = Public<PostgresTeamStore>;
 
-/** Makes changes of one team run one after another; false if `by` has lost the role for them. */
+/** Makes changes of one team run one after another; false if `by` may no longer make any. */
 async function lockTeam(
   client: PoolClient,
   orgId: OrgId,
@@ -312,8 +312,8 @@ async function endInvitations(
 }
 
 /**
- * Creates an empty organization for an account that has left its own, because
- * `console_account.org_id` must name one of which it is a member. No second trial key is created.
+ * Creates an empty organization for an account that left its own organization, because
+ * `console_account.org_id` must name one with this member. No second trial key is created.
  */
 async function giveOwnOrg(
   client: PoolClient,

@@ -98,7 +98,7 @@ export interface PersonRow {
   readonly masked: string | null;
 }
 
-/* Keys that the account rotated count too, since it knows their secrets; so do changed webhooks. */
+/* Includes keys that the account rotated, since it knows their secrets, and webhooks it changed. */
 export const MADE_BY_SQL = `
   with made as (
     select distinct target from change

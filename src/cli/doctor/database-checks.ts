@@ -13,7 +13,7 @@ const LOSS_DAYS = 7;
 
 const FLAGGED_DAYS = 7;
 
-/** Checks the database's content. Opening it has shown that it answers and has the schema. */
+/** Checks stored data. Opening the stores has shown that the database answers and is migrated. */
 export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => {
   const broken = (await backend.audit()).filter((check) => check.violations > 0);
   const failed = `failed checks: ${listNames(broken.map(({ id }) => id))}`;

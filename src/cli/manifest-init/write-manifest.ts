@@ -54,8 +54,8 @@ export function placeManifest(
 }
 
 /**
- * The problems of a manifest at this path: invalid contents, else a misused key variable, else
- * conflicts with the other manifests, but not the problems of other files.
+ * The problems of a manifest at this path, of the first kind that it has: invalid contents, misused
+ * key variables, conflicts with other manifests. Problems of other files are left out.
  */
 function placeProblems(config: Config, file: string, text: string): readonly string[] {
   const verdict = validateManifest(text);
@@ -173,7 +173,7 @@ export function shippedManifests(): Manifest[] {
   });
 }
 
-/** By model ID: the maker's listing, or a reseller's. Makers have the smallest priority numbers. */
+/** By model ID, the listing of the maker, else of a reseller: makers have the lowest `priority`. */
 export function shippedListings(): ReadonlyMap<string, ShippedListing> {
   const real = shippedManifests().filter(({ provider }) => findHead(provider.id) !== undefined);
   const listings = new Map<string, ShippedListing>();

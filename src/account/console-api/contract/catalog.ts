@@ -25,8 +25,8 @@ export const Descriptor = Type.Object({
 export type Descriptor = Static<typeof Descriptor>;
 
 /**
- * Dollars per million tokens. A price that the listing does not set equals that of the prompt
- * or completion; an unset `cache_write_1h` equals `cache_write`.
+ * Dollars per million tokens. A price that the listing does not set equals its prompt or completion
+ * price; an unset `cache_write_1h` equals `cache_write`.
  */
 export const PricesPerMillion = BySku(Type.String());
 export type PricesPerMillion = Static<typeof PricesPerMillion>;
@@ -38,7 +38,7 @@ export const PriceCardLine = Type.Object({
   variant: nullable(Type.String()),
 });
 
-/** The prices of all tokens, output too, of requests with prompts above `above_prompt_tokens`. */
+/** For prompts above `above_prompt_tokens`, the prices of all tokens of the request, output too. */
 export const PriceTier = Type.Object({
   above_prompt_tokens: Count,
   prices: PricesPerMillion,
@@ -68,7 +68,7 @@ export const ModelProvider = Type.Object({
       on: Type.String(),
       by: oneOf("two-sources", "page"),
       url: nullable(Type.String()),
-      /** `late`: over 45 days ago; `old`: over 90 days ago, and the listing is tried last. */
+      /** `late`: checked over 45 days ago; `old`: over 90 days ago, so it is tried last. */
       age: oneOf("recent", "late", "old"),
     }),
   ),
@@ -119,7 +119,7 @@ export const Provider = Type.Object({
   ttft_p50_ms: nullable(Count),
   /**
    * Models whose answers of the last 24 hours were reported to come from another model. They are
-   * always listed; `share_24h` is null unless they too meet the conditions of `success_24h`.
+   * always listed, but `share_24h` is null if it fails the conditions of `success_24h`.
    */
   substitutions: Type.Array(
     Type.Object({
@@ -206,7 +206,7 @@ export const PriceChanges = Type.Object({
 });
 export type PriceChanges = Static<typeof PriceChanges>;
 
-/** The cost of the organization's chat tokens at one provider's listing, at its present prices. */
+/** The cost of all chat tokens of the organization at this listing's present prices. */
 export const ListingCost = Type.Object({
   provider: Type.String(),
   name: Type.String(),

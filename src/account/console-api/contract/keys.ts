@@ -254,7 +254,7 @@ export type LimitValue = Static<typeof LimitValue>;
 export const LimitRow = Type.Object({
   scope: oneOf("org", "key", "model", "endpoint"),
   key_id: nullable(Id),
-  /** The key's name, if it has `key_id`; else the organization's, a model id or a provider's id. */
+  /** The key's name if `key_id` is set; else the organization's, a model id or a provider's id. */
   name: Type.String(),
   model: nullable(Type.String()),
   rpm: LimitValue,

@@ -30,7 +30,7 @@ export const ListingFigures = Type.Object({
 });
 export type ListingFigures = Static<typeof ListingFigures>;
 
-/** Figures over all of a provider's listings; those of single listings do not determine them. */
+/** A provider's figures over all listings; they cannot be computed from those of its listings. */
 export const ProviderFigures = Type.Omit(ListingFigures, ["model", "calls", "days", "hours"]);
 export type ProviderFigures = Static<typeof ProviderFigures>;
 

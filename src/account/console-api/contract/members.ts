@@ -99,8 +99,8 @@ export const memberRoutes = {
   "POST /api/console/members/:account_id/remove": {
     summary: "Removes a member: its sessions are out of the organization with their next request",
     command: { usage: "member remove <account_id>" },
-    // A removed member's alerts and invitations end too. A member who is removed from the account's
-    // own organization gets a new, empty one.
+    // A removed member's alerts and invitations end too. A member who is removed from their own
+    // organization gets a new, empty one.
     changes: ["member.remove", "org.create", "alert.rules", "alert.destination", "member.uninvite"],
     ...setting("members"),
     answer: Team,

@@ -31,7 +31,7 @@ const sums = {
   /** `debit_usd`: what customers were charged; `overrun_usd`: the cost above their reserves. */
   debit_usd: Usd,
   overrun_usd: Usd,
-  /** The platform's share of `debit_usd` and `overrun_usd`. */
+  /** The part of `debit_usd` plus `overrun_usd` that is not owed to the provider. */
   margin_usd: Usd,
   /** Attempts whose end was not observed, so that the provider's claim for them is not known. */
   unknown: Type.Object({ attempts: Count, charged_usd: Usd }),
@@ -115,11 +115,9 @@ export const OperatorClosing = Type.Object({
   /** The periods that this call closed, ordered by provider and time, at most 200. */
   closed: Type.Array(OperatorPeriod),
   closed_count: Count,
-  /** No later closing changes what ended before this instant. */
+  /** The settlement horizon: no attempt can end before this instant any more. */
   settled_through: Instant,
-  /**
-   * Providers without a manifest, closed by the terms of their last period, or monthly in arrears.
-   */
+  /** Providers without a manifest: closed by their last period's terms, else monthly in arrears. */
   unlisted: Type.Array(
     Type.Object({ provider: Type.String(), terms_from: oneOf("last_period", "default") }),
   ),

@@ -79,8 +79,8 @@ export type OptimizeVerdict = Static<typeof OptimizeVerdict>;
 
 export const OptimizeAnswers = Type.Object({
   /**
-   * The instance that runs a search holds its answers in memory, for the person who started it,
-   * at most until ten minutes after its end.
+   * True if this instance holds the answers in memory. Only the instance that runs the search does,
+   * only for the person who started it, and at most until ten minutes after the end.
    */
   held: Type.Boolean(),
   answers: Type.Array(OptimizeAnswer),

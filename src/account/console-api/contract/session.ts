@@ -41,7 +41,7 @@ export const Notice = Type.Object({
   severity: oneOf("bad", "warn", "info"),
   text: Type.String(),
   since: nullable(Instant),
-  /** Requests refused within an hour for lack of credit or the organization's cap, up to 1,000. */
+  /** Requests refused in the last hour for lack of credit or by the spend cap, at most 1,000. */
   refused: Count,
   action: oneOf("add_credit", "raise_cap", "contact_support", "view_model", "open_billing"),
   target: nullable(Id),

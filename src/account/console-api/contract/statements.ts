@@ -100,8 +100,8 @@ const StatementDocument = Type.Object({
 });
 /**
  * The content of a statement; its JSON text is stored, hashed and downloaded. Opening balance plus
- * credits minus usage is the closing balance. `lines` are at most 500, oldest first;
- * `lines_left_out` more are in `credits` only. `models` and `keys` are at most 200 each, highest
+ * credits minus usage is the closing balance. `lines` has the oldest credits, at most 500; the
+ * other `lines_left_out` count only in `credits`. `models` and `keys` are at most 200 each, highest
  * cost first; one of them may be `other`, the sum of the cheapest. `unlisted_usage_usd` is the part
  * of the usage that `models` lacks, because its days were deleted from the journal.
  */
