@@ -83,8 +83,9 @@ export function compileDeployment(
     pool: ownPool({ id, modality, capacity }, provider.listing === "private"),
     settlement: { mode: settlement.mode, interval: settlement.interval },
     ...defined({
-      // A key that belongs to another origin is left out. The gateway still polls old video jobs of
-      // a deployment that is not routed, and would send the key to the wrong origin.
+      // A key that belongs to another origin is left out. It is not enough that the deployment is
+      // not routed: the gateway still polls its old video jobs, and would send the key to the wrong
+      // origin.
       apiKeyEnv: mayHaveKey ? endpoint.api_key_env : undefined,
       defaultedSkus: defaultedSkus.length > 0 ? defaultedSkus : undefined,
       datedPrices: dated.length > 1 ? dated : undefined,

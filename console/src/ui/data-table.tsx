@@ -99,7 +99,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
     </div>
   );
 }
-/** Number of columns above which a row takes two lines on a phone, also without `phone`. */
+/** With more columns than this, a row takes two lines on a phone even if no column sets `phone`. */
 const FOLDED_FROM = 2;
 
 /** The order comes from the page (`onSort`), the URL (`kept`) or the table's own state. */

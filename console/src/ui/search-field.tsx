@@ -11,7 +11,7 @@ export interface SearchFieldProps {
   readonly onChange: (value: string) => void;
 }
 
-/** A search over a list. The key `/` moves the focus to the first one of a page. */
+/** A search over a list. The key `/` moves the focus to the first search field of the page. */
 export function SearchField({ label, value, onChange }: SearchFieldProps) {
   // Renders at each input, because the caller may shorten the typed text to an unchanged `value`.
   const [, rerender] = useReducer((times: number) => times + 1, 0);

@@ -19,7 +19,7 @@ export type ManifestVerdict =
   | { readonly ok: true; readonly manifest: Manifest }
   | { readonly ok: false; readonly problems: readonly ManifestProblem[] };
 
-/** In UTF-16 units: thousands of listings. A longer text is refused before it is parsed. */
+/** Maximum length in UTF-16 units: thousands of listings. A longer text is not even parsed. */
 const MANIFEST_CHARS_MAX = 4_194_304;
 
 /**

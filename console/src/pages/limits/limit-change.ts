@@ -66,7 +66,7 @@ function readLimit(text: string, ceiling: number | null): number | string {
     : `Enter a whole number from 1 to ${ceiling}. Limits can be lowered, not raised.`;
 }
 
-/** Quiet keys are hidden only if there are at least this many. */
+/** Keys without a notable limit or cap are hidden only if there are at least this many of them. */
 const QUIET_MIN = 10;
 /** Share of a limit from which the use of a key is notable. */
 const CLOSE_SHARE = 0.5;

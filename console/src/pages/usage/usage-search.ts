@@ -123,7 +123,7 @@ export function readFilters(search: UsageSearch, nowMs: number): Filters {
   return filters;
 }
 
-/** Names what the filters select. Unlike their times, the name does not change as time passes. */
+/** Identifies what the filters select. It stays the same while their times move on. */
 export function nameSelection(search: UsageSearch): string {
   const names = ["range", "from", "to", ...FILTER_NAMES] as const;
   return JSON.stringify(names.map((name) => search[name]));

@@ -82,7 +82,7 @@ export interface Conversation {
   readonly updatedAtMs: number;
   readonly settings: ChatSettings;
   readonly turns: readonly Turn[];
-  /** Random ID of a tab's copy. A stored conversation has the ID of the copy stored last. */
+  /** Random ID of a tab's copy. In a stored conversation, it is that of the copy stored last. */
   readonly copyId?: string;
   /** Random, new at each write. If the stored one differs, another tab has written since. */
   readonly revision?: string;
