@@ -142,7 +142,7 @@ export interface Deployment {
    * cost in micro-dollars if `billing` is `reported_cost`.
    */
   readonly maxOutputTokens?: number;
-  /** If an answer reports no usage, its images count as these tokens. The first match applies. */
+  /** If an answer reports no usage: the output tokens of each image. The first match applies. */
   readonly imageTokens?: readonly ImageTokens[];
   readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
   /** `imagesPath` and `videosPath` are relative to `baseUrl` and start with a slash. */

@@ -24,7 +24,7 @@ export interface ContentInput {
   readonly range?: string;
   readonly ifRange?: string;
   readonly headOnly: boolean;
-  /** Maximum silence of the provider in ms before its headers; in the body, at most twice that. */
+  /** Maximum silence of the provider in ms before its headers. In the body, up to twice as long. */
   readonly idleMs: number;
   /** Maximum time of the whole transfer in ms, however slowly it is read. Default: unlimited. */
   readonly totalMs?: number;

@@ -320,7 +320,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#releaseProvider(failure);
     this.#resolve({
       bridge: finished === "answer" ? this.#bridge : undefined,
-      // A provider may close a connection that was paused for long: no breach of the listing.
+      // A provider may close a connection that was paused for long, so the listing is not blamed.
       failure: failure !== undefined && this.#hasWaited ? withoutBlame(failure) : failure,
       timedOut,
       hasOutput: this.#hasOutput,

@@ -10,7 +10,7 @@ import {
 import type { AnswerOf, RouteName } from "./contract.ts";
 import { call, type ApiFault, type Asked, type NeedsNothing } from "./client.ts";
 
-/** Read again after every change, because every page shows parts of it, such as the balance. */
+/** The session is read again after every change, because every page shows some of it. */
 const SESSION: RouteName = "GET /api/console/session";
 
 export interface AnswerOptions<T> {

@@ -27,7 +27,7 @@ import { Panel, type PanelProps } from "./panel.tsx";
 
 export type { Column } from "./use-table-state.ts";
 
-/** Up to this number, a page renders all its rows; a longer page renders only the visible ones. */
+/** A page with up to this number of rows renders them all; a longer one only the visible rows. */
 const ROWS_WHOLE_MAX = 200;
 /**
  * Replaces `ROWS_WHOLE_MAX` if all rows are on one page. It is smaller, because a search then

@@ -132,7 +132,7 @@ function duration(
 
 type Bars = ReadonlyMap<string, ReactElement>;
 
-/** A bar per group, relative to the largest group, in the color of the group in the chart. */
+/** A bar per group, relative to the largest. If the chart has the group, the colors are equal. */
 function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
   const unit = UNITS[metric];
   const amounts = usage.groups.map(({ figures }) => toWhole(unit, metricOf(figures, metric)));

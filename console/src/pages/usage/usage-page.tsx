@@ -78,7 +78,7 @@ export function UsagePage() {
   );
 }
 
-/** Reads the time each minute while the page is visible, and on return: time ranges end with it. */
+/** Updates the time each minute while the page is visible, and on return. A range may end "now". */
 function useClock(): readonly [nowMs: number, readClock: () => void] {
   const [nowMs, readClock] = useReducer(Date.now, 0, Date.now);
   useEffect(() => {

@@ -28,7 +28,7 @@ export interface StackPiece {
 
 export interface Stack {
   readonly bucket: ChartBucket;
-  /** Pieces of the bar, the bottom one first. Only a chart of lines has empty pieces. */
+  /** Pieces of the bar, the bottom one first. Only in a chart of lines can a piece be 0. */
   readonly pieces: readonly StackPiece[];
   readonly total: bigint;
   /** False if any amount was not measured; in a chart of lines, only if none was measured. */
