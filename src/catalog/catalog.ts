@@ -148,7 +148,7 @@ export interface Deployment {
   /** `imagesPath` and `videosPath` are relative to `baseUrl` and start with a slash. */
   readonly imagesPath: string;
   readonly videosPath: string;
-  /** Present exactly on decisions listings. */
+  /** Present on decisions listings only. */
   readonly decisions?: DecisionsListing;
   readonly priceCard: readonly PriceCardLine[];
   readonly quantization?: string;

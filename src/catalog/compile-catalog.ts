@@ -66,7 +66,8 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
       input.pools ?? NO_POOLS,
       entries.map(({ deployment }) => deployment),
     );
-  // Listings past their deprecation date count only if the pools would be invalid without them.
+  // A pool must not become invalid because a deprecation date has passed. So listings past that
+  // date count if the pools would be invalid without them.
   const current = compileFor(single);
   const pools = current.issues.length === 0 ? current : compileFor(compiled);
   const issues = [...modalityConflicts(single), ...pools.issues];

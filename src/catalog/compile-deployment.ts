@@ -117,7 +117,7 @@ export function listingTerms(
   return Object.hasOwn(terms, id) ? terms[id] : undefined;
 }
 
-/** Checks the key before `private`: a private deployment's dedicated endpoint needs the key. */
+/** Reports a missing key before `private`, because a dedicated endpoint needs the key too. */
 function readinessProblem(
   { provider, endpoint }: Manifest,
   model: ManifestModel,

@@ -84,7 +84,7 @@ export function shortHash(text: string): string {
 /** A price in USD per million tokens with six decimals is a whole number of pico-USD per token. */
 const FRACTION_DIGITS = 6;
 
-/** A decimal text times 10^`fractionDigits`, which must be a whole number. */
+/** A decimal text times 10^`fractionDigits`. The result must be a whole number. */
 export function scaledPrice(text: string, fractionDigits: number): bigint {
   const [whole = "", fraction = ""] = text.split(".");
   assert(fraction.length <= fractionDigits, "a scaled decimal loses no digits");

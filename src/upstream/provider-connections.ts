@@ -42,7 +42,7 @@ interface Target {
 
 type Connect = buildConnector.BuildOptions & { readonly lookup?: LookupFunction };
 
-/** Opens connections to providers: pools that are kept alive, and new ones for a single request. */
+/** Opens connections to providers: pools of kept-alive ones, and new ones for a single request. */
 export class ProviderConnections {
   readonly #bodies: SentBodies;
   readonly #outbound: Outbound;

@@ -71,7 +71,7 @@ export interface AttemptInput {
 }
 
 export interface AttemptResult {
-  /** Undefined unless a 2xx came uncompressed and, for a stream, as `text/event-stream`. */
+  /** Present if a 2xx answer came uncompressed and, for a stream, as `text/event-stream`. */
   readonly bridge: AnswerBridge | undefined;
   /** Undefined if the answer is complete. */
   readonly failure: UpstreamFailure | undefined;

@@ -86,7 +86,7 @@ function compileSchema(): ValidateFunction {
   return ajv.compile(manifestSchema);
 }
 
-/** False for errors that accompany a cause: a failed `if`, or one part of `contains` or `anyOf`. */
+/** False for an error that another one covers: of `if`, or of a part of `contains` or `anyOf`. */
 function isCause({ keyword, schemaPath }: ErrorObject): boolean {
   return keyword !== "if" && !/\/(?:contains|anyOf)\/./.test(schemaPath);
 }

@@ -105,7 +105,7 @@ function saidTo(modelId: string, turn: Turn): readonly RequestMessage[] | undefi
   }));
 }
 
-/** The message has the answer's tool calls only if their results follow, as the API requires. */
+/** The message has the tool calls only if their results follow: the API requires results. */
 function answerMessage(
   modelId: string,
   { answers }: Turn,

@@ -44,7 +44,7 @@ export interface Turn {
   readonly text: string;
   readonly attachments: readonly Attachment[];
   readonly answers: readonly ChatAnswer[];
-  /** Replaces the message. By model ID: results of the tool calls in that model's last answer. */
+  /** Sent instead of `text`. By model ID: results of the tool calls in that model's last answer. */
   readonly toolResults?: Readonly<Record<string, readonly ToolResult[]>>;
 }
 
