@@ -41,7 +41,7 @@ export function ownPool(
   return { id, capacity, orgSharePercent: isPrivate ? 100 : defaultSharePercent([{ modality }]) };
 }
 
-/** A pool's limits replace its members'. Without any, it has those of its only limited member. */
+/** A pool's limits replace its members'. If it has none, its only member with limits decides. */
 export function compilePools(stated: StatedPools, deployments: readonly Member[]): CompiledPools {
   const { file, pools } = stated;
   const poolOf = new Map<string, PoolDeclaration>();

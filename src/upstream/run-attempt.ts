@@ -103,7 +103,7 @@ const ERROR_BODY_TIMEOUT_MS = 5_000;
 /** How long a provider may take to close a stream after its end mark. */
 const TRAILING_BYTES_TIMEOUT_MS = 2_000;
 
-/** Runs one attempt until its answer ends. An error that `send` throws is a failed connection. */
+/** Runs one attempt until its answer ends. If `send` throws, that counts as a failed connection. */
 export function runAttempt(input: AttemptInput): RunningAttempt {
   const run = new AttemptRun(input);
   input.deadlines.watch(run);

@@ -86,7 +86,7 @@ function compileSchema(): ValidateFunction {
   return ajv.compile(manifestSchema);
 }
 
-/** False for an error that another one covers: of `if`, or of a part of `contains` or `anyOf`. */
+/** False for an error that repeats another: one of `if`, or of a part of `contains` or `anyOf`. */
 function isCause({ keyword, schemaPath }: ErrorObject): boolean {
   return keyword !== "if" && !/\/(?:contains|anyOf)\/./.test(schemaPath);
 }

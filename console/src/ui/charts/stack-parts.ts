@@ -60,7 +60,7 @@ export function sideBySide(
   buckets: readonly ChartBucket[],
 ): readonly Stack[] {
   return stackParts(unit, parts, buckets).map((stack) => {
-    // A null is a gap in the line. A 0 is a point of it, although stacked bars leave it out.
+    // A null is a gap in the line. A 0 is a point of the line, but stacked bars leave it out.
     const pieces = parts.flatMap((part, at) => {
       const amount = stack.bucket.values[part.id];
       return amount === null ? [] : [{ part, at, whole: toWhole(unit, amount), below: 0n }];
