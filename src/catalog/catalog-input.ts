@@ -7,7 +7,7 @@ import type { Manifest } from "./manifest/manifest-schema.ts";
 export interface ManifestFile {
   readonly file: string;
   readonly manifest: Manifest;
-  /** SHA-256 of the text on disk, hexadecimal. Stored verdicts are valid for one hash only. */
+  /** SHA-256 of the text on disk, hexadecimal. A stored verdict counts only for the same hash. */
   readonly sha256: string;
 }
 
@@ -18,7 +18,7 @@ export interface CatalogIssue {
   readonly message: string;
 }
 
-/** A warning that stops no build. `message` names variables, but never contains their values. */
+/** A warning, which stops no build. `message` may name variables, but never has their values. */
 export interface CatalogNote {
   readonly file: string;
   readonly deploymentId: string;
@@ -34,7 +34,7 @@ export interface CatalogNote {
 export interface ManifestText {
   readonly file: string;
   readonly text: string;
-  /** The text on disk, if `text` is a changed copy of it; `sha256` is the hash of this text. */
+  /** The text on disk, if `text` is a changed copy. `sha256` is then the hash of `original`. */
   readonly original?: string;
 }
 

@@ -20,7 +20,7 @@ export type InputModality = ManifestInputModality;
  * defaults), except that `cacheWrite1h` is absent if the manifest does not price it.
  */
 export interface PriceSheet extends BySku<bigint> {
-  /** Hash of the deployment id and all prices. An attempt is settled at the prices of its pin. */
+  /** Hash of the deployment id and all prices. An attempt stores it and is settled at these. */
   readonly pinId: string;
   /** The prices at which the provider is paid; absent: the prices of this sheet. */
   readonly purchase?: PriceSheet;
@@ -45,7 +45,7 @@ export interface DatedPrices {
 export interface CheckedPrices extends ManifestChecked {
   /** `late` 45 days after the check, `old` after 90 days: routing tries an `old` listing last. */
   readonly age: "recent" | "late" | "old";
-  /** When `age` changes next or routing ends, in milliseconds since 1970; Infinity: never. */
+  /** When `age` changes next or routing of the listing ends, in ms since 1970; Infinity: never. */
   readonly ageUntilMs: number;
 }
 
@@ -87,7 +87,7 @@ export interface PoolDeclaration {
   readonly tokensPerMinute?: number;
   readonly requestsPerSecond?: number;
   readonly concurrent?: number;
-  /** Percent of each limit that one organization may use. Its share is rounded down, or up to 1. */
+  /** Percent of each limit that one organization may use: a share of at least 1, rounded down. */
   readonly orgSharePercent: number;
 }
 
@@ -116,9 +116,9 @@ export interface Deployment {
   readonly modality: ModalityId;
   /** Includes the version segment, such as `/v1`; has no trailing slash. */
   readonly baseUrl: string;
-  /** Variable with the marketplace's key; absent: the endpoint needs none, or may not get it. */
+  /** Environment variable with the marketplace's key; absent: no key is needed or allowed. */
   readonly apiKeyEnv?: string;
-  /** Lower numbers come first in routing order; only an `old` price check counts more. */
+  /** Lower numbers are tried first, but an `old` price check puts a listing behind all others. */
   readonly priority: number;
   readonly promptLogging: "none" | "retained";
   readonly datacenters: readonly string[];
@@ -142,13 +142,13 @@ export interface Deployment {
    * cost in micro-dollars if `billing` is `reported_cost`.
    */
   readonly maxOutputTokens?: number;
-  /** Output tokens of an image without reported usage; the first match counts; absent: none. */
+  /** If an answer reports no usage: the output tokens of each image. The first match applies. */
   readonly imageTokens?: readonly ImageTokens[];
   readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
   /** `imagesPath` and `videosPath` are relative to `baseUrl` and start with a slash. */
   readonly imagesPath: string;
   readonly videosPath: string;
-  /** Present exactly on decisions listings. */
+  /** Present on decisions listings only. */
   readonly decisions?: DecisionsListing;
   readonly priceCard: readonly PriceCardLine[];
   readonly quantization?: string;
@@ -199,7 +199,7 @@ export interface ListedProvider {
 
 /** One immutable build of all manifests. A reload replaces the whole object. */
 export interface Catalog {
-  /** Hash of manifests, pools and what depends on time: prices, check ages, past listings. */
+  /** Hash of manifests and pools, and of what time changes: prices, check ages, past listings. */
   readonly buildId: string;
   /** Public, routed models: newest `released` first, undated models last, then by name. */
   readonly models: readonly ListedModel[];

@@ -14,7 +14,7 @@ import { byProviderThenModel, byText, type Listing, mergeModels } from "./merge-
 import { priceNotes } from "./price-notes.ts";
 import { shortHash } from "./price-sheet.ts";
 
-/** `nowMs` decides prices in force and ages of checks. Default: the start of `today`. */
+/** `nowMs` decides which prices are in force and how old checks are. Default: start of `today`. */
 export interface CatalogInput
   extends
     Pick<DeploymentSettings, "hasKey">,
@@ -36,7 +36,7 @@ export type CatalogOutcome =
     }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
 
-/** Compiles manifests, in any order, into one catalog. Returns issues if they do not make one. */
+/** Compiles manifests, in any order, into one catalog, or returns the issues that prevent that. */
 export function compileCatalog(input: CatalogInput): CatalogOutcome {
   const duplicates = duplicateProviders(input.manifests);
   if (duplicates.length > 0) return { ok: false, issues: duplicates };
@@ -66,7 +66,8 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
       input.pools ?? NO_POOLS,
       entries.map(({ deployment }) => deployment),
     );
-  // Listings past their deprecation date count only if the pools would be invalid without them.
+  // A pool must not become invalid because a deprecation date has passed. So listings past that
+  // date count if the pools would be invalid without them.
   const current = compileFor(single);
   const pools = current.issues.length === 0 ? current : compileFor(compiled);
   const issues = [...modalityConflicts(single), ...pools.issues];
@@ -197,7 +198,7 @@ function pastNote({ file, deployment: { id } }: CompiledEntry): CatalogNote {
   return { file, deploymentId: id, reason: "past_dated", message };
 }
 
-/** Freezes a value and all in it. Only its type keeps a map or set from getting other entries. */
+/** Freezes a value and all in it. The entries of a map or set are protected only by its type. */
 function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   if (value instanceof Map) for (const member of value.values()) deepFreeze(member);

@@ -83,8 +83,9 @@ export function compileDeployment(
     pool: ownPool({ id, modality, capacity }, provider.listing === "private"),
     settlement: { mode: settlement.mode, interval: settlement.interval },
     ...defined({
-      // A key that belongs to another origin is left out. The gateway still polls old video jobs of
-      // a deployment that is not routed, and would send the key to the wrong origin.
+      // A key that belongs to another origin is left out. It is not enough that the deployment is
+      // not routed: the gateway still polls its old video jobs, and would send the key to the wrong
+      // origin.
       apiKeyEnv: mayHaveKey ? endpoint.api_key_env : undefined,
       defaultedSkus: defaultedSkus.length > 0 ? defaultedSkus : undefined,
       datedPrices: dated.length > 1 ? dated : undefined,
@@ -116,7 +117,7 @@ export function listingTerms(
   return Object.hasOwn(terms, id) ? terms[id] : undefined;
 }
 
-/** Checks the key before `private`: a private deployment's dedicated endpoint needs the key. */
+/** Reports a missing key before `private`, because a dedicated endpoint needs the key too. */
 function readinessProblem(
   { provider, endpoint }: Manifest,
   model: ManifestModel,

@@ -22,7 +22,7 @@ export interface StatedPools {
 export const NO_POOLS: StatedPools = { file: "", pools: [] };
 
 export interface CompiledPools {
-  /** By deployment id, for the deployments that the operator's file puts into a pool. */
+  /** The pool of each deployment that the operator's file puts into one, by deployment id. */
   readonly poolOf: ReadonlyMap<string, PoolDeclaration>;
   readonly issues: readonly CatalogIssue[];
   readonly notes: readonly CatalogNote[];
@@ -41,7 +41,7 @@ export function ownPool(
   return { id, capacity, orgSharePercent: isPrivate ? 100 : defaultSharePercent([{ modality }]) };
 }
 
-/** A pool's own limits replace its members'. Without any, the only member with limits decides. */
+/** A pool's limits replace its members'. If it has none, its only member with limits decides. */
 export function compilePools(stated: StatedPools, deployments: readonly Member[]): CompiledPools {
   const { file, pools } = stated;
   const poolOf = new Map<string, PoolDeclaration>();

@@ -3,8 +3,8 @@ import type { Catalog, DatedPrices, Deployment, OwnKey, PriceSheet } from "./cat
 import { shortHash } from "./price-sheet.ts";
 
 /**
- * Copies a deployment for a customer's own key: own health and capacity, and no charge. The same
- * deployment and key give the same object, because caches use it as a key; 1,000 are kept.
+ * Copies a deployment for a customer's own key: the copy has its own health and capacity and costs
+ * nothing. The same deployment and key give the same object, because caches use it as a key.
  */
 export function ownKeyDeployment(
   deployment: Deployment,
@@ -69,7 +69,7 @@ function remember(copies: Copies, connectionId: string, copy: Deployment): void 
   copies.set(connectionId, copy);
 }
 
-/** The deployment at `atMs`, in ms since 1970. The same prices give the same object, for caches. */
+/** The deployment at `atMs`, in ms since 1970. Caches need the same object for the same prices. */
 export function deploymentAt(deployment: Deployment, atMs: number): Deployment {
   const { datedPrices } = deployment;
   if (datedPrices === undefined) return deployment;

@@ -11,11 +11,11 @@ export interface KeyRules {
   readonly isOwnVariable: (name: string) => boolean;
   /** Where each listed key may be sent. Any other key is sent only to its owner (`KeyOwners`). */
   readonly origins: KeyOrigins;
-  /** The owners of the variables in the catalog that is replaced; absent at the program's start. */
+  /** The owners in the catalog that is being replaced; absent at the program's start. */
   readonly owners?: KeyOwners;
 }
 
-/** By environment variable: the one origin that gets its key if `KeyRules.origins` has none. */
+/** For each environment variable: the origin that gets its key if `KeyRules.origins` has none. */
 export type KeyOwners = ReadonlyMap<string, string>;
 
 export interface KeyProblem {
@@ -63,8 +63,8 @@ interface Owner {
 }
 
 /**
- * A variable keeps its owner while a manifest names it for that origin, so no new manifest takes
- * over a key. Otherwise the first file by name decides.
+ * An origin stays the owner of a variable while a manifest of that origin names the variable, so no
+ * new manifest can take over the key. Otherwise the first manifest by file name decides.
  */
 function findOwners(
   manifests: readonly NamedManifest[],

@@ -61,8 +61,9 @@ export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] 
 }
 
 /**
- * Each text comes from the first listing that has it. Input modalities and parameters are unions,
- * and bounds are maxima. All else except the deprecation date comes from the first listing.
+ * Takes each text from the first listing in routing order that has it. Input modalities and
+ * parameters are unions; bounds and the deprecation date are maxima. The rest is the first
+ * listing's.
  */
 function mergeOne(listings: readonly Listing[]): ListedModel {
   const first = listings[0]?.deployment;
@@ -100,7 +101,7 @@ function findText(
   return listings.find(({ model }) => model[field] !== undefined)?.model[field];
 }
 
-/** The latest date, because the last listing ends the model; undefined if any has no date. */
+/** The latest date, because a model ends with its last listing; undefined if any has no date. */
 function lastDeprecation(listings: readonly Listing[]): string | undefined {
   const dates = listings.map(({ model }) => model.deprecation_date ?? "");
   return dates.includes("") ? undefined : dates.sort().at(-1);

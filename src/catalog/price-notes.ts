@@ -7,7 +7,7 @@ import { computeRates, costsMore, findTier } from "./pricing/quote.ts";
 /** The highest plausible price, in USD per million tokens: sixty times the highest known price. */
 const PLAUSIBLE_USD = 10_000n;
 const PICO_PER_TOKEN_OF_ONE_USD = 1_000_000n;
-/** A change by this factor is probably a wrong unit or decimal point: real ones are smaller. */
+/** A change by this factor is probably a wrong unit or decimal point: real prices change less. */
 const JUMP_FACTOR = 100n;
 
 /**
@@ -38,7 +38,7 @@ export function isBelowCost({ prices }: Pick<Deployment, "prices">): boolean {
   return prices !== null && isBoughtDearer(prices);
 }
 
-/** Ids of listings of which a new prompt or completion price differs by a factor of 100 or more. */
+/** Ids of listings whose new prompt or completion price differs by a factor of 100 or more. */
 export function priceJumps(before: Catalog, after: Catalog): readonly string[] {
   const old = new Map(before.deployments.map((each) => [each.id, each]));
   return after.deployments.flatMap((deployment) => {

@@ -15,7 +15,7 @@ interface StatedPrices extends ManifestTermPrices {
   readonly pricing: readonly ManifestPrice[];
 }
 
-/** All prices of a valid listing, oldest first. `pinned` are texts that every price pin covers. */
+/** All prices of a valid listing, oldest first. Every price pin also covers the `pinned` texts. */
 export function compileDatedPrices(
   pinned: readonly string[],
   pricing: readonly ManifestPrice[],
@@ -81,10 +81,10 @@ export function shortHash(text: string): string {
   return hash("sha256", text).slice(0, 32);
 }
 
-/** USD per million tokens with six fraction digits is whole pico-USD per token: exact. */
+/** A price in USD per million tokens with six decimals is a whole number of pico-USD per token. */
 const FRACTION_DIGITS = 6;
 
-/** A decimal text times 10^`fractionDigits`, which must be a whole number. */
+/** A decimal text times 10^`fractionDigits`. The result must be a whole number. */
 export function scaledPrice(text: string, fractionDigits: number): bigint {
   const [whole = "", fraction = ""] = text.split(".");
   assert(fraction.length <= fractionDigits, "a scaled decimal loses no digits");

@@ -24,7 +24,7 @@ for (const network of [
   "240.0.0.0/4",
   // The unspecified address, the loopback address, and IPv4-compatible addresses (deprecated).
   "::/96",
-  // Translators map the next five to IPv4 (SIIT, NAT64, Teredo, 6to4): the real target is unknown.
+  // Translators (SIIT, NAT64, Teredo, 6to4) map the next five ranges to unknown IPv4 addresses.
   "::ffff:0:0:0/96",
   "64:ff9b::/96",
   "64:ff9b:1::/48",
@@ -100,7 +100,7 @@ export function rememberedNames(): FindAddresses {
   };
 }
 
-/** Thrown, with `refuse`, if an owner already has the maximum number of look-ups in flight. */
+/** Thrown if `whenFull` is `refuse` and an owner has too many look-ups in flight. */
 export class NamesBusyError extends Error {
   override readonly name = "NamesBusyError";
   readonly code = "NAMES_BUSY";

@@ -31,8 +31,8 @@ export function attemptClassifier(clock: Clock) {
     brokenBody: (status: number): UpstreamFailure => brokenOffFailure(status),
     /** Classifies a 2xx with a compressed body, which was not requested and cannot be read. */
     unusable: (status: number): UpstreamFailure => unusableFailure(status),
-    // A request may need more bytes per token than `streamBytesMax` allows, so this failure is no
-    // breach by the listing. But it is a strike: most such streams would not end for any client.
+    // The stream exceeded `streamBytesMax`. The listing is not blamed, because a request may need
+    // more bytes per token. But it is a strike: most such streams would not end for any client.
     endless: (status: number): UpstreamFailure => withoutBlame(brokenOffFailure(status)),
     // The gateway ended the attempt: the provider's health is unchanged, and no other is tried.
     abandoned: (status: number | null): UpstreamFailure => ({

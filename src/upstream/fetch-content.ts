@@ -24,7 +24,7 @@ export interface ContentInput {
   readonly range?: string;
   readonly ifRange?: string;
   readonly headOnly: boolean;
-  /** Maximum silence of the provider in ms before its headers; in the body, at most twice that. */
+  /** Maximum silence of the provider in ms before its headers. In the body, up to twice as long. */
   readonly idleMs: number;
   /** Maximum time of the whole transfer in ms, however slowly it is read. Default: unlimited. */
   readonly totalMs?: number;
@@ -37,7 +37,7 @@ export interface ContentInput {
 export type ContentEnd =
   | { readonly kind: "complete" }
   | { readonly kind: "broken"; readonly reason: string }
-  /** A status above 299 that is not followed, or an answer that has an `unusableReason`. */
+  /** A status above 299, unless it is a followed redirect, or an answer with `unusableReason`. */
   | {
       readonly kind: "refused";
       readonly status: number;
@@ -227,7 +227,7 @@ export interface ContentHead {
   readonly contentHeaders: Readonly<Record<string, string>>;
 }
 
-/** `unusableReason` is absent if the reason is a status above 299 other than 416. */
+/** Without `unusableReason`, the answer was refused for its status: above 299 and not 416. */
 type ReadHead =
   | { readonly ok: true; readonly head: ContentHead }
   | { readonly ok: false; readonly unusableReason?: string };

@@ -42,7 +42,7 @@ interface Target {
 
 type Connect = buildConnector.BuildOptions & { readonly lookup?: LookupFunction };
 
-/** Opens connections to providers: pools that are kept alive, and new ones for a single request. */
+/** Opens connections to providers: pools of kept-alive ones, and new ones for a single request. */
 export class ProviderConnections {
   readonly #bodies: SentBodies;
   readonly #outbound: Outbound;
@@ -74,10 +74,10 @@ export class ProviderConnections {
   }
 
   /**
-   * Returns a handler for one request. `sendAgain` is called at most once, instead of reporting a
-   * failure, if the request was sent on a kept connection that ended before the first byte of an
-   * answer: most likely, the provider closed it before it saw the request. If the client has left,
-   * `sendAgain` is not called, because the answer would cost money and reach no one.
+   * Returns a handler for one request. A kept connection may end before the first byte of an
+   * answer, most likely because the provider closed it before it saw the request. Then `sendAgain`
+   * is called, at most once, and no failure is reported. It is not called if the client has left,
+   * because the answer would cost money and reach no one.
    */
   handler(handler: KeptHandler, sendAgain: () => void): Dispatcher.DispatchHandler {
     return new KeptRequest(handler, sendAgain, this.#requests);

@@ -21,7 +21,7 @@ import type { KeptHandler } from "./provider-connections.ts";
 
 export interface AttemptTimeouts {
   readonly headersMs: number;
-  /** A silence of this time or up to twice that ends a stream; Infinity: only `totalMs` applies. */
+  /** A silence of one to two times this length ends a stream; Infinity: only `totalMs` applies. */
   readonly idleMs: number;
   /** Maximum duration of the attempt, from dispatch to the end of the answer. */
   readonly totalMs: number;
@@ -44,7 +44,7 @@ export interface OutputSink {
 const STREAM_BYTES_PER_TOKEN = 2_048;
 /** Bytes that a stream may use in addition for each entry of log probabilities. */
 const STREAM_BYTES_PER_LOGPROB = 256;
-/** Bytes for any stream: more than the longest line, so that a longer line is reported as such. */
+/** Bytes for any stream. They exceed the longest line, so that a longer line has its own error. */
 const STREAM_BYTES_FREE = 2 * SSE_LINE_BYTES_MAX;
 
 export function streamBytesMax({
@@ -71,12 +71,12 @@ export interface AttemptInput {
 }
 
 export interface AttemptResult {
-  /** Undefined unless a 2xx came uncompressed and, for a stream, as `text/event-stream`. */
+  /** Present if a 2xx answer came uncompressed and, for a stream, as `text/event-stream`. */
   readonly bridge: AnswerBridge | undefined;
   /** Undefined if the answer is complete. */
   readonly failure: UpstreamFailure | undefined;
   readonly timedOut: boolean;
-  /** True if a stream had output, for a client or not. The debit of a failure depends on it. */
+  /** True if a stream had output, even if its client had left. A failure's debit depends on it. */
   readonly hasOutput: boolean;
   readonly upstreamStatus: number | null;
   readonly firstByteMs: number | null;
@@ -103,7 +103,7 @@ const ERROR_BODY_TIMEOUT_MS = 5_000;
 /** How long a provider may take to close a stream after its end mark. */
 const TRAILING_BYTES_TIMEOUT_MS = 2_000;
 
-/** Runs one attempt until the provider's answer ends. If `send` throws, it has not connected. */
+/** Runs one attempt until its answer ends. If `send` throws, that counts as a failed connection. */
 export function runAttempt(input: AttemptInput): RunningAttempt {
   const run = new AttemptRun(input);
   input.deadlines.watch(run);
@@ -320,7 +320,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#releaseProvider(failure);
     this.#resolve({
       bridge: finished === "answer" ? this.#bridge : undefined,
-      // A provider may close a connection that was paused for long: no breach of the listing.
+      // A provider may close a connection that was paused for long, so the listing is not blamed.
       failure: failure !== undefined && this.#hasWaited ? withoutBlame(failure) : failure,
       timedOut,
       hasOutput: this.#hasOutput,

@@ -87,7 +87,7 @@ export function followSockets(
     });
 }
 
-/** The key of a buffer's `SentBody`. A WeakMap would be walked by every garbage collection. */
+/** A buffer's property for its `SentBody`. A WeakMap would slow down every garbage collection. */
 const SENT = Symbol("sent body");
 
 interface FollowedBytes extends Buffer {

@@ -10,7 +10,7 @@ import {
 import type { AnswerOf, RouteName } from "./contract.ts";
 import { call, type ApiFault, type Asked, type NeedsNothing } from "./client.ts";
 
-/** Read again after every change, because every page shows parts of it, such as the balance. */
+/** The session is read again after every change, because every page shows some of it. */
 const SESSION: RouteName = "GET /api/console/session";
 
 export interface AnswerOptions<T> {
@@ -20,8 +20,8 @@ export interface AnswerOptions<T> {
   /** If true, age alone does not cause another fetch, because the server records each access. */
   readonly isRecorded?: boolean;
   /**
-   * Names what the page shows of the route. If only the query changes and the subject stays the
-   * same, the previous answer stays visible until the new one has loaded.
+   * A name for the data that the page shows, such as its filters. While a new query with the same
+   * name loads, the previous answer stays visible.
    */
   readonly subject?: string;
 }
@@ -70,7 +70,7 @@ export function isAnswerLost({ status }: ApiFault): boolean {
 type ChangeAsked<N extends RouteName> =
   NeedsNothing<N> extends true ? Asked<N> | undefined | void : Asked<N>;
 
-/** Marks the session and the answers of the routes `names` as old. Those in use are read again. */
+/** Makes the session and the answers of the routes `names` stale. Answers in use are read again. */
 export async function refreshAnswers(
   client: QueryClient,
   names: readonly RouteName[],

@@ -1,7 +1,7 @@
 import type { Session } from "./contract.ts";
 import { useAnswer } from "./use-answer.ts";
 
-/** The session. `SessionGate` reads it before any page is shown; otherwise this throws. */
+/** The session. Throws if it was not read, which `SessionGate` does before any page is shown. */
 export function useSession(): Session {
   const session = useMaybeSession();
   if (session === undefined) throw new Error("a page was shown before the session was read");

@@ -56,7 +56,7 @@ function rankCommand(command: Command, words: readonly string[]): number {
   return label.includes(first) ? 1 : 2;
 }
 
-/** Puts recently chosen commands first while nothing has been typed. `recent` has their IDs. */
+/** While nothing has been typed, puts recently chosen commands first. `recent` has their IDs. */
 export function withRecent<C extends Command>(
   commands: readonly C[],
   recent: readonly string[],

@@ -5,7 +5,7 @@
 export * from "preact/compat";
 export { default } from "preact/compat";
 
-/** Renders its content. Only Mantine's tab panels use it, and they are hidden by CSS as well. */
+/** Always renders its content. Only Mantine's tab panels use it, and CSS hides those as well. */
 export function Activity({ children }) {
   return children;
 }

@@ -167,7 +167,7 @@ function ShellNotFound() {
   );
 }
 
-/** Throws `OfflineFault` if the browser is offline: a reload would only show its error page. */
+/** Throws `OfflineFault` if the browser is offline: a reload would show the browser's own error. */
 async function withStyles(load: Load<unknown>): Promise<Record<string, ComponentType>> {
   const isFirst = FIRST_PAGES.has(load);
   try {

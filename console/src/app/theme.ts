@@ -60,8 +60,7 @@ export const theme: MantineThemeOverride = createTheme({
       defaultProps: {
         closeButtonProps: { "aria-label": "Close dialog" },
         centered: true,
-        // The scroll bar stays visible while a dialog is open, so no padding has to replace its
-        // width.
+        // The scroll bar stays visible under a dialog, so no padding has to replace its width.
         removeScrollProps: { removeScrollBar: false },
         // Without this role, the dialog's `header` element would be a second banner landmark.
         attributes: { header: { role: "presentation" } },
@@ -81,7 +80,7 @@ export const theme: MantineThemeOverride = createTheme({
   },
 });
 
-/** The console's tones. Mantine's own for dimmed, error and placeholder are too faint on white. */
+/** The console's tones. Mantine's dimmed texts, errors and placeholders are too faint on white. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

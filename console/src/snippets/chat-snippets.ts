@@ -24,7 +24,7 @@ export const KEY_VARIABLE = "TOKEN_MARKET_KEY";
 
 export const KEY_HINT = `Set one of your keys as the environment variable ${KEY_VARIABLE}.`;
 
-/** Writes a call in curl, Python and TypeScript, in this order. Placeholders replace files. */
+/** Writes a call in curl, Python and TypeScript, in this order. Files become placeholders. */
 export function chatSnippets(wire: SnippetWire, of: SnippetOf): readonly Snippet[] {
   const root = of.gatewayUrl.replace(/\/+$/, "");
   return wire === "chat" ? onChatCompletions(of, root) : onMessages(of, root);

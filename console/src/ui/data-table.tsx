@@ -27,7 +27,7 @@ import { Panel, type PanelProps } from "./panel.tsx";
 
 export type { Column } from "./use-table-state.ts";
 
-/** Up to this number, a page renders all its rows; a longer page renders only the visible ones. */
+/** A page with up to this number of rows renders them all; a longer one only the visible rows. */
 const ROWS_WHOLE_MAX = 200;
 /**
  * Replaces `ROWS_WHOLE_MAX` if all rows are on one page. It is smaller, because a search then
@@ -99,7 +99,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
     </div>
   );
 }
-/** Number of columns above which a row takes two lines on a phone, also without `phone`. */
+/** With more columns than this, a row takes two lines on a phone even if no column sets `phone`. */
 const FOLDED_FROM = 2;
 
 /** The order comes from the page (`onSort`), the URL (`kept`) or the table's own state. */

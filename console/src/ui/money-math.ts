@@ -37,7 +37,7 @@ export function compareUsd(a: string, b: string): number {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
 
-/** Rounds to cents, halves away from zero, such as `"12.50"`: not for a form's field. */
+/** Rounds to cents, halves away from zero. Not for a form's field, which must keep all digits. */
 export function toCents(usd: string): string {
   const micro = parseUsd(usd);
   const size = micro < 0n ? -micro : micro;

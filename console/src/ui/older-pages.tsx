@@ -14,7 +14,7 @@ interface RowsPage<T> {
 }
 
 /**
- * Reads a list page by page, newest rows first. The key begins with the route's name, so that a
+ * Reads a list page by page, newest rows first. `key` begins with the route's name, so that a
  * refresh of the route reloads all pages.
  */
 export function usePages<T>(

@@ -11,9 +11,9 @@ export interface SearchFieldProps {
   readonly onChange: (value: string) => void;
 }
 
-/** A search over a list. The key `/` moves the focus to the first one of a page. */
+/** A search over a list. The key `/` moves the focus to the first search field of the page. */
 export function SearchField({ label, value, onChange }: SearchFieldProps) {
-  // Renders at each input, because the caller may shorten the typed text to an unchanged `value`.
+  // Renders at each input: if the caller cuts the typed text back to `value`, the field must too.
   const [, rerender] = useReducer((times: number) => times + 1, 0);
   return (
     <TextInput

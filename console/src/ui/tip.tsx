@@ -43,7 +43,7 @@ export function Tip(props: {
   function onPointerEnter(event: PointerEvent): void {
     if (event.pointerType !== "touch") show(DELAY_MS);
   }
-  /** A tap on a link or button focuses it, but is meant to trigger its action: no tooltip then. */
+  /** A tap on a link or button also focuses it, but should only trigger its action: no tooltip. */
   function onFocus(event: FocusEvent): void {
     const isFigure = !event.target.matches("a, button");
     if (isFigure || event.target.matches(":focus-visible")) show(0);

@@ -65,7 +65,7 @@ export interface Kept {
   readonly rows: readonly [one: string, many: string];
   /** Prefix of the table's query parameters in the URL. The second table of a page needs one. */
   readonly prefix?: string;
-  /** With `server`, `rows` are one page already, and the caller shows the other pages' controls. */
+  /** With `server`, the server cut `rows` to one page, and the caller shows the page controls. */
   readonly pages?: "server";
 }
 

@@ -80,7 +80,7 @@ export function mustBe(
   return [needs(property, missing), at(property, { const: value, ...wrong })];
 }
 
-/** The largest integer up to which JSON parsers that use floats are exact. */
+/** JSON parsers that use floats read every integer up to this one exactly. */
 export const integerMax: number = Number.MAX_SAFE_INTEGER;
 
 export function positiveInteger(options: RuleNote & { readonly description: string }): TInteger {

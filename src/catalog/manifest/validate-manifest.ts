@@ -19,7 +19,7 @@ export type ManifestVerdict =
   | { readonly ok: true; readonly manifest: Manifest }
   | { readonly ok: false; readonly problems: readonly ManifestProblem[] };
 
-/** In UTF-16 units: thousands of listings. A longer text is refused before it is parsed. */
+/** Maximum length in UTF-16 units: thousands of listings. A longer text is not even parsed. */
 const MANIFEST_CHARS_MAX = 4_194_304;
 
 /**
@@ -86,7 +86,7 @@ function compileSchema(): ValidateFunction {
   return ajv.compile(manifestSchema);
 }
 
-/** False for errors that accompany a cause: a failed `if`, or one part of `contains` or `anyOf`. */
+/** False for an error that repeats another: one of `if`, or of a part of `contains` or `anyOf`. */
 function isCause({ keyword, schemaPath }: ErrorObject): boolean {
   return keyword !== "if" && !/\/(?:contains|anyOf)\/./.test(schemaPath);
 }

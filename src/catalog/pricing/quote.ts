@@ -25,7 +25,7 @@ interface WorstTokens {
   readonly asksHourWrites?: boolean;
 }
 
-/** The highest quote of all tiers that the prompt can reach, each at the tier's longest prompt. */
+/** The highest quote of the tiers that the prompt can reach, each for the tier's longest prompt. */
 function quoteTiers(
   prices: PriceSheet,
   tiers: readonly PriceTier[],

@@ -70,8 +70,8 @@ function CompanyForm({ company }: { readonly company: Answered["company"] }) {
       country: typed.country.trim().toUpperCase(),
       tax_id: taxId.trim() === "" ? null : { type: taxType, value: taxId },
     };
-    // A callback of `mutate` would be dropped, because saving gives the form a new key; a promise
-    // is not.
+    // Saving gives the form a new React key, which drops a callback of `mutate`. The callbacks of
+    // this promise still run.
     change.mutateAsync({ body }).then(
       () => notifyDone("Company data was saved"),
       () => undefined,

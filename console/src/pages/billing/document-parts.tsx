@@ -15,7 +15,7 @@ export function StatementParties(props: {
   readonly issuer: Issuer;
   /** The organization's name. Default: its current name. */
   readonly buyer?: string;
-  /** True for a receipt, which keeps the company data of its purchase: it has no link to edit them. */
+  /** True for a receipt: it keeps the company data of its purchase and has no link to edit it. */
   readonly isFrozen?: boolean;
 }) {
   const { company, issuer, isFrozen = false } = props;

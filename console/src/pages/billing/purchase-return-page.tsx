@@ -69,7 +69,7 @@ function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }) {
   );
 }
 
-/** When the credit is granted, reads the session and the answers below again. */
+/** When the credit is granted, reads the session and the answers of these routes again. */
 function useRefreshWhenGranted(purchase: Purchase | undefined): void {
   const client = useQueryClient();
   const grantedAt = purchase?.granted_at ?? null;

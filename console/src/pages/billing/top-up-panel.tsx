@@ -154,7 +154,8 @@ function TopUpForm({ topUp }: { readonly topUp: TopUp }) {
 
   function save(wanted: boolean): void {
     const dollars = (field: Field): string =>
-      // Turning off sends the saved amounts: an invalid typed amount would leave the rule on.
+      // Turning the rule off sends the saved amounts. The server would refuse an invalid typed
+      // amount, and the rule would stay on.
       wanted || rule === null ? typed[field].trim().replace(/^\$/, "") : rule[field];
     const body = {
       is_on: wanted,

@@ -99,7 +99,7 @@ interface StrictestCap {
   readonly leftUsd: string;
 }
 
-/** The cap with the least left. Of equal caps, the last to reset, as in the gateway's refusals. */
+/** The cap with the least left. If several have the least, the last to reset, as in refusals. */
 export function strictestCap(key: CapFacts, nowMs: number): StrictestCap | undefined {
   const [first] = KEY_CAPS.toSorted(
     (a, b) => periodEndMs(b.period, nowMs) - periodEndMs(a.period, nowMs),
@@ -134,8 +134,8 @@ type Resets = Pick<KeyList, (typeof KEY_CAPS)[number]["resetAt"]>;
 
 /**
  * Lists caps by the amount left, the least first; rows without a cap come last. Caps with equal
- * amounts are in the order in which the gateway refuses: first the caps of keys, of which the last
- * to reset is first, then the organization's cap.
+ * amounts are in the gateway's order of refusal: the caps of keys, the last to reset first, then
+ * the cap of the organization.
  */
 export function capRows(
   caps: readonly Cap[],

@@ -26,7 +26,7 @@ const BLANK: TypedKey = {
 
 /**
  * Shows the raw key once, and only this dialog has it in memory. The code that shows it is loaded
- * before the key is created.
+ * before the key is created, because a failure to load it later would lose the key.
  */
 export default function CreateKeyDialog(props: {
   readonly opened: boolean;

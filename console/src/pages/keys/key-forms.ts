@@ -42,7 +42,7 @@ const FIELDS_OF: Readonly<Record<keyof TypedKey, readonly (keyof FieldProblems)[
   models: [],
 };
 
-/** Reads the form of a new key. If fields are blank, the key gets the rate ceiling and no cap. */
+/** Reads the form of a new key. A blank rate means the rate ceiling, a blank cap no cap. */
 export function readNewKey(
   typed: TypedKey,
   { rpmMax, nowMs }: { readonly rpmMax: number; readonly nowMs: number },

@@ -91,7 +91,7 @@ interface Choosing {
   readonly onChoose: (chosen: ReadonlySet<string>) => void;
 }
 
-/** Undefined if the reader may not change keys. A prop, unlike a context, would redraw all rows. */
+/** The selection; undefined if the reader may not change keys. A prop would redraw all rows. */
 const ChoosingContext = createContext<Choosing | undefined>(undefined);
 
 const COLUMNS: readonly Column<Key>[] = [

@@ -60,8 +60,7 @@ export function KeysPage() {
           opened={isOpened}
           rpmMax={answer.data?.rpm_max ?? 0}
           onClose={() => setFilters({ create: "" })}
-          // The form that had the focus is gone, so the button that opened the dialog gets the
-          // focus.
+          // The focused form is gone, so the focus goes to the button that opened the dialog.
           onSaved={() => createButton.current?.focus()}
         />
       </WhenOpened>

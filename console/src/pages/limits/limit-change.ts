@@ -6,7 +6,7 @@ export type LimitKind = "rpm" | "tpm" | "concurrency";
 
 export const LIMIT_KINDS: readonly LimitKind[] = ["rpm", "tpm", "concurrency"];
 
-/** The label of each kind, and the time that the used amount covers. */
+/** The label of each kind of limit, and the time span that its used amount covers. */
 export const KIND_LABELS: Readonly<
   Record<LimitKind, { readonly label: string; readonly used: string }>
 > = {
@@ -66,9 +66,9 @@ function readLimit(text: string, ceiling: number | null): number | string {
     : `Enter a whole number from 1 to ${ceiling}. Limits can be lowered, not raised.`;
 }
 
-/** Quiet keys are hidden only if there are at least this many. */
+/** Keys without a notable limit or cap are hidden only if there are at least this many of them. */
 const QUIET_MIN = 10;
-/** Share of a limit from which the use of a key is notable. */
+/** Share of a limit from which its use is notable. */
 const CLOSE_SHARE = 0.5;
 
 interface Telling<T> {

@@ -61,7 +61,7 @@ export function loggingLabel(listings: readonly Pick<ModelProvider, "prompt_logg
   return { word, tone: "warn" };
 }
 
-/** Says when a model leaves: `"Leaves on 3 Jan 2027"`. Undefined without a day or after it. */
+/** Says when a model leaves: `"Leaves on 3 Jan 2027"`. Undefined if no day is set, or after it. */
 export function leavingLabel(deprecationDate: string | null, nowMs: number): string | undefined {
   if (deprecationDate === null) return undefined;
   const lastMs = Date.parse(`${deprecationDate}T23:59:59.999Z`);

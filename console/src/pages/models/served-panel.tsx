@@ -111,7 +111,7 @@ function FiguresTable(
   );
 }
 
-/** The ID is the same as in charts of spend, so that the line mostly has the same color there. */
+/** The ID is the provider's, as in charts of spend, so that the colors in both are mostly equal. */
 function lineOfProvider({ provider }: ListingFigures): ChartPart {
   return { id: provider, name: provider };
 }

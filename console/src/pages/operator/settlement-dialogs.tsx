@@ -31,7 +31,7 @@ export const CloseDialog = inDialog("Close periods", CloseForm);
 interface CloseProps {
   readonly balances: OperatorSettlement["balances"];
   readonly onClose: () => void;
-  /** Called with the result. The page shows its `unlisted`, the providers that have no manifest. */
+  /** Called with the result. The page shows its `unlisted`: providers that have no manifest. */
   readonly onClosed: (closing: OperatorClosing) => void;
 }
 

@@ -18,7 +18,7 @@ import { CloseDialog, DepositDialog, PaymentDialog } from "./settlement-dialogs.
 import { StatementPanel } from "./statement-panel.tsx";
 import { SmallButton, CompactButton } from "../../ui/buttons.tsx";
 
-/** Maximum number of periods that the server lists for pages. */
+/** Maximum number of closed periods that the server lists for this page. */
 const PERIODS_MAX = 200;
 
 export function OperatorSettlementPage() {

@@ -67,7 +67,7 @@ export function promptRows(kept: KeptSearch, prompts: number): readonly PromptRo
 }
 
 const POLL_MS = 2_000;
-/** Tries after the search has ended: another server instance may hold the missing answers. */
+/** Number of tries after the search has ended. Another server instance may hold missing answers. */
 const TRIES_AFTER_END = 5;
 
 /**

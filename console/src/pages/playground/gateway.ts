@@ -96,8 +96,7 @@ export async function settledCost(requestId: string): Promise<string | undefined
     try {
       const record = await sendJson(`/generation?id=${encodeURIComponent(requestId)}`);
       if (text(member(member(record.json, "data"), "outcome")) === "in_flight") continue;
-      // The first match is the total of the request: in the JSON, the costs of the attempts come
-      // later.
+      // The first match is the request's total: the costs of its attempts come after it.
       const micro = /"cost_micro_usd"\s*:\s*(\d+)/.exec(record.bodyText)?.[1];
       return micro === undefined ? undefined : writeUsd(BigInt(micro));
     } catch {

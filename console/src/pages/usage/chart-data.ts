@@ -8,7 +8,7 @@ import { DAY_MS, HOUR_MS, STATUSES, type GroupBy, type Metric } from "./usage-se
 
 type Figures = Usage["series"][number]["parts"][string];
 
-/** Builds the chart's data, with `TIMES`, one part by day, or the largest groups and the rest. */
+/** The parts are `TIMES`, one part if grouped by day, or else the largest groups and the rest. */
 export function chartData(
   usage: Usage,
   metric: Metric,

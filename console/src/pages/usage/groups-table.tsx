@@ -132,7 +132,7 @@ function duration(
 
 type Bars = ReadonlyMap<string, ReactElement>;
 
-/** A bar per group, relative to the largest, in the color of its part of the chart, if any. */
+/** A bar per group, relative to the largest. If the chart has the group, the colors are equal. */
 function barsOf(usage: Usage, metric: Metric, by: GroupBy): Bars {
   const unit = UNITS[metric];
   const amounts = usage.groups.map(({ figures }) => toWhole(unit, metricOf(figures, metric)));

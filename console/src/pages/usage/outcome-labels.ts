@@ -25,7 +25,7 @@ export function endingOfRequest(request: RequestRow): Ending {
   return ending(request.status, request);
 }
 
-/** The badge of an attempt. It is the badge that a request with only this attempt would have. */
+/** The badge of an attempt: the one that a request with only this attempt would have. */
 export function endingOfAttempt(attempt: Attempt): Ending {
   const { outcome, error_class: errorClass } = attempt;
   return ending(toRequestStatus({ attempts: 1, outcome, errorClass }), attempt);

@@ -9,7 +9,7 @@ import { FactList, type SomeFacts } from "../models/fact-list.tsx";
 import { errorAdvice } from "./attempt-labels.ts";
 import styles from "./usage.module.css";
 
-/** Says why a request was refused, failed or was cancelled. Renders nothing for any other one. */
+/** Says why a request was refused, failed or was cancelled. Other requests get no text. */
 export function EndingReasons({ detail }: { readonly detail: RequestDetail }) {
   const { request, refusal } = detail;
   if (refusal !== null) return <RefusalReasons refusal={refusal} />;

@@ -78,7 +78,7 @@ export function UsagePage() {
   );
 }
 
-/** Updates the time each minute while the page is visible, and on return: a range may end now. */
+/** Updates the time each minute while the page is visible, and on return. A range may end "now". */
 function useClock(): readonly [nowMs: number, readClock: () => void] {
   const [nowMs, readClock] = useReducer(Date.now, 0, Date.now);
   useEffect(() => {

@@ -28,8 +28,8 @@ export type Metric = "spend" | "requests" | "tokens" | "errors" | "rejected" | "
 export type GroupBy = NonNullable<QueryOf<"GET /api/console/usage">["group_by"]>;
 
 /**
- * The metrics by which the server selects the largest groups. Times have no sum, so the number of
- * requests selects the groups.
+ * The metrics by which the server selects the largest groups. Times have no sum, so for them the
+ * number of requests decides.
  */
 export const RANKS: Readonly<
   Record<Metric, NonNullable<QueryOf<"GET /api/console/usage">["rank_by"]>>
@@ -123,7 +123,7 @@ export function readFilters(search: UsageSearch, nowMs: number): Filters {
   return filters;
 }
 
-/** Names what the filters select. Unlike their times, the name does not change as time passes. */
+/** Identifies what the filters select. Unlike a range's bounds, it does not change with time. */
 export function nameSelection(search: UsageSearch): string {
   const names = ["range", "from", "to", ...FILTER_NAMES] as const;
   return JSON.stringify(names.map((name) => search[name]));

@@ -21,8 +21,8 @@ const RUNNING_SHARE = 0.25;
 
 /**
  * Places the attempts one after the other, because the duration of a request is the sum of theirs.
- * Start times come from the wall clock and include the gateway's work between attempts: with them,
- * the last attempt would end after its request.
+ * Start times come from the wall clock and include the gateway's work between attempts, so a bar
+ * placed by its start time could end after its request.
  */
 export function buildWaterfall(
   { duration_ms }: Pick<RequestRow, "duration_ms">,

@@ -150,8 +150,8 @@ function SuspectNote({ suspect }: Pick<ListingTrust, "suspect">) {
 function Finding(props: {
   readonly check: CheckFinding;
   /**
-   * Number of times that the reader has chosen any check; undefined if this check is not chosen.
-   * Each choice moves the focus to the chosen check.
+   * Counts the choices of any check, so that each choice moves the focus to the chosen check, even
+   * to the same check again. Undefined if this check is not the chosen one.
    */
   readonly choices: number | undefined;
 }) {

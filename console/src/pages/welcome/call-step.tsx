@@ -71,7 +71,7 @@ function Measured({ detail: { request } }: { readonly detail: RequestDetail }) {
   );
 }
 
-/** Milliseconds until a hint about 401 appears: the server does not report a wrong key here. */
+/** Milliseconds until a hint about 401 appears. This page is not told of calls with a wrong key. */
 const SILENT_MS = 20_000;
 
 function Waiting(props: {

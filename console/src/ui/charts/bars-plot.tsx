@@ -246,7 +246,7 @@ function BarsTip(
   );
 }
 
-/** Draws one line per part. Times without a measurement are gaps: no traffic is not 0 ms. */
+/** Draws one line per part. Times without a measurement are gaps, as 0 ms would be wrong. */
 function Lines({
   parts,
   stacks,

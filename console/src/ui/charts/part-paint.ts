@@ -43,8 +43,7 @@ function assignColours(ids: readonly string[]): ReadonlyMap<string, number> {
   const sorted = ids.toSorted((a, b) => hashId(a) - hashId(b));
   const isFirst = (id: string, at: number): boolean =>
     sorted.findIndex((other) => familyColour(other) === familyColour(id)) === at;
-  // The first part of each family chooses first, so that no second part takes another family's
-  // color.
+  // The first part of each family chooses first, so that no other part takes its color.
   const firsts = sorted.filter(isFirst);
   for (const id of [...firsts, ...sorted.filter((each) => !firsts.includes(each))]) {
     let colour = familyColour(id);

@@ -28,10 +28,10 @@ export interface StackPiece {
 
 export interface Stack {
   readonly bucket: ChartBucket;
-  /** Pieces of the bar, the bottom one first. Only a chart of lines has empty pieces. */
+  /** Pieces of the bar, the bottom one first. Only in a chart of lines can a piece be 0. */
   readonly pieces: readonly StackPiece[];
   readonly total: bigint;
-  /** False if an amount was not measured; in a chart of lines, if none of them was. */
+  /** False if any amount was not measured; in a chart of lines, only if none was measured. */
   readonly isMeasured: boolean;
 }
 
@@ -60,8 +60,7 @@ export function sideBySide(
   buckets: readonly ChartBucket[],
 ): readonly Stack[] {
   return stackParts(unit, parts, buckets).map((stack) => {
-    // Null leaves a gap in the line. A 0 is a point of the line, although stacked bars leave it
-    // out.
+    // A null is a gap in the line. A 0 is a point of the line, but stacked bars leave it out.
     const pieces = parts.flatMap((part, at) => {
       const amount = stack.bucket.values[part.id];
       return amount === null ? [] : [{ part, at, whole: toWhole(unit, amount), below: 0n }];

@@ -35,7 +35,7 @@ interface StackedBarsProps {
 
 const HEIGHT_PX = 220;
 
-/** Parts over time, with their figures as a table behind a switch. Shows a note if all are 0. */
+/** Parts over time; a switch shows them as a table. If all amounts are 0, shows a note instead. */
 export function StackedBars(props: StackedBarsProps) {
   const { label, unit, parts, buckets, heightPx = HEIGHT_PX } = props;
   const chartId = useId();

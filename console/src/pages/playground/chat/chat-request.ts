@@ -19,7 +19,7 @@ interface ShownParameter {
   readonly descriptor: Descriptor;
 }
 
-/** Parameters without a field: lists, objects, flags, and `n`, as a model gives one answer here. */
+/** Parameters without a field: lists, objects, flags, and `n`, because each model answers once. */
 const STRUCTURES = new Set([
   "tools",
   "tool_choice",
@@ -105,7 +105,7 @@ function saidTo(modelId: string, turn: Turn): readonly RequestMessage[] | undefi
   }));
 }
 
-/** The message has the answer's tool calls only if their results follow, as the API requires. */
+/** The message has the tool calls only if their results follow: the API requires results. */
 function answerMessage(
   modelId: string,
   { answers }: Turn,
@@ -215,7 +215,7 @@ function reasoningOff({ parameters }: Model): Record<string, unknown> {
   return parameters["thinking"] === undefined ? {} : { thinking: { type: "disabled" } };
 }
 
-/** Accepts tools of chat completions or the Messages API; returns the former's format. */
+/** Accepts tools in either chat API's format. Returns them in the format of chat completions. */
 export function readTools(typed: string): Read<readonly object[]> {
   const { value, problem } = readJson(typed);
   if (problem !== undefined || value === undefined) return { ...(problem && { problem }) };

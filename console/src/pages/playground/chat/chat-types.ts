@@ -44,7 +44,7 @@ export interface Turn {
   readonly text: string;
   readonly attachments: readonly Attachment[];
   readonly answers: readonly ChatAnswer[];
-  /** Replaces the message. By model ID: results of the tool calls in that model's last answer. */
+  /** Sent instead of `text`. By model ID: results of the tool calls in that model's last answer. */
   readonly toolResults?: Readonly<Record<string, readonly ToolResult[]>>;
 }
 
@@ -82,7 +82,7 @@ export interface Conversation {
   readonly updatedAtMs: number;
   readonly settings: ChatSettings;
   readonly turns: readonly Turn[];
-  /** Random ID of a tab's copy. A stored conversation has the ID of the copy stored last. */
+  /** Random ID of a tab's copy. In a stored conversation, it is that of the copy stored last. */
   readonly copyId?: string;
   /** Random, new at each write. If the stored one differs, another tab has written since. */
   readonly revision?: string;

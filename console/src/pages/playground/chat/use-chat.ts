@@ -102,7 +102,7 @@ export function useChat(options: {
 
 type SetConversation = (change: (before: Conversation) => Conversation) => void;
 
-/** Copies not changed since opening. Storing one would look like a change to the other tabs. */
+/** Copies unchanged since opening. They are not stored: other tabs would see it as a change. */
 const unchanged = new WeakSet<Conversation>();
 
 function openUnchanged(kept: Conversation): Conversation {
