@@ -36,8 +36,8 @@ export interface CatalogSources {
   /** `NAME=origin` pairs, comma-separated: where the key in variable `NAME` may be sent. */
   readonly providerKeyOrigins?: string;
   /**
-   * The owner of each key variable (`KeyOwners`). A reload must keep it, so that a changed manifest
-   * cannot send the key elsewhere.
+   * The owner of each key variable (`KeyOwners`). A reload passes it on, so that a new manifest
+   * cannot take over a key that a manifest of the owner still names.
    */
   readonly keyOwners?: KeyOwners;
   /** Comma-separated ids of the providers that get decision requests in their public format. */
@@ -87,6 +87,7 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   const nowMs = sources.clock.nowMs();
   const outcome = compileCatalog({
     manifests: reachable,
+    leftOut,
     hasKey: (name) => (sources.env[name] ?? "") !== "",
     today: new Date(nowMs).toISOString().slice(0, 10),
     nowMs,

@@ -208,6 +208,10 @@ export interface Catalog {
   /** Includes staged, private and keyless deployments, but none past its deprecation date. */
   readonly deployments: readonly Deployment[];
   find(id: string): ListedModel | undefined;
+  /** Also finds one past its deprecation date, because its video jobs may end after that date. */
+  findDeployment(id: string): Deployment | undefined;
   /** Finds a model of a private manifest. Only the model's own dedicated endpoint routes to it. */
   findDedicated(providerId: string, id: string): ListedModel | undefined;
+  /** True for each listing of a private manifest, also one that cannot be routed at present. */
+  isDedicated(providerId: string, id: string): boolean;
 }

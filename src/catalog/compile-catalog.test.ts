@@ -302,10 +302,22 @@ describe("private capacity", () => {
   test.each<[string, Edits]>([
     ["staged", { "/models/0/is_ready": false }],
     ["without its key", { "/endpoint/api_key_env": "ACME_KEY" }],
-  ])("that is %s as well is not found", (_, edits) => {
+    ["past its deprecation date", { "/models/0/deprecation_date": "2020-01-01" }],
+  ])("that is %s as well is not found, and stays reserved for its endpoint", (_, edits) => {
     const listing = { "/provider/listing": "private", ...edits };
-    const { catalog } = compiled([writeManifest("hidden", listing)], { hasKey: () => false });
+    const { catalog } = compiled([open, writeManifest("hidden", listing)], {
+      hasKey: (name) => name !== "ACME_KEY",
+    });
     expect(catalog.findDedicated("hidden", "m")).toBeUndefined();
+    expect(catalog.isDedicated("hidden", "m")).toBe(true);
+    expect(catalog.isDedicated("hidden", "n")).toBe(false);
+    expect(catalog.isDedicated("open", "m")).toBe(false);
+  });
+
+  test("of a manifest that is left out stays reserved for its endpoint", () => {
+    const { catalog } = compiled([open], { leftOut: [hidden] });
+    expect(catalog.findDedicated("hidden", "m")).toBeUndefined();
+    expect(catalog.isDedicated("hidden", "m")).toBe(true);
   });
 });
 

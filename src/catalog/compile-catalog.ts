@@ -20,6 +20,8 @@ export interface CatalogInput
     Pick<DeploymentSettings, "hasKey">,
     Partial<Pick<DeploymentSettings, "publicForm" | "nowMs" | "staleAfterDays">> {
   readonly manifests: readonly ManifestFile[];
+  /** Manifests that may not be reached. Their private models are still reserved for endpoints. */
+  readonly leftOut?: readonly ManifestFile[];
   /** Default: a key may be sent only to the origin of the first manifest that names it. */
   readonly keys?: KeyRules;
   /** UTC day of the build, YYYY-MM-DD. Listings with an earlier deprecation date are left out. */
@@ -76,7 +78,7 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
     const pool = pools.poolOf.get(entry.deployment.id) ?? entry.deployment.pool;
     return { ...entry, deployment: { ...entry.deployment, pool } };
   });
-  const catalog = buildCatalog(computeBuildId(input, past, ordered), ordered);
+  const catalog = buildCatalog(input, past, ordered);
   const notes = [
     ...ordered.flatMap((each) => notReadyNote(each, elsewhere)),
     ...past.map(pastNote),
@@ -126,21 +128,35 @@ function modalityConflicts(entries: readonly CompiledEntry[]): CatalogIssue[] {
   });
 }
 
-function buildCatalog(buildId: string, ordered: readonly CompiledEntry[]): Catalog {
+function buildCatalog(
+  input: CatalogInput,
+  past: readonly CompiledEntry[],
+  ordered: readonly CompiledEntry[],
+): Catalog {
   const deployments = ordered.map(({ deployment }) => deployment);
   const routed = ordered.filter(({ deployment }) => deployment.notReady === undefined);
   const models = mergeModels(routed);
   const byId = new Map(models.map((model): [string, ListedModel] => [model.id, model]));
   assert(byId.size === models.length, "each model id is listed once");
   const dedicated = dedicatedModels(ordered);
+  const manifests = [...input.manifests, ...(input.leftOut ?? [])];
+  const dedicatedIds = new Set(manifests.flatMap(({ manifest }) => privateIds(manifest)));
+  const withPast = [...ordered, ...past].map(({ deployment }) => deployment);
+  const deploymentById = new Map(withPast.map((each) => [each.id, deepFreeze(each)]));
   return deepFreeze({
-    buildId,
+    buildId: computeBuildId(input, past, ordered),
     models,
     providers: listProviders(routed),
     deployments,
     find: (id: string) => byId.get(id),
+    findDeployment: (id: string) => deploymentById.get(id),
     findDedicated: (providerId: string, id: string) => dedicated.get(`${providerId}/${id}`),
+    isDedicated: (providerId: string, id: string) => dedicatedIds.has(`${providerId}/${id}`),
   });
+}
+
+function privateIds({ provider, models }: ManifestFile["manifest"]): readonly string[] {
+  return provider.listing === "private" ? models.map(({ id }) => `${provider.id}/${id}`) : [];
 }
 
 function dedicatedModels(ordered: readonly Listing[]): ReadonlyMap<string, ListedModel> {

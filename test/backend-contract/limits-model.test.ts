@@ -158,7 +158,7 @@ class SideBySide {
   }
 
   #departedOf(scopes: readonly ScopeClaim[], { pick }: Step): readonly ScopeClaim[] {
-    return departedScopes({ slot: this.#caller.slot, scopes }, pick % 2 === 0 ? "one" : "two");
+    return departedScopes(scopes, pick % 2 === 0 ? "one" : "two");
   }
 
   async #peek(scopes: readonly ScopeClaim[], step: Step): Promise<void> {

@@ -66,7 +66,7 @@ for (const kind of limitBackends) {
       const caller = await newCaller();
       const key = caller.scope("key", "k", { concurrent: 2, tokensPerMinute: 1_000 });
       const scopes = [key, caller.scope("org", "o", { concurrent: 2 })];
-      const departed = (model: string) => departedScopes({ slot: caller.slot, scopes }, model);
+      const departed = (model: string) => departedScopes(scopes, model);
       const ask = (model: string) => caller.claim(scopes, 10, departed(model));
       const left: LimitLease[] = [];
       const leave = async (model: string): Promise<void> => {
@@ -105,6 +105,22 @@ for (const kind of limitBackends) {
       const after = await caller.peek([...scopes, ...departed("one")]);
       expect(after?.map(({ inFlight }) => inFlight)).toEqual([0, 0, 0, 0]);
       expect(after?.[0]?.tokens).toBe(4 + 6 * 10 + 2 * 10);
+    });
+
+    test("departed calls that count against the organization take no place of a key with a limit of its own", async () => {
+      const caller = await newCaller();
+      const org = [caller.scope("org", "o", { concurrent: 1 })];
+      const key = [caller.scope("key", "k", { concurrent: 1 })];
+      const lease = await caller.take(org);
+      caller.depart(lease, departedScopes(org, "one"));
+      const claimed = await caller.claim(key, 0, departedScopes(key, "one"));
+      expect(claimed.kind).toBe("claimed");
+      expect(await caller.claim(org, 0, departedScopes(org, "one"))).toMatchObject({
+        id: "model:one",
+        isDeparted: true,
+      });
+      if (claimed.kind === "claimed") caller.release(claimed.lease, 0);
+      caller.release(lease, 0);
     });
 
     test("an exempt request is neither counted nor refused by limits of requests", async () => {

@@ -21,7 +21,12 @@ const PRIVATE_PROVIDERS = ["one", "two", "three", "seven", "eight", "nine"];
 
 const gateway = withGateway(() => ({
   clock,
-  manifests: [...STANDARD_MANIFESTS, ...PRIVATE_PROVIDERS.map(privateManifest), staged()],
+  manifests: [
+    ...STANDARD_MANIFESTS,
+    ...PRIVATE_PROVIDERS.map(privateManifest),
+    keyless(),
+    staged(),
+  ],
 }));
 
 function privateManifest(name: string): object {
@@ -37,6 +42,12 @@ function privateManifest(name: string): object {
       }),
     ],
   });
+}
+
+/** Its key is missing; the model is listed publicly too. */
+function keyless(): object {
+  const manifest = privateManifest("keyless") as { endpoint: object };
+  return { ...manifest, endpoint: { ...manifest.endpoint, api_key_env: "ABSENT_PROVIDER_KEY" } };
 }
 
 function staged(): object {
@@ -73,6 +84,12 @@ function reported(answer: HttpAnswer, modelId: string): string {
 }
 
 describe("a dedicated endpoint", () => {
+  test("that cannot serve its model leaves no request to a public provider of that model", async () => {
+    const owner = await ownerOf("keyless");
+    expectRefusal(await chat(owner, "test/both"), { status: 404, code: "model_unavailable" });
+    expect((await chat(await gateway.account("5.00"), "test/both")).status).toBe(200);
+  });
+
   test("serves only its organization's requests, for its models, on both wires", async () => {
     const owner = await ownerOf("one");
     const stranger = await gateway.account("5.00");

@@ -250,6 +250,12 @@ const refused: readonly (readonly [string, Shape])[] = [
 ];
 
 describe("bytes that two parsers could read differently", () => {
+  test("a request without a host gets a documented error with its request id", async () => {
+    const { text } = await sendRaw(requestText({ host: "", headers: [LENGTH] }));
+    expect(text).toMatch(/^HTTP\/1\.1 400 .*\r\nx-tm-error-code: invalid_request\r\n/is);
+    expect(text).toMatch(/"message":"the header host is missing; [^"]+".*"request_id":"/);
+  });
+
   test.each(refused)(
     "%s: a 400 or a closed connection, and nothing is dispatched",
     async (_what, shape) => {

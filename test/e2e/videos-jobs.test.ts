@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { addConnection, ENCRYPTION_KEY, OWN_KEY } from "../support/add-connectio
 import { assert } from "../../src/kernel/core/assert.ts";
 import { brokenBooks, until } from "../support/books.ts";
 import { StoppedClock } from "../support/clocks.ts";
-import { PROVIDER_KEY, type TestAccount } from "../support/gateway.ts";
+import { grantCredit, PROVIDER_KEY, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { expectRefusal } from "../support/refusals.ts";
 import { runSql } from "../support/sql.ts";
@@ -17,6 +17,7 @@ import {
   acceptedVideo,
   endOf,
   getVideo,
+  postVideo,
   reserveOf,
   withVideoFixture,
   type AcceptedVideo,
@@ -297,15 +298,45 @@ describe("a job that was made with a customer's own key", () => {
   });
 });
 
-test("a job whose listing left the catalog keeps its state until its deadline", async () => {
+test("a trial organization is limited once the holds of its videos reach the bound of its spend", async () => {
+  const { gateway } = fixture;
+  const { backend } = gateway;
+  account = await gateway.account("0");
+  await grantCredit(backend, account.orgId, "100.00", { isTrial: true });
+  const body = { model: "test/video", prompt: "waves", seconds: 8 };
+  let held = 0n;
+  const refused = await until("the bound is reached", async () => {
+    const answer = await postVideo(gateway, account.key, body);
+    if (answer.status !== 200) return answer;
+    held += reserveOf(8);
+    return undefined;
+  });
+  expectRefusal(refused, { status: 429, code: "usage_limited" });
+  expect(held).toBeGreaterThanOrEqual(5_000_000n);
+  expect(held - reserveOf(8)).toBeLessThan(5_000_000n);
+});
+
+test("a job ends and is charged after its listing's deprecation date, and waits for its deadline after the listing was removed", async () => {
   // This test is the last one, because no other can make a video without the listing.
   const { gateway, host } = fixture;
   const video = await running({ id: "x", status: "completed", usage: { cost: 0.1 } });
-  const { buildId } = gateway.running.catalog.current;
-  rmSync(join(gateway.config.manifestsDir, "manifest-4.json"));
-  await until("the listing is gone", () => gateway.running.catalog.current.buildId !== buildId);
+  const removed = host.last;
+  const outlived = await running({ id: "x", status: "completed", usage: { cost: 0.2 } });
+  const file = join(gateway.config.manifestsDir, "manifest-4.json");
+  const changeCatalog = async (change: () => void): Promise<void> => {
+    const { buildId } = gateway.running.catalog.current;
+    change();
+    await until("a new catalog", () => gateway.running.catalog.current.buildId !== buildId);
+  };
+  await changeCatalog(() => {
+    const text = readFileSync(file, "utf8");
+    writeFileSync(file, text.replaceAll('"upstream_id"', '"deprecation_date":"2020-01-01",$&'));
+  });
+  expect(gateway.running.catalog.current.find("test/video")).toBeUndefined();
+  expect((await poll(outlived)).json).toMatchObject({ status: "completed", usage: { cost: 0.2 } });
+  await changeCatalog(() => rmSync(file));
   expect((await poll(video)).json).toMatchObject({ status: "queued" });
-  expect(host.last.polls).toEqual([]);
+  expect(removed.polls).toEqual([]);
   const late = "deadline_at = now(), polled_at = null";
   await runSql(gateway, `update video_job set ${late} where job_id = $1`, [video.id]);
   expect((await poll(video)).json).toMatchObject({

@@ -72,9 +72,7 @@ async function readAllowedModels(
   if (others.length === 0) return wanted;
   const endpoints = await rules.listEndpoints(orgId);
   const unknown = others.find((id) =>
-    endpoints.every(
-      ({ providerId }) => catalog.current.findDedicated(providerId, id) === undefined,
-    ),
+    endpoints.every(({ providerId }) => !catalog.current.isDedicated(providerId, id)),
   );
   return unknown === undefined
     ? wanted

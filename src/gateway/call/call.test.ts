@@ -347,3 +347,32 @@ test("a stream with 20 alternatives for each token is read to its end and to its
   await promisesOnly();
   expect(running.client.text).toMatch(/"completion_tokens":1000.*\n\ndata: \[DONE\]\n\n$/);
 });
+
+test("a request above one provider's capacity is told to retry while another provider cools down", async () => {
+  const offer = (provider: string, more: object) =>
+    simulatorManifest({
+      provider,
+      dialect: "wire_a",
+      baseUrl: `https://${provider}.example/v1`,
+      models: [textModel("m/two", more)],
+    });
+  const capacity = [{ type: "completion", unit: "token", per: "minute", value: 4 }];
+  const clock = { nowMs: () => 1_767_225_600_000, monotonicMs: () => 0 };
+  const { deps } = openRecipe(clock, [offer("small", { capacity }), offer("wide", {})]);
+  const ask = async (more: object) => {
+    const client = new RecordedExchange({ ...BODY, model: "m/two", ...more });
+    await serveCall(deps, client, CHAT);
+    return client.refusal;
+  };
+  for (let n = 0; n < 5; n += 1) deps.health.report("wide/m/two", "strike", 0);
+  expect(await ask({})).toMatchObject({
+    class: "gateway_error",
+    retryable: true,
+    limit: { kind: "health" },
+  });
+  expect(await ask({ provider: { only: ["small"] } })).toMatchObject({
+    class: "rate_limit",
+    retryable: false,
+    limit: { scope: "pool" },
+  });
+});

@@ -1,11 +1,5 @@
 import type { CallRequest } from "../../formats/index.ts";
-import {
-  microUsd,
-  type Refusal,
-  refused,
-  type Result,
-  ZERO_MICRO_USD,
-} from "../../kernel/index.ts";
+import { microUsd, type Refusal, refused, type Result } from "../../kernel/index.ts";
 import type { ReserveOutcome } from "../../ledger/index.ts";
 import { attemptCandidate, noteUse } from "./attempt.ts";
 import type { CallKind } from "./call-kind.ts";
@@ -148,7 +142,8 @@ async function attemptUntilServed<R extends CallRequest>(
     delivery.headers = held.headers;
     const end = await attemptCandidate(ports, client, { call, held, delivery, hold });
     if (end.kind === "job") {
-      noteUse(ports, client, family, { ended, debited: ZERO_MICRO_USD });
+      // The job's cost is known when it ends, perhaps in another process: its hold counts as spend.
+      noteUse(ports, client, family, { ended, debited: held.reserve.reserveMicroUsd });
       return delivery.finish(false, end.body);
     }
     const mayFailOver =

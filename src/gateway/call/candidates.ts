@@ -47,6 +47,11 @@ export class CandidateList {
     return this.#first !== undefined;
   }
 
+  /** The refusal while deployments that are not tried for their health may serve the request. */
+  get cooling(): Refusal | undefined {
+    return this.#plan.leavesOutCooling() ? allCooling(this.#plan.first.modelId) : undefined;
+  }
+
   next(): Step | undefined {
     const first = this.#first;
     this.#first = undefined;
@@ -105,6 +110,8 @@ export async function acquireCandidate(
     if (entered.refusal.class !== "rate_limit") return entered;
     full = sooner(full, entered.refusal);
   }
+  // A request that is too large for these pools may still fit a deployment that cools down.
+  if (full?.retryable === false) full = cooling ?? candidates.cooling ?? full;
   return refused(full ?? cooling ?? candidates.unencoded ?? nothingEncodes());
 }
 

@@ -78,7 +78,7 @@ export function toClaimPart(
   scopes: readonly ScopeClaim[],
   modelId: string | undefined,
 ): ClaimPart {
-  const departed = departedScopes({ slot, scopes }, modelId);
+  const departed = departedScopes(scopes, modelId);
   return departed.length === 0 ? { slot, scopes } : { slot, scopes, departed };
 }
 

@@ -90,11 +90,13 @@ export function findModel(
   modelId: string,
 ): FoundModel {
   if (models?.has(modelId) === false) return { model: undefined, endpoint: undefined };
-  for (const endpoint of rules.endpoints) {
+  const own = rules.endpoints.filter(({ providerId }) => catalog.isDedicated(providerId, modelId));
+  for (const endpoint of own) {
     const model = catalog.findDedicated(endpoint.providerId, modelId);
     if (model !== undefined) return { model, endpoint };
   }
-  return { model: catalog.find(modelId), endpoint: undefined };
+  // An endpoint that cannot serve, such as one without its key, leaves nothing to the public.
+  return { model: own.length === 0 ? catalog.find(modelId) : undefined, endpoint: own[0] };
 }
 
 export function callPlanInput<R extends CallRequest>(

@@ -63,6 +63,8 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
       connectionsCheckingInterval: checkEveryMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
       insecureHTTPParser: false,
+      // `findAmbiguity` refuses a request without a host, with a body that Node would not send.
+      requireHostHeader: false,
       noDelay: true,
     },
     (request, response) => {

@@ -102,6 +102,9 @@ export function findAmbiguity(request: IncomingMessage): Refusal | undefined {
     if (seen.has(name)) return invalidRequest(`the header ${name} is sent twice; send it once`);
     seen.add(name);
   }
+  if (request.httpVersionMinor > 0 && !seen.has("host")) {
+    return invalidRequest("the header host is missing; HTTP/1.1 requires it");
+  }
   const encoding = request.headers["transfer-encoding"];
   if (encoding === undefined || encoding.toLowerCase() === "chunked") return undefined;
   return invalidRequest(

@@ -224,17 +224,17 @@ const builtScopes = memoizeByObject(
  * itself. Equal arguments give the same array, because the Redis store caches by its identity.
  */
 export function departedScopes(
-  { slot, scopes }: Pick<LimitClaim, "slot" | "scopes">,
+  scopes: readonly ScopeClaim[],
   modelId: string | undefined,
 ): readonly ScopeClaim[] {
   const byModel = builtScopes(scopes);
-  const known = byModel.get(modelId) ?? buildDepartedScopes({ slot, scopes }, modelId);
+  const known = byModel.get(modelId) ?? buildDepartedScopes(scopes, modelId);
   byModel.set(modelId, known);
   return known;
 }
 
 function buildDepartedScopes(
-  { slot, scopes }: Pick<LimitClaim, "slot" | "scopes">,
+  scopes: readonly ScopeClaim[],
   modelId: string | undefined,
 ): readonly ScopeClaim[] {
   const widest = scopes.findLast(({ limits }) => limits.concurrent !== undefined);
@@ -242,12 +242,12 @@ function buildDepartedScopes(
   if (widest === undefined || concurrent === undefined) return [];
   const all: ScopeClaim = {
     scope: widest.scope,
-    id: `departed@${slot}`,
+    id: `departed@${widest.id}`,
     shownId: widest.shownId ?? widest.id,
     limits: { concurrent: DEPARTED_MODELS_MAX * concurrent },
   };
   if (modelId === undefined) return [all];
   const shownId = `model:${modelId}`;
-  const ofModel = { id: `departed:${modelId}@${slot}`, shownId, limits: { concurrent } };
+  const ofModel = { id: `departed:${modelId}@${widest.id}`, shownId, limits: { concurrent } };
   return [{ scope: "model", ...ofModel }, all];
 }

@@ -131,9 +131,7 @@ function isServed(
   modelId: string,
 ): boolean {
   if (catalog.find(modelId) !== undefined) return true;
-  return endpoints.some(
-    ({ providerId }) => catalog.findDedicated(providerId, modelId) !== undefined,
-  );
+  return endpoints.some(({ providerId }) => catalog.isDedicated(providerId, modelId));
 }
 
 const STORED_LIMIT_MAX = 2_147_483_647;

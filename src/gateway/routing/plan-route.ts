@@ -13,6 +13,8 @@ export interface RoutePlan {
   readonly first: Deployment;
   /** Checked on use: for another wire, a check costs as much as translating the request. */
   readonly others: () => Generator<Deployment>;
+  /** True if a deployment that could serve the request was left out for its health alone. */
+  readonly leavesOutCooling: () => boolean;
   /** How the caller's own provider keys are used: not at all, first, or exclusively. */
   readonly ownKeys: OwnKeys;
 }
@@ -89,7 +91,9 @@ export function planRoute(input: PlanInput): PlanOutcome {
   if (first === undefined) return toRefused(noCandidateRefusal(input, allowed));
   const rest = controls.allowFallbacks ? ranked.slice(firstAt + 1) : [];
   const ownKeys = first.ownKey === undefined ? "none" : chooseOwnKeys(controls);
-  return { kind: "plan", first, others: () => servable(rest, input), ownKeys };
+  const leavesOutCooling = (): boolean =>
+    [...servable(allowed, input)].some((each) => each.prices !== null && !usable.includes(each));
+  return { kind: "plan", first, others: () => servable(rest, input), leavesOutCooling, ownKeys };
 }
 
 function chooseOwnKeys(controls: ProviderControls): OwnKeys {

@@ -8,13 +8,13 @@ import type { VideoJob } from "./video-job.ts";
 
 /**
  * Finds the deployment of a job, with the provider key of the job. Undefined if the job cannot be
- * polled: the deployment left the catalog, or the customer's key is disabled or cannot be opened.
+ * polled: the listing was removed, or the customer's key is disabled or cannot be opened.
  */
 export async function findDeployment(
   deps: VideoDeps,
   { deploymentId, connectionId, orgId }: VideoJob,
 ): Promise<Deployment | undefined> {
-  const listed = deps.catalog.current.deployments.find(({ id }) => id === deploymentId);
+  const listed = deps.catalog.current.findDeployment(deploymentId);
   if (listed === undefined || connectionId === undefined) return listed;
   if (!deps.opensOwnKeys) return undefined;
   const connection = await deps.connections.find(connectionId, orgId);

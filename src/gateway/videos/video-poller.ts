@@ -211,7 +211,7 @@ export class VideoPoller {
     if (job.costMicroUsd !== null) metrics.settled(job.modelId, job.costMicroUsd);
     if (job.state !== "completed" || job.connectionId !== undefined) return;
     const { catalog, standing } = this.#deps;
-    const listing = catalog.current.deployments.find(({ id }) => id === job.deploymentId);
+    const listing = catalog.current.findDeployment(job.deploymentId);
     const { reserveMicroUsd } = job;
     const owed = owedFor(job, ended);
     const missing = owed === undefined ? BREACH.usageMissing : 0;

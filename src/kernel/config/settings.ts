@@ -103,7 +103,7 @@ export const SETTINGS = {
     doc:
       "`NAME=origin` pairs, separated by commas. A variable listed here is sent as a provider key to " +
       "these origins only. A variable that is not listed is bound to the first origin that a manifest " +
-      "names it for, until the program ends.",
+      "names it for, for as long as a manifest of that origin names it.",
   }),
   keyCacheMs: integer("auth.key_cache_ms", KEY_CACHE_MS, {
     min: 0,

@@ -115,6 +115,9 @@ export const contentPolicyWording: Wording = {
     /content (is|was) blocked/,
     /blocked by (our|the|its) (safety|content|moderation)/, // image providers
     /nsfw content/,
+    /violates? usage guidelines/, // xAI, with a 403
+    /rejected by content moderation/, // xAI, images
+    /limited access to this content for safety reasons/, // OpenAI
   ],
   pairs: [{ first: ["violat"], second: ["policy", "policies"], charsMax: 112 }],
 };

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { parseUsdToPico } from "../../../kernel/core/money.ts";
-import { hugeUsd, inputOutputFlaw, readReportedCost } from "./usage-report.ts";
+import { asCount, hugeUsd, inputOutputFlaw, readReportedCost } from "./usage-report.ts";
 
 const HONEST = {
   input_tokens: 10,
@@ -29,6 +29,17 @@ test.each([
   ],
 ])("%s is reported as a usage flaw", (_what, usage, sentence) => {
   expect(inputOutputFlaw(usage)).toContain(sentence);
+});
+
+test.each([2 ** 53, 1e16, 1e300, Infinity])(
+  "a count of %d is the greatest count, which no settlement believes",
+  (value) => {
+    expect(asCount(value)).toBe(Number.MAX_SAFE_INTEGER);
+  },
+);
+
+test.each([-1, 1.5, Number.NaN, -Infinity, "3", null, undefined])("%j is not a count", (value) => {
+  expect(asCount(value)).toBeUndefined();
 });
 
 const inUsd = (raw: string): string | undefined => readReportedCost(`{"usage":{"cost":${raw}}}`);

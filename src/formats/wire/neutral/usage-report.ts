@@ -19,8 +19,11 @@ export interface UsageReport {
   readonly flaw?: string;
 }
 
+/** A whole number of at least 0. A huge one stays a count, so that settlement finds it impossible. */
 export function asCount(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+  if (typeof value !== "number" || value < 0) return undefined;
+  if (value > Number.MAX_SAFE_INTEGER) return Number.MAX_SAFE_INTEGER;
+  return Number.isInteger(value) ? value : undefined;
 }
 
 export type Fields = Readonly<Record<string, unknown>>;

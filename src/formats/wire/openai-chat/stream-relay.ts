@@ -114,8 +114,11 @@ export class OpenaiChatRelay implements StreamDriver {
     const content = classifyContent(choice);
     this.#hasCalls ||= content === "calls";
     const isSilent = textOf(choice["finish_reason"]) === "";
-    // Clients read each chunk's delta, so a chunk without delta and finish reason is dropped.
-    if (isSilent && asObject(choice["delta"]) === undefined) return "silent";
+    const delta = asObject(choice["delta"]);
+    // Clients read each chunk's delta, so a chunk without delta and finish reason is dropped. So is
+    // an empty chunk after the finish reason, with which OpenRouter reports the usage.
+    const isDropped = delta === undefined || (this.#finish !== "" && isEmptyDelta(delta));
+    if (isSilent && isDropped) return "silent";
     const isContent = content !== "none";
     this.#relay(json, choice, isContent, out);
     return isContent ? "content" : "silent";
@@ -316,6 +319,12 @@ function classifyContent(choice: Fields): "calls" | "other" | "none" {
   if (textOf(delta["content"]) !== "" || textOf(delta["refusal"]) !== "") return "other";
   const { text, reasoning } = answerTexts(delta);
   return text !== "" || reasoning !== "" || containsMedia(delta) ? "other" : "none";
+}
+
+function isEmptyDelta(delta: Fields): boolean {
+  return Object.entries(delta).every(
+    ([name, value]) => name === "role" || value === null || value === "",
+  );
 }
 
 /** True for audio data, its transcript, or images, which can be an answer without text. */

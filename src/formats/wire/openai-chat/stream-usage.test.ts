@@ -111,6 +111,21 @@ describe("chunks of a wire_a provider", () => {
     expect(served("wire_a", pieces, true)).toContain("prompt_filter_results");
   });
 
+  test("that are empty and follow the finish reason are dropped, and their usage is kept", () => {
+    const empty = { ...delta({ role: "assistant", content: "" }), usage };
+    const pieces = chunks(hi, delta({ content: "" }, "stop"), empty, done);
+    const plain = chunksOf(served("wire_a", pieces));
+    expect(plain.map((chunk) => chunk.choices[0]?.finish_reason)).toEqual([null, "stop"]);
+    expect(plain[1]?.usage).toEqual({ ...usage, cost: 0.001932 });
+    const asked = chunksOf(served("wire_a", pieces, true));
+    expect(asked.map((chunk) => chunk.choices[0]?.finish_reason)).toEqual([
+      null,
+      "stop",
+      undefined,
+    ]);
+    expect(asked[2]?.usage).toEqual({ ...usage, cost: 0.001932 });
+  });
+
   test("keep their order if content follows a finish reason, and only the last has the usage", () => {
     const more = delta({ content: "more" });
     const pieces = chunks(hi, delta({}, "stop"), more, delta({}, "stop"), done);
