@@ -27,7 +27,7 @@ export const decisions: Modality<ParsedDecisionRequest> = {
       output: request.outputTokens,
     });
   },
-  // Some providers bill `state` per question, so the largest count of any deployment is claimed.
+  // Some providers count `state` once per question, so rate limits claim the largest count.
   inputTokens: (request, deployments) =>
     Math.max(
       request.estimatedInputTokens,

@@ -119,8 +119,8 @@ function isBase64Key(written: string): boolean {
 }
 
 /**
- * Checks and counts the characters of one image. Only the first ones are decoded, to detect the
- * file type: the client gets the provider's bytes, escapes included.
+ * Checks and counts the base64 characters of one image. Only the first are decoded, to detect the
+ * file type, because the client gets the provider's characters unchanged, escapes included.
  */
 export class Base64Text {
   readonly #held = new HeldBytes();

@@ -238,7 +238,7 @@ function toJson(value: FormValue): string {
   return `{${members.join(",")}}`;
 }
 
-/** The fields of a form are texts, so those that the gateway reads as other values are converted. */
+/** Form fields are texts. Those that the gateway reads as a boolean or number are converted. */
 function jsonValue(name: string, text: string): string {
   const isSwitch = SWITCHES.test(name) && (text === "true" || text === "false");
   return isSwitch || (name === "n" && /^[1-9]\d{0,8}$/.test(text)) ? text : JSON.stringify(text);

@@ -43,8 +43,8 @@ export interface AnswerBridge {
   /** Why the reported token counts must be wrong; undefined if they can be right or are absent. */
   readonly usageFlaw?: string | undefined;
   /**
-   * True if a `complete` chat answer has no finish reason (on wire_a: and no call), or one that
-   * announces a missing tool call.
+   * True if a `complete` chat answer has no finish reason (and, on wire_a, no tool call either), or
+   * if its finish reason announces a tool call that is missing.
    */
   readonly hasWrongFinish: boolean;
   readonly finishReason?: FinishReason | undefined;
