@@ -14,7 +14,7 @@ export interface Wire {
   readonly id: WireId;
   /** Errors on this path and below it have the format of this wire. */
   readonly clientPath: string;
-  /** The name in `POST /v1/route?for=`. */
+  /** The wire's name in the query of a dry run, `POST /v1/route?for=`. */
   readonly dryRunName: string;
   readonly requests: RequestCodec;
   readonly answers: AnswerCodec;
@@ -72,7 +72,7 @@ export interface EncodeTarget {
 }
 
 export interface StreamCodec {
-  /** Decodes for a client of another wire. `isStopSequence` knows the client's stop sequences. */
+  /** Decodes for a client of another wire, whose stop sequences `isStopSequence` recognizes. */
   decoder(
     isStopSequence: (word: string) => boolean,
     note: ServedModelNote,

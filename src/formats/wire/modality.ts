@@ -53,8 +53,9 @@ export interface CallRequest {
 }
 
 /**
- * The client's name for the conversation (`isNamed`), or the first bytes of its messages. Among
- * equals, routing prefers the deployment that served it last, whose provider may cache the prompt.
+ * The client's name for the conversation (`isNamed`), or the first bytes of its messages. Of
+ * equally good deployments, routing prefers the one that served the conversation last, because its
+ * provider may have cached the prompt.
  */
 export interface Conversation {
   readonly isNamed: boolean;

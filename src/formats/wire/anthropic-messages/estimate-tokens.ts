@@ -7,9 +7,7 @@ const MESSAGE_TOKENS = 4;
 const TOOL_TOKENS = 8;
 /** Tokens that providers commonly count for a picture, whatever the size of its file. */
 const IMAGE_TOKENS = 1_600;
-/**
- * A document page has about 3,000 tokens and 100,000 base64 characters: 32 characters per token.
- */
+/** A document page has about 3,000 tokens and 100,000 base64 characters: 32 for every token. */
 const BASE64_CHARS_PER_TOKEN = 32;
 
 /** Estimates without a model's tokenizer, never for billing. Equal bodies give equal numbers. */

@@ -90,7 +90,7 @@ export function textOr(otherwise: Check, message: string): Check {
   };
 }
 
-/** Skips the check of bytes that have passed it in an earlier body. */
+/** Skips the check if the same bytes passed it in an earlier body. */
 export function onceForSameBytes(check: Check): Check {
   return (doc, node) => {
     if (doc.hasPassed(node, check)) return undefined;

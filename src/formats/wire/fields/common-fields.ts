@@ -244,7 +244,7 @@ export class MediaCollector {
    */
   add(path: string, kind: MediaPart["kind"], imageBytes: number, isInline: boolean): void {
     this.parts.push({ path, kind });
-    // A URL does not show the size of what the provider will fetch.
+    // A URL does not show how large the media is, so fetched media gets the whole allowance.
     const isFetched = (kind === "video" || kind === "audio") && !isInline;
     if (kind === "image" || kind === "file" || isFetched) this.extraTokens += MEDIA_PART_TOKENS;
     if (kind === "image") this.extraTokens -= imageBytes;

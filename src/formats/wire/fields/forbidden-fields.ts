@@ -160,7 +160,7 @@ class CredentialWalk {
       const inside = skippedIn(name, skipped);
       const oddNames = this.#oddNames;
       if (this.visit(doc, value, depth + 1, inside)) return true;
-      // Odd names count against a bound for the whole body, so a value with any is searched again.
+      // A value with odd names is searched in each body, to count them against the body's bound.
       if (this.#oddNames === oddNames) doc.notePassed(value, CredentialWalk);
       this.#path.pop();
     }

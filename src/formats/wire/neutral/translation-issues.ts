@@ -25,7 +25,7 @@ export function headerName(name: string): string {
   return name.slice(0, NAME_CHARS_MAX).replaceAll(/[^\w.[\]\-:/@+]/g, "?");
 }
 
-/** Only the model that wrote this reasoning can read it, so `require_parameters` ignores it. */
+/** Reasoning is read only by the model that wrote it, so `require_parameters` allows its loss. */
 export const HISTORY_REASONING: ReadonlySet<string> = new Set([
   "messages.content.redacted_thinking",
   "messages.content.thinking",
