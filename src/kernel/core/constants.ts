@@ -42,7 +42,7 @@ export const DECISION_ANSWER_BYTES_MAX: number = 4 * MiB;
 export const ERROR_BODY_BYTES_MAX: number = 64 * KiB;
 export const PROVIDER_MESSAGE_CHARS_MAX: number = 300;
 export const RETRY_AFTER_SECONDS_MAX: number = 60;
-/** For calls whose client left: the limit of all models is this multiple of one model's limit. */
+/** Calls whose clients left may be this many times as many for all models together as for one. */
 export const DEPARTED_MODELS_MAX: number = 4;
 
 /** If a provider reports more tokens than this for one answer, the report is ignored. */
@@ -56,7 +56,7 @@ export const CONSOLE_KEY_REQUESTS_PER_MINUTE: number = 300;
 export const MANAGED_KEY_REQUESTS_PER_MINUTE: number = 60;
 export const TOKENS_PER_MINUTE: number = 1_000_000;
 export const CONCURRENT_REQUESTS_MAX: number = 8;
-/** Per key and per organization. No setting lowers it, so a limit set too low can be raised. */
+/** Per key and organization. Nobody can lower it, so a limit that was set too low can be raised. */
 export const SETTINGS_REQUESTS_PER_MINUTE: number = 60;
 
 export const MODEL_LIMITS_PER_ORG_MAX: number = 200;
@@ -74,9 +74,7 @@ export const UNREAD_BYTES_MAX: number = 512 * 1024 * 1024;
 export const UNREAD_BYTES_MAX_PER_KEY: number = 64 * 1024 * 1024;
 /** Default of `arriving_bytes_max`: bytes of incomplete request bodies, per process. */
 export const ARRIVING_BYTES_MAX: number = 512 * MiB;
-/**
- * Longer answers are written in slices: each slice that goes out shows that the client still reads.
- */
+/** Longer answers are written in slices: each that goes out shows that the client still reads. */
 export const ANSWER_SLICE_BYTES: number = 64 * 1024;
 /** How long a connection stays open after its last answer, for the client to receive it. */
 export const LINGER_MS: number = 1_000;
@@ -171,9 +169,7 @@ export const LISTING_HOURS_KEPT: number = 72;
 export const LISTING_HOUR_DELAY_MINUTES: number = 5;
 export const LISTING_HOUR_AGAIN_HOURS: number = 3;
 
-/**
- * A day is public only with at least this many organizations and `PUBLIC_FIGURES_CALLS_MIN` calls.
- */
+/** A day is public only with this many organizations and `PUBLIC_FIGURES_CALLS_MIN` calls. */
 export const PUBLIC_FIGURES_ORGS_MIN: number = 3;
 export const PUBLIC_FIGURES_CALLS_MIN: number = 200;
 

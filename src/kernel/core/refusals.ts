@@ -205,9 +205,7 @@ export interface Refusal {
   readonly capResetAtMs?: number;
   /** Present only for a spend cap that is not monthly. */
   readonly capPeriod?: Exclude<CapPeriod, "month">;
-  /**
-   * `error.details.error_code` on wire_b, which makes an official client resend the conversation.
-   */
+  /** `error.details.error_code` on wire_b: with it, an official client resends the conversation. */
   readonly errorCode?: "thread_unsupported_request";
   readonly upstreamStatus?: number;
 }
