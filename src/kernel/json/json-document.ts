@@ -97,9 +97,7 @@ export class JsonDocument {
     return this.kind(node) === TRUE_KIND;
   }
 
-  /**
-   * Returns the offset of the node's first byte in the body; for a string, of its opening quote.
-   */
+  /** The offset of the node's first byte in the body; for a string, of its opening quote. */
   start(node: JsonNode): number {
     return this.#entry(node, START);
   }

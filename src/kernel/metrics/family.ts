@@ -275,9 +275,7 @@ export class ListingFold {
     return labels === OTHER_LISTING;
   }
 
-  /**
-   * Makes a family for each map, whose keys are provider, model and other labels, joined by `|`.
-   */
+  /** Makes a family for each map. Its keys are provider, model and other labels, joined by `|`. */
   counters(
     maps: Readonly<Partial<Record<MetricNameOf<"counter">, ReadonlyMap<string, number>>>>,
   ): readonly Family[] {
